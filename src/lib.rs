@@ -1,0 +1,17 @@
+//! `snuffer` finds, reproduces and minimizes the inputs that put candle out.
+//!
+//! ARCHITECTURE.md has the picture and the rules; the modules below are listed from the lowest layer to the highest.
+
+pub mod device;
+pub mod tensor;
+
+pub mod case;
+pub mod number;
+pub mod outcome;
+
+pub mod generate;
+pub mod mutate;
+
+pub mod ops;
+
+pub mod run;

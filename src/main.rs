@@ -1,0 +1,3 @@
+//! `snuffer`: the command line.
+
+fn main() {}

@@ -1,0 +1,276 @@
+//! A number that knows how wrong a correct computation of it may be, and its own derivative.
+//!
+//! References are written once, as plain formulas over [`Num`], and three things fall out:
+//!
+//! * `value`: the result in `f64`;
+//! * `error`: a first-order running error bound (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd
+//!   ed., section 3.3) on what a correct evaluation of the same formula in the working dtype may be off by;
+//! * `slope` and `slope_error`: the derivative in one direction by forward-mode differentiation, with its own bound.
+//!
+//! `peak` is the largest intermediate magnitude: where it overflows the dtype nothing is promised. `kink` says that the
+//! derivative does not exist or is a matter of convention there (|0|, a tied maximum).
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use crate::tensor::DType;
+
+/// The unit roundoff of `f32`, in which sums are accumulated at least.
+const SINGLE: f64 = 1.0 / (1 << 24) as f64;
+
+/// A number with a running error bound and a directional derivative.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Num {
+    /// The value in `f64`.
+    pub value: f64,
+    /// The bound on the absolute error.
+    pub error: f64,
+    /// The derivative in the direction that the inputs carry.
+    pub slope: f64,
+    /// The bound on the derivative's absolute error.
+    pub slope_error: f64,
+    /// The largest finite-operand intermediate magnitude on the way here.
+    pub peak: f64,
+    /// Whether the derivative is undefined or conventional here.
+    pub kink: bool,
+    /// The unit roundoff of the working dtype: the coarsest of the operands', 0 for exact constants.
+    pub unit: f64,
+}
+
+impl Num {
+    /// An exact constant.
+    pub const fn exact(value: f64) -> Self {
+        Self { value, error: 0.0, slope: 0.0, slope_error: 0.0, peak: 0.0, kink: false, unit: 0.0 }
+    }
+
+    /// An input of a dtype with this unit roundoff, and its derivative in the chosen direction.
+    pub const fn input(value: f64, slope: f64, unit: f64) -> Self {
+        Self { slope, unit, ..Self::exact(value) }
+    }
+
+    /// The result of a rounding operation: `value` with propagated `error` and derivative, plus one roundoff of each.
+    fn rounded(value: f64, error: f64, slope: f64, slope_error: f64, from: &[Self]) -> Self {
+        let mut peak = from.iter().fold(0.0, |peak: f64, operand| peak.max(operand.peak));
+        if from.iter().all(|operand| operand.value.is_finite()) {
+            peak = peak.max(value.abs()).max(slope.abs());
+        }
+        let unit = from.iter().fold(0.0, |unit: f64, operand| unit.max(operand.unit));
+        Self {
+            value,
+            error: error + scaled(unit, value.abs()) + underflow(unit),
+            slope,
+            slope_error: slope_error + scaled(unit, slope.abs()) + underflow(unit),
+            peak,
+            kink: from.iter().any(|operand| operand.kink),
+            unit,
+        }
+    }
+
+    /// A function of one number by its value and first two derivatives; `accuracy` is the error of its evaluation in
+    /// units of the result's roundoff.
+    fn map(self, value: f64, first: f64, second: f64, accuracy: f64) -> Self {
+        let own = accuracy * self.unit;
+        let error = scaled(self.error, first.abs()) + scaled(own, value.abs());
+        let slope = scaled(self.slope, first);
+        let curvature = scaled(self.error, scaled(self.slope, second).abs());
+        let slope_error = scaled(self.slope_error, first.abs()) + curvature + scaled(own, slope.abs());
+        Self::rounded(value, error, slope, slope_error, &[self])
+    }
+
+    /// `e^self`.
+    #[must_use]
+    pub fn exp(self) -> Self {
+        let value = self.value.exp();
+        self.map(value, value, value, 2.0)
+    }
+
+    /// The natural logarithm.
+    #[must_use]
+    pub fn ln(self) -> Self {
+        let inverse = self.value.recip();
+        self.map(self.value.ln(), inverse, -inverse * inverse, 2.0)
+    }
+
+    /// The square root.
+    #[must_use]
+    pub fn sqrt(self) -> Self {
+        let value = self.value.sqrt();
+        self.map(value, 0.5 / value, -0.25 / (value * self.value), 1.0)
+    }
+
+    /// The absolute value. A kink at 0.
+    #[must_use]
+    pub fn abs(self) -> Self {
+        let sign = if self.value == 0.0 { 0.0 } else { self.value.signum() };
+        let kink = self.kink || self.value == 0.0;
+        Self { value: self.value.abs(), slope: scaled(self.slope, sign), kink, ..self }
+    }
+
+    /// The larger one; NaN if either is. A kink where both are equal.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        let larger = if self.value.is_nan() || self.value > other.value { self } else { other };
+        let kink = self.kink || other.kink || self.value == other.value;
+        Self { kink, peak: self.peak.max(other.peak), ..larger }
+    }
+
+    /// A sum of many terms, accumulated in at least `f32` whatever the dtype and in any order, as PyTorch and candle's
+    /// CUDA kernels do; one rounding to the dtype at the end.
+    pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
+        let mut total = Self::exact(0.0);
+        let (mut count, mut magnitude, mut slopes) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for term in terms {
+            total.value += term.value;
+            total.error += term.error;
+            total.slope += term.slope;
+            total.slope_error += term.slope_error;
+            total.kink |= term.kink;
+            total.peak = total.peak.max(term.peak);
+            total.unit = total.unit.max(term.unit);
+            magnitude += term.value.abs();
+            slopes += term.slope.abs();
+            count += 1.0;
+        }
+        let wide = total.unit.min(SINGLE) * count;
+        let error = total.error + scaled(wide, magnitude);
+        Self::rounded(total.value, error, total.slope, total.slope_error + scaled(wide, slopes), &[total])
+    }
+
+    /// The mean, summed as [`Num::sum`] does.
+    pub fn mean(terms: &[Self]) -> Self {
+        Self::sum(terms.iter().copied()) / Self::exact(terms.len() as f64)
+    }
+
+    /// `ln(sum(exp(terms)))` without overflow.
+    pub fn log_sum_exp(terms: &[Self]) -> Self {
+        let largest = terms.iter().fold(f64::NEG_INFINITY, |largest, term| largest.max(term.value));
+        let largest = Self::exact(if largest.is_finite() { largest } else { 0.0 });
+        Self::sum(terms.iter().map(|&term| (term - largest).exp())).ln() + largest
+    }
+
+    /// The value and derivative of `precise` with the error bounds of `self`: for a formula that an implementation may
+    /// legitimately evaluate in a less stable way. Where the unstable way has no value at all, `precise` stands alone.
+    #[must_use]
+    pub fn valued(self, precise: Self) -> Self {
+        let or = |bound: f64, other: f64| if bound.is_finite() { bound.max(other) } else { other };
+        Self {
+            error: or(self.error, precise.error),
+            slope_error: or(self.slope_error, precise.slope_error),
+            kink: self.kink || precise.kink,
+            ..precise
+        }
+    }
+
+    /// The same number, as a constant of differentiation.
+    #[must_use]
+    pub fn detached(self) -> Self {
+        Self { slope: 0.0, slope_error: 0.0, ..self }
+    }
+}
+
+/// The smallest positive number of the format with this unit roundoff: what an operation may lose to underflow.
+fn underflow(unit: f64) -> f64 {
+    let dtypes = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8e4m3];
+    dtypes.into_iter().find(|dtype| dtype.unit_roundoff() == unit).map_or(0.0, DType::smallest)
+}
+
+/// `a * b` where an exact 0 stays 0 whatever it meets: an error or slope of nothing is nothing.
+fn scaled(a: f64, b: f64) -> f64 {
+    if a == 0.0 { 0.0 } else { a * b }
+}
+
+impl Add for Num {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        let value = self.value + other.value;
+        let slope = self.slope + other.slope;
+        Self::rounded(value, self.error + other.error, slope, self.slope_error + other.slope_error, &[self, other])
+    }
+}
+
+impl Sub for Num {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+impl Neg for Num {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self { value: -self.value, slope: -self.slope, ..self }
+    }
+}
+
+impl Mul for Num {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        let (a, b) = (self, other);
+        let error = scaled(a.error, b.value).abs() + scaled(b.error, a.value).abs();
+        let (left, right) = (scaled(a.slope, b.value), scaled(b.slope, a.value));
+        let slope_error = scaled(a.slope_error, b.value).abs()
+            + scaled(b.slope_error, a.value).abs()
+            + scaled(a.error, b.slope).abs()
+            + scaled(b.error, a.slope).abs()
+            + scaled(a.unit.max(b.unit), left.abs() + right.abs());
+        Self::rounded(a.value * b.value, error, left + right, slope_error, &[a, b])
+    }
+}
+
+impl Div for Num {
+    type Output = Self;
+    #[allow(clippy::suspicious_arithmetic_impl)] // a / b = a * (1 / b), whose bounds are already there.
+    fn div(self, other: Self) -> Self {
+        let inverse = other.value.recip();
+        let reciprocal = other.map(inverse, -inverse * inverse, 2.0 * inverse * inverse * inverse, 0.0);
+        let mut quotient = self * reciprocal;
+        quotient.value = self.value / other.value;
+        if other.slope == 0.0 && other.error == 0.0 {
+            // Division by an exact constant rounds once; and a reciprocal that overflows must not matter.
+            let unit = quotient.unit;
+            quotient.error = scaled(self.error, inverse.abs()) + scaled(unit, quotient.value.abs());
+            quotient.slope = self.slope / other.value;
+            quotient.slope_error = scaled(self.slope_error, inverse.abs()) + scaled(unit, quotient.slope.abs());
+            quotient.peak = self.peak.max(if self.value.is_finite() { quotient.value.abs() } else { 0.0 });
+        }
+        quotient
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A formula that uses every operation, for comparing derivatives with central differences.
+    fn formula(x: Num, y: Num) -> Num {
+        let terms = [x * y, x.exp() / y, (y * y).sqrt(), (x * x + y).ln(), x.abs().max(y)];
+        Num::log_sum_exp(&terms) - Num::mean(&terms)
+    }
+
+    #[test]
+    fn slopes_agree_with_central_differences() {
+        let (x, y, h) = (0.7, 1.9, 1e-6);
+        let slope = formula(Num::input(x, 1.0, SINGLE), Num::exact(y)).slope;
+        let above = formula(Num::exact(x + h), Num::exact(y)).value;
+        let below = formula(Num::exact(x - h), Num::exact(y)).value;
+        assert!((slope - (above - below) / (2.0 * h)).abs() < 1e-8);
+    }
+
+    #[test]
+    fn the_error_bound_covers_an_evaluation_in_f32() {
+        let (x, y) = (0.7f32, 1.9f32);
+        let bound = formula(Num::input(x.into(), 0.0, SINGLE), Num::input(y.into(), 0.0, SINGLE));
+        let terms = [x * y, x.exp() / y, (y * y).sqrt(), (x * x + y).ln(), x.abs().max(y)];
+        let largest = terms.iter().copied().fold(f32::MIN, f32::max);
+        let sum: f32 = terms.iter().map(|t| (t - largest).exp()).sum();
+        let single = sum.ln() + largest - terms.iter().sum::<f32>() / 5.0;
+        let off = (f64::from(single) - bound.value).abs();
+        assert!(off <= bound.error, "off by {off}, bound {}", bound.error);
+        assert!(bound.error < 100.0 * SINGLE, "a bound of {} accepts anything", bound.error);
+    }
+
+    #[test]
+    fn a_sum_of_many_halves_may_not_stall() {
+        let ones = vec![Num::input(1.0, 0.0, (-11f64).exp2()); 4096];
+        assert!(Num::sum(ones).error < 16.0, "2048 must not pass for 4096");
+    }
+}

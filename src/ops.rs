@@ -1,0 +1,128 @@
+//! The registry of ops, and what an op is: how to draw it, what is promised, how to call it, and its value in `f64`.
+
+mod call;
+mod given;
+
+pub use call::Call;
+pub use given::Given;
+
+use ndarray::ArrayD;
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::tensor::DType;
+
+mod canary;
+mod loss_elementwise;
+mod loss_labels;
+
+/// Every op, in the order in which `snuffer ops` lists them. A new op is one file and one line here.
+pub static ALL: &[&Op] = &[
+    &loss_labels::NLL,
+    &loss_labels::CROSS_ENTROPY,
+    &loss_elementwise::MSE,
+    &loss_elementwise::BINARY_CROSS_ENTROPY_WITH_LOGIT,
+    &loss_elementwise::HUBER,
+    &canary::CANARY,
+];
+
+/// One candle function, loss or layer under test. There is no default: the compiler is the checklist.
+#[derive(Debug)]
+pub struct Op {
+    /// The name in cases: `loss.cross_entropy`.
+    pub name: &'static str,
+    /// Draws a case that keeps the contract (at least 95 % of them do).
+    pub generate: fn(&mut Draw) -> arbitrary::Result<Case>,
+    /// What is promised for a case.
+    pub contract: fn(&Case) -> Contract,
+    /// The call.
+    pub call: fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>>,
+    /// The call as Rust text, for reproductions; inputs and params are variables of their names.
+    pub source: &'static str,
+    /// The outputs in `f64` with error bounds, for cases that the contract accepts. `None` where an op has no value to
+    /// compare.
+    pub reference: Option<fn(&Given) -> Vec<ArrayD<Num>>>,
+    /// How many times the running error bound an output may be off by.
+    pub ulps: f64,
+    /// The inputs that have a gradient where they are floats.
+    pub differentiable: &'static [&'static str],
+    /// Where the contract comes from: files and lines of candle 0.11.1, or documents.
+    pub promise: &'static str,
+}
+
+/// What is promised for a case, judged before any device is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Contract {
+    /// The call succeeds.
+    Accepts {
+        /// Dtype and shape of each output.
+        outputs: Vec<(DType, Vec<usize>)>,
+        /// Why an `Err` would be no violation, where it would not: a documented limitation. What is returned must be
+        /// right all the same.
+        refusal: Option<&'static str>,
+    },
+    /// The call fails with an `Err`, before any kernel runs. The reason is the rule's fixed name: a signature holds it.
+    Rejects(&'static str),
+    /// Nobody promises anything but that the process and the device survive.
+    Unspecified(&'static str),
+}
+
+impl Contract {
+    /// Accepts with one output.
+    pub fn accepts(dtype: DType, shape: &[usize]) -> Self {
+        Self::Accepts { outputs: vec![(dtype, shape.to_vec())], refusal: None }
+    }
+
+    /// The same, with an `Err` allowed for this reason if `limited`.
+    #[must_use]
+    pub fn may_refuse(self, limited: bool, why: &'static str) -> Self {
+        match self {
+            Self::Accepts { outputs, refusal: None } if limited => Self::Accepts { outputs, refusal: Some(why) },
+            other => other,
+        }
+    }
+
+    /// The contract's name in counts.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Accepts { .. } => "accepts",
+            Self::Rejects(_) => "rejects",
+            Self::Unspecified(_) => "unspecified",
+        }
+    }
+}
+
+/// Reasons that several ops give, so that one reason has one wording.
+pub mod why {
+    /// candle's own error for it is `RequiresContiguous`, or says the same in words.
+    pub const CONTIGUOUS: &str = "candle asks for contiguous inputs here";
+    /// `candle_core::Error::UnsupportedDTypeForOp` and its kin.
+    pub const DTYPE: &str = "candle does not list this dtype for the op";
+    /// An id outside the dimension.
+    pub const ID: &str = "id out of range";
+    /// An id dtype that is none.
+    pub const ID_DTYPE: &str = "ids are not integers";
+    /// Inputs of different dtypes.
+    pub const MIXED: &str = "inputs of different dtypes";
+    /// A wrong number of dimensions.
+    pub const RANK: &str = "wrong number of dimensions";
+    /// Shapes that do not fit each other.
+    pub const SHAPES: &str = "shapes do not match";
+}
+
+/// The op of this name.
+pub fn find(name: &str) -> Option<&'static Op> {
+    ALL.iter().copied().find(|op| op.name == name)
+}
+
+/// Where an id that equals its dtype's largest value lies outside the dimension: by design (candle PR #2940) such an id
+/// reads zeros and writes nothing.
+pub fn is_sentinel(id: i64, dtype: DType, size: usize) -> bool {
+    dtype.int_range().is_some_and(|(_, max)| id == max) && !in_range(id, size)
+}
+
+/// Whether `id` is a position of a dimension of this size.
+pub fn in_range(id: i64, size: usize) -> bool {
+    usize::try_from(id).is_ok_and(|id| id < size)
+}

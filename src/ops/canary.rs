@@ -1,0 +1,76 @@
+//! The canary: an op that fails in every way there is, on request, so that a campaign can prove that it would notice.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use candle_core::{Error, Result, Tensor};
+
+use super::{Call, Contract, Op};
+use crate::case::Case;
+use crate::tensor::{DType, Tensor as Data, Value};
+
+/// Every fault that the canary can plant; a case asks for one with the param `fault`.
+pub const FAULTS: [&str; 8] =
+    ["panic", "abort", "stack overflow", "kill", "hang", "allocate without end", "wrong value", "nondeterministic"];
+
+/// Returns its input, or plants a fault.
+pub static CANARY: Op = Op {
+    name: "canary",
+    generate: |_| Ok(case("none")),
+    contract: |case| match case.tensor("x") {
+        Some(x) => Contract::accepts(x.dtype, &x.shape),
+        None => Contract::Rejects("the canary takes `x`"),
+    },
+    call,
+    source: "x.clone()",
+    reference: Some(|given| vec![given.array("x")]),
+    ulps: 1.0,
+    differentiable: &[],
+    promise: "this file: the canary returns its input",
+};
+
+/// The case that plants `fault`.
+pub fn case(fault: &str) -> Case {
+    let x = Data::new(DType::F32, vec![2], vec![Value::Float(1.0), Value::Float(2.0)]);
+    Case::new(CANARY.name).param("fault", fault).input("x", x)
+}
+
+fn call(call: &Call) -> Result<Vec<Tensor>> {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let x = call.tensor("x")?;
+    match call.case.text("fault") {
+        "none" => Ok(vec![x.clone()]),
+        "panic" => panic!("the canary panics"),
+        "abort" => std::process::abort(),
+        "stack overflow" => Ok(vec![(x * f64::from(recurse(1)))?]),
+        "kill" => {
+            let me = rustix::process::getpid();
+            rustix::process::kill_process(me, rustix::process::Signal::KILL).map_err(Error::wrap)?;
+            hang()
+        }
+        "hang" => hang(),
+        "allocate without end" => allocate(),
+        "wrong value" => Ok(vec![(x + 1.0)?]),
+        "nondeterministic" => Ok(vec![(x * f64::from(1 + CALLS.fetch_add(1, Ordering::Relaxed)))?]),
+        other => Err(Error::Msg(format!("the canary knows no fault `{other}`; it knows {FAULTS:?}"))),
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        std::thread::sleep(std::time::Duration::from_secs(3600));
+    }
+}
+
+fn allocate() -> ! {
+    let mut hoard: Vec<Vec<u8>> = Vec::new();
+    loop {
+        hoard.push(vec![1; 64 << 20]);
+        std::hint::black_box(&hoard);
+    }
+}
+
+#[allow(unconditional_recursion)]
+fn recurse(depth: u32) -> u32 {
+    let frame = std::hint::black_box([depth; 1024]);
+    recurse(frame[0] + 1) + frame[512]
+}

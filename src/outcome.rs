@@ -1,0 +1,206 @@
+//! An outcome: what one device did with a case. Plain data; whether it is right is the oracles' business.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tensor::Tensor;
+
+/// What one device did with a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// candle returned `Ok`.
+    Returned(Returned),
+    /// candle returned `Err` from the forward call.
+    Rejected(Refusal),
+    /// candle panicked.
+    Panicked(Panic),
+    /// The device says that the program is wrong.
+    Faulted(Fault),
+    /// The process was killed by a signal.
+    Died(Death),
+    /// The process overflowed its stack.
+    StackOverflow(Phase),
+    /// The deadline passed.
+    TimedOut(Phase),
+    /// The process asked for more memory than it is given.
+    OutOfMemory(Phase),
+    /// The simulated device cannot do this. Never a violation, always counted.
+    Unsupported(String),
+}
+
+/// What a forward call returned, and what the backward pass made of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Returned {
+    /// The outputs, contiguous.
+    pub outputs: Vec<Tensor>,
+    /// The backward pass.
+    #[serde(default)]
+    pub backward: Gradients,
+}
+
+/// What the backward pass did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gradients {
+    /// None was asked for, or no input has one.
+    #[default]
+    NotAsked,
+    /// The gradient of every input asked for; `None` where candle has no entry for it.
+    Returned(Vec<(String, Option<Tensor>)>),
+    /// candle returned `Err` from the backward call.
+    Rejected(Refusal),
+}
+
+/// An `Err` of candle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The variant of `candle_core::Error`, such as `ShapeMismatchBinaryOp`: the structure that a signature may hold.
+    pub variant: String,
+    /// The message, for people.
+    pub message: String,
+}
+
+/// A Rust panic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Panic {
+    /// In which half of the case.
+    pub phase: Phase,
+    /// `candle-core/src/conv.rs:43`: crate, file and line.
+    pub place: String,
+    /// The message, for people.
+    pub message: String,
+}
+
+/// A diagnosis of the device, or a CUDA error without one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// In which half of the case.
+    pub phase: Phase,
+    /// `assert`, `out-of-bounds`, `misaligned`, or the CUDA error's name.
+    pub kind: String,
+    /// The kernel and source line, where known.
+    pub place: String,
+    /// The message, for people.
+    pub message: String,
+}
+
+/// The end of a process by a signal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Death {
+    /// In which half of the case.
+    pub phase: Phase,
+    /// The signal's number (`signal(7)`).
+    pub signal: i32,
+    /// The last lines on standard error, for people.
+    pub stderr: String,
+}
+
+/// How far a case had come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Making the inputs.
+    #[default]
+    Inputs,
+    /// The op's call.
+    Forward,
+    /// The backward pass.
+    Backward,
+}
+
+impl Phase {
+    /// The phase's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inputs => "inputs",
+            Self::Forward => "forward",
+            Self::Backward => "backward",
+        }
+    }
+}
+
+impl Outcome {
+    /// The outcome's class in one word, for counts.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Returned(_) => "returned",
+            Self::Rejected(_) => "rejected",
+            Self::Panicked(_) => "panicked",
+            Self::Faulted(_) => "faulted",
+            Self::Died(_) => "died",
+            Self::StackOverflow(_) => "stack overflow",
+            Self::TimedOut(_) => "timed out",
+            Self::OutOfMemory(_) => "out of memory",
+            Self::Unsupported(_) => "unsupported",
+        }
+    }
+
+    /// Whether the process that ran the case is gone.
+    pub fn lost_the_process(&self) -> bool {
+        matches!(self, Self::Died(_) | Self::StackOverflow(_) | Self::TimedOut(_) | Self::OutOfMemory(_))
+    }
+
+    /// The outcome in one line, for people.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Returned(returned) => returned.summary(),
+            Self::Rejected(refusal) => format!("Err: {}", first_line(&refusal.message)),
+            Self::Panicked(panic) => {
+                format!("panic in {} at {}: {}", panic.phase.name(), panic.place, first_line(&panic.message))
+            }
+            Self::Faulted(fault) => {
+                format!("{} in {} at {}: {}", fault.kind, fault.phase.name(), fault.place, first_line(&fault.message))
+            }
+            Self::Died(death) => format!("died in {} of {}", death.phase.name(), signal_name(death.signal)),
+            Self::StackOverflow(phase) => format!("stack overflow in {}", phase.name()),
+            Self::TimedOut(phase) => format!("no answer in {} within the deadline", phase.name()),
+            Self::OutOfMemory(phase) => format!("out of memory in {}", phase.name()),
+            Self::Unsupported(what) => format!("unsupported by the simulated device: {what}"),
+        }
+    }
+}
+
+impl Returned {
+    fn summary(&self) -> String {
+        let outputs: Vec<String> = self.outputs.iter().map(tensor_summary).collect();
+        let mut line = format!("Ok: {}", outputs.join(", "));
+        match &self.backward {
+            Gradients::NotAsked => {}
+            Gradients::Returned(grads) => {
+                for (name, grad) in grads {
+                    let grad = grad.as_ref().map_or_else(|| "none".to_string(), tensor_summary);
+                    line += &format!("; gradient of {name}: {grad}");
+                }
+            }
+            Gradients::Rejected(refusal) => line += &format!("; backward Err: {}", first_line(&refusal.message)),
+        }
+        line
+    }
+}
+
+/// A tensor in one line: dtype, shape, and up to eight values.
+pub fn tensor_summary(tensor: &Tensor) -> String {
+    let values = tensor.expanded();
+    let shown: Vec<String> = values.iter().take(8).map(ToString::to_string).collect();
+    let more = if values.len() > 8 { ", …" } else { "" };
+    format!("{}{:?} [{}{more}]", tensor.dtype, tensor.shape, shown.join(", "))
+}
+
+/// The name of a signal that ends processes (`signal(7)`).
+pub fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_string()
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

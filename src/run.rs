@@ -1,0 +1,115 @@
+//! Runs one case on one candle device in this process, as far as a process can go: a panic is caught, what ends the
+//! process is the worker's parent's to see.
+
+mod place;
+mod tensors;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use candle_core::{Result, Tensor, Var};
+
+use crate::case::{Backward, Case, weight};
+use crate::ops::{self, Call, Op};
+use crate::outcome::{Gradients, Outcome, Panic, Phase, Refusal, Returned};
+
+pub use place::install_panic_hook;
+
+/// Runs `case` on `device`, telling `progress` of every phase that begins. [`install_panic_hook`] must have been called.
+pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(Phase)) -> Outcome {
+    let Some(op) = ops::find(&case.op) else {
+        return Outcome::Unsupported(format!("this build has no op `{}`", case.op));
+    };
+    let mut phase = Phase::Inputs;
+    let mut enter = |next| {
+        phase = next;
+        progress(next);
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| attempt(op, case, device, &mut enter)));
+    match result {
+        Ok(Ok(returned)) => Outcome::Returned(returned),
+        Ok(Err(error)) => Outcome::Rejected(refusal(&error)),
+        Err(_) => {
+            let (place, message) = place::last_panic();
+            Outcome::Panicked(Panic { phase, place, message })
+        }
+    }
+}
+
+/// The candle device of this name.
+pub fn open(device: crate::device::Device) -> Result<candle_core::Device> {
+    match device {
+        crate::device::Device::Cpu => Ok(candle_core::Device::Cpu),
+        crate::device::Device::Cuda(ordinal) | crate::device::Device::Sim(ordinal) => {
+            candle_core::Device::new_cuda(usize::from(ordinal))
+        }
+    }
+}
+
+fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl FnMut(Phase)) -> Result<Returned> {
+    enter(Phase::Inputs);
+    let mut vars = BTreeMap::new();
+    let mut tensors = BTreeMap::new();
+    for (name, data) in &case.inputs {
+        let buffer = tensors::buffer(data, device)?;
+        let differentiable = op.differentiable.contains(&name.as_str()) && data.dtype.is_float();
+        let tensor = if differentiable && !case.backward.is_none() {
+            let var = Var::from_tensor(&buffer)?;
+            let tensor = tensors::view(var.as_tensor(), data)?;
+            vars.insert(name.as_str(), var);
+            tensor
+        } else {
+            tensors::view(&buffer, data)?
+        };
+        tensors.insert(name.as_str(), tensor);
+    }
+    enter(Phase::Forward);
+    let outputs = (op.call)(&Call { case, tensors })?;
+    let read = outputs.iter().map(tensors::read).collect::<Result<Vec<_>>>()?;
+    if vars.is_empty() || outputs.iter().any(|output| !output.dtype().is_float()) {
+        return Ok(Returned { outputs: read, backward: Gradients::NotAsked });
+    }
+    enter(Phase::Backward);
+    let backward = gradients(case, &outputs, &vars).unwrap_or_else(|error| Gradients::Rejected(refusal(&error)));
+    Ok(Returned { outputs: read, backward })
+}
+
+/// Differentiates the sum of all outputs, weighted or not, by every variable.
+fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Result<Gradients> {
+    let mut total: Option<Tensor> = None;
+    for output in outputs {
+        let share = match case.backward {
+            Backward::Weighted if output.rank() > 0 => {
+                let weights: Vec<f64> = (0..output.elem_count()).map(weight).collect();
+                let weights = Tensor::from_vec(weights, output.shape(), output.device())?.to_dtype(output.dtype())?;
+                (output * weights)?.sum_all()?
+            }
+            _ => output.sum_all()?,
+        };
+        total = Some(match total {
+            Some(total) => (total + share)?,
+            None => share,
+        });
+    }
+    let Some(total) = total else { return Ok(Gradients::NotAsked) };
+    let grads = total.backward()?;
+    let of = |(name, var): (&&str, &Var)| {
+        let data = case.inputs.get(*name).expect("variables are made from inputs");
+        let grad = grads.get(var).map(|grad| tensors::read(&tensors::uncover(grad, data)?)).transpose()?;
+        Ok(((*name).to_string(), grad))
+    };
+    Ok(Gradients::Returned(vars.iter().map(of).collect::<Result<_>>()?))
+}
+
+fn refusal(error: &candle_core::Error) -> Refusal {
+    let mut inner = error;
+    while let candle_core::Error::WithBacktrace { inner: next, .. } | candle_core::Error::Context { inner: next, .. } =
+        inner
+    {
+        inner = next;
+    }
+    // The derived `Debug` of an enum starts with the variant's name.
+    let debug = format!("{inner:?}");
+    let variant = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_string();
+    Refusal { variant, message: inner.to_string() }
+}

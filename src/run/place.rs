@@ -1,0 +1,56 @@
+//! Where the last panic was: crate, file and line, whatever thread it was on.
+
+use std::panic::PanicHookInfo;
+use std::sync::Mutex;
+
+static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
+
+/// Makes panics leave their place and message for [`last_panic`] and print nothing.
+pub fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map_or_else(String::new, |at| format!("{}:{}", crate_path(at.file()), at.line()));
+        let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *last = Some((place, message(info)));
+    }));
+}
+
+/// Place and message of the last panic.
+pub fn last_panic() -> (String, String) {
+    let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    last.take().unwrap_or_default()
+}
+
+fn message(info: &PanicHookInfo) -> String {
+    let payload = info.payload();
+    let text = payload.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".to_string())
+}
+
+/// A source path from the crate's folder on, without where the registry lies and which version it holds, so that a
+/// signature means the same on every machine.
+fn crate_path(file: &str) -> String {
+    let parts: Vec<&str> = file.split(['/', '\\']).collect();
+    let source = parts.iter().rposition(|part| *part == "src");
+    match source {
+        Some(source) if source > 0 => {
+            let folder = parts[source - 1];
+            let versioned =
+                |(name, version): &(&str, &str)| !name.is_empty() && version.starts_with(|c: char| c.is_ascii_digit());
+            let name = folder.rsplit_once('-').filter(versioned).map_or(folder, |(name, _)| name);
+            format!("{name}/{}", parts[source..].join("/"))
+        }
+        _ => file.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::crate_path;
+
+    #[test]
+    fn a_place_names_the_crate_and_nothing_of_the_machine() {
+        let registry = "/home/x/.cargo/registry/src/index-1/candle-core-0.11.1/src/cpu_backend/mod.rs";
+        assert_eq!(crate_path(registry), "candle-core/src/cpu_backend/mod.rs");
+        assert_eq!(crate_path("src/ops/canary.rs"), "src/ops/canary.rs");
+    }
+}

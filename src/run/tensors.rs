@@ -1,0 +1,103 @@
+//! Plain tensors to candle tensors and back.
+
+use candle_core::{DType as Candle, Device, Result, Tensor, WithDType};
+use float8::F8E4M3;
+use half::{bf16, f16};
+
+use crate::tensor::{DType, Tensor as Data, Value, View, product};
+
+/// The contiguous buffer behind `data`: shaped as `data` is stored, or as [`View::buffer_shape`] where it has a view.
+pub fn buffer(data: &Data, device: &Device) -> Result<Tensor> {
+    let stored = data.stored_shape();
+    let values = data.values.to_vec(product(&stored).unwrap_or(0));
+    if !needs_buffer(&data.view) {
+        return upload(data.dtype, &values, &stored, device);
+    }
+    let (positions, length) = data.view.positions(&stored);
+    let mut cells = vec![Value::of(data.dtype, View::POISON); length];
+    for (&position, &value) in positions.iter().zip(&values) {
+        cells[position] = value;
+    }
+    upload(data.dtype, &cells, &data.view.buffer_shape(&stored), device)
+}
+
+/// The view of `buffer` that `data` asks for, made of candle's own view ops.
+pub fn view(buffer: &Tensor, data: &Data) -> Result<Tensor> {
+    let stored = uncover(buffer, data)?;
+    if data.view.broadcast.is_empty() { Ok(stored) } else { stored.broadcast_as(data.shape.as_slice()) }
+}
+
+/// The stored elements of `buffer` in their logical order: all of [`view`] but the broadcast. Of a gradient of the
+/// buffer it shows the part that belongs to the view.
+pub fn uncover(buffer: &Tensor, data: &Data) -> Result<Tensor> {
+    if !needs_buffer(&data.view) {
+        return Ok(buffer.clone());
+    }
+    let stored = data.stored_shape();
+    let rank = stored.len();
+    let order = data.view.memory_order(rank);
+    let mut tensor = buffer.clone();
+    for (place, &dim) in order.iter().enumerate() {
+        // Each dimension of the view is two of the buffer, blocks and places in a block; the latter are squeezed away,
+        // so that dimension `place` is the next one to treat.
+        tensor = tensor.narrow(place + 1, 0, 1)?.squeeze(place + 1)?;
+        if (data.view.before(dim), data.view.after(dim)) != (0, 0) {
+            tensor = tensor.narrow(place, data.view.before(dim), stored[dim])?;
+        }
+    }
+    if order.iter().copied().eq(0..rank) {
+        return Ok(tensor);
+    }
+    let places: Vec<usize> =
+        (0..rank).map(|dim| order.iter().position(|&d| d == dim).expect("a permutation")).collect();
+    tensor.permute(places)
+}
+
+fn needs_buffer(view: &View) -> bool {
+    let View { order, before, after, step, broadcast: _ } = view;
+    [order, before, after, step].into_iter().any(|list| !list.is_empty())
+}
+
+fn upload(dtype: DType, values: &[Value], shape: &[usize], device: &Device) -> Result<Tensor> {
+    fn make<T: WithDType>(
+        values: &[Value],
+        shape: &[usize],
+        device: &Device,
+        convert: impl Fn(Value) -> T,
+    ) -> Result<Tensor> {
+        Tensor::from_vec(values.iter().map(|&value| convert(value)).collect::<Vec<T>>(), shape, device)
+    }
+    match dtype {
+        DType::U8 => make(values, shape, device, |value| value.as_i64() as u8),
+        DType::U32 => make(values, shape, device, |value| value.as_i64() as u32),
+        DType::I16 => make(values, shape, device, |value| value.as_i64() as i16),
+        DType::I32 => make(values, shape, device, |value| value.as_i64() as i32),
+        DType::I64 => make(values, shape, device, Value::as_i64),
+        DType::F16 => make(values, shape, device, |value| f16::from_f64(value.as_f64())),
+        DType::Bf16 => make(values, shape, device, |value| bf16::from_f64(value.as_f64())),
+        DType::F32 => make(values, shape, device, |value| value.as_f64() as f32),
+        DType::F64 => make(values, shape, device, Value::as_f64),
+        DType::F8e4m3 => make(values, shape, device, |value| F8E4M3::from_f64(value.as_f64())),
+    }
+}
+
+/// The values of a candle tensor, contiguous.
+pub fn read(tensor: &Tensor) -> Result<Data> {
+    fn download<T: WithDType>(tensor: &Tensor, convert: impl Fn(T) -> Value) -> Result<Vec<Value>> {
+        Ok(tensor.flatten_all()?.to_vec1::<T>()?.into_iter().map(convert).collect())
+    }
+    let (dtype, values) = match tensor.dtype() {
+        Candle::U8 => (DType::U8, download(tensor, |v: u8| Value::Int(v.into()))?),
+        Candle::U32 => (DType::U32, download(tensor, |v: u32| Value::Int(v.into()))?),
+        Candle::I16 => (DType::I16, download(tensor, |v: i16| Value::Int(v.into()))?),
+        Candle::I32 => (DType::I32, download(tensor, |v: i32| Value::Int(v.into()))?),
+        Candle::I64 => (DType::I64, download(tensor, Value::Int)?),
+        Candle::F16 => (DType::F16, download(tensor, |v: f16| Value::Float(v.to_f64()))?),
+        Candle::BF16 => (DType::Bf16, download(tensor, |v: bf16| Value::Float(v.to_f64()))?),
+        Candle::F32 => (DType::F32, download(tensor, |v: f32| Value::Float(v.into()))?),
+        Candle::F64 => (DType::F64, download(tensor, Value::Float)?),
+        Candle::F8E4M3 => (DType::F8e4m3, download(tensor, |v: F8E4M3| Value::Float(v.to_f64()))?),
+        other => candle_core::bail!("a tensor of dtype {other:?} has no plain form"),
+    };
+    Ok(Data::new(dtype, tensor.dims().to_vec(), values))
+}

@@ -1,0 +1,157 @@
+//! Tensors as plain data: dtype, shape, how they lie in memory, and values. Nothing of candle here.
+
+mod dtype;
+mod values;
+mod view;
+
+pub use dtype::DType;
+pub use values::{Fill, Value, Values};
+pub use view::View;
+
+use serde::{Deserialize, Serialize};
+
+/// A tensor of a case or of an outcome.
+///
+/// `values` are listed in row-major order of the tensor's *own* elements: a dimension that the view broadcasts
+/// (stride 0) counts once, because one stored element serves all of its positions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tensor {
+    /// The element type; every value is exactly representable in it.
+    pub dtype: DType,
+    /// The logical shape, as the op sees it.
+    pub shape: Vec<usize>,
+    /// How the tensor lies in memory.
+    #[serde(default, skip_serializing_if = "View::is_contiguous")]
+    pub view: View,
+    /// The elements.
+    pub values: Values,
+}
+
+impl Tensor {
+    /// A contiguous tensor with all its values listed.
+    pub fn new(dtype: DType, shape: Vec<usize>, values: Vec<Value>) -> Self {
+        Self { dtype, shape, view: View::default(), values: Values::List(values) }
+    }
+
+    /// The number of logical elements, or `None` where the product overflows.
+    pub fn elements(&self) -> Option<usize> {
+        product(&self.shape)
+    }
+
+    /// The number of stored elements: the logical ones with each broadcast dimension counted once.
+    pub fn stored(&self) -> Option<usize> {
+        product(&self.stored_shape())
+    }
+
+    /// The logical shape with 1 for each broadcast dimension.
+    pub fn stored_shape(&self) -> Vec<usize> {
+        let once = |(dim, &size): (usize, &usize)| if self.view.broadcasts(dim) { size.min(1) } else { size };
+        self.shape.iter().enumerate().map(once).collect()
+    }
+
+    /// All logical values in row-major order, broadcast dimensions repeated.
+    pub fn expanded(&self) -> Vec<Value> {
+        let stored = self.values.to_vec(self.stored().unwrap_or(0));
+        if self.view.broadcast.is_empty() {
+            return stored;
+        }
+        let dims = self.stored_shape();
+        let mut out = Vec::with_capacity(self.elements().unwrap_or(0));
+        for_each_index(&self.shape, |index| {
+            let flat = index.iter().zip(&dims).fold(0, |flat, (&i, &n)| flat * n + if n == 1 { 0 } else { i });
+            out.push(stored[flat]);
+        });
+        out
+    }
+
+    /// All logical values as `f64`; integers are converted exactly up to 2^53.
+    pub fn floats(&self) -> Vec<f64> {
+        self.expanded().into_iter().map(Value::as_f64).collect()
+    }
+
+    /// All logical values as integers; a float is truncated. Callers ask only integer tensors.
+    pub fn ints(&self) -> Vec<i64> {
+        self.expanded().into_iter().map(Value::as_i64).collect()
+    }
+
+    /// The same values, contiguous.
+    #[must_use]
+    pub fn contiguous(&self) -> Self {
+        if self.view.is_contiguous() {
+            return self.clone();
+        }
+        let values = if self.view.broadcast.is_empty() { self.values.clone() } else { Values::List(self.expanded()) };
+        Self { dtype: self.dtype, shape: self.shape.clone(), view: View::default(), values }
+    }
+
+    /// What makes this tensor no tensor, if anything: a wrong number of values, a view that does not fit the shape, or
+    /// a value that the dtype cannot hold.
+    pub fn check(&self) -> Result<(), String> {
+        if self.shape.len() > 8 {
+            return Err(format!("has {} dimensions; at most 8 are supported", self.shape.len()));
+        }
+        self.view.check(self.shape.len())?;
+        let stored = self.stored().filter(|&n| n <= MAX_ELEMENTS);
+        let stored = stored.ok_or_else(|| format!("shape {:?} has more than {MAX_ELEMENTS} elements", self.shape))?;
+        // The buffer behind a view is larger than the view: bound that too, or a tiny tensor could ask for all memory.
+        product(&self.view.buffer_shape(&self.stored_shape()))
+            .filter(|&n| n <= MAX_ELEMENTS)
+            .ok_or_else(|| format!("the buffer behind the view has more than {MAX_ELEMENTS} elements"))?;
+        self.elements()
+            .filter(|&n| n <= MAX_ELEMENTS)
+            .ok_or_else(|| format!("shape {:?} has more than {MAX_ELEMENTS} elements", self.shape))?;
+        self.values.check(stored, self.dtype)
+    }
+}
+
+/// The largest tensor that a case may hold (2^24 elements): far above every size cliff of candle's kernels, far below
+/// what a worker's memory limit allows.
+pub const MAX_ELEMENTS: usize = 1 << 24;
+
+/// The product of `sizes`, or `None` where it overflows.
+pub fn product(sizes: &[usize]) -> Option<usize> {
+    if sizes.contains(&0) {
+        return Some(0);
+    }
+    sizes.iter().try_fold(1usize, |product, &n| product.checked_mul(n))
+}
+
+/// Calls `visit` with every index of `shape` in row-major order.
+pub fn for_each_index(shape: &[usize], mut visit: impl FnMut(&[usize])) {
+    let count = product(shape).unwrap_or(0);
+    let mut index = vec![0; shape.len()];
+    for _ in 0..count {
+        visit(&index);
+        for dim in (0..shape.len()).rev() {
+            index[dim] += 1;
+            if index[dim] < shape[dim] {
+                break;
+            }
+            index[dim] = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broadcast_dimension_is_stored_once_and_read_everywhere() {
+        let view = View { broadcast: vec![0], ..View::default() };
+        let values = Values::List(vec![Value::Int(1), Value::Int(2)]);
+        let tensor = Tensor { dtype: DType::U8, shape: vec![3, 2], view, values };
+        assert_eq!(tensor.check(), Ok(()));
+        assert_eq!(tensor.ints(), [1, 2, 1, 2, 1, 2]);
+        assert_eq!(tensor.contiguous().stored(), Some(6));
+    }
+
+    #[test]
+    fn a_value_that_the_dtype_cannot_hold_is_refused() {
+        let tensor = Tensor::new(DType::U8, vec![1], vec![Value::Int(256)]);
+        assert!(tensor.check().unwrap_err().contains("256"));
+        let tensor = Tensor::new(DType::F16, vec![1], vec![Value::Float(0.1)]);
+        assert!(tensor.check().unwrap_err().contains("0.1"));
+    }
+}

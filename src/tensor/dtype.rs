@@ -1,0 +1,159 @@
+//! The ten dtypes of candle-core 0.11.1 and what each can hold.
+
+use serde::{Deserialize, Serialize};
+
+/// An element type (`candle-core/src/dtype.rs`, `DType`; the packed MX formats have no ops and are left out).
+///
+/// The order is the minimizer's: a finding is shown in the first dtype in which it still happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum DType {
+    F32,
+    F64,
+    F16,
+    Bf16,
+    F8e4m3,
+    U32,
+    I64,
+    U8,
+    I32,
+    I16,
+}
+
+/// The parameters of a binary floating-point format.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Format {
+    /// Significand bits, the hidden one included.
+    pub precision: i32,
+    /// Exponent of the smallest normal number.
+    pub min_exponent: i32,
+    /// The largest finite value.
+    pub max: f64,
+}
+
+impl DType {
+    /// Every dtype.
+    pub const ALL: [Self; 10] = [
+        Self::F32,
+        Self::F64,
+        Self::F16,
+        Self::Bf16,
+        Self::F8e4m3,
+        Self::U32,
+        Self::I64,
+        Self::U8,
+        Self::I32,
+        Self::I16,
+    ];
+    /// The floating-point dtypes with full support in candle.
+    pub const FLOATS: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
+    /// The dtypes that index ops take on both backends.
+    pub const IDS: [Self; 3] = [Self::U32, Self::I64, Self::U8];
+
+    /// The name in cases: `"f32"`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::F8e4m3 => "f8e4m3",
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+            Self::U8 => "u8",
+            Self::I32 => "i32",
+            Self::I16 => "i16",
+        }
+    }
+
+    /// Whether values are floats.
+    pub fn is_float(self) -> bool {
+        self.format().is_some()
+    }
+
+    /// Whether sums in this dtype visibly lose what PyTorch keeps by accumulating in `f32`.
+    pub fn is_reduced_precision(self) -> bool {
+        matches!(self, Self::F16 | Self::Bf16 | Self::F8e4m3)
+    }
+
+    /// The floating-point format (IEEE 754; bfloat16; OCP FP8 E4M3, which has NaN but no infinity), `None` for integers.
+    pub fn format(self) -> Option<Format> {
+        let (precision, min_exponent, max) = match self {
+            Self::F32 => (24, -126, f64::from(f32::MAX)),
+            Self::F64 => (53, -1022, f64::MAX),
+            Self::F16 => (11, -14, half::f16::MAX.to_f64()),
+            Self::Bf16 => (8, -126, half::bf16::MAX.to_f64()),
+            Self::F8e4m3 => (4, -6, float8::F8E4M3::MAX.to_f64()),
+            _ => return None,
+        };
+        Some(Format { precision, min_exponent, max })
+    }
+
+    /// The smallest and largest integer, `None` for floats.
+    pub fn int_range(self) -> Option<(i64, i64)> {
+        match self {
+            Self::U8 => Some((0, i64::from(u8::MAX))),
+            Self::U32 => Some((0, i64::from(u32::MAX))),
+            Self::I16 => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
+            Self::I32 => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
+            Self::I64 => Some((i64::MIN, i64::MAX)),
+            _ => None,
+        }
+    }
+
+    /// The nearest value that this dtype holds (round to nearest, ties to even; f8e4m3 saturates).
+    pub fn round(self, value: f64) -> f64 {
+        match self {
+            Self::F32 => f64::from(value as f32),
+            Self::F64 => value,
+            Self::F16 => half::f16::from_f64(value).to_f64(),
+            Self::Bf16 => half::bf16::from_f64(value).to_f64(),
+            Self::F8e4m3 => {
+                let max = float8::F8E4M3::MAX.to_f64();
+                float8::F8E4M3::from_f64(value.clamp(-max, max)).to_f64()
+            }
+            _ => {
+                let (low, high) = self.int_range().unwrap_or((i64::MIN, i64::MAX));
+                (value as i64).clamp(low, high) as f64
+            }
+        }
+    }
+
+    /// Half the distance between 1 and the next value: the unit roundoff (0 for integers).
+    pub fn unit_roundoff(self) -> f64 {
+        self.format().map_or(0.0, |format| (-f64::from(format.precision)).exp2())
+    }
+
+    /// The smallest positive value (0 for integers): below it, nothing can be told apart from zero.
+    pub fn smallest(self) -> f64 {
+        self.format().map_or(0.0, |format| f64::from(format.min_exponent - format.precision + 1).exp2())
+    }
+
+    /// The largest finite value.
+    pub fn max(self) -> f64 {
+        self.format().map_or_else(|| self.int_range().map_or(f64::MAX, |(_, high)| high as f64), |format| format.max)
+    }
+}
+
+impl std::fmt::Display for DType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_agrees_with_its_own_rounding() {
+        for dtype in DType::FLOATS.into_iter().chain([DType::F8e4m3]) {
+            let unit = dtype.unit_roundoff();
+            assert_eq!(dtype.round(1.0 + 2.0 * unit), 1.0 + 2.0 * unit, "{dtype}: the next value after 1");
+            assert_eq!(dtype.round(1.0 + unit), 1.0, "{dtype}: a tie goes to even");
+            assert_eq!(dtype.round(dtype.smallest()), dtype.smallest(), "{dtype}: smallest subnormal");
+            assert_eq!(dtype.round(dtype.max()), dtype.max(), "{dtype}: largest");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! How a tensor lies in memory: the affine views that candle's own ops can make of a contiguous buffer.
+
+use serde::{Deserialize, Serialize};
+
+use super::product;
+
+/// A view of a contiguous buffer. The default is the buffer itself.
+///
+/// Each list is empty (nothing of the kind) or has one entry per dimension, `broadcast` apart. What lies in the buffer
+/// and not in the view holds [`View::POISON`]: an op that reads it returns a wrong value.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct View {
+    /// The dimensions from the slowest to the fastest in memory, as made by `permute`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<usize>,
+    /// Elements of the buffer in front of the view along each dimension, as made by `narrow`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<usize>,
+    /// Elements of the buffer behind the view along each dimension, as made by `narrow`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<usize>,
+    /// Only every n-th element of the buffer along each dimension, as made by selecting a column.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub step: Vec<usize>,
+    /// The dimensions with stride 0, as made by `broadcast_as`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broadcast: Vec<usize>,
+}
+
+impl View {
+    /// What fills the buffer around the view: exact in every dtype, outside every small dimension, unlike any value
+    /// that the generators draw.
+    pub const POISON: f64 = 80.0;
+
+    /// Whether the view is the whole buffer in order.
+    pub fn is_contiguous(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether dimension `dim` has stride 0.
+    pub fn broadcasts(&self, dim: usize) -> bool {
+        self.broadcast.contains(&dim)
+    }
+
+    /// The dimensions from the slowest to the fastest in memory.
+    pub fn memory_order(&self, rank: usize) -> Vec<usize> {
+        if self.order.is_empty() { (0..rank).collect() } else { self.order.clone() }
+    }
+
+    /// In front of the view along `dim`.
+    pub fn before(&self, dim: usize) -> usize {
+        self.before.get(dim).copied().unwrap_or(0)
+    }
+
+    /// Behind the view along `dim`.
+    pub fn after(&self, dim: usize) -> usize {
+        self.after.get(dim).copied().unwrap_or(0)
+    }
+
+    /// The distance in buffer elements from one element to the next along `dim`.
+    pub fn step(&self, dim: usize) -> usize {
+        self.step.get(dim).copied().unwrap_or(1)
+    }
+
+    /// The shape of the buffer behind a view of `stored` shape, two dimensions for each of the view's, in memory order:
+    /// blocks, and the elements of a block, of which the view takes the first.
+    pub fn buffer_shape(&self, stored: &[usize]) -> Vec<usize> {
+        let blocks = |dim: usize| self.before(dim).saturating_add(stored[dim]).saturating_add(self.after(dim));
+        self.memory_order(stored.len()).into_iter().flat_map(|dim| [blocks(dim), self.step(dim)]).collect()
+    }
+
+    /// Where each stored element (row-major in `stored` shape) lies in the buffer, and the buffer's length.
+    pub fn positions(&self, stored: &[usize]) -> (Vec<usize>, usize) {
+        let buffer = self.buffer_shape(stored);
+        let order = self.memory_order(stored.len());
+        let mut strides = vec![0; stored.len()];
+        for (place, &dim) in order.iter().enumerate() {
+            strides[dim] = product(&buffer[2 * place + 1..]).unwrap_or(0);
+        }
+        let mut positions = Vec::with_capacity(product(stored).unwrap_or(0));
+        super::for_each_index(stored, |index| {
+            positions.push(index.iter().enumerate().map(|(dim, &i)| (i + self.before(dim)) * strides[dim]).sum());
+        });
+        (positions, product(&buffer).unwrap_or(0))
+    }
+
+    /// What makes this no view of a tensor of `rank` dimensions, if anything.
+    pub fn check(&self, rank: usize) -> Result<(), String> {
+        let lists = [("order", &self.order), ("before", &self.before), ("after", &self.after), ("step", &self.step)];
+        for (name, list) in lists {
+            if !list.is_empty() && list.len() != rank {
+                return Err(format!("has a view whose `{name}` lists {} of {rank} dimensions", list.len()));
+            }
+        }
+        let mut sorted = self.order.clone();
+        sorted.sort_unstable();
+        if !sorted.iter().copied().eq(0..sorted.len()) {
+            return Err(format!("has a view whose `order` {:?} is no permutation", self.order));
+        }
+        if self.step.contains(&0) {
+            return Err("has a view with a step of 0; stride 0 is written `broadcast`".to_string());
+        }
+        let mut seen = self.broadcast.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        if seen.len() != self.broadcast.len() || seen.last().is_some_and(|&dim| dim >= rank) {
+            return Err(format!("has a view that broadcasts {:?} of {rank} dimensions", self.broadcast));
+        }
+        Ok(())
+    }
+
+    /// The view without dimension `dim`.
+    #[must_use]
+    pub fn without(&self, dim: usize) -> Self {
+        let shift = |d: &usize| if *d > dim { d - 1 } else { *d };
+        let drop_entry = |list: &Vec<usize>| {
+            let kept = list.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, &n)| n);
+            kept.collect::<Vec<_>>()
+        };
+        let renumber = |list: &Vec<usize>| list.iter().filter(|d| **d != dim).map(shift).collect::<Vec<_>>();
+        Self {
+            order: renumber(&self.order),
+            before: drop_entry(&self.before),
+            after: drop_entry(&self.after),
+            step: drop_entry(&self.step),
+            broadcast: renumber(&self.broadcast),
+        }
+        .normalized()
+    }
+
+    /// The same view with lists that say nothing left empty.
+    #[must_use]
+    pub fn normalized(mut self) -> Self {
+        if self.order.iter().copied().eq(0..self.order.len()) {
+            self.order.clear();
+        }
+        for list in [&mut self.before, &mut self.after] {
+            if list.iter().all(|&n| n == 0) {
+                list.clear();
+            }
+        }
+        if self.step.iter().all(|&n| n == 1) {
+            self.step.clear();
+        }
+        self.broadcast.sort_unstable();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_follow_order_narrowing_and_steps() {
+        let transposed = View { order: vec![1, 0], ..View::default() };
+        assert_eq!(transposed.positions(&[2, 3]), (vec![0, 2, 4, 1, 3, 5], 6));
+        let narrowed = View { before: vec![0, 1], after: vec![0, 2], ..View::default() };
+        assert_eq!(narrowed.positions(&[2, 1]), (vec![1, 5], 8));
+        let column = View { step: vec![3], ..View::default() };
+        assert_eq!(column.positions(&[2]), (vec![0, 3], 6));
+    }
+}

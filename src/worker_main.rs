@@ -1,0 +1,3 @@
+//! `snuffer-worker`: runs cases for `snuffer`, one at a time, in a process that may die.
+
+fn main() {}
