@@ -184,8 +184,9 @@ impl Case {
     pub fn complexity(&self) -> Complexity {
         let mut complexity = Complexity::default();
         for tensor in self.inputs.values() {
-            complexity.elements += tensor.shape.iter().map(|&n| n as u128).sum::<u128>()
-                + tensor.elements().map_or(u128::MAX / 64, |n| n as u128);
+            // A tensor without elements shows less than one with a few: 0 counts as 3.
+            let sizes = tensor.shape.iter().map(|&n| if n == 0 { 3 } else { n as u128 });
+            complexity.elements += sizes.clone().sum::<u128>() + sizes.fold(1, u128::saturating_mul);
             complexity.dims += tensor.shape.len();
             complexity.views += view_weight(tensor);
             complexity.dtypes.push(tensor.dtype as u8);
@@ -221,13 +222,7 @@ fn view_weight(tensor: &Tensor) -> usize {
 }
 
 fn value_weight(tensor: &Tensor) -> Vec<(u8, u64, bool)> {
-    match &tensor.values {
-        crate::tensor::Values::List(values) => values.iter().map(|value| value.simplicity()).collect(),
-        crate::tensor::Values::Fill(fill) => {
-            let differing = fill.except.iter().map(|(_, value)| value.simplicity());
-            std::iter::once(fill.constant.simplicity()).chain(differing).collect()
-        }
-    }
+    tensor.values.listed().into_iter().map(Value::simplicity).collect()
 }
 
 fn param_weight(param: &Param) -> (u8, u64, bool) {

@@ -10,8 +10,13 @@ pub mod number;
 pub mod outcome;
 
 pub mod generate;
+pub mod minimize;
 pub mod mutate;
 
 pub mod ops;
 
+pub mod oracle;
 pub mod run;
+pub mod sample;
+
+pub mod exec;

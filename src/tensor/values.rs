@@ -193,6 +193,16 @@ impl Values {
         values
     }
 
+    /// The values that the text spells out. Noise, which it does not, is finite and small.
+    pub fn listed(&self) -> Vec<Value> {
+        match self {
+            Self::List(values) => values.clone(),
+            Self::Fill(fill) => {
+                std::iter::once(fill.constant).chain(fill.except.iter().map(|&(_, value)| value)).collect()
+            }
+        }
+    }
+
     /// How many values the text spells out.
     pub fn spelled(&self) -> usize {
         match self {

@@ -1,0 +1,80 @@
+//! Executes cases in worker processes that may die, and says what became of each.
+
+pub mod environment;
+mod journal;
+mod process;
+pub mod protocol;
+pub mod worker;
+
+use std::time::Duration;
+
+use crate::case::Case;
+use crate::device::Device;
+use crate::oracle::Observation;
+use crate::outcome::Outcome;
+
+pub use environment::Build;
+pub use process::Worker;
+pub use protocol::Hello;
+
+/// What a worker may use up before it is stopped.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// For one case.
+    pub deadline: Duration,
+    /// Address space, in MiB.
+    pub memory_mib: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { deadline: Duration::from_secs(10), memory_mib: 4096 }
+    }
+}
+
+/// One worker per device, kept warm across cases and replaced when it dies.
+#[derive(Debug)]
+pub struct Executor {
+    workers: Vec<Worker>,
+}
+
+impl Executor {
+    /// Starts a worker for each device.
+    pub fn start(devices: &[Device], build: Build, limits: Limits) -> anyhow::Result<Self> {
+        let start = |&device| Worker::start(device, build, limits);
+        Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()? })
+    }
+
+    /// What each worker said of itself.
+    pub fn hellos(&self) -> impl Iterator<Item = &Hello> {
+        self.workers.iter().map(Worker::hello)
+    }
+
+    /// Runs `case` on every device: twice, and once more contiguous where it has views.
+    pub fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
+        let twin = (!case.is_contiguous()).then(|| case.contiguous());
+        let observe = |worker: &mut Worker| {
+            let (outcome, again) = worker.run(case)?;
+            let contiguous = match &twin {
+                // A case that hangs or dies is judged without its twin, which would cost another worker.
+                Some(twin) if !outcome.lost_the_process() => Some(worker.run(twin)?.0),
+                _ => None,
+            };
+            Ok(Observation { device: worker.device(), outcome, again, contiguous })
+        };
+        self.workers.iter_mut().map(observe).collect()
+    }
+
+    /// Runs `case` once on each device in new workers: nothing that happened before can matter.
+    pub fn observe_afresh(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
+        for worker in &mut self.workers {
+            worker.restart()?;
+        }
+        self.observe(case)
+    }
+
+    /// Runs `case` on the first device only, once, for its outcome.
+    pub fn run(&mut self, case: &Case) -> anyhow::Result<Outcome> {
+        Ok(self.workers[0].run(case)?.0)
+    }
+}

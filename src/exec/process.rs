@@ -1,0 +1,208 @@
+//! The parent's side: one worker process, its deadline, and what its end means.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tempfile::TempDir;
+
+use super::journal::Journal;
+use super::protocol::{self, Hello, Reply, Request};
+use super::{Build, Limits, environment};
+use crate::case::Case;
+use crate::device::Device;
+use crate::outcome::{Death, Outcome, Phase};
+
+/// How long a new worker has for its first word.
+const START: Duration = Duration::from_secs(60);
+
+/// A worker process for one device.
+#[derive(Debug)]
+pub struct Worker {
+    device: Device,
+    build: Build,
+    limits: Limits,
+    folder: TempDir,
+    output: File,
+    child: Child,
+    socket: UnixStream,
+    hello: Hello,
+    number: u64,
+}
+
+impl Worker {
+    /// Starts a worker and waits for its first word.
+    pub fn start(device: Device, build: Build, limits: Limits) -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
+        let path = folder.path().join("output");
+        let output =
+            OpenOptions::new().create(true).append(true).read(true).open(&path).context("cannot make a file")?;
+        let (child, socket, hello) = spawn(device, build, limits, &folder, &output)?;
+        Ok(Self { device, build, limits, folder, output, child, socket, hello, number: 0 })
+    }
+
+    /// The device that this worker serves.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// What the worker said of itself.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Ends the process and starts another.
+    pub fn restart(&mut self) -> anyhow::Result<()> {
+        self.kill()?;
+        (self.child, self.socket, self.hello) =
+            spawn(self.device, self.build, self.limits, &self.folder, &self.output)?;
+        Ok(())
+    }
+
+    /// Runs `case` twice; the second outcome is given where it differs. An `Err` is the harness's failure.
+    pub fn run(&mut self, case: &Case) -> anyhow::Result<(Outcome, Option<Outcome>)> {
+        // A worker that dies before it begins the case (a neighbour's kill, a machine out of memory) says nothing of it.
+        for _ in 0..3 {
+            if let Some(result) = self.attempt(case)? {
+                return Ok(result);
+            }
+        }
+        bail!("{} dies before it begins a case; the journal is in {}", self.hello.device, self.folder.path().display())
+    }
+
+    /// One attempt; `None` where the worker died before it began the case.
+    fn attempt(&mut self, case: &Case) -> anyhow::Result<Option<(Outcome, Option<Outcome>)>> {
+        self.number += 1;
+        let frame = protocol::encode(&Request { number: self.number, case: case.clone() })?;
+        self.discard_output()?;
+        let begun = Instant::now();
+        let answer = io::Write::write_all(&mut self.socket, &frame).and_then(|()| self.answer(begun));
+        match answer {
+            Ok(reply) if reply.number == self.number => Ok(Some((reply.outcome, reply.again))),
+            Ok(reply) => bail!("the worker answered case {} when asked case {}", reply.number, self.number),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error).context("the worker talks nonsense"),
+            Err(error) => {
+                let late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+                let outcome = self.post_mortem(late)?;
+                self.restart()?;
+                Ok(outcome.map(|outcome| (outcome, None)))
+            }
+        }
+    }
+
+    fn answer(&mut self, begun: Instant) -> io::Result<Reply> {
+        // Each read has what is left of the deadline: a worker that dribbles bytes does not live longer.
+        let mut stream = Deadlined { socket: &mut self.socket, until: begun + self.limits.deadline };
+        protocol::decode(&protocol::read_frame(&mut stream)?)
+    }
+
+    /// What the end of the process says of the case it ran.
+    fn post_mortem(&mut self, late: bool) -> anyhow::Result<Option<Outcome>> {
+        let status = self.kill()?;
+        let entry = Journal::read(&self.folder.path().join("journal")).context("cannot read the worker's journal")?;
+        let Some(entry) = entry.filter(|entry| entry.number == self.number) else { return Ok(None) };
+        let phase = entry.phase;
+        if late {
+            return Ok(Some(Outcome::TimedOut(phase)));
+        }
+        Ok(Some(cause_of_death(status, phase, &self.captured()?)))
+    }
+
+    fn kill(&mut self) -> anyhow::Result<ExitStatus> {
+        // The process may be gone already, which is fine.
+        let _ = self.child.kill();
+        self.child.wait().context("cannot wait for the worker")
+    }
+
+    fn discard_output(&mut self) -> anyhow::Result<()> {
+        if self.output.metadata()?.len() > 0 {
+            self.output.set_len(0).context("cannot empty the worker's output")?;
+        }
+        Ok(())
+    }
+
+    /// The last of what the worker printed since the case began.
+    fn captured(&mut self) -> anyhow::Result<String> {
+        const LAST: u64 = 4096;
+        let start = self.output.metadata()?.len().saturating_sub(LAST);
+        self.output.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        Read::by_ref(&mut self.output).take(LAST).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.kill();
+    }
+}
+
+/// A socket whose reads together have a deadline.
+struct Deadlined<'a> {
+    socket: &'a mut UnixStream,
+    until: Instant,
+}
+
+impl Read for Deadlined<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        self.socket.set_read_timeout(Some(left))?;
+        self.socket.read(buffer)
+    }
+}
+
+fn spawn(
+    device: Device,
+    build: Build,
+    limits: Limits,
+    folder: &TempDir,
+    output: &File,
+) -> anyhow::Result<(Child, UnixStream, Hello)> {
+    let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
+    let mut command = environment::command(device, build)?;
+    command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
+    command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    // The command holds the worker's end of the socket: with it open, a dead worker would never read as one.
+    drop(command);
+    let hello = {
+        let mut stream = Deadlined { socket: &mut ours, until: Instant::now() + START };
+        protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
+    };
+    let hello = match hello {
+        Ok(hello) => hello,
+        Err(_) => {
+            let _ = child.kill();
+            child.wait()?;
+            let said = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
+            let said = said.lines().last().unwrap_or("it said nothing").to_string();
+            bail!("the worker for {device} does not start: {said}");
+        }
+    };
+    if hello.build != protocol::build_identity() {
+        let _ = child.kill();
+        child.wait()?;
+        let how = if build == Build::Checked { "cargo build" } else { "cargo build --release" };
+        bail!("the worker for {device} was built from other sources; run `{how}`");
+    }
+    Ok((child, ours, hello))
+}
+
+/// Reads the end of a process. Rust's runtime announces a stack overflow and a failed allocation on standard error
+/// before it aborts (`std/src/sys/pal/unix/stack_overflow.rs`, `alloc/src/alloc.rs`): the only place that tells them
+/// from any other abort.
+fn cause_of_death(status: ExitStatus, phase: Phase, output: &str) -> Outcome {
+    if output.contains("has overflowed its stack") {
+        return Outcome::StackOverflow(phase);
+    }
+    if output.contains("memory allocation of ") {
+        return Outcome::OutOfMemory(phase);
+    }
+    Outcome::Died(Death { phase, signal: status.signal().unwrap_or(0), stderr: output.to_string() })
+}

@@ -1,0 +1,51 @@
+//! The worker's side: reads cases from the socket on standard input, journals each, runs it, answers.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use anyhow::Context;
+use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+
+use super::journal::Journal;
+use super::protocol::{self, Hello, Reply, Request};
+use crate::device::Device;
+use crate::run;
+
+/// Serves cases until the parent closes the socket.
+pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> {
+    // A parent that is killed must not leave a hanging case behind.
+    set_parent_process_death_signal(Some(Signal::KILL)).context("cannot ask to die with the parent")?;
+    let bytes = Some(memory_mib << 20);
+    setrlimit(Resource::As, Rlimit { current: bytes, maximum: bytes }).context("cannot limit the memory")?;
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).context("cannot switch core dumps off")?;
+    // What a case prints goes to standard output and error, which are files: the protocol has a socket of its own.
+    let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let journal = Journal::create(journal).context("cannot create the journal")?;
+    let on = run::open(device).with_context(|| format!("cannot open the device {device}"))?;
+    run::install_panic_hook();
+    let checked = cfg!(debug_assertions);
+    protocol::send(&mut socket, &Hello { build: protocol::build_identity(), device, checked })?;
+    loop {
+        let body = match protocol::read_frame(&mut socket) {
+            Ok(body) => body,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error).context("cannot read a case"),
+        };
+        let Request { number, case } = protocol::decode(&body).context("cannot read a case")?;
+        journal.begin(&body).context("cannot write the journal")?;
+        let mut failed = Ok(());
+        let mut run = || {
+            run::run(&case, &on, |phase| {
+                if let Err(error) = journal.enter(phase) {
+                    failed = Err(error);
+                }
+            })
+        };
+        let outcome = run();
+        let again = Some(run()).filter(|again| *again != outcome);
+        failed.context("cannot write the journal")?;
+        protocol::send(&mut socket, &Reply { number, outcome, again }).context("cannot answer")?;
+    }
+}

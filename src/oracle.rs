@@ -1,0 +1,189 @@
+//! Oracles decide whether what the devices did keeps what is promised. They never execute, print or touch the disk: a
+//! verdict can be recomputed from a case and its stored observations.
+
+mod agreement;
+mod compare;
+mod contract;
+mod determinism;
+mod fault;
+mod gradient;
+mod layout;
+mod reference;
+
+use std::cell::OnceCell;
+
+use ndarray::ArrayD;
+use serde::{Deserialize, Serialize};
+
+use crate::case::Case;
+use crate::device::Device;
+use crate::number::Num;
+use crate::ops::{Contract, Given, Op};
+use crate::outcome::Outcome;
+
+/// What one device did with a case, and with its close relatives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The device.
+    pub device: Device,
+    /// What it did.
+    pub outcome: Outcome,
+    /// What it did when asked the same once more, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Outcome>,
+    /// What it did with the same values in contiguous tensors, where the case has views.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contiguous: Option<Outcome>,
+}
+
+/// Everything an oracle may look at.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    /// The op.
+    pub op: &'static Op,
+    /// The case.
+    pub case: &'a Case,
+    /// What is promised for it.
+    pub contract: Contract,
+    /// What each device did.
+    pub observations: &'a [Observation],
+    expected: OnceCell<Option<Vec<ArrayD<Num>>>>,
+}
+
+impl<'a> Evidence<'a> {
+    /// The evidence on `case`.
+    pub fn new(op: &'static Op, case: &'a Case, observations: &'a [Observation]) -> Self {
+        Self { op, case, contract: (op.contract)(case), observations, expected: OnceCell::new() }
+    }
+
+    /// The reference's outputs, where the contract accepts the case and the op has a reference.
+    pub fn expected(&self) -> Option<&[ArrayD<Num>]> {
+        let compute = || match (self.op.reference, &self.contract) {
+            (Some(reference), Contract::Accepts { .. }) => Some(reference(&Given::new(self.case))),
+            _ => None,
+        };
+        self.expected.get_or_init(compute).as_deref()
+    }
+
+    /// Whether some input of the case holds `wanted` values.
+    fn any_value(&self, wanted: impl Fn(f64) -> bool) -> bool {
+        let floats = self.case.inputs.values().filter(|tensor| tensor.dtype.is_float());
+        floats.flat_map(|tensor| tensor.values.listed()).any(|value| wanted(value.as_f64()))
+    }
+}
+
+/// What an oracle, or all of them, say of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// What is promised was kept.
+    Pass,
+    /// Nothing can be said, and why.
+    Skip(&'static str),
+    /// A promise was broken.
+    Fail(Violation),
+}
+
+/// Which promise broke, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// The oracle that says so.
+    pub oracle: String,
+    /// How it broke: `wrong value`, `panic`, `accepted invalid` …
+    pub kind: String,
+    /// Where, structurally: a source place, an error variant, a rule of the contract. Never a value, shape or message.
+    pub site: String,
+    /// On which device.
+    pub device: Device,
+    /// What was expected and what came, for people.
+    pub detail: String,
+}
+
+/// What makes two failures one finding.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Signature {
+    pub op: String,
+    pub oracle: String,
+    pub kind: String,
+    pub site: String,
+}
+
+impl Violation {
+    /// The signature of this violation by a case of `op`.
+    pub fn signature(&self, op: &str) -> Signature {
+        Signature { op: op.into(), oracle: self.oracle.clone(), kind: self.kind.clone(), site: self.site.clone() }
+    }
+}
+
+impl Signature {
+    /// The signature as a folder's name.
+    pub fn slug(&self) -> String {
+        let parts = [&self.op, &self.oracle, &self.kind, &self.site];
+        let parts = parts.map(|part| {
+            let words = part.split(|c: char| !(c.is_ascii_alphanumeric() || "._".contains(c)));
+            words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
+        });
+        parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("--")
+    }
+}
+
+impl std::fmt::Display for Signature {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} ({})", self.op, self.kind, self.oracle)?;
+        if self.site.is_empty() { Ok(()) } else { write!(f, ", {}", self.site) }
+    }
+}
+
+/// One oracle.
+#[derive(Debug)]
+pub struct Oracle {
+    /// The name in signatures and statistics.
+    pub name: &'static str,
+    /// Its verdict on one device's observation.
+    pub judge: fn(&Evidence, &Observation) -> Verdict,
+}
+
+/// Every oracle, in order of authority: the first that fails names the violation.
+pub static ORACLES: &[Oracle] = &[
+    Oracle { name: "contract", judge: contract::judge },
+    Oracle { name: "fault", judge: fault::judge },
+    Oracle { name: "reference", judge: reference::judge },
+    Oracle { name: "gradient", judge: gradient::judge },
+    Oracle { name: "layout", judge: layout::judge },
+    Oracle { name: "agreement", judge: agreement::judge },
+    Oracle { name: "determinism", judge: determinism::judge },
+];
+
+/// The verdict on a case: the first failure in order of authority, else a skip where nothing is promised, else a pass.
+pub fn judge(evidence: &Evidence) -> Verdict {
+    let mut overall = Verdict::Pass;
+    for oracle in ORACLES {
+        for observation in evidence.observations {
+            match (oracle.judge)(evidence, observation) {
+                Verdict::Pass => {}
+                // Whether a promise exists at all is the contract's to say; the others may well have nothing to add.
+                Verdict::Skip(why) if oracle.name == "contract" => overall = Verdict::Skip(why),
+                Verdict::Skip(_) => {}
+                Verdict::Fail(violation) => return Verdict::Fail(violation),
+            }
+        }
+    }
+    overall
+}
+
+/// A failure of the oracle `name` on the device of `observation`.
+fn fail(name: &str, kind: &str, site: String, observation: &Observation, detail: String) -> Verdict {
+    Verdict::Fail(Violation { oracle: name.into(), kind: kind.into(), site, device: observation.device, detail })
+}
+
+/// Where a wrong result is wrong, structurally: only in a view, only in reduced precision, or everywhere (empty).
+fn value_site(evidence: &Evidence, only_in_a_view: bool, input: Option<&str>) -> String {
+    let reduced = evidence.case.inputs.values().any(|tensor| tensor.dtype.is_reduced_precision());
+    let parts = [
+        input.map(|input| format!("gradient of {input}")),
+        only_in_a_view.then(|| "in a view".to_string()),
+        reduced.then(|| "in reduced precision".to_string()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

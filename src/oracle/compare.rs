@@ -1,0 +1,48 @@
+//! One value against its reference, with the running error bound as tolerance.
+
+use crate::number::Num;
+use crate::tensor::DType;
+
+/// What a comparison says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agreement {
+    /// Within the bound.
+    Same,
+    /// Nothing is promised: an intermediate overflows the dtype, or an infinity went through arithmetic.
+    Unknown,
+    /// Outside the bound.
+    Different,
+}
+
+/// Compares `got` of `dtype` with `want`, allowing `factor` times its error bound. `infinite_inputs` says that an input
+/// was infinite: what arithmetic makes of that depends on the order of evaluation.
+pub fn compare(want: &Num, got: f64, dtype: DType, factor: f64, infinite_inputs: bool) -> Agreement {
+    close(want.value, want.error, want, got, dtype, factor, infinite_inputs)
+}
+
+/// Compares the derivative `got` with the slope of `want`.
+pub fn compare_slope(want: &Num, got: f64, dtype: DType, factor: f64) -> Agreement {
+    if want.kink || !want.value.is_finite() || !want.slope.is_finite() {
+        return Agreement::Unknown;
+    }
+    close(want.slope, want.slope_error, want, got, dtype, factor, false)
+}
+
+fn close(value: f64, error: f64, want: &Num, got: f64, dtype: DType, factor: f64, infinite_inputs: bool) -> Agreement {
+    if error == 0.0 && want.peak == 0.0 {
+        // No arithmetic was done: a moved value is the same value, special or not.
+        return same(value == got || (value.is_nan() && got.is_nan()));
+    }
+    let bound = factor * error;
+    if infinite_inputs || bound.is_nan() || want.peak.max(value.abs()) + bound > dtype.max() {
+        return Agreement::Unknown;
+    }
+    if value.is_nan() {
+        return same(got.is_nan());
+    }
+    same((got - value).abs() <= bound)
+}
+
+fn same(same: bool) -> Agreement {
+    if same { Agreement::Same } else { Agreement::Different }
+}

@@ -1,0 +1,76 @@
+//! Accepted what is promised, refused the rest with an `Err`, and returned the shapes and dtypes that it should.
+
+use super::{Evidence, Observation, Verdict, fail};
+use crate::ops::Contract;
+use crate::outcome::{Outcome, Phase, Returned, signal_name};
+
+const NAME: &str = "contract";
+
+pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
+    match (&seen.outcome, &evidence.contract) {
+        (Outcome::Unsupported(_), _) => Verdict::Skip("unsupported by the simulated device"),
+        (Outcome::Faulted(_), _) => Verdict::Pass, // the fault oracle's
+        (Outcome::Returned(returned), Contract::Accepts { outputs, .. }) => shapes(seen, returned, outputs),
+        (Outcome::Returned(returned), Contract::Rejects(rule)) => {
+            let shown = Outcome::Returned(returned.clone()).summary();
+            fail(NAME, "accepted invalid", (*rule).into(), seen, format!("expected an Err ({rule}); got {shown}"))
+        }
+        (Outcome::Rejected(_), Contract::Rejects(_)) => Verdict::Pass,
+        (Outcome::Rejected(_), Contract::Accepts { refusal: Some(_), .. }) => Verdict::Pass,
+        (Outcome::Rejected(refusal), Contract::Accepts { .. }) => {
+            let contiguous_is_fine = matches!(seen.contiguous, Some(Outcome::Returned(_)));
+            let site = if contiguous_is_fine { "in a view" } else { &refusal.variant };
+            let detail = format!("expected Ok; got Err: {}", refusal.message);
+            fail(NAME, "refused valid", site.to_string(), seen, detail)
+        }
+        (Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Panicked(_), Contract::Unspecified(why))
+        | (Outcome::TimedOut(_) | Outcome::OutOfMemory(_), Contract::Unspecified(why)) => Verdict::Skip(why),
+        (outcome, contract) => broken(seen, outcome, contract),
+    }
+}
+
+/// What is never right: the call neither returned nor refused.
+fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict {
+    let (kind, site) = match outcome {
+        Outcome::Panicked(panic) => ("panic", in_phase(&panic.place, panic.phase)),
+        Outcome::Died(death) => ("died", in_phase(&signal_name(death.signal), death.phase)),
+        Outcome::StackOverflow(phase) => ("stack overflow", in_phase("", *phase)),
+        Outcome::TimedOut(phase) => ("hang", in_phase("", *phase)),
+        Outcome::OutOfMemory(phase) => ("out of memory", in_phase("", *phase)),
+        Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Faulted(_) | Outcome::Unsupported(_) => {
+            return Verdict::Pass;
+        }
+    };
+    let expected = match contract {
+        Contract::Accepts { .. } => "Ok".to_string(),
+        Contract::Rejects(rule) => format!("an Err ({rule})"),
+        Contract::Unspecified(why) => format!("Ok or an Err ({why})"),
+    };
+    fail(NAME, kind, site, seen, format!("expected {expected}; got {}", outcome.summary()))
+}
+
+fn in_phase(place: &str, phase: Phase) -> String {
+    match (place, phase) {
+        ("", phase) => phase.name().to_string(),
+        (place, Phase::Forward) => place.to_string(),
+        (place, phase) => format!("{place} in {}", phase.name()),
+    }
+}
+
+fn shapes(seen: &Observation, returned: &Returned, outputs: &[(crate::tensor::DType, Vec<usize>)]) -> Verdict {
+    if returned.outputs.len() != outputs.len() {
+        let detail = format!("expected {} outputs, got {}", outputs.len(), returned.outputs.len());
+        return fail(NAME, "wrong shape", String::new(), seen, detail);
+    }
+    for (got, (dtype, shape)) in returned.outputs.iter().zip(outputs) {
+        if got.shape != *shape {
+            let detail = format!("expected an output of shape {shape:?}, got {:?}", got.shape);
+            return fail(NAME, "wrong shape", String::new(), seen, detail);
+        }
+        if got.dtype != *dtype {
+            let detail = format!("expected an output of dtype {dtype}, got {}", got.dtype);
+            return fail(NAME, "wrong dtype", String::new(), seen, detail);
+        }
+    }
+    Verdict::Pass
+}

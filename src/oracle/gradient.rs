@@ -1,0 +1,141 @@
+//! The backward pass against the derivative of the `f64` reference, and gradients that are missing.
+//!
+//! The derivative comes from forward-mode differentiation of the reference, one direction at a time. A direction that
+//! moves all elements of an input checks them all at once; where it disagrees, or runs into a kink, the elements are
+//! checked one by one.
+
+use super::compare::{Agreement, compare_slope};
+use super::{Evidence, Observation, Verdict, fail, value_site};
+use crate::case::{Backward, weight};
+use crate::number::Num;
+use crate::ops::Given;
+use crate::outcome::{Gradients, Outcome};
+use crate::tensor::Tensor;
+
+const NAME: &str = "gradient";
+/// The backward pass evaluates other formulas than forward-mode differentiation does: its bound is this much wider.
+const FACTOR: f64 = 4.0;
+/// How many elements of an input are checked one by one.
+const SINGLES: usize = 8;
+
+pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
+    let Outcome::Returned(returned) = &seen.outcome else { return Verdict::Skip("nothing returned") };
+    let grads = match &returned.backward {
+        Gradients::NotAsked => return Verdict::Skip("no gradient asked for"),
+        Gradients::Rejected(refusal) if evidence.expected().is_some() => {
+            let site = refusal.variant.clone();
+            return fail(NAME, "refused", site, seen, format!("expected gradients; got Err: {}", refusal.message));
+        }
+        Gradients::Rejected(_) => return Verdict::Skip("no reference"),
+        Gradients::Returned(grads) => grads,
+    };
+    if evidence.expected().is_none() {
+        return Verdict::Skip("no reference");
+    }
+    if let Some((name, _)) = grads.iter().find(|(_, grad)| grad.is_none()) {
+        return fail(
+            NAME,
+            "missing",
+            String::new(),
+            seen,
+            format!("expected a gradient of {name}; the store has none"),
+        );
+    }
+    if evidence.any_value(|value| !value.is_finite()) {
+        return Verdict::Skip("derivatives at infinity");
+    }
+    let mut verdict = Verdict::Skip("every derivative overflows or is at a kink");
+    for (name, grad) in grads {
+        let Some(grad) = grad else { continue };
+        match check(evidence, name, grad) {
+            Checked::Unknown => {}
+            Checked::Right => verdict = Verdict::Pass,
+            Checked::Wrong(detail) => {
+                let site = value_site(evidence, contiguous_is_right(evidence, name, seen), Some(name));
+                return fail(NAME, "wrong value", site, seen, detail);
+            }
+        }
+    }
+    verdict
+}
+
+enum Checked {
+    Right,
+    Unknown,
+    Wrong(String),
+}
+
+/// Whether the same values in contiguous tensors give the right gradient of `name`.
+fn contiguous_is_right(evidence: &Evidence, name: &str, seen: &Observation) -> bool {
+    let Some(Outcome::Returned(returned)) = &seen.contiguous else { return false };
+    let Gradients::Returned(grads) = &returned.backward else { return false };
+    let grad = grads.iter().find(|(input, _)| input == name).and_then(|(_, grad)| grad.as_ref());
+    // A broadcast input has one gradient per element when contiguous: that is another question.
+    let comparable = |grad: &&Tensor| Some(grad.shape.iter().product()) == evidence.case.inputs[name].stored();
+    grad.filter(comparable).is_some_and(|grad| !matches!(check(evidence, name, grad), Checked::Wrong(_)))
+}
+
+/// Compares `grad` (one entry per stored element of the input) with the reference's derivative.
+fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
+    let input = &evidence.case.inputs[name];
+    let (grads, stored) = (grad.floats(), input.stored().unwrap_or(0));
+    if grads.len() != stored {
+        return Checked::Wrong(format!("expected {stored} gradients of {name}, got {}", grads.len()));
+    }
+    if stored == 0 {
+        return Checked::Right;
+    }
+    if stored > 1 {
+        let together: Vec<f64> = (0..stored).map(|element| weight(element + 1)).collect();
+        let got = grads.iter().zip(&together).map(|(grad, direction)| grad * direction).sum();
+        let spread: f64 = grads.iter().zip(&together).map(|(grad, direction)| (grad * direction).abs()).sum();
+        let mut want = derivative(evidence, name, input, &together);
+        want.slope_error += spread * input.dtype.unit_roundoff();
+        if compare_slope(&want, got, grad.dtype, FACTOR * evidence.op.ulps) == Agreement::Same {
+            return Checked::Right;
+        }
+    }
+    let mut checked = Checked::Unknown;
+    for single in 0..stored.min(SINGLES) {
+        // First, last, and evenly between.
+        let element = if stored <= SINGLES { single } else { single * (stored - 1) / (SINGLES - 1) };
+        let mut direction = vec![0.0; stored];
+        direction[element] = 1.0;
+        let want = derivative(evidence, name, input, &direction);
+        match compare_slope(&want, grads[element], grad.dtype, FACTOR * evidence.op.ulps) {
+            Agreement::Unknown => {}
+            Agreement::Same => checked = Checked::Right,
+            Agreement::Different => {
+                let bound = want.slope_error * FACTOR * evidence.op.ulps;
+                let (slope, got) = (want.slope, grads[element]);
+                return Checked::Wrong(format!(
+                    "element {element} of {name}: expected {slope:?} ± {bound:.1e}, got {got:?}"
+                ));
+            }
+        }
+    }
+    checked
+}
+
+/// The derivative of the (weighted) sum of all outputs along `direction`, one entry per stored element of the input.
+fn derivative(evidence: &Evidence, name: &str, input: &Tensor, direction: &[f64]) -> Num {
+    let Some(reference) = evidence.op.reference else { return Num::exact(f64::NAN) };
+    let expanded = expand(input, direction);
+    let outputs = reference(&Given { case: evidence.case, direction: Some((name, &expanded)) });
+    Num::sum(outputs.iter().flat_map(|output| {
+        let share = |position| match evidence.case.backward {
+            Backward::Weighted if output.ndim() > 0 => weight(position),
+            _ => 1.0,
+        };
+        output.iter().enumerate().map(move |(position, &value)| value * Num::exact(share(position)))
+    }))
+}
+
+/// `direction` over the logical elements: every copy of a broadcast element moves with it.
+fn expand(input: &Tensor, direction: &[f64]) -> Vec<f64> {
+    if input.view.broadcast.is_empty() {
+        return direction.to_vec();
+    }
+    let values = direction.iter().map(|&slope| crate::tensor::Value::Float(slope)).collect();
+    Tensor { values: crate::tensor::Values::List(values), ..input.clone() }.floats()
+}

@@ -1,0 +1,58 @@
+//! Outputs against the `f64` reference, within its running error bound; NaN where NaN is due and nowhere else.
+
+use super::compare::{Agreement, compare};
+use super::{Evidence, Observation, Verdict, fail, value_site};
+use crate::number::Num;
+use crate::outcome::{Outcome, Returned};
+use crate::tensor::Tensor;
+use ndarray::ArrayD;
+
+pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
+    let Outcome::Returned(returned) = &seen.outcome else { return Verdict::Skip("nothing returned") };
+    let Some(expected) = evidence.expected() else { return Verdict::Skip("no reference") };
+    match first_difference(evidence, expected, returned) {
+        Err(why) => Verdict::Skip(why),
+        Ok(None) => Verdict::Pass,
+        Ok(Some(detail)) => {
+            let site = value_site(evidence, contiguous_is_right(evidence, expected, seen), None);
+            fail("reference", "wrong value", site, seen, detail)
+        }
+    }
+}
+
+/// Whether the same values in contiguous tensors give the right result.
+fn contiguous_is_right(evidence: &Evidence, expected: &[ArrayD<Num>], seen: &Observation) -> bool {
+    match &seen.contiguous {
+        Some(Outcome::Returned(returned)) => matches!(first_difference(evidence, expected, returned), Ok(None)),
+        _ => false,
+    }
+}
+
+/// The first element that differs, described; an `Err` where no element could be compared.
+fn first_difference(
+    evidence: &Evidence,
+    expected: &[ArrayD<Num>],
+    returned: &Returned,
+) -> Result<Option<String>, &'static str> {
+    let infinite = evidence.any_value(f64::is_infinite);
+    let mut compared = 0;
+    for (want, got) in expected.iter().zip(&returned.outputs) {
+        for (position, (want, value)) in want.iter().zip(got.floats()).enumerate() {
+            match compare(want, value, got.dtype, evidence.op.ulps, infinite) {
+                Agreement::Same => compared += 1,
+                Agreement::Unknown => {}
+                Agreement::Different => return Ok(Some(describe(want, value, position, got, evidence.op.ulps))),
+            }
+        }
+    }
+    let elements: usize = expected.iter().map(ArrayD::len).sum();
+    if compared == 0 && elements > 0 { Err("every element overflows or is infinite") } else { Ok(None) }
+}
+
+fn describe(want: &Num, got: f64, position: usize, tensor: &Tensor, ulps: f64) -> String {
+    let bound = want.error * ulps;
+    format!(
+        "element {position} of {}{:?}: expected {:?} ± {bound:.1e}, got {got:?}",
+        tensor.dtype, tensor.shape, want.value
+    )
+}
