@@ -13,9 +13,16 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::tensor::DType;
 
-mod canary;
+pub mod canary;
+mod conv;
+mod indexing;
+mod linear;
 mod loss_elementwise;
 mod loss_labels;
+mod norm;
+mod rules;
+mod softmax;
+mod writing;
 
 /// Every op, in the order in which `snuffer ops` lists them. A new op is one file and one line here.
 pub static ALL: &[&Op] = &[
@@ -24,6 +31,19 @@ pub static ALL: &[&Op] = &[
     &loss_elementwise::MSE,
     &loss_elementwise::BINARY_CROSS_ENTROPY_WITH_LOGIT,
     &loss_elementwise::HUBER,
+    &indexing::EMBEDDING,
+    &linear::LINEAR,
+    &conv::CONV1D,
+    &conv::CONV2D,
+    &norm::LAYER_NORM,
+    &norm::RMS_NORM,
+    &softmax::SOFTMAX_LAST_DIM,
+    &softmax::LOG_SOFTMAX,
+    &indexing::GATHER,
+    &indexing::INDEX_SELECT,
+    &writing::INDEX_ADD,
+    &writing::SCATTER,
+    &writing::SCATTER_ADD,
     &canary::CANARY,
 ];
 
@@ -97,6 +117,8 @@ impl Contract {
 pub mod why {
     /// candle's own error for it is `RequiresContiguous`, or says the same in words.
     pub const CONTIGUOUS: &str = "candle asks for contiguous inputs here";
+    /// A dimension that the tensor does not have.
+    pub const DIM: &str = "dim out of range";
     /// `candle_core::Error::UnsupportedDTypeForOp` and its kin.
     pub const DTYPE: &str = "candle does not list this dtype for the op";
     /// An id outside the dimension.
