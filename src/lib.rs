@@ -20,3 +20,13 @@ pub mod run;
 pub mod sample;
 
 pub mod exec;
+
+pub mod findings;
+pub mod regression;
+pub mod report;
+
+pub mod campaign;
+pub mod console;
+
+pub mod cli;
+pub mod exit_code;

@@ -1,3 +1,26 @@
-//! `snuffer`: the command line.
+//! `snuffer`: the command line. The only place that prints errors.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use snuffer::cli::{Cli, UsageError, run};
+use snuffer::exit_code::Exit;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap's own code for a wrong command line is 2, which means findings here.
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Clean };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    match run(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("snuffer: {error:#}");
+            if error.is::<UsageError>() { Exit::Usage.into() } else { Exit::Harness.into() }
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! An outcome: what one device did with a case. Plain data; whether it is right is the oracles' business.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::tensor::Tensor;
@@ -45,10 +47,21 @@ pub enum Gradients {
     /// None was asked for, or no input has one.
     #[default]
     NotAsked,
-    /// The gradient of every input asked for; `None` where candle has no entry for it.
-    Returned(Vec<(String, Option<Tensor>)>),
+    /// candle returned a gradient store.
+    Returned(Store),
     /// candle returned `Err` from the backward call.
     Rejected(Refusal),
+}
+
+/// What candle's gradient store holds for the inputs asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Store {
+    /// The gradients by input.
+    #[serde(default)]
+    pub gradients: BTreeMap<String, Tensor>,
+    /// The inputs without an entry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// An `Err` of candle.
@@ -166,10 +179,12 @@ impl Returned {
         let mut line = format!("Ok: {}", outputs.join(", "));
         match &self.backward {
             Gradients::NotAsked => {}
-            Gradients::Returned(grads) => {
-                for (name, grad) in grads {
-                    let grad = grad.as_ref().map_or_else(|| "none".to_string(), tensor_summary);
-                    line += &format!("; gradient of {name}: {grad}");
+            Gradients::Returned(store) => {
+                for (name, grad) in &store.gradients {
+                    line += &format!("; gradient of {name}: {}", tensor_summary(grad));
+                }
+                for name in &store.missing {
+                    line += &format!("; no gradient of {name}");
                 }
             }
             Gradients::Rejected(refusal) => line += &format!("; backward Err: {}", first_line(&refusal.message)),

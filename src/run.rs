@@ -11,7 +11,7 @@ use candle_core::{Result, Tensor, Var};
 
 use crate::case::{Backward, Case, weight};
 use crate::ops::{self, Call, Op};
-use crate::outcome::{Gradients, Outcome, Panic, Phase, Refusal, Returned};
+use crate::outcome::{Gradients, Outcome, Panic, Phase, Refusal, Returned, Store};
 
 pub use place::install_panic_hook;
 
@@ -93,12 +93,17 @@ fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Res
     }
     let Some(total) = total else { return Ok(Gradients::NotAsked) };
     let grads = total.backward()?;
-    let of = |(name, var): (&&str, &Var)| {
-        let data = case.inputs.get(*name).expect("variables are made from inputs");
-        let grad = grads.get(var).map(|grad| tensors::read(&tensors::uncover(grad, data)?)).transpose()?;
-        Ok(((*name).to_string(), grad))
-    };
-    Ok(Gradients::Returned(vars.iter().map(of).collect::<Result<_>>()?))
+    let mut store = Store::default();
+    for (&name, var) in vars {
+        match grads.get(var) {
+            Some(grad) => {
+                let grad = tensors::read(&tensors::uncover(grad, &case.inputs[name])?)?;
+                store.gradients.insert(name.to_string(), grad);
+            }
+            None => store.missing.push(name.to_string()),
+        }
+    }
+    Ok(Gradients::Returned(store))
 }
 
 fn refusal(error: &candle_core::Error) -> Refusal {

@@ -20,19 +20,19 @@ const SINGLES: usize = 8;
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let Outcome::Returned(returned) = &seen.outcome else { return Verdict::Skip("nothing returned") };
-    let grads = match &returned.backward {
+    let store = match &returned.backward {
         Gradients::NotAsked => return Verdict::Skip("no gradient asked for"),
         Gradients::Rejected(refusal) if evidence.expected().is_some() => {
             let site = refusal.variant.clone();
             return fail(NAME, "refused", site, seen, format!("expected gradients; got Err: {}", refusal.message));
         }
         Gradients::Rejected(_) => return Verdict::Skip("no reference"),
-        Gradients::Returned(grads) => grads,
+        Gradients::Returned(store) => store,
     };
     if evidence.expected().is_none() {
         return Verdict::Skip("no reference");
     }
-    if let Some((name, _)) = grads.iter().find(|(_, grad)| grad.is_none()) {
+    if let Some(name) = store.missing.first() {
         return fail(
             NAME,
             "missing",
@@ -45,8 +45,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         return Verdict::Skip("derivatives at infinity");
     }
     let mut verdict = Verdict::Skip("every derivative overflows or is at a kink");
-    for (name, grad) in grads {
-        let Some(grad) = grad else { continue };
+    for (name, grad) in &store.gradients {
         match check(evidence, name, grad) {
             Checked::Unknown => {}
             Checked::Right => verdict = Verdict::Pass,
@@ -68,11 +67,14 @@ enum Checked {
 /// Whether the same values in contiguous tensors give the right gradient of `name`.
 fn contiguous_is_right(evidence: &Evidence, name: &str, seen: &Observation) -> bool {
     let Some(Outcome::Returned(returned)) = &seen.contiguous else { return false };
-    let Gradients::Returned(grads) = &returned.backward else { return false };
-    let grad = grads.iter().find(|(input, _)| input == name).and_then(|(_, grad)| grad.as_ref());
+    let Gradients::Returned(store) = &returned.backward else { return false };
     // A broadcast input has one gradient per element when contiguous: that is another question.
     let comparable = |grad: &&Tensor| Some(grad.shape.iter().product()) == evidence.case.inputs[name].stored();
-    grad.filter(comparable).is_some_and(|grad| !matches!(check(evidence, name, grad), Checked::Wrong(_)))
+    store
+        .gradients
+        .get(name)
+        .filter(comparable)
+        .is_some_and(|grad| !matches!(check(evidence, name, grad), Checked::Wrong(_)))
 }
 
 /// Compares `grad` (one entry per stored element of the input) with the reference's derivative.

@@ -1,0 +1,253 @@
+//! The hunt: draws cases, runs them, judges what came, and turns each new signature into a minimized finding.
+
+mod canary;
+mod settle;
+mod tally;
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::case::Case;
+use crate::device::Device;
+use crate::exec::{Build, Executor, Limits};
+use crate::findings::{Finding, Log, Record, Store};
+use crate::generate::Mode;
+use crate::ops::Op;
+use crate::oracle::{Evidence, Signature, Verdict, judge};
+use crate::sample;
+
+pub use canary::check as check_canary;
+pub use settle::{Settings, settle, versions};
+
+/// What a campaign shall do.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The ops, in turn.
+    pub ops: Vec<&'static Op>,
+    /// The modes, in turn.
+    pub modes: Vec<Mode>,
+    /// The devices, all for every case.
+    pub devices: Vec<Device>,
+    /// Decides every case.
+    pub seed: u64,
+    /// The first case's index.
+    pub first: u64,
+    /// How many cases at most.
+    pub cases: Option<u64>,
+    /// How long at most; minimization that has begun is finished.
+    pub time: Option<Duration>,
+    /// Workers per device.
+    pub jobs: usize,
+    /// What a case may use up.
+    pub limits: Limits,
+    /// How many canary faults of each kind are planted among the cases.
+    pub inject: u64,
+    /// How findings are settled.
+    pub settings: Settings,
+}
+
+/// What a campaign tells while it runs.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The canary's faults were all noticed on every device.
+    CanaryPassed {
+        /// How many faults.
+        faults: usize,
+        /// By workers with debug assertions and overflow checks?
+        checked: bool,
+    },
+    /// A new finding is stored.
+    Found(&'a Finding),
+    /// A finding that the store already has was met for the first time in this campaign.
+    Known(&'a Signature),
+    /// A failure could not be made to happen again in a new process.
+    Flaky(&'a Signature),
+    /// Now and then.
+    Progress(&'a Record),
+}
+
+/// How a campaign ended.
+#[derive(Debug)]
+pub struct Summary {
+    /// The record as stored.
+    pub record: Record,
+    /// Canary faults that nobody noticed; the campaign is invalid where there are any.
+    pub missed: Vec<String>,
+    /// New findings.
+    pub new: usize,
+}
+
+/// What the threads of a campaign share.
+struct Shared<'a> {
+    plan: &'a Plan,
+    store: &'a Store,
+    tell: &'a (dyn Fn(Event) + Sync),
+    stop: &'a AtomicBool,
+    begun: Instant,
+    next: AtomicU64,
+    state: Mutex<State>,
+}
+
+struct State {
+    record: Record,
+    log: Log,
+    /// Indices that some thread works on: the record's `next` is below all of them.
+    running: BTreeSet<u64>,
+    claimed: HashSet<Signature>,
+    new: usize,
+    saved: Instant,
+    seconds_before: f64,
+}
+
+/// Runs `plan` until it is done or `stop` is set. `record` and `log` are continued.
+pub fn hunt(
+    plan: &Plan,
+    store: &Store,
+    record: Record,
+    log: Log,
+    stop: &AtomicBool,
+    tell: &(dyn Fn(Event) + Sync),
+) -> anyhow::Result<Summary> {
+    let canary = check_canary(&plan.devices)?;
+    if !canary.missed.is_empty() {
+        return Ok(Summary { record, missed: canary.missed, new: 0 });
+    }
+    tell(Event::CanaryPassed { faults: canary.faults, checked: canary.checked });
+    let now = Instant::now();
+    let seconds_before = record.seconds;
+    let state =
+        State { record, log, running: BTreeSet::new(), claimed: HashSet::new(), new: 0, saved: now, seconds_before };
+    let next = AtomicU64::new(plan.first);
+    let shared = Shared { plan, store, tell, stop, begun: now, next, state: Mutex::new(state) };
+    let result = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..plan.jobs).map(|_| scope.spawn(|| shared.work())).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a campaign thread does not panic")).collect()
+    });
+    let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let result: anyhow::Result<()> = result;
+    state.record.finished = result.is_ok() && !stop.load(Ordering::Relaxed);
+    state.record.seconds = state.seconds_before + shared.begun.elapsed().as_secs_f64();
+    // What was found and counted is kept even where a thread failed.
+    state.log.save(&state.record)?;
+    result?;
+    Ok(Summary { record: state.record, missed: Vec::new(), new: state.new })
+}
+
+impl Shared<'_> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One thread: one worker per device, case after case.
+    fn work(&self) -> anyhow::Result<()> {
+        let mut executor = Executor::start(&self.plan.devices, Build::Checked, self.plan.limits)?;
+        while let Some(index) = self.claim() {
+            let result = self.step(&mut executor, index);
+            if result.is_err() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            result?;
+            self.done(index)?;
+        }
+        Ok(())
+    }
+
+    fn claim(&self) -> Option<u64> {
+        let late = self.plan.time.is_some_and(|time| self.begun.elapsed() >= time);
+        if late || self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut state = self.state();
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        if self.plan.cases.is_some_and(|cases| index >= self.plan.first + cases) {
+            return None;
+        }
+        state.running.insert(index);
+        Some(index)
+    }
+
+    fn done(&self, index: u64) -> anyhow::Result<()> {
+        let mut state = self.state();
+        state.running.remove(&index);
+        let begun = self.next.load(Ordering::Relaxed);
+        state.record.next = state.running.first().copied().unwrap_or(begun);
+        if state.saved.elapsed() >= Duration::from_millis(500) {
+            let State { record, log, saved, seconds_before, .. } = &mut *state;
+            *saved = Instant::now();
+            record.seconds = *seconds_before + self.begun.elapsed().as_secs_f64();
+            log.save(record)?;
+            (self.tell)(Event::Progress(record));
+        }
+        Ok(())
+    }
+
+    fn step(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
+        if let Some(fault) = canary::planted(self.plan.inject, index) {
+            let noticed = canary::noticed(executor, fault)?;
+            let mut state = self.state();
+            let (right, all) = state.record.tally.canaries.entry(fault.0.to_string()).or_default();
+            *right += u64::from(noticed);
+            *all += 1;
+            return Ok(());
+        }
+        let sample = sample::nth(&self.plan.ops, &self.plan.modes, self.plan.seed, index);
+        let (op, case) = (sample.op, &sample.drawn.case);
+        let observations = executor.observe(case)?;
+        let verdict = judge(&Evidence::new(op, case, &observations));
+        let violation = {
+            let mut state = self.state();
+            let State { record, log, .. } = &mut *state;
+            tally::count(&mut record.tally, &sample, &observations, &verdict);
+            match verdict {
+                Verdict::Pass => return Ok(()),
+                Verdict::Skip(why) => return log.failure(index, op.name, "skip", why),
+                Verdict::Fail(violation) => {
+                    log.failure(index, op.name, "fail", &violation.signature(op.name).slug())?;
+                    violation
+                }
+            }
+        };
+        self.settle_all(executor, op, index, case.clone(), violation.signature(op.name))
+    }
+
+    /// Settles the failure of `case`, and every other failure that is met while minimizing it.
+    fn settle_all(
+        &self,
+        executor: &mut Executor,
+        op: &'static Op,
+        index: u64,
+        case: Case,
+        signature: Signature,
+    ) -> anyhow::Result<()> {
+        let mut queue = vec![(case, signature)];
+        while let Some((case, signature)) = queue.pop() {
+            if self.state().claimed.contains(&signature) {
+                continue;
+            }
+            let (case, signature) = settle::canonical(executor, op, case, signature)?;
+            if !self.state().claimed.insert(signature.clone()) {
+                continue;
+            }
+            if self.store.has(&signature) {
+                (self.tell)(Event::Known(&signature));
+                continue;
+            }
+            let settled = settle(executor, op, case, &signature, &self.plan.settings)?;
+            queue.extend(settled.met);
+            match settled.finding {
+                None => (self.tell)(Event::Flaky(&signature)),
+                Some(mut finding) => {
+                    finding.origin.seed = self.plan.seed;
+                    finding.origin.index = index;
+                    if self.store.insert(&finding)? {
+                        self.state().new += 1;
+                        (self.tell)(Event::Found(&finding));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

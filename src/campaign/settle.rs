@@ -1,0 +1,162 @@
+//! From a failing case to a finding: canonical form, minimization, and proof that it happens again.
+
+use std::time::{Duration, Instant};
+
+use crate::case::Case;
+use crate::exec::{Build, Executor, Limits, Worker};
+use crate::findings::{Finding, Origin, Reproduction};
+use crate::minimize::minimize;
+use crate::mutate::cast;
+use crate::ops::Op;
+use crate::oracle::{Evidence, Observation, Signature, Verdict, Violation, judge};
+use crate::outcome::Outcome;
+use crate::tensor::DType;
+
+/// How findings are settled.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// How long the minimizer may take for one finding.
+    pub time: Duration,
+    /// How many candidates it may try.
+    pub attempts: usize,
+    /// How often the minimized case is run again.
+    pub tries: u32,
+    /// What a case may use up.
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(30), attempts: 20_000, tries: 10, limits: Limits::default() }
+    }
+}
+
+/// What came of a failure.
+#[derive(Debug)]
+pub struct Settled {
+    /// The finding; `None` where it does not happen in a new process.
+    pub finding: Option<Finding>,
+    /// Failures with other signatures that were met on the way, one case each.
+    pub met: Vec<(Case, Signature)>,
+}
+
+/// The violation of `case`, if it has one, and what was observed.
+fn violation(
+    executor: &mut Executor,
+    op: &'static Op,
+    case: &Case,
+) -> anyhow::Result<(Option<Violation>, Vec<Observation>)> {
+    let observations = executor.observe(case)?;
+    let verdict = judge(&Evidence::new(op, case, &observations));
+    let violation = match verdict {
+        Verdict::Fail(violation) => Some(violation),
+        Verdict::Pass | Verdict::Skip(_) => None,
+    };
+    Ok((violation, observations))
+}
+
+/// The same failure in `f32`, where it is one there too: what fails everywhere shall not be filed as a matter of
+/// reduced precision first and once more without.
+pub fn canonical(
+    executor: &mut Executor,
+    op: &'static Op,
+    case: Case,
+    signature: Signature,
+) -> anyhow::Result<(Case, Signature)> {
+    if !case.inputs.values().any(|tensor| tensor.dtype.is_reduced_precision()) {
+        return Ok((case, signature));
+    }
+    let mut single = case.clone();
+    for tensor in single.inputs.values_mut().filter(|tensor| tensor.dtype.is_reduced_precision()) {
+        *tensor = cast(tensor, DType::F32);
+    }
+    let found = violation(executor, op, &single)?.0.map(|violation| violation.signature(op.name));
+    let same = |other: &Signature| (&other.oracle, &other.kind) == (&signature.oracle, &signature.kind);
+    Ok(match found.filter(same) {
+        Some(found) => (single, found),
+        None => (case, signature),
+    })
+}
+
+/// Minimizes `case` under `signature` and proves the result in new workers.
+pub fn settle(
+    executor: &mut Executor,
+    op: &'static Op,
+    case: Case,
+    signature: &Signature,
+    settings: &Settings,
+) -> anyhow::Result<Settled> {
+    let begun = Instant::now();
+    let (mut met, mut attempts) = (Vec::new(), 0);
+    let minimized = minimize(case, |candidate| -> anyhow::Result<Option<bool>> {
+        attempts += 1;
+        if begun.elapsed() > settings.time || attempts > settings.attempts {
+            return Ok(None);
+        }
+        let Some(violation) = violation(executor, op, candidate)?.0 else { return Ok(Some(false)) };
+        let other = violation.signature(op.name);
+        if other == *signature {
+            return Ok(Some(true));
+        }
+        if met.iter().all(|(_, known)| *known != other) {
+            met.push((candidate.clone(), other));
+        }
+        Ok(Some(false))
+    })?;
+    let case = minimized.case;
+    let observations = executor.observe_afresh(&case)?;
+    let first = match judge(&Evidence::new(op, &case, &observations)) {
+        Verdict::Fail(violation) if violation.signature(op.name) == *signature => Some(violation),
+        _ => None,
+    };
+    // A hang costs its deadline each time: three times are enough to know it.
+    let slow = observations.iter().any(|seen| matches!(seen.outcome, Outcome::TimedOut(_)));
+    let tries = if slow { settings.tries.min(3) } else { settings.tries };
+    let mut failed = u32::from(first.is_some());
+    let mut last = first;
+    for _ in 1..tries {
+        let again = violation(executor, op, &case)?.0.filter(|violation| violation.signature(op.name) == *signature);
+        failed += u32::from(again.is_some());
+        last = last.or(again);
+    }
+    let Some(violation) = last else { return Ok(Settled { finding: None, met }) };
+    let unchecked = unchecked(op, &case, &violation, settings.limits)?;
+    let finding = Finding {
+        signature: signature.clone(),
+        violation,
+        promise: op.promise.to_string(),
+        reproduction: Reproduction { tries, failed, unchecked },
+        origin: Origin {
+            versions: versions(),
+            seed: 0,
+            index: 0,
+            attempts: minimized.attempts,
+            minimal: minimized.finished,
+        },
+        case,
+        observations,
+    };
+    Ok(Settled { finding: Some(finding), met })
+}
+
+/// `snuffer` and the candle that it is built with.
+pub fn versions() -> String {
+    format!("snuffer {}, candle-core 0.11.1, candle-nn 0.11.1", env!("CARGO_PKG_VERSION"))
+}
+
+/// What a build without debug assertions and overflow checks does with the case.
+fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits) -> anyhow::Result<String> {
+    let device = violation.device;
+    let mut worker = match Worker::start(device, Build::Unchecked, limits) {
+        Ok(worker) => worker,
+        Err(missing) => return Ok(format!("not run: {missing}")),
+    };
+    let (outcome, again) = worker.run(case)?;
+    let contiguous = if case.is_contiguous() { None } else { Some(worker.run(&case.contiguous())?.0) };
+    let observations = [Observation { device, outcome, again, contiguous }];
+    let same = match judge(&Evidence::new(op, case, &observations)) {
+        Verdict::Fail(other) => other.signature(op.name) == violation.signature(op.name),
+        Verdict::Pass | Verdict::Skip(_) => false,
+    };
+    Ok(if same { "the same".to_string() } else { observations[0].outcome.summary() })
+}

@@ -1,0 +1,102 @@
+//! The command line: what can be asked, and which module answers.
+
+mod cases;
+mod doctor;
+mod findings;
+mod hunt;
+mod minimize;
+mod ops;
+mod replay;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::device::Device;
+use crate::exit_code::Exit;
+
+/// Finds, reproduces and minimizes the inputs that put candle out.
+///
+/// Exit codes: 0 clean, 1 usage, 2 findings, 3 device lost, 4 canary missed, 5 harness failure.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Draw cases, run them, and keep a minimized finding for each new signature.
+    Hunt(hunt::Args),
+    /// Run a case or finding and show what is promised and what happens.
+    Replay(replay::Args),
+    /// Make a failing case simpler and print it.
+    Minimize(minimize::Args),
+    /// List and show findings, or promote one to a regression.
+    Findings(findings::Args),
+    /// Show the catalog of ops with their contracts' sources.
+    Ops(ops::Args),
+    /// Show what this machine has and lacks.
+    Doctor(doctor::Args),
+}
+
+/// Options that several commands share.
+#[derive(Debug, Clone, clap::Args)]
+struct Common {
+    /// Device to run on: `cpu`, `cuda:0`, `sim:0`; may be given several times.
+    #[arg(long = "device", default_value = "cpu")]
+    devices: Vec<Device>,
+    /// How long one case may take, such as `5s` or `500ms`.
+    #[arg(long, default_value = "5s", value_parser = duration)]
+    timeout: std::time::Duration,
+    /// Address space of one worker, in MiB.
+    #[arg(long, default_value_t = 4096)]
+    memory: u64,
+}
+
+impl Common {
+    fn limits(&self) -> crate::exec::Limits {
+        crate::exec::Limits { deadline: self.timeout, memory_mib: self.memory }
+    }
+}
+
+/// Where findings are.
+#[derive(Debug, Clone, clap::Args)]
+struct StoreArg {
+    /// Folder of findings and campaign records.
+    #[arg(long, default_value = "findings", env = "SNUFFER_FINDINGS")]
+    store: PathBuf,
+}
+
+/// Does what the command line asks.
+pub fn run(cli: Cli) -> anyhow::Result<Exit> {
+    match cli.command {
+        Command::Hunt(args) => hunt::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Minimize(args) => minimize::run(&args),
+        Command::Findings(args) => findings::run(args),
+        Command::Ops(args) => ops::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+    }
+}
+
+/// A mistake of the caller, as opposed to a failure of the harness.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+/// A duration as people write it: `90s`, `5m`, `1h`, `250ms`.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let seconds = match unit {
+        "ms" => 1e-3,
+        "s" | "" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("`{text}` is no duration; write `90s`, `5m` or `250ms`")),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is no duration; write `90s`, `5m` or `250ms`"))?;
+    std::time::Duration::try_from_secs_f64(number * seconds).map_err(|error| error.to_string())
+}

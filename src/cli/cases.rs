@@ -1,0 +1,37 @@
+//! Reads the files that hold cases: plain ones, findings and regressions.
+
+use std::path::Path;
+
+use crate::case::Case;
+use crate::cli::UsageError;
+use crate::findings::Finding;
+use crate::ops::{self, Op};
+use crate::regression::Regression;
+
+/// The case in `path` and its op. `-` is standard input.
+pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
+    let shown = path.display();
+    let text =
+        if path.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
+    let text = text.map_err(|error| UsageError(format!("cannot read {shown}: {error}")))?;
+    let case = parse(&text).map_err(|error| UsageError(format!("{shown}: {error}")))?;
+    let Some(op) = ops::find(&case.op) else {
+        let message = format!("{shown}: there is no op `{}`; `snuffer ops` lists them", case.op);
+        return Err(UsageError(message).into());
+    };
+    Ok((op, case))
+}
+
+/// The case in `text`, whichever of the three forms it has. The error is about the form that it comes closest to.
+fn parse(text: &str) -> Result<Case, String> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    let case = if table.contains_key("signature") {
+        toml::from_str::<Finding>(text).map_err(|error| error.to_string())?.case
+    } else if table.contains_key("case") {
+        Regression::parse(text)?.case
+    } else {
+        return Case::parse(text).map_err(|error| error.to_string());
+    };
+    case.check().map_err(|error| error.to_string())?;
+    Ok(case)
+}

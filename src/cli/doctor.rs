@@ -1,0 +1,36 @@
+//! `snuffer doctor`: what this machine has and lacks.
+
+use crate::campaign::check_canary;
+use crate::device::Device;
+use crate::exec::environment::executable;
+use crate::exec::{Build, Limits, Worker};
+use crate::exit_code::Exit;
+
+/// Arguments of `snuffer doctor`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+pub fn run(_: &Args) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Clean;
+    println!("{}", crate::campaign::versions());
+    for (build, what) in [(Build::Checked, "with overflow checks"), (Build::Unchecked, "without overflow checks")] {
+        match executable(build) {
+            Ok(path) => println!("worker {what}: {}", path.display()),
+            Err(error) => println!("worker {what}: missing; {error:#}"),
+        }
+    }
+    for device in [Device::Cpu, Device::Sim(0), Device::Cuda(0)] {
+        match Worker::start(device, Build::Checked, Limits::default()) {
+            Ok(worker) if worker.hello().checked => println!("{device}: ready"),
+            Ok(_) => println!("{device}: ready, but candle is built without overflow checks"),
+            Err(error) => println!("{device}: not available; {error:#}"),
+        }
+    }
+    let canary = check_canary(&[Device::Cpu])?;
+    println!("canary on cpu: {} faults planted, {} missed", canary.faults, canary.missed.len());
+    for missed in canary.missed {
+        println!("    {missed}");
+        exit = Exit::CanaryMissed;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,157 @@
+//! `snuffer hunt`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use globset::Glob;
+
+use super::{Common, StoreArg, UsageError, duration};
+use crate::campaign::{Plan, Settings, hunt, versions};
+use crate::console::Console;
+use crate::exit_code::Exit;
+use crate::findings::{Log, Record, Store};
+use crate::generate::Mode;
+use crate::ops::{self, Op};
+
+/// Arguments of `snuffer hunt`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    store: StoreArg,
+    /// Only ops whose name matches, such as `loss.*`; may be given several times.
+    #[arg(long)]
+    ops: Vec<String>,
+    /// How long to hunt, such as `60s`. Without this and `--cases`: 60 s.
+    #[arg(long, value_parser = duration)]
+    time: Option<Duration>,
+    /// How many cases to run.
+    #[arg(long)]
+    cases: Option<u64>,
+    /// Decides every case. By default the time of day, which is shown.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Workers per device. By default one per core.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Cases that keep the contract, cases that break it, or both.
+    #[arg(long, value_enum, default_value_t = Modes::Both)]
+    mode: Modes,
+    /// Go on with the last campaign of the store where it was stopped.
+    #[arg(long, conflicts_with_all = ["seed", "ops", "mode"])]
+    resume: bool,
+    /// How long to minimize one finding.
+    #[arg(long, default_value = "30s", value_parser = duration)]
+    minimize: Duration,
+    /// Plant this many canary faults of each kind among the cases, and report how many were charged to the right one.
+    #[arg(long, default_value_t = 0)]
+    inject: u64,
+    /// Print events as JSON lines.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Modes {
+    Valid,
+    Adversarial,
+    Both,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let store = Store::open(&args.store.store)?;
+    let (name, mut record) = if args.resume { last(&store)? } else { fresh(args)? };
+    record.devices = args.common.devices.iter().map(ToString::to_string).collect();
+    let plan = plan(args, &record)?;
+    let log = Log::open(&store.campaigns(), &name)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_signal = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        // The first signal ends the campaign in order, the second one at once.
+        if on_signal.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot listen for interrupts")?;
+    let console = Console::new(args.json, &plan, &store);
+    let summary = hunt(&plan, &store, record, log, &stop, &|event| console.event(&event))?;
+    console.finished(&summary);
+    let misplaced = summary.record.tally.canaries.values().any(|(right, all)| right != all);
+    Ok(match () {
+        () if !summary.missed.is_empty() || misplaced => Exit::CanaryMissed,
+        () if summary.record.tally.total.cases == 0 => Exit::Harness,
+        () if summary.record.tally.signatures.is_empty() => Exit::Clean,
+        () => Exit::Findings,
+    })
+}
+
+fn fresh(args: &Args) -> anyhow::Result<(String, Record)> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seed = args.seed.unwrap_or(now.as_secs());
+    let modes = match args.mode {
+        Modes::Valid => vec![Mode::Valid],
+        Modes::Adversarial => vec![Mode::Adversarial],
+        Modes::Both => Mode::ALL.to_vec(),
+    };
+    let record = Record {
+        versions: versions(),
+        seed,
+        ops: matching(&args.ops)?.iter().map(|op| op.name.to_string()).collect(),
+        modes: modes.iter().map(|mode| mode.name().to_string()).collect(),
+        ..Record::default()
+    };
+    // Two hunts that begin in the same second are two campaigns.
+    Ok((format!("{}-{seed}-{}", now.as_secs(), std::process::id()), record))
+}
+
+fn last(store: &Store) -> anyhow::Result<(String, Record)> {
+    match Record::latest(&store.campaigns())? {
+        Some(last) => Ok(last),
+        None => Err(UsageError("there is no campaign to resume; start one without --resume".to_string()).into()),
+    }
+}
+
+fn plan(args: &Args, record: &Record) -> anyhow::Result<Plan> {
+    let find = |name: &String| {
+        let missing = || UsageError(format!("the campaign hunts `{name}`, which is no op of this build"));
+        ops::find(name).ok_or_else(missing)
+    };
+    let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
+    let limits = args.common.limits();
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Ok(Plan {
+        ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
+        modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),
+        devices: args.common.devices.clone(),
+        seed: record.seed,
+        first: record.next,
+        cases: args.cases,
+        time,
+        jobs: args.jobs.unwrap_or(cores).max(1),
+        limits,
+        inject: args.inject,
+        settings: Settings { time: args.minimize, limits, ..Settings::default() },
+    })
+}
+
+/// The ops whose names match one of `globs`; without globs, all but the canary.
+fn matching(globs: &[String]) -> anyhow::Result<Vec<&'static Op>> {
+    let wanted = |op: &&&'static Op| op.name != ops::canary::CANARY.name;
+    if globs.is_empty() {
+        return Ok(ops::ALL.iter().filter(wanted).copied().collect());
+    }
+    let mut found: Vec<&'static Op> = Vec::new();
+    for glob in globs {
+        let matcher = Glob::new(glob).map_err(|error| UsageError(error.to_string()))?.compile_matcher();
+        let more: Vec<_> = ops::ALL.iter().copied().filter(|op| matcher.is_match(op.name)).collect();
+        if more.is_empty() {
+            return Err(UsageError(format!("no op matches `{glob}`; `snuffer ops` lists them")).into());
+        }
+        found
+            .extend(more.into_iter().filter(|op| !found.iter().any(|known| known.name == op.name)).collect::<Vec<_>>());
+    }
+    Ok(found)
+}

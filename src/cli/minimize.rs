@@ -1,0 +1,40 @@
+//! `snuffer minimize`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Common, UsageError, cases, duration};
+use crate::campaign::{Settings, settle};
+use crate::exec::{Build, Executor};
+use crate::exit_code::Exit;
+use crate::oracle::{Evidence, Verdict, judge};
+
+/// Arguments of `snuffer minimize`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A case, finding or regression; `-` reads standard input.
+    path: PathBuf,
+    #[command(flatten)]
+    common: Common,
+    /// How long to try.
+    #[arg(long, default_value = "60s", value_parser = duration)]
+    time: Duration,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let (op, case) = cases::read(&args.path)?;
+    let limits = args.common.limits();
+    let mut executor = Executor::start(&args.common.devices, Build::Checked, limits)?;
+    let observations = executor.observe(&case)?;
+    let Verdict::Fail(violation) = judge(&Evidence::new(op, &case, &observations)) else {
+        return Err(UsageError(format!("{} does not fail: there is nothing to minimize", args.path.display())).into());
+    };
+    let signature = violation.signature(op.name);
+    let settings = Settings { time: args.time, limits, ..Settings::default() };
+    let settled = settle(&mut executor, op, case, &signature, &settings)?;
+    let Some(finding) = settled.finding else {
+        anyhow::bail!("{signature} does not happen again in a new process");
+    };
+    print!("# {signature}\n# {}\n{}", finding.violation.detail, finding.case.to_text());
+    Ok(Exit::Findings)
+}

@@ -1,0 +1,150 @@
+//! The only module that draws: progress and lines for people, or events as JSON lines for machines.
+
+use std::time::Duration;
+
+use console::style;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::campaign::{Event, Plan, Summary};
+use crate::findings::{Finding, Record, Store};
+use crate::oracle::Signature;
+
+/// Where a hunt's events go.
+#[derive(Debug)]
+pub struct Console {
+    json: bool,
+    bar: ProgressBar,
+    store: Store,
+}
+
+impl Console {
+    /// A console for a campaign. The bar is drawn only on a terminal.
+    pub fn new(json: bool, plan: &Plan, store: &Store) -> Self {
+        let length = plan.time.map_or(plan.cases.unwrap_or(0), |time| time.as_secs());
+        let bar = if json { ProgressBar::hidden() } else { ProgressBar::new(length) };
+        let shape =
+            if plan.time.is_some() { "{wide_bar} {elapsed}/{len}s  {msg}" } else { "{wide_bar} {pos}/{len}  {msg}" };
+        if let Ok(style) = ProgressStyle::with_template(shape) {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(500));
+        let console = Self { json, bar, store: store.clone() };
+        let devices: Vec<String> = plan.devices.iter().map(ToString::to_string).collect();
+        let devices = devices.join(", ");
+        console.say(
+            &json!({ "event": "started", "seed": plan.seed, "first": plan.first, "ops": plan.ops.len(), "devices": devices }),
+            || format!("hunting {} ops on {devices}, seed {}, from case {}", plan.ops.len(), plan.seed, plan.first),
+        );
+        console
+    }
+
+    fn say(&self, event: &serde_json::Value, line: impl FnOnce() -> String) {
+        if self.json { println!("{event}") } else { self.bar.suspend(|| println!("{}", line())) }
+    }
+
+    /// Shows an event.
+    pub fn event(&self, event: &Event) {
+        match event {
+            Event::CanaryPassed { faults, checked } => self.canary_passed(*faults, *checked),
+            Event::Found(finding) => self.found(finding),
+            Event::Known(signature) => self.say(&json!({ "event": "known", "signature": signature.slug() }), || {
+                format!("{}  {signature}\n       {}", style("KNOWN").dim(), self.replay(signature))
+            }),
+            Event::Flaky(signature) => self.say(&json!({ "event": "flaky", "signature": signature.slug() }), || {
+                format!("{}  {signature}: does not happen again in a new process", style("FLAKY").yellow())
+            }),
+            Event::Progress(record) => self.progress(record),
+        }
+    }
+
+    fn canary_passed(&self, faults: usize, checked: bool) {
+        self.say(&json!({ "event": "canary", "faults": faults, "missed": 0, "checked": checked }), || {
+            let unchecked = "; this build has no overflow checks: use the dev profile to see overflows";
+            format!("canary: {faults} planted faults noticed{}", if checked { "" } else { unchecked })
+        });
+    }
+
+    fn found(&self, finding: &Finding) {
+        let reproduction = &finding.reproduction;
+        let event = json!({
+            "event": "found",
+            "signature": finding.signature.slug(),
+            "detail": finding.violation.detail,
+            "tries": reproduction.tries,
+            "failed": reproduction.failed,
+        });
+        self.say(&event, || {
+            let title = style("FOUND").red().bold();
+            let unchecked = match reproduction.unchecked.as_str() {
+                "the same" => "also without overflow checks".to_string(),
+                other => format!("without overflow checks: {other}"),
+            };
+            format!(
+                "{title}  {}\n       {}\n       {} of {} runs; {unchecked}\n       {}",
+                finding.signature,
+                finding.violation.detail,
+                reproduction.failed,
+                reproduction.tries,
+                self.replay(&finding.signature)
+            )
+        });
+    }
+
+    fn replay(&self, signature: &Signature) -> String {
+        format!("replay: snuffer replay {}", self.store.folder(signature).join("finding.toml").display())
+    }
+
+    fn progress(&self, record: &Record) {
+        let total = &record.tally.total;
+        let position = self.bar.elapsed().as_secs();
+        self.bar.set_position(if self.bar.length().unwrap_or(0) > position { position } else { record.next });
+        let rate = total.cases as f64 / record.seconds.max(1e-3);
+        self.bar.set_message(format!(
+            "{} cases, {rate:.0}/s, {} signatures",
+            total.cases,
+            record.tally.signatures.len()
+        ));
+        if self.json {
+            println!(
+                "{}",
+                json!({ "event": "progress", "cases": total.cases, "failed": total.failed, "seconds": record.seconds })
+            );
+        }
+    }
+
+    /// Shows how the campaign ended.
+    pub fn finished(&self, summary: &Summary) {
+        self.bar.finish_and_clear();
+        let record = &summary.record;
+        let total = &record.tally.total;
+        let rate = total.cases as f64 / record.seconds.max(1e-3);
+        let event = json!({
+            "event": "finished", "cases": total.cases, "passed": total.passed, "skipped": total.skipped,
+            "failed": total.failed, "signatures": record.tally.signatures.len(), "new": summary.new,
+            "missed": summary.missed, "next": record.next, "canaries": record.tally.canaries,
+        });
+        self.say(&event, || {
+            let mut lines = vec![format!(
+                "{} cases in {:.0} s ({rate:.0}/s): {} passed, {} skipped, {} failed with {} signatures, {} of them new",
+                total.cases,
+                record.seconds,
+                total.passed,
+                total.skipped,
+                total.failed,
+                record.tally.signatures.len(),
+                summary.new
+            )];
+            for (fault, (right, all)) in &record.tally.canaries {
+                lines.push(format!("planted {fault}: {right} of {all} charged to the right case"));
+            }
+            for missed in &summary.missed {
+                lines.push(format!("{} {missed}: the campaign is invalid", style("CANARY").red().bold()));
+            }
+            if total.cases == 0 && summary.missed.is_empty() {
+                lines.push("nothing ran".to_string());
+            }
+            lines.join("\n")
+        });
+    }
+}

@@ -1,0 +1,27 @@
+//! Exit codes are an API: what CI wants to tell apart has a number of its own.
+
+use std::process::ExitCode;
+
+/// How `snuffer` ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Everything that was asked kept its contract.
+    Clean = 0,
+    /// The command line, or a file that it names, is wrong.
+    Usage = 1,
+    /// Something broke a contract.
+    Findings = 2,
+    /// A device is gone and does not come back.
+    DeviceLost = 3,
+    /// A planted fault was not noticed: the campaign proves nothing.
+    CanaryMissed = 4,
+    /// The harness itself failed.
+    Harness = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

@@ -1,0 +1,45 @@
+//! A case, what is promised and what happened, for people.
+
+use crate::ops::Contract;
+use crate::oracle::{Evidence, Verdict};
+
+/// The report as plain text.
+pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
+    let mut lines = vec![
+        evidence.case.to_text().trim_end().to_string(),
+        String::new(),
+        format!("call      {}", evidence.op.source),
+        format!("promised  {}", promised(&evidence.contract)),
+        format!("source    {}", evidence.op.promise),
+    ];
+    for seen in evidence.observations {
+        lines.push(format!("{:<9} {}", seen.device.to_string(), seen.outcome.summary()));
+        if let Some(again) = &seen.again {
+            lines.push(format!("  again   {}", again.summary()));
+        }
+        if let Some(contiguous) = &seen.contiguous {
+            lines.push(format!("  contiguous: {}", contiguous.summary()));
+        }
+    }
+    lines.push(match verdict {
+        Verdict::Pass => "verdict   pass".to_string(),
+        Verdict::Skip(why) => format!("verdict   skip: {why}"),
+        Verdict::Fail(violation) => {
+            format!("verdict   FAIL {}\n          {}", violation.signature(evidence.op.name), violation.detail)
+        }
+    });
+    lines.join("\n") + "\n"
+}
+
+/// A contract in one line.
+pub fn promised(contract: &Contract) -> String {
+    match contract {
+        Contract::Accepts { outputs, refusal } => {
+            let outputs: Vec<String> = outputs.iter().map(|(dtype, shape)| format!("{dtype}{shape:?}")).collect();
+            let or = refusal.map_or_else(String::new, |why| format!(", or an Err: {why}"));
+            format!("Ok with {}{or}", outputs.join(", "))
+        }
+        Contract::Rejects(rule) => format!("an Err: {rule}"),
+        Contract::Unspecified(why) => format!("nothing: {why}"),
+    }
+}
