@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::bail;
+
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Build, Executor, Limits};
@@ -123,7 +125,10 @@ pub fn hunt(
     let shared = Shared { plan, store, tell, stop, begun: now, next, state: Mutex::new(state) };
     let result = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.jobs).map(|_| scope.spawn(|| shared.work())).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a campaign thread does not panic")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a campaign thread panicked")))
+            .collect()
     });
     let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     let result: anyhow::Result<()> = result;

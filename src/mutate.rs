@@ -127,7 +127,7 @@ fn param_extreme(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     }
     let Some(Param::Number(value)) = case.params.get_mut(draw.choose(&names)?) else { return Ok(false) };
     *value = match *value {
-        Value::Int(old) => Value::Int(*draw.choose(&[0, 0, old + 1, 2, 3, 5, 1 << 32, i64::MAX])?),
+        Value::Int(old) => Value::Int(*draw.choose(&[0, 0, old.saturating_add(1), 2, 3, 5, 1 << 32, i64::MAX])?),
         Value::Float(_) => Value::Float(*draw.choose(&[0.0, -1.0, 1e-30, 1e30, f64::INFINITY, f64::NAN, f64::MAX])?),
     };
     Ok(true)

@@ -2,6 +2,7 @@
 //! process is the worker's parent's to see.
 
 mod place;
+mod refusal;
 mod tensors;
 
 use std::collections::BTreeMap;
@@ -11,9 +12,10 @@ use candle_core::{Result, Tensor, Var};
 
 use crate::case::{Backward, Case, weight};
 use crate::ops::{self, Call, Op};
-use crate::outcome::{Gradients, Outcome, Panic, Phase, Refusal, Returned, Store};
+use crate::outcome::{Gradients, Outcome, Panic, Phase, Returned, Store};
 
 pub use place::install_panic_hook;
+use refusal::refusal;
 
 /// Runs `case` on `device`, telling `progress` of every phase that begins. [`install_panic_hook`] must have been called.
 pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(Phase)) -> Outcome {
@@ -104,17 +106,4 @@ fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Res
         }
     }
     Ok(Gradients::Returned(store))
-}
-
-fn refusal(error: &candle_core::Error) -> Refusal {
-    let mut inner = error;
-    while let candle_core::Error::WithBacktrace { inner: next, .. } | candle_core::Error::Context { inner: next, .. } =
-        inner
-    {
-        inner = next;
-    }
-    // The derived `Debug` of an enum starts with the variant's name.
-    let debug = format!("{inner:?}");
-    let variant = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_string();
-    Refusal { variant, message: inner.to_string() }
 }

@@ -154,14 +154,14 @@ fn reference(given: &Given) -> Vec<ArrayD<Num>> {
         for_each_index(&window, |offset| {
             let mut at = vec![place[0], first_channel + offset[0]];
             for d in 0..spatial {
-                // Positions in the padding wrap far outside and read nothing.
+                // Positions in the padding wrap far outside.
                 at.push((place[d + 2] * stride + offset[d + 1] * dilation).wrapping_sub(padding));
             }
-            if let Some(&x) = x.get(at.as_slice()) {
-                let mut weight = vec![place[1]];
-                weight.extend_from_slice(offset);
-                products.push(x * kernel[weight.as_slice()]);
-            }
+            // The padding is zeros, and a zero times NaN is NaN.
+            let value = x.get(at.as_slice()).copied().unwrap_or(Num::exact(0.0));
+            let mut weight = vec![place[1]];
+            weight.extend_from_slice(offset);
+            products.push(value * kernel[weight.as_slice()]);
         });
         Num::sum(products)
     };

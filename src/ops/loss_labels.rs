@@ -16,9 +16,8 @@ pub static NLL: Op = Op {
     call: |call| Ok(vec![loss::nll(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::nll(&inp, &target)?",
     contract: |case| {
-        let dtype = case.tensor("inp").map_or(DType::F32, |inp| inp.dtype);
         // gather, which nll is made of, asks for contiguous inputs.
-        contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS).may_refuse(!dtype.is_float(), why::DTYPE)
+        contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS).may_refuse(f8(case), why::DTYPE)
     },
     reference: Some(|given| scalar(picked_mean(given, |row, label| -row[label]))),
     ..LABELS
@@ -30,9 +29,8 @@ pub static CROSS_ENTROPY: Op = Op {
     call: |call| Ok(vec![loss::cross_entropy(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::cross_entropy(&inp, &target)?",
     contract: |case| {
-        let dtype = case.tensor("inp").map_or(DType::F32, |inp| inp.dtype);
         let strided_target = case.tensor("target").is_some_and(|target| !target.view.is_contiguous());
-        contract(case).may_refuse(strided_target, why::CONTIGUOUS).may_refuse(!dtype.is_float(), why::DTYPE)
+        contract(case).may_refuse(strided_target, why::CONTIGUOUS).may_refuse(f8(case), why::DTYPE)
     },
     reference: Some(|given| scalar(picked_mean(given, |row, label| Num::log_sum_exp(row) - row[label]))),
     ..LABELS
@@ -65,6 +63,9 @@ fn contract(case: &Case) -> Contract {
     let (Some(inp), Some(target)) = (case.tensor("inp"), case.tensor("target")) else {
         return Contract::Rejects(why::SHAPES);
     };
+    if !inp.dtype.is_float() {
+        return Contract::Unspecified("the loss of integers");
+    }
     if inp.shape.len() != 2 || target.shape.len() != 1 {
         return Contract::Rejects(why::RANK);
     }
@@ -81,6 +82,10 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("the mean of an empty batch");
     }
     Contract::accepts(inp.dtype, &[]).may_refuse(!DType::IDS.contains(&target.dtype), why::DTYPE)
+}
+
+fn f8(case: &Case) -> bool {
+    case.tensor("inp").is_some_and(|inp| inp.dtype == DType::F8e4m3)
 }
 
 fn picked_mean(given: &Given, loss: impl Fn(&[Num], usize) -> Num) -> Num {

@@ -54,7 +54,10 @@ pub static LOG_SOFTMAX: Op = Op {
         if x.shape[dim] == 0 {
             return Contract::Unspecified("the maximum of nothing");
         }
-        Contract::accepts(x.dtype, &x.shape).may_refuse(x.dtype == DType::F8e4m3, why::DTYPE)
+        // `Error::EmptyTensor` is candle's explicit answer to a reduction without elements.
+        let contract =
+            Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), "candle reduces no empty tensor");
+        contract.may_refuse(x.dtype == DType::F8e4m3, why::DTYPE)
     },
     call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
     source: "candle_nn::ops::log_softmax(&x, dim)?",

@@ -172,14 +172,13 @@ fn contract(case: &Case, x: &Tensor, ids: &Tensor, src: &Tensor, fits: &dyn Fn(u
     if src.elements() == Some(0) && !ids.dtype.is_float() && bad_id(ids, x.shape[dim]) {
         return Contract::Unspecified("an id out of range where nothing is written");
     }
-    let strided = !ids.view.is_contiguous() || !src.view.is_contiguous();
-    let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &x.shape));
-    let contract = contract.may_refuse(strided, why::CONTIGUOUS).may_refuse(x.dtype == DType::F8e4m3, why::DTYPE);
     let sums_of_integers = !x.dtype.is_float() && case.op != SCATTER.name;
-    if sums_of_integers && matches!(contract, Contract::Accepts { .. }) && may_overflow(x, src) {
+    if sums_of_integers && may_overflow(x, src) {
         return Contract::Unspecified("integer overflow");
     }
-    contract
+    let strided = !ids.view.is_contiguous() || !src.view.is_contiguous();
+    let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &x.shape));
+    contract.may_refuse(strided, why::CONTIGUOUS).may_refuse(x.dtype == DType::F8e4m3, why::DTYPE)
 }
 
 /// Whether an integer sum could leave the dtype: all of `src` on top of the largest of `x`.

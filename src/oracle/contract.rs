@@ -29,10 +29,15 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// What is never right: the call neither returned nor refused.
+/// What is never right: the call neither returned nor refused. Where it should have refused, the missing check is what
+/// is wrong, and its rule the site; else it is the place.
 fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict {
     let (kind, site) = match outcome {
-        Outcome::Panicked(panic) => ("panic", in_phase(&panic.place, panic.phase)),
+        Outcome::Panicked(panic) => match contract {
+            Contract::Rejects(rule) if panic.phase == Phase::Backward => ("accepted invalid", (*rule).to_string()),
+            Contract::Rejects(rule) => ("panic", (*rule).to_string()),
+            Contract::Accepts { .. } | Contract::Unspecified(_) => ("panic", in_phase(&panic.place, panic.phase)),
+        },
         Outcome::Died(death) => ("died", in_phase(&signal_name(death.signal), death.phase)),
         Outcome::StackOverflow(phase) => ("stack overflow", in_phase("", *phase)),
         Outcome::TimedOut(phase) => ("hang", in_phase("", *phase)),

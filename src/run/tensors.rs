@@ -96,7 +96,8 @@ pub fn read(tensor: &Tensor) -> Result<Data> {
         Candle::BF16 => (DType::Bf16, download(tensor, |v: bf16| Value::Float(v.to_f64()))?),
         Candle::F32 => (DType::F32, download(tensor, |v: f32| Value::Float(v.into()))?),
         Candle::F64 => (DType::F64, download(tensor, Value::Float)?),
-        Candle::F8E4M3 => (DType::F8e4m3, download(tensor, |v: F8E4M3| Value::Float(v.to_f64()))?),
+        // By path: as a method of the value it would be candle's `WithDType::to_f64`, which calls itself for ever.
+        Candle::F8E4M3 => (DType::F8e4m3, download(tensor, |v: F8E4M3| Value::Float(F8E4M3::to_f64(&v)))?),
         other => candle_core::bail!("a tensor of dtype {other:?} has no plain form"),
     };
     Ok(Data::new(dtype, tensor.dims().to_vec(), values))
