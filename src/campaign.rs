@@ -116,7 +116,7 @@ pub fn hunt(
     if !canary.missed.is_empty() {
         return Ok(Summary { record, missed: canary.missed, new: 0 });
     }
-    tell(Event::CanaryPassed { faults: canary.faults, checked: canary.checked });
+    tell(Event::CanaryPassed { faults: canary.faults, checked: canary.overflow_checks });
     let now = Instant::now();
     let seconds_before = record.seconds;
     let state =
@@ -125,13 +125,13 @@ pub fn hunt(
     let shared = Shared { plan, store, tell, stop, begun: now, next, state: Mutex::new(state) };
     let result = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.jobs).map(|_| scope.spawn(|| shared.work())).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a campaign thread panicked")))
-            .collect()
+        let ended = |thread: std::thread::ScopedJoinHandle<'_, anyhow::Result<()>>| {
+            thread.join().unwrap_or_else(|_| bail!("a campaign thread panicked"))
+        };
+        // All are waited for before the first error counts.
+        threads.into_iter().map(ended).collect::<Vec<_>>().into_iter().collect::<anyhow::Result<()>>()
     });
     let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let result: anyhow::Result<()> = result;
     state.record.finished = result.is_ok() && !stop.load(Ordering::Relaxed);
     state.record.seconds = state.seconds_before + shared.begun.elapsed().as_secs_f64();
     // What was found and counted is kept even where a thread failed.
@@ -157,6 +157,14 @@ impl Shared<'_> {
             self.done(index)?;
         }
         Ok(())
+    }
+
+    /// The plan's settings with what is left of the campaign's time, and a little more for what it found last.
+    fn settings(&self) -> Settings {
+        const GRACE: Duration = Duration::from_secs(3);
+        let left = self.plan.time.map(|time| time.saturating_sub(self.begun.elapsed()) + GRACE);
+        let time = left.map_or(self.plan.settings.time, |left| left.min(self.plan.settings.time));
+        Settings { time, ..self.plan.settings }
     }
 
     fn claim(&self) -> Option<u64> {
@@ -239,7 +247,7 @@ impl Shared<'_> {
                 (self.tell)(Event::Known(&signature));
                 continue;
             }
-            let settled = settle(executor, op, case, &signature, &self.plan.settings)?;
+            let settled = settle(executor, op, case, &signature, &self.settings())?;
             queue.extend(settled.met);
             match settled.finding {
                 None => (self.tell)(Event::Flaky(&signature)),

@@ -76,7 +76,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Replay(args) => replay::run(&args),
         Command::Minimize(args) => minimize::run(&args),
         Command::Findings(args) => findings::run(args),
-        Command::Ops(args) => ops::run(&args),
+        Command::Ops(args) => Ok(ops::run(&args)),
         Command::Doctor(args) => doctor::run(&args),
     }
 }

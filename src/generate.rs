@@ -262,7 +262,8 @@ impl<'a> Draw<'a> {
     pub fn view(&mut self, shape: &[usize]) -> Result<View> {
         let rank = shape.len();
         let mut view = View::default();
-        if rank == 0 || self.between(0, 4)? < 3 || product(shape).is_none_or(|n| n > 20_000) {
+        // An offset into an empty buffer makes every reader of it panic: one regression keeps that, not every op.
+        if rank == 0 || shape.contains(&0) || self.between(0, 4)? < 3 || product(shape).is_none_or(|n| n > 20_000) {
             return Ok(view);
         }
         for _ in 0..self.between(1, 2)? {

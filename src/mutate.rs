@@ -85,7 +85,8 @@ fn dim_changed(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     let dim = draw.between(0, tensor.shape.len() - 1)?;
     let mut shape = tensor.shape.clone();
     shape[dim] = if draw.one_in(2)? { shape[dim] + 1 } else { shape[dim].saturating_sub(1) };
-    *tensor = resized(tensor, shape);
+    let view = if shape.contains(&0) { View::default() } else { tensor.view.clone() };
+    *tensor = resized(&viewed(tensor, view), shape);
     Ok(true)
 }
 
@@ -94,7 +95,7 @@ fn dim_zero(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     let dim = draw.between(0, tensor.shape.len() - 1)?;
     let mut shape = tensor.shape.clone();
     shape[dim] = 0;
-    *tensor = resized(tensor, shape);
+    *tensor = resized(&tensor.contiguous(), shape);
     Ok(true)
 }
 

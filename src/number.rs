@@ -56,7 +56,8 @@ impl Num {
         let unit = from.iter().fold(0.0, |unit: f64, operand| unit.max(operand.unit));
         Self {
             value,
-            error: error + scaled(unit, value.abs()) + underflow(unit),
+            // An infinity is not rounded: its error is what the operands bring, or exp(-inf) would have none at all.
+            error: error + if value.is_infinite() { 0.0 } else { scaled(unit, value.abs()) + underflow(unit) },
             slope,
             slope_error: slope_error + scaled(unit, slope.abs()) + underflow(unit),
             peak,

@@ -62,7 +62,7 @@ pub struct Op {
     pub source: &'static str,
     /// The outputs in `f64` with error bounds, for cases that the contract accepts. `None` where an op has no value to
     /// compare.
-    pub reference: Option<fn(&Given) -> Vec<ArrayD<Num>>>,
+    pub reference: Option<Reference>,
     /// How many times the running error bound an output may be off by.
     pub ulps: f64,
     /// The inputs that have a gradient where they are floats.
@@ -70,6 +70,9 @@ pub struct Op {
     /// Where the contract comes from: files and lines of candle 0.11.1, or documents.
     pub promise: &'static str,
 }
+
+/// The outputs of a case in `f64`, with error bounds.
+pub type Reference = fn(&Given) -> Vec<ArrayD<Num>>;
 
 /// What is promised for a case, judged before any device is asked.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,7 +15,7 @@ pub struct Checked {
     /// The faults that nobody noticed.
     pub missed: Vec<String>,
     /// Whether every worker has debug assertions and overflow checks.
-    pub checked: bool,
+    pub overflow_checks: bool,
 }
 
 /// Plants every fault on every device, under tight limits.
@@ -34,8 +34,8 @@ pub fn check(devices: &[Device]) -> anyhow::Result<Checked> {
             missed.push(format!("{} was charged to the case after it", fault.0));
         }
     }
-    let checked = executor.hellos().all(|hello| hello.checked);
-    Ok(Checked { faults: FAULTS.len(), missed, checked })
+    let overflow_checks = executor.hellos().all(|hello| hello.checked);
+    Ok(Checked { faults: FAULTS.len(), missed, overflow_checks })
 }
 
 /// Whether the planted fault comes back as the violation that it is, on every device.

@@ -175,15 +175,12 @@ fn spawn(
         let mut stream = Deadlined { socket: &mut ours, until: Instant::now() + START };
         protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
     };
-    let hello = match hello {
-        Ok(hello) => hello,
-        Err(_) => {
-            let _ = child.kill();
-            child.wait()?;
-            let said = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
-            let said = said.lines().last().unwrap_or("it said nothing").to_string();
-            bail!("the worker for {device} does not start: {said}");
-        }
+    let Ok(hello) = hello else {
+        let _ = child.kill();
+        child.wait()?;
+        let said = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
+        let said = said.lines().last().unwrap_or("it said nothing").to_string();
+        bail!("the worker for {device} does not start: {said}");
     };
     if hello.build != protocol::build_identity() {
         let _ = child.kill();

@@ -30,7 +30,7 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     },
     call: |call| Ok(vec![ops::softmax_last_dim(call.tensor("x")?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x)?",
-    reference: Some(|given| along(given, None, |x, row| (x - Num::log_sum_exp(row)).exp())),
+    reference: Some(|given| along(given, None, |x, log_sum_exp| (x - log_sum_exp).exp())),
     promise: "candle-nn/src/ops.rs:284-439: the fused form of ops::softmax (ops.rs:7-30), which has a gradient; \
               torch.softmax",
     ..SOFTMAX
@@ -63,7 +63,7 @@ pub static LOG_SOFTMAX: Op = Op {
     source: "candle_nn::ops::log_softmax(&x, dim)?",
     reference: Some(|given| {
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
-        along(given, Some(dim), |x, row| x - Num::log_sum_exp(row))
+        along(given, Some(dim), |x, log_sum_exp| x - log_sum_exp)
     }),
     promise: "candle-nn/src/ops.rs:32-39; torch.log_softmax",
     ..SOFTMAX
@@ -89,8 +89,8 @@ fn case(draw: &mut crate::generate::Draw, shape: &[usize]) -> arbitrary::Result<
     Ok(case)
 }
 
-/// `f` of every element and the row along `dim` (the last one for `None`) that it stands in.
-fn along(given: &Given, dim: Option<usize>, f: impl Fn(Num, &[Num]) -> Num) -> Vec<ArrayD<Num>> {
+/// `f` of every element and `ln(sum(exp))` of the row along `dim` (the last one for `None`) that it stands in.
+fn along(given: &Given, dim: Option<usize>, f: impl Fn(Num, Num) -> Num) -> Vec<ArrayD<Num>> {
     let mut x = given.array("x");
     if x.is_empty() {
         return vec![x];
@@ -98,7 +98,8 @@ fn along(given: &Given, dim: Option<usize>, f: impl Fn(Num, &[Num]) -> Num) -> V
     let dim = dim.unwrap_or(x.ndim().saturating_sub(1));
     for mut lane in x.lanes_mut(Axis(dim)) {
         let row: Vec<Num> = lane.iter().copied().collect();
-        lane.iter_mut().for_each(|x| *x = f(*x, &row));
+        let log_sum_exp = Num::log_sum_exp(&row);
+        lane.iter_mut().for_each(|x| *x = f(*x, log_sum_exp));
     }
     vec![x]
 }

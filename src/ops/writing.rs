@@ -126,7 +126,10 @@ const WRITING: Op = Op {
     promise: "",
 };
 
-fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<(DType, Vec<usize>, Vec<usize>, usize, DType)> {
+/// What a scatter is drawn from: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
+type Shapes = (DType, Vec<usize>, Vec<usize>, usize, DType);
+
+fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
     let x = draw.shape(1, 3)?;
     let dim = draw.between(0, x.len() - 1)?;
     let mut src = x.clone();
