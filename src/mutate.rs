@@ -171,6 +171,34 @@ pub fn resized(tensor: &Tensor, shape: Vec<usize>) -> Tensor {
     new
 }
 
+/// `tensor` with only the `count` entries from `start` on along `dim`.
+pub fn sliced(tensor: &Tensor, dim: usize, start: usize, count: usize) -> Tensor {
+    let mut shape = tensor.shape.clone();
+    shape[dim] = count;
+    if tensor.view.broadcasts(dim) {
+        return Tensor { shape, ..tensor.clone() };
+    }
+    let stored = tensor.stored_shape();
+    let (inner, size) = (product(&stored[dim + 1..]).unwrap_or(1), stored[dim]);
+    // The place of an old element in the new tensor, if it stays.
+    let moved = |position: usize| {
+        let along = position / inner % size;
+        let outer = position / inner / size;
+        (start..start + count).contains(&along).then(|| (outer * count + along - start) * inner + position % inner)
+    };
+    let values = match &tensor.values {
+        Values::List(values) => {
+            Values::List(values.iter().enumerate().filter(|(p, _)| moved(*p).is_some()).map(|(_, &v)| v).collect())
+        }
+        Values::Fill(fill) => {
+            let mut fill = fill.clone();
+            fill.except = fill.except.into_iter().filter_map(|(p, v)| moved(p).map(|place| (place, v))).collect();
+            Values::Fill(fill)
+        }
+    };
+    Tensor { shape, values, ..tensor.clone() }
+}
+
 /// `tensor` without dimension `dim`, of which the first entry stays.
 pub fn without_dim(tensor: &Tensor, dim: usize) -> Tensor {
     let mut shape = tensor.shape.clone();

@@ -56,8 +56,7 @@ impl Num {
         let unit = from.iter().fold(0.0, |unit: f64, operand| unit.max(operand.unit));
         Self {
             value,
-            // An infinity is not rounded: its error is what the operands bring, or exp(-inf) would have none at all.
-            error: error + if value.is_infinite() { 0.0 } else { scaled(unit, value.abs()) + underflow(unit) },
+            error: error + scaled(unit, value.abs()) + underflow(unit),
             slope,
             slope_error: slope_error + scaled(unit, slope.abs()) + underflow(unit),
             peak,
@@ -168,10 +167,13 @@ impl Num {
     }
 }
 
-/// The smallest positive number of the format with this unit roundoff: what an operation may lose to underflow.
+/// What an operation in the format with this unit roundoff may lose to underflow: the smallest positive number, or, in
+/// the formats that hardware may flush to zero, the smallest normal one.
 fn underflow(unit: f64) -> f64 {
     let dtypes = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8e4m3];
-    dtypes.into_iter().find(|dtype| dtype.unit_roundoff() == unit).map_or(0.0, DType::smallest)
+    let Some(dtype) = dtypes.into_iter().find(|dtype| dtype.unit_roundoff() == unit) else { return 0.0 };
+    let keeps_subnormals = matches!(dtype, DType::F16 | DType::F8e4m3);
+    if keeps_subnormals { dtype.smallest() } else { dtype.smallest() / (2.0 * unit) }
 }
 
 /// `a * b` where an exact 0 stays 0 whatever it meets: an error or slope of nothing is nothing.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::case::{Backward, Case, Param};
-use crate::mutate::{cast, resized, viewed, without_dim};
+use crate::mutate::{cast, resized, sliced, viewed, without_dim};
 use crate::tensor::{DType, Fill, Tensor, Value, Values, View};
 
 /// Sizes that a size may shrink to, the boldest first.
@@ -68,9 +68,26 @@ pub fn dims(case: &Case) -> Vec<Case> {
             }));
         }
     }
+    candidates.extend(slices(case));
     for (name, tensor) in &case.inputs {
         for (dim, &size) in tensor.shape.iter().enumerate() {
             candidates.extend(smaller(size).into_iter().map(|to| with_input(case, name, |t| with_size(t, dim, to))));
+        }
+    }
+    candidates
+}
+
+/// The last or a middle entry of a dimension, of all inputs that have it in the same size and place, and of one.
+fn slices(case: &Case) -> Vec<Case> {
+    let mut candidates = Vec::new();
+    for (name, tensor) in &case.inputs {
+        for (dim, &size) in tensor.shape.iter().enumerate().filter(|(_, size)| **size > 1) {
+            for (start, count) in [(size - 1, 1), (size / 2, 1), (size / 2, size - size / 2), (1, size - 1)] {
+                let fits = |t: &Tensor| t.shape.get(dim) == Some(&size);
+                let cut = |t: &Tensor| if fits(t) { sliced(t, dim, start, count) } else { t.clone() };
+                candidates.push(with_inputs(case, cut));
+                candidates.push(with_input(case, name, |t| sliced(t, dim, start, count)));
+            }
         }
     }
     candidates

@@ -46,11 +46,11 @@ pub static LINEAR: Op = Op {
             return Contract::Rejects(why::MIXED);
         }
         if let Some(bias) = case.tensor("bias") {
-            if bias.dtype != x.dtype {
-                return Contract::Rejects(why::MIXED);
-            }
             if bias.shape != [outer] {
                 return Contract::Unspecified("a bias that is not one value per output");
+            }
+            if bias.dtype != x.dtype {
+                return Contract::Rejects(why::MIXED);
             }
         }
         let mut shape = x.shape.clone();

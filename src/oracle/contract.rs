@@ -5,6 +5,7 @@ use crate::ops::Contract;
 use crate::outcome::{Outcome, Phase, Returned, signal_name};
 
 const NAME: &str = "contract";
+const NOT_REFUSED: &str = "invalid not refused";
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     match (&seen.outcome, &evidence.contract) {
@@ -13,7 +14,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         (Outcome::Returned(returned), Contract::Accepts { outputs, .. }) => shapes(seen, returned, outputs),
         (Outcome::Returned(returned), Contract::Rejects(rule)) => {
             let shown = Outcome::Returned(returned.clone()).summary();
-            fail(NAME, "accepted invalid", (*rule).into(), seen, format!("expected an Err ({rule}); got {shown}"))
+            fail(NAME, NOT_REFUSED, (*rule).into(), seen, format!("expected an Err ({rule}); got {shown}"))
         }
         (Outcome::Rejected(_), Contract::Rejects(_)) => Verdict::Pass,
         (Outcome::Rejected(_), Contract::Accepts { refusal: Some(_), .. }) => Verdict::Pass,
@@ -33,11 +34,13 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
 /// is wrong, and its rule the site; else it is the place.
 fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict {
     let (kind, site) = match outcome {
-        Outcome::Panicked(panic) => match contract {
-            Contract::Rejects(rule) if panic.phase == Phase::Backward => ("accepted invalid", (*rule).to_string()),
-            Contract::Rejects(rule) => ("panic", (*rule).to_string()),
-            Contract::Accepts { .. } | Contract::Unspecified(_) => ("panic", in_phase(&panic.place, panic.phase)),
-        },
+        // Whether an unchecked argument panics, exhausts the memory or passes is a matter of the other arguments.
+        Outcome::Panicked(_) | Outcome::OutOfMemory(_) | Outcome::TimedOut(_)
+            if let Contract::Rejects(rule) = contract =>
+        {
+            (NOT_REFUSED, (*rule).to_string())
+        }
+        Outcome::Panicked(panic) => ("panic", in_phase(&panic.place, panic.phase)),
         Outcome::Died(death) => ("died", in_phase(&signal_name(death.signal), death.phase)),
         Outcome::StackOverflow(phase) => ("stack overflow", in_phase("", *phase)),
         Outcome::TimedOut(phase) => ("hang", in_phase("", *phase)),

@@ -1,1 +1,10 @@
-fn main() {}
+//! The integration tests: one binary, each file a group of facts about how `snuffer` behaves.
+
+mod case_text;
+mod cli;
+mod minimizer;
+mod ops;
+mod regressions;
+mod store;
+mod tidy;
+mod worker;

@@ -1,0 +1,43 @@
+//! The case parser meets anything and never panics.
+
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use snuffer::case::Case;
+use snuffer::generate::Mode;
+use snuffer::ops;
+use snuffer::sample::nth;
+
+const BYTES: &[u8] = b" []{}=\"'.,-+eE0123456789naif#\n\x00";
+
+#[test]
+fn a_million_mutated_texts_are_parsed_or_refused_without_a_panic() {
+    let mut rng = Pcg64Mcg::seed_from_u64(7);
+    let texts: Vec<Vec<u8>> =
+        (0..200).map(|index| nth(ops::ALL, &Mode::ALL, 3, index).drawn.case.to_text().into_bytes()).collect();
+    let mut parsed = 0;
+    for round in 0..1_000_000_usize {
+        let mut text = texts[round % texts.len()].clone();
+        text.truncate(400);
+        for _ in 0..=rng.next_u32() % 3 {
+            let place = rng.next_u32() as usize % text.len();
+            match rng.next_u32() % 3 {
+                0 => text[place] = BYTES[rng.next_u32() as usize % BYTES.len()],
+                1 => drop(text.remove(place)),
+                _ => text.insert(place, text[rng.next_u32() as usize % text.len()]),
+            }
+            if text.is_empty() {
+                break;
+            }
+        }
+        if let Ok(text) = std::str::from_utf8(&text)
+            && let Ok(case) = Case::parse(text)
+        {
+            parsed += 1;
+            // What was parsed may be run: no contract may stumble over it.
+            if let Some(op) = ops::find(&case.op) {
+                (op.contract)(&case);
+            }
+        }
+    }
+    assert!(parsed > 10_000, "only {parsed} mutants parsed: the mutations are too coarse to test anything");
+}

@@ -1,0 +1,131 @@
+//! The command line as people and CI see it: what it prints, and the exit codes.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn snuffer(store: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(args).env("SNUFFER_FINDINGS", store).env("NO_COLOR", "1").current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.output().expect("snuffer starts")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_hunt_that_finds_something_says_how_to_replay_it_and_ends_with_2() {
+    let store = tempfile::tempdir().expect("a folder");
+    let args = ["hunt", "--ops", "op.softmax_last_dim", "--cases", "300", "--seed", "1", "--jobs", "1"];
+    let output = snuffer(store.path(), &args);
+    let shown = text(&output.stdout);
+    assert_eq!(code(&output), 2, "{shown}{}", text(&output.stderr));
+    assert!(shown.contains("FOUND  op.softmax_last_dim: missing (gradient)"), "{shown}");
+    let replay =
+        shown.lines().find_map(|line| line.trim().strip_prefix("replay: snuffer replay ")).expect("a replay line");
+    let replayed = snuffer(store.path(), &["replay", replay]);
+    assert_eq!(code(&replayed), 2);
+    assert!(text(&replayed.stdout).contains("verdict   FAIL"));
+    let again = snuffer(store.path(), &args);
+    assert!(text(&again.stdout).contains("KNOWN  op.softmax_last_dim: missing (gradient)"));
+}
+
+#[test]
+fn a_hunt_that_finds_nothing_ends_with_0() {
+    let store = tempfile::tempdir().expect("a folder");
+    let output = snuffer(store.path(), &["hunt", "--ops", "canary", "--cases", "50", "--seed", "1", "--json"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    for line in text(&output.stdout).lines() {
+        assert!(line.starts_with("{\"") && line.ends_with('}'), "{line}");
+    }
+}
+
+#[test]
+fn planted_faults_are_all_charged_to_the_right_case() {
+    let store = tempfile::tempdir().expect("a folder");
+    let run = |inject: &str| {
+        let args =
+            ["hunt", "--ops", "loss.*", "--cases", "48", "--seed", "4", "--timeout", "500ms", "--memory", "1024"];
+        snuffer(store.path(), &[&args[..], &["--inject", inject]].concat())
+    };
+    let shown = text(&run("3").stdout);
+    assert_eq!(shown.matches("3 of 3 charged to the right case").count(), 8, "{shown}");
+}
+
+#[test]
+fn a_killed_hunt_is_resumed_where_it_stopped() {
+    let store = tempfile::tempdir().expect("a folder");
+    let args = ["hunt", "--ops", "loss.mse", "--time", "60s", "--seed", "9", "--mode", "valid"];
+    let mut hunt = Command::new(env!("CARGO_BIN_EXE_snuffer"))
+        .args(args)
+        .env("SNUFFER_FINDINGS", store.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("snuffer starts");
+    let record = || {
+        let files = std::fs::read_dir(store.path().join("campaigns")).ok()?;
+        let path =
+            files.filter_map(Result::ok).map(|e| e.path()).find(|p| p.extension().is_some_and(|e| e == "toml"))?;
+        let record: snuffer::findings::Record = toml::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+        (record.next > 0).then_some(record)
+    };
+    let before = loop {
+        if let Some(record) = record() {
+            break record;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    hunt.kill().expect("SIGKILL");
+    hunt.wait().expect("dead");
+    let output = snuffer(store.path(), &["hunt", "--resume", "--cases", "10", "--jobs", "1"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("seed 9, from case "), "{shown}{}", text(&output.stderr));
+    let after = record().expect("a record");
+    assert!(after.next >= before.next + 10 && after.tally.total.cases >= before.tally.total.cases + 10);
+}
+
+#[test]
+fn mistakes_are_one_clear_line_and_end_with_1() {
+    let store = tempfile::tempdir().expect("a folder");
+    let case = store.path().join("case.toml");
+    for (content, args, message) in [
+        ("op = \"no.such\"", vec!["replay", "CASE"], "there is no op `no.such`; `snuffer ops` lists them"),
+        ("op = 3", vec!["replay", "CASE"], "invalid type: integer `3`, expected a string"),
+        ("", vec!["replay", "nowhere.toml"], "cannot read nowhere.toml"),
+        ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
+        ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
+        ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),
+        ("", vec!["hunt", "--time", "soon"], "`soon` is no duration"),
+    ] {
+        std::fs::write(&case, content).expect("written");
+        let args: Vec<&str> =
+            args.iter().map(|arg| if *arg == "CASE" { case.to_str().expect("utf-8") } else { arg }).collect();
+        let output = snuffer(store.path(), &args);
+        let shown = text(&output.stderr);
+        assert_eq!(code(&output), 1, "{args:?}: {shown}");
+        assert!(shown.contains(message), "{args:?}: {shown}");
+        assert!(!shown.contains("panicked"), "{shown}");
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_the_harness_failing_and_never_a_pass() {
+    let store = tempfile::tempdir().expect("a folder");
+    let output = snuffer(store.path(), &["hunt", "--device", "sim:0", "--cases", "1"]);
+    assert_eq!(code(&output), 5);
+    assert!(text(&output.stderr).contains("this build has no device `sim:0`"));
+}
+
+#[test]
+fn the_catalog_lists_every_op_with_its_source() {
+    let store = tempfile::tempdir().expect("a folder");
+    let shown = text(&snuffer(store.path(), &["ops"]).stdout);
+    for op in snuffer::ops::ALL {
+        assert!(shown.contains(op.name) && shown.contains(op.promise), "{}", op.name);
+    }
+}

@@ -1,0 +1,149 @@
+//! Every op of the registry, by the same facts.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::{RngSeed, TestRunner};
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::exec::{Build, Executor, Limits};
+use snuffer::generate::Mode;
+use snuffer::ops::{self, Contract, Given, Op};
+use snuffer::oracle::{Evidence, ORACLES, Observation, Verdict};
+use snuffer::outcome::Outcome;
+use snuffer::sample::strategy;
+
+const CASES: u32 = 400;
+
+/// Calls `visit` with cases of `op`; the same ones each time.
+fn for_cases(op: &'static Op, mode: Mode, mut visit: impl FnMut(Case)) {
+    let config = ProptestConfig {
+        cases: CASES,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let cell = std::cell::RefCell::new(&mut visit);
+    TestRunner::new(config)
+        .run(&strategy(op, mode), |drawn| {
+            (cell.borrow_mut())(drawn.case);
+            Ok(())
+        })
+        .expect("no case fails: the facts are asserted outside");
+}
+
+#[test]
+fn at_least_95_percent_of_valid_cases_keep_the_contract() {
+    for op in ops::ALL {
+        let mut others = BTreeMap::<String, u32>::new();
+        for_cases(op, Mode::Valid, |case| {
+            let contract = (op.contract)(&case);
+            if !matches!(contract, Contract::Accepts { .. }) {
+                *others.entry(format!("{contract:?}")).or_default() += 1;
+            }
+        });
+        let count: u32 = others.values().sum();
+        assert!(count * 20 <= CASES, "{}: {count} of {CASES} are not accepted: {others:?}", op.name);
+    }
+}
+
+#[test]
+fn adversarial_mode_leaves_the_contract_often() {
+    for op in ops::ALL.iter().filter(|op| op.name != "canary") {
+        let mut broken = 0;
+        for_cases(op, Mode::Adversarial, |case| {
+            broken += u32::from(!matches!((op.contract)(&case), Contract::Accepts { .. }));
+        });
+        assert!(broken * 8 >= CASES, "{}: only {broken} of {CASES} leave the contract", op.name);
+    }
+}
+
+#[test]
+fn every_drawn_case_is_well_formed_and_survives_its_text() {
+    for op in ops::ALL {
+        for mode in Mode::ALL {
+            for_cases(op, mode, |case| {
+                assert!(case.check().is_ok(), "{:?}\n{}", case.check(), case.to_text());
+                assert_eq!(Case::parse(&case.to_text()).expect("its own text"), case);
+            });
+        }
+    }
+}
+
+#[test]
+fn references_have_the_shapes_that_contracts_promise() {
+    for op in ops::ALL {
+        let Some(reference) = op.reference else { continue };
+        for mode in Mode::ALL {
+            for_cases(op, mode, |case| {
+                let Contract::Accepts { outputs, .. } = (op.contract)(&case) else { return };
+                let given = reference(&Given::new(&case));
+                let shapes: Vec<_> = given.iter().map(|output| output.shape().to_vec()).collect();
+                let promised: Vec<_> = outputs.into_iter().map(|(_, shape)| shape).collect();
+                assert_eq!(shapes, promised, "{}", case.to_text());
+            });
+        }
+    }
+}
+
+fn executor() -> Executor {
+    Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts")
+}
+
+/// What share of an op's valid cases the reference oracle must get to judge, in percent. The rest refuses a view, or
+/// holds infinities.
+const REACHED: u32 = 50;
+
+#[test]
+fn valid_cases_reach_the_value_oracles() {
+    let mut executor = executor();
+    let mut gradients = 0;
+    for op in ops::ALL {
+        let mut reached = 0;
+        for_cases(op, Mode::Valid, |case| {
+            let seen = executor.observe(&case).expect("the harness survives");
+            let evidence = Evidence::new(op, &case, &seen);
+            for oracle in ORACLES {
+                let judged = !matches!((oracle.judge)(&evidence, &seen[0]), Verdict::Skip(_));
+                reached += u32::from(judged && oracle.name == "reference");
+                gradients += u32::from(judged && oracle.name == "gradient");
+            }
+        });
+        assert!(reached * 100 >= CASES * REACHED, "{}: the reference judged {reached} of {CASES}", op.name);
+    }
+    assert!(gradients > 10 * CASES / 4, "gradients judged only {gradients} times");
+}
+
+#[test]
+fn a_wrong_value_a_lost_gradient_and_an_accepted_label_are_noticed() {
+    let nll = ops::find("loss.nll").expect("registered");
+    let text = "op = \"loss.nll\"\nbackward = \"sum\"\n\
+        [inputs.inp]\ndtype = \"f32\"\nshape = [1, 2]\nvalues = { list = [0.5, 1.0] }\n\
+        [inputs.target]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [1] }\n";
+    let case = Case::parse(text).expect("a case");
+    let honest = executor().run(&case).expect("the harness survives");
+    let judged = |case: &Case, outcome: Outcome| {
+        let seen = [Observation { device: Device::Cpu, outcome, again: None, contiguous: None }];
+        snuffer::oracle::judge(&Evidence::new(nll, case, &seen))
+    };
+    assert_eq!(judged(&case, honest.clone()), Verdict::Pass);
+    let Outcome::Returned(returned) = honest else { panic!("nll of a valid label returns") };
+    let kind = |verdict| match verdict {
+        Verdict::Fail(violation) => format!("{} {}", violation.oracle, violation.kind),
+        other => format!("{other:?}"),
+    };
+
+    let mut wrong = returned.clone();
+    wrong.outputs[0].values = snuffer::tensor::Values::List(vec![snuffer::tensor::Value::Float(-0.5)]);
+    assert_eq!(kind(judged(&case, Outcome::Returned(wrong))), "reference wrong value");
+
+    let mut lost = returned.clone();
+    lost.backward = snuffer::outcome::Gradients::Returned(snuffer::outcome::Store {
+        missing: vec!["inp".to_string()],
+        ..Default::default()
+    });
+    assert_eq!(kind(judged(&case, Outcome::Returned(lost))), "gradient missing");
+
+    let outside = Case::parse(&text.replace("list = [1] ", "list = [2] ")).expect("a case");
+    assert_eq!(kind(judged(&outside, Outcome::Returned(returned))), "contract invalid not refused");
+}

@@ -1,0 +1,86 @@
+//! The store of findings survives kills, damage and company.
+
+use std::path::Path;
+
+use snuffer::device::Device;
+use snuffer::findings::{Finding, Origin, Reproduction, Store};
+use snuffer::ops::canary;
+use snuffer::oracle::{Observation, Signature, Violation};
+use snuffer::outcome::{Outcome, Phase};
+
+fn finding(site: &str) -> Finding {
+    let violation = Violation {
+        oracle: "contract".into(),
+        kind: "hang".into(),
+        site: site.into(),
+        device: Device::Cpu,
+        detail: "expected Ok".into(),
+    };
+    Finding {
+        signature: violation.signature("canary"),
+        violation,
+        promise: "a test".into(),
+        reproduction: Reproduction { tries: 3, failed: 3, unchecked: "the same".into() },
+        origin: Origin { versions: "a test".into(), seed: 1, index: 2, attempts: 3, minimal: true },
+        case: canary::case("hang"),
+        observations: vec![Observation {
+            device: Device::Cpu,
+            outcome: Outcome::TimedOut(Phase::Forward),
+            again: None,
+            contiguous: None,
+        }],
+    }
+}
+
+fn open(folder: &Path) -> Store {
+    Store::open(folder).expect("a store opens")
+}
+
+#[test]
+fn a_finding_comes_back_as_it_was_stored_and_is_stored_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = open(folder.path());
+    let finding = finding("here");
+    assert!(store.insert(&finding).expect("stored"));
+    assert!(!store.insert(&finding).expect("known"));
+    assert_eq!(store.get(&finding.signature.slug()).expect("there"), finding);
+}
+
+#[test]
+fn a_damaged_file_is_named_and_hides_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = open(folder.path());
+    let (good, bad) = (finding("good"), finding("bad"));
+    for finding in [&good, &bad] {
+        store.insert(finding).expect("stored");
+    }
+    let file = store.folder(&bad.signature).join("finding.toml");
+    std::fs::write(&file, "signature = 3").expect("written");
+    let all = store.all().expect("readable");
+    let broken: Vec<_> = all.iter().filter_map(|(_, finding)| finding.as_ref().err()).collect();
+    assert_eq!((all.len(), broken.len()), (2, 1));
+    assert!(format!("{:#}", broken[0]).contains("is damaged; delete its folder"));
+    // The same finding again replaces the damaged file and keeps its remains.
+    assert!(store.insert(&bad).expect("stored again"));
+    assert!(file.with_extension("damaged").exists());
+}
+
+#[test]
+fn many_hunts_at_once_store_each_finding_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let new: usize = std::thread::scope(|scope| {
+        let insert =
+            || (0..20).filter(|n| open(folder.path()).insert(&finding(&n.to_string())).expect("stored")).count();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(insert)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).sum()
+    });
+    assert_eq!(new, 20);
+    assert!(open(folder.path()).all().expect("readable").iter().all(|(_, finding)| finding.is_ok()));
+}
+
+#[test]
+fn a_signature_names_no_value_shape_or_device() {
+    let Signature { op, oracle, kind, site } = finding("candle-core/src/conv.rs:46").signature;
+    assert_eq!((op.as_str(), oracle.as_str(), kind.as_str()), ("canary", "contract", "hang"));
+    assert_eq!(Signature { op, oracle, kind, site }.slug(), "canary--contract--hang--candle-core-src-conv.rs-46");
+}

@@ -1,0 +1,58 @@
+//! Workers die in every way there is; each death is charged to its case and touches nothing else.
+
+use std::time::Duration;
+
+use snuffer::campaign::check_canary;
+use snuffer::device::Device;
+use snuffer::exec::{Build, Limits, Worker};
+use snuffer::ops::canary::case;
+use snuffer::outcome::{Outcome, Phase};
+
+fn worker() -> Worker {
+    let limits = Limits { deadline: Duration::from_millis(500), memory_mib: 1024 };
+    Worker::start(Device::Cpu, Build::Checked, limits).expect("a worker starts")
+}
+
+fn outcome(worker: &mut Worker, fault: &str) -> Outcome {
+    worker.run(&case(fault)).expect("the harness survives").0
+}
+
+#[test]
+fn every_fault_becomes_its_outcome_and_the_next_case_is_untouched() {
+    let mut worker = worker();
+    for (fault, name) in [
+        ("panic", "panicked"),
+        ("abort", "died"),
+        ("stack overflow", "stack overflow"),
+        ("kill", "died"),
+        ("hang", "timed out"),
+        ("allocate without end", "out of memory"),
+        ("wrong value", "returned"),
+    ] {
+        assert_eq!(outcome(&mut worker, fault).name(), name, "{fault}");
+        assert_eq!(outcome(&mut worker, "none").name(), "returned", "after {fault}");
+    }
+}
+
+#[test]
+fn a_death_tells_its_signal_phase_and_last_words() {
+    let Outcome::Died(death) = outcome(&mut worker(), "abort") else { panic!("abort kills") };
+    assert_eq!((death.signal, death.phase), (6, Phase::Forward));
+    let Outcome::Panicked(panic) = outcome(&mut worker(), "panic") else { panic!("a panic is caught") };
+    assert_eq!(panic.message, "the canary panics");
+    assert!(panic.place.starts_with("src/ops/canary.rs:"), "{}", panic.place);
+}
+
+#[test]
+fn only_the_nondeterministic_fault_differs_from_itself() {
+    let mut worker = worker();
+    assert!(worker.run(&case("nondeterministic")).expect("runs").1.is_some());
+    assert!(worker.run(&case("none")).expect("runs").1.is_none());
+}
+
+#[test]
+fn the_canary_misses_nothing() {
+    let checked = check_canary(&[Device::Cpu]).expect("the harness survives");
+    assert_eq!(checked.missed, Vec::<String>::new());
+    assert_eq!(checked.faults, 8);
+}
