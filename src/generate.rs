@@ -161,6 +161,12 @@ impl<'a> Draw<'a> {
         self.tensor_in(dtype, shape, view)
     }
 
+    /// A tensor of `dtype` and `shape` with any values, contiguous in seven of eight draws: for ops that ask for that.
+    pub fn packed(&mut self, dtype: DType, shape: &[usize]) -> Result<Tensor> {
+        let view = if self.one_in(8)? { self.view(shape)? } else { View::default() };
+        self.tensor_in(dtype, shape, view)
+    }
+
     /// A tensor of ids in `0..bound`, biased to both ends, in any view. With `bound` 0 every id is out of range.
     pub fn ids(&mut self, dtype: DType, shape: &[usize], bound: usize) -> Result<Tensor> {
         let (_, max) = dtype.int_range().unwrap_or((0, i64::MAX));

@@ -15,7 +15,7 @@ pub struct Mutation {
     pub apply: fn(&mut Case, &mut Draw) -> Result<bool>,
 }
 
-/// Every labelled violation.
+/// Every labelled violation. Ids and params are what bug reports are about: they are drawn twice as often.
 pub static VIOLATIONS: &[Mutation] = &[
     Mutation { name: "id out of range", apply: id_out_of_range },
     Mutation { name: "id out of range", apply: id_out_of_range },

@@ -84,9 +84,9 @@ fn generate(draw: &mut Draw, weights: &[&str]) -> arbitrary::Result<Case> {
     let mut shape = draw.shape(0, 3)?;
     let hidden = draw.reduced()?;
     shape.push(hidden);
-    let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?);
+    let mut case = Case::default().input("x", draw.packed(dtype, &shape)?);
     for weight in weights {
-        case = case.input(weight, draw.tensor(dtype, &[hidden])?);
+        case = case.input(weight, draw.packed(dtype, &[hidden])?);
     }
     case.backward = draw.backward()?;
     let eps = *draw.choose(&[1e-5, 1e-5, 1e-3, 1.0])?;
