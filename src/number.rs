@@ -130,6 +130,10 @@ impl Num {
             slopes += term.slope.abs();
             count += 1.0;
         }
+        // Partial sums in another order may be as large as this.
+        if magnitude.is_finite() {
+            total.peak = total.peak.max(magnitude).max(slopes);
+        }
         let wide = total.unit.min(SINGLE) * count;
         let error = total.error + scaled(wide, magnitude);
         Self::rounded(total.value, error, total.slope, total.slope_error + scaled(wide, slopes), &[total])

@@ -25,7 +25,7 @@ pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
 /// The case in `text`, whichever of the three forms it has. The error is about the form that it comes closest to.
 fn parse(text: &str) -> Result<Case, String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
-    let case = if table.contains_key("signature") {
+    let case = if table.contains_key("violation") {
         toml::from_str::<Finding>(text).map_err(|error| error.to_string())?.case
     } else if table.contains_key("case") {
         Regression::parse(text)?.case
