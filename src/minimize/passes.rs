@@ -39,21 +39,27 @@ pub fn sizes(case: &Case) -> Vec<Case> {
     let mut all: Vec<usize> = case.inputs.values().flat_map(|tensor| tensor.shape.clone()).collect();
     all.sort_unstable_by(|a, b| b.cmp(a));
     all.dedup();
-    let replace = |from: usize, to: usize| {
-        let shrink =
-            |tensor: &Tensor| resized(tensor, tensor.shape.iter().map(|&n| if n == from { to } else { n }).collect());
+    let replace = |pairs: &[(usize, usize)]| {
+        let new = |n: usize| pairs.iter().find(|(from, _)| *from == n).map_or(n, |(_, to)| *to);
+        let shrink = |tensor: &Tensor| resized(tensor, tensor.shape.iter().map(|&n| new(n)).collect());
         let mut smaller = with_inputs(case, shrink);
         for value in smaller.params.values_mut() {
-            if *value == Param::from(from) && from > 1 {
-                *value = Param::from(to);
+            if let Some((_, to)) = pairs.iter().find(|(from, _)| *from > 1 && *value == Param::from(*from)) {
+                *value = Param::from(*to);
             }
         }
         smaller
     };
-    all.iter()
-        .flat_map(|&from| smaller(from).into_iter().map(move |to| (from, to)))
-        .map(|(from, to)| replace(from, to))
-        .collect()
+    let mut candidates = Vec::new();
+    for &from in &all {
+        candidates.extend(smaller(from).into_iter().map(|to| replace(&[(from, to)])));
+    }
+    // Channels and groups: one size is a multiple of another, and both shrink by the same factor.
+    for &factor in all.iter().filter(|factor| **factor > 1) {
+        let multiples = all.iter().filter(|n| **n > factor && *n % factor == 0);
+        candidates.extend(multiples.map(|&multiple| replace(&[(factor, 1), (multiple, multiple / factor)])));
+    }
+    candidates
 }
 
 /// One dimension of one input at a time, and the same dimension of all inputs.
@@ -195,7 +201,9 @@ pub fn params(case: &Case) -> Vec<Case> {
     for (name, value) in &case.params {
         let Param::Number(value) = value else { continue };
         let simpler: Vec<Value> = match *value {
-            Value::Int(value) => [0, 1, 2, 3, value / 2, value - 1].map(Value::Int).to_vec(),
+            // Steps of 1 only where they arrive somewhere.
+            Value::Int(value) if value.abs() <= 16 => [0, 1, 2, 3, value / 2, value - 1].map(Value::Int).to_vec(),
+            Value::Int(value) => [0, 1, 2, 3, value / 2].map(Value::Int).to_vec(),
             Value::Float(_) => [0.0, 1.0, 0.5, 2.0].map(Value::Float).to_vec(),
         };
         let set = |&value: &Value| {
