@@ -20,7 +20,7 @@ pub struct Checked {
 
 /// Plants every fault on every device, under tight limits.
 pub fn check(devices: &[Device]) -> anyhow::Result<Checked> {
-    let limits = Limits { deadline: Duration::from_secs(1), memory_mib: 1024 };
+    let limits = Limits { deadline: Duration::from_secs(2), memory_mib: 1024 };
     let mut executor = Executor::start(devices, Build::Checked, limits)?;
     let mut missed = Vec::new();
     let harmless = case("none");
