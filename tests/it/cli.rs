@@ -49,8 +49,7 @@ fn a_hunt_that_finds_nothing_ends_with_0() {
 fn planted_faults_are_all_charged_to_the_right_case() {
     let store = tempfile::tempdir().expect("a folder");
     let run = |inject: &str| {
-        let args =
-            ["hunt", "--ops", "loss.*", "--cases", "48", "--seed", "4", "--timeout", "2s", "--memory", "1024"];
+        let args = ["hunt", "--ops", "loss.*", "--cases", "48", "--seed", "4", "--timeout", "2s", "--memory", "1024"];
         snuffer(store.path(), &[&args[..], &["--inject", inject]].concat())
     };
     let shown = text(&run("3").stdout);
