@@ -42,7 +42,8 @@ pub static INDEX_ADD: Op = Op {
     }),
     promise: "candle-core/src/tensor.rs:1819-1861; torch.Tensor.index_add_; an id that equals its dtype's maximum and \
               lies outside the dimension writes nothing by design (candle PR #2940)",
-    ..WRITING
+    ulps: 4.0,
+    differentiable: &["src", "x"],
 };
 
 /// `x.scatter(ids, src, dim)`: `out[.., ids[.., i, ..], ..] = src[.., i, ..]`.
@@ -82,7 +83,8 @@ pub static SCATTER: Op = Op {
         written(given, |index| ids.get(index).copied(), |_, new| new)
     }),
     promise: "candle-core/src/tensor.rs:1638-1692; torch.Tensor.scatter_; the largest id of its dtype as for index_add",
-    ..WRITING
+    ulps: 4.0,
+    differentiable: &["src", "x"],
 };
 
 /// `x.scatter_add(ids, src, dim)`: as `scatter`, adding to what is there.
@@ -110,20 +112,8 @@ pub static SCATTER_ADD: Op = Op {
         written(given, |index| ids.get(index).copied(), |old, new| old + new)
     }),
     promise: "candle-core/src/tensor.rs:1711-1731; torch.Tensor.scatter_add_; the largest id of its dtype as for index_add",
-    ..WRITING
-};
-
-/// What the three share.
-const WRITING: Op = Op {
-    name: "",
-    generate: |_| Ok(Case::default()),
-    contract: |_| Contract::Unspecified(""),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    reference: None,
     ulps: 4.0,
     differentiable: &["src", "x"],
-    promise: "",
 };
 
 /// What a scatter is drawn from: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
