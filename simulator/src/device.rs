@@ -1,0 +1,307 @@
+//! One simulated device: its memory, and the modules that are loaded on it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::coverage::{Branch, KernelCoverage};
+use crate::fault::{Fault, Kind};
+use crate::kernel::{self, Kernel};
+use crate::launch::{self, Launch, State};
+use crate::memory::{Memory, Trouble};
+use crate::mutate;
+use crate::ptx::{self, Module};
+use crate::warp::Warp;
+
+/// A loaded module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ModuleId(usize);
+
+/// A kernel of a loaded module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FunctionId(usize);
+
+/// Why a module is not loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadError {
+    /// It is no PTX.
+    Syntax(String),
+    /// Its `.target` is above the device's compute capability.
+    TooNewArchitecture(String),
+    /// Its `.version` is above what the simulator reads.
+    TooNewVersion(String),
+}
+
+/// What a launch must know of a kernel.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Offset and size of each parameter, in bytes.
+    pub params: Vec<(u32, u32)>,
+    /// Bytes of all parameters.
+    pub param_bytes: u32,
+    /// Bytes of shared memory that the kernel declares.
+    pub static_shared: u32,
+    /// Threads of a block at most, where the kernel says.
+    pub max_threads: Option<u32>,
+}
+
+/// The newest `.version` whose text this front end reads.
+const VERSION: (u32, u32) = (9, 0);
+
+#[derive(Debug)]
+struct Loaded {
+    text: String,
+    module: Module,
+    /// Addresses of variables, once a kernel was decoded.
+    variables: Option<HashMap<String, u64>>,
+}
+
+#[derive(Debug)]
+struct Function {
+    module: usize,
+    entry: Entry,
+    /// Decoded at the first launch; the reason where that failed.
+    kernel: Option<Result<Arc<Kernel>, String>>,
+    state: State,
+}
+
+/// A device.
+#[derive(Debug)]
+pub struct Device {
+    config: Config,
+    memory: Memory,
+    modules: Vec<Option<Loaded>>,
+    functions: Vec<Function>,
+    names: HashMap<(usize, String), FunctionId>,
+    warps: Vec<Warp>,
+    mutated: bool,
+}
+
+impl Device {
+    /// Device `ordinal` of this configuration.
+    pub fn new(ordinal: usize, config: &Config) -> Self {
+        Self {
+            config: config.clone(),
+            memory: Memory::new(ordinal, config.memory),
+            modules: Vec::new(),
+            functions: Vec::new(),
+            names: HashMap::new(),
+            warps: Vec::new(),
+            mutated: false,
+        }
+    }
+
+    /// The address of `bytes` new bytes, 512-aligned; `None` where memory is used up.
+    pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
+        self.memory.allocate(bytes)
+    }
+
+    /// Frees the allocation that begins at `address`.
+    pub fn free(&mut self, address: u64) -> Result<(), Fault> {
+        self.memory.free(address).map_err(host_fault)
+    }
+
+    /// A range of one live allocation.
+    pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
+        self.memory.bytes(address, bytes).map_err(host_fault)
+    }
+
+    /// A range of one live allocation, to write.
+    pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
+        self.memory.bytes_mut(address, bytes).map_err(host_fault)
+    }
+
+    /// Copies within the device.
+    pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
+        let data = self.bytes(from, bytes)?.to_vec();
+        self.bytes_mut(to, bytes)?.copy_from_slice(&data);
+        Ok(())
+    }
+
+    /// Whether `address` is in this device's range.
+    pub fn owns(&self, address: u64) -> bool {
+        self.memory.owns(address)
+    }
+
+    /// Bytes allocated.
+    pub fn in_use(&self) -> u64 {
+        self.memory.in_use()
+    }
+
+    /// Loads a module; its kernels are decoded when they are launched.
+    pub fn load(&mut self, text: &str) -> Result<ModuleId, LoadError> {
+        let module = ptx::index(text).map_err(|error| LoadError::Syntax(error.to_string()))?;
+        if module.version > VERSION {
+            let (major, minor) = module.version;
+            return Err(LoadError::TooNewVersion(format!("PTX {major}.{minor}")));
+        }
+        let (major, minor) = self.config.capability;
+        let digits = module.target.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
+        let specific = module.target.ends_with('a');
+        match digits.parse::<u32>() {
+            Ok(target) if target > major * 10 + minor || specific && target != major * 10 + minor => {
+                return Err(LoadError::TooNewArchitecture(module.target));
+            }
+            Ok(_) => {}
+            Err(_) => return Err(LoadError::Syntax(format!("`{}` is no target", module.target))),
+        }
+        self.modules.push(Some(Loaded { text: text.to_string(), module, variables: None }));
+        Ok(ModuleId(self.modules.len() - 1))
+    }
+
+    /// Unloads a module.
+    pub fn unload(&mut self, module: ModuleId) {
+        if let Some(Loaded { variables: Some(variables), .. }) = self.modules.get_mut(module.0).and_then(Option::take) {
+            for address in variables.into_values() {
+                // They were allocated by `variables`, once each.
+                let _ = self.memory.free(address);
+            }
+        }
+    }
+
+    /// A kernel by name.
+    pub fn function(&mut self, module: ModuleId, name: &str) -> Option<FunctionId> {
+        let known = (module.0, name.to_string());
+        if let Some(&function) = self.names.get(&known) {
+            return Some(function);
+        }
+        let loaded = self.modules.get(module.0)?.as_ref()?;
+        let function = loaded.module.functions.get(name).filter(|function| function.entry)?;
+        let (offsets, param_bytes) = kernel::offsets(&function.params);
+        let params = offsets.into_iter().zip(&function.params).map(|(at, param)| (at, param.bytes)).collect();
+        let static_shared = 0;
+        let max_threads = function.max_threads;
+        let entry = Entry { name: name.to_string(), params, param_bytes, static_shared, max_threads };
+        self.functions.push(Function { module: module.0, entry, kernel: None, state: State::default() });
+        let id = FunctionId(self.functions.len() - 1);
+        self.names.insert(known, id);
+        // Its shared memory is known when it is decoded.
+        if let Ok(kernel) = self.kernel(id) {
+            self.functions[id.0].entry.static_shared = kernel.shared;
+        }
+        Some(id)
+    }
+
+    /// Address and size of a module's variable.
+    pub fn global(&mut self, module: ModuleId, name: &str) -> Option<(u64, u64)> {
+        self.variables(module.0)?;
+        let loaded = self.modules[module.0].as_ref()?;
+        let bytes = loaded.module.variables.get(name)?.bytes;
+        loaded.variables.as_ref()?.get(name).map(|&address| (address, u64::from(bytes)))
+    }
+
+    /// What a launch must know.
+    pub fn entry(&self, function: FunctionId) -> &Entry {
+        &self.functions[function.0].entry
+    }
+
+    /// Runs a kernel to its end or first fault. Sizes are the driver's to check.
+    pub fn launch(&mut self, function: FunctionId, launch: &Launch) -> Result<(), Fault> {
+        let kernel = match self.kernel(function) {
+            Ok(kernel) => kernel,
+            Err(what) => return Err(unsupported(self.entry(function).name.clone(), what)),
+        };
+        let Function { module, state, .. } = &mut self.functions[function.0];
+        let Some(loaded) = &self.modules[*module] else {
+            return Err(unsupported(kernel.name.clone(), "a kernel of a module that was unloaded".to_string()));
+        };
+        let budget = self.config.budget;
+        launch::run(&kernel, state, &mut self.warps, &mut self.memory, launch, budget, &loaded.module)
+    }
+
+    /// What was executed of every kernel of every loaded module.
+    pub fn coverage(&self) -> Vec<KernelCoverage> {
+        let mut all = Vec::new();
+        for (number, loaded) in self.modules.iter().enumerate() {
+            let Some(loaded) = loaded else { continue };
+            let file = loaded.module.files.get(&1).cloned().unwrap_or_default();
+            for name in loaded.module.functions.values().filter(|function| function.entry).map(|entry| &entry.name) {
+                let function = self.names.get(&(number, name.clone())).map(|id| &self.functions[id.0]);
+                all.push(covered(name, &file, function));
+            }
+        }
+        all.sort_by(|a, b| (&a.file, &a.kernel).cmp(&(&b.file, &b.kernel)));
+        all
+    }
+
+    fn kernel(&mut self, function: FunctionId) -> Result<Arc<Kernel>, String> {
+        if let Some(kernel) = &self.functions[function.0].kernel {
+            return kernel.clone();
+        }
+        let number = self.functions[function.0].module;
+        let decoded = self.decode(number, function);
+        let function = &mut self.functions[function.0];
+        if let Ok(kernel) = &decoded {
+            function.state.blocks = vec![0; kernel.blocks.len()];
+            function.state.branches = vec![[0; 2]; kernel.branches.len()];
+        }
+        function.kernel = Some(decoded.clone());
+        decoded
+    }
+
+    fn decode(&mut self, number: usize, function: FunctionId) -> Result<Arc<Kernel>, String> {
+        self.variables(number).ok_or("out of memory for the module's variables")?;
+        let loaded = self.modules[number].as_ref().ok_or("its module was unloaded")?;
+        let addresses = loaded.variables.as_ref().ok_or("its module has no variables")?;
+        let name = &self.functions[function.0].entry.name;
+        let declared = &loaded.module.functions[name];
+        let mut kernel = kernel::decode(&loaded.text, &loaded.module, declared, addresses)?;
+        let mutation = self.config.mutate.as_ref().filter(|_| !self.mutated);
+        if let Some(what) = mutation.and_then(|mutation| mutate::apply(&mut kernel, mutation, &loaded.module)) {
+            self.mutated = true;
+            eprintln!("snuffer-sim: mutated {what}");
+        }
+        Ok(Arc::new(kernel))
+    }
+
+    /// Makes the module's variables on first use. `None` where memory is used up.
+    fn variables(&mut self, number: usize) -> Option<()> {
+        let loaded = self.modules.get_mut(number)?.as_mut()?;
+        if loaded.variables.is_some() {
+            return Some(());
+        }
+        let mut addresses = HashMap::new();
+        for (name, variable) in loaded.module.variables.iter().filter(|(_, variable)| variable.space != ".shared") {
+            let address = self.memory.allocate(u64::from(variable.bytes))?;
+            self.memory.bytes_mut(address, u64::from(variable.bytes)).ok()?.copy_from_slice(&variable.data);
+            addresses.insert(name.clone(), address);
+        }
+        loaded.variables = Some(addresses);
+        Some(())
+    }
+}
+
+fn covered(name: &str, file: &str, function: Option<&Function>) -> KernelCoverage {
+    let (kernel, file) = (name.to_string(), file.to_string());
+    let Some(Function { state, kernel: Some(Ok(decoded)), .. }) = function else {
+        return KernelCoverage { kernel, file, launches: 0, blocks: Vec::new(), branches: Vec::new() };
+    };
+    let branches = decoded.branches.iter().zip(&state.branches);
+    KernelCoverage {
+        kernel,
+        file,
+        launches: state.launches,
+        blocks: state.blocks.clone(),
+        branches: branches.map(|(source, &counts)| Branch { line: source.line, counts }).collect(),
+    }
+}
+
+fn host_fault(trouble: Trouble) -> Fault {
+    Fault {
+        kind: trouble.kind,
+        kernel: String::new(),
+        source: None,
+        block: [0; 3],
+        thread: [0; 3],
+        address: Some(trouble.address),
+        detail: "Invalid range in a call of the host".to_string(),
+        near: trouble.place,
+    }
+}
+
+fn unsupported(kernel: String, detail: String) -> Fault {
+    let (block, thread, near) = ([0; 3], [0; 3], String::new());
+    Fault { kind: Kind::Unsupported, kernel, source: None, block, thread, address: None, detail, near }
+}

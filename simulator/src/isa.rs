@@ -1,0 +1,168 @@
+//! The instruction table: every PTX form that the simulator executes, by its full name. The decoder reads it, and so does
+//! its documentation; a form that is not here is reported as unsupported, by name.
+
+mod compare;
+mod convert;
+mod float;
+mod integer;
+mod memory;
+mod warp;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::lanes::Lanes;
+
+pub use memory::{Access, Space};
+pub use warp::{Choose, Vote};
+
+/// What an instruction does to the registers of a warp. Sources are the first operands after the destination.
+#[derive(Debug, Clone, Copy)]
+pub enum Act {
+    /// `d = f(a)`, lane by lane.
+    One(fn(&Lanes) -> Lanes),
+    /// `d = f(a, b)`
+    Two(fn(&Lanes, &Lanes) -> Lanes),
+    /// `d = f(a, b, c)`
+    Three(fn(&Lanes, &Lanes, &Lanes) -> Lanes),
+    /// `d = f(a, b, c, e)`
+    Four(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> Lanes),
+    /// `d, carry = f(a, b, c, carry)`; two-operand forms are given zeros as `c`.
+    Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
+    /// `d = [a + offset]`
+    Load(Space, Access),
+    /// `[a + offset] = b`
+    Store(Space, Access),
+    /// `d = [a]; [a] = f(d, b, c)`, one lane after the other.
+    Atomic(Space, Access, fn(u64, u64, u64) -> u64),
+    /// `d[lane] = a[choose(lane, b, c)]` among the lanes of the member mask.
+    Shuffle(Choose),
+    /// `d = vote(a)` among the lanes of the member mask.
+    Vote(Vote),
+    /// Waits for the lanes of the member mask.
+    WarpBarrier,
+    /// Waits for all threads of the block.
+    Barrier,
+    /// Ends the grid: the kernel says that it cannot go on.
+    Trap,
+    /// Orders memory, or sleeps: nothing, where one warp runs at a time.
+    Nothing,
+    /// Ends the thread, or returns from a device function.
+    Return,
+    /// Goes to a label.
+    Branch,
+    /// Calls a device function.
+    Call,
+}
+
+/// One form.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// What it does.
+    pub act: Act,
+    /// The group of the table.
+    pub group: &'static str,
+}
+
+/// The table while it is made.
+#[derive(Debug, Default)]
+struct Table {
+    group: &'static str,
+    forms: HashMap<String, Form>,
+}
+
+impl Table {
+    /// Names the section of the PTX ISA that the next forms are from.
+    fn group(&mut self, group: &'static str) {
+        self.group = group;
+    }
+
+    fn add(&mut self, name: impl Into<String>, act: Act) {
+        self.forms.insert(name.into(), Form { act, group: self.group });
+    }
+}
+
+fn table() -> &'static HashMap<String, Form> {
+    static TABLE: OnceLock<HashMap<String, Form>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table = Table::default();
+        integer::forms(&mut table);
+        float::forms(&mut table);
+        compare::forms(&mut table);
+        convert::forms(&mut table);
+        memory::forms(&mut table);
+        warp::forms(&mut table);
+        table.forms
+    })
+}
+
+/// The form of this name, such as `add.s32`.
+pub fn form(name: &str) -> Option<Act> {
+    table().get(name).map(|form| form.act)
+}
+
+/// All forms by group and name, as Markdown.
+pub fn markdown() -> String {
+    let mut groups: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
+    for (name, form) in table() {
+        groups.entry(form.group).or_default().push(name);
+    }
+    let mut text = format!("{} forms.\n", table().len());
+    for (group, mut names) in groups {
+        names.sort_unstable();
+        text += &format!("\n## {group}\n\n`{}`\n", names.join("` `"));
+    }
+    text
+}
+
+/// An [`Act`] from a closure over typed lanes.
+macro_rules! op {
+    (|$a:ident: $A:ty| $body:expr) => {{
+        fn run(a: &Lanes) -> Lanes {
+            let mut out = [0; WARP];
+            for lane in 0..WARP {
+                let $a = <$A as Lane>::of(a[lane]);
+                out[lane] = Lane::bits($body);
+            }
+            out
+        }
+        Act::One(run)
+    }};
+    (|$a:ident: $A:ty, $b:ident: $B:ty| $body:expr) => {{
+        fn run(a: &Lanes, b: &Lanes) -> Lanes {
+            let mut out = [0; WARP];
+            for lane in 0..WARP {
+                let ($a, $b) = (<$A as Lane>::of(a[lane]), <$B as Lane>::of(b[lane]));
+                out[lane] = Lane::bits($body);
+            }
+            out
+        }
+        Act::Two(run)
+    }};
+    (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $body:expr) => {{
+        fn run(a: &Lanes, b: &Lanes, c: &Lanes) -> Lanes {
+            let mut out = [0; WARP];
+            for lane in 0..WARP {
+                let $a = <$A as Lane>::of(a[lane]);
+                let $b = <$B as Lane>::of(b[lane]);
+                let $c = <$C as Lane>::of(c[lane]);
+                out[lane] = Lane::bits($body);
+            }
+            out
+        }
+        Act::Three(run)
+    }};
+    (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $e:ident: $E:ty| $body:expr) => {{
+        fn run(a: &Lanes, b: &Lanes, c: &Lanes, e: &Lanes) -> Lanes {
+            let mut out = [0; WARP];
+            for lane in 0..WARP {
+                let ($a, $b) = (<$A as Lane>::of(a[lane]), <$B as Lane>::of(b[lane]));
+                let ($c, $e) = (<$C as Lane>::of(c[lane]), <$E as Lane>::of(e[lane]));
+                out[lane] = Lane::bits($body);
+            }
+            out
+        }
+        Act::Four(run)
+    }};
+}
+use op;

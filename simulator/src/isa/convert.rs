@@ -1,0 +1,186 @@
+//! Conversion, moves and address spaces (PTX ISA 9.7.9: mov, cvt, cvta).
+
+#![allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one macro converts between all pairs of types")]
+
+use super::{Act, Table, op};
+use crate::float::{Format, Rounding, e4m3, narrow, to_e4m3};
+use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
+
+pub(super) fn forms(table: &mut Table) {
+    moves(table);
+    integers(table);
+    to_float(table);
+    to_integer(table);
+    between_floats(table);
+    eight_bits(table);
+}
+
+fn moves(table: &mut Table) {
+    table.group("Moves (9.7.9.3)");
+    let types = ["pred", "b8", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64", "b128"];
+    for suffix in types {
+        table.add(format!("mov.{suffix}"), op!(|a: u64| a));
+    }
+    // A move between a vector and a scalar is decoded into these.
+    table.add("unpack.0", op!(|a: u64| a));
+    table.add("unpack.8", op!(|a: u64| a >> 8));
+    table.add("unpack.16", op!(|a: u64| a >> 16));
+    table.add("unpack.24", op!(|a: u64| a >> 24));
+    table.add("unpack.32", op!(|a: u64| a >> 32));
+    table.add("unpack.48", op!(|a: u64| a >> 48));
+    table.add("pack.8", op!(|low: u8, high: u8| u16::from_le_bytes([low, high])));
+    table.add("pack.16", op!(|low: u16, high: u16| u32::from(low) | u32::from(high) << 16));
+    table.add("pack.32", op!(|low: u32, high: u32| u64::from(low) | u64::from(high) << 32));
+
+    table.group("Address spaces (9.7.9.21)");
+    // Global addresses are their own generic addresses; the other spaces have windows, see `memory.rs`.
+    table.add("cvta.global.u64", op!(|a: u64| a));
+    table.add("cvta.to.global.u64", op!(|a: u64| a));
+    table.add("cvta.shared.u64", op!(|a: u64| a | super::Space::SHARED_WINDOW));
+    table.add("cvta.to.shared.u64", op!(|a: u64| a & !super::Space::SHARED_WINDOW));
+    table.add("cvta.local.u64", op!(|a: u64| a | super::Space::LOCAL_WINDOW));
+    table.add("cvta.to.local.u64", op!(|a: u64| a & !super::Space::LOCAL_WINDOW));
+}
+
+/// Every pair of integer types: reading extends by the source's sign, writing cuts to the destination's width.
+fn integers(table: &mut Table) {
+    table.group("Conversion (9.7.9.22)");
+    macro_rules! pairs {
+        ($to:ident $to_name:literal from $($from:ident $from_name:literal),+) => {
+            $(table.add(concat!("cvt.", $to_name, ".", $from_name), op!(|a: $from| a as $to));)+
+        };
+    }
+    macro_rules! all {
+        ($($to:ident $name:literal),+) => {$(
+            pairs!($to $name from u8 "u8", i8 "s8", u16 "u16", i16 "s16", u32 "u32", i32 "s32", u64 "u64", i64 "s64");
+        )+};
+    }
+    all!(u8 "u8", i8 "s8", u16 "u16", i16 "s16", u32 "u32", i32 "s32", u64 "u64", i64 "s64");
+}
+
+fn to_float(table: &mut Table) {
+    macro_rules! exact_in_double {
+        ($($from:ident $name:literal),+) => {$(
+            table.add(concat!("cvt.rn.f64.", $name), op!(|a: $from| a as f64));
+            table.add(concat!("cvt.rn.f32.", $name), op!(|a: $from| a as f32));
+            table.add(concat!("cvt.rn.f16.", $name), op!(|a: $from| {
+                narrow(f64::from(a), Format::F16, Rounding::NearestEven) as u16
+            }));
+            table.add(concat!("cvt.rn.bf16.", $name), op!(|a: $from| {
+                narrow(f64::from(a), Format::BF16, Rounding::NearestEven) as u16
+            }));
+            directed!($from $name: "rz" Zero, "rm" Down, "rp" Up);
+        )+};
+    }
+    macro_rules! directed {
+        ($from:ident $name:literal: $($suffix:literal $mode:ident),+) => {$(
+            table.add(concat!("cvt.", $suffix, ".f32.", $name), op!(|a: $from| {
+                f32::from_bits(narrow(f64::from(a), Format::F32, Rounding::$mode))
+            }));
+        )+};
+    }
+    exact_in_double!(u8 "u8", i8 "s8", u16 "u16", i16 "s16", u32 "u32", i32 "s32");
+    table.add("cvt.rn.f64.u64", op!(|a: u64| a as f64));
+    table.add("cvt.rn.f64.s64", op!(|a: i64| a as f64));
+    table.add("cvt.rn.f32.u64", op!(|a: u64| a as f32));
+    table.add("cvt.rn.f32.s64", op!(|a: i64| a as f32));
+}
+
+/// Out of range saturates. NaN is 0, but 1 << (width − 1) where source or destination has 64 bits (9.7.9.22).
+fn to_integer(table: &mut Table) {
+    macro_rules! rounding {
+        ($($suffix:literal $round:ident),+) => {$(
+            sources!($suffix $round f32 "f32", f64 "f64", F16 "f16", Bf16 "bf16");
+        )+};
+    }
+    macro_rules! sources {
+        ($suffix:literal $round:ident $($from:ident $name:literal),+) => {$(
+            destinations!($suffix $round $from $name: u8 "u8", i8 "s8", u16 "u16", i16 "s16", u32 "u32", i32 "s32");
+            destinations!($suffix $round $from $name: u64 "u64", i64 "s64");
+        )+};
+    }
+    macro_rules! destinations {
+        ($suffix:literal $round:ident $from:ident $name:literal: $($to:ident $to_name:literal),+) => {$(
+            table.add(concat!("cvt.", $suffix, ".", $to_name, ".", $name), op!(|a: $from| {
+                let wide = <$from as Real>::DOUBLE || $to::BITS == 64;
+                let x = a.real();
+                if x.is_nan() && wide { 1 << ($to::BITS - 1) } else { x.$round() as $to }
+            }));
+        )+};
+    }
+    rounding!("rzi" trunc, "rni" round_ties_even, "rmi" floor, "rpi" ceil);
+}
+
+/// A float as a double, exactly.
+trait Real {
+    const DOUBLE: bool = false;
+    fn real(self) -> f64;
+}
+
+impl Real for f32 {
+    fn real(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Real for f64 {
+    const DOUBLE: bool = true;
+    fn real(self) -> f64 {
+        self
+    }
+}
+
+impl Real for F16 {
+    fn real(self) -> f64 {
+        self.0.into()
+    }
+}
+
+impl Real for Bf16 {
+    fn real(self) -> f64 {
+        self.0.into()
+    }
+}
+
+fn between_floats(table: &mut Table) {
+    table.add("cvt.f64.f32", op!(|a: f32| f64::from(a)));
+    table.add("cvt.f32.f16", op!(|a: F16| a.0));
+    table.add("cvt.f32.bf16", op!(|a: Bf16| a.0));
+    table.add("cvt.f64.f16", op!(|a: F16| f64::from(a.0)));
+    table.add("cvt.f64.bf16", op!(|a: Bf16| f64::from(a.0)));
+    macro_rules! narrowing {
+        ($($suffix:literal $mode:ident),+) => {$(
+            table.add(concat!("cvt.", $suffix, ".f32.f64"), op!(|a: f64| {
+                f32::from_bits(narrow(a, Format::F32, Rounding::$mode))
+            }));
+            table.add(concat!("cvt.", $suffix, ".f16.f32"), op!(|a: f32| narrow(a.into(), Format::F16, Rounding::$mode) as u16));
+            table.add(concat!("cvt.", $suffix, ".bf16.f32"), op!(|a: f32| narrow(a.into(), Format::BF16, Rounding::$mode) as u16));
+            table.add(concat!("cvt.", $suffix, ".f16.f64"), op!(|a: f64| narrow(a, Format::F16, Rounding::$mode) as u16));
+            table.add(concat!("cvt.", $suffix, ".bf16.f64"), op!(|a: f64| narrow(a, Format::BF16, Rounding::$mode) as u16));
+        )+};
+    }
+    narrowing!("rn" NearestEven, "rz" Zero, "rm" Down, "rp" Up);
+    macro_rules! to_integral {
+        ($($suffix:literal $round:ident),+) => {$(
+            table.add(concat!("cvt.", $suffix, ".f32.f32"), op!(|a: f32| a.$round()));
+            table.add(concat!("cvt.", $suffix, ".f64.f64"), op!(|a: f64| a.$round()));
+        )+};
+    }
+    to_integral!("rzi" trunc, "rni" round_ties_even, "rmi" floor, "rpi" ceil);
+    // Saturation to [0, 1]; NaN and −0 become +0.
+    table.add("cvt.sat.f32.f32", op!(|a: f32| if a > 0.0 { a.min(1.0) } else { 0.0 }));
+    table.add("cvt.sat.f64.f64", op!(|a: f64| if a > 0.0 { a.min(1.0) } else { 0.0 }));
+}
+
+/// Pairs of e4m3 bytes; the first source is the upper one.
+fn eight_bits(table: &mut Table) {
+    table.add("cvt.rn.satfinite.e4m3x2.f32", op!(|a: f32, b: f32| u16::from_le_bytes([to_e4m3(b), to_e4m3(a)])));
+    table.add("cvt.rn.satfinite.e4m3x2.f16x2", op!(|a: Two<F16>| u16::from_le_bytes([to_e4m3(a.0.0), to_e4m3(a.1.0)])));
+    table.add(
+        "cvt.rn.f16x2.e4m3x2",
+        op!(|a: u16| {
+            let [low, high] = a.to_le_bytes();
+            Two(F16(e4m3(low)), F16(e4m3(high)))
+        }),
+    );
+}

@@ -1,0 +1,193 @@
+//! Floating-point arithmetic (PTX ISA 9.7.3 to 9.7.5): IEEE where the ISA says so, and correctly rounded where it allows
+//! an approximation.
+
+use super::integer::each;
+use super::{Act, Table, op};
+use crate::float::{Format, Rounding, add_odd, add_rz, flush, fma, narrow};
+use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
+
+pub(super) fn forms(table: &mut Table) {
+    arithmetic(table);
+    halves(table);
+    fused(table);
+    signs(table);
+    roots(table);
+    approximations(table);
+}
+
+macro_rules! floats {
+    ($table:ident, [$($name:literal),+], |$a:ident, $b:ident| $body:expr) => {
+        $(each!($table, $name, ["f32": f32, "f64": f64], |$a, $b| $body);)+
+    };
+}
+
+fn arithmetic(table: &mut Table) {
+    table.group("Floating-point arithmetic (9.7.3)");
+    floats!(table, ["add", "add.rn"], |a, b| a + b);
+    floats!(table, ["sub", "sub.rn"], |a, b| a - b);
+    floats!(table, ["mul", "mul.rn"], |a, b| a * b);
+    floats!(table, ["div.rn"], |a, b| a / b);
+    table.add("add.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) + flush(b))));
+    table.add("sub.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) - flush(b))));
+    table.add("mul.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) * flush(b))));
+    table.add("add.rz.f64", op!(|a: f64, b: f64| add_rz(a, b)));
+    table.add(
+        "add.rz.f32",
+        op!(|a: f32, b: f32| {
+            let sum = add_odd(f64::from(a), f64::from(b));
+            f32::from_bits(narrow(sum, Format::F32, Rounding::Zero))
+        }),
+    );
+    table.add("min.f64", op!(|a: f64, b: f64| lesser(a, b)));
+    table.add("max.f64", op!(|a: f64, b: f64| -lesser(-a, -b)));
+    table.add("min.f32", op!(|a: f32, b: f32| lesser(a.into(), b.into()) as f32));
+    table.add("max.f32", op!(|a: f32, b: f32| -lesser((-a).into(), (-b).into()) as f32));
+    table.add("min.NaN.f32", op!(|a: f32, b: f32| lesser_or_nan(a, b)));
+    table.add("max.NaN.f32", op!(|a: f32, b: f32| -lesser_or_nan(-a, -b)));
+}
+
+/// The lesser of two numbers, the number of a number and a NaN; −0 is less than +0 (9.7.3.11).
+fn lesser(a: f64, b: f64) -> f64 {
+    match () {
+        () if a.is_nan() => b,
+        () if b.is_nan() => a,
+        () if a == b => {
+            if a.is_sign_negative() {
+                a
+            } else {
+                b
+            }
+        }
+        () => {
+            if a < b {
+                a
+            } else {
+                b
+            }
+        }
+    }
+}
+
+fn lesser_or_nan(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::NAN } else { lesser(a.into(), b.into()) as f32 }
+}
+
+/// A form of half precision, scalar and packed, computed in `f32` and rounded once: right for one operation on 11 bits,
+/// as 24 ≥ 2·11 + 2 (Figueroa, "When is double rounding innocuous?", 1995).
+macro_rules! half_forms {
+    ($table:ident, [$($name:literal),+], |$a:ident, $b:ident| $body:expr) => {$(
+        half_forms!(@ $table, concat!($name, ".f16"), concat!($name, ".f16x2"), F16, |$a, $b| $body);
+        half_forms!(@ $table, concat!($name, ".bf16"), concat!($name, ".bf16x2"), Bf16, |$a, $b| $body);
+    )+};
+    (@ $table:ident, $name:expr, $packed:expr, $type:ident, |$a:ident, $b:ident| $body:expr) => {
+        $table.add($name, op!(|x: $type, y: $type| {
+            let ($a, $b) = (x.0, y.0);
+            $type($body)
+        }));
+        $table.add($packed, op!(|x: Two<$type>, y: Two<$type>| {
+            let compute = |$a: f32, $b: f32| $type($body);
+            Two(compute(x.0.0, y.0.0), compute(x.1.0, y.1.0))
+        }));
+    };
+}
+
+fn halves(table: &mut Table) {
+    table.group("Half-precision arithmetic (9.7.4)");
+    half_forms!(table, ["add", "add.rn"], |a, b| a + b);
+    half_forms!(table, ["sub", "sub.rn"], |a, b| a - b);
+    half_forms!(table, ["mul", "mul.rn"], |a, b| a * b);
+    half_forms!(table, ["min"], |a, b| lesser(a.into(), b.into()) as f32);
+    half_forms!(table, ["max"], |a, b| -lesser((-a).into(), (-b).into()) as f32);
+    half_forms!(table, ["min.NaN"], |a, b| lesser_or_nan(a, b));
+    half_forms!(table, ["max.NaN"], |a, b| -lesser_or_nan(-a, -b));
+}
+
+fn fused(table: &mut Table) {
+    table.group("Fused multiply-add (9.7.3.6, 9.7.4.4)");
+    table.add("fma.rn.f32", op!(|a: f32, b: f32, c: f32| a.mul_add(b, c)));
+    table.add("fma.rn.f64", op!(|a: f64, b: f64, c: f64| a.mul_add(b, c)));
+    table.add("fma.rn.ftz.f32", op!(|a: f32, b: f32, c: f32| flush(flush(a).mul_add(flush(b), flush(c)))));
+    macro_rules! directed {
+        ($($name:literal $mode:ident),+) => {$(
+            table.add($name, op!(|a: f32, b: f32, c: f32| f32::from_bits(fma(a, b, c, Format::F32, Rounding::$mode))));
+        )+};
+    }
+    directed!("fma.rm.f32" Down, "fma.rp.f32" Up, "fma.rz.f32" Zero);
+    macro_rules! narrowed {
+        ($($name:literal $packed:literal $type:ident $format:ident),+) => {$(
+            table.add($name, op!(|a: $type, b: $type, c: $type| {
+                fma(a.0, b.0, c.0, Format::$format, Rounding::NearestEven) as u16
+            }));
+            table.add($packed, op!(|a: Two<$type>, b: Two<$type>, c: Two<$type>| {
+                let low = fma(a.0.0, b.0.0, c.0.0, Format::$format, Rounding::NearestEven);
+                low | fma(a.1.0, b.1.0, c.1.0, Format::$format, Rounding::NearestEven) << 16
+            }));
+        )+};
+    }
+    narrowed!("fma.rn.f16" "fma.rn.f16x2" F16 F16, "fma.rn.bf16" "fma.rn.bf16x2" Bf16 BF16);
+}
+
+fn signs(table: &mut Table) {
+    table.group("Sign of a floating-point number (9.7.3.9, 9.7.3.10, 9.7.3.2)");
+    each!(table, "neg", ["f32": f32, "f64": f64], |a| -a);
+    each!(table, "abs", ["f32": f32, "f64": f64], |a| a.abs());
+    each!(table, "neg", ["f16": u16, "bf16": u16], |a| a ^ 0x8000);
+    each!(table, "abs", ["f16": u16, "bf16": u16], |a| a & 0x7fff);
+    each!(table, "neg", ["f16x2": u32, "bf16x2": u32], |a| a ^ 0x8000_8000);
+    each!(table, "abs", ["f16x2": u32, "bf16x2": u32], |a| a & 0x7fff_7fff);
+    // The sign of the first, the magnitude of the second.
+    floats!(table, ["copysign"], |a, b| b.copysign(a));
+}
+
+fn roots(table: &mut Table) {
+    table.group("Reciprocal and roots, IEEE (9.7.3.12, 9.7.3.14)");
+    each!(table, "rcp.rn", ["f32": f32, "f64": f64], |a| 1.0 / a);
+    each!(table, "sqrt.rn", ["f32": f32, "f64": f64], |a| a.sqrt());
+}
+
+/// Approximations: what is documented is a bound, what is computed is the correctly rounded value.
+fn approximations(table: &mut Table) {
+    table.group("Approximations (9.7.3.8, 9.7.3.12 to 9.7.3.21)");
+    macro_rules! approximate {
+        ($($name:literal: |$($a:ident),+| $body:expr),+ $(,)?) => {$(
+            table.add(concat!($name, ".approx.f32"), op!(|$($a: f32),+| { $(let $a = f64::from($a);)+ $body as f32 }));
+            table.add(concat!($name, ".approx.ftz.f32"), op!(|$($a: f32),+| {
+                $(let $a = f64::from(flush($a));)+
+                flush($body as f32)
+            }));
+        )+};
+    }
+    approximate! {
+        "ex2": |a| libm::exp2(a),
+        "lg2": |a| libm::log2(a),
+        "rcp": |a| 1.0 / a,
+        "rsqrt": |a| 1.0 / a.sqrt(),
+        "sqrt": |a| a.sqrt(),
+    }
+    table.add("div.approx.f32", op!(|a: f32, b: f32| divide(a, b)));
+    table.add("div.approx.ftz.f32", op!(|a: f32, b: f32| flush(divide(flush(a), flush(b)))));
+    table.add("div.full.f32", op!(|a: f32, b: f32| a / b));
+    table.add("rcp.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a)));
+    table.add("rsqrt.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a.sqrt())));
+}
+
+/// `div.approx`: for divisors beyond 2^126 the quotient is 0, or NaN of an infinity (9.7.3.8).
+fn divide(a: f32, b: f32) -> f32 {
+    if b.is_finite() && b.abs() > 2f32.powi(126) {
+        return if a.is_infinite() || a.is_nan() { f32::NAN } else { 0f32.copysign(a * b.signum()) };
+    }
+    a / b
+}
+
+/// An approximation on the upper word of a double: the lower word of argument and result is zero, subnormals are flushed
+/// (9.7.3.13, 9.7.3.17).
+fn coarse(a: f64, f: fn(f64) -> f64) -> f64 {
+    let upper = |x: f64| f64::from_bits(x.to_bits() & !0xffff_ffff);
+    let flush = |x: f64| if x.is_subnormal() { 0f64.copysign(x) } else { x };
+    let exact = f(flush(upper(a)));
+    if exact.is_nan() {
+        return f64::from_bits(0x7fff_ffff_0000_0000);
+    }
+    // To the nearest number whose lower word is zero.
+    flush(upper(f64::from_bits(exact.to_bits().saturating_add(if exact.is_finite() { 0x8000_0000 } else { 0 }))))
+}

@@ -1,0 +1,117 @@
+//! Loads, stores and atomics (PTX ISA 9.7.9, 9.7.13): every space, type and vector of one family.
+
+use super::{Act, Table};
+use crate::float::{Format, Rounding, narrow, widen};
+
+/// A state space (PTX ISA 5.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Space {
+    /// A device pointer.
+    Global,
+    /// An offset in the block's shared memory.
+    Shared,
+    /// An offset in the thread's own memory.
+    Local,
+    /// Parameters of the kernel or of a device function.
+    Param,
+    /// An address of any of the first three.
+    Generic,
+}
+
+impl Space {
+    /// Marks a generic address as one of shared memory.
+    pub const SHARED_WINDOW: u64 = 1 << 32;
+    /// Marks a generic address as one of local memory.
+    pub const LOCAL_WINDOW: u64 = 1 << 33;
+}
+
+/// How one lane reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Bytes of one element: 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// Whether a narrow value is extended by its sign.
+    pub signed: bool,
+    /// Elements: 1, 2 or 4.
+    pub elements: u8,
+}
+
+const TYPES: [(&str, u8, bool); 17] = [
+    ("b8", 1, false),
+    ("u8", 1, false),
+    ("s8", 1, true),
+    ("b16", 2, false),
+    ("u16", 2, false),
+    ("s16", 2, true),
+    ("f16", 2, false),
+    ("bf16", 2, false),
+    ("b32", 4, false),
+    ("u32", 4, false),
+    ("s32", 4, true),
+    ("f32", 4, false),
+    ("f16x2", 4, false),
+    ("b64", 8, false),
+    ("u64", 8, false),
+    ("s64", 8, true),
+    ("f64", 8, false),
+];
+
+pub(super) fn forms(table: &mut Table) {
+    table.group("Loads and stores (9.7.9.8, 9.7.9.12)");
+    let spaces = [
+        ("", Space::Generic),
+        (".global", Space::Global),
+        (".shared", Space::Shared),
+        (".local", Space::Local),
+        (".param", Space::Param),
+    ];
+    for (space_name, space) in spaces {
+        for (suffix, bytes, signed) in TYPES {
+            for (vector, elements) in [("", 1), (".v2", 2), (".v4", 4)] {
+                let access = Access { bytes, signed, elements };
+                for order in ["", ".volatile", ".relaxed.gpu"] {
+                    table.add(format!("ld{order}{space_name}{vector}.{suffix}"), Act::Load(space, access));
+                    table.add(format!("st{order}{space_name}{vector}.{suffix}"), Act::Store(space, access));
+                }
+                if space == Space::Global {
+                    table.add(format!("ld.global.nc{vector}.{suffix}"), Act::Load(space, access));
+                }
+            }
+        }
+    }
+    atomics(table, &spaces[..3]);
+}
+
+fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
+    table.group("Atomics (9.7.13.5)");
+    type Update = fn(u64, u64, u64) -> u64;
+    let updates: [(&str, &str, u8, Update); 16] = [
+        ("add", "u32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
+        ("add", "s32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
+        ("add", "u64", 8, |old, b, _| old.wrapping_add(b)),
+        ("add", "f32", 4, |old, b, _| u64::from((f32::from_bits(old as u32) + f32::from_bits(b as u32)).to_bits())),
+        ("add", "f64", 8, |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits()),
+        ("add.noftz", "f16", 2, |old, b, _| add_half(old, b, Format::F16)),
+        ("add.noftz", "bf16", 2, |old, b, _| add_half(old, b, Format::BF16)),
+        ("cas", "b16", 2, |old, b, c| if old as u16 == b as u16 { c } else { old }),
+        ("cas", "b32", 4, |old, b, c| if old as u32 == b as u32 { c } else { old }),
+        ("cas", "b64", 8, |old, b, c| if old == b { c } else { old }),
+        ("exch", "b32", 4, |_, b, _| b),
+        ("exch", "b64", 8, |_, b, _| b),
+        ("min", "s32", 4, |old, b, _| u64::from((old as i32).min(b as i32) as u32)),
+        ("max", "s32", 4, |old, b, _| u64::from((old as i32).max(b as i32) as u32)),
+        ("min", "u32", 4, |old, b, _| u64::from((old as u32).min(b as u32))),
+        ("max", "u32", 4, |old, b, _| u64::from((old as u32).max(b as u32))),
+    ];
+    for &(space_name, space) in spaces {
+        for (name, suffix, bytes, update) in updates {
+            let access = Access { bytes, signed: false, elements: 1 };
+            table.add(format!("atom{space_name}.{name}.{suffix}"), Act::Atomic(space, access, update));
+        }
+    }
+}
+
+fn add_half(a: u64, b: u64, format: Format) -> u64 {
+    let value = |bits: u64| widen(bits as u32 & 0xffff, format);
+    u64::from(narrow(f64::from(value(a) + value(b)), format, Rounding::NearestEven))
+}

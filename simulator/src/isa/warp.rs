@@ -1,0 +1,76 @@
+//! Control flow, barriers and what lanes of a warp tell each other (PTX ISA 9.7.9.6, 9.7.12, 9.7.13).
+
+use super::{Act, Table};
+
+/// Which lane a lane reads from in `shfl.sync` (9.7.9.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choose {
+    /// The lane's number with bits flipped.
+    Butterfly,
+    /// A lane before.
+    Up,
+    /// A lane after.
+    Down,
+    /// A lane by number.
+    Index,
+}
+
+impl Choose {
+    /// The source of `lane`, and whether it is in range: the pseudo-code of 9.7.9.6. `clamp` holds the last lane of a
+    /// segment in its low five bits and the segment's mask above.
+    pub fn source(self, lane: u32, b: u32, clamp: u32) -> (u32, bool) {
+        let (b, limit, segment) = (b & 31, clamp & 31, clamp >> 8 & 31);
+        let last = (lane & segment) | (limit & !segment);
+        let first = lane & segment;
+        let (source, inside) = match self {
+            Self::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= last as i32),
+            Self::Down => (lane + b, lane + b <= last),
+            Self::Butterfly => (lane ^ b, lane ^ b <= last),
+            Self::Index => (first | (b & !segment), first | (b & !segment) <= last),
+        };
+        if inside { (source, true) } else { (lane, false) }
+    }
+}
+
+/// What `vote.sync` answers (9.7.13.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vote {
+    /// True where all are.
+    All,
+    /// True where any is.
+    Any,
+    /// True where all agree.
+    Uniform,
+    /// A bit for each lane.
+    Ballot,
+}
+
+pub(super) fn forms(table: &mut Table) {
+    table.group("Control flow (9.7.12)");
+    table.add("bra", Act::Branch);
+    table.add("bra.uni", Act::Branch);
+    table.add("call", Act::Call);
+    table.add("call.uni", Act::Call);
+    table.add("ret", Act::Return);
+    table.add("ret.uni", Act::Return);
+    table.add("exit", Act::Return);
+    table.add("trap", Act::Trap);
+
+    table.group("Barriers and lanes (9.7.9.6, 9.7.13)");
+    table.add("bar.sync", Act::Barrier);
+    table.add("barrier.sync", Act::Barrier);
+    table.add("barrier.sync.aligned", Act::Barrier);
+    table.add("bar.warp.sync", Act::WarpBarrier);
+    for name in ["membar.cta", "membar.gl", "membar.sys", "fence.acq_rel.gpu", "fence.sc.gpu", "nanosleep.u32"] {
+        table.add(name, Act::Nothing);
+    }
+    for (name, choose) in
+        [("bfly", Choose::Butterfly), ("up", Choose::Up), ("down", Choose::Down), ("idx", Choose::Index)]
+    {
+        table.add(format!("shfl.sync.{name}.b32"), Act::Shuffle(choose));
+    }
+    table.add("vote.sync.all.pred", Act::Vote(Vote::All));
+    table.add("vote.sync.any.pred", Act::Vote(Vote::Any));
+    table.add("vote.sync.uni.pred", Act::Vote(Vote::Uniform));
+    table.add("vote.sync.ballot.b32", Act::Vote(Vote::Ballot));
+}

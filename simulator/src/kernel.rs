@@ -1,0 +1,122 @@
+//! A kernel ready to run: device functions inlined, names resolved, blocks in an order in which lanes meet again.
+
+mod decode;
+mod operands;
+mod order;
+
+use crate::isa::{Choose, Space, Vote};
+use crate::lanes::Lanes;
+use crate::ptx::Source;
+
+pub use decode::decode;
+pub use operands::offsets;
+
+/// A register's number in the file of its warp.
+pub type Register = u32;
+
+/// Always zero.
+pub const ZERO: Register = 0;
+/// The carry flag of each lane.
+pub const CARRY: Register = 1;
+/// Written and never read.
+pub const SINK: Register = 2;
+
+/// What one instruction does.
+#[derive(Debug, Clone, Copy)]
+pub enum Do {
+    /// `d = f(args)`
+    One(fn(&Lanes) -> Lanes),
+    /// `d = f(args)`
+    Two(fn(&Lanes, &Lanes) -> Lanes),
+    /// `d = f(args)`
+    Three(fn(&Lanes, &Lanes, &Lanes) -> Lanes),
+    /// `d = f(args)`
+    Four(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> Lanes),
+    /// `d, carry = f(args, carry)`
+    Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
+    /// `d = [args[0] + offset]`, extended by the sign or not.
+    Load { space: Space, bytes: u8, signed: bool },
+    /// `[args[0] + offset] = args[1]`
+    Store { space: Space, bytes: u8 },
+    /// `d = [args[0] + offset]`, which becomes `update(d, args[1], args[2])`.
+    Atomic { space: Space, bytes: u8, update: fn(u64, u64, u64) -> u64 },
+    /// Faults where `args[0] + offset` is no multiple: a vector is aligned as a whole.
+    Align { space: Space, bytes: u8 },
+    /// `d` = the kernel's parameter at byte `offset`.
+    Param { bytes: u8, signed: bool },
+    /// `d, d2 = shuffle(args[0], lane args[1], clamp args[2], members args[3])`
+    Shuffle(Choose),
+    /// `d = vote(args[0], members args[1])`
+    Vote(Vote),
+    /// Lanes of the mask `args[0]` meet.
+    WarpBarrier,
+    /// The block's threads meet.
+    Barrier,
+    /// The kernel's own `trap`.
+    Trap,
+    /// A failed assertion: message, file, line, function.
+    Assert,
+    /// The thread ends.
+    Exit,
+    /// Goes to a label while decoding, to an instruction when ready.
+    Goto(u32),
+    /// Goes there where `args[0]` holds (or does not); counts by `edge`.
+    If { to: u32, negated: bool, edge: u32 },
+    /// A block begins: counted by its number, and `length` off the budget.
+    Enter { block: u32, length: u32 },
+}
+
+/// An instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Inst {
+    pub what: Do,
+    pub d: Register,
+    pub d2: Register,
+    pub args: [Register; 4],
+    pub offset: i64,
+    pub source: Source,
+}
+
+/// A read-only register that the hardware fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Special {
+    /// `%tid`, by axis.
+    Thread(usize),
+    /// `%ntid`
+    BlockSize(usize),
+    /// `%ctaid`
+    Block(usize),
+    /// `%nctaid`
+    GridSize(usize),
+    /// `%laneid`
+    Lane,
+    /// `%warpid`
+    Warp,
+    /// `%lanemask_…`: the lanes below this one, itself and those above, as wanted.
+    LaneMask { below: bool, itself: bool, above: bool },
+}
+
+/// A decoded kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Instructions; the pc is an index, and blocks stand in reverse post-order.
+    pub code: Vec<Inst>,
+    /// Registers in all.
+    pub registers: usize,
+    /// Registers that hold a constant.
+    pub constants: Vec<(Register, u64)>,
+    /// Registers that the launch fills.
+    pub specials: Vec<(Register, Special)>,
+    /// Bytes of shared memory that the kernel declares.
+    pub shared: u32,
+    /// Bytes of local memory of each thread.
+    pub local: u32,
+    /// Whether threads of a block wait for each other.
+    pub barriers: bool,
+    /// Where each block begins.
+    pub blocks: Vec<Source>,
+    /// Where each conditional branch stands.
+    pub branches: Vec<Source>,
+}

@@ -1,0 +1,511 @@
+//! From statements to a [`Kernel`]. Forms come from the instruction table; one that is not there makes the kernel
+//! unsupported, by name.
+
+use std::collections::HashMap;
+
+use super::operands::{Named, Names, offsets};
+use super::order::{Block, lay_out, order};
+use super::{CARRY, Do, Inst, Kernel, Register, SINK, ZERO};
+use crate::isa::{self, Access, Act, Space};
+use crate::lanes::WARP;
+use crate::ptx::{self, Function, Module, Operand, Parameter, Source, Statement};
+
+/// How deep device functions may call each other: they are inlined, so a recursion has no end.
+const DEPTH: usize = 16;
+
+/// Decodes the kernel `function` of `module`, whose text is `text`. `addresses` are those of the module's variables.
+pub fn decode(
+    text: &str,
+    module: &Module,
+    function: &Function,
+    addresses: &HashMap<String, u64>,
+) -> Result<Kernel, String> {
+    let mut decoder = Decoder {
+        text,
+        module,
+        addresses,
+        names: Names::new(),
+        items: Vec::new(),
+        labels: 0,
+        shared: HashMap::new(),
+        shared_bytes: 0,
+        local_bytes: 0,
+        branches: Vec::new(),
+    };
+    let (starts, _) = offsets(&function.params);
+    let params = function.params.iter().zip(starts).map(|(param, at)| (param.name.clone(), Named::Param(at)));
+    decoder.function(function, params.collect(), 0)?;
+    decoder.finish(&function.name)
+}
+
+/// What decoding gives before blocks are known.
+enum Item {
+    Label(u32),
+    Inst(Inst),
+}
+
+struct Decoder<'a> {
+    text: &'a str,
+    module: &'a Module,
+    addresses: &'a HashMap<String, u64>,
+    names: Names<'a>,
+    items: Vec<Item>,
+    labels: u32,
+    shared: HashMap<String, u64>,
+    shared_bytes: u32,
+    local_bytes: u32,
+    branches: Vec<Source>,
+}
+
+impl Inst {
+    /// An instruction without operands.
+    pub fn new(what: Do) -> Self {
+        Self { what, d: SINK, d2: SINK, args: [ZERO; 4], offset: 0, source: Source::default() }
+    }
+}
+
+/// One function's body while it is decoded.
+struct Body<'a> {
+    labels: HashMap<&'a str, u32>,
+    /// Where `ret` goes; `None` in a kernel, whose threads end.
+    end: Option<u32>,
+    depth: usize,
+    source: Source,
+}
+
+impl<'a> Decoder<'a> {
+    fn function(&mut self, function: &Function, bound: Vec<(String, Named)>, depth: usize) -> Result<(), String> {
+        if function.body.is_empty() {
+            return Err(format!("call of `{}`, which the module does not define", function.name));
+        }
+        if depth > DEPTH {
+            return Err(format!("recursion in `{}`", function.name));
+        }
+        let text = self.text;
+        let line = ptx::line_of(text, function.body.start);
+        let statements = ptx::body(&text[function.body.clone()], line).map_err(|error| error.to_string())?;
+        let hidden = self.names.hide();
+        self.names.open();
+        for (name, named) in bound {
+            self.names.define(&name, named);
+        }
+        let end = (depth > 0).then(|| self.label());
+        let mut body = Body { labels: HashMap::new(), end, depth, source: Source::default() };
+        for statement in statements {
+            self.statement(statement, &mut body)?;
+        }
+        self.items.extend(end.map(Item::Label));
+        self.names.restore(hidden);
+        Ok(())
+    }
+
+    fn statement(&mut self, statement: Statement<'a>, body: &mut Body<'a>) -> Result<(), String> {
+        match statement {
+            Statement::Open => self.names.open(),
+            Statement::Close => self.names.close(),
+            Statement::Label(name) => {
+                let label = self.label_of(name, body);
+                self.items.push(Item::Label(label));
+            }
+            Statement::Registers(names) => self.names.declare(&names),
+            Statement::Variable(space, variable) => {
+                let named = self.variable(space, &variable);
+                self.names.define(&variable.name, named);
+            }
+            Statement::Instruction { guard, opcode, operands, source } => {
+                body.source = source;
+                let form = isa::form(opcode).ok_or_else(|| opcode.to_string())?;
+                if let (Act::Branch, [Operand::Name(label)]) = (form, operands.as_slice()) {
+                    let to = self.label_of(label, body);
+                    return self.branch(guard, to, source);
+                }
+                let Some((negated, guard)) = guard else {
+                    return self.instruction(form, opcode, &operands, body);
+                };
+                // A guarded instruction is one that a branch leads around.
+                let around = self.label();
+                self.branch(Some((!negated, guard)), around, source)?;
+                self.instruction(form, opcode, &operands, body)?;
+                self.items.push(Item::Label(around));
+            }
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, guard: Option<(bool, &'a str)>, to: u32, source: Source) -> Result<(), String> {
+        let Some((negated, guard)) = guard else {
+            self.push(Inst { source, ..Inst::new(Do::Goto(to)) });
+            return Ok(());
+        };
+        let register = self.names.register(guard).ok_or_else(|| format!("undeclared register `{guard}`"))?;
+        let edge = self.branches.len() as u32;
+        self.branches.push(source);
+        let what = Do::If { to, negated, edge };
+        self.push(Inst { source, args: [register, ZERO, ZERO, ZERO], ..Inst::new(what) });
+        Ok(())
+    }
+
+    fn instruction(
+        &mut self,
+        form: Act,
+        opcode: &str,
+        operands: &[Operand<'a>],
+        body: &mut Body<'a>,
+    ) -> Result<(), String> {
+        let source = body.source;
+        let malformed = || format!("{opcode} with these operands");
+        let (what, count) = match form {
+            Act::One(_)
+                if opcode.starts_with("mov.") && operands.iter().any(|one| matches!(one, Operand::Vector(_))) =>
+            {
+                return self.move_vector(opcode, operands, source);
+            }
+            Act::One(f) => (Do::One(f), 1),
+            Act::Two(f) => (Do::Two(f), 2),
+            Act::Three(f) => (Do::Three(f), 3),
+            Act::Four(f) => (Do::Four(f), 4),
+            Act::Carry(f) => (Do::Carry(f), operands.len().saturating_sub(1)),
+            Act::Load(space, access) => return self.load(space, access, operands, source),
+            Act::Store(space, access) => return self.store(space, access, operands, source),
+            Act::Atomic(space, access, update) => {
+                let [d, Operand::Address(base, offset), rest @ ..] = operands else { return Err(malformed()) };
+                let mut args = [self.value(base)?, ZERO, ZERO, ZERO];
+                for (arg, operand) in args[1..].iter_mut().zip(rest) {
+                    *arg = self.value(operand)?;
+                }
+                let what = Do::Atomic { space, bytes: access.bytes, update };
+                let d = self.destination(d)?;
+                self.push(Inst { d, args, offset: *offset, source, ..Inst::new(what) });
+                return Ok(());
+            }
+            Act::Shuffle(choose) => (Do::Shuffle(choose), 4),
+            Act::Vote(vote) => (Do::Vote(vote), 2),
+            Act::WarpBarrier => {
+                let [mask] = operands else { return Err(malformed()) };
+                let args = [self.value(mask)?, ZERO, ZERO, ZERO];
+                self.push(Inst { args, source, ..Inst::new(Do::WarpBarrier) });
+                return Ok(());
+            }
+            Act::Barrier => {
+                // Barrier 0 for the whole block is all that is modelled.
+                let [Operand::Number(0)] = operands else { return Err(malformed()) };
+                self.push(Inst { source, ..Inst::new(Do::Barrier) });
+                return Ok(());
+            }
+            Act::Trap => {
+                self.push(Inst { source, ..Inst::new(Do::Trap) });
+                return Ok(());
+            }
+            Act::Nothing => return Ok(()),
+            Act::Return => {
+                let what = body.end.map_or(Do::Exit, Do::Goto);
+                self.push(Inst { source, ..Inst::new(what) });
+                return Ok(());
+            }
+            Act::Call => return self.call(operands, body),
+            Act::Branch => return Err(malformed()),
+        };
+        if operands.len() != count + 1 {
+            return Err(malformed());
+        }
+        let (d, d2) = match &operands[0] {
+            Operand::Pair(d, d2) => (self.named(d)?, self.named(d2)?),
+            one => (self.destination(one)?, SINK),
+        };
+        let d2 = if matches!(form, Act::Carry(_)) { CARRY } else { d2 };
+        let mut args = [ZERO; 4];
+        for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
+            *arg = self.value(operand)?;
+        }
+        self.push(Inst { d, d2, args, source, ..Inst::new(what) });
+        Ok(())
+    }
+
+    /// `mov` between a vector and a scalar: bits side by side.
+    fn move_vector(&mut self, opcode: &str, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let total: u32 = opcode.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0);
+        match operands {
+            [Operand::Vector(parts), from] => {
+                let from = self.value(from)?;
+                let width = total / parts.len() as u32;
+                for (place, part) in parts.iter().enumerate() {
+                    let what = Self::one(&format!("unpack.{}", width * place as u32))?;
+                    let d = self.destination(part)?;
+                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, ..Inst::new(what) });
+                }
+                Ok(())
+            }
+            [to, Operand::Vector(parts)] => {
+                let d = self.destination(to)?;
+                let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
+                let mut width = total / parts.len() as u32;
+                while parts.len() > 1 {
+                    let Some(Act::Two(pack)) = isa::form(&format!("pack.{width}")) else {
+                        return Err(format!("{opcode} of {} parts", parts.len()));
+                    };
+                    let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
+                    parts.clear();
+                    for [low, high] in pairs {
+                        let d = if width * 2 == total { d } else { self.names.fresh() };
+                        self.push(Inst { d, args: [low, high, ZERO, ZERO], source, ..Inst::new(Do::Two(pack)) });
+                        parts.push(d);
+                    }
+                    width *= 2;
+                }
+                Ok(())
+            }
+            _ => Err(format!("{opcode} with these operands")),
+        }
+    }
+
+    fn one(name: &str) -> Result<Do, String> {
+        match isa::form(name) {
+            Some(Act::One(f)) => Ok(Do::One(f)),
+            _ => Err(name.to_string()),
+        }
+    }
+
+    fn load(&mut self, space: Space, access: Access, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let [to, Operand::Address(base, offset)] = operands else { return Err("a load from no address".to_string()) };
+        let to: Vec<&Operand> = if let Operand::Vector(parts) = to { parts.iter().collect() } else { vec![to] };
+        if let (Space::Param, Operand::Name(name)) = (space, &**base) {
+            for (place, to) in to.iter().enumerate() {
+                let d = self.destination(to)?;
+                let offset = offset + place as i64 * i64::from(access.bytes);
+                let inst = self.load_param(name, offset, access)?;
+                self.push(Inst { d, source, ..inst });
+            }
+            return Ok(());
+        }
+        let address = self.vector_base(space, access, base, *offset, source)?;
+        for (place, to) in to.iter().enumerate() {
+            let d = self.destination(to)?;
+            let offset = offset + place as i64 * i64::from(access.bytes);
+            let what = Do::Load { space, bytes: access.bytes, signed: access.signed };
+            self.push(Inst { d, args: [address, ZERO, ZERO, ZERO], offset, source, ..Inst::new(what) });
+        }
+        Ok(())
+    }
+
+    fn load_param(&mut self, name: &str, offset: i64, access: Access) -> Result<Inst, String> {
+        match self.names.variable(name) {
+            Some(Named::Param(at)) => {
+                let what = Do::Param { bytes: access.bytes, signed: access.signed };
+                Ok(Inst { offset: offset + i64::from(at), ..Inst::new(what) })
+            }
+            Some(Named::Place(place)) => {
+                let from = self.names.at_place(place, offset);
+                Ok(Inst { args: [from, ZERO, ZERO, ZERO], ..Inst::new(Self::one("mov.b64")?) })
+            }
+            _ => Err(format!("unknown parameter `{name}`")),
+        }
+    }
+
+    fn store(&mut self, space: Space, access: Access, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let [Operand::Address(base, offset), from] = operands else { return Err("a store to no address".to_string()) };
+        let from: Vec<&Operand> = if let Operand::Vector(parts) = from { parts.iter().collect() } else { vec![from] };
+        if space == Space::Param {
+            let Operand::Name(name) = **base else { return Err("a parameter without a name".to_string()) };
+            let Some(Named::Place(place)) = self.names.variable(name) else {
+                return Err(format!("unknown parameter `{name}`"));
+            };
+            for (index, from) in from.iter().enumerate() {
+                let args = [self.value(from)?, ZERO, ZERO, ZERO];
+                let d = self.names.at_place(place, offset + index as i64 * i64::from(access.bytes));
+                self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
+            }
+            return Ok(());
+        }
+        let address = self.vector_base(space, access, base, *offset, source)?;
+        for (place, from) in from.iter().enumerate() {
+            let args = [address, self.value(from)?, ZERO, ZERO];
+            let offset = offset + place as i64 * i64::from(access.bytes);
+            self.push(Inst { args, offset, source, ..Inst::new(Do::Store { space, bytes: access.bytes }) });
+        }
+        Ok(())
+    }
+
+    /// The register of an address. A vector's is checked as a whole, and kept aside: loading the first element may
+    /// overwrite it.
+    fn vector_base(
+        &mut self,
+        space: Space,
+        access: Access,
+        base: &Operand<'a>,
+        offset: i64,
+        source: Source,
+    ) -> Result<Register, String> {
+        let address = self.value(base)?;
+        if access.elements == 1 {
+            return Ok(address);
+        }
+        let d = self.names.fresh();
+        let args = [address, ZERO, ZERO, ZERO];
+        self.push(Inst {
+            args,
+            offset,
+            source,
+            ..Inst::new(Do::Align { space, bytes: access.bytes * access.elements })
+        });
+        self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
+        Ok(d)
+    }
+
+    fn call(&mut self, operands: &[Operand<'a>], body: &Body<'a>) -> Result<(), String> {
+        let (returns, name, args) = match operands {
+            [Operand::List(returns), Operand::Name(name), Operand::List(args)] => (returns.as_slice(), *name, args),
+            [Operand::Name(name), Operand::List(args)] => (&[][..], *name, args),
+            _ => return Err("an indirect call".to_string()),
+        };
+        let mut places = Vec::new();
+        for operand in args.iter().chain(returns) {
+            match operand {
+                Operand::Name(name) => match self.names.variable(name) {
+                    Some(Named::Place(place)) => places.push(place),
+                    _ => return Err(format!("unknown parameter `{name}`")),
+                },
+                _ => return Err("a call with a parameter that has no name".to_string()),
+            }
+        }
+        if name == "__assertfail" && places.len() >= 4 {
+            let mut arg = |index: usize| self.names.at_place(places[index], 0);
+            let args = [arg(0), arg(1), arg(2), arg(3)];
+            self.push(Inst { args, source: body.source, ..Inst::new(Do::Assert) });
+            return Ok(());
+        }
+        let Some(function) = self.module.functions.get(name) else { return Err(format!("call of `{name}`")) };
+        let formal = function.params.iter().chain(&function.returns);
+        let bound = formal.zip(places).map(|(param, place)| (param.name.clone(), Named::Place(place)));
+        self.function(function, bound.collect(), body.depth + 1)
+    }
+
+    fn variable(&mut self, space: &str, variable: &Parameter) -> Named {
+        let total = match space {
+            ".shared" => &mut self.shared_bytes,
+            ".local" => &mut self.local_bytes,
+            _ => return Named::Place(self.names.place()),
+        };
+        let at = total.next_multiple_of(variable.align);
+        *total = at + variable.bytes;
+        Named::Address(u64::from(at))
+    }
+
+    fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
+        match operand {
+            Operand::Name(name) => self.named(name),
+            other => Err(format!("a result in {other:?}")),
+        }
+    }
+
+    fn named(&mut self, name: &'a str) -> Result<Register, String> {
+        self.names.register(name).ok_or_else(|| format!("undeclared register `{name}`"))
+    }
+
+    /// The register of a source: a register, a number, or the address of a variable.
+    fn value(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
+        let name = match operand {
+            Operand::Number(number) => return Ok(self.names.constant(*number)),
+            Operand::Name(name) => *name,
+            other => return Err(format!("{other:?} as a value")),
+        };
+        if let Some(register) = self.names.register(name) {
+            return Ok(register);
+        }
+        if name == "WARP_SZ" {
+            return Ok(self.names.constant(WARP as u64));
+        }
+        let address = match self.names.variable(name) {
+            Some(Named::Address(address)) => Some(address),
+            _ => self.addresses.get(name).copied().or_else(|| self.module_shared(name)),
+        };
+        address.map(|address| self.names.constant(address)).ok_or_else(|| format!("unknown name `{name}`"))
+    }
+
+    /// The offset of a shared variable that the module declares: behind the kernel's own, the unsized ones last.
+    fn module_shared(&mut self, name: &str) -> Option<u64> {
+        let variable = self.module.variables.get(name).filter(|variable| variable.space == ".shared")?;
+        if let Some(&at) = self.shared.get(name) {
+            return Some(at);
+        }
+        let at = self.shared_bytes.next_multiple_of(variable.align);
+        self.shared_bytes = at + variable.bytes;
+        self.shared.insert(name.to_string(), u64::from(at));
+        Some(u64::from(at))
+    }
+
+    fn label(&mut self) -> u32 {
+        self.labels += 1;
+        self.labels - 1
+    }
+
+    fn label_of(&mut self, name: &'a str, body: &mut Body<'a>) -> u32 {
+        if let Some(&label) = body.labels.get(name) {
+            return label;
+        }
+        let label = self.label();
+        body.labels.insert(name, label);
+        label
+    }
+
+    fn push(&mut self, inst: Inst) {
+        self.items.push(Item::Inst(inst));
+    }
+
+    fn finish(self, name: &str) -> Result<Kernel, String> {
+        let (blocks, targets) = split(self.items, self.labels as usize)?;
+        let order = order(&blocks);
+        let code = lay_out(&blocks, &order, |label| targets[label as usize]);
+        let (registers, constants, specials) = self.names.finish();
+        let barriers = code.iter().any(|inst| matches!(inst.what, Do::Barrier));
+        let begins = |inst: &Inst| matches!(inst.what, Do::Enter { .. });
+        let blocks = code.iter().filter(|inst| begins(inst)).map(|inst| inst.source).collect();
+        Ok(Kernel {
+            name: name.to_string(),
+            code,
+            registers,
+            constants,
+            specials,
+            shared: self.shared_bytes,
+            local: self.local_bytes.next_multiple_of(16),
+            barriers,
+            blocks,
+            branches: self.branches,
+        })
+    }
+}
+
+/// Splits at labels and after branches; also gives the block of each label.
+fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>), String> {
+    let mut blocks = vec![Block { code: Vec::new(), next: Vec::new() }];
+    let mut targets = vec![usize::MAX; labels];
+    for item in items {
+        let last = blocks.len() - 1;
+        let ended = blocks[last]
+            .code
+            .last()
+            .is_some_and(|inst| matches!(inst.what, Do::Goto(_) | Do::If { .. } | Do::Exit | Do::Trap));
+        if ended || matches!(item, Item::Label(_)) && !blocks[last].code.is_empty() {
+            blocks.push(Block { code: Vec::new(), next: Vec::new() });
+        }
+        let last = blocks.len() - 1;
+        match item {
+            Item::Label(label) => targets[label as usize] = last,
+            Item::Inst(inst) => blocks[last].code.push(inst),
+        }
+    }
+    // A body may end without `ret`.
+    blocks.push(Block { code: vec![Inst::new(Do::Exit)], next: Vec::new() });
+    for number in 0..blocks.len() {
+        let to = |label: u32| match targets[label as usize] {
+            usize::MAX => Err("a branch to a label that is nowhere".to_string()),
+            block => Ok(block),
+        };
+        blocks[number].next = match blocks[number].code.last().map(|inst| inst.what) {
+            Some(Do::Goto(label)) => vec![to(label)?],
+            Some(Do::If { to: label, .. }) => vec![number + 1, to(label)?],
+            Some(Do::Exit | Do::Trap) => Vec::new(),
+            _ => vec![number + 1],
+        };
+    }
+    Ok((blocks, targets))
+}

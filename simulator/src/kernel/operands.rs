@@ -1,0 +1,200 @@
+//! Names to registers: scopes, constants, special registers, variables and the parameters of device functions.
+
+use std::collections::HashMap;
+
+use super::{CARRY, Register, SINK, Special, ZERO};
+use crate::ptx::Parameter;
+
+/// What a name of a variable stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// The address of a variable, in its own space.
+    Address(u64),
+    /// The kernel's parameter at this byte.
+    Param(u32),
+    /// A parameter of a device function: a place that registers hold.
+    Place(u32),
+}
+
+/// One pair of braces.
+#[derive(Debug, Default)]
+struct Scope<'a> {
+    registers: HashMap<&'a str, Register>,
+    ranges: Vec<(&'a str, u32)>,
+    variables: HashMap<String, Named>,
+}
+
+/// The registers of a kernel as its decoding finds them.
+#[derive(Debug)]
+pub struct Names<'a> {
+    scopes: Vec<Scope<'a>>,
+    count: Register,
+    constants: HashMap<u64, Register>,
+    specials: Vec<(Register, Special)>,
+    places: HashMap<(u32, i64), Register>,
+    next_place: u32,
+}
+
+impl<'a> Names<'a> {
+    pub fn new() -> Self {
+        Self {
+            scopes: Vec::new(),
+            count: SINK.max(CARRY) + 1,
+            constants: HashMap::from([(0, ZERO)]),
+            specials: Vec::new(),
+            places: HashMap::new(),
+            next_place: 0,
+        }
+    }
+
+    pub fn open(&mut self) {
+        self.scopes.push(Scope::default());
+    }
+
+    pub fn close(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Hides all scopes, for the body of another function; [`Self::restore`] brings them back.
+    pub fn hide(&mut self) -> Hidden<'a> {
+        Hidden(std::mem::take(&mut self.scopes))
+    }
+
+    pub fn restore(&mut self, hidden: Hidden<'a>) {
+        self.scopes = hidden.0;
+    }
+
+    pub fn fresh(&mut self) -> Register {
+        self.count += 1;
+        self.count - 1
+    }
+
+    pub fn declare(&mut self, names: &[(&'a str, Option<u32>)]) {
+        for &(name, count) in names {
+            match count {
+                Some(count) => self.scope().ranges.push((name, count)),
+                None => {
+                    let register = self.fresh();
+                    self.scope().registers.insert(name, register);
+                }
+            }
+        }
+    }
+
+    pub fn define(&mut self, name: &str, named: Named) {
+        self.scope().variables.insert(name.to_string(), named);
+    }
+
+    pub fn variable(&self, name: &str) -> Option<Named> {
+        self.scopes.iter().rev().find_map(|scope| scope.variables.get(name)).copied()
+    }
+
+    /// The register of this name.
+    pub fn register(&mut self, name: &'a str) -> Option<Register> {
+        if name == "_" {
+            return Some(SINK);
+        }
+        let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let number = name[digits..].parse::<u32>().ok();
+        for place in (0..self.scopes.len()).rev() {
+            if let Some(&register) = self.scopes[place].registers.get(name) {
+                return Some(register);
+            }
+            let declared = |&(prefix, count): &(&str, u32)| {
+                // A prefix may end in a digit itself, as of `%r1<3>`.
+                name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok_and(|number| number < count))
+            };
+            if number.is_some() && self.scopes[place].ranges.iter().any(declared) {
+                let register = self.fresh();
+                self.scopes[place].registers.insert(name, register);
+                return Some(register);
+            }
+        }
+        special(name).map(|special| self.special(special))
+    }
+
+    pub fn constant(&mut self, value: u64) -> Register {
+        if let Some(&register) = self.constants.get(&value) {
+            return register;
+        }
+        let register = self.fresh();
+        self.constants.insert(value, register);
+        register
+    }
+
+    fn special(&mut self, special: Special) -> Register {
+        if let Some(&(register, _)) = self.specials.iter().find(|(_, known)| *known == special) {
+            return register;
+        }
+        let register = self.fresh();
+        self.specials.push((register, special));
+        register
+    }
+
+    /// A place for a parameter of a device function.
+    pub fn place(&mut self) -> u32 {
+        self.next_place += 1;
+        self.next_place
+    }
+
+    /// The register that holds what lies at `offset` of a place.
+    pub fn at_place(&mut self, place: u32, offset: i64) -> Register {
+        if let Some(&register) = self.places.get(&(place, offset)) {
+            return register;
+        }
+        let register = self.fresh();
+        self.places.insert((place, offset), register);
+        register
+    }
+
+    /// How many registers, which are constants, which are special.
+    pub fn finish(self) -> (usize, Vec<(Register, u64)>, Vec<(Register, Special)>) {
+        let mut constants: Vec<_> = self.constants.into_iter().map(|(value, register)| (register, value)).collect();
+        constants.sort_unstable();
+        (self.count as usize, constants, self.specials)
+    }
+
+    fn scope(&mut self) -> &mut Scope<'a> {
+        if self.scopes.is_empty() {
+            self.open();
+        }
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+}
+
+/// Scopes put aside.
+pub struct Hidden<'a>(Vec<Scope<'a>>);
+
+fn special(name: &str) -> Option<Special> {
+    let (base, axis) = match name.rsplit_once('.') {
+        Some((base, axis)) => (base, ["x", "y", "z"].iter().position(|known| *known == axis)?),
+        None => (name, 0),
+    };
+    Some(match base {
+        "%tid" => Special::Thread(axis),
+        "%ntid" => Special::BlockSize(axis),
+        "%ctaid" => Special::Block(axis),
+        "%nctaid" => Special::GridSize(axis),
+        "%laneid" => Special::Lane,
+        "%warpid" => Special::Warp,
+        "%lanemask_eq" => Special::LaneMask { below: false, itself: true, above: false },
+        "%lanemask_lt" => Special::LaneMask { below: true, itself: false, above: false },
+        "%lanemask_le" => Special::LaneMask { below: true, itself: true, above: false },
+        "%lanemask_gt" => Special::LaneMask { below: false, itself: false, above: true },
+        "%lanemask_ge" => Special::LaneMask { below: false, itself: true, above: true },
+        _ => return None,
+    })
+}
+
+/// The offsets of parameters in the launch's buffer, and its size.
+pub fn offsets(params: &[Parameter]) -> (Vec<u32>, u32) {
+    let mut at = 0u32;
+    let mut offsets = Vec::new();
+    for param in params {
+        at = at.next_multiple_of(param.align);
+        offsets.push(at);
+        at += param.bytes;
+    }
+    (offsets, at)
+}

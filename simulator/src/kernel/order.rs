@@ -1,0 +1,146 @@
+//! Blocks in reverse post-order, loops before what follows them. The fragment of a warp that runs next is the one that is
+//! furthest behind in this order, so that lanes meet again as early as the graph allows.
+
+use super::{Do, Inst};
+
+/// A stretch of instructions with one entry, and where it goes: the next in the text first.
+#[derive(Debug)]
+pub struct Block {
+    /// What it executes, its branch last.
+    pub code: Vec<Inst>,
+    /// The blocks after it: fall through, then the branch's target.
+    pub next: Vec<usize>,
+}
+
+/// The blocks that can be reached from block 0, in order.
+pub fn order(blocks: &[Block]) -> Vec<usize> {
+    let loops = loops(blocks);
+    let innermost = |block: usize| loops.iter().filter(|(_, body)| body[block]).min_by_key(|(size, _)| *size);
+    let mut post = Vec::new();
+    walk(blocks, &mut |block| post.push(block), |block| {
+        let mut next: Vec<usize> = blocks[block].next.iter().rev().copied().collect();
+        // What is visited first comes last: leave the loop last.
+        if let Some((_, body)) = innermost(block) {
+            next.sort_by_key(|&next| body[next]);
+        }
+        next
+    });
+    post.reverse();
+    post
+}
+
+/// The natural loops: how many blocks, and which.
+fn loops(blocks: &[Block]) -> Vec<(usize, Vec<bool>)> {
+    let mut before = vec![Vec::new(); blocks.len()];
+    for (from, block) in blocks.iter().enumerate() {
+        for &to in &block.next {
+            before[to].push(from);
+        }
+    }
+    let mut loops: Vec<(usize, Vec<bool>)> = Vec::new();
+    let mut headers: Vec<usize> = Vec::new();
+    for (from, to) in back_edges(blocks) {
+        let index = headers.iter().position(|&header| header == to).unwrap_or_else(|| {
+            headers.push(to);
+            let mut body = vec![false; blocks.len()];
+            body[to] = true;
+            loops.push((1, body));
+            loops.len() - 1
+        });
+        let (size, body) = &mut loops[index];
+        let mut pending = vec![from];
+        while let Some(block) = pending.pop() {
+            if !std::mem::replace(&mut body[block], true) {
+                *size += 1;
+                pending.extend(&before[block]);
+            }
+        }
+    }
+    loops
+}
+
+/// Edges to a block that is still being visited: in a reducible graph, those that close loops.
+fn back_edges(blocks: &[Block]) -> Vec<(usize, usize)> {
+    let mut open = vec![false; blocks.len()];
+    let mut seen = vec![false; blocks.len()];
+    let mut edges = Vec::new();
+    let mut stack = vec![(0, 0)];
+    (open[0], seen[0]) = (true, true);
+    while let Some((block, place)) = stack.last_mut() {
+        let from = *block;
+        if let Some(&to) = blocks[from].next.get(*place) {
+            *place += 1;
+            if open[to] {
+                edges.push((from, to));
+            } else if !std::mem::replace(&mut seen[to], true) {
+                open[to] = true;
+                stack.push((to, 0));
+            }
+        } else {
+            open[from] = false;
+            stack.pop();
+        }
+    }
+    edges
+}
+
+/// Visits blocks depth first and tells `post` of each when all that follows is done.
+fn walk(blocks: &[Block], post: &mut impl FnMut(usize), next: impl Fn(usize) -> Vec<usize>) {
+    let mut seen = vec![false; blocks.len()];
+    seen[0] = true;
+    let mut stack = vec![(0, next(0))];
+    while let Some((block, pending)) = stack.last_mut() {
+        match pending.first().copied() {
+            Some(to) => {
+                pending.remove(0);
+                if !std::mem::replace(&mut seen[to], true) {
+                    stack.push((to, next(to)));
+                }
+            }
+            None => {
+                post(*block);
+                stack.pop();
+            }
+        }
+    }
+}
+
+/// Lays `blocks` out in `order`: an `Enter` before each, branches to instructions, and a jump where a block does not stand
+/// before the one that it falls through to. `target` gives the block of a label.
+pub fn lay_out(blocks: &[Block], order: &[usize], target: impl Fn(u32) -> usize) -> Vec<Inst> {
+    let mut code: Vec<Inst> = Vec::new();
+    let mut starts = vec![0; blocks.len()];
+    let mut jumps = Vec::new();
+    for (place, &number) in order.iter().enumerate() {
+        let block = &blocks[number];
+        let following = order.get(place + 1).copied();
+        starts[number] = code.len();
+        let first = block.code.first().copied().unwrap_or_else(|| Inst::new(Do::Exit));
+        let length = block.code.len().max(1) as u32;
+        code.push(Inst { source: first.source, ..Inst::new(Do::Enter { block: place as u32, length }) });
+        for inst in &block.code {
+            match inst.what {
+                Do::Goto(label) if following == Some(target(label)) => {}
+                Do::Goto(label) | Do::If { to: label, .. } => {
+                    jumps.push((code.len(), target(label)));
+                    code.push(*inst);
+                }
+                _ => code.push(*inst),
+            }
+        }
+        let ends = block.code.last().is_some_and(|inst| matches!(inst.what, Do::Goto(_) | Do::Exit));
+        if let (false, Some(&fall)) = (ends, block.next.first()) {
+            if following != Some(fall) {
+                jumps.push((code.len(), fall));
+                code.push(Inst::new(Do::Goto(0)));
+            }
+        }
+    }
+    for (at, block) in jumps {
+        match &mut code[at].what {
+            Do::Goto(to) | Do::If { to, .. } => *to = starts[block] as u32,
+            _ => {}
+        }
+    }
+    code
+}

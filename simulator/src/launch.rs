@@ -1,0 +1,190 @@
+//! A launch: every block in turn, each warp until it ends or waits.
+
+use crate::fault::{Fault, Kind};
+use crate::kernel::{Kernel, Special};
+use crate::lanes::WARP;
+use crate::memory::Memory;
+use crate::ptx::Module;
+use crate::warp::{Machine, Stop, Warp};
+
+/// What the driver is asked to run a kernel with.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// Blocks by axis.
+    pub grid: [u32; 3],
+    /// Threads of a block by axis.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// The parameters, laid out as the kernel declares them.
+    pub params: Vec<u8>,
+}
+
+/// Counters and register files that outlive a launch.
+#[derive(Debug, Default)]
+pub struct State {
+    /// How often the kernel was launched.
+    pub launches: u64,
+    /// How often each block of code was entered.
+    pub blocks: Vec<u64>,
+    /// How often each branch was not taken, and taken.
+    pub branches: Vec<[u64; 2]>,
+}
+
+/// Runs `kernel` to its end or first fault.
+pub fn run(
+    kernel: &Kernel,
+    state: &mut State,
+    warps: &mut Vec<Warp>,
+    memory: &mut Memory,
+    launch: &Launch,
+    budget: u64,
+    module: &Module,
+) -> Result<(), Fault> {
+    state.launches += 1;
+    let threads = launch.block.iter().product::<u32>() as usize;
+    let count = threads.div_ceil(WARP);
+    // Without barriers warps run one after the other, and one register file serves them all.
+    let files = if kernel.barriers { count } else { 1 };
+    warps.resize_with(files.max(warps.len()), Warp::default);
+    for warp in &mut warps[..files] {
+        prepare(warp, kernel, launch);
+    }
+    let mut machine = Machine {
+        kernel,
+        memory,
+        shared: Vec::new(),
+        params: &launch.params,
+        budget,
+        blocks: &mut state.blocks,
+        branches: &mut state.branches,
+    };
+    let shared = kernel.shared as usize + launch.shared as usize;
+    let [width, height, depth] = launch.grid;
+    for z in 0..depth {
+        for y in 0..height {
+            for x in 0..width {
+                machine.shared.clear();
+                machine.shared.resize(shared, 0xA5);
+                let block = [x, y, z];
+                let done = if kernel.barriers {
+                    together(&mut machine, &mut warps[..count], launch, block)
+                } else {
+                    in_turn(&mut machine, &mut warps[0], launch, block)
+                };
+                done.map_err(|(warp, stop)| fault(stop, warp, kernel, launch, block, module))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A stop, and the number of the warp.
+type Ended = Result<(), (usize, Stop)>;
+
+fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32; 3]) -> Ended {
+    let threads = launch.block.iter().product::<u32>();
+    for first in (0..threads).step_by(WARP) {
+        let number = first as usize / WARP;
+        enter(warp, machine.kernel, launch, block, first);
+        warp.run(machine).map_err(|stop| (number, stop))?;
+        if !warp.ended() {
+            return Err((number, deadlock(warp, machine.kernel)));
+        }
+    }
+    Ok(())
+}
+
+fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [u32; 3]) -> Ended {
+    for (number, warp) in warps.iter_mut().enumerate() {
+        enter(warp, machine.kernel, launch, block, (number * WARP) as u32);
+    }
+    loop {
+        for (number, warp) in warps.iter_mut().enumerate() {
+            warp.run(machine).map_err(|stop| (number, stop))?;
+        }
+        if warps.iter().all(Warp::ended) {
+            return Ok(());
+        }
+        // Threads that have ended are not waited for (PTX ISA 9.7.13.1).
+        if let Some((number, stuck)) = warps.iter().enumerate().find(|(_, warp)| !warp.waits()) {
+            return Err((number, deadlock(stuck, machine.kernel)));
+        }
+        warps.iter_mut().for_each(Warp::release);
+    }
+}
+
+/// Makes the registers that are the same for every block.
+fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch) {
+    warp.registers.clear();
+    warp.registers.resize(kernel.registers, [0; WARP]);
+    warp.local.clear();
+    warp.local.resize(kernel.local as usize * WARP, 0xA5);
+    for &(register, value) in &kernel.constants {
+        warp.registers[register as usize] = [value; WARP];
+    }
+    for &(register, special) in &kernel.specials {
+        let lanes = &mut warp.registers[register as usize];
+        match special {
+            Special::BlockSize(axis) => *lanes = [u64::from(launch.block[axis]); WARP],
+            Special::GridSize(axis) => *lanes = [u64::from(launch.grid[axis]); WARP],
+            Special::Lane => *lanes = std::array::from_fn(|lane| lane as u64),
+            Special::LaneMask { below, itself, above } => {
+                *lanes = std::array::from_fn(|lane| {
+                    let (one, under) = (1u32 << lane, (1u32 << lane) - 1);
+                    let pick = |wanted: bool, bits: u32| if wanted { bits } else { 0 };
+                    u64::from(pick(below, under) | pick(itself, one) | pick(above, !(under | one)))
+                });
+            }
+            Special::Thread(_) | Special::Block(_) | Special::Warp => {}
+        }
+    }
+}
+
+/// Begins the warp of thread `first` of `block`.
+fn enter(warp: &mut Warp, kernel: &Kernel, launch: &Launch, block: [u32; 3], first: u32) {
+    for &(register, special) in &kernel.specials {
+        let lanes = &mut warp.registers[register as usize];
+        match special {
+            Special::Thread(axis) => {
+                *lanes = std::array::from_fn(|lane| u64::from(coordinates(first + lane as u32, launch.block)[axis]));
+            }
+            Special::Block(axis) => *lanes = [u64::from(block[axis]); WARP],
+            Special::Warp => *lanes = [u64::from(first) / WARP as u64; WARP],
+            _ => {}
+        }
+    }
+    let threads = launch.block.iter().product::<u32>() - first;
+    warp.begin(if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });
+}
+
+fn coordinates(thread: u32, [width, height, _]: [u32; 3]) -> [u32; 3] {
+    if height == 1 {
+        return [thread % width, 0, thread / width];
+    }
+    [thread % width, thread / width % height, thread / (width * height)]
+}
+
+fn deadlock(warp: &Warp, kernel: &Kernel) -> Stop {
+    let (lane, source) = warp.stuck(kernel).unwrap_or_default();
+    let detail = "Barrier error detected. No thread of the block can go on".to_string();
+    let near = String::new();
+    Stop { kind: Kind::Deadlock, lane, source, address: None, detail, near }
+}
+
+fn fault(stop: Stop, warp: usize, kernel: &Kernel, launch: &Launch, block: [u32; 3], module: &Module) -> Fault {
+    let thread = coordinates((warp * WARP + stop.lane) as u32, launch.block);
+    let file = module.files.get(&stop.source.file).filter(|_| stop.source.line > 0);
+    let ([bx, by, bz], [tx, ty, tz]) = (block, thread);
+    let place = format!("block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}]");
+    Fault {
+        kind: stop.kind,
+        kernel: kernel.name.clone(),
+        source: file.map(|file| (file.clone(), stop.source.line)),
+        block,
+        thread,
+        address: stop.address,
+        detail: stop.detail.replacen("{place}", &place, 1),
+        near: stop.near,
+    }
+}

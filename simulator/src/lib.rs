@@ -1,0 +1,29 @@
+//! A CUDA device that is none: loads the PTX that nvcc makes and executes it on the CPU, 32 lanes at a time, with every
+//! access checked. Knows PTX and nothing of who launches it; `driver/` dresses it as CUDA's libraries.
+//!
+//! PTX is not what a GPU executes: `ptxas` may fuse an unrounded multiply and add, and approximations differ within their
+//! documented bounds. What the ISA leaves open is decided once, in `float.rs` and `isa/`.
+
+#![allow(clippy::result_large_err, reason = "a fault is the end of a launch, and rare")]
+
+mod config;
+mod coverage;
+mod device;
+mod fault;
+mod float;
+pub mod isa;
+mod kernel;
+mod lanes;
+mod launch;
+mod memory;
+mod mutate;
+mod ptx;
+mod warp;
+
+pub use config::Config;
+pub use coverage::{Branch, KernelCoverage};
+pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
+pub use fault::{Fault, Kind};
+pub use float::{Format, Rounding, add_odd, narrow, widen};
+pub use launch::Launch;
+pub use mutate::Mutation;

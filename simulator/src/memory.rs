@@ -1,0 +1,224 @@
+//! Global memory: one address slot per allocation, its base in the slot's middle. A wild index stays in the slot of the
+//! buffer that it was meant for, so bounds, lifetime and alignment are exact, attributed, and cost one table look-up.
+
+use std::collections::VecDeque;
+
+use crate::fault::Kind;
+use crate::lanes::{Lanes, lanes};
+
+/// The bits of an address within a slot: 1 TiB, so that any 32-bit index times any element stays inside.
+const SLOT_BITS: u32 = 40;
+/// Where an allocation begins in its slot.
+const BASE: u64 = 1 << (SLOT_BITS - 1);
+/// The bits of a slot's number.
+const NUMBER_BITS: u32 = 20;
+/// How many freed slots are remembered, for use after free, before the oldest is used again.
+const QUARANTINE: usize = 1 << 18;
+/// What fresh memory holds: neither zero nor a NaN, so that reading it shows.
+const FRESH: u8 = 0xA5;
+
+/// An access that is no access.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// Out of bounds, use after free, or misaligned.
+    pub kind: Kind,
+    /// The address.
+    pub address: u64,
+    /// What lies there, in words.
+    pub place: String,
+}
+
+#[derive(Debug)]
+struct Slot {
+    data: Vec<u8>,
+    live: bool,
+    bytes: u64,
+}
+
+/// The global memory of one device.
+#[derive(Debug)]
+pub struct Memory {
+    ordinal: u64,
+    budget: u64,
+    in_use: u64,
+    slots: Vec<Slot>,
+    freed: VecDeque<usize>,
+}
+
+impl Memory {
+    /// The memory of device `ordinal`, of `budget` bytes.
+    pub fn new(ordinal: usize, budget: u64) -> Self {
+        // Slot 0 is null's.
+        let null = Slot { data: Vec::new(), live: false, bytes: 0 };
+        Self { ordinal: ordinal as u64 + 1, budget, in_use: 0, slots: vec![null], freed: VecDeque::new() }
+    }
+
+    pub fn in_use(&self) -> u64 {
+        self.in_use
+    }
+
+    /// Whether `address` is in this device's range.
+    pub fn owns(&self, address: u64) -> bool {
+        address >> (SLOT_BITS + NUMBER_BITS) == self.ordinal
+    }
+
+    /// The address of a new allocation; `None` where the budget does not hold it.
+    pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
+        if bytes > self.budget - self.in_use {
+            return None;
+        }
+        let slot = Slot { data: vec![FRESH; bytes as usize], live: true, bytes };
+        let number = if self.freed.len() > QUARANTINE || self.slots.len() == 1 << NUMBER_BITS {
+            let number = self.freed.pop_front()?;
+            self.slots[number] = slot;
+            number
+        } else {
+            self.slots.push(slot);
+            self.slots.len() - 1
+        };
+        self.in_use += bytes;
+        Some(self.address(number))
+    }
+
+    /// Frees the allocation that begins at `address`.
+    pub fn free(&mut self, address: u64) -> Result<(), Trouble> {
+        let number = self.number(address);
+        match self.slots.get_mut(number).filter(|_| self.ordinal == address >> (SLOT_BITS + NUMBER_BITS)) {
+            Some(slot) if slot.live && address & ((1 << SLOT_BITS) - 1) == BASE => {
+                slot.live = false;
+                slot.data = Vec::new();
+                self.in_use -= slot.bytes;
+                self.freed.push_back(number);
+                Ok(())
+            }
+            _ => Err(self.trouble(address, 0)),
+        }
+    }
+
+    /// `bytes` bytes at `address`, all of one live allocation.
+    pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Trouble> {
+        let (number, offset) = self.locate(address);
+        let found = self.slots.get(number).and_then(|slot| slot.data.get(offset..offset.checked_add(bytes as usize)?));
+        match found {
+            Some(found) if self.is_live(address, number) => Ok(found),
+            _ => Err(self.trouble(address, bytes)),
+        }
+    }
+
+    /// As [`Self::bytes`], to write.
+    pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Trouble> {
+        self.bytes(address, bytes)?;
+        let (number, offset) = self.locate(address);
+        Ok(&mut self.slots[number].data[offset..offset + bytes as usize])
+    }
+
+    /// Reads `N` bytes for each lane of `mask` into `out`.
+    pub fn gather<const N: usize>(&self, at: &Lanes, mask: u32, out: &mut Lanes) -> Result<(), (usize, Trouble)> {
+        let mut cached = usize::MAX;
+        let mut data: &[u8] = &[];
+        for lane in lanes(mask) {
+            let address = at[lane];
+            let (number, offset) = self.locate(address);
+            if number != cached {
+                cached = number;
+                data = self.live_data(address, number);
+            }
+            match data.get(offset..).and_then(<[u8]>::first_chunk::<N>) {
+                Some(bytes) if address.is_multiple_of(N as u64) => out[lane] = from_bytes(bytes),
+                _ => return Err((lane, self.trouble_of_access(address, N as u64))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the low `N` bytes of each lane of `mask`.
+    pub fn scatter<const N: usize>(&mut self, at: &Lanes, mask: u32, values: &Lanes) -> Result<(), (usize, Trouble)> {
+        let mut rest = mask;
+        // One slot at a time, so that it is looked up once: lanes almost always write to one buffer.
+        while rest != 0 {
+            let first = at[rest.trailing_zeros() as usize];
+            let (number, _) = self.locate(first);
+            let live = self.is_live(first, number);
+            let mut bad = None;
+            let data: &mut [u8] = if live { &mut self.slots[number].data } else { &mut [] };
+            for lane in lanes(rest) {
+                let address = at[lane];
+                if address >> SLOT_BITS != first >> SLOT_BITS {
+                    break;
+                }
+                let offset = (address & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE) as usize;
+                match data.get_mut(offset..).and_then(<[u8]>::first_chunk_mut::<N>) {
+                    Some(bytes) if address.is_multiple_of(N as u64) => {
+                        bytes.copy_from_slice(&values[lane].to_le_bytes()[..N]);
+                        rest &= !(1 << lane);
+                    }
+                    _ => {
+                        bad = Some((lane, address));
+                        break;
+                    }
+                }
+            }
+            if let Some((lane, address)) = bad {
+                return Err((lane, self.trouble_of_access(address, N as u64)));
+            }
+        }
+        Ok(())
+    }
+
+    fn address(&self, number: usize) -> u64 {
+        self.ordinal << (SLOT_BITS + NUMBER_BITS) | (number as u64) << SLOT_BITS | BASE
+    }
+
+    fn number(&self, address: u64) -> usize {
+        (address >> SLOT_BITS & ((1 << NUMBER_BITS) - 1)) as usize
+    }
+
+    /// The slot, and the offset in it; an offset before the base is huge.
+    fn locate(&self, address: u64) -> (usize, usize) {
+        (self.number(address), (address & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE) as usize)
+    }
+
+    fn is_live(&self, address: u64, number: usize) -> bool {
+        self.owns(address) && self.slots.get(number).is_some_and(|slot| slot.live)
+    }
+
+    fn live_data(&self, address: u64, number: usize) -> &[u8] {
+        if self.is_live(address, number) { &self.slots[number].data } else { &[] }
+    }
+
+    fn trouble_of_access(&self, address: u64, bytes: u64) -> Trouble {
+        match self.bytes(address, bytes) {
+            Ok(_) => Trouble { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}") },
+            Err(trouble) => trouble,
+        }
+    }
+
+    fn trouble(&self, address: u64, bytes: u64) -> Trouble {
+        let (number, offset) = self.locate(address);
+        let offset = offset as i64;
+        let slot = self.slots.get(number).filter(|_| self.owns(address) && number != 0);
+        let (kind, place) = match slot {
+            None if address >> SLOT_BITS == 0 => (Kind::OutOfBounds, "near the null pointer".to_string()),
+            None => (Kind::OutOfBounds, "where no allocation of this device ever was".to_string()),
+            Some(slot) => {
+                let (size, distance) = (slot.bytes, offset.unsigned_abs());
+                let place = match offset {
+                    ..0 => format!("{distance} bytes before the nearest allocation of size {size} bytes"),
+                    _ if distance >= size => {
+                        let after = distance - size;
+                        format!("{after} bytes after the nearest allocation of size {size} bytes")
+                    }
+                    _ => format!("{bytes} bytes at offset {offset} of an allocation of size {size} bytes"),
+                };
+                (if slot.live { Kind::OutOfBounds } else { Kind::UseAfterFree }, place)
+            }
+        };
+        Trouble { kind, address, place }
+    }
+}
+
+fn from_bytes<const N: usize>(bytes: &[u8; N]) -> u64 {
+    let mut wide = [0; 8];
+    wide[..N].copy_from_slice(bytes);
+    u64::from_le_bytes(wide)
+}

@@ -1,0 +1,23 @@
+//! The front end: finds what a PTX module declares, and parses one function's body when it is wanted.
+
+mod index;
+mod lexer;
+mod parser;
+
+pub use index::{Function, Module, index, line_of};
+pub use parser::{Operand, Parameter, Source, Statement, body};
+
+/// Why a text is no PTX that this front end reads, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// The line in the module, from 1.
+    pub line: u32,
+    /// What was expected, or met.
+    pub message: String,
+}
+
+impl std::fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}

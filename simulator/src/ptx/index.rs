@@ -1,0 +1,224 @@
+//! What a module declares: functions with where their bodies are, variables, source files. Bodies are skipped, so that a
+//! module of ten megabytes is loaded in milliseconds.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::SyntaxError;
+use super::lexer::{Lexer, Token};
+use super::parser::{Parameter, parameter};
+
+/// A function or kernel.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Whether it can be launched.
+    pub entry: bool,
+    /// What it takes, in order.
+    pub params: Vec<Parameter>,
+    /// What it returns.
+    pub returns: Vec<Parameter>,
+    /// Where its body is in the text, braces included; empty for a declaration.
+    pub body: Range<usize>,
+    /// `.maxntid` or `.reqntid`: threads at most.
+    pub max_threads: Option<u32>,
+}
+
+/// A variable of the module.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    /// `.global`, `.shared` or `.const`.
+    pub space: String,
+    /// Bytes; 0 for an `extern` array, whose size the launch decides.
+    pub bytes: u32,
+    /// Bytes of alignment.
+    pub align: u32,
+    /// What it holds at first.
+    pub data: Vec<u8>,
+}
+
+/// A module's table of contents.
+#[derive(Debug, Clone, Default)]
+pub struct Module {
+    /// `.version`, such as (9, 0).
+    pub version: (u32, u32),
+    /// `.target`, such as `sm_90a`.
+    pub target: String,
+    /// Functions by name.
+    pub functions: HashMap<String, Function>,
+    /// Variables by name.
+    pub variables: HashMap<String, Variable>,
+    /// Source files by number.
+    pub files: HashMap<u32, String>,
+}
+
+/// Reads the table of contents of `text`.
+pub fn index(text: &str) -> Result<Module, SyntaxError> {
+    let mut module = Module::default();
+    let mut at = 0;
+    while let Some(length) = header_length(&text[at..]) {
+        let header = &text[at..at + length];
+        // Debug sections end a module.
+        if header.lines().any(|line| line.trim_start().starts_with(".section")) {
+            break;
+        }
+        let start = at + length;
+        let opens = text.as_bytes().get(start) == Some(&b'{');
+        let body = if opens { start..start + body_length(text, start)? } else { start..start };
+        let lexer = Lexer::new(header, 1).and_then(|lexer| declaration(lexer, &mut module, &body));
+        // Lines are counted where they are wanted: no errors, no counting.
+        lexer.map_err(|error| SyntaxError { line: error.line + line_of(text, at) - 1, ..error })?;
+        at = body.end;
+    }
+    files(&text[at..], &mut module);
+    if module.target.is_empty() {
+        return Err(SyntaxError { line: 1, message: "no `.target`: this is no PTX".to_string() });
+    }
+    Ok(module)
+}
+
+/// The line of the byte at `at`, from 1.
+pub fn line_of(text: &str, at: usize) -> u32 {
+    1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() as u32
+}
+
+/// Up to the body of a function, or past the semicolon of a declaration.
+fn header_length(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    // An initializer's braces are not a body.
+    let mut initializer = false;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'/' if bytes.get(at + 1) == Some(&b'/') => at += text[at..].find('\n')?,
+            b'=' => initializer = true,
+            b'{' if !initializer => return Some(at),
+            b';' => return Some(at + 1),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The length of the body in braces that begins at `start`.
+fn body_length(text: &str, start: usize) -> Result<usize, SyntaxError> {
+    let bytes = &text.as_bytes()[start..];
+    let mut depth = 0u32;
+    for at in memchr::memchr2_iter(b'{', b'}', bytes) {
+        let line = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |end| end + 1);
+        if bytes[line..at].windows(2).any(|pair| pair == b"//") {
+            continue;
+        }
+        depth = if bytes[at] == b'{' { depth + 1 } else { depth - 1 };
+        if depth == 0 {
+            return Ok(at + 1);
+        }
+    }
+    Err(SyntaxError { line: line_of(text, start), message: "a body without an end".to_string() })
+}
+
+/// `.file 1 "name"`, one on a line.
+fn files(text: &str, module: &mut Module) {
+    for line in text.lines().filter_map(|line| line.trim_start().strip_prefix(".file")) {
+        let mut parts = line.split('"');
+        if let (Some(Ok(number)), Some(name)) = (parts.next().map(|number| number.trim().parse()), parts.next()) {
+            module.files.insert(number, name.to_string());
+        }
+    }
+}
+
+fn declaration(mut lexer: Lexer, module: &mut Module, body: &Range<usize>) -> Result<(), SyntaxError> {
+    loop {
+        match lexer.take()? {
+            Token::Word(".version") => {
+                let version = lexer.number()? as u32;
+                // The lexer ends a number at the dot, and takes the dot for the start of a word.
+                let minor = lexer.word()?.trim_start_matches('.').parse().unwrap_or(0);
+                module.version = (version, minor);
+            }
+            Token::Word(".target") => {
+                module.target = lexer.word()?.to_string();
+                while lexer.accept(b',')? {
+                    lexer.word()?;
+                }
+            }
+            Token::Word(".address_size") => {
+                lexer.number()?;
+            }
+            Token::Word(".file") => {
+                let number = lexer.number()? as u32;
+                if let Token::Text(name) = lexer.take()? {
+                    module.files.insert(number, name.to_string());
+                }
+            }
+            Token::Word(".visible" | ".extern" | ".weak" | ".common") => {}
+            Token::Word(kind @ (".entry" | ".func")) => return function(lexer, module, kind == ".entry", body),
+            Token::Word(space @ (".global" | ".shared" | ".const")) => return variable(lexer, module, space),
+            Token::End | Token::Mark(b';') => return Ok(()),
+            other => return Err(lexer.error(format!("unexpected {other:?} outside of functions"))),
+        }
+    }
+}
+
+fn function(mut lexer: Lexer, module: &mut Module, entry: bool, body: &Range<usize>) -> Result<(), SyntaxError> {
+    let returns = if lexer.peek() == Token::Mark(b'(') { parameters(&mut lexer)? } else { Vec::new() };
+    let name = lexer.word()?.to_string();
+    let params = if lexer.peek() == Token::Mark(b'(') { parameters(&mut lexer)? } else { Vec::new() };
+    let mut max_threads = None;
+    loop {
+        match lexer.take()? {
+            Token::Word(".maxntid" | ".reqntid") => {
+                let mut threads = lexer.number()? as u32;
+                while lexer.accept(b',')? {
+                    threads *= lexer.number()? as u32;
+                }
+                max_threads = Some(threads);
+            }
+            Token::End => break,
+            _ => {}
+        }
+    }
+    // A declaration must not hide the definition.
+    if !body.is_empty() || !module.functions.contains_key(&name) {
+        let function = Function { name: name.clone(), entry, params, returns, body: body.clone(), max_threads };
+        module.functions.insert(name, function);
+    }
+    Ok(())
+}
+
+fn parameters(lexer: &mut Lexer) -> Result<Vec<Parameter>, SyntaxError> {
+    let mut params = Vec::new();
+    lexer.expect(b'(')?;
+    while !lexer.accept(b')')? {
+        match lexer.take()? {
+            Token::Word(".param") => params.push(parameter(lexer)?),
+            Token::Mark(b',') => {}
+            other => return Err(lexer.error(format!("expected a parameter, met {other:?}"))),
+        }
+    }
+    Ok(params)
+}
+
+fn variable(mut lexer: Lexer, module: &mut Module, space: &str) -> Result<(), SyntaxError> {
+    let declared = parameter(&mut lexer)?;
+    let mut data = Vec::new();
+    if lexer.accept(b'=')? {
+        let braces = lexer.accept(b'{')?;
+        loop {
+            let negative = lexer.accept(b'-')?;
+            let value = lexer.number()?;
+            let value = if negative { value.wrapping_neg() } else { value };
+            data.extend_from_slice(&value.to_le_bytes()[..declared.element as usize]);
+            if !braces || !lexer.accept(b',')? {
+                break;
+            }
+        }
+    }
+    let bytes = if declared.bytes == 0 { data.len() as u32 } else { declared.bytes };
+    data.resize(if space == ".shared" { 0 } else { bytes as usize }, 0);
+    let variable = Variable { space: space.to_string(), bytes, align: declared.align, data };
+    module.variables.insert(declared.name, variable);
+    Ok(())
+}

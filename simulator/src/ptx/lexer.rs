@@ -1,0 +1,167 @@
+//! Tokens of PTX. A `.loc` directive ends with its line, not with a semicolon, and is one token.
+
+use super::SyntaxError;
+
+/// A token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token<'a> {
+    /// A name, directive, register or opcode: `fma.rn.f32`, `%r1`, `$L__BB0_1`, `.reg`.
+    Word(&'a str),
+    /// An integer, or the bits of a float.
+    Number(u64),
+    /// `.loc file line …`: where the next instructions come from.
+    Location { file: u32, line: u32 },
+    /// A string without its quotes.
+    Text(&'a str),
+    /// One character of punctuation.
+    Mark(u8),
+    /// The end.
+    End,
+}
+
+/// Reads tokens, with one of look-ahead.
+#[derive(Debug, Clone)]
+pub struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+    next: Token<'a>,
+}
+
+impl<'a> Lexer<'a> {
+    /// Begins at the start of `text`, which is `line` of its module.
+    pub fn new(text: &'a str, line: u32) -> Result<Self, SyntaxError> {
+        let mut lexer = Self { text, at: 0, line, next: Token::End };
+        lexer.next = lexer.scan()?;
+        Ok(lexer)
+    }
+
+    pub fn peek(&self) -> Token<'a> {
+        self.next
+    }
+
+    pub fn take(&mut self) -> Result<Token<'a>, SyntaxError> {
+        let token = self.next;
+        self.next = self.scan()?;
+        Ok(token)
+    }
+
+    /// Takes `mark` if it is next.
+    pub fn accept(&mut self, mark: u8) -> Result<bool, SyntaxError> {
+        let found = self.next == Token::Mark(mark);
+        if found {
+            self.take()?;
+        }
+        Ok(found)
+    }
+
+    pub fn expect(&mut self, mark: u8) -> Result<(), SyntaxError> {
+        if self.accept(mark)? {
+            return Ok(());
+        }
+        Err(self.error(format!("expected `{}`, met {:?}", char::from(mark), self.next)))
+    }
+
+    pub fn word(&mut self) -> Result<&'a str, SyntaxError> {
+        match self.take()? {
+            Token::Word(word) => Ok(word),
+            other => Err(self.error(format!("expected a name, met {other:?}"))),
+        }
+    }
+
+    pub fn number(&mut self) -> Result<u64, SyntaxError> {
+        match self.take()? {
+            Token::Number(number) => Ok(number),
+            other => Err(self.error(format!("expected a number, met {other:?}"))),
+        }
+    }
+
+    pub fn error(&self, message: String) -> SyntaxError {
+        SyntaxError { line: self.line, message }
+    }
+
+    fn scan(&mut self) -> Result<Token<'a>, SyntaxError> {
+        self.skip_space()?;
+        let bytes = self.text.as_bytes();
+        let Some(&first) = bytes.get(self.at) else { return Ok(Token::End) };
+        let start = self.at;
+        match first {
+            b'0'..=b'9' => {
+                let word = self.run(|byte| byte.is_ascii_alphanumeric());
+                number(word).map(Token::Number).ok_or_else(|| self.error(format!("`{word}` is no number")))
+            }
+            b'"' => {
+                let length =
+                    self.text[start + 1..].find('"').ok_or_else(|| self.error("an open string".to_string()))?;
+                self.at = start + length + 2;
+                Ok(Token::Text(&self.text[start + 1..=start + length]))
+            }
+            _ if is_word(first) => match self.run(is_word) {
+                ".loc" => self.location(),
+                word => Ok(Token::Word(word)),
+            },
+            _ => {
+                self.at += 1;
+                Ok(Token::Mark(first))
+            }
+        }
+    }
+
+    fn run(&mut self, belongs: impl Fn(u8) -> bool) -> &'a str {
+        let start = self.at;
+        let rest = &self.text.as_bytes()[start..];
+        self.at += rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
+        &self.text[start..self.at]
+    }
+
+    fn location(&mut self) -> Result<Token<'a>, SyntaxError> {
+        let rest = &self.text[self.at..];
+        let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        self.at += line.len();
+        let mut words = line.split_ascii_whitespace();
+        let mut number = || words.next().and_then(|word| word.parse().ok());
+        match (number(), number()) {
+            (Some(file), Some(line)) => Ok(Token::Location { file, line }),
+            _ => Err(self.error("`.loc` names a file and a line".to_string())),
+        }
+    }
+
+    fn skip_space(&mut self) -> Result<(), SyntaxError> {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b'\n') => {
+                    self.line += 1;
+                    self.at += 1;
+                }
+                Some(byte) if byte.is_ascii_whitespace() => self.at += 1,
+                Some(b'/') if bytes.get(self.at + 1) == Some(&b'/') => {
+                    self.at += self.text[self.at..].find('\n').unwrap_or(self.text.len() - self.at);
+                }
+                Some(b'/') if bytes.get(self.at + 1) == Some(&b'*') => {
+                    let rest = &self.text[self.at..];
+                    let end = rest.find("*/").ok_or_else(|| self.error("an open comment".to_string()))?;
+                    self.line += rest[..end].matches('\n').count() as u32;
+                    self.at += end + 2;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
+}
+
+/// Decimal, hexadecimal, octal and binary integers, with or without `U`; `0f` and `0d` floats as their bits.
+fn number(word: &str) -> Option<u64> {
+    let digits = word.strip_suffix('U').unwrap_or(word);
+    match word.as_bytes() {
+        [b'0', b'f' | b'F' | b'd' | b'D', ..] => u64::from_str_radix(&word[2..], 16).ok(),
+        [b'0', b'x' | b'X', ..] => u64::from_str_radix(&digits[2..], 16).ok(),
+        [b'0', b'b' | b'B', ..] => u64::from_str_radix(&digits[2..], 2).ok(),
+        [b'0', _, ..] if digits.len() > 1 => u64::from_str_radix(&digits[1..], 8).ok(),
+        _ => digits.parse().ok(),
+    }
+}

@@ -1,0 +1,204 @@
+//! One function's body as statements: the shape of the text, with nothing resolved.
+
+use super::SyntaxError;
+use super::lexer::{Lexer, Token};
+
+/// A line of a source file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The module's number of the file.
+    pub file: u32,
+    /// The line, from 1; 0 where none is known.
+    pub line: u32,
+}
+
+/// A parameter, or any variable's declaration: alignment, type, name, size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Bytes of one element.
+    pub element: u32,
+    /// Bytes in all; 0 for an array of unknown size.
+    pub bytes: u32,
+    /// Bytes of alignment.
+    pub align: u32,
+}
+
+/// An operand as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operand<'a> {
+    /// A register, label, variable or function.
+    Name(&'a str),
+    /// A number, or the bits of a float.
+    Number(u64),
+    /// `[base + offset]`; a base that is a number is an address.
+    Address(Box<Operand<'a>>, i64),
+    /// `{a, b}`
+    Vector(Vec<Operand<'a>>),
+    /// `d|p`
+    Pair(&'a str, &'a str),
+    /// `(a, b)` of a call.
+    List(Vec<Operand<'a>>),
+}
+
+/// A statement of a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Statement<'a> {
+    /// `{`
+    Open,
+    /// `}`
+    Close,
+    /// `name:`
+    Label(&'a str),
+    /// `.reg`: names, or a prefix with how many.
+    Registers(Vec<(&'a str, Option<u32>)>),
+    /// `.local`, `.shared` or `.param` in a body.
+    Variable(&'a str, Parameter),
+    /// An instruction, with its guard and whether that is negated.
+    Instruction { guard: Option<(bool, &'a str)>, opcode: &'a str, operands: Vec<Operand<'a>>, source: Source },
+}
+
+/// Parses a body, braces included, that begins at `line` of its module.
+pub fn body(text: &str, line: u32) -> Result<Vec<Statement<'_>>, SyntaxError> {
+    let mut lexer = Lexer::new(text, line)?;
+    let mut statements = Vec::new();
+    let mut source = Source::default();
+    loop {
+        match lexer.take()? {
+            Token::End => return Ok(statements),
+            Token::Location { file, line } => source = Source { file, line },
+            Token::Mark(b'{') => statements.push(Statement::Open),
+            Token::Mark(b'}') => statements.push(Statement::Close),
+            Token::Mark(b';') => {}
+            Token::Mark(b'@') => {
+                let negated = lexer.accept(b'!')?;
+                let guard = Some((negated, lexer.word()?));
+                let opcode = lexer.word()?;
+                statements.push(instruction(&mut lexer, guard, opcode, source)?);
+            }
+            // Inline assembly writes `.reg.b32` in one word.
+            Token::Word(word) if word == ".reg" || word.starts_with(".reg.") => statements.push(registers(&mut lexer)?),
+            Token::Word(space @ (".local" | ".shared" | ".param")) => {
+                statements.push(Statement::Variable(space, parameter(&mut lexer)?));
+            }
+            Token::Word(".pragma") => {
+                lexer.take()?;
+            }
+            Token::Word(word) if lexer.accept(b':')? => statements.push(Statement::Label(word)),
+            Token::Word(opcode) if !opcode.starts_with('.') => {
+                statements.push(instruction(&mut lexer, None, opcode, source)?);
+            }
+            other => return Err(lexer.error(format!("unexpected {other:?}"))),
+        }
+    }
+}
+
+/// `[.align n] .type name[size]`, after the space.
+pub fn parameter(lexer: &mut Lexer) -> Result<Parameter, SyntaxError> {
+    let mut align = None;
+    let (mut element, mut vector) = (0, 1);
+    loop {
+        match lexer.word()? {
+            ".align" => align = Some(lexer.number()? as u32),
+            ".ptr" | ".global" => {}
+            ".v2" => vector = 2,
+            ".v4" => vector = 4,
+            word if word.starts_with('.') => {
+                element = bytes_of(word).ok_or_else(|| lexer.error(format!("`{word}` is no type")))?;
+            }
+            name => {
+                let mut bytes = element * vector;
+                if lexer.accept(b'[')? {
+                    bytes = if lexer.peek() == Token::Mark(b']') { 0 } else { element * lexer.number()? as u32 };
+                    lexer.expect(b']')?;
+                }
+                let align = align.unwrap_or(element * vector).max(1);
+                return Ok(Parameter { name: name.to_string(), element, bytes, align });
+            }
+        }
+    }
+}
+
+fn bytes_of(suffix: &str) -> Option<u32> {
+    let digits = suffix.trim_start_matches(|c: char| !c.is_ascii_digit());
+    match digits {
+        "8" => Some(1),
+        "16" => Some(2),
+        "32" | "16x2" => Some(4),
+        "64" => Some(8),
+        _ => None,
+    }
+}
+
+fn registers<'a>(lexer: &mut Lexer<'a>) -> Result<Statement<'a>, SyntaxError> {
+    // The type says nothing that the instructions do not say.
+    while matches!(lexer.peek(), Token::Word(word) if word.starts_with('.')) {
+        lexer.take()?;
+    }
+    let mut names = Vec::new();
+    loop {
+        let name = lexer.word()?;
+        let count = if lexer.accept(b'<')? {
+            let count = lexer.number()? as u32;
+            lexer.expect(b'>')?;
+            Some(count)
+        } else {
+            None
+        };
+        names.push((name, count));
+        if !lexer.accept(b',')? {
+            return Ok(Statement::Registers(names));
+        }
+    }
+}
+
+fn instruction<'a>(
+    lexer: &mut Lexer<'a>,
+    guard: Option<(bool, &'a str)>,
+    opcode: &'a str,
+    source: Source,
+) -> Result<Statement<'a>, SyntaxError> {
+    let mut operands = Vec::new();
+    while !lexer.accept(b';')? {
+        operands.push(operand(lexer)?);
+        if lexer.peek() != Token::Mark(b';') {
+            lexer.expect(b',')?;
+        }
+    }
+    Ok(Statement::Instruction { guard, opcode, operands, source })
+}
+
+fn operand<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, SyntaxError> {
+    match lexer.take()? {
+        Token::Word(word) if lexer.accept(b'|')? => Ok(Operand::Pair(word, lexer.word()?)),
+        Token::Word(word) => Ok(Operand::Name(word)),
+        Token::Number(number) => Ok(Operand::Number(number)),
+        Token::Mark(b'-') => Ok(Operand::Number(lexer.number()?.wrapping_neg())),
+        Token::Mark(b'{') => Ok(Operand::Vector(list(lexer, b'}')?)),
+        Token::Mark(b'(') => Ok(Operand::List(list(lexer, b')')?)),
+        Token::Mark(b'[') => {
+            let base = operand(lexer)?;
+            let mut offset = 0;
+            if lexer.accept(b'+')? {
+                let negative = lexer.accept(b'-')?;
+                let number = lexer.number()? as i64;
+                offset = if negative { -number } else { number };
+            }
+            lexer.expect(b']')?;
+            Ok(Operand::Address(Box::new(base), offset))
+        }
+        other => Err(lexer.error(format!("expected an operand, met {other:?}"))),
+    }
+}
+
+fn list<'a>(lexer: &mut Lexer<'a>, end: u8) -> Result<Vec<Operand<'a>>, SyntaxError> {
+    let mut operands = Vec::new();
+    while !lexer.accept(end)? {
+        operands.push(operand(lexer)?);
+        if lexer.peek() != Token::Mark(end) {
+            lexer.expect(b',')?;
+        }
+    }
+    Ok(operands)
+}
