@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use snuffer::exec::worker;
 
-fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,5 +1,6 @@
 //! A kernel ready to run: device functions inlined, names resolved, blocks in an order in which lanes meet again.
 
+mod access;
 mod decode;
 mod operands;
 mod order;

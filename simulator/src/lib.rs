@@ -17,6 +17,7 @@ mod lanes;
 mod launch;
 mod memory;
 mod mutate;
+mod place;
 mod ptx;
 mod warp;
 

@@ -82,7 +82,7 @@ impl Memory {
 
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Trouble> {
-        let number = self.number(address);
+        let (number, _) = locate(address);
         match self.slots.get_mut(number).filter(|_| self.ordinal == address >> (SLOT_BITS + NUMBER_BITS)) {
             Some(slot) if slot.live && address & ((1 << SLOT_BITS) - 1) == BASE => {
                 slot.live = false;
@@ -97,7 +97,7 @@ impl Memory {
 
     /// `bytes` bytes at `address`, all of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Trouble> {
-        let (number, offset) = self.locate(address);
+        let (number, offset) = locate(address);
         let found = self.slots.get(number).and_then(|slot| slot.data.get(offset..offset.checked_add(bytes as usize)?));
         match found {
             Some(found) if self.is_live(address, number) => Ok(found),
@@ -108,7 +108,7 @@ impl Memory {
     /// As [`Self::bytes`], to write.
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Trouble> {
         self.bytes(address, bytes)?;
-        let (number, offset) = self.locate(address);
+        let (number, offset) = locate(address);
         Ok(&mut self.slots[number].data[offset..offset + bytes as usize])
     }
 
@@ -118,7 +118,7 @@ impl Memory {
         let mut data: &[u8] = &[];
         for lane in lanes(mask) {
             let address = at[lane];
-            let (number, offset) = self.locate(address);
+            let (number, offset) = locate(address);
             if number != cached {
                 cached = number;
                 data = self.live_data(address, number);
@@ -137,7 +137,7 @@ impl Memory {
         // One slot at a time, so that it is looked up once: lanes almost always write to one buffer.
         while rest != 0 {
             let first = at[rest.trailing_zeros() as usize];
-            let (number, _) = self.locate(first);
+            let (number, _) = locate(first);
             let live = self.is_live(first, number);
             let mut bad = None;
             let data: &mut [u8] = if live { &mut self.slots[number].data } else { &mut [] };
@@ -169,15 +169,6 @@ impl Memory {
         self.ordinal << (SLOT_BITS + NUMBER_BITS) | (number as u64) << SLOT_BITS | BASE
     }
 
-    fn number(&self, address: u64) -> usize {
-        (address >> SLOT_BITS & ((1 << NUMBER_BITS) - 1)) as usize
-    }
-
-    /// The slot, and the offset in it; an offset before the base is huge.
-    fn locate(&self, address: u64) -> (usize, usize) {
-        (self.number(address), (address & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE) as usize)
-    }
-
     fn is_live(&self, address: u64, number: usize) -> bool {
         self.owns(address) && self.slots.get(number).is_some_and(|slot| slot.live)
     }
@@ -194,7 +185,7 @@ impl Memory {
     }
 
     fn trouble(&self, address: u64, bytes: u64) -> Trouble {
-        let (number, offset) = self.locate(address);
+        let (number, offset) = locate(address);
         let offset = offset as i64;
         let slot = self.slots.get(number).filter(|_| self.owns(address) && number != 0);
         let (kind, place) = match slot {
@@ -215,6 +206,12 @@ impl Memory {
         };
         Trouble { kind, address, place }
     }
+}
+
+/// The slot of an address, and the offset in it; an offset before the base is huge.
+fn locate(address: u64) -> (usize, usize) {
+    let number = (address >> SLOT_BITS & ((1 << NUMBER_BITS) - 1)) as usize;
+    (number, (address & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE) as usize)
 }
 
 fn from_bytes<const N: usize>(bytes: &[u8; N]) -> u64 {

@@ -2,10 +2,11 @@
 //! next, and fragments that come to the same instruction are one again.
 
 use crate::fault::Kind;
-use crate::isa::{Space, Vote};
+use crate::isa::{Choose, Space, Vote};
 use crate::kernel::{CARRY, Do, Inst, Kernel};
 use crate::lanes::{Lanes, WARP, lanes, mask_of};
 use crate::memory::{Memory, Trouble};
+use crate::place::{Place, resolve};
 use crate::ptx::Source;
 
 /// Why a fragment does not run.
@@ -217,48 +218,20 @@ impl Warp {
                     self.access(machine, inst, mask)?;
                 }
                 Do::Param { bytes, signed } => {
-                    let at = inst.offset as usize;
-                    let Some(found) = machine.params.get(at..at + usize::from(bytes)) else {
-                        return Err(stop(
-                            Kind::OutOfWindow,
-                            inst,
-                            mask,
-                            "Invalid __param__ read of a parameter that was not passed".to_string(),
-                        ));
-                    };
-                    let mut wide = [0; 8];
-                    wide[..found.len()].copy_from_slice(found);
-                    let value = extend(u64::from_le_bytes(wide), bytes, signed);
+                    let value = parameter(machine.params, inst, bytes, signed, mask)?;
                     write(&mut registers[inst.d as usize], &[value; WARP], mask);
                 }
                 Do::Shuffle(choose) => {
                     if let Some(wait) = self.rendezvous(inst, e, mask, pc)? {
                         return Ok(wait);
                     }
-                    let from = self.registers[a];
-                    let (mut value, mut inside) = (from, [0; WARP]);
-                    for lane in lanes(mask) {
-                        let place = (self.registers[b][lane] as u32, self.registers[c][lane] as u32);
-                        let (source, valid) = choose.source(lane as u32, place.0, place.1);
-                        value[lane] = from[source as usize % WARP] & 0xffff_ffff;
-                        inside[lane] = u64::from(valid);
-                    }
-                    write(&mut self.registers[inst.d as usize], &value, mask);
-                    write(&mut self.registers[inst.d2 as usize], &inside, mask);
+                    self.shuffle(choose, inst, mask);
                 }
                 Do::Vote(vote) => {
                     if let Some(wait) = self.rendezvous(inst, b, mask, pc)? {
                         return Ok(wait);
                     }
-                    let members = self.registers[b][mask.trailing_zeros() as usize] as u32 & mask;
-                    let ballot = mask_of(&self.registers[a]) & members;
-                    let answer = match vote {
-                        Vote::All => u64::from(ballot == members),
-                        Vote::Any => u64::from(ballot != 0),
-                        Vote::Uniform => u64::from(ballot == 0 || ballot == members),
-                        Vote::Ballot => u64::from(ballot),
-                    };
-                    write(&mut self.registers[inst.d as usize], &[answer; WARP], mask);
+                    self.vote(vote, inst, mask);
                 }
                 Do::WarpBarrier => {
                     if let Some(wait) = self.rendezvous(inst, a, mask, pc)? {
@@ -276,6 +249,31 @@ impl Warp {
             }
             pc = next;
         }
+    }
+
+    fn shuffle(&mut self, choose: Choose, inst: &Inst, mask: u32) {
+        let [from, places, clamps] = [0, 1, 2].map(|arg| self.registers[inst.args[arg] as usize]);
+        let (mut value, mut inside) = (from, [0; WARP]);
+        for lane in lanes(mask) {
+            let (source, valid) = choose.source(lane as u32, places[lane] as u32, clamps[lane] as u32);
+            value[lane] = from[source as usize % WARP] & 0xffff_ffff;
+            inside[lane] = u64::from(valid);
+        }
+        write(&mut self.registers[inst.d as usize], &value, mask);
+        write(&mut self.registers[inst.d2 as usize], &inside, mask);
+    }
+
+    fn vote(&mut self, vote: Vote, inst: &Inst, mask: u32) {
+        let [votes, members] = [0, 1].map(|arg| self.registers[inst.args[arg] as usize]);
+        let members = members[mask.trailing_zeros() as usize] as u32 & mask;
+        let ballot = mask_of(&votes) & members;
+        let answer = match vote {
+            Vote::All => u64::from(ballot == members),
+            Vote::Any => u64::from(ballot != 0),
+            Vote::Uniform => u64::from(ballot == 0 || ballot == members),
+            Vote::Ballot => u64::from(ballot),
+        };
+        write(&mut self.registers[inst.d as usize], &[answer; WARP], mask);
     }
 
     /// Waits until every living lane of the member mask is here.
@@ -348,83 +346,15 @@ impl Warp {
     }
 }
 
-/// The memories of a warp, and which is meant.
-struct Place<'a> {
-    space: Space,
-    memory: &'a mut Memory,
-    shared: &'a mut [u8],
-    local: &'a mut [u8],
-    stride: usize,
-}
-
-type Done = Result<(), (usize, Trouble)>;
-
-impl Place<'_> {
-    fn load(&mut self, bytes: u8, at: &Lanes, mask: u32, out: &mut Lanes) -> Done {
-        if self.space == Space::Global {
-            return match bytes {
-                1 => self.memory.gather::<1>(at, mask, out),
-                2 => self.memory.gather::<2>(at, mask, out),
-                4 => self.memory.gather::<4>(at, mask, out),
-                _ => self.memory.gather::<8>(at, mask, out),
-            };
-        }
-        for lane in lanes(mask) {
-            let found = self.window(bytes, at[lane], lane)?;
-            let mut wide = [0; 8];
-            wide[..found.len()].copy_from_slice(found);
-            out[lane] = u64::from_le_bytes(wide);
-        }
-        Ok(())
-    }
-
-    fn store(&mut self, bytes: u8, at: &Lanes, mask: u32, values: &Lanes) -> Done {
-        if self.space == Space::Global {
-            return match bytes {
-                1 => self.memory.scatter::<1>(at, mask, values),
-                2 => self.memory.scatter::<2>(at, mask, values),
-                4 => self.memory.scatter::<4>(at, mask, values),
-                _ => self.memory.scatter::<8>(at, mask, values),
-            };
-        }
-        for lane in lanes(mask) {
-            self.window(bytes, at[lane], lane)?.copy_from_slice(&values[lane].to_le_bytes()[..usize::from(bytes)]);
-        }
-        Ok(())
-    }
-
-    /// A lane's bytes of shared or local memory.
-    fn window(&mut self, bytes: u8, address: u64, lane: usize) -> Result<&mut [u8], (usize, Trouble)> {
-        let window: &mut [u8] = if self.space == Space::Shared {
-            self.shared
-        } else {
-            self.local.get_mut(lane * self.stride..(lane + 1) * self.stride).unwrap_or_default()
-        };
-        let size = window.len();
-        let start = usize::try_from(address).unwrap_or(usize::MAX);
-        let kind = if address.is_multiple_of(u64::from(bytes)) { Kind::OutOfWindow } else { Kind::Misaligned };
-        let end = start.saturating_add(usize::from(bytes));
-        match window.get_mut(start..end) {
-            Some(found) if kind == Kind::OutOfWindow => Ok(found),
-            _ => Err((lane, Trouble { kind, address, place: format!("offset {address} of {size} bytes") })),
-        }
-    }
-}
-
-/// The space of generic addresses, which become offsets where they are in a window.
-fn resolve(at: &mut Lanes, mask: u32) -> Space {
-    let first = at[mask.trailing_zeros() as usize];
-    let (space, window) = match first {
-        _ if first >> 34 != 0 => return Space::Global,
-        _ if first & Space::SHARED_WINDOW != 0 => (Space::Shared, Space::SHARED_WINDOW),
-        _ if first & Space::LOCAL_WINDOW != 0 => (Space::Local, Space::LOCAL_WINDOW),
-        _ => return Space::Global,
+fn parameter(params: &[u8], inst: &Inst, bytes: u8, signed: bool, mask: u32) -> Result<u64, Stop> {
+    let at = inst.offset as usize;
+    let Some(found) = params.get(at..at + usize::from(bytes)) else {
+        let detail = "Invalid __param__ read of a parameter that was not passed".to_string();
+        return Err(stop(Kind::OutOfWindow, inst, mask, detail));
     };
-    // A lane whose address is in another space comes out beyond the window.
-    for address in at {
-        *address = address.wrapping_sub(window);
-    }
-    space
+    let mut wide = [0; 8];
+    wide[..found.len()].copy_from_slice(found);
+    Ok(extend(u64::from_le_bytes(wide), bytes, signed))
 }
 
 fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {

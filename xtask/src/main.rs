@@ -1,37 +1,59 @@
-//! `cargo xtask`: the two commands of the README. Each does all the set-up that it needs, and says what it does.
+//! `cargo xtask`: the commands of the README. Each does all the set-up that it needs, and says what it does.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 
+use crate::toolkit::Toolkit;
+
+mod candle_tests;
+mod simulator;
+mod stubs;
+mod toolkit;
+
 /// Sets `snuffer` up and runs it.
 #[derive(Debug, Parser)]
 struct Cli {
     #[command(subcommand)]
-    command: Task,
+    task: Task,
 }
 
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Build everything and hunt; what follows `--` goes to `snuffer hunt`.
     Hunt {
+        /// Set no CUDA device up: nothing is downloaded, and only `cpu` is there.
+        #[arg(long)]
+        cpu: bool,
         /// Arguments of `snuffer hunt`, such as `--time 60s`.
         #[arg(last = true)]
         args: Vec<String>,
     },
     /// Build everything and run every test; what follows `--` goes to `cargo test`.
     Test {
+        /// Set no CUDA device up: nothing is downloaded, and only `cpu` is there.
+        #[arg(long)]
+        cpu: bool,
         /// Arguments of `cargo test`.
         #[arg(last = true)]
         args: Vec<String>,
     },
+    /// Run the CUDA tests that candle publishes on the simulated device.
+    CandleTests {
+        /// Only tests whose name contains this.
+        #[arg(long, default_value = "")]
+        filter: String,
+        /// Name the tests and run none.
+        #[arg(long)]
+        list: bool,
+    },
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().command) {
+    match run(Cli::parse().task) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("xtask: {error:#}");
@@ -43,40 +65,79 @@ fn main() -> ExitCode {
 fn run(task: Task) -> anyhow::Result<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
     std::env::set_current_dir(root)?;
-    set_up()?;
     match task {
-        Task::Hunt { args } => status(Command::new(target().join("debug/snuffer")).arg("hunt").args(args)),
-        Task::Test { args } => {
+        Task::Hunt { cpu, args } => {
+            set_up(cpu)?;
+            status(Command::new(target()?.join("debug/snuffer")).arg("hunt").args(args))
+        }
+        Task::Test { cpu, args } => {
+            let devices = set_up(cpu)?;
             let code = status(cargo().args(["test", "--workspace", "--locked"]).args(args))?;
-            eprintln!("xtask: tests ran on cpu; not run: sim:0 and cuda:0, which this version does not have");
+            eprintln!("xtask: tests ran on {devices}");
             Ok(code)
+        }
+        Task::CandleTests { filter, list } => candle_tests::run(&toolkit()?, &filter, list),
+    }
+}
+
+/// Builds everything; says which devices this makes, and which it does not.
+fn set_up(cpu_only: bool) -> anyhow::Result<&'static str> {
+    const USUALLY: &str = "minutes on a new machine, else a second";
+    build("snuffer and its worker, optimized, with overflow checks", USUALLY, cargo().args(["build", "--locked"]))?;
+    let unchecked = ["build", "--locked", "--release", "--bin", "snuffer-worker"];
+    build("the worker without overflow checks", USUALLY, cargo().args(unchecked))?;
+    if cpu_only {
+        return Ok("cpu; not run: sim:0 and cuda:0, left out by --cpu");
+    }
+    let toolkit = toolkit()?;
+    let mut worker = cargo();
+    worker.args(["build", "--locked", "--features", "cuda", "--bin", "snuffer-worker-cuda"]);
+    toolkit.equip(&mut worker)?;
+    build("the worker with candle's CUDA backend", "six minutes on a new machine, else a second", &mut worker)?;
+    match toolkit {
+        Toolkit::Installed(_) => Ok("cpu and cuda:0; not run: sim:0, which is for machines without a GPU"),
+        Toolkit::Assembled(_) => {
+            simulator::install()?;
+            Ok("cpu and sim:0; not run: cuda:0, which needs a GPU and a CUDA toolkit")
         }
     }
 }
 
-/// Builds `snuffer` with its checked worker, and the worker without overflow checks.
-fn set_up() -> anyhow::Result<()> {
-    let builds: [(&str, &[&str]); 2] = [
-        ("snuffer and its worker, optimized, with overflow checks", &["build", "--locked"]),
-        ("the worker without overflow checks", &["build", "--locked", "--release", "--bin", "snuffer-worker"]),
-    ];
-    for (what, args) in builds {
-        let begun = Instant::now();
-        eprintln!("xtask: building {what} (minutes on a new machine, else a second)");
-        if status(cargo().args(args))? != 0 {
+fn toolkit() -> anyhow::Result<Toolkit> {
+    if let Some(installed) = Toolkit::installed() {
+        return Ok(installed);
+    }
+    step("fetching NVIDIA's compiler", "half a minute once, else nothing", Toolkit::assemble)
+        .context("cannot set sim:0 up (--cpu goes without)")
+}
+
+fn build(what: &str, usually: &str, cargo: &mut Command) -> anyhow::Result<()> {
+    step(&format!("building {what}"), usually, || {
+        if status(cargo)? != 0 {
+            let args: Vec<_> = cargo.get_args().map(|arg| arg.to_string_lossy()).collect();
             bail!("`cargo {}` failed", args.join(" "));
         }
-        eprintln!("xtask: built in {:.0} s", begun.elapsed().as_secs_f64());
-    }
-    Ok(())
+        Ok(())
+    })
+}
+
+/// Does `work`; says what it is, how long that usually takes, and how long it took.
+fn step<T>(what: &str, usually: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    eprintln!("xtask: {what} ({usually})");
+    let begun = Instant::now();
+    let made = work()?;
+    eprintln!("xtask: done in {:.0} s", begun.elapsed().as_secs_f64());
+    Ok(made)
 }
 
 fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-fn target() -> std::path::PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
+/// Cargo's target folder, as an absolute path.
+fn target() -> anyhow::Result<PathBuf> {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    Ok(std::path::absolute(folder)?)
 }
 
 /// Runs `command` to its end.

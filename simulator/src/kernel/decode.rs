@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use super::operands::{Named, Names, offsets};
-use super::order::{Block, lay_out, order};
+use super::order::{Item, lay_out, order, split};
 use super::{CARRY, Do, Inst, Kernel, Register, SINK, ZERO};
-use crate::isa::{self, Access, Act, Space};
+use crate::isa::{self, Act};
 use crate::lanes::WARP;
 use crate::ptx::{self, Function, Module, Operand, Parameter, Source, Statement};
 
@@ -38,17 +38,11 @@ pub fn decode(
     decoder.finish(&function.name)
 }
 
-/// What decoding gives before blocks are known.
-enum Item {
-    Label(u32),
-    Inst(Inst),
-}
-
-struct Decoder<'a> {
+pub(super) struct Decoder<'a> {
     text: &'a str,
     module: &'a Module,
     addresses: &'a HashMap<String, u64>,
-    names: Names<'a>,
+    pub(super) names: Names<'a>,
     items: Vec<Item>,
     labels: u32,
     shared: HashMap<String, u64>,
@@ -258,97 +252,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn one(name: &str) -> Result<Do, String> {
+    pub(super) fn one(name: &str) -> Result<Do, String> {
         match isa::form(name) {
             Some(Act::One(f)) => Ok(Do::One(f)),
             _ => Err(name.to_string()),
         }
-    }
-
-    fn load(&mut self, space: Space, access: Access, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
-        let [to, Operand::Address(base, offset)] = operands else { return Err("a load from no address".to_string()) };
-        let to: Vec<&Operand> = if let Operand::Vector(parts) = to { parts.iter().collect() } else { vec![to] };
-        if let (Space::Param, Operand::Name(name)) = (space, &**base) {
-            for (place, to) in to.iter().enumerate() {
-                let d = self.destination(to)?;
-                let offset = offset + place as i64 * i64::from(access.bytes);
-                let inst = self.load_param(name, offset, access)?;
-                self.push(Inst { d, source, ..inst });
-            }
-            return Ok(());
-        }
-        let address = self.vector_base(space, access, base, *offset, source)?;
-        for (place, to) in to.iter().enumerate() {
-            let d = self.destination(to)?;
-            let offset = offset + place as i64 * i64::from(access.bytes);
-            let what = Do::Load { space, bytes: access.bytes, signed: access.signed };
-            self.push(Inst { d, args: [address, ZERO, ZERO, ZERO], offset, source, ..Inst::new(what) });
-        }
-        Ok(())
-    }
-
-    fn load_param(&mut self, name: &str, offset: i64, access: Access) -> Result<Inst, String> {
-        match self.names.variable(name) {
-            Some(Named::Param(at)) => {
-                let what = Do::Param { bytes: access.bytes, signed: access.signed };
-                Ok(Inst { offset: offset + i64::from(at), ..Inst::new(what) })
-            }
-            Some(Named::Place(place)) => {
-                let from = self.names.at_place(place, offset);
-                Ok(Inst { args: [from, ZERO, ZERO, ZERO], ..Inst::new(Self::one("mov.b64")?) })
-            }
-            _ => Err(format!("unknown parameter `{name}`")),
-        }
-    }
-
-    fn store(&mut self, space: Space, access: Access, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
-        let [Operand::Address(base, offset), from] = operands else { return Err("a store to no address".to_string()) };
-        let from: Vec<&Operand> = if let Operand::Vector(parts) = from { parts.iter().collect() } else { vec![from] };
-        if space == Space::Param {
-            let Operand::Name(name) = **base else { return Err("a parameter without a name".to_string()) };
-            let Some(Named::Place(place)) = self.names.variable(name) else {
-                return Err(format!("unknown parameter `{name}`"));
-            };
-            for (index, from) in from.iter().enumerate() {
-                let args = [self.value(from)?, ZERO, ZERO, ZERO];
-                let d = self.names.at_place(place, offset + index as i64 * i64::from(access.bytes));
-                self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
-            }
-            return Ok(());
-        }
-        let address = self.vector_base(space, access, base, *offset, source)?;
-        for (place, from) in from.iter().enumerate() {
-            let args = [address, self.value(from)?, ZERO, ZERO];
-            let offset = offset + place as i64 * i64::from(access.bytes);
-            self.push(Inst { args, offset, source, ..Inst::new(Do::Store { space, bytes: access.bytes }) });
-        }
-        Ok(())
-    }
-
-    /// The register of an address. A vector's is checked as a whole, and kept aside: loading the first element may
-    /// overwrite it.
-    fn vector_base(
-        &mut self,
-        space: Space,
-        access: Access,
-        base: &Operand<'a>,
-        offset: i64,
-        source: Source,
-    ) -> Result<Register, String> {
-        let address = self.value(base)?;
-        if access.elements == 1 {
-            return Ok(address);
-        }
-        let d = self.names.fresh();
-        let args = [address, ZERO, ZERO, ZERO];
-        self.push(Inst {
-            args,
-            offset,
-            source,
-            ..Inst::new(Do::Align { space, bytes: access.bytes * access.elements })
-        });
-        self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
-        Ok(d)
     }
 
     fn call(&mut self, operands: &[Operand<'a>], body: &Body<'a>) -> Result<(), String> {
@@ -390,7 +298,7 @@ impl<'a> Decoder<'a> {
         Named::Address(u64::from(at))
     }
 
-    fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
+    pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
         match operand {
             Operand::Name(name) => self.named(name),
             other => Err(format!("a result in {other:?}")),
@@ -402,7 +310,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The register of a source: a register, a number, or the address of a variable.
-    fn value(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
+    pub(super) fn value(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
         let name = match operand {
             Operand::Number(number) => return Ok(self.names.constant(*number)),
             Operand::Name(name) => *name,
@@ -447,7 +355,7 @@ impl<'a> Decoder<'a> {
         label
     }
 
-    fn push(&mut self, inst: Inst) {
+    pub(super) fn push(&mut self, inst: Inst) {
         self.items.push(Item::Inst(inst));
     }
 
@@ -455,16 +363,15 @@ impl<'a> Decoder<'a> {
         let (blocks, targets) = split(self.items, self.labels as usize)?;
         let order = order(&blocks);
         let code = lay_out(&blocks, &order, |label| targets[label as usize]);
-        let (registers, constants, specials) = self.names.finish();
         let barriers = code.iter().any(|inst| matches!(inst.what, Do::Barrier));
         let begins = |inst: &Inst| matches!(inst.what, Do::Enter { .. });
         let blocks = code.iter().filter(|inst| begins(inst)).map(|inst| inst.source).collect();
         Ok(Kernel {
             name: name.to_string(),
             code,
-            registers,
-            constants,
-            specials,
+            registers: self.names.count(),
+            constants: self.names.constants(),
+            specials: self.names.specials().to_vec(),
             shared: self.shared_bytes,
             local: self.local_bytes.next_multiple_of(16),
             barriers,
@@ -472,40 +379,4 @@ impl<'a> Decoder<'a> {
             branches: self.branches,
         })
     }
-}
-
-/// Splits at labels and after branches; also gives the block of each label.
-fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>), String> {
-    let mut blocks = vec![Block { code: Vec::new(), next: Vec::new() }];
-    let mut targets = vec![usize::MAX; labels];
-    for item in items {
-        let last = blocks.len() - 1;
-        let ended = blocks[last]
-            .code
-            .last()
-            .is_some_and(|inst| matches!(inst.what, Do::Goto(_) | Do::If { .. } | Do::Exit | Do::Trap));
-        if ended || matches!(item, Item::Label(_)) && !blocks[last].code.is_empty() {
-            blocks.push(Block { code: Vec::new(), next: Vec::new() });
-        }
-        let last = blocks.len() - 1;
-        match item {
-            Item::Label(label) => targets[label as usize] = last,
-            Item::Inst(inst) => blocks[last].code.push(inst),
-        }
-    }
-    // A body may end without `ret`.
-    blocks.push(Block { code: vec![Inst::new(Do::Exit)], next: Vec::new() });
-    for number in 0..blocks.len() {
-        let to = |label: u32| match targets[label as usize] {
-            usize::MAX => Err("a branch to a label that is nowhere".to_string()),
-            block => Ok(block),
-        };
-        blocks[number].next = match blocks[number].code.last().map(|inst| inst.what) {
-            Some(Do::Goto(label)) => vec![to(label)?],
-            Some(Do::If { to: label, .. }) => vec![number + 1, to(label)?],
-            Some(Do::Exit | Do::Trap) => Vec::new(),
-            _ => vec![number + 1],
-        };
-    }
-    Ok((blocks, targets))
 }

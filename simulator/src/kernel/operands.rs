@@ -147,11 +147,21 @@ impl<'a> Names<'a> {
         register
     }
 
-    /// How many registers, which are constants, which are special.
-    pub fn finish(self) -> (usize, Vec<(Register, u64)>, Vec<(Register, Special)>) {
-        let mut constants: Vec<_> = self.constants.into_iter().map(|(value, register)| (register, value)).collect();
+    /// How many registers there are.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The registers that hold constants.
+    pub fn constants(&self) -> Vec<(Register, u64)> {
+        let mut constants: Vec<_> = self.constants.iter().map(|(&value, &register)| (register, value)).collect();
         constants.sort_unstable();
-        (self.count as usize, constants, self.specials)
+        constants
+    }
+
+    /// The registers that the launch fills.
+    pub fn specials(&self) -> &[(Register, Special)] {
+        &self.specials
     }
 
     fn scope(&mut self) -> &mut Scope<'a> {

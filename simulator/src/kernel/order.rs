@@ -3,6 +3,12 @@
 
 use super::{Do, Inst};
 
+/// What decoding gives before blocks are known.
+pub enum Item {
+    Label(u32),
+    Inst(Inst),
+}
+
 /// A stretch of instructions with one entry, and where it goes: the next in the text first.
 #[derive(Debug)]
 pub struct Block {
@@ -10,6 +16,42 @@ pub struct Block {
     pub code: Vec<Inst>,
     /// The blocks after it: fall through, then the branch's target.
     pub next: Vec<usize>,
+}
+
+/// Splits at labels and after branches; also gives the block of each label.
+pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>), String> {
+    let mut blocks = vec![Block { code: Vec::new(), next: Vec::new() }];
+    let mut targets = vec![usize::MAX; labels];
+    for item in items {
+        let last = blocks.len() - 1;
+        let ended = blocks[last]
+            .code
+            .last()
+            .is_some_and(|inst| matches!(inst.what, Do::Goto(_) | Do::If { .. } | Do::Exit | Do::Trap));
+        if ended || matches!(item, Item::Label(_)) && !blocks[last].code.is_empty() {
+            blocks.push(Block { code: Vec::new(), next: Vec::new() });
+        }
+        let last = blocks.len() - 1;
+        match item {
+            Item::Label(label) => targets[label as usize] = last,
+            Item::Inst(inst) => blocks[last].code.push(inst),
+        }
+    }
+    // A body may end without `ret`.
+    blocks.push(Block { code: vec![Inst::new(Do::Exit)], next: Vec::new() });
+    for (number, block) in blocks.iter_mut().enumerate() {
+        let to = |label: u32| match targets[label as usize] {
+            usize::MAX => Err("a branch to a label that is nowhere".to_string()),
+            target => Ok(target),
+        };
+        block.next = match block.code.last().map(|inst| inst.what) {
+            Some(Do::Goto(label)) => vec![to(label)?],
+            Some(Do::If { to: label, .. }) => vec![number + 1, to(label)?],
+            Some(Do::Exit | Do::Trap) => Vec::new(),
+            _ => vec![number + 1],
+        };
+    }
+    Ok((blocks, targets))
 }
 
 /// The blocks that can be reached from block 0, in order.
@@ -129,11 +171,10 @@ pub fn lay_out(blocks: &[Block], order: &[usize], target: impl Fn(u32) -> usize)
             }
         }
         let ends = block.code.last().is_some_and(|inst| matches!(inst.what, Do::Goto(_) | Do::Exit));
-        if let (false, Some(&fall)) = (ends, block.next.first()) {
-            if following != Some(fall) {
-                jumps.push((code.len(), fall));
-                code.push(Inst::new(Do::Goto(0)));
-            }
+        let falls = block.next.first().copied().filter(|&next| !ends && following != Some(next));
+        if let Some(next) = falls {
+            jumps.push((code.len(), next));
+            code.push(Inst::new(Do::Goto(0)));
         }
     }
     for (at, block) in jumps {

@@ -1,0 +1,87 @@
+//! Where a warp reads and writes: global memory, the block's shared memory, or each thread's own.
+
+use crate::fault::Kind;
+use crate::isa::Space;
+use crate::lanes::{Lanes, lanes};
+use crate::memory::{Memory, Trouble};
+
+/// The memories of a warp, and which is meant.
+pub struct Place<'a> {
+    pub space: Space,
+    pub memory: &'a mut Memory,
+    pub shared: &'a mut [u8],
+    pub local: &'a mut [u8],
+    /// Bytes of one thread's local memory.
+    pub stride: usize,
+}
+
+/// Nothing, or the lane that was in trouble.
+pub type Done = Result<(), (usize, Trouble)>;
+
+impl Place<'_> {
+    pub fn load(&mut self, bytes: u8, at: &Lanes, mask: u32, out: &mut Lanes) -> Done {
+        if self.space == Space::Global {
+            return match bytes {
+                1 => self.memory.gather::<1>(at, mask, out),
+                2 => self.memory.gather::<2>(at, mask, out),
+                4 => self.memory.gather::<4>(at, mask, out),
+                _ => self.memory.gather::<8>(at, mask, out),
+            };
+        }
+        for lane in lanes(mask) {
+            let found = self.window(bytes, at[lane], lane)?;
+            let mut wide = [0; 8];
+            wide[..found.len()].copy_from_slice(found);
+            out[lane] = u64::from_le_bytes(wide);
+        }
+        Ok(())
+    }
+
+    pub fn store(&mut self, bytes: u8, at: &Lanes, mask: u32, values: &Lanes) -> Done {
+        if self.space == Space::Global {
+            return match bytes {
+                1 => self.memory.scatter::<1>(at, mask, values),
+                2 => self.memory.scatter::<2>(at, mask, values),
+                4 => self.memory.scatter::<4>(at, mask, values),
+                _ => self.memory.scatter::<8>(at, mask, values),
+            };
+        }
+        for lane in lanes(mask) {
+            self.window(bytes, at[lane], lane)?.copy_from_slice(&values[lane].to_le_bytes()[..usize::from(bytes)]);
+        }
+        Ok(())
+    }
+
+    /// A lane's bytes of shared or local memory.
+    fn window(&mut self, bytes: u8, address: u64, lane: usize) -> Result<&mut [u8], (usize, Trouble)> {
+        let window: &mut [u8] = if self.space == Space::Shared {
+            self.shared
+        } else {
+            self.local.get_mut(lane * self.stride..(lane + 1) * self.stride).unwrap_or_default()
+        };
+        let size = window.len();
+        let start = usize::try_from(address).unwrap_or(usize::MAX);
+        let kind = if address.is_multiple_of(u64::from(bytes)) { Kind::OutOfWindow } else { Kind::Misaligned };
+        let end = start.saturating_add(usize::from(bytes));
+        match window.get_mut(start..end) {
+            Some(found) if kind == Kind::OutOfWindow => Ok(found),
+            _ => Err((lane, Trouble { kind, address, place: format!("offset {address} of {size} bytes") })),
+        }
+    }
+}
+
+/// The space of generic addresses, which become offsets where they are in a window.
+pub fn resolve(at: &mut Lanes, mask: u32) -> Space {
+    let first = at[mask.trailing_zeros() as usize];
+    let (space, window) = match first {
+        _ if first >> 34 != 0 => return Space::Global,
+        _ if first & Space::SHARED_WINDOW != 0 => (Space::Shared, Space::SHARED_WINDOW),
+        _ if first & Space::LOCAL_WINDOW != 0 => (Space::Local, Space::LOCAL_WINDOW),
+        _ => return Space::Global,
+    };
+    // A lane whose address is in another space comes out beyond the window.
+    for address in at {
+        *address = address.wrapping_sub(window);
+    }
+    space
+}
