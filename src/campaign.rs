@@ -197,7 +197,7 @@ impl Shared<'_> {
     }
 
     fn step(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
-        if let Some(fault) = canary::planted(self.plan.inject, index) {
+        if let Some(fault) = canary::planted(&self.plan.devices, self.plan.inject, index) {
             let noticed = canary::noticed(executor, fault)?;
             let mut state = self.state();
             let (right, all) = state.record.tally.canaries.entry(fault.0.to_string()).or_default();

@@ -44,8 +44,9 @@ enum Command {
 /// Options that several commands share.
 #[derive(Debug, Clone, clap::Args)]
 struct Common {
-    /// Device to run on: `cpu`, `cuda:0`, `sim:0`; may be given several times.
-    #[arg(long = "device", default_value = "cpu")]
+    /// Device to run on: `cpu`, `cuda:0`, `sim:0`; may be given several times. By default `cpu` and the GPU, or the
+    /// simulated device where there is none.
+    #[arg(long = "device", env = "SNUFFER_DEVICES", value_delimiter = ',')]
     devices: Vec<Device>,
     /// How long one case may take, such as `5s` or `500ms`.
     #[arg(long, default_value = "5s", value_parser = duration)]
@@ -56,6 +57,10 @@ struct Common {
 }
 
 impl Common {
+    fn devices(&self) -> Vec<Device> {
+        if self.devices.is_empty() { crate::exec::environment::default_devices() } else { self.devices.clone() }
+    }
+
     fn limits(&self) -> crate::exec::Limits {
         crate::exec::Limits { deadline: self.timeout, memory_mib: self.memory }
     }

@@ -1,5 +1,6 @@
 //! Executes cases in worker processes that may die, and says what became of each.
 
+pub mod diagnosis;
 pub mod environment;
 mod journal;
 mod process;

@@ -89,11 +89,11 @@ pub struct Panic {
 pub struct Fault {
     /// In which half of the case.
     pub phase: Phase,
-    /// `assert`, `out-of-bounds`, `misaligned`, or the CUDA error's name.
+    /// The CUDA error in words: `assert`, `illegal address`, `misaligned address`, `launch failed`, `hang`, …
     pub kind: String,
-    /// The kernel and source line, where known.
+    /// The source line of the kernel, or the kernel, where the device says; `candle-kernels/src/indexing.cu:63`.
     pub place: String,
-    /// The message, for people.
+    /// What the device said, for people.
     pub message: String,
 }
 
@@ -150,7 +150,8 @@ impl Outcome {
 
     /// Whether the process that ran the case is gone.
     pub fn lost_the_process(&self) -> bool {
-        matches!(self, Self::Died(_) | Self::StackOverflow(_) | Self::TimedOut(_) | Self::OutOfMemory(_))
+        let killed = matches!(self, Self::Died(_) | Self::StackOverflow(_) | Self::TimedOut(_) | Self::OutOfMemory(_));
+        killed || matches!(self, Self::Faulted(_))
     }
 
     /// The outcome in one line, for people.

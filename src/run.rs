@@ -12,10 +12,10 @@ use candle_core::{Result, Tensor, Var};
 
 use crate::case::{Backward, Case, weight};
 use crate::ops::{self, Call, Op};
-use crate::outcome::{Gradients, Outcome, Panic, Phase, Returned, Store};
+use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Returned, Store};
 
-pub use place::install_panic_hook;
-use refusal::refusal;
+pub use place::{crate_path, install_panic_hook};
+use refusal::{cuda_error, refusal};
 
 /// Runs `case` on `device`, telling `progress` of every phase that begins. [`install_panic_hook`] must have been called.
 pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(Phase)) -> Outcome {
@@ -28,6 +28,11 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
         progress(next);
     };
     let result = catch_unwind(AssertUnwindSafe(|| attempt(op, case, device, &mut enter)));
+    // A device's errors come late: whatever candle made of the case, one may still be on its way.
+    if let Err(error) = device.synchronize() {
+        let (kind, message) = cuda_error(&error);
+        return Outcome::Faulted(Fault { phase, kind, place: String::new(), message });
+    }
     match result {
         Ok(Ok(returned)) => Outcome::Returned(returned),
         Ok(Err(error)) => Outcome::Rejected(refusal(&error)),

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::device::Device;
 use crate::exec::{Build, Executor, Limits};
-use crate::ops::canary::{CANARY, FAULTS, case};
+use crate::ops::canary::{CANARY, Fault, case, faults};
 use crate::oracle::{Evidence, Verdict, judge};
 
 /// What became of the canary.
 #[derive(Debug)]
 pub struct Checked {
-    /// How many faults were planted on each device.
+    /// How many faults were planted, on all devices together.
     pub faults: usize,
     /// The faults that nobody noticed.
     pub missed: Vec<String>,
@@ -21,25 +21,28 @@ pub struct Checked {
 /// Plants every fault on every device, under tight limits.
 pub fn check(devices: &[Device]) -> anyhow::Result<Checked> {
     let limits = Limits { deadline: Duration::from_secs(2), memory_mib: 1024 };
-    let mut executor = Executor::start(devices, Build::Checked, limits)?;
-    let mut missed = Vec::new();
+    let mut checked = Checked { faults: 0, missed: Vec::new(), overflow_checks: true };
     let harmless = case("none");
-    for fault in FAULTS {
-        if !noticed(&mut executor, fault)? {
-            missed.push(format!("{} was planted and not noticed", fault.0));
+    for &device in devices {
+        let mut executor = Executor::start(&[device], Build::Checked, limits)?;
+        for fault in faults(&[device]) {
+            checked.faults += 1;
+            if !noticed(&mut executor, fault)? {
+                checked.missed.push(format!("{} was planted on {device} and not noticed", fault.0));
+            }
+            // And nothing of it may stick to the next case.
+            let after = executor.observe(&harmless)?;
+            if judge(&Evidence::new(&CANARY, &harmless, &after)) != Verdict::Pass {
+                checked.missed.push(format!("{} was charged to the case after it on {device}", fault.0));
+            }
         }
-        // And nothing of it may stick to the next case.
-        let after = executor.observe(&harmless)?;
-        if judge(&Evidence::new(&CANARY, &harmless, &after)) != Verdict::Pass {
-            missed.push(format!("{} was charged to the case after it", fault.0));
-        }
+        checked.overflow_checks &= executor.hellos().all(|hello| hello.checked);
     }
-    let overflow_checks = executor.hellos().all(|hello| hello.checked);
-    Ok(Checked { faults: FAULTS.len(), missed, overflow_checks })
+    Ok(checked)
 }
 
 /// Whether the planted fault comes back as the violation that it is, on every device.
-pub fn noticed(executor: &mut Executor, (fault, kind): (&str, &str)) -> anyhow::Result<bool> {
+pub fn noticed(executor: &mut Executor, (fault, kind): Fault) -> anyhow::Result<bool> {
     let case = case(fault);
     let observations = executor.observe(&case)?;
     Ok(observations.iter().all(|observation| {
@@ -49,8 +52,8 @@ pub fn noticed(executor: &mut Executor, (fault, kind): (&str, &str)) -> anyhow::
 }
 
 /// The fault to plant at `index`, where `inject` of each kind are planted at every other case.
-pub fn planted(inject: u64, index: u64) -> Option<(&'static str, &'static str)> {
-    let turn = index / 2;
-    let kinds = FAULTS.len() as u64;
-    (index % 2 == 1 && turn < inject * kinds).then(|| FAULTS[(turn % kinds) as usize])
+pub fn planted(devices: &[Device], inject: u64, index: u64) -> Option<Fault> {
+    let faults = faults(devices);
+    let (turn, kinds) = (index / 2, faults.len() as u64);
+    (index % 2 == 1 && turn < inject * kinds).then(|| faults[(turn % kinds) as usize])
 }

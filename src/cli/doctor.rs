@@ -13,21 +13,26 @@ pub struct Args {}
 pub fn run(_: &Args) -> anyhow::Result<Exit> {
     let mut exit = Exit::Clean;
     println!("{}", crate::campaign::versions());
-    for (build, what) in [(Build::Checked, "with overflow checks"), (Build::Unchecked, "without overflow checks")] {
-        match executable(build) {
-            Ok(path) => println!("worker {what}: {}", path.display()),
-            Err(error) => println!("worker {what}: missing; {error:#}"),
-        }
-    }
+    let mut ready = Vec::new();
     for device in [Device::Cpu, Device::Sim(0), Device::Cuda(0)] {
+        for (build, what) in [(Build::Checked, "with overflow checks"), (Build::Unchecked, "without overflow checks")] {
+            match executable(device, build) {
+                Ok(path) => println!("{device}: worker {what}: {}", path.display()),
+                Err(error) => println!("{device}: worker {what}: missing; {error:#}"),
+            }
+        }
         match Worker::start(device, Build::Checked, Limits::default()) {
-            Ok(worker) if worker.hello().checked => println!("{device}: ready"),
+            Ok(worker) if worker.hello().checked => {
+                println!("{device}: ready");
+                ready.push(device);
+            }
             Ok(_) => println!("{device}: ready, but candle is built without overflow checks"),
             Err(error) => println!("{device}: not available; {error:#}"),
         }
     }
-    let canary = check_canary(&[Device::Cpu])?;
-    println!("canary on cpu: {} faults planted, {} missed", canary.faults, canary.missed.len());
+    let canary = check_canary(&ready)?;
+    let names: Vec<String> = ready.iter().map(ToString::to_string).collect();
+    println!("canary on {}: {} faults planted, {} missed", names.join(", "), canary.faults, canary.missed.len());
     for missed in canary.missed {
         println!("    {missed}");
         exit = Exit::CanaryMissed;

@@ -10,6 +10,7 @@ use globset::Glob;
 use super::{Common, StoreArg, UsageError, duration};
 use crate::campaign::{Plan, Settings, hunt, versions};
 use crate::console::Console;
+use crate::device::Device;
 use crate::exit_code::Exit;
 use crate::findings::{Log, Record, Store};
 use crate::generate::Mode;
@@ -64,8 +65,9 @@ enum Modes {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let store = Store::open(&args.store.store)?;
     let (name, mut record) = if args.resume { last(&store)? } else { fresh(args)? };
-    record.devices = args.common.devices.iter().map(ToString::to_string).collect();
-    let plan = plan(args, &record)?;
+    let devices = args.common.devices();
+    record.devices = devices.iter().map(ToString::to_string).collect();
+    let plan = plan(args, devices, &record)?;
     let log = Log::open(&store.campaigns(), &name)?;
     let stop = Arc::new(AtomicBool::new(false));
     let on_signal = Arc::clone(&stop);
@@ -114,7 +116,7 @@ fn last(store: &Store) -> anyhow::Result<(String, Record)> {
     }
 }
 
-fn plan(args: &Args, record: &Record) -> anyhow::Result<Plan> {
+fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Plan> {
     let find = |name: &String| {
         let missing = || UsageError(format!("the campaign hunts `{name}`, which is no op of this build"));
         ops::find(name).ok_or_else(missing)
@@ -125,7 +127,7 @@ fn plan(args: &Args, record: &Record) -> anyhow::Result<Plan> {
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),
-        devices: args.common.devices.clone(),
+        devices,
         seed: record.seed,
         first: record.next,
         cases: args.cases,

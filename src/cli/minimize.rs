@@ -24,7 +24,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let (op, case) = cases::read(&args.path)?;
     let limits = args.common.limits();
-    let mut executor = Executor::start(&args.common.devices, Build::Checked, limits)?;
+    let mut executor = Executor::start(&args.common.devices(), Build::Checked, limits)?;
     let observations = executor.observe(&case)?;
     let Verdict::Fail(violation) = judge(&Evidence::new(op, &case, &observations)) else {
         return Err(UsageError(format!("{} does not fail: there is nothing to minimize", args.path.display())).into());

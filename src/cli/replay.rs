@@ -23,7 +23,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let (op, case) = cases::read(&args.path)?;
     let build = if args.unchecked { Build::Unchecked } else { Build::Checked };
-    let mut executor = Executor::start(&args.common.devices, build, args.common.limits())?;
+    let mut executor = Executor::start(&args.common.devices(), build, args.common.limits())?;
     let observations = executor.observe(&case)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);

@@ -16,57 +16,104 @@ pub enum Build {
     Unchecked,
 }
 
-impl Build {
-    /// The variable that overrides where the executable is.
-    pub fn variable(self) -> &'static str {
-        match self {
-            Self::Checked => "SNUFFER_WORKER",
-            Self::Unchecked => "SNUFFER_WORKER_UNCHECKED",
+/// A worker's executable: its name, the variable that overrides where it is, and how it is made.
+struct Executable {
+    name: &'static str,
+    variable: &'static str,
+    how: &'static str,
+}
+
+fn of(device: Device, build: Build) -> Executable {
+    match (device, build) {
+        (Device::Cpu, Build::Checked) => {
+            Executable { name: "snuffer-worker", variable: "SNUFFER_WORKER", how: "cargo build" }
         }
+        (Device::Cpu, Build::Unchecked) => Executable {
+            name: "snuffer-worker",
+            variable: "SNUFFER_WORKER_UNCHECKED",
+            how: "cargo build --release --bin snuffer-worker",
+        },
+        (Device::Cuda(_) | Device::Sim(_), Build::Checked) => {
+            Executable { name: "snuffer-worker-cuda", variable: "SNUFFER_WORKER_CUDA", how: "cargo xtask build" }
+        }
+        (Device::Cuda(_) | Device::Sim(_), Build::Unchecked) => Executable {
+            name: "snuffer-worker-cuda",
+            variable: "SNUFFER_WORKER_CUDA_UNCHECKED",
+            how: "cargo xtask build --release",
+        },
     }
 }
 
 /// The command that starts a worker of `build` for `device`.
 pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
-    if device != Device::Cpu && !cfg!(feature = "cuda") {
-        bail!("this build has no device `{device}`; only `cpu` is built in so far");
-    }
-    let mut command = Command::new(executable(build)?);
+    let mut command = Command::new(executable(device, build)?);
     // One thread per worker: cases are small, workers are many, and a sum's order must not depend on the machine.
     command.env("RAYON_NUM_THREADS", "1").env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
+    if let Device::Sim(ordinal) = device {
+        command.env("LD_LIBRARY_PATH", libraries()?);
+        if std::env::var_os("SNUFFER_SIM_DEVICES").is_none() {
+            command.env("SNUFFER_SIM_DEVICES", (ordinal + 1).to_string());
+        }
+    }
     Ok(command)
 }
 
-/// The worker's executable: where its variable says, else beside this one; the unchecked one in Cargo's `release`.
-pub fn executable(build: Build) -> anyhow::Result<PathBuf> {
-    if let Some(path) = std::env::var_os(build.variable()) {
-        let path = PathBuf::from(path);
-        if !path.is_file() {
-            bail!("{} names {}, which is no file", build.variable(), path.display());
-        }
+/// The devices to use where none is asked for: `cpu`, and the GPU or else the simulated device, where its worker is built.
+pub fn default_devices() -> Vec<Device> {
+    let gpu = Path::new("/dev/nvidia0").exists();
+    let other = if gpu { Device::Cuda(0) } else { Device::Sim(0) };
+    let ready = command(other, Build::Checked).is_ok();
+    std::iter::once(Device::Cpu).chain(ready.then_some(other)).collect()
+}
+
+/// The worker's executable: where its variable says, else beside this one; an unchecked one in Cargo's `release`.
+pub fn executable(device: Device, build: Build) -> anyhow::Result<PathBuf> {
+    let Executable { name, variable, how } = of(device, build);
+    if let Some(path) = named(variable, Path::is_file)? {
         return Ok(path);
     }
-    let me = std::env::current_exe().context("cannot tell where this executable is")?;
-    // A test binary lies one folder deeper, in `deps`.
-    let folders: Vec<&Path> = me.ancestors().skip(1).take(2).collect();
     let places: Vec<PathBuf> = match build {
-        Build::Checked => folders.iter().map(|folder| folder.join(NAME)).collect(),
-        Build::Unchecked => folders
-            .iter()
-            .filter_map(|folder| folder.parent())
-            .map(|target| target.join("release").join(NAME))
-            .collect(),
+        Build::Checked => folders()?.iter().map(|folder| folder.join(name)).collect(),
+        Build::Unchecked => beside("release")?.iter().map(|folder| folder.join(name)).collect(),
     };
     match places.iter().find(|place| place.is_file()) {
         Some(place) => Ok(place.clone()),
-        None => {
-            let how = match build {
-                Build::Checked => "cargo build",
-                Build::Unchecked => "cargo build --release --bin snuffer-worker",
-            };
-            bail!("{NAME} is not at {}; build it with `{how}`, or name it in {}", places[0].display(), build.variable())
-        }
+        None => bail!("{name} is not at {}; build it with `{how}`, or name it in {variable}", places[0].display()),
     }
 }
 
-const NAME: &str = "snuffer-worker";
+/// The folder of the simulated device's `libcuda.so.1` and its companions.
+fn libraries() -> anyhow::Result<PathBuf> {
+    let has_driver = |folder: &Path| folder.join("libcuda.so.1").exists();
+    if let Some(folder) = named("SNUFFER_SIM_LIBRARY", has_driver)? {
+        return Ok(folder);
+    }
+    let places = beside("simulator/lib")?;
+    match places.iter().find(|place| has_driver(place)) {
+        Some(place) => Ok(place.clone()),
+        None => bail!(
+            "no libcuda.so.1 in {}; build it with `cargo xtask build`, or name its folder in SNUFFER_SIM_LIBRARY",
+            places[0].display()
+        ),
+    }
+}
+
+/// The path that `variable` names, which must be `right`.
+fn named(variable: &str, right: impl Fn(&Path) -> bool) -> anyhow::Result<Option<PathBuf>> {
+    let Some(path) = std::env::var_os(variable).map(PathBuf::from) else { return Ok(None) };
+    if !right(&path) {
+        bail!("{variable} names {}, which is not there or not what it should be", path.display());
+    }
+    Ok(Some(path))
+}
+
+/// Where this executable is; a test binary lies one folder deeper than the others, in `deps`.
+fn folders() -> anyhow::Result<Vec<PathBuf>> {
+    let me = std::env::current_exe().context("cannot tell where this executable is")?;
+    Ok(me.ancestors().skip(1).take(2).map(Path::to_path_buf).collect())
+}
+
+/// `path` in Cargo's target folder.
+fn beside(path: &str) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(folders()?.iter().filter_map(|folder| folder.parent()).map(|target| target.join(path)).collect())
+}

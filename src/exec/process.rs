@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
-use super::{Build, Limits, environment};
+use super::{Build, Limits, diagnosis, environment};
 use crate::case::Case;
 use crate::device::Device;
 use crate::outcome::{Death, Outcome, Phase};
@@ -83,7 +83,14 @@ impl Worker {
         let begun = Instant::now();
         let answer = io::Write::write_all(&mut self.socket, &frame).and_then(|()| self.answer(begun));
         match answer {
-            Ok(reply) if reply.number == self.number => Ok(Some((reply.outcome, reply.again))),
+            Ok(reply) if reply.number == self.number => match reply.outcome {
+                Outcome::Faulted(fault) => {
+                    let outcome = diagnosis::explain(fault, &self.captured()?);
+                    self.restart()?;
+                    Ok(Some((outcome, None)))
+                }
+                outcome => Ok(Some((outcome, reply.again))),
+            },
             Ok(reply) => bail!("the worker answered case {} when asked case {}", reply.number, self.number),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error).context("the worker talks nonsense"),
             Err(error) => {
@@ -128,7 +135,7 @@ impl Worker {
 
     /// The last of what the worker printed since the case began.
     fn captured(&mut self) -> anyhow::Result<String> {
-        const LAST: u64 = 4096;
+        const LAST: u64 = 16_384;
         let start = self.output.metadata()?.len().saturating_sub(LAST);
         self.output.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();

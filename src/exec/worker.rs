@@ -11,14 +11,18 @@ use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal,
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
 use crate::device::Device;
+use crate::outcome::Outcome;
 use crate::run;
 
 /// Serves cases until the parent closes the socket.
 pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> {
     // A parent that is killed must not leave a hanging case behind.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot ask to die with the parent")?;
-    let bytes = Some(memory_mib << 20);
-    setrlimit(Resource::As, Rlimit { current: bytes, maximum: bytes }).context("cannot limit the memory")?;
+    // A real driver reserves address space for all of the GPU's memory, and more.
+    if !matches!(device, Device::Cuda(_)) {
+        let bytes = Some(memory_mib << 20);
+        setrlimit(Resource::As, Rlimit { current: bytes, maximum: bytes }).context("cannot limit the memory")?;
+    }
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).context("cannot switch core dumps off")?;
     // What a case prints goes to standard output and error, which are files: the protocol has a socket of its own.
     let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -44,8 +48,14 @@ pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<
             })
         };
         let outcome = run();
-        let again = Some(run()).filter(|again| *again != outcome);
+        // After a fault the device answers nothing but that fault.
+        let lost = matches!(outcome, Outcome::Faulted(_));
+        let again = if lost { None } else { Some(run()).filter(|again| *again != outcome) };
         failed.context("cannot write the journal")?;
         protocol::send(&mut socket, &Reply { number, outcome, again }).context("cannot answer")?;
+        if lost {
+            // At once: what candle drops on the way out would meet the dead device again.
+            std::process::exit(0);
+        }
     }
 }

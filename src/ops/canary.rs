@@ -1,16 +1,22 @@
 //! The canary: an op that fails in every way there is, on request, so that a campaign can prove that it would notice.
 
+#[cfg(feature = "cuda")]
+mod device;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use candle_core::{Error, Result, Tensor};
 
 use super::{Call, Contract, Op};
 use crate::case::Case;
+use crate::device::Device;
 use crate::tensor::{DType, Tensor as Data, Value};
 
-/// Every fault that the canary can plant, and the kind of violation that it must come back as. A case asks for one with
-/// the param `fault`.
-pub const FAULTS: [(&str, &str); 8] = [
+/// A fault that the canary can plant, and the kind of violation that it must come back as.
+pub type Fault = (&'static str, &'static str);
+
+/// The faults of every device. A case asks for one with the param `fault`.
+const FAULTS: [Fault; 8] = [
     ("panic", "panic"),
     ("abort", "died"),
     ("stack overflow", "stack overflow"),
@@ -20,6 +26,21 @@ pub const FAULTS: [(&str, &str); 8] = [
     ("wrong value", "wrong value"),
     ("nondeterministic", "differs"),
 ];
+
+/// Those of CUDA devices beside: each a kernel of `canary/faults.ptx`.
+const DEVICE_FAULTS: [Fault; 5] = [
+    ("canary_assert", "assert"),
+    ("canary_out_of_bounds", "illegal address"),
+    ("canary_misaligned", "misaligned address"),
+    ("canary_trap", "launch failed"),
+    ("canary_hang", "hang"),
+];
+
+/// The faults that can be planted on every one of `devices`.
+pub fn faults(devices: &[Device]) -> Vec<Fault> {
+    let cuda = devices.iter().all(|device| *device != Device::Cpu);
+    FAULTS.into_iter().chain(DEVICE_FAULTS.into_iter().filter(|_| cuda)).collect()
+}
 
 /// Returns its input, or plants a fault.
 pub static CANARY: Op = Op {
@@ -61,6 +82,11 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
         "wrong value" => Ok(vec![(x + 1.0)?]),
         // Right every other time: the two runs of one case always differ, whatever ran before.
         "nondeterministic" => Ok(vec![(x * f64::from(1 + CALLS.fetch_add(1, Ordering::Relaxed) % 2))?]),
+        #[cfg(feature = "cuda")]
+        kernel if DEVICE_FAULTS.iter().any(|(name, _)| *name == kernel) => {
+            device::launch(kernel, x)?;
+            Ok(vec![x.clone()])
+        }
         other => Err(Error::Msg(format!("the canary knows no fault `{other}`; it knows none but those of canary.rs"))),
     }
 }

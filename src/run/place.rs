@@ -28,7 +28,7 @@ fn message(info: &PanicHookInfo) -> String {
 
 /// A source path from the crate's folder on, without where the registry lies and which version it holds, so that a
 /// signature means the same on every machine.
-fn crate_path(file: &str) -> String {
+pub fn crate_path(file: &str) -> String {
     let parts: Vec<&str> = file.split(['/', '\\']).collect();
     let source = parts.iter().rposition(|part| *part == "src");
     match source {

@@ -14,6 +14,21 @@ pub fn refusal(error: &Error) -> Refusal {
     Refusal { variant: variant(inner).to_string(), message: inner.to_string() }
 }
 
+/// A CUDA error in words, by its code, and candle's message. The words are the kind of a violation.
+pub fn cuda_error(error: &Error) -> (String, String) {
+    let message = error.to_string();
+    let code = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|word| word.starts_with(CODE));
+    let kind = match code.map(|code| &code[CODE.len()..]) {
+        Some("ASSERT") => "assert".to_string(),
+        Some("LAUNCH_TIMEOUT") => "hang".to_string(),
+        Some(name) => name.to_lowercase().replace('_', " "),
+        None => "device error".to_string(),
+    };
+    (kind, message)
+}
+
+const CODE: &str = "CUDA_ERROR_";
+
 /// The name of the error's variant; `Other` for those that no op of a device returns.
 fn variant(error: &Error) -> &'static str {
     macro_rules! name_of {

@@ -23,20 +23,26 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    /// Build everything.
+    Build {
+        #[command(flatten)]
+        devices: Devices,
+        /// Also the CUDA worker without overflow checks, on which findings are run a second time.
+        #[arg(long)]
+        release: bool,
+    },
     /// Build everything and hunt; what follows `--` goes to `snuffer hunt`.
     Hunt {
-        /// Set no CUDA device up: nothing is downloaded, and only `cpu` is there.
-        #[arg(long)]
-        cpu: bool,
+        #[command(flatten)]
+        devices: Devices,
         /// Arguments of `snuffer hunt`, such as `--time 60s`.
         #[arg(last = true)]
         args: Vec<String>,
     },
     /// Build everything and run every test; what follows `--` goes to `cargo test`.
     Test {
-        /// Set no CUDA device up: nothing is downloaded, and only `cpu` is there.
-        #[arg(long)]
-        cpu: bool,
+        #[command(flatten)]
+        devices: Devices,
         /// Arguments of `cargo test`.
         #[arg(last = true)]
         args: Vec<String>,
@@ -50,6 +56,13 @@ enum Task {
         #[arg(long)]
         list: bool,
     },
+}
+
+#[derive(Debug, clap::Args)]
+struct Devices {
+    /// Set no CUDA device up: nothing is downloaded, and only `cpu` is there.
+    #[arg(long)]
+    cpu: bool,
 }
 
 fn main() -> ExitCode {
@@ -66,12 +79,17 @@ fn run(task: Task) -> anyhow::Result<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
     std::env::set_current_dir(root)?;
     match task {
-        Task::Hunt { cpu, args } => {
-            set_up(cpu)?;
+        Task::Build { devices, release } => {
+            let devices = set_up(&devices, release)?;
+            eprintln!("xtask: built for {devices}");
+            Ok(0)
+        }
+        Task::Hunt { devices, args } => {
+            set_up(&devices, false)?;
             status(Command::new(target()?.join("debug/snuffer")).arg("hunt").args(args))
         }
-        Task::Test { cpu, args } => {
-            let devices = set_up(cpu)?;
+        Task::Test { devices, args } => {
+            let devices = set_up(&devices, false)?;
             let code = status(cargo().args(["test", "--workspace", "--locked"]).args(args))?;
             eprintln!("xtask: tests ran on {devices}");
             Ok(code)
@@ -81,24 +99,31 @@ fn run(task: Task) -> anyhow::Result<u8> {
 }
 
 /// Builds everything; says which devices this makes, and which it does not.
-fn set_up(cpu_only: bool) -> anyhow::Result<&'static str> {
+fn set_up(devices: &Devices, unchecked_cuda: bool) -> anyhow::Result<&'static str> {
     const USUALLY: &str = "minutes on a new machine, else a second";
     build("snuffer and its worker, optimized, with overflow checks", USUALLY, cargo().args(["build", "--locked"]))?;
     let unchecked = ["build", "--locked", "--release", "--bin", "snuffer-worker"];
     build("the worker without overflow checks", USUALLY, cargo().args(unchecked))?;
-    if cpu_only {
-        return Ok("cpu; not run: sim:0 and cuda:0, left out by --cpu");
+    if devices.cpu {
+        return Ok("cpu; without sim:0 and cuda:0, left out by --cpu");
     }
-    let toolkit = toolkit()?;
-    let mut worker = cargo();
-    worker.args(["build", "--locked", "--features", "cuda", "--bin", "snuffer-worker-cuda"]);
-    toolkit.equip(&mut worker)?;
-    build("the worker with candle's CUDA backend", "six minutes on a new machine, else a second", &mut worker)?;
+    if !toolkit::there_is_one() {
+        return Ok("cpu; without sim:0, for which NVIDIA's compiler must run here (x86-64 Linux), and cuda:0");
+    }
+    let toolkit = toolkit().context("cannot set a CUDA device up (--cpu goes without)")?;
+    let cuda = ["build", "--locked", "--features", "cuda", "--bin", "snuffer-worker-cuda"];
+    let checked = ("the worker with candle's CUDA backend", vec![]);
+    let unchecked = ("the CUDA worker without overflow checks", vec!["--release"]);
+    for (what, profile) in [checked].into_iter().chain(unchecked_cuda.then_some(unchecked)) {
+        let mut worker = cargo();
+        toolkit.equip(worker.args(cuda).args(profile))?;
+        build(what, "four minutes on a new machine, else a second", &mut worker)?;
+    }
     match toolkit {
-        Toolkit::Installed(_) => Ok("cpu and cuda:0; not run: sim:0, which is for machines without a GPU"),
+        Toolkit::Installed(_) => Ok("cpu and cuda:0; without sim:0, which is for machines without a GPU"),
         Toolkit::Assembled(_) => {
             simulator::install()?;
-            Ok("cpu and sim:0; not run: cuda:0, which needs a GPU and a CUDA toolkit")
+            Ok("cpu and sim:0; without cuda:0, which needs a GPU and a CUDA toolkit")
         }
     }
 }
@@ -107,8 +132,7 @@ fn toolkit() -> anyhow::Result<Toolkit> {
     if let Some(installed) = Toolkit::installed() {
         return Ok(installed);
     }
-    step("fetching NVIDIA's compiler", "half a minute once, else nothing", Toolkit::assemble)
-        .context("cannot set sim:0 up (--cpu goes without)")
+    step("fetching NVIDIA's compiler", "half a minute on a new machine, else nothing", Toolkit::assemble)
 }
 
 fn build(what: &str, usually: &str, cargo: &mut Command) -> anyhow::Result<()> {

@@ -1,0 +1,46 @@
+//! Writes a function that reports itself as unsupported for every symbol that the sources do not define.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+fn main() {
+    println!("cargo::rerun-if-changed=symbols.txt");
+    println!("cargo::rerun-if-changed=src");
+    let defined = defined(Path::new("src"));
+    let symbols = fs::read_to_string("symbols.txt").expect("symbols.txt");
+    let mut text = String::new();
+    for line in symbols.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (library, symbol) = line.split_once(' ').unwrap_or_else(|| panic!("symbols.txt: no library in `{line}`"));
+        if !defined.contains(symbol) {
+            writeln!(text, "unsupported!({symbol}, {});", not_supported(library)).expect("a string takes it");
+        }
+    }
+    let target = Path::new(&env::var_os("OUT_DIR").expect("set by cargo")).join("unsupported.rs");
+    fs::write(target, text).expect("OUT_DIR can be written");
+}
+
+/// The code in which a library says that it does not do something, or the nearest that it has.
+fn not_supported(library: &str) -> u32 {
+    match library {
+        "cuda" | "cudart" => 801,
+        "cublas" | "cublasLt" => 15,
+        // cuRAND has no such status; a type error is the refusal that no data can cause.
+        "curand" => 103,
+        "nvrtc" => 11,
+        other => panic!("symbols.txt: unknown library `{other}`"),
+    }
+}
+
+/// The names after `extern "C" fn` in the sources.
+fn defined(folder: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder).expect("src") {
+        let source = fs::read_to_string(entry.expect("src").path()).expect("a source file");
+        for after in source.split("extern \"C\" fn ").skip(1) {
+            names.extend(after.split('(').next().map(str::to_owned));
+        }
+    }
+    names
+}

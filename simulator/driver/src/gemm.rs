@@ -1,0 +1,181 @@
+//! The arithmetic of a matrix product on device memory: `C = alpha * op(A) * op(B) + beta * C`, column by column.
+//!
+//! The real library sums in an order of its own, and may fuse a product with its sum; results agree within rounding.
+
+use half::{bf16, f16};
+use simulator::{Device, Fault};
+use std::ops::{Add, Mul};
+
+/// The type of a matrix's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Element {
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
+impl Element {
+    /// The element type of a `cudaDataType`, if it can be multiplied here.
+    pub fn of(data_type: u32) -> Option<Self> {
+        match data_type {
+            0 => Some(Self::F32),
+            1 => Some(Self::F64),
+            2 => Some(Self::F16),
+            14 => Some(Self::Bf16),
+            _ => None,
+        }
+    }
+
+    fn size(self) -> u64 {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+/// A number in which a product is computed.
+pub trait Real: Copy + Default + PartialEq + Add<Output = Self> + Mul<Output = Self> {
+    /// Appends the elements that the bytes hold.
+    fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>);
+    /// Rounds the numbers to elements, as many as the bytes have room for.
+    fn write(element: Element, from: &[Self], bytes: &mut [u8]);
+}
+
+impl Real for f32 {
+    fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {
+        match element {
+            Element::F16 => to.extend(bytes.as_chunks().0.iter().map(|&bits| f16::from_le_bytes(bits).to_f32())),
+            Element::Bf16 => to.extend(bytes.as_chunks().0.iter().map(|&bits| bf16::from_le_bytes(bits).to_f32())),
+            Element::F32 => to.extend(bytes.as_chunks().0.iter().map(|&bits| f32::from_le_bytes(bits))),
+            Element::F64 => to.extend(bytes.as_chunks().0.iter().map(|&bits| f64::from_le_bytes(bits) as f32)),
+        }
+    }
+
+    fn write(element: Element, from: &[Self], bytes: &mut [u8]) {
+        match element {
+            Element::F16 => store(from, bytes, |x| f16::from_f32(x).to_le_bytes()),
+            Element::Bf16 => store(from, bytes, |x| bf16::from_f32(x).to_le_bytes()),
+            Element::F32 => store(from, bytes, f32::to_le_bytes),
+            Element::F64 => store(from, bytes, |x| f64::from(x).to_le_bytes()),
+        }
+    }
+}
+
+impl Real for f64 {
+    fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {
+        if element == Element::F64 {
+            return to.extend(bytes.as_chunks().0.iter().map(|&bits| f64::from_le_bytes(bits)));
+        }
+        let mut narrow = Vec::new();
+        f32::read(element, bytes, &mut narrow);
+        to.extend(narrow.into_iter().map(f64::from));
+    }
+
+    fn write(element: Element, from: &[Self], bytes: &mut [u8]) {
+        match element {
+            Element::F16 => store(from, bytes, |x| f16::from_f64(x).to_le_bytes()),
+            Element::Bf16 => store(from, bytes, |x| bf16::from_f64(x).to_le_bytes()),
+            Element::F32 => store(from, bytes, |x| (x as f32).to_le_bytes()),
+            Element::F64 => store(from, bytes, f64::to_le_bytes),
+        }
+    }
+}
+
+fn store<T: Copy, const N: usize>(from: &[T], bytes: &mut [u8], encode: impl Fn(T) -> [u8; N]) {
+    for (to, &x) in bytes.as_chunks_mut().0.iter_mut().zip(from) {
+        *to = encode(x);
+    }
+}
+
+/// Matrices of a batch in device memory, each stored column by column.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix {
+    pub address: u64,
+    pub element: Element,
+    /// Elements from one column to the next.
+    pub leading: u64,
+    /// Elements from one matrix of the batch to the next.
+    pub stride: i64,
+    pub transposed: bool,
+}
+
+impl Matrix {
+    fn column(&self, batch: usize, column: usize) -> u64 {
+        let elements = self.leading.wrapping_mul(column as u64).wrapping_add_signed(self.stride * batch as i64);
+        self.address.wrapping_add(elements.wrapping_mul(self.element.size()))
+    }
+
+    /// The matrix as an operand of `rows` by `columns`, transposed if need be; only its elements are touched.
+    fn read<T: Real>(&self, device: &Device, batch: usize, rows: usize, columns: usize) -> Result<Vec<T>, Fault> {
+        let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        let mut stored = Vec::with_capacity(rows * columns);
+        // Columns of no elements lie nowhere.
+        for column in 0..if height > 0 { width } else { 0 } {
+            let bytes = device.bytes(self.column(batch, column), height as u64 * self.element.size())?;
+            T::read(self.element, bytes, &mut stored);
+        }
+        if !self.transposed {
+            return Ok(stored);
+        }
+        Ok((0..columns).flat_map(|column| stored.iter().skip(column).step_by(columns).copied()).collect())
+    }
+}
+
+/// The size of a product, and how many there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub batch: usize,
+}
+
+/// Multiplies. `input` rounds what is read of the factors, `round` the result of each step.
+pub fn multiply<T: Real>(
+    device: &mut Device,
+    Shape { m, n, k, batch }: Shape,
+    [a, b, c]: &[Matrix; 3],
+    [alpha, beta]: [T; 2],
+    input: impl Fn(T) -> T,
+    round: impl Fn(T) -> T,
+) -> Result<(), Fault> {
+    for batch in 0..batch {
+        let mut left = a.read(device, batch, m, k)?;
+        let mut right = b.read(device, batch, k, n)?;
+        left.iter_mut().chain(&mut right).for_each(|x| *x = input(*x));
+        let mut result = product(&left, &right, m, n, k, &round);
+        let mut old = Vec::new();
+        for (column, result) in result.chunks_exact_mut(m).enumerate() {
+            let bytes = device.bytes_mut(c.column(batch, column), m as u64 * c.element.size())?;
+            for x in &mut *result {
+                *x = round(alpha * *x);
+            }
+            // A factor of zero means that C is not read: it may hold anything, NaN included.
+            if beta != T::default() {
+                old.clear();
+                T::read(c.element, bytes, &mut old);
+                result.iter_mut().zip(&old).for_each(|(x, &old)| *x = round(*x + round(beta * old)));
+            }
+            T::write(c.element, result, bytes);
+        }
+    }
+    Ok(())
+}
+
+/// Sums in the order of `k`; the inner loop runs down the columns of A and the result, which a compiler vectorizes.
+fn product<T: Real>(a: &[T], b: &[T], m: usize, n: usize, k: usize, round: impl Fn(T) -> T) -> Vec<T> {
+    let mut result = vec![T::default(); m * n];
+    if k > 0 {
+        for (result, b) in result.chunks_exact_mut(m).zip(b.chunks_exact(k)) {
+            for (a, &b) in a.chunks_exact(m).zip(b) {
+                for (sum, &a) in result.iter_mut().zip(a) {
+                    *sum = round(*sum + a * b);
+                }
+            }
+        }
+    }
+    result
+}

@@ -1,0 +1,144 @@
+//! What a module is loaded from: PTX as text, or in a fat binary.
+
+use crate::codes::{Code, INVALID_VALUE, NO_BINARY_FOR_GPU};
+use crate::report;
+use std::borrow::Cow;
+use std::ffi::{CStr, c_void};
+use std::slice;
+
+/// The wrapper that compilers put around a fat binary: magic, version, and the address of the fat binary.
+const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
+/// A fat binary: magic, version (2 bytes), size of this header (2 bytes), size of the entries (8 bytes).
+const FAT: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// The PTX of an image.
+///
+/// # Safety
+/// `image` is null or points to an image that `cuModuleLoadData` takes, which outlives `'a`.
+pub unsafe fn ptx<'a>(image: *const c_void, capability: (u32, u32)) -> Result<Cow<'a, str>, Code> {
+    let bytes = image.cast::<u8>();
+    // A text may be shorter than a magic number; it ends before the first byte that differs is passed.
+    // SAFETY: only bytes of the image are read, as just said.
+    let begins = |magic: [u8; 4]| (0..4).all(|at| unsafe { bytes.add(at).read() } == magic[at]);
+    if image.is_null() {
+        Err(INVALID_VALUE)
+    } else if begins(WRAPPER) {
+        // SAFETY: the wrapper's second word is the address of the fat binary.
+        unsafe { ptx(bytes.add(8).cast::<*const c_void>().read_unaligned(), capability) }
+    } else if begins(FAT) {
+        // SAFETY: the header is 16 bytes, and its sizes are those of the image.
+        let entries = unsafe {
+            let header = slice::from_raw_parts(bytes, 16);
+            slice::from_raw_parts(bytes.add(usize::from(half_word(header, 6))), long(header, 8) as usize)
+        };
+        best(entries, capability)
+    } else if begins(ELF) {
+        report::unsupported("a module of machine code");
+        Err(NO_BINARY_FOR_GPU)
+    } else {
+        // SAFETY: what is nothing else is a text that a NUL ends.
+        Ok(unsafe { CStr::from_ptr(bytes.cast()) }.to_string_lossy())
+    }
+}
+
+/// The PTX for the highest architecture that the device still has.
+///
+/// An entry's header holds its kind (2 bytes at 0: 1 is PTX), its own size (4 bytes at 4), the size of what follows
+/// it (8 bytes at 8), the architecture (4 bytes at 28) and flags (8 bytes at 40).
+fn best(mut entries: &[u8], (major, minor): (u32, u32)) -> Result<Cow<'_, str>, Code> {
+    const HEADER: usize = 64;
+    const LZ4: u64 = 0x2000;
+    const ZSTD: u64 = 0x8000;
+    let mut best = None;
+    let mut compressed = false;
+    while entries.len() >= HEADER {
+        let begin = word(entries, 4) as usize;
+        let end = begin.saturating_add(long(entries, 8) as usize).min(entries.len());
+        let architecture = word(entries, 28);
+        if half_word(entries, 0) == 1 && begin >= HEADER && begin <= end {
+            if long(entries, 40) & (LZ4 | ZSTD) != 0 {
+                compressed = true;
+            } else if architecture <= 10 * major + minor && best.is_none_or(|(known, _)| known < architecture) {
+                best = Some((architecture, &entries[begin..end]));
+            }
+        }
+        entries = &entries[end.max(HEADER)..];
+    }
+    match best {
+        Some((_, payload)) => {
+            let len = payload.iter().position(|&byte| byte == 0).unwrap_or(payload.len());
+            Ok(String::from_utf8_lossy(&payload[..len]))
+        }
+        None => {
+            report::unsupported(if compressed { "compressed PTX" } else { "a fat binary without PTX for this device" });
+            Err(NO_BINARY_FOR_GPU)
+        }
+    }
+}
+
+fn half_word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from(half_word(bytes, at)) | u32::from(half_word(bytes, at + 2)) << 16
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NO_BINARY_FOR_GPU, ptx};
+
+    /// One entry as `fatbinary --compress-mode=none` writes it.
+    fn entry(kind: u16, architecture: u32, flags: u64, text: &str) -> Vec<u8> {
+        let mut bytes = vec![0; 80];
+        bytes[..2].copy_from_slice(&kind.to_le_bytes());
+        bytes[4..8].copy_from_slice(&80_u32.to_le_bytes());
+        bytes[28..32].copy_from_slice(&architecture.to_le_bytes());
+        bytes[40..48].copy_from_slice(&flags.to_le_bytes());
+        bytes.extend(text.bytes());
+        bytes.resize((bytes.len() + 8) & !7, 0);
+        let size = bytes.len() as u64 - 80;
+        bytes[8..16].copy_from_slice(&size.to_le_bytes());
+        bytes
+    }
+
+    fn load(entries: &[Vec<u8>]) -> Result<String, u32> {
+        let entries = entries.concat();
+        let mut fat = vec![0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
+        fat.extend((entries.len() as u64).to_le_bytes());
+        fat.extend(entries);
+        let wrapper = [0x1_4662_43B1, fat.as_ptr().addr() as u64, 0];
+        // SAFETY: a wrapper around a fat binary.
+        let (bare, wrapped) = unsafe { (ptx(fat.as_ptr().cast(), (9, 0)), ptx(wrapper.as_ptr().cast(), (9, 0))) };
+        assert_eq!(bare, wrapped);
+        bare.map(String::from)
+    }
+
+    #[test]
+    fn the_highest_architecture_that_fits_is_chosen() {
+        let entries = [entry(2, 90, 0x11, "\x7fELF"), entry(1, 80, 0x11, "old"), entry(1, 90, 0x11, "fits")];
+        assert_eq!(load(&entries).as_deref(), Ok("fits"));
+        assert_eq!(load(&[entry(1, 80, 0x11, "fits"), entry(1, 100, 0x11, "new")]).as_deref(), Ok("fits"));
+    }
+
+    #[test]
+    fn machine_code_and_compressed_ptx_are_refused() {
+        assert_eq!(load(&[entry(2, 90, 0x11, "\x7fELF")]), Err(NO_BINARY_FOR_GPU));
+        assert_eq!(load(&[entry(1, 90, 0x8011, "zstd")]), Err(NO_BINARY_FOR_GPU));
+        assert_eq!(load(&[]), Err(NO_BINARY_FOR_GPU));
+    }
+
+    #[test]
+    fn a_text_is_taken_as_it_is() {
+        // SAFETY: texts that a NUL ends.
+        unsafe {
+            assert_eq!(ptx(c".version 9.0".as_ptr().cast(), (9, 0)).as_deref(), Ok(".version 9.0"));
+            assert_eq!(ptx(c"".as_ptr().cast(), (9, 0)).as_deref(), Ok(""));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Kernels: their attributes and their launches.
+
+use crate::codes::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
+use crate::report;
+use crate::state::{Driver, call, put};
+use simulator::{Entry, FunctionId, Launch};
+use std::ffi::{c_int, c_uint, c_void};
+use std::{ptr, slice};
+
+/// A kernel of a loaded module.
+pub struct Function {
+    pub(crate) context: usize,
+    pub(crate) id: FunctionId,
+    /// The dynamic shared memory that a launch may ask for.
+    pub(crate) dynamic_shared: u32,
+}
+
+/// The most blocks of a grid and threads of a block, by dimension, and threads of a block altogether.
+const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+const BLOCK: [u32; 3] = [1024, 1024, 64];
+const THREADS: u32 = 1024;
+
+/// Whether a device takes a launch of this size at all.
+pub(crate) fn fits(grid: [u32; 3], block: [u32; 3]) -> bool {
+    let within = |size: [u32; 3], most: [u32; 3]| size.iter().zip(most).all(|(&n, most)| (1..=most).contains(&n));
+    within(grid, GRID) && within(block, BLOCK) && block.iter().product::<u32>() <= THREADS
+}
+
+/// The bytes of a kernel's parameters, as it sees them.
+///
+/// # Safety
+/// `values` is null or holds, for each parameter, null or the address of as many bytes as the parameter has.
+unsafe fn parameters(entry: &Entry, values: *const *const c_void) -> Result<Vec<u8>, Code> {
+    let mut bytes = vec![0; entry.param_bytes as usize];
+    if values.is_null() {
+        return if entry.params.is_empty() { Ok(bytes) } else { Err(INVALID_VALUE) };
+    }
+    // SAFETY: the caller's promise.
+    let values = unsafe { slice::from_raw_parts(values, entry.params.len()) };
+    for (value, &(offset, size)) in values.iter().zip(&entry.params) {
+        if value.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        let to = &mut bytes[offset as usize..][..size as usize];
+        // SAFETY: the caller's promise.
+        unsafe { ptr::copy_nonoverlapping(value.cast(), to.as_mut_ptr(), to.len()) };
+    }
+    Ok(bytes)
+}
+
+impl Driver {
+    fn kernel(&self, function: usize) -> Result<&Function, Code> {
+        self.functions.get(function).ok_or(INVALID_HANDLE)
+    }
+
+    fn entry(&mut self, function: usize) -> Result<&Entry, Code> {
+        let &Function { context, id, .. } = self.kernel(function)?;
+        Ok(self.context(context)?.device.entry(id))
+    }
+}
+
+/// Launches a kernel, which has ended when the call returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchKernel(
+    function: usize,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    stream: usize,
+    values: *const *const c_void,
+    extra: *const *const c_void,
+) -> Code {
+    call(|driver| {
+        let &Function { context, id, dynamic_shared } = driver.kernel(function)?;
+        if driver.stream_context(stream)? != context {
+            return Err(INVALID_HANDLE);
+        }
+        driver.on(stream)?;
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let entry = driver.entry(function)?;
+        let most = entry.max_threads.unwrap_or(THREADS);
+        if !fits(grid, block) || block.iter().product::<u32>() > most || shared > dynamic_shared {
+            return Err(INVALID_VALUE);
+        }
+        if !extra.is_null() {
+            report::unsupported("the argument `extra` of cuLaunchKernel");
+            return Err(NOT_SUPPORTED);
+        }
+        // SAFETY: the caller's promise.
+        let params = unsafe { parameters(entry, values)? };
+        let Some(device) = driver.context(context)?.working() else { return Ok(()) };
+        match device.launch(id, &Launch { grid, block, shared, params }) {
+            Ok(()) => Ok(()),
+            Err(fault) => driver.fault(context, &fault),
+        }
+    })
+}
+
+/// An attribute of a kernel. Registers and local memory are nominal: PTX does not tell what a compiler makes of it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut c_int, attribute: c_uint, function: usize) -> Code {
+    call(|driver| {
+        let (major, minor) = driver.config.capability;
+        let dynamic_shared = driver.kernel(function)?.dynamic_shared;
+        let entry = driver.entry(function)?;
+        let found = match attribute {
+            0 => entry.max_threads.unwrap_or(THREADS),
+            1 => entry.static_shared,
+            4 => 32,
+            5 | 6 => 10 * major + minor,
+            8 => dynamic_shared,
+            2 | 3 | 7 | 9..=15 => 0,
+            _ => return Err(INVALID_VALUE),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { put(value, found as c_int) }
+    })
+}
+
+/// Sets an attribute of a kernel: the dynamic shared memory it may be given; others are hints.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuFuncSetAttribute(function: usize, attribute: c_uint, value: c_int) -> Code {
+    call(|driver| {
+        let most = driver.most_shared().saturating_sub(driver.entry(function)?.static_shared);
+        match (attribute, u32::try_from(value)) {
+            (8, Ok(bytes)) if bytes <= most => {
+                driver.functions.get_mut(function).ok_or(INVALID_HANDLE)?.dynamic_shared = bytes;
+                Ok(())
+            }
+            (9, _) => Ok(()),
+            _ => Err(INVALID_VALUE),
+        }
+    })
+}

@@ -1,0 +1,43 @@
+//! The C interfaces of CUDA's driver, runtime, cuBLAS, cuRAND and NVRTC, on simulated devices.
+//!
+//! What candle calls is here; every other symbol that its bindings name reports itself as unsupported. Each function
+//! keeps the contract of the CUDA function of its name, its safety included. A panic that reaches one of them ends the
+//! process: that is what `extern "C"` promises, and a driver that lost its state has nothing better to offer.
+
+// The C interface is `unsafe` by nature; each block says why it is sound.
+#![allow(unsafe_code, non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
+
+/// An exported function that says, once, that it is not simulated, and returns the code of its library for that.
+macro_rules! unsupported {
+    ($name:ident, $code:literal) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn $name() -> usize {
+            static SAID: std::sync::Once = std::sync::Once::new();
+            SAID.call_once(|| crate::report::unsupported(concat!(stringify!($name), " is not simulated")));
+            $code
+        }
+    };
+}
+
+pub mod blas;
+pub mod codes;
+pub mod context;
+mod environment;
+mod gemm;
+mod image;
+pub mod launch;
+pub mod memory;
+pub mod module;
+mod philox;
+pub mod rand;
+mod report;
+pub mod runtime;
+pub mod runtime_memory;
+mod slab;
+pub mod state;
+pub mod stream;
+pub mod texts;
+
+mod unsupported {
+    include!(concat!(env!("OUT_DIR"), "/unsupported.rs"));
+}

@@ -1,0 +1,117 @@
+//! The C interface as a program sees it. The state is that of the process: each test that breaks a context has a device
+//! of its own.
+
+// Every pointer that is passed here is one to a local variable, or null where that is what is tested.
+#![allow(unsafe_code)]
+
+mod blas;
+mod driver;
+mod memory;
+mod runtime;
+mod sticky;
+
+use cuda::{context, launch, memory as mem, module, state};
+use simulator::Config;
+use std::ffi::{CStr, c_void};
+use std::ptr;
+use std::sync::Once;
+
+/// Kernels that do one thing each.
+const PTX: &CStr = c"
+.version 9.0
+.target sm_80
+.address_size 64
+
+.visible .global .align 4 .u32 counter = 7;
+
+.visible .entry put(
+    .param .u64 put_param_0,
+    .param .u32 put_param_1
+)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+
+    ld.param.u64 %rd1, [put_param_0];
+    ld.param.u32 %r1, [put_param_1];
+    cvta.to.global.u64 %rd2, %rd1;
+    st.global.u32 [%rd2], %r1;
+    ret;
+}
+
+.visible .entry narrow()
+.maxntid 64, 1, 1
+{
+    ret;
+}
+";
+
+const MEMORY: u64 = 64 << 20;
+
+/// The devices, by what is done to them.
+const WELL: i32 = 0;
+const OTHER: i32 = 1;
+const BROKEN: i32 = 2;
+const BROKEN_BY_BLAS: i32 = 3;
+const BROKEN_BY_RUNTIME: i32 = 4;
+const SMALL: i32 = 5;
+
+/// Makes the primary context of a device current, and returns its handle.
+fn with_device(device: i32) -> usize {
+    static CONFIGURED: Once = Once::new();
+    CONFIGURED.call_once(|| {
+        let config = Config { devices: 6, memory: MEMORY, ..Config::default() };
+        assert!(state::configure(config, state::Delivery::Late));
+    });
+    let mut handle = 0;
+    assert_eq!(context::cuInit(0), 0);
+    assert_eq!(unsafe { context::cuDevicePrimaryCtxRetain(&raw mut handle, device) }, 0);
+    assert_eq!(context::cuCtxSetCurrent(handle), 0);
+    handle
+}
+
+fn allocate(bytes: usize) -> u64 {
+    let mut address = 0;
+    assert_eq!(unsafe { mem::cuMemAllocAsync(&raw mut address, bytes, 0) }, 0);
+    address
+}
+
+fn upload<T>(data: &[T]) -> u64 {
+    let address = allocate(size_of_val(data));
+    assert_eq!(unsafe { mem::cuMemcpyHtoDAsync_v2(address, data.as_ptr().cast(), size_of_val(data), 0) }, 0);
+    address
+}
+
+fn download<T: Copy + Default>(address: u64, n: usize) -> Result<Vec<T>, u32> {
+    let mut data = vec![T::default(); n];
+    match unsafe { mem::cuMemcpyDtoHAsync_v2(data.as_mut_ptr().cast(), address, n * size_of::<T>(), 0) } {
+        0 => Ok(data),
+        code => Err(code),
+    }
+}
+
+fn load(text: &CStr) -> Result<usize, u32> {
+    let mut loaded = 0;
+    match unsafe { module::cuModuleLoadData(&raw mut loaded, text.as_ptr().cast()) } {
+        0 => Ok(loaded),
+        code => Err(code),
+    }
+}
+
+fn function(name: &CStr) -> usize {
+    let mut function = 0;
+    let module = load(PTX).expect("it is PTX");
+    assert_eq!(unsafe { module::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) }, 0);
+    function
+}
+
+fn start(function: usize, [grid, block]: [[u32; 3]; 2], shared: u32, values: *const *const c_void) -> u32 {
+    let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
+    unsafe { launch::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, 0, values, ptr::null()) }
+}
+
+/// Stores a word with a kernel of one thread.
+fn put(address: u64, value: u32) -> u32 {
+    let values = [(&raw const address).cast(), (&raw const value).cast()];
+    start(function(c"put"), [[1; 3]; 2], 0, values.as_ptr())
+}

@@ -1,0 +1,111 @@
+//! Device memory.
+
+use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, upload, with_device};
+use cuda::memory::*;
+use std::ptr;
+
+#[test]
+fn what_was_uploaded_and_copied_comes_back() {
+    with_device(WELL);
+    let (from, to) = (upload(&[1_u32, 2, 3]), allocate(12));
+    assert_eq!(cuMemcpyDtoDAsync_v2(to, from, 12, 0), 0);
+    assert_eq!(cuMemsetD8Async(to + 4, 0xff, 4, 0), 0);
+    assert_eq!(download(to, 3), Ok(vec![1_u32, u32::MAX, 3]));
+}
+
+#[test]
+fn no_bytes_are_a_valid_allocation_only_in_stream_order() {
+    with_device(WELL);
+    let (empty, mut refused) = (allocate(0), 0);
+    assert_ne!(empty, 0);
+    assert_eq!(cuMemsetD8Async(empty, 0, 0, 0), 0);
+    assert_eq!(cuMemFreeAsync(empty, 0), 0);
+    assert_eq!(unsafe { cuMemAlloc_v2(&raw mut refused, 0) }, 1);
+}
+
+#[test]
+fn allocations_begin_where_kernels_may_expect_it() {
+    with_device(WELL);
+    for bytes in [1, 3, 513] {
+        assert_eq!(allocate(bytes) % 512, 0);
+    }
+}
+
+#[test]
+fn memory_is_freed_once() {
+    with_device(WELL);
+    let address = upload(&[1_u8; 32]);
+    assert_eq!(cuMemFreeAsync(address + 4, 0), 1);
+    assert_eq!(cuMemFreeAsync(address, 0), 0);
+    assert_eq!(cuMemFreeAsync(address, 0), 1);
+    assert_eq!(cuMemFreeAsync(0x1234, 0), 1, "an address of no device");
+    assert_eq!(download::<u8>(address, 1), Err(1));
+}
+
+#[test]
+fn copies_out_of_range_are_refused_and_break_nothing() {
+    with_device(WELL);
+    let address = upload(&[0_u32; 4]);
+    assert_eq!(download::<u32>(address, 5), Err(1));
+    assert_eq!(download::<u32>(address + 4, 4), Err(1));
+    assert_eq!(cuMemsetD8Async(address + 16, 0, 1, 0), 1);
+    assert_eq!(cuMemcpyDtoDAsync_v2(address, address + 8, 12, 0), 1);
+    assert_eq!(unsafe { cuMemcpyHtoDAsync_v2(address, [0_u8; 17].as_ptr().cast(), 17, 0) }, 1);
+    assert_eq!(download(address, 4), Ok(vec![0_u32; 4]));
+}
+
+#[test]
+fn copies_of_nothing_look_at_no_address() {
+    with_device(WELL);
+    assert_eq!(unsafe { cuMemcpyHtoDAsync_v2(0, ptr::null(), 0, 0) }, 0);
+    assert_eq!(unsafe { cuMemcpyDtoHAsync_v2(ptr::null_mut(), 0, 0, 0) }, 0);
+    assert_eq!(cuMemcpyDtoDAsync_v2(0, 0, 0, 0), 0);
+}
+
+#[test]
+fn memory_runs_out_and_comes_back() {
+    with_device(SMALL);
+    let (mut free, mut total, mut address) = (0, 0, 0);
+    let half = MEMORY as usize / 2;
+    let taken = allocate(half);
+    unsafe {
+        assert_eq!(cuMemGetInfo_v2(&raw mut free, &raw mut total), 0);
+        assert_eq!((free, total), (half, MEMORY as usize));
+        assert_eq!(cuMemAllocAsync(&raw mut address, half + 1, 0), 2);
+    }
+    assert_eq!(cuMemFreeAsync(taken, 0), 0);
+    assert_eq!(cuMemFreeAsync(allocate(half + 1), 0), 0);
+}
+
+#[test]
+fn two_devices_do_not_share_memory_but_copy_to_each_other() {
+    let well = with_device(WELL);
+    let here = upload(&[5_u32]);
+    let other = with_device(OTHER);
+    let there = upload(&[6_u32]);
+    assert_ne!(here, there);
+    assert_eq!(cuMemcpyPeerAsync(there, other, here, other, 4, 0), 1, "the address is not of that context");
+    assert_eq!(download(there, 1), Ok(vec![6_u32]));
+    assert_eq!(cuMemcpyPeerAsync(there, other, here, well, 4, 0), 0);
+    assert_eq!(download(there, 1), Ok(vec![5_u32]));
+}
+
+#[test]
+fn a_kernel_writes_what_the_host_reads() {
+    with_device(WELL);
+    let address = upload(&[0_u32; 2]);
+    assert_eq!(put(address + 4, 9), 0);
+    assert_eq!(download(address, 2), Ok(vec![0_u32, 9]));
+}
+
+#[test]
+fn host_memory_of_the_driver_is_freed_once() {
+    with_device(WELL);
+    let mut pointer = ptr::null_mut();
+    unsafe {
+        assert_eq!(cuMemHostAlloc(&raw mut pointer, 10, 0), 0);
+        pointer.cast::<u8>().write_bytes(1, 10);
+        assert_eq!(cuMemFreeHost(pointer), 0);
+        assert_eq!(cuMemFreeHost(pointer), 1);
+    }
+}

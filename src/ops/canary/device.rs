@@ -1,0 +1,23 @@
+//! The canary's faults on a CUDA device, by kernels of its own.
+
+use candle_core::cuda_backend::WrapErr;
+use candle_core::cuda_backend::cudarc::driver::{LaunchConfig, PushKernelArg};
+use candle_core::{Device, Error, Result, Tensor};
+
+const KERNELS: &str = include_str!("faults.ptx");
+
+/// Launches the kernel of this name on the device of `x`.
+#[allow(unsafe_code, reason = "a launch is unsafe: the kernel is meant to go wrong")]
+pub fn launch(kernel: &str, x: &Tensor) -> Result<()> {
+    let Device::Cuda(device) = x.device() else {
+        return Err(Error::Msg(format!("`{kernel}` can be planted on a CUDA device only")));
+    };
+    let function = device.get_or_load_custom_func(kernel, "snuffer canary", KERNELS)?;
+    let memory = device.alloc_zeros::<u8>(16)?;
+    let mut builder = function.builder();
+    builder.arg(&memory);
+    let one = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+    // SAFETY: the one parameter is a device pointer, as the kernels declare.
+    unsafe { builder.launch(one) }.w()?;
+    Ok(())
+}

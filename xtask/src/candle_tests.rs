@@ -1,0 +1,160 @@
+//! `cargo xtask candle-tests`: candle's own CUDA tests on the simulated device.
+//!
+//! A fault of a device stays until its process ends, so every test has a process of its own.
+
+use std::fs::{self, File};
+use std::io::{Seek, Write};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+use self::workspace::Test;
+use crate::toolkit::Toolkit;
+use crate::{simulator, target};
+
+mod workspace;
+
+/// The tests that fail, with the cause: one table for each binary.
+const KNOWN: &str = "xtask/candle-tests.toml";
+const DEADLINE: Duration = Duration::from_secs(300);
+
+enum Outcome {
+    Pass,
+    Fail(String),
+    /// The simulator said that it cannot do this.
+    Unsupported(String),
+    Timeout,
+}
+
+/// Builds the tests, runs those whose name contains `filter`, and compares with what is known to fail.
+pub fn run(toolkit: &Toolkit, filter: &str, list: bool) -> anyhow::Result<u8> {
+    let binaries = workspace::build(toolkit)?;
+    let library = match toolkit {
+        Toolkit::Installed(_) => None,
+        // To name the tests, libraries without code are enough.
+        Toolkit::Assembled(home) if list => Some(home.join("lib")),
+        Toolkit::Assembled(_) => Some(simulator::install()?),
+    };
+    let library = library.as_deref();
+    let mut tests = Vec::new();
+    for binary in binaries {
+        tests.extend(binary.tests(library)?.into_iter().filter(|test| test.label().contains(filter)));
+    }
+    if list {
+        let labels: Vec<_> = tests.iter().map(Test::label).collect();
+        println!("{}", labels.join("\n"));
+        return Ok(0);
+    }
+    let text = fs::read_to_string(KNOWN).with_context(|| format!("cannot read {KNOWN}"))?;
+    let known: toml::Table = text.parse().with_context(|| format!("{KNOWN} is no TOML"))?;
+    run_all(&tests, library, &known)
+}
+
+fn run_all(tests: &[Test], library: Option<&Path>, known: &toml::Table) -> anyhow::Result<u8> {
+    let logs = target()?.join("candle-tests/logs");
+    fs::create_dir_all(&logs)?;
+    let queue = Mutex::new(tests.iter());
+    let totals = Mutex::new(Totals::default());
+    let work = || -> anyhow::Result<()> {
+        loop {
+            let Some(test) = queue.lock().expect("no thread panics").next() else { return Ok(()) };
+            let begun = Instant::now();
+            let outcome = run_one(test, library, &logs)?;
+            let cause = known.get(&test.binary).and_then(|table| table.get(&test.name)).and_then(toml::Value::as_str);
+            totals.lock().expect("no thread panics").add(test, &outcome, cause, begun.elapsed());
+        }
+    };
+    thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no thread panics"))
+    })?;
+    let totals = totals.into_inner().expect("no thread panics");
+    let Totals { pass, fail, unsupported, timeout, unexpected } = totals;
+    println!("{pass} pass, {fail} fail, {unsupported} unsupported, {timeout} timed out");
+    println!("{unexpected} not as in {KNOWN}; what each said: {}", logs.display());
+    Ok(u8::from(unexpected > 0))
+}
+
+#[derive(Default)]
+struct Totals {
+    pass: usize,
+    fail: usize,
+    unsupported: usize,
+    timeout: usize,
+    /// Unknown failures, and known ones that are none.
+    unexpected: usize,
+}
+
+impl Totals {
+    /// Counts and prints a row of the table.
+    fn add(&mut self, test: &Test, outcome: &Outcome, cause: Option<&str>, took: Duration) {
+        let (word, count, why) = match outcome {
+            Outcome::Pass => ("pass", &mut self.pass, ""),
+            Outcome::Fail(why) => ("FAIL", &mut self.fail, why.as_str()),
+            Outcome::Unsupported(why) => ("unsupported", &mut self.unsupported, why.as_str()),
+            Outcome::Timeout => ("timeout", &mut self.timeout, ""),
+        };
+        *count += 1;
+        println!("{word:<11} {:>6.1} s  {}", took.as_secs_f64(), test.label());
+        if !why.is_empty() {
+            println!("{:22}{why}", "");
+        }
+        match (outcome, cause) {
+            (Outcome::Pass, None) => {}
+            (Outcome::Pass, Some(cause)) => {
+                self.unexpected += 1;
+                println!("{:22}UNEXPECTED: known to fail: {cause}", "");
+            }
+            (_, Some(cause)) => println!("{:22}known: {cause}", ""),
+            (_, None) => self.unexpected += 1,
+        }
+    }
+}
+
+fn run_one(test: &Test, library: Option<&Path>, logs: &Path) -> anyhow::Result<Outcome> {
+    let path = logs.join(format!("{}.txt", test.label().replace(['/', ' ', ':'], "-")));
+    let mut log = File::create(&path)?;
+    let mut command = test.command(library);
+    let mut child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?).spawn()?;
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if begun.elapsed() > DEADLINE {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Outcome::Timeout);
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    let said = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+    log.seek(std::io::SeekFrom::End(0))?;
+    writeln!(log, "{status}")?;
+    Ok(match said.lines().find(|line| line.starts_with("snuffer-sim: unsupported")) {
+        Some(line) => Outcome::Unsupported(line.to_string()),
+        None if status.success() => Outcome::Pass,
+        None => Outcome::Fail(format!("{} ({status})", failure(&said))),
+    })
+}
+
+/// The line that tells most about a failure: the device's diagnosis, else the panic, else the error.
+fn failure(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+    let find = |sign: &str| lines.iter().position(|line| line.contains(sign));
+    if let Some(at) = find("========= ").or_else(|| find("Assertion `")) {
+        return lines[at].to_string();
+    }
+    if let Some(at) = find("panicked at ") {
+        // The place, and what is said below it: for an assertion of equality, the two sides as well.
+        let said = lines[at + 1..].iter().take_while(|line| !line.starts_with("note: ")).take(3);
+        return lines[at..=at].iter().chain(said).map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+    }
+    let at = find("Error: ").unwrap_or(lines.len().saturating_sub(1));
+    lines.get(at).map_or_else(|| "it said nothing".to_string(), |line| (*line).to_string())
+}

@@ -1,0 +1,173 @@
+//! Builds the tests of the published candle packages, in a workspace of their own under `target`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use crate::toolkit::{Toolkit, once};
+use crate::{cargo, step, target};
+
+const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
+/// Tests of candle that run on CUDA and have neither of the usual names.
+const MORE: [&str; 1] = ["allocates_twice_when_transferring_to_same_device"];
+
+/// An executable with tests.
+pub struct Binary {
+    /// Package and target, such as `candle-core/tensor_tests`.
+    name: String,
+    path: PathBuf,
+    /// The package's folder, which tests read files of.
+    folder: PathBuf,
+}
+
+/// A test that runs on CUDA.
+pub struct Test {
+    /// The name of its executable.
+    pub binary: String,
+    /// Its name there.
+    pub name: String,
+    path: PathBuf,
+    folder: PathBuf,
+}
+
+/// Copies the packages and builds their tests.
+pub fn build(toolkit: &Toolkit) -> anyhow::Result<Vec<Binary>> {
+    let folder = target()?.join("candle-tests/workspace");
+    let sources = sources()?;
+    let manifest = manifest()?;
+    once(&folder, &format!("{sources:?}\n{manifest}"), |folder| {
+        for (name, source) in PACKAGES.iter().zip(&sources) {
+            copy(source, &folder.join(name))?;
+            simplify(&folder.join(name).join("Cargo.toml"))?;
+        }
+        // The versions that the worker is built with, so that the kernels are compiled once for both.
+        fs::copy("Cargo.lock", folder.join("Cargo.lock"))?;
+        Ok(fs::write(folder.join("Cargo.toml"), &manifest)?)
+    })?;
+    let mut cargo = cargo();
+    cargo.current_dir(&folder).env("CARGO_TARGET_DIR", target()?).stderr(Stdio::inherit());
+    cargo.args(["test", "--no-run", "--workspace", "--lib", "--tests", "--message-format=json-render-diagnostics"]);
+    cargo.args(["--features", "candle-core/cuda,candle-nn/cuda"]);
+    toolkit.equip(&mut cargo)?;
+    let output = step("building candle's tests", "seven minutes on a new machine, else a second", || {
+        let output = cargo.output()?;
+        ensure!(output.status.success(), "candle's tests did not build");
+        Ok(output)
+    })?;
+    let messages = std::str::from_utf8(&output.stdout)?.lines().map(serde_json::from_str::<Value>);
+    let binaries = messages.map(|message| Binary::read(&message?)).filter_map(Result::transpose);
+    let mut binaries = binaries.collect::<anyhow::Result<Vec<_>>>()?;
+    // Cargo tells them in the order in which they are ready.
+    binaries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(binaries)
+}
+
+impl Binary {
+    /// The executable that a message of Cargo's announces, if it does.
+    fn read(message: &Value) -> anyhow::Result<Option<Self>> {
+        let Some(path) = message["executable"].as_str() else { return Ok(None) };
+        let manifest = Path::new(message["manifest_path"].as_str().context("no manifest_path")?);
+        let folder = manifest.parent().context("a manifest lies in a folder")?;
+        let package = folder.file_name().context("a package's folder has a name")?.to_string_lossy();
+        let target = message["target"]["name"].as_str().context("no target")?;
+        Ok(Some(Self { name: format!("{package}/{target}"), path: path.into(), folder: folder.into() }))
+    }
+
+    /// Those of its tests that run on CUDA, with the libraries of `library`.
+    pub fn tests(self, library: Option<&Path>) -> anyhow::Result<Vec<Test>> {
+        let output = command(&self.path, &self.folder, library).args(["--list", "--format=terse"]).output()?;
+        ensure!(output.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
+        let lines = String::from_utf8(output.stdout)?;
+        let names = lines.lines().filter_map(|line| line.strip_suffix(": test"));
+        let on_cuda = |name: &str| name.contains("cuda") || name.ends_with("_gpu") || MORE.contains(&name);
+        let test = |name: &str| Test {
+            binary: self.name.clone(),
+            name: name.to_string(),
+            path: self.path.clone(),
+            folder: self.folder.clone(),
+        };
+        Ok(names.filter(|name| on_cuda(name)).map(test).collect())
+    }
+}
+
+impl Test {
+    /// How the test is called in the report.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.binary, self.name)
+    }
+
+    /// Runs it alone.
+    pub fn command(&self, library: Option<&Path>) -> Command {
+        let mut command = command(&self.path, &self.folder, library);
+        command.args(["--exact", &self.name, "--nocapture", "--test-threads=1"]);
+        command
+    }
+}
+
+fn command(path: &Path, folder: &Path, library: Option<&Path>) -> Command {
+    let mut command = Command::new(path);
+    // One of the tests copies from one device to another.
+    command.current_dir(folder).env("SNUFFER_SIM_DEVICES", "2");
+    if let Some(library) = library {
+        command.env("LD_LIBRARY_PATH", library);
+    }
+    command
+}
+
+/// Where Cargo keeps the packages.
+fn sources() -> anyhow::Result<Vec<PathBuf>> {
+    let output = cargo().args(["metadata", "--locked", "--format-version=1"]).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "`cargo metadata` failed");
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let packages = metadata["packages"].as_array().context("no packages")?;
+    let source = |name: &str| {
+        let package = packages.iter().find(|package| package["name"] == name)?;
+        Some(Path::new(package["manifest_path"].as_str()?).parent()?.to_path_buf())
+    };
+    PACKAGES.iter().map(|name| source(name).with_context(|| format!("no package {name}"))).collect()
+}
+
+/// The workspace's manifest. The profiles are ours: what is built with them need not be built again.
+fn manifest() -> anyhow::Result<String> {
+    let ours: toml::Table = fs::read_to_string("Cargo.toml")?.parse()?;
+    let mut workspace = toml::Table::new();
+    workspace.insert("members".into(), PACKAGES.to_vec().into());
+    workspace.insert("resolver".into(), ours["workspace"]["resolver"].clone());
+    let patch = |name: &str| (name.to_string(), toml::Table::from_iter([("path".into(), name.into())]).into());
+    let patches: toml::Table = PACKAGES.into_iter().map(patch).collect();
+    let manifest = toml::Table::from_iter([
+        ("workspace".into(), workspace.into()),
+        ("patch".into(), toml::Table::from_iter([("crates-io".into(), patches.into())]).into()),
+        ("profile".into(), ours["profile"].clone()),
+    ]);
+    Ok(manifest.to_string())
+}
+
+/// Takes out of a manifest what the tests do without.
+fn simplify(path: &Path) -> anyhow::Result<()> {
+    let mut manifest: toml::Table = fs::read_to_string(path)?.parse()?;
+    for part in ["example", "bench"] {
+        manifest.remove(part);
+    }
+    if let Some(toml::Value::Table(needed)) = manifest.get_mut("dev-dependencies") {
+        needed.retain(|name, _| name != "clap" && name != "criterion");
+    }
+    Ok(fs::write(path, manifest.to_string())?)
+}
+
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! The simulated device's driver: one library that stands for all of CUDA's, under each of their names.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::stubs::{LIBRARIES, soname};
+use crate::{build, cargo, target};
+
+/// Builds the driver and installs it; the folder that workers of a simulated device find it in.
+pub fn install() -> anyhow::Result<PathBuf> {
+    let folder = target()?.join("simulator");
+    let mut cargo = cargo();
+    cargo
+        .args(["build", "--locked", "--release", "--package", "snuffer-simulator-driver", "--target-dir"])
+        .arg(&folder);
+    // Warps are simulated with vectors. In a target folder of its own, so that the flag rebuilds nothing else.
+    if wide_vectors() {
+        cargo.env("RUSTFLAGS", "-C target-cpu=x86-64-v3");
+    }
+    build("the simulated device", "a minute on a new machine, else a second", &mut cargo)?;
+    let lib = folder.join("lib");
+    let [(driver, version), others @ ..] = &LIBRARIES;
+    let driver = soname(driver, *version);
+    fs::create_dir_all(&lib)?;
+    // Renamed into place: a hunt that is running goes on with the library that it has loaded.
+    let new = lib.join("new");
+    fs::copy(folder.join("release/libcuda.so"), &new).context("the driver did not build a libcuda.so")?;
+    fs::rename(new, lib.join(&driver))?;
+    for (library, version) in others {
+        link(&driver, &lib.join(soname(library, *version)))?;
+    }
+    Ok(lib)
+}
+
+fn link(driver: &str, name: &Path) -> anyhow::Result<()> {
+    if fs::read_link(name).is_ok_and(|found| found.as_os_str() == driver) {
+        return Ok(());
+    }
+    symlink(driver, name).with_context(|| format!("cannot link {}", name.display()))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn wide_vectors() -> bool {
+    std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn wide_vectors() -> bool {
+    false
+}
