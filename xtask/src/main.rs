@@ -112,8 +112,8 @@ fn set_up(devices: &Devices, unchecked_cuda: bool) -> anyhow::Result<&'static st
     }
     let toolkit = toolkit().context("cannot set a CUDA device up (--cpu goes without)")?;
     let cuda = ["build", "--locked", "--features", "cuda", "--bin", "snuffer-worker-cuda"];
-    let checked = ("the worker with candle's CUDA backend", vec![]);
-    let unchecked = ("the CUDA worker without overflow checks", vec!["--release"]);
+    let checked = ("the worker with candle's CUDA backend", None);
+    let unchecked = ("the CUDA worker without overflow checks", Some("--release"));
     for (what, profile) in [checked].into_iter().chain(unchecked_cuda.then_some(unchecked)) {
         let mut worker = cargo();
         toolkit.equip(worker.args(cuda).args(profile))?;

@@ -65,7 +65,7 @@ impl Toolkit {
         command.env("CUDA_HOME", home).env("NVCC", home.join("bin/nvcc")).env("PATH", path);
         if let Self::Assembled(_) = self {
             command.env("CUDA_COMPUTE_CAP", COMPUTE_CAP).env("CUDARC_CUDA_VERSION", "13000");
-            for other in ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDNN_LIB", "NVCC_CCBIN"] {
+            for other in ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDNN_LIB"] {
                 command.env_remove(other);
             }
         }
