@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::case::Case;
+use crate::coverage::Coverage;
 use crate::device::Device;
 use crate::exec::{Build, Executor, Limits};
 use crate::findings::{Finding, Log, Record, Store};
@@ -101,6 +102,7 @@ struct State {
     new: usize,
     saved: Instant,
     seconds_before: f64,
+    coverage: Coverage,
 }
 
 /// Runs `plan` until it is done or `stop` is set. `record` and `log` are continued.
@@ -119,8 +121,16 @@ pub fn hunt(
     tell(Event::CanaryPassed { faults: canary.faults, checked: canary.overflow_checks });
     let now = Instant::now();
     let seconds_before = record.seconds;
-    let state =
-        State { record, log, running: BTreeSet::new(), claimed: HashSet::new(), new: 0, saved: now, seconds_before };
+    let state = State {
+        record,
+        log,
+        running: BTreeSet::new(),
+        claimed: HashSet::new(),
+        new: 0,
+        saved: now,
+        seconds_before,
+        coverage: Coverage::default(),
+    };
     let next = AtomicU64::new(plan.first);
     let shared = Shared { plan, store, tell, stop, begun: now, next, state: Mutex::new(state) };
     let result = std::thread::scope(|scope| {
@@ -136,6 +146,7 @@ pub fn hunt(
     state.record.seconds = state.seconds_before + shared.begun.elapsed().as_secs_f64();
     // What was found and counted is kept even where a thread failed.
     state.log.save(&state.record)?;
+    state.log.save_coverage(state.coverage)?;
     result?;
     Ok(Summary { record: state.record, missed: Vec::new(), new: state.new })
 }
@@ -156,6 +167,8 @@ impl Shared<'_> {
             result?;
             self.done(index)?;
         }
+        let coverage = executor.finish()?;
+        self.state().coverage.merge(&coverage);
         Ok(())
     }
 

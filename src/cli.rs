@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and which module answers.
 
 mod cases;
+mod coverage;
 mod doctor;
 mod findings;
 mod hunt;
@@ -37,6 +38,8 @@ enum Command {
     Findings(findings::Args),
     /// Show the catalog of ops with their contracts' sources.
     Ops(ops::Args),
+    /// Show which kernels and branches a campaign, or cases, reached on a simulated device.
+    Coverage(coverage::Args),
     /// Show what this machine has and lacks.
     Doctor(doctor::Args),
 }
@@ -82,6 +85,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Minimize(args) => minimize::run(&args),
         Command::Findings(args) => findings::run(args),
         Command::Ops(args) => Ok(ops::run(&args)),
+        Command::Coverage(args) => coverage::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     }
 }

@@ -10,6 +10,7 @@ pub mod worker;
 use std::time::Duration;
 
 use crate::case::Case;
+use crate::coverage::Coverage;
 use crate::device::Device;
 use crate::oracle::Observation;
 use crate::outcome::Outcome;
@@ -72,6 +73,15 @@ impl Executor {
             worker.restart()?;
         }
         self.observe(case)
+    }
+
+    /// Ends the workers in order, and says what simulated devices executed.
+    pub fn finish(self) -> anyhow::Result<Coverage> {
+        let mut all = Coverage::default();
+        for worker in self.workers {
+            all.merge(&worker.finish()?);
+        }
+        Ok(all)
     }
 
     /// Runs `case` on the first device only, once, for its outcome.

@@ -6,6 +6,7 @@ pub mod device;
 pub mod tensor;
 
 pub mod case;
+pub mod coverage;
 pub mod number;
 pub mod outcome;
 

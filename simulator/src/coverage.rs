@@ -15,6 +15,24 @@ pub struct KernelCoverage {
     pub branches: Vec<Branch>,
 }
 
+impl KernelCoverage {
+    /// Adds the counts of the same kernel in another module.
+    pub(crate) fn add(&mut self, other: &Self) {
+        if self.blocks.len() != other.blocks.len() {
+            // One of them was never launched.
+            if other.launches > 0 {
+                *self = other.clone();
+            }
+            return;
+        }
+        self.launches += other.launches;
+        self.blocks.iter_mut().zip(&other.blocks).for_each(|(mine, theirs)| *mine += theirs);
+        for (mine, theirs) in self.branches.iter_mut().zip(&other.branches) {
+            mine.counts = [mine.counts[0] + theirs.counts[0], mine.counts[1] + theirs.counts[1]];
+        }
+    }
+}
+
 /// A conditional branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {

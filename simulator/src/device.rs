@@ -77,6 +77,8 @@ pub struct Device {
     names: HashMap<(usize, String), FunctionId>,
     warps: Vec<Warp>,
     mutated: bool,
+    /// What was executed of modules that were unloaded.
+    past: Vec<KernelCoverage>,
 }
 
 impl Device {
@@ -90,6 +92,7 @@ impl Device {
             names: HashMap::new(),
             warps: Vec::new(),
             mutated: false,
+            past: Vec::new(),
         }
     }
 
@@ -153,6 +156,7 @@ impl Device {
 
     /// Unloads a module.
     pub fn unload(&mut self, module: ModuleId) {
+        self.past.extend(self.executed(module.0));
         if let Some(Loaded { variables: Some(variables), .. }) = self.modules.get_mut(module.0).and_then(Option::take) {
             for address in variables.into_values() {
                 // They were allocated by `variables`, once each.
@@ -211,19 +215,29 @@ impl Device {
         launch::run(&kernel, state, &mut self.warps, &mut self.memory, launch, budget, &loaded.module)
     }
 
-    /// What was executed of every kernel of every loaded module.
+    /// What was executed of every kernel of every module that was ever loaded, by file and name.
     pub fn coverage(&self) -> Vec<KernelCoverage> {
-        let mut all = Vec::new();
-        for (number, loaded) in self.modules.iter().enumerate() {
-            let Some(loaded) = loaded else { continue };
-            let file = loaded.module.files.get(&1).cloned().unwrap_or_default();
-            for name in loaded.module.functions.values().filter(|function| function.entry).map(|entry| &entry.name) {
-                let function = self.names.get(&(number, name.clone())).map(|id| &self.functions[id.0]);
-                all.push(covered(name, &file, function));
+        let mut all = self.past.clone();
+        all.extend((0..self.modules.len()).flat_map(|module| self.executed(module)));
+        all.sort_by(|a, b| (&a.file, &a.kernel, a.launches).cmp(&(&b.file, &b.kernel, b.launches)));
+        // A module that was loaded twice counts once.
+        all.dedup_by(|more, kept| {
+            let same = (&more.file, &more.kernel) == (&kept.file, &kept.kernel);
+            if same {
+                kept.add(more);
             }
-        }
-        all.sort_by(|a, b| (&a.file, &a.kernel).cmp(&(&b.file, &b.kernel)));
+            same
+        });
         all
+    }
+
+    /// What was executed of a loaded module.
+    fn executed(&self, module: usize) -> Vec<KernelCoverage> {
+        let Some(Some(loaded)) = self.modules.get(module) else { return Vec::new() };
+        let file = loaded.module.files.get(&1).cloned().unwrap_or_default();
+        let entries = loaded.module.functions.values().filter(|function| function.entry);
+        let function = |name: &String| self.names.get(&(module, name.clone())).map(|id| &self.functions[id.0]);
+        entries.map(|entry| covered(&entry.name, &file, function(&entry.name))).collect()
     }
 
     fn kernel(&mut self, function: FunctionId) -> Result<Arc<Kernel>, String> {

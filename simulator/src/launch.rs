@@ -158,9 +158,10 @@ fn enter(warp: &mut Warp, kernel: &Kernel, launch: &Launch, block: [u32; 3], fir
     warp.begin(if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });
 }
 
-fn coordinates(thread: u32, [width, height, _]: [u32; 3]) -> [u32; 3] {
-    if height == 1 {
-        return [thread % width, 0, thread / width];
+fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
+    // Almost all blocks have one dimension, and a division for each thread shows.
+    if height * depth == 1 {
+        return [thread, 0, 0];
     }
     [thread % width, thread / width % height, thread / (width * height)]
 }

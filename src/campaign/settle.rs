@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::case::Case;
+use crate::device::Device;
 use crate::exec::{Build, Executor, Limits, Worker};
 use crate::findings::{Finding, Origin, Reproduction};
 use crate::minimize::minimize;
@@ -149,6 +150,7 @@ fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits
     let device = violation.device;
     let mut worker = match Worker::start(device, Build::Unchecked, limits) {
         Ok(worker) => worker,
+        Err(_) if device != Device::Cpu => return Ok(format!("not run: no such build for {device}")),
         Err(missing) => return Ok(format!("not run: {missing}")),
     };
     let (outcome, again) = worker.run(case)?;

@@ -21,7 +21,13 @@ fn assertion(said: &str) -> Option<(String, String)> {
     let line = said.lines().find(|line| line.contains(": block: [") && line.ends_with("` failed."))?;
     let (place, _) = line.split_once(": ")?;
     let (file, number) = place.rsplit_once(':')?;
-    Some((format!("{}:{number}", crate_path(file)), line.replacen(file, &crate_path(file), 1)))
+    let path = kernel_path(file);
+    Some((format!("{path}:{number}"), line.replacen(file, &path, 1)))
+}
+
+/// An assertion names the file as the compiler was given it: candle-kernels compiles in its own folder.
+fn kernel_path(file: &str) -> String {
+    if file.starts_with("src/") { format!("candle-kernels/{file}") } else { crate_path(file) }
 }
 
 /// The first report of a sanitizer: its lines begin with nine equal signs, the first of a report with one blank more.

@@ -15,6 +15,7 @@ use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
 use super::{Build, Limits, diagnosis, environment};
 use crate::case::Case;
+use crate::coverage::Coverage;
 use crate::device::Device;
 use crate::outcome::{Death, Outcome, Phase};
 
@@ -33,6 +34,7 @@ pub struct Worker {
     socket: UnixStream,
     hello: Hello,
     number: u64,
+    coverage: Coverage,
 }
 
 impl Worker {
@@ -43,7 +45,8 @@ impl Worker {
         let output =
             OpenOptions::new().create(true).append(true).read(true).open(&path).context("cannot make a file")?;
         let (child, socket, hello) = spawn(device, build, limits, &folder, &output)?;
-        Ok(Self { device, build, limits, folder, output, child, socket, hello, number: 0 })
+        let coverage = Coverage::default();
+        Ok(Self { device, build, limits, folder, output, child, socket, hello, number: 0, coverage })
     }
 
     /// The device that this worker serves.
@@ -58,7 +61,7 @@ impl Worker {
 
     /// Ends the process and starts another.
     pub fn restart(&mut self) -> anyhow::Result<()> {
-        self.kill()?;
+        self.end()?;
         (self.child, self.socket, self.hello) =
             spawn(self.device, self.build, self.limits, &self.folder, &self.output)?;
         Ok(())
@@ -120,6 +123,30 @@ impl Worker {
         Ok(Some(cause_of_death(status, phase, &self.captured()?)))
     }
 
+    /// Ends the process in order, and says what its simulated device executed, in all lives of this worker.
+    pub fn finish(mut self) -> anyhow::Result<Coverage> {
+        self.end()?;
+        Ok(std::mem::take(&mut self.coverage))
+    }
+
+    /// Lets a simulated device say what it executed before the process ends. What is killed instead takes it along.
+    fn end(&mut self) -> anyhow::Result<ExitStatus> {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        if matches!(self.device, Device::Sim(_)) {
+            let _ = self.socket.shutdown(std::net::Shutdown::Both);
+            let begun = Instant::now();
+            while begun.elapsed() < PATIENCE && self.child.try_wait()?.is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let path = self.folder.path().join("coverage");
+            if let Ok(text) = std::fs::read_to_string(&path) {
+                self.coverage.read(&text).map_err(anyhow::Error::msg)?;
+                std::fs::remove_file(&path).context("cannot remove a file")?;
+            }
+        }
+        self.kill()
+    }
+
     fn kill(&mut self) -> anyhow::Result<ExitStatus> {
         // The process may be gone already, which is fine.
         let _ = self.child.kill();
@@ -173,6 +200,7 @@ fn spawn(
 ) -> anyhow::Result<(Child, UnixStream, Hello)> {
     let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
     let mut command = environment::command(device, build)?;
+    command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
     command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
     command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
     let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::write_atomically;
+use crate::coverage::Coverage;
 
 /// How many cases had which verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +107,23 @@ impl Log {
     pub fn save(&mut self, record: &Record) -> anyhow::Result<()> {
         self.failures.flush().context("cannot write the list of failures; is the disk full?")?;
         write_atomically(&self.record, toml::to_string(record)?.as_bytes())
+    }
+}
+
+impl Log {
+    /// Adds what simulated devices executed to what an earlier part of the campaign left.
+    pub fn save_coverage(&self, mut coverage: Coverage) -> anyhow::Result<()> {
+        if coverage.is_empty() {
+            return Ok(());
+        }
+        let path = self.record.with_extension("coverage");
+        if let Ok(before) = fs::read_to_string(&path) {
+            coverage
+                .read(&before)
+                .map_err(anyhow::Error::msg)
+                .with_context(|| format!("{} is damaged", path.display()))?;
+        }
+        write_atomically(&path, coverage.to_text().as_bytes())
     }
 }
 

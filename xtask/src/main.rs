@@ -65,6 +65,13 @@ struct Devices {
     cpu: bool,
 }
 
+impl Devices {
+    /// Keeps `command` from the CUDA devices that an earlier set-up left.
+    fn limit<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        if self.cpu { command.env("SNUFFER_DEVICES", "cpu") } else { command }
+    }
+}
+
 fn main() -> ExitCode {
     match run(Cli::parse().task) {
         Ok(code) => ExitCode::from(code),
@@ -80,18 +87,19 @@ fn run(task: Task) -> anyhow::Result<u8> {
     std::env::set_current_dir(root)?;
     match task {
         Task::Build { devices, release } => {
-            let devices = set_up(&devices, release)?;
-            eprintln!("xtask: built for {devices}");
+            eprintln!("xtask: built for {}", set_up(&devices, release)?);
             Ok(0)
         }
         Task::Hunt { devices, args } => {
             set_up(&devices, false)?;
-            status(Command::new(target()?.join("debug/snuffer")).arg("hunt").args(args))
+            let mut snuffer = Command::new(target()?.join("debug/snuffer"));
+            status(devices.limit(&mut snuffer).arg("hunt").args(args))
         }
         Task::Test { devices, args } => {
-            let devices = set_up(&devices, false)?;
-            let code = status(cargo().args(["test", "--workspace", "--locked"]).args(args))?;
-            eprintln!("xtask: tests ran on {devices}");
+            let there = set_up(&devices, false)?;
+            let mut cargo = cargo();
+            let code = status(devices.limit(&mut cargo).args(["test", "--workspace", "--locked"]).args(args))?;
+            eprintln!("xtask: tests ran on {there}");
             Ok(code)
         }
         Task::CandleTests { filter, list } => candle_tests::run(&toolkit()?, &filter, list),

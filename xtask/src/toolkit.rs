@@ -1,4 +1,4 @@
-//! The CUDA toolkit: the machine's own where there is a GPU too, else NVIDIA's compiler from `PyPI` under `target/cuda`.
+//! The CUDA toolkit: the machine's own where it has a GPU too, else NVIDIA's compiler from `PyPI`, under `target/cuda`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -22,6 +22,7 @@ macro_rules! unsupported {
 pub mod blas;
 pub mod codes;
 pub mod context;
+mod coverage;
 mod environment;
 mod gemm;
 mod image;

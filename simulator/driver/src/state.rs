@@ -7,6 +7,7 @@
 
 use crate::blas::Blas;
 use crate::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, NOT_INITIALIZED};
+use crate::coverage;
 use crate::environment;
 use crate::launch::Function;
 use crate::module::Module;
@@ -103,11 +104,19 @@ pub(crate) fn call(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
             report::say(&format!("snuffer-sim: {wrong}"));
             (Config { devices: 0, ..Config::default() }, Delivery::Late)
         });
+        coverage::record_at_exit();
         Mutex::new(Driver::new(config, delivery, settings.is_err()))
     });
     match f(&mut driver.lock().expect("a panic under the lock ends the process")) {
         Ok(()) => codes::SUCCESS,
         Err(code) => code,
+    }
+}
+
+/// Visits the devices in use, unless the driver is busy or was never called.
+pub(crate) fn each_device(visit: impl Fn(&Device)) {
+    if let Some(driver) = DRIVER.get().and_then(|driver| driver.try_lock().ok()) {
+        driver.contexts.iter().flatten().for_each(|context| visit(&context.device));
     }
 }
 
@@ -164,6 +173,7 @@ impl Driver {
         let context = slot.as_mut().ok_or(INVALID_CONTEXT)?;
         context.retained -= 1;
         if context.retained == 0 {
+            coverage::record(&context.device);
             *slot = None;
             self.streams.retain(|stream| stream.context != ordinal);
             self.events.retain(|event| event.context != ordinal);

@@ -110,7 +110,7 @@ impl Test {
 fn command(path: &Path, folder: &Path, library: Option<&Path>) -> Command {
     let mut command = Command::new(path);
     // One of the tests copies from one device to another.
-    command.current_dir(folder).env("SNUFFER_SIM_DEVICES", "2");
+    command.current_dir(folder).env("SNUFFER_SIM_DEVICES", "2").env("RUST_BACKTRACE", "0");
     if let Some(library) = library {
         command.env("LD_LIBRARY_PATH", library);
     }

@@ -1,0 +1,124 @@
+//! `snuffer coverage`: which kernels and branches a campaign or a corpus reached on a simulated device.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::{Common, StoreArg, UsageError, cases};
+use crate::coverage::{Coverage, Kernel, Reached};
+use crate::device::Device;
+use crate::exec::{Build, Executor};
+use crate::exit_code::Exit;
+use crate::findings::{Record, Store};
+
+/// Arguments of `snuffer coverage`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Cases, findings or regressions to run, or folders of them; without any, the store's last campaign is shown.
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    store: StoreArg,
+    /// Show each kernel, and the lines of branches that went one way only.
+    #[arg(long)]
+    kernels: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let coverage = if args.paths.is_empty() { of_last_campaign(args)? } else { of_cases(args)? };
+    if coverage.is_empty() {
+        return Err(UsageError("no simulated device executed anything; use `--device sim:0`".to_string()).into());
+    }
+    print!("{}", table(&coverage, args.kernels));
+    Ok(Exit::Clean)
+}
+
+fn of_last_campaign(args: &Args) -> anyhow::Result<Coverage> {
+    let store = Store::open(&args.store.store)?;
+    let Some((name, _)) = Record::latest(&store.campaigns())? else {
+        return Err(UsageError("there is no campaign in the store; name cases to run".to_string()).into());
+    };
+    let mut coverage = Coverage::default();
+    let path = store.campaigns().join(format!("{name}.coverage"));
+    if path.exists() {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        coverage.read(&text).map_err(anyhow::Error::msg).with_context(|| format!("{} is damaged", path.display()))?;
+    }
+    Ok(coverage)
+}
+
+fn of_cases(args: &Args) -> anyhow::Result<Coverage> {
+    let devices: Vec<Device> =
+        args.common.devices().into_iter().filter(|device| matches!(device, Device::Sim(_))).collect();
+    let mut executor = Executor::start(&devices, Build::Checked, args.common.limits())?;
+    for path in &args.paths {
+        for path in files(path)? {
+            let (_, case) = cases::read(&path)?;
+            executor.observe(&case)?;
+        }
+    }
+    executor.finish()
+}
+
+/// The file itself, or every TOML file below a folder.
+fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(self::files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn table(coverage: &Coverage, each: bool) -> String {
+    let mut text = format!("{:<40} {:>11} {:>13} {:>17}\n", "module", "kernels", "blocks", "ways of branches");
+    let mut total = (0, 0, Reached::default());
+    for (file, &all) in &coverage.modules {
+        let kernels: BTreeMap<&str, &Kernel> = coverage
+            .kernels
+            .iter()
+            .filter(|((of, _), _)| of == file)
+            .map(|((_, name), one)| (name.as_str(), one))
+            .collect();
+        let mut sum = Reached::default();
+        for kernel in kernels.values() {
+            add(&mut sum, kernel.reached());
+        }
+        text += &row(&crate::run::crate_path(file), kernels.len(), all, sum);
+        for (name, kernel) in kernels.iter().filter(|_| each) {
+            text += &row(&format!("  {name}"), 1, 1, kernel.reached());
+            let one_way = kernel.branches.iter().filter(|(_, on, away)| (*on == 0) != (*away == 0));
+            let lines: Vec<String> = one_way.map(|(line, ..)| line.to_string()).collect();
+            if !lines.is_empty() {
+                text += &format!("    one way only at lines {}\n", lines.join(", "));
+            }
+        }
+        total = (total.0 + kernels.len(), total.1 + all, total.2);
+        add(&mut total.2, sum);
+    }
+    text + &row("total", total.0, total.1, total.2) + "Blocks and ways are those of kernels that were launched.\n"
+}
+
+fn add(sum: &mut Reached, more: Reached) {
+    sum.blocks += more.blocks;
+    sum.all_blocks += more.all_blocks;
+    sum.ways += more.ways;
+    sum.all_ways += more.all_ways;
+}
+
+fn row(name: &str, launched: usize, all: u64, reached: Reached) -> String {
+    let of = |some: usize, all: usize| format!("{some}/{all}");
+    let Reached { blocks, all_blocks, ways, all_ways } = reached;
+    let (kernels, blocks, ways) = (of(launched, all as usize), of(blocks, all_blocks), of(ways, all_ways));
+    format!("{name:<40} {kernels:>11} {blocks:>13} {ways:>17}\n")
+}

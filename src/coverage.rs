@@ -1,0 +1,124 @@
+//! What of candle's CUDA kernels a simulated device executed: blocks entered and branches taken, by kernel.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Counts of every kernel that was launched, and how many kernels each module has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// How many kernels each module has, by its source file.
+    pub modules: BTreeMap<String, u64>,
+    /// What was executed, by source file and kernel.
+    pub kernels: BTreeMap<(String, String), Kernel>,
+}
+
+/// What of one kernel was executed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// How often it was launched.
+    pub launches: u64,
+    /// How often each block of its code was entered by a warp.
+    pub blocks: Vec<u64>,
+    /// The line of each conditional branch, and how often warps went on and away from it.
+    pub branches: Vec<(u32, u64, u64)>,
+}
+
+/// Reached and all: of blocks, and of the two ways out of each branch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// Blocks entered.
+    pub blocks: usize,
+    /// Blocks there are.
+    pub all_blocks: usize,
+    /// Ways taken.
+    pub ways: usize,
+    /// Ways there are.
+    pub all_ways: usize,
+}
+
+impl Kernel {
+    /// How much of the kernel was reached.
+    pub fn reached(&self) -> Reached {
+        let ways = self.branches.iter().flat_map(|&(_, on, away)| [on, away]).filter(|count| *count > 0).count();
+        let blocks = self.blocks.iter().filter(|count| **count > 0).count();
+        Reached { blocks, all_blocks: self.blocks.len(), ways, all_ways: 2 * self.branches.len() }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.launches += other.launches;
+        // Another build of the kernel has other blocks: the newest counts.
+        if (self.blocks.len(), self.branches.len()) != (other.blocks.len(), other.branches.len()) {
+            (self.blocks, self.branches) = (other.blocks.clone(), other.branches.clone());
+            return;
+        }
+        self.blocks.iter_mut().zip(&other.blocks).for_each(|(mine, theirs)| *mine += theirs);
+        for (mine, theirs) in self.branches.iter_mut().zip(&other.branches) {
+            mine.1 += theirs.1;
+            mine.2 += theirs.2;
+        }
+    }
+}
+
+impl Coverage {
+    /// Whether no simulated device executed anything.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.modules.extend(other.modules.iter().map(|(file, count)| (file.clone(), *count)));
+        for (name, kernel) in &other.kernels {
+            self.kernels.entry(name.clone()).or_default().merge(kernel);
+        }
+    }
+
+    /// Adds counts from their text form: lines of tab-separated fields, as the simulated device writes them.
+    pub fn read(&mut self, text: &str) -> Result<(), String> {
+        for line in text.lines() {
+            self.line(line).ok_or_else(|| format!("`{line}` is no line of coverage"))?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Option<()> {
+        match line.split('\t').collect::<Vec<_>>().as_slice() {
+            ["module", file, count] => {
+                self.modules.insert((*file).to_string(), count.parse().ok()?);
+            }
+            ["kernel", file, name, launches, blocks, branches] => {
+                let fields = |list: &str| list.split(',').filter(|field| !field.is_empty()).map(String::from).collect();
+                let (blocks, branches): (Vec<String>, Vec<String>) = (fields(blocks), fields(branches));
+                let branch = |field: &String| {
+                    let mut numbers = field.split(':');
+                    let line = numbers.next()?.parse().ok()?;
+                    Some((line, numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+                };
+                let kernel = Kernel {
+                    launches: launches.parse().ok()?,
+                    blocks: blocks.iter().map(|field| field.parse().ok()).collect::<Option<_>>()?,
+                    branches: branches.iter().map(branch).collect::<Option<_>>()?,
+                };
+                self.kernels.entry(((*file).to_string(), (*name).to_string())).or_default().merge(&kernel);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The text form.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (file, count) in &self.modules {
+            let _ = writeln!(text, "module\t{file}\t{count}");
+        }
+        for ((file, name), kernel) in &self.kernels {
+            let blocks: Vec<String> = kernel.blocks.iter().map(u64::to_string).collect();
+            let branches: Vec<String> =
+                kernel.branches.iter().map(|(line, on, away)| format!("{line}:{on}:{away}")).collect();
+            let (launches, blocks, branches) = (kernel.launches, blocks.join(","), branches.join(","));
+            let _ = writeln!(text, "kernel\t{file}\t{name}\t{launches}\t{blocks}\t{branches}");
+        }
+        text
+    }
+}
