@@ -4,10 +4,19 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-fn snuffer(store: &Path, args: &[&str]) -> Output {
+fn command(store: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    command.args(args).env("SNUFFER_FINDINGS", store).env("NO_COLOR", "1").current_dir(env!("CARGO_MANIFEST_DIR"));
-    command.output().expect("snuffer starts")
+    command
+        .args(args)
+        .env("SNUFFER_FINDINGS", store)
+        .env("NO_COLOR", "1")
+        .env("SNUFFER_DEVICES", "cpu")
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn snuffer(store: &Path, args: &[&str]) -> Output {
+    command(store, args).output().expect("snuffer starts")
 }
 
 fn code(output: &Output) -> i32 {
@@ -115,9 +124,15 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
 #[test]
 fn a_device_that_is_not_there_is_the_harness_failing_and_never_a_pass() {
     let store = tempfile::tempdir().expect("a folder");
-    let output = snuffer(store.path(), &["hunt", "--device", "sim:0", "--cases", "1"]);
-    assert_eq!(code(&output), 5);
-    assert!(text(&output.stderr).contains("this build has no device `sim:0`"));
+    for (variable, value) in [("SNUFFER_WORKER_CUDA", "/nowhere"), ("SNUFFER_SIM_LIBRARY", "/nowhere")] {
+        let mut command = command(store.path(), &["hunt", "--device", "sim:0", "--cases", "1"]);
+        // The worker is looked for first: any file serves.
+        let output = command.env("SNUFFER_WORKER_CUDA", env!("CARGO_BIN_EXE_snuffer")).env(variable, value).output();
+        let output = output.expect("snuffer starts");
+        assert_eq!(code(&output), 5);
+        let shown = text(&output.stderr);
+        assert!(shown.contains(&format!("{variable} names /nowhere, which is not there")), "{shown}");
+    }
 }
 
 #[test]

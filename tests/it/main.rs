@@ -5,6 +5,7 @@ mod cli;
 mod minimizer;
 mod ops;
 mod regressions;
+mod simulated;
 mod store;
 mod tidy;
 mod worker;

@@ -40,7 +40,10 @@ fn modules_import_only_from_the_layers_below() {
     for path in sources("src") {
         let module = module(&path);
         let Some(own) = row(&module) else {
-            assert!(["main", "worker_main", "worker_cuda_main", "lib"].contains(&module.as_str()), "{module} has no row in the table");
+            assert!(
+                ["main", "worker_main", "worker_cuda_main", "lib"].contains(&module.as_str()),
+                "{module} has no row in the table"
+            );
             continue;
         };
         let text = fs::read_to_string(&path).expect("readable");

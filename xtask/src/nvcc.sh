@@ -1,6 +1,6 @@
 #!/bin/sh
 # nvcc as a simulated device needs it: every kernel with its source lines, and objects that hold PTX instead of machine
-# code, as plain text. cudaforge asks for machine code alone (`code=sm_XX`) where it compiles to objects.
+# code, which zstd makes a tenth of. cudaforge asks for machine code alone (`code=sm_XX`) where it compiles to objects.
 real=${0%/*}/../../packages/nvidia/cu13/bin/nvcc
 compiles=
 object=
@@ -19,6 +19,6 @@ if [ "$object" ]; then
     esac
     set -- "$@" "$argument"
   done
-  set -- --compress-mode=none "$@"
+  set -- --compress-mode=balance "$@"
 fi
 exec "$real" -lineinfo "$@"

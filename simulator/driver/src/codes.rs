@@ -18,6 +18,8 @@ pub const NOT_INITIALIZED: Code = 3;
 pub const NO_DEVICE: Code = 100;
 /// No device has this ordinal.
 pub const INVALID_DEVICE: Code = 101;
+/// A module cannot be read.
+pub const INVALID_IMAGE: Code = 200;
 /// No context is current, or the handle is none.
 pub const INVALID_CONTEXT: Code = 201;
 /// A module holds no code for the device.

@@ -1,7 +1,8 @@
 //! What a module is loaded from: PTX as text, or in a fat binary.
 
-use crate::codes::{Code, INVALID_VALUE, NO_BINARY_FOR_GPU};
+use crate::codes::{Code, INVALID_IMAGE, INVALID_VALUE, NO_BINARY_FOR_GPU};
 use crate::report;
+use ruzstd::decoding::FrameDecoder;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
 use std::slice;
@@ -45,36 +46,53 @@ pub unsafe fn ptx<'a>(image: *const c_void, capability: (u32, u32)) -> Result<Co
 /// The PTX for the highest architecture that the device still has.
 ///
 /// An entry's header holds its kind (2 bytes at 0: 1 is PTX), its own size (4 bytes at 4), the size of what follows
-/// it (8 bytes at 8), the architecture (4 bytes at 28) and flags (8 bytes at 40).
+/// it (8 bytes at 8), the architecture (4 bytes at 28) and flags (8 bytes at 40). Where these say that the text is
+/// compressed, there are the compressed size (4 bytes at 16), without the padding, and the text's (8 bytes at 56) as well.
 fn best(mut entries: &[u8], (major, minor): (u32, u32)) -> Result<Cow<'_, str>, Code> {
     const HEADER: usize = 64;
-    const LZ4: u64 = 0x2000;
-    const ZSTD: u64 = 0x8000;
-    let mut best = None;
-    let mut compressed = false;
+    let mut best: Option<(u32, &[u8], &[u8])> = None;
     while entries.len() >= HEADER {
         let begin = word(entries, 4) as usize;
         let end = begin.saturating_add(long(entries, 8) as usize).min(entries.len());
         let architecture = word(entries, 28);
-        if half_word(entries, 0) == 1 && begin >= HEADER && begin <= end {
-            if long(entries, 40) & (LZ4 | ZSTD) != 0 {
-                compressed = true;
-            } else if architecture <= 10 * major + minor && best.is_none_or(|(known, _)| known < architecture) {
-                best = Some((architecture, &entries[begin..end]));
-            }
+        let is_ptx = half_word(entries, 0) == 1 && begin >= HEADER && begin <= end;
+        if is_ptx && architecture <= 10 * major + minor && best.is_none_or(|(known, ..)| known < architecture) {
+            best = Some((architecture, &entries[..HEADER], &entries[begin..end]));
         }
         entries = &entries[end.max(HEADER)..];
     }
-    match best {
-        Some((_, payload)) => {
-            let len = payload.iter().position(|&byte| byte == 0).unwrap_or(payload.len());
-            Ok(String::from_utf8_lossy(&payload[..len]))
-        }
-        None => {
-            report::unsupported(if compressed { "compressed PTX" } else { "a fat binary without PTX for this device" });
-            Err(NO_BINARY_FOR_GPU)
-        }
+    let Some((_, header, payload)) = best else {
+        report::unsupported("a fat binary without PTX for this device");
+        return Err(NO_BINARY_FOR_GPU);
+    };
+    text(header, payload)
+}
+
+/// The text of an entry.
+fn text<'a>(header: &[u8], payload: &'a [u8]) -> Result<Cow<'a, str>, Code> {
+    const LZ4: u64 = 0x2000;
+    const ZSTD: u64 = 0x8000;
+    let flags = long(header, 40);
+    if flags & LZ4 != 0 {
+        report::unsupported("PTX that LZ4 compressed");
+        return Err(NO_BINARY_FOR_GPU);
     }
+    if flags & ZSTD == 0 {
+        return Ok(String::from_utf8_lossy(before_nul(payload)));
+    }
+    let compressed = payload.get(..word(header, 16) as usize).ok_or(INVALID_IMAGE)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(long(header, 56) as usize).map_err(|_| INVALID_IMAGE)?;
+    FrameDecoder::new().decode_all_to_vec(compressed, &mut bytes).map_err(|why| {
+        report::say(&format!("snuffer-sim: a fat binary cannot be read: {why}"));
+        INVALID_IMAGE
+    })?;
+    bytes.truncate(before_nul(&bytes).len());
+    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| INVALID_IMAGE)
+}
+
+fn before_nul(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len())]
 }
 
 fn half_word(bytes: &[u8], at: usize) -> u16 {
@@ -91,19 +109,26 @@ fn long(bytes: &[u8], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{NO_BINARY_FOR_GPU, ptx};
+    use super::{INVALID_IMAGE, NO_BINARY_FOR_GPU, ptx};
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-    /// One entry as `fatbinary --compress-mode=none` writes it.
+    /// One entry as `fatbinary` writes it.
     fn entry(kind: u16, architecture: u32, flags: u64, text: &str) -> Vec<u8> {
+        let zstd = flags & 0x8000 != 0;
+        let mut payload =
+            if zstd { compress_to_vec(text.as_bytes(), CompressionLevel::Fastest) } else { text.as_bytes().to_vec() };
         let mut bytes = vec![0; 80];
         bytes[..2].copy_from_slice(&kind.to_le_bytes());
         bytes[4..8].copy_from_slice(&80_u32.to_le_bytes());
         bytes[28..32].copy_from_slice(&architecture.to_le_bytes());
         bytes[40..48].copy_from_slice(&flags.to_le_bytes());
-        bytes.extend(text.bytes());
-        bytes.resize((bytes.len() + 8) & !7, 0);
-        let size = bytes.len() as u64 - 80;
-        bytes[8..16].copy_from_slice(&size.to_le_bytes());
+        if zstd {
+            bytes[16..20].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+            bytes[56..64].copy_from_slice(&(text.len() as u64).to_le_bytes());
+        }
+        payload.resize((payload.len() + 8) & !7, 0);
+        bytes[8..16].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        bytes.extend(payload);
         bytes
     }
 
@@ -127,9 +152,26 @@ mod tests {
     }
 
     #[test]
-    fn machine_code_and_compressed_ptx_are_refused() {
+    fn compressed_text_is_what_it_was() {
+        let text = ".version 9.0\n".repeat(10_000);
+        assert_eq!(load(&[entry(1, 90, 0x8011, &text)]).as_deref(), Ok(text.as_str()));
+        assert_eq!(load(&[entry(1, 90, 0x8011, "ends\0\0")]).as_deref(), Ok("ends"));
+    }
+
+    #[test]
+    fn what_was_damaged_is_refused() {
+        let whole = entry(1, 90, 0x8011, "a text");
+        for at in [16, 56, 80] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x81;
+            assert_eq!(load(&[damaged]), Err(INVALID_IMAGE), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn machine_code_and_another_compression_are_refused() {
         assert_eq!(load(&[entry(2, 90, 0x11, "\x7fELF")]), Err(NO_BINARY_FOR_GPU));
-        assert_eq!(load(&[entry(1, 90, 0x8011, "zstd")]), Err(NO_BINARY_FOR_GPU));
+        assert_eq!(load(&[entry(1, 90, 0x2011, "LZ4")]), Err(NO_BINARY_FOR_GPU));
         assert_eq!(load(&[]), Err(NO_BINARY_FOR_GPU));
     }
 

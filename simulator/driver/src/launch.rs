@@ -57,6 +57,73 @@ impl Driver {
         let &Function { context, id, .. } = self.kernel(function)?;
         Ok(self.context(context)?.device.entry(id))
     }
+
+    /// Runs a kernel, unless its context works no more.
+    ///
+    /// # Safety
+    /// As [`parameters`] asks for the kernel's.
+    pub(crate) unsafe fn launch(
+        &mut self,
+        function: usize,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+        stream: usize,
+        values: *const *const c_void,
+    ) -> Result<(), Code> {
+        let &Function { context, id, dynamic_shared } = self.kernel(function)?;
+        if self.stream_context(stream)? != context {
+            return Err(INVALID_HANDLE);
+        }
+        self.on(stream)?;
+        let entry = self.entry(function)?;
+        let most = entry.max_threads.unwrap_or(THREADS);
+        if !fits(grid, block) || block.iter().product::<u32>() > most || shared > dynamic_shared {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the caller's promise.
+        let params = unsafe { parameters(entry, values)? };
+        let Some(device) = self.context(context)?.working() else { return Ok(()) };
+        match device.launch(id, &Launch { grid, block, shared, params }) {
+            Ok(()) => Ok(()),
+            Err(fault) => self.fault(context, &fault),
+        }
+    }
+
+    /// An attribute of a kernel, by its number in `CUfunction_attribute`. Registers and local memory are nominal: PTX
+    /// does not tell what a compiler makes of it.
+    pub(crate) fn function_attribute(&mut self, function: usize, attribute: c_uint) -> Result<u32, Code> {
+        let (major, minor) = self.config.capability;
+        let dynamic_shared = self.kernel(function)?.dynamic_shared;
+        let entry = self.entry(function)?;
+        match attribute {
+            0 => Ok(entry.max_threads.unwrap_or(THREADS)),
+            1 => Ok(entry.static_shared),
+            4 => Ok(32),
+            5 | 6 => Ok(10 * major + minor),
+            8 => Ok(dynamic_shared),
+            2 | 3 | 7 | 9..=15 => Ok(0),
+            _ => Err(INVALID_VALUE),
+        }
+    }
+
+    /// Sets the dynamic shared memory that a kernel may be given; other attributes are hints.
+    pub(crate) fn set_function_attribute(
+        &mut self,
+        function: usize,
+        attribute: c_uint,
+        value: c_int,
+    ) -> Result<(), Code> {
+        let most = self.most_shared().saturating_sub(self.entry(function)?.static_shared);
+        match (attribute, u32::try_from(value)) {
+            (8, Ok(bytes)) if bytes <= most => {
+                self.functions.get_mut(function).ok_or(INVALID_HANDLE)?.dynamic_shared = bytes;
+                Ok(())
+            }
+            (9, _) => Ok(()),
+            _ => Err(INVALID_VALUE),
+        }
+    }
 }
 
 /// Launches a kernel, which has ended when the call returns.
@@ -75,47 +142,21 @@ pub unsafe extern "C" fn cuLaunchKernel(
     extra: *const *const c_void,
 ) -> Code {
     call(|driver| {
-        let &Function { context, id, dynamic_shared } = driver.kernel(function)?;
-        if driver.stream_context(stream)? != context {
-            return Err(INVALID_HANDLE);
-        }
-        driver.on(stream)?;
-        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let entry = driver.entry(function)?;
-        let most = entry.max_threads.unwrap_or(THREADS);
-        if !fits(grid, block) || block.iter().product::<u32>() > most || shared > dynamic_shared {
-            return Err(INVALID_VALUE);
-        }
         if !extra.is_null() {
             report::unsupported("the argument `extra` of cuLaunchKernel");
             return Err(NOT_SUPPORTED);
         }
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         // SAFETY: the caller's promise.
-        let params = unsafe { parameters(entry, values)? };
-        let Some(device) = driver.context(context)?.working() else { return Ok(()) };
-        match device.launch(id, &Launch { grid, block, shared, params }) {
-            Ok(()) => Ok(()),
-            Err(fault) => driver.fault(context, &fault),
-        }
+        unsafe { driver.launch(function, grid, block, shared, stream, values) }
     })
 }
 
-/// An attribute of a kernel. Registers and local memory are nominal: PTX does not tell what a compiler makes of it.
+/// An attribute of a kernel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut c_int, attribute: c_uint, function: usize) -> Code {
     call(|driver| {
-        let (major, minor) = driver.config.capability;
-        let dynamic_shared = driver.kernel(function)?.dynamic_shared;
-        let entry = driver.entry(function)?;
-        let found = match attribute {
-            0 => entry.max_threads.unwrap_or(THREADS),
-            1 => entry.static_shared,
-            4 => 32,
-            5 | 6 => 10 * major + minor,
-            8 => dynamic_shared,
-            2 | 3 | 7 | 9..=15 => 0,
-            _ => return Err(INVALID_VALUE),
-        };
+        let found = driver.function_attribute(function, attribute)?;
         // SAFETY: the caller's promise.
         unsafe { put(value, found as c_int) }
     })
@@ -124,15 +165,5 @@ pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut c_int, attribute: c_uint
 /// Sets an attribute of a kernel: the dynamic shared memory it may be given; others are hints.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncSetAttribute(function: usize, attribute: c_uint, value: c_int) -> Code {
-    call(|driver| {
-        let most = driver.most_shared().saturating_sub(driver.entry(function)?.static_shared);
-        match (attribute, u32::try_from(value)) {
-            (8, Ok(bytes)) if bytes <= most => {
-                driver.functions.get_mut(function).ok_or(INVALID_HANDLE)?.dynamic_shared = bytes;
-                Ok(())
-            }
-            (9, _) => Ok(()),
-            _ => Err(INVALID_VALUE),
-        }
-    })
+    call(|driver| driver.set_function_attribute(function, attribute, value))
 }

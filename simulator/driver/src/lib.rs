@@ -27,6 +27,7 @@ mod environment;
 mod gemm;
 mod image;
 pub mod launch;
+pub mod linked;
 pub mod memory;
 pub mod module;
 mod philox;

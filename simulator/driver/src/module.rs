@@ -22,7 +22,7 @@ pub struct Module {
 }
 
 impl Driver {
-    fn load(&mut self, ptx: &str) -> Result<usize, Code> {
+    pub(crate) fn load(&mut self, ptx: &str) -> Result<usize, Code> {
         let loaded = self.here()?.device.load(ptx);
         let id = loaded.map_err(|error| {
             let (code, why) = match error {
@@ -37,7 +37,7 @@ impl Driver {
         Ok(self.modules.insert(Module { context, id, functions: HashMap::new() }))
     }
 
-    fn function(&mut self, module: usize, name: &CStr) -> Result<usize, Code> {
+    pub(crate) fn function(&mut self, module: usize, name: &CStr) -> Result<usize, Code> {
         let Module { context, id, functions } = self.modules.get(module).ok_or(INVALID_HANDLE)?;
         if let Some(&known) = functions.get(name) {
             return Ok(known);

@@ -1,21 +1,14 @@
-//! The runtime library, as far as kernels that are linked statically into the program need it.
-//!
-//! Such kernels are not executed yet: a launch is reported as unsupported, and its error sticks to the context, so that
-//! no caller who ignores launch errors takes the unchanged memory for a result.
+//! The runtime library, as far as kernels that are linked into the program need it.
 
-use crate::codes::{Code, INVALID_VALUE, NOT_SUPPORTED};
-use crate::context::SHARED;
+use crate::codes::{Code, INVALID_VALUE};
 use crate::launch::fits;
-use crate::report;
+use crate::linked::linked;
 use crate::state::{Driver, call, put};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::Mutex;
+use std::ffi::{c_int, c_uint, c_void};
 
 const INVALID_CONFIGURATION: Code = 9;
 const MISSING_CONFIGURATION: Code = 52;
-const INVALID_DEVICE_FUNCTION: Code = 98;
 
 /// A `dim3`.
 #[derive(Debug, Clone, Copy)]
@@ -25,24 +18,10 @@ pub struct Dim3 {
     pub sizes: [c_uint; 3],
 }
 
-/// A registered kernel.
-#[derive(Clone)]
-struct Kernel {
-    name: String,
-    dynamic_shared: u32,
-}
-
-/// Kernels by the address of their host function. Static constructors fill it, before anything else is initialized.
-static KERNELS: Mutex<BTreeMap<usize, Kernel>> = Mutex::new(BTreeMap::new());
-
 thread_local! {
     static LAST_ERROR: Cell<Code> = const { Cell::new(0) };
     /// What `<<<...>>>` pushed: grid, block, shared memory and stream.
     static CONFIGURATIONS: RefCell<Vec<(Dim3, Dim3, usize, usize)>> = const { RefCell::new(Vec::new()) };
-}
-
-fn kernel(function: usize) -> Result<Kernel, Code> {
-    KERNELS.lock().expect("never held in a panic").get(&function).cloned().ok_or(INVALID_DEVICE_FUNCTION)
 }
 
 /// Runs `f`, and keeps its error for `cudaGetLastError`.
@@ -52,55 +31,6 @@ pub(crate) fn runtime(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
         LAST_ERROR.set(code);
     }
     code
-}
-
-/// Registers a fat binary; its kernels are registered one by one.
-#[unsafe(no_mangle)]
-pub extern "C" fn __cudaRegisterFatBinary(fat_binary: *mut c_void) -> *mut *mut c_void {
-    // Callers only hand it back: any address that is not null will do.
-    fat_binary.cast()
-}
-
-/// All kernels of a fat binary are registered.
-#[unsafe(no_mangle)]
-pub extern "C" fn __cudaRegisterFatBinaryEnd(_handle: *mut *mut c_void) {}
-
-/// The program ends, or unloads a library.
-#[unsafe(no_mangle)]
-pub extern "C" fn __cudaUnregisterFatBinary(_handle: *mut *mut c_void) {}
-
-/// Registers a kernel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __cudaRegisterFunction(
-    _handle: *mut *mut c_void,
-    function: usize,
-    _device_function: *mut c_char,
-    name: *const c_char,
-    _thread_limit: c_int,
-    _thread: *mut c_void,
-    _block: *mut c_void,
-    _block_size: *mut c_void,
-    _grid_size: *mut c_void,
-    _warp_size: *mut c_int,
-) {
-    // SAFETY: compilers pass the kernel's mangled name.
-    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
-    let kernel = Kernel { name, dynamic_shared: SHARED };
-    KERNELS.lock().expect("never held in a panic").insert(function, kernel);
-}
-
-/// Registers a device variable, which no kernel reads as none is executed.
-#[unsafe(no_mangle)]
-pub extern "C" fn __cudaRegisterVar(
-    _handle: *mut *mut c_void,
-    _variable: *mut c_char,
-    _address: *mut c_char,
-    _name: *const c_char,
-    _external: c_int,
-    _bytes: usize,
-    _constant: c_int,
-    _global: c_int,
-) {
 }
 
 /// Keeps the configuration of a launch for the function that launches.
@@ -134,85 +64,99 @@ pub unsafe extern "C" fn __cudaPopCallConfiguration(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __cudaGetKernel(handle: *mut usize, function: usize) -> Code {
     runtime(|_| {
-        kernel(function)?;
+        linked(function)?;
         // SAFETY: the caller's promise.
         unsafe { put(handle, function) }
     })
 }
 
-/// Launches a kernel, or rather says that it does not.
+/// Launches a kernel, which has ended when the call returns.
 #[unsafe(no_mangle)]
-pub extern "C" fn __cudaLaunchKernel_ptsz(
+pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
     handle: usize,
     grid: Dim3,
     block: Dim3,
-    _values: *mut *mut c_void,
+    values: *const *const c_void,
     shared: usize,
     stream: usize,
 ) -> Code {
     runtime(|driver| {
-        let kernel = kernel(handle)?;
+        let kernel = linked(handle)?;
         driver.ensure()?;
         driver.on(stream)?;
-        if !fits(grid.sizes, block.sizes) {
+        let (grid, block) = (grid.sizes, block.sizes);
+        if !fits(grid, block) {
             return Err(INVALID_CONFIGURATION);
         }
-        if shared > kernel.dynamic_shared as usize {
-            return Err(INVALID_VALUE);
-        }
-        report::unsupported(&format!("statically linked kernel {}", kernel.name));
-        let context = driver.stream_context(stream)?;
-        driver.poison(context, NOT_SUPPORTED)?;
-        Err(NOT_SUPPORTED)
+        let shared = u32::try_from(shared).map_err(|_| INVALID_VALUE)?;
+        let function = driver.loaded(&kernel).or_else(|code| {
+            // It sticks: a caller who ignores launch errors would take the unchanged memory for a result.
+            let context = driver.current()?;
+            driver.poison(context, code).and(Err(code))
+        })?;
+        // SAFETY: the caller's promise.
+        unsafe { driver.launch(function, grid, block, shared, stream, values) }
     })
 }
 
 /// Launches a kernel by its host function, as programs of CUDA 12 do.
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaLaunchKernel_ptsz(
+pub unsafe extern "C" fn cudaLaunchKernel_ptsz(
     function: usize,
     grid: Dim3,
     block: Dim3,
-    values: *mut *mut c_void,
+    values: *const *const c_void,
     shared: usize,
     stream: usize,
 ) -> Code {
-    __cudaLaunchKernel_ptsz(function, grid, block, values, shared, stream)
+    // SAFETY: the caller's promise.
+    unsafe { __cudaLaunchKernel_ptsz(function, grid, block, values, shared, stream) }
+}
+
+impl Driver {
+    /// A host function's kernel in the current context, to ask for its attributes.
+    fn attributed(&mut self, function: usize) -> Result<usize, Code> {
+        let kernel = linked(function)?;
+        self.ensure()?;
+        self.loaded(&kernel)
+    }
 }
 
 /// A `cudaFuncAttributes`.
 #[repr(C)]
 pub struct Attributes {
-    shared: usize,
+    /// Bytes of shared memory that the kernel declares.
+    pub shared: usize,
     constant: usize,
     local: usize,
-    threads: c_int,
+    /// Threads of a block at most.
+    pub threads: c_int,
     registers: c_int,
     ptx_version: c_int,
     binary_version: c_int,
     cache_mode: c_int,
-    dynamic_shared: c_int,
+    /// Bytes of shared memory that a launch may ask for.
+    pub dynamic_shared: c_int,
     /// The carve-out, the attributes of clusters, and what is reserved.
     rest: [c_int; 23],
 }
 
-/// The attributes of a kernel, of which little is known while it is not executed.
+/// The attributes of a kernel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaFuncGetAttributes(attributes: *mut Attributes, function: usize) -> Code {
     runtime(|driver| {
-        let kernel = kernel(function)?;
-        let (major, minor) = driver.config.capability;
-        let version = (10 * major + minor) as c_int;
+        let function = driver.attributed(function)?;
+        let mut get = |attribute| driver.function_attribute(function, attribute).map(|value| value as c_int);
         let known = Attributes {
-            shared: 0,
-            constant: 0,
-            local: 0,
-            threads: 1024,
-            registers: 32,
-            ptx_version: version,
-            binary_version: version,
-            cache_mode: 0,
-            dynamic_shared: kernel.dynamic_shared as c_int,
+            shared: get(1)? as usize,
+            constant: get(2)? as usize,
+            local: get(3)? as usize,
+            threads: get(0)?,
+            registers: get(4)?,
+            ptx_version: get(5)?,
+            binary_version: get(6)?,
+            cache_mode: get(7)?,
+            dynamic_shared: get(8)?,
             rest: [0; 23],
         };
         // SAFETY: the caller's promise.
@@ -224,18 +168,12 @@ pub unsafe extern "C" fn cudaFuncGetAttributes(attributes: *mut Attributes, func
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaFuncSetAttribute(function: usize, attribute: c_uint, value: c_int) -> Code {
     runtime(|driver| {
-        let mut kernel = kernel(function)?;
-        match (attribute, u32::try_from(value)) {
-            (8, Ok(bytes)) if bytes <= driver.most_shared() => kernel.dynamic_shared = bytes,
-            (9, _) => {}
-            _ => return Err(INVALID_VALUE),
-        }
-        KERNELS.lock().expect("never held in a panic").insert(function, kernel);
-        Ok(())
+        let function = driver.attributed(function)?;
+        driver.set_function_attribute(function, attribute, value)
     })
 }
 
-/// How many blocks a multiprocessor holds at once, by threads and shared memory.
+/// How many blocks a multiprocessor holds at once, by warps and shared memory: registers are not known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     blocks: *mut c_int,
@@ -245,13 +183,17 @@ pub unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     _flags: c_uint,
 ) -> Code {
     runtime(|driver| {
-        kernel(function)?;
-        if !(1..=1024).contains(&threads) {
-            return Err(INVALID_VALUE);
-        }
-        let by_shared = driver.most_shared() as usize / shared.max(1);
+        let function = driver.attributed(function)?;
+        let threads = u32::try_from(threads).ok().filter(|&threads| threads > 0).ok_or(INVALID_VALUE)?;
+        // Threads and blocks of a multiprocessor, its shared memory, and what the system keeps of it for each block.
+        let [most_threads, most_blocks, memory, kept] = [39, 106, 81, 111].map(|number| driver.attribute(number));
+        let bytes = driver.function_attribute(function, 1)? as usize + shared + kept? as usize;
+        let by_memory = memory? as usize / bytes;
+        let by_threads = most_threads? / threads.next_multiple_of(32) as c_int;
+        let fits = threads <= driver.function_attribute(function, 0)?;
+        let most = if fits { by_threads.min(most_blocks?).min(by_memory as c_int) } else { 0 };
         // SAFETY: the caller's promise.
-        unsafe { put(blocks, (2048 / threads).min(32).min(by_shared.min(32) as c_int)) }
+        unsafe { put(blocks, most) }
     })
 }
 

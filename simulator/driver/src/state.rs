@@ -46,6 +46,8 @@ pub struct Context {
     pub(crate) device: Device,
     retained: usize,
     health: Health,
+    /// The modules of the fat binaries that are linked into the program, as far as they were used.
+    pub(crate) linked: HashMap<usize, usize>,
 }
 
 impl Context {
@@ -162,7 +164,8 @@ impl Driver {
     /// Counts one more user of a device's primary context, which the first one makes.
     pub(crate) fn retain(&mut self, ordinal: usize) -> usize {
         let config = &self.config;
-        let new = || Context { device: Device::new(ordinal, config), retained: 0, health: Health::Sound };
+        let device = || Device::new(ordinal, config);
+        let new = || Context { device: device(), retained: 0, health: Health::Sound, linked: HashMap::new() };
         self.contexts[ordinal].get_or_insert_with(new).retained += 1;
         CONTEXT | ordinal
     }

@@ -42,12 +42,13 @@ fn moves(table: &mut Table) {
     table.add("cvta.to.local.u64", op!(|a: u64| a & !super::Space::LOCAL_WINDOW));
 }
 
-/// Every pair of integer types: reading extends by the source's sign, writing cuts to the destination's width.
+/// Every pair of integer types: reading extends by the source's sign, writing cuts to the destination's width, and extends
+/// by its sign to the register, which may be wider (9.4.1).
 fn integers(table: &mut Table) {
     table.group("Conversion (9.7.9.22)");
     macro_rules! pairs {
         ($to:ident $to_name:literal from $($from:ident $from_name:literal),+) => {
-            $(table.add(concat!("cvt.", $to_name, ".", $from_name), op!(|a: $from| a as $to));)+
+            $(table.add(concat!("cvt.", $to_name, ".", $from_name), op!(|a: $from| a as $to as i64));)+
         };
     }
     macro_rules! all {
@@ -104,7 +105,7 @@ fn to_integer(table: &mut Table) {
             table.add(concat!("cvt.", $suffix, ".", $to_name, ".", $name), op!(|a: $from| {
                 let wide = <$from as Real>::DOUBLE || $to::BITS == 64;
                 let x = a.real();
-                if x.is_nan() && wide { 1 << ($to::BITS - 1) } else { x.$round() as $to }
+                (if x.is_nan() && wide { 1 << ($to::BITS - 1) } else { x.$round() as $to }) as i64
             }));
         )+};
     }

@@ -1,1 +1,13 @@
-fn main() {}
+//! Conformance of the simulated device: every form against an oracle that shares nothing with it, warps, faults, the
+//! front end and mutations.
+
+mod atomics;
+mod faults;
+mod forms;
+mod front_end;
+mod machine;
+mod memory;
+mod mutation;
+mod oracle;
+mod passes;
+mod types;

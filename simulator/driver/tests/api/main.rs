@@ -55,12 +55,13 @@ const BROKEN: i32 = 2;
 const BROKEN_BY_BLAS: i32 = 3;
 const BROKEN_BY_RUNTIME: i32 = 4;
 const SMALL: i32 = 5;
+const BROKEN_BY_LINKED: i32 = 6;
 
 /// Makes the primary context of a device current, and returns its handle.
 fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
-        let config = Config { devices: 6, memory: MEMORY, ..Config::default() };
+        let config = Config { devices: 7, memory: MEMORY, ..Config::default() };
         assert!(state::configure(config, state::Delivery::Late));
     });
     let mut handle = 0;

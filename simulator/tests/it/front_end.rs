@@ -1,0 +1,104 @@
+//! The front end: text that is no PTX is an error with a line, and nothing makes it panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use simulator::{Config, Device, LoadError};
+
+use crate::machine::{Shape, launch, upload};
+use crate::types::Random;
+
+/// A module with one of everything that the front end reads.
+const MODULE: &str = include_str!("../pass/call.ptx");
+
+/// Loads `text` and runs its kernel, if it has one. What comes of it is not the question, but an error names a line.
+fn survives(text: &str) -> Result<(), String> {
+    let attempt = catch_unwind(AssertUnwindSafe(|| {
+        let mut device = Device::new(0, &Config { budget: 2000, memory: 1 << 20, ..Config::default() });
+        let out = upload(&mut device, &[0; 1024]);
+        let module = match device.load(text) {
+            Ok(module) => module,
+            Err(LoadError::Syntax(message)) => return message.starts_with("line ") || message.contains("target"),
+            Err(_) => return true,
+        };
+        if device.function(module, "k").is_some() {
+            let _ = launch(&mut device, text, "k", Shape::line(1, 32), out.to_le_bytes().to_vec());
+        }
+        true
+    }));
+    match attempt {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!("no line in the error of\n{text}")),
+        Err(_) => Err(format!("panicked on\n{text}")),
+    }
+}
+
+#[test]
+fn a_module_that_ends_too_early_is_an_error_and_no_panic() {
+    for end in 0..MODULE.len() {
+        survives(&MODULE[..end]).expect("survives");
+    }
+}
+
+#[test]
+fn a_module_with_a_flipped_bit_does_not_panic() {
+    let mut random = Random(1);
+    for _ in 0..3000 {
+        let mut bytes = MODULE.as_bytes().to_vec();
+        let at = random.below(bytes.len());
+        // The top bit stays, so that the text is text.
+        bytes[at] ^= 1 << random.below(7);
+        survives(std::str::from_utf8(&bytes).expect("ASCII")).expect("survives");
+    }
+}
+
+#[test]
+fn a_module_with_a_byte_more_or_less_does_not_panic() {
+    let mut random = Random(2);
+    for _ in 0..3000 {
+        let mut bytes = MODULE.as_bytes().to_vec();
+        let at = random.below(bytes.len());
+        if random.below(2) == 0 {
+            bytes.remove(at);
+        } else {
+            bytes.insert(at, b"{}()[];:,.+-/*\"%@!0 9"[random.below(21)]);
+        }
+        survives(std::str::from_utf8(&bytes).expect("ASCII")).expect("survives");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    for (text, wanted) in [
+        ("", "line 1: no `.target`: this is no PTX"),
+        (".version 8.0\n.target sm_80\n.visible .entry k()\n{\n", "line 4: a body without an end"),
+        (".version 8.0\n.target sm_80\n\n.funky x;\n", "line 4: unexpected Word(\".funky\") outside of functions"),
+        (".version 8.0\n.target sm_80\n.global .q32 x;\n", "line 3: `.q32` is no type"),
+    ] {
+        let error = Device::new(0, &Config::default()).load(text).expect_err(text);
+        assert_eq!(error, LoadError::Syntax(wanted.to_string()));
+    }
+}
+
+#[test]
+fn newer_modules_than_the_device_are_turned_down() {
+    let load = |text: &str| Device::new(0, &Config::default()).load(text).expect_err(text);
+    assert_eq!(load(".version 8.0\n.target sm_100\n"), LoadError::TooNewArchitecture("sm_100".to_string()));
+    assert_eq!(load(".version 99.1\n.target sm_80\n"), LoadError::TooNewVersion("PTX 99.1".to_string()));
+}
+
+#[test]
+fn what_a_body_cannot_have_is_unsupported_and_named() {
+    for (body, wanted) in [
+        ("bra NOWHERE;", "a branch to a label that is nowhere"),
+        ("add.s32 %r1, %r2;", "add.s32 with these operands"),
+        ("mov.u32 %r1, %nowhere;", "unknown name `%nowhere`"),
+        ("mov.u32 %x9, 1;", "undeclared register `%x9`"),
+        ("bar.sync 3;", "bar.sync with these operands"),
+        ("\n  add.s32 %r1 %r2;", "line 6: expected `,`, met Word(\"%r2\")"),
+    ] {
+        let text = format!(".version 8.0\n.target sm_80\n.visible .entry k()\n{{ .reg .b32 %r<4>;\n{body}\nret; }}\n");
+        let mut device = Device::new(0, &Config::default());
+        let fault = launch(&mut device, &text, "k", Shape::line(1, 32), Vec::new()).expect_err(body);
+        assert_eq!(fault.to_string(), format!("snuffer-sim: unsupported: k: {wanted}"));
+    }
+}

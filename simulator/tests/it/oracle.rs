@@ -1,0 +1,53 @@
+//! What forms must compute, by their names: written from the PTX ISA, with other arithmetic than the simulator's.
+
+pub mod approximate;
+pub mod carry;
+pub mod compare;
+pub mod convert;
+pub mod float;
+pub mod integer;
+pub mod logic;
+pub mod moves;
+
+use crate::types::Type;
+
+/// Instructions under test, and the truth about them.
+pub struct Oracle {
+    /// PTX that reads `%a0`, `%a1`, … and writes `%d0`, ….
+    pub code: String,
+    /// The operands' types.
+    pub from: Vec<Type>,
+    /// The results' types.
+    pub to: Vec<Type>,
+    /// Whether any NaN is as good as another.
+    pub any_nan: bool,
+    /// The results of operands.
+    pub value: Box<dyn Fn(&[u64]) -> Vec<u64>>,
+}
+
+/// One oracle per family; a form is of one family at most.
+pub const FAMILIES: [fn(&str) -> Option<Oracle>; 8] = [
+    integer::of,
+    carry::of,
+    logic::of,
+    compare::of,
+    float::of,
+    approximate::of,
+    convert::of,
+    moves::of,
+];
+
+impl Oracle {
+    /// One instruction with one result and registers for operands.
+    pub fn plain(name: &str, from: Vec<Type>, to: Type, value: impl Fn(&[u64]) -> u64 + 'static) -> Self {
+        let operands: Vec<String> = (0..from.len()).map(|number| format!("%a{number}")).collect();
+        let code = format!("{name} %d0, {};", operands.join(", "));
+        Self { code, from, to: vec![to], any_nan: false, value: Box::new(move |operands| vec![value(operands)]) }
+    }
+}
+
+/// The operation and its type: `mul.wide.u16` is `mul.wide` of `u16`.
+pub fn typed(name: &str) -> Option<(&str, Type)> {
+    let (operation, suffix) = name.rsplit_once('.')?;
+    Some((operation, Type::named(suffix)?))
+}

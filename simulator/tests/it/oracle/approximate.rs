@@ -1,0 +1,77 @@
+//! Approximations. The ISA gives bounds; the simulator claims the correctly rounded value, which CORE-MATH computes.
+
+use rustc_apfloat::Float;
+use rustc_apfloat::ieee::{IeeeFloat, Semantics, Single};
+
+use super::float::Root;
+use super::{Oracle, typed};
+use crate::types::Type;
+
+/// The upper word of a double, which is what approximations of doubles work on.
+struct Upper;
+
+impl Semantics for Upper {
+    const BITS: usize = 32;
+    const EXP_BITS: usize = 11;
+}
+
+type Word = IeeeFloat<Upper>;
+
+pub fn of(name: &str) -> Option<Oracle> {
+    let (operation, one) = typed(name)?;
+    let (kind, how) = operation.split_once('.')?;
+    let flushes = how.ends_with(".ftz");
+    match (how.trim_end_matches(".ftz"), one) {
+        ("approx" | "full", Type::F32) => {}
+        ("approx", Type::F64) => return coarse(name, kind),
+        _ => return None,
+    }
+    let approximate = how.starts_with("approx");
+    let operands = match kind {
+        "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" => 1,
+        "div" => 2,
+        _ => return None,
+    };
+    let kind = kind.to_string();
+    Some(Oracle::plain(name, vec![one; operands], one, move |x| {
+        let flush = |x: f32| if flushes && x.is_subnormal() { 0f32.copysign(x) } else { x };
+        let x: Vec<f32> = x.iter().map(|&bits| flush(f32::from_bits(bits as u32))).collect();
+        let soft = |x: f32| Single::from_bits(x.to_bits().into());
+        let hard = |x: Single| f32::from_bits(x.to_bits() as u32);
+        let result = match kind.as_str() {
+            "ex2" => core_math::exp2f(x[0]),
+            "lg2" => core_math::log2f(x[0]),
+            "rsqrt" => core_math::rsqrtf(x[0]),
+            "rcp" => hard((soft(1.0) / soft(x[0])).value),
+            "sqrt" => hard(soft(x[0]).root()),
+            // Divisors beyond 2^126: the quotient is zero, and that of an infinity NaN.
+            _ if approximate && x[1].abs() > 2f32.powi(126) && x[1].is_finite() => {
+                if x[0].is_finite() { 0f32.copysign(x[0] * x[1].signum()) } else { f32::NAN }
+            }
+            _ => hard((soft(x[0]) / soft(x[1])).value),
+        };
+        let result = flush(result);
+        u64::from(if result.is_nan() { 0x7fff_ffff } else { result.to_bits() })
+    }))
+}
+
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the upper word of the operand gives that of the result.
+fn coarse(name: &str, kind: &str) -> Option<Oracle> {
+    let reciprocal = match kind {
+        "rcp" => true,
+        "rsqrt" => false,
+        _ => return None,
+    };
+    Some(Oracle::plain(name, vec![Type::F64], Type::F64, move |x| {
+        let flush = |x: Word| if x.is_denormal() { Word::ZERO.copy_sign(x) } else { x };
+        let word = flush(Word::from_bits(u128::from(x[0] >> 32)));
+        let result = if reciprocal {
+            flush((Word::from_u128(1).value / word).value)
+        } else {
+            let root = core_math::rsqrt(f64::from_bits((word.to_bits() as u64) << 32));
+            // Rounded half up: no reciprocal root is halfway between two such numbers.
+            Word::from_bits(u128::from(root.to_bits().saturating_add(if root.is_finite() { 1 << 31 } else { 0 }) >> 32))
+        };
+        (result.to_bits() as u64) << 32
+    }))
+}

@@ -1,0 +1,181 @@
+//! Warps, barriers and calls: the kernels of `tests/pass/`, each against what its threads must write.
+
+use std::path::Path;
+
+use simulator::Fault;
+
+use crate::machine::{Shape, launch, upload, words};
+
+/// The text of a kernel's file.
+fn text(folder: &str, file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder).join(file);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The files of a folder of kernels, by name.
+pub fn files(folder: &str) -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let entries = std::fs::read_dir(path).expect("readable");
+    let names = entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned());
+    let mut files: Vec<(String, String)> = names.map(|name| (name.clone(), text(folder, &name))).collect();
+    files.sort_unstable();
+    files
+}
+
+/// The texts of all kernels that pass.
+pub fn texts() -> impl Iterator<Item = String> {
+    files("pass").into_iter().map(|(_, text)| text)
+}
+
+/// Who a thread is.
+struct Thread {
+    /// Its number in the grid, x first.
+    number: u32,
+    /// Its number in the block.
+    own: u32,
+    lane: u32,
+    block: [u32; 3],
+    thread: [u32; 3],
+}
+
+/// What a row of [`PASSES`] says of a kernel `k(.param .u64 out)`, which writes some words per thread.
+struct Pass {
+    file: &'static str,
+    shape: Shape,
+    wanted: fn(&Thread) -> Vec<u32>,
+    /// How often each block of code is entered by a warp, where that shows that lanes met again.
+    blocks: &'static [u64],
+}
+
+const fn pass(file: &'static str, threads: u32, wanted: fn(&Thread) -> Vec<u32>, blocks: &'static [u64]) -> Pass {
+    Pass { file, shape: Shape { grid: [1; 3], block: [threads, 1, 1], shared: 0 }, wanted, blocks }
+}
+
+const SOLID: Shape = Shape { grid: [2, 3, 2], block: [5, 3, 4], shared: 0 };
+const DYNAMIC: Shape = Shape { grid: [2, 1, 1], block: [64, 1, 1], shared: 256 };
+
+const PASSES: &[Pass] = &[
+    pass("if_else.ptx", 64, |t| vec![if t.number % 2 == 0 { t.number * 3 } else { t.number + 100 }, 32], &[2; 4]),
+    pass("loop.ptx", 32, |t| vec![t.number * t.number.saturating_sub(1) / 2, u32::MAX], &[1, 31, 1]),
+    pass("nested_loops.ptx", 32, |t| vec![(0..t.number).map(|i| (0..i % 4).sum::<u32>() + 1).sum(), 31 - t.lane], &[]),
+    pass("exits.ptx", 32, |t| vec![exits(t.number), u32::MAX], &[]),
+    pass("early_return.ptx", 96, |t| vec![if t.own >= 70 { 0 } else { (t.own + 1) % 70 * 10 }], &[]),
+    pass("barrier_in_loop.ptx", 128, |_| vec![127 * 64], &[]),
+    pass("shuffle.ptx", 32, shuffled, &[]),
+    pass("shuffle_in_branch.ptx", 32, |t| vec![if t.lane < 16 { t.lane ^ 1 } else { 1000 + (t.lane ^ 2) }], &[]),
+    pass("vote.ptx", 64, voted, &[]),
+    pass("warp_sync.ptx", 32, |t| vec![if t.lane < 16 { 15 - t.lane } else { 500 + t.lane }], &[]),
+    pass("call.ptx", 32, |t| vec![t.number + 7, t.number * t.number, u32::from(t.number % 2 == 1) * (2 * t.number + 8)], &[]),
+    pass("predicated.ptx", 32, |t| vec![if t.number < 10 { t.number + 1 } else { t.number - 1 }, 9], &[]),
+    pass("scopes.ptx", 32, |t| vec![t.number + 1, t.number + 20, t.number + 300], &[]),
+    pass("labels.ptx", 32, |t| vec![if t.number % 3 == 0 { 11 } else { 22 } + t.number], &[]),
+    Pass { file: "specials.ptx", shape: SOLID, wanted: specials, blocks: &[] },
+    pass("lane_masks.ptx", 64, |t| {
+        let below = (1u32 << t.lane) - 1;
+        vec![1 << t.lane, below, below | 1 << t.lane, !(below | 1 << t.lane), !below]
+    }, &[]),
+    pass("partial_warp.ptx", 45, |t| vec![if t.own < 32 { u32::MAX } else { (1 << 13) - 1 }, t.own ^ 1], &[]),
+    Pass { file: "shared.ptx", shape: DYNAMIC, wanted: |t| vec![63 - t.own, 1000 + 63 - t.own], blocks: &[] },
+    pass("constants.ptx", 1, |_| {
+        vec![0x0403_0201, (-5i32) as u32, 1.5f32.to_bits(), 0x9abc_def0, 0x1234_5678, 0, 7, 300]
+    }, &[]),
+    pass("immediates.ptx", 1, |_| vec![255, 8, 5, (-3i32) as u32, 0.5f32.to_bits(), 0x3ff0_0000, 32], &[]),
+    pass("order.ptx", 64, |t| vec![t.own ^ 63, t.own], &[]),
+    pass("windows.ptx", 32, |t| vec![t.own + 1, t.own + 2, t.own + 3, t.own + 1, t.own + 2, t.own + 3], &[]),
+];
+
+fn exits(number: u32) -> u32 {
+    for i in 0..20 {
+        if i * i > number {
+            return 100 + i;
+        }
+        if number + i == 30 {
+            return 200 + i;
+        }
+    }
+    300
+}
+
+/// Butterfly, down, up and index in the whole warp and in segments of eight; the predicates of all, as bits.
+fn shuffled(t: &Thread) -> Vec<u32> {
+    let (lane, value) = (t.lane, |lane: u32| lane * 10);
+    let first = lane / 8 * 8;
+    let down = if lane + 3 < 32 { lane + 3 } else { lane };
+    let up = if lane >= 2 { lane - 2 } else { lane };
+    let down8 = if lane + 3 < first + 8 { lane + 3 } else { lane };
+    let up8 = if lane >= first + 2 { lane - 2 } else { lane };
+    let inside = [true, down != lane, up != lane, true, true, down8 != lane, up8 != lane, true];
+    let bits = inside.iter().enumerate().map(|(place, &inside)| u32::from(inside) << place).sum();
+    let sources = [lane ^ 5, down, up, 6, lane ^ 5, down8, up8, first + 6];
+    sources.into_iter().map(value).chain([bits]).collect()
+}
+
+/// Ballots, all, any and uniform; of the whole warp and of its lower ten lanes.
+fn voted(t: &Thread) -> Vec<u32> {
+    let odd = 0xaaaa_aaaa;
+    let lower = if t.lane < 10 { odd & 0x3ff } else { 0 };
+    let flags = if t.own < 32 { 0b0110 } else { 0b0010 };
+    vec![odd, lower, flags]
+}
+
+fn specials(t: &Thread) -> Vec<u32> {
+    let warp = t.own / 32;
+    [t.thread, [5, 3, 4], t.block, [2, 3, 2]].concat().into_iter().chain([t.lane, warp]).collect()
+}
+
+fn threads(shape: Shape) -> Vec<Thread> {
+    let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+    let mut threads = Vec::new();
+    for block in 0..gx * gy * gz {
+        for own in 0..bx * by * bz {
+            threads.push(Thread {
+                number: threads.len() as u32,
+                own,
+                lane: own % 32,
+                block: [block % gx, block / gx % gy, block / (gx * gy)],
+                thread: [own % bx, own / bx % by, own / (bx * by)],
+            });
+        }
+    }
+    threads
+}
+
+/// Runs a row; gives what was written, and how often each block of code was entered.
+fn outcome(pass: &Pass, bytes: usize) -> Result<(Vec<u32>, Vec<u64>), Fault> {
+    let mut device = crate::machine::device();
+    let out = upload(&mut device, &vec![0; bytes]);
+    launch(&mut device, &text("pass", pass.file), "k", pass.shape, out.to_le_bytes().to_vec())?;
+    let written = words(device.bytes(out, bytes as u64).expect("allocated"));
+    let blocks = device.coverage().into_iter().find(|covered| covered.kernel == "k").expect("loaded").blocks;
+    Ok((written, blocks))
+}
+
+#[test]
+fn every_kernel_that_passes_writes_what_it_must() {
+    for pass in PASSES {
+        let wanted: Vec<Vec<u32>> = threads(pass.shape).iter().map(pass.wanted).collect();
+        let each = wanted[0].len();
+        let (written, _) =
+            outcome(pass, 4 * each * wanted.len()).unwrap_or_else(|fault| panic!("{}: {fault}", pass.file));
+        for (thread, (wanted, written)) in wanted.iter().zip(written.chunks(each)).enumerate() {
+            assert_eq!(written, wanted, "{}, thread {thread}", pass.file);
+        }
+    }
+}
+
+#[test]
+fn lanes_that_parted_meet_again_at_once() {
+    for pass in PASSES.iter().filter(|pass| !pass.blocks.is_empty()) {
+        let each = (pass.wanted)(&threads(pass.shape)[0]).len();
+        let (_, blocks) = outcome(pass, 4 * each * pass.shape.block[0] as usize).expect("passes");
+        assert_eq!(blocks, pass.blocks, "{}", pass.file);
+    }
+}
+
+#[test]
+fn every_file_of_passes_is_listed_and_says_what_it_shows() {
+    for (file, text) in files("pass") {
+        assert!(PASSES.iter().any(|pass| pass.file == file), "{file} is not run");
+        assert!(text.starts_with("// "), "{file} does not say what it shows");
+    }
+}

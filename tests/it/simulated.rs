@@ -1,0 +1,102 @@
+//! The simulated CUDA device under unmodified candle: what a GPU would do with a bad label, and how a worker survives.
+
+use std::io::Write;
+use std::time::Duration;
+
+use snuffer::campaign::check_canary;
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::exec::environment::command;
+use snuffer::exec::{Build, Limits, Worker};
+use snuffer::ops::canary;
+use snuffer::outcome::Outcome;
+
+/// The simulated device, where it is built; says so where it is not.
+pub fn device() -> Option<Device> {
+    let device = Device::Sim(0);
+    if let Err(missing) = command(device, Build::Checked) {
+        // Past the capture of the test harness: what was not run must be seen.
+        let _ = writeln!(std::io::stderr(), "not run on {device}: {missing:#}");
+        return None;
+    }
+    Some(device)
+}
+
+fn worker(device: Device) -> Worker {
+    Worker::start(device, Build::Checked, Limits { deadline: Duration::from_secs(10), ..Limits::default() })
+        .expect("a worker starts")
+}
+
+fn run(worker: &mut Worker, case: &Case) -> Outcome {
+    worker.run(case).expect("the harness survives").0
+}
+
+/// A loss of one row of three classes with this label.
+fn labelled(op: &str, label: i64) -> Case {
+    let text = format!(
+        "op = \"{op}\"\n[inputs.inp]\ndtype = \"f32\"\nshape = [1, 3]\nvalues = {{ list = [0.5, 1.0, 0.0] }}\n\
+         [inputs.target]\ndtype = \"i64\"\nshape = [1]\nvalues = {{ list = [{label}] }}\n"
+    );
+    Case::parse(&text).expect("a case")
+}
+
+#[test]
+fn a_label_out_of_range_is_the_device_assert_with_candles_line_and_condition() {
+    let Some(device) = device() else { return };
+    let mut worker = worker(device);
+    for op in ["loss.nll", "loss.cross_entropy"] {
+        for label in [-1, 3] {
+            let Outcome::Faulted(fault) = run(&mut worker, &labelled(op, label)) else {
+                panic!("{op} with label {label} does not fault")
+            };
+            assert_eq!((fault.kind.as_str(), fault.place.as_str()), ("assert", "candle-kernels/src/indexing.cu:102"));
+            let said = "block: [0,0,0], thread: [0,0,0] Assertion `idx < src_dim_size` failed.";
+            assert!(fault.message.ends_with(said), "{}", fault.message);
+            // The context is dead; the next case has a new one.
+            assert_eq!(run(&mut worker, &labelled(op, 2)).name(), "returned", "after {op} with label {label}");
+        }
+    }
+}
+
+#[test]
+fn every_fault_of_a_kernel_is_told_by_kind_and_place() {
+    let Some(device) = device() else { return };
+    let mut worker = worker(device);
+    for (kernel, kind, place, message) in [
+        ("canary_assert", "assert", "canary.cu:1", "Assertion `the canary` failed."),
+        ("canary_out_of_bounds", "illegal address", "canary_out_of_bounds", "Invalid __global__ write of size 4 bytes"),
+        ("canary_misaligned", "misaligned address", "canary_misaligned", "is misaligned"),
+        ("canary_trap", "launch failed", "canary_trap", "Kernel executed `trap`"),
+        ("canary_hang", "hang", "canary_hang", "budget of instructions"),
+    ] {
+        let Outcome::Faulted(fault) = run(&mut worker, &canary::case(kernel)) else {
+            panic!("{kernel} does not fault")
+        };
+        assert_eq!((fault.kind.as_str(), fault.place.as_str()), (kind, place), "{kernel}");
+        assert!(fault.message.contains(message), "{kernel}: {}", fault.message);
+    }
+}
+
+#[test]
+fn the_canary_misses_nothing_on_the_simulated_device() {
+    let Some(device) = device() else { return };
+    let checked = check_canary(&[device]).expect("the harness survives");
+    assert_eq!(checked.missed, Vec::<String>::new());
+    assert_eq!(checked.faults, 13);
+}
+
+#[test]
+fn what_was_executed_is_known_when_a_worker_ends_even_by_a_fault() {
+    let Some(device) = device() else { return };
+    let mut worker = worker(device);
+    run(&mut worker, &labelled("loss.nll", 3));
+    run(&mut worker, &labelled("loss.nll", 1));
+    let coverage = worker.finish().expect("the harness survives");
+    let gather =
+        coverage.kernels.iter().find(|((_, kernel), _)| kernel == "gather_i64_f32").expect("gather was launched");
+    // Each case is run twice, but one that faults.
+    assert_eq!(gather.1.launches, 3);
+    let reached = gather.1.reached();
+    assert!(reached.blocks > 3 && reached.blocks <= reached.all_blocks, "{reached:?}");
+    assert!(coverage.modules.values().any(|kernels| *kernels > 100), "the module's other kernels are counted");
+}
