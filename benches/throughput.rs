@@ -1,10 +1,11 @@
-//! Cases per second: the same small valid cases in this process, through one worker, and through two.
+//! Cases per second: the same small valid cases in this process, through one worker, through two, and forward only on
+//! the simulated CUDA device.
 //!
 //! `cargo bench` builds in release; the worker is the one beside this executable's folder.
 
 use std::time::Instant;
 
-use snuffer::case::Case;
+use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
 use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::Mode;
@@ -33,17 +34,30 @@ fn main() {
     println!("in process         {alone:8.0} cases/s");
 
     let begun = Instant::now();
-    through_workers(&samples);
+    through_workers(Device::Cpu, &samples);
     let one = rate(begun);
     println!("one worker         {one:8.0} cases/s, {:.2} of in process", one / alone);
 
     let begun = Instant::now();
     std::thread::scope(|scope| {
         for half in samples.chunks(samples.len() / 2) {
-            scope.spawn(move || through_workers(half));
+            scope.spawn(move || through_workers(Device::Cpu, half));
         }
     });
     println!("two workers        {:8.0} cases/s, {:.2} of one", rate(begun), rate(begun) / one);
+
+    if let Err(missing) = snuffer::exec::environment::command(Device::Sim(0), Build::Checked) {
+        println!("sim:0              not measured: {missing:#}");
+        return;
+    }
+    let forward = |mut sample: Sample| {
+        sample.drawn.case.backward = Backward::None;
+        sample
+    };
+    let samples: Vec<Sample> = samples.into_iter().map(forward).collect();
+    let begun = Instant::now();
+    through_workers(Device::Sim(0), &samples);
+    println!("sim:0, forward     {:8.0} cases/s", rate(begun));
 }
 
 fn rate(begun: Instant) -> f64 {
@@ -65,9 +79,9 @@ fn in_process(sample: &Sample) {
     std::hint::black_box(judge(&Evidence::new(sample.op, case, &observations)));
 }
 
-fn through_workers(samples: &[Sample]) {
+fn through_workers(device: Device, samples: &[Sample]) {
     let mut executor =
-        Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("run `cargo build --release` first");
+        Executor::start(&[device], Build::Checked, Limits::default()).expect("run `cargo build --release` first");
     for sample in samples {
         let observations = executor.observe(&sample.drawn.case).expect("the harness works");
         std::hint::black_box(judge(&Evidence::new(sample.op, &sample.drawn.case, &observations)));

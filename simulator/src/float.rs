@@ -90,6 +90,25 @@ pub fn narrow(value: f64, format: Format, rounding: Rounding) -> u32 {
     sign | (format.infinity() - u32::from(!to_infinity))
 }
 
+/// As [`narrow`] to nearest even in [`Format::F16`], without a branch: most of what half-precision kernels do is this.
+pub fn nearest_f16(x: f32) -> u32 {
+    let magnitude = x.to_bits() & 0x7fff_ffff;
+    let sign = x.to_bits() >> 16 & 0x8000;
+    // Below 2^-14 the unit is 2^-24, which is that of numbers near a half: the addition rounds.
+    let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
+    let odd = magnitude >> 13 & 1;
+    let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
+    let rounded = if magnitude < 113 << 23 { small } else { normal.min(Format::F16.infinity()) };
+    if magnitude > 0x7f80_0000 { 0x7fff } else { sign | rounded }
+}
+
+/// As [`narrow`] to nearest even in [`Format::BF16`].
+pub fn nearest_bf16(x: f32) -> u32 {
+    let bits = x.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    if x.is_nan() { 0x7fff } else { rounded }
+}
+
 /// The value of `bits` in `format`.
 pub fn widen(bits: u32, format: Format) -> f32 {
     let magnitude = bits & ((1 << (format.exponent + format.fraction)) - 1);
@@ -139,8 +158,8 @@ fn add_toward_zero(a: f64, b: f64) -> (f64, bool) {
 pub fn fma(a: f32, b: f32, c: f32, format: Format, rounding: Rounding) -> u32 {
     let product = f64::from(a) * f64::from(b);
     let sum = add_odd(product, f64::from(c));
-    // An exact zero from terms that cancel is negative in rounding down (IEEE 754, 6.3).
-    let cancelled = sum == 0.0 && product != 0.0;
+    // An exact zero from terms of opposite signs, zeros among them, is negative in rounding down (IEEE 754, 6.3).
+    let cancelled = sum == 0.0 && product.is_sign_negative() != c.is_sign_negative();
     narrow(if cancelled && rounding == Rounding::Down { -0.0 } else { sum }, format, rounding)
 }
 

@@ -1,7 +1,7 @@
 //! A register: 32 lanes of 64 bits. What a lane holds is the business of the instruction that reads it: each reads as many
 //! low bits as its type has.
 
-use crate::float::{self, Format, Rounding, narrow};
+use crate::float::{self, Format};
 
 /// How many lanes a warp has.
 pub const WARP: usize = 32;
@@ -57,16 +57,16 @@ impl Lane for f64 {
 
 /// A half precision lane as the `f32` that it stands for; writing rounds to nearest even, NaN to 0x7fff.
 macro_rules! halves {
-    ($($type:ident is $format:expr),*) => {$(
+    ($($type:ident is $format:expr, rounded by $nearest:path),*) => {$(
         #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
         pub struct $type(pub f32);
         impl Lane for $type {
             fn of(bits: u64) -> Self { Self(float::widen(bits as u32 & 0xffff, $format)) }
-            fn bits(self) -> u64 { u64::from(narrow(f64::from(self.0), $format, Rounding::NearestEven)) }
+            fn bits(self) -> u64 { u64::from($nearest(self.0)) }
         }
     )*};
 }
-halves!(F16 is Format::F16, Bf16 is Format::BF16);
+halves!(F16 is Format::F16, rounded by float::nearest_f16, Bf16 is Format::BF16, rounded by float::nearest_bf16);
 
 /// Two halves in one 32-bit register, the lower first.
 #[derive(Debug, Clone, Copy)]

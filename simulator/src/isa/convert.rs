@@ -149,7 +149,12 @@ fn between_floats(table: &mut Table) {
     table.add("cvt.f32.bf16", op!(|a: Bf16| a.0));
     table.add("cvt.f64.f16", op!(|a: F16| f64::from(a.0)));
     table.add("cvt.f64.bf16", op!(|a: Bf16| f64::from(a.0)));
-    macro_rules! narrowing {
+    table.add("cvt.rn.f32.f64", op!(|a: f64| a as f32));
+    table.add("cvt.rn.f16.f32", op!(|a: f32| F16(a)));
+    table.add("cvt.rn.bf16.f32", op!(|a: f32| Bf16(a)));
+    table.add("cvt.rn.f16.f64", op!(|a: f64| narrow(a, Format::F16, Rounding::NearestEven) as u16));
+    table.add("cvt.rn.bf16.f64", op!(|a: f64| narrow(a, Format::BF16, Rounding::NearestEven) as u16));
+    macro_rules! directed {
         ($($suffix:literal $mode:ident),+) => {$(
             table.add(concat!("cvt.", $suffix, ".f32.f64"), op!(|a: f64| {
                 f32::from_bits(narrow(a, Format::F32, Rounding::$mode))
@@ -160,7 +165,7 @@ fn between_floats(table: &mut Table) {
             table.add(concat!("cvt.", $suffix, ".bf16.f64"), op!(|a: f64| narrow(a, Format::BF16, Rounding::$mode) as u16));
         )+};
     }
-    narrowing!("rn" NearestEven, "rz" Zero, "rm" Down, "rp" Up);
+    directed!("rz" Zero, "rm" Down, "rp" Up);
     macro_rules! to_integral {
         ($($suffix:literal $round:ident),+) => {$(
             table.add(concat!("cvt.", $suffix, ".f32.f32"), op!(|a: f32| a.$round()));

@@ -2,6 +2,7 @@
 
 use super::{Act, Table};
 use crate::float::{Format, Rounding, narrow, widen};
+use crate::lanes::Lane;
 
 /// A state space (PTX ISA 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +90,7 @@ fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
         ("add", "u32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
         ("add", "s32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
         ("add", "u64", 8, |old, b, _| old.wrapping_add(b)),
-        ("add", "f32", 4, |old, b, _| u64::from((f32::from_bits(old as u32) + f32::from_bits(b as u32)).to_bits())),
+        ("add", "f32", 4, |old, b, _| (f32::of(old) + f32::of(b)).bits()),
         ("add", "f64", 8, |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits()),
         ("add.noftz", "f16", 2, |old, b, _| add_half(old, b, Format::F16)),
         ("add.noftz", "bf16", 2, |old, b, _| add_half(old, b, Format::BF16)),

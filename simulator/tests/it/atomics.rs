@@ -35,9 +35,27 @@ impl Form {
         let number = |bits| one.integer(bits);
         match self.operation.as_str() {
             "exch" => operand,
-            "cas" => if old == operand { other } else { old },
-            "min" => if number(old) < number(operand) { old } else { operand },
-            "max" => if number(old) > number(operand) { old } else { operand },
+            "cas" => {
+                if old == operand {
+                    other
+                } else {
+                    old
+                }
+            }
+            "min" => {
+                if number(old) < number(operand) {
+                    old
+                } else {
+                    operand
+                }
+            }
+            "max" => {
+                if number(old) > number(operand) {
+                    old
+                } else {
+                    operand
+                }
+            }
             _ if one.is_float() => with!(one, F => {
                 let sum = F::from_bits(old.into()).add_r(F::from_bits(operand.into()), Round::NearestTiesToEven);
                 bits(one, sum.value)
@@ -85,11 +103,12 @@ fn lanes_that_collide_update_one_after_the_other() {
             ".global" => &[false],
             _ => &[false, true],
         };
-        for &shared in windows {
-            let mut random = Random(3);
+        for (seed, &shared) in (0..8).flat_map(|seed| windows.iter().map(move |window| (seed, window))) {
+            let mut random = Random(seed);
             let cells: Vec<u64> = (0..4).map(|_| edges[random.below(edges.len())]).collect();
             // Few values, so that some comparisons of `cas` succeed.
-            let pool: Vec<u64> = cells.iter().copied().chain((0..4).map(|_| edges[random.below(edges.len())])).collect();
+            let pool: Vec<u64> =
+                cells.iter().copied().chain((0..4).map(|_| edges[random.below(edges.len())])).collect();
             let operands: Vec<u64> = (0..128).map(|_| pool[random.below(pool.len())]).collect();
             let to_bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
             let mut buffers = [to_bytes(&cells), to_bytes(&operands), vec![0; 64 * 8]];
@@ -101,8 +120,8 @@ fn lanes_that_collide_update_one_after_the_other() {
                 seen.push(*cell);
                 *cell = form.update(*cell, pair[0], pair[1]);
             }
-            let nan = |bits: &u64| if form.one == Type::F64 && form.one.is_nan(*bits) { u64::MAX } else { *bits };
-            let plain = |words: Vec<u64>| words.iter().map(nan).collect::<Vec<_>>();
+            let nan = |bits: u64| if form.one == Type::F64 { form.one.one_nan(bits) } else { bits };
+            let plain = |words: Vec<u64>| words.into_iter().map(nan).collect::<Vec<_>>();
             assert_eq!(plain(longs(&buffers[2])), plain(seen), "what {} gave", form.name);
             assert_eq!(plain(longs(&buffers[0])), plain(left), "what {} left", form.name);
         }

@@ -72,7 +72,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("", "line 1: no `.target`: this is no PTX"),
         (".version 8.0\n.target sm_80\n.visible .entry k()\n{\n", "line 4: a body without an end"),
         (".version 8.0\n.target sm_80\n\n.funky x;\n", "line 4: unexpected Word(\".funky\") outside of functions"),
-        (".version 8.0\n.target sm_80\n.global .q32 x;\n", "line 3: `.q32` is no type"),
+        (".version 8.0\n.target sm_80\n.global .funky x;\n", "line 3: `.funky` is no type"),
     ] {
         let error = Device::new(0, &Config::default()).load(text).expect_err(text);
         assert_eq!(error, LoadError::Syntax(wanted.to_string()));
@@ -82,8 +82,14 @@ fn what_is_wrong_is_named_with_its_line() {
 #[test]
 fn newer_modules_than_the_device_are_turned_down() {
     let load = |text: &str| Device::new(0, &Config::default()).load(text).expect_err(text);
-    assert_eq!(load(".version 8.0\n.target sm_100\n"), LoadError::TooNewArchitecture("sm_100".to_string()));
-    assert_eq!(load(".version 99.1\n.target sm_80\n"), LoadError::TooNewVersion("PTX 99.1".to_string()));
+    assert_eq!(
+        load(".version 8.0\n.target sm_100\n.global .b32 x;\n"),
+        LoadError::TooNewArchitecture("sm_100".to_string())
+    );
+    assert_eq!(
+        load(".version 99.1\n.target sm_80\n.global .b32 x;\n"),
+        LoadError::TooNewVersion("PTX 99.1".to_string())
+    );
 }
 
 #[test]

@@ -26,16 +26,8 @@ pub struct Oracle {
 }
 
 /// One oracle per family; a form is of one family at most.
-pub const FAMILIES: [fn(&str) -> Option<Oracle>; 8] = [
-    integer::of,
-    carry::of,
-    logic::of,
-    compare::of,
-    float::of,
-    approximate::of,
-    convert::of,
-    moves::of,
-];
+pub const FAMILIES: [fn(&str) -> Option<Oracle>; 8] =
+    [integer::of, carry::of, logic::of, compare::of, float::of, approximate::of, convert::of, moves::of];
 
 impl Oracle {
     /// One instruction with one result and registers for operands.

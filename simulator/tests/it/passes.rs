@@ -65,20 +65,33 @@ const PASSES: &[Pass] = &[
     pass("shuffle_in_branch.ptx", 32, |t| vec![if t.lane < 16 { t.lane ^ 1 } else { 1000 + (t.lane ^ 2) }], &[]),
     pass("vote.ptx", 64, voted, &[]),
     pass("warp_sync.ptx", 32, |t| vec![if t.lane < 16 { 15 - t.lane } else { 500 + t.lane }], &[]),
-    pass("call.ptx", 32, |t| vec![t.number + 7, t.number * t.number, u32::from(t.number % 2 == 1) * (2 * t.number + 8)], &[]),
+    pass(
+        "call.ptx",
+        32,
+        |t| vec![t.number + 7, t.number * t.number, u32::from(t.number % 2 == 1) * (2 * t.number + 8)],
+        &[],
+    ),
     pass("predicated.ptx", 32, |t| vec![if t.number < 10 { t.number + 1 } else { t.number - 1 }, 9], &[]),
     pass("scopes.ptx", 32, |t| vec![t.number + 1, t.number + 20, t.number + 300], &[]),
     pass("labels.ptx", 32, |t| vec![if t.number % 3 == 0 { 11 } else { 22 } + t.number], &[]),
     Pass { file: "specials.ptx", shape: SOLID, wanted: specials, blocks: &[] },
-    pass("lane_masks.ptx", 64, |t| {
-        let below = (1u32 << t.lane) - 1;
-        vec![1 << t.lane, below, below | 1 << t.lane, !(below | 1 << t.lane), !below]
-    }, &[]),
+    pass(
+        "lane_masks.ptx",
+        64,
+        |t| {
+            let below = (1u32 << t.lane) - 1;
+            vec![1 << t.lane, below, below | 1 << t.lane, !(below | 1 << t.lane), !below]
+        },
+        &[],
+    ),
     pass("partial_warp.ptx", 45, |t| vec![if t.own < 32 { u32::MAX } else { (1 << 13) - 1 }, t.own ^ 1], &[]),
     Pass { file: "shared.ptx", shape: DYNAMIC, wanted: |t| vec![63 - t.own, 1000 + 63 - t.own], blocks: &[] },
-    pass("constants.ptx", 1, |_| {
-        vec![0x0403_0201, (-5i32) as u32, 1.5f32.to_bits(), 0x9abc_def0, 0x1234_5678, 0, 7, 300]
-    }, &[]),
+    pass(
+        "constants.ptx",
+        1,
+        |_| vec![0x0403_0201, (-5i32) as u32, 1.5f32.to_bits(), 0x9abc_def0, 0x1234_5678, 0, 7, 300],
+        &[],
+    ),
     pass("immediates.ptx", 1, |_| vec![255, 8, 5, (-3i32) as u32, 0.5f32.to_bits(), 0x3ff0_0000, 32], &[]),
     pass("order.ptx", 64, |t| vec![t.own ^ 63, t.own], &[]),
     pass("windows.ptx", 32, |t| vec![t.own + 1, t.own + 2, t.own + 3, t.own + 1, t.own + 2, t.own + 3], &[]),

@@ -79,9 +79,15 @@ impl Type {
         }
     }
 
-    pub fn is_nan(self, bits: u64) -> bool {
-        let Some((exponent, fraction)) = self.layout() else { return false };
-        bits & ones(exponent + fraction) > ones(exponent) << fraction
+    /// `bits` with every NaN as one, the halves of a pair on their own.
+    pub fn one_nan(self, bits: u64) -> u64 {
+        let Some((exponent, fraction)) = self.layout() else { return bits };
+        let width = exponent + fraction + 1;
+        let canonical = |float: u64| {
+            let magnitude = float & ones(width - 1);
+            if magnitude > ones(exponent) << fraction { ones(width - 1) } else { float }
+        };
+        (0..self.bits()).step_by(width as usize).map(|at| canonical(bits >> at & ones(width)) << at).sum()
     }
 
     /// Bits as the number that they are, where this is an integer type.
@@ -90,6 +96,18 @@ impl Type {
         match self {
             Self::Signed(_) => i128::from((bits << unused) as i64 >> unused),
             _ => i128::from(bits << unused >> unused),
+        }
+    }
+
+    /// The few values that are special in every combination.
+    fn specials(self) -> Vec<u64> {
+        match self.layout() {
+            Some((exponent, fraction)) if exponent + fraction + 1 == self.bits() => {
+                let (infinity, negative) = (ones(exponent) << fraction, 1 << (exponent + fraction));
+                let magnitudes = [0, 1, ones(exponent - 1) << fraction, infinity - 1, infinity, infinity + 3];
+                magnitudes.iter().flat_map(|&magnitude| [magnitude, magnitude | negative]).collect()
+            }
+            _ => vec![0, 1, ones(self.bits()), ones(self.bits()) >> 1],
         }
     }
 
@@ -167,19 +185,22 @@ impl Random {
 /// Tuples of operands: all combinations of edges where they are few, else a fixed sample of them, and random ones.
 pub fn tuples(types: &[Type], few: usize) -> Vec<Vec<u64>> {
     let mut random = Random(types.len() as u64);
+    let specials: Vec<Vec<u64>> = types.iter().map(|one| one.specials()).collect();
     let edges: Vec<Vec<u64>> = types.iter().map(|one| one.edges()).collect();
-    let all: usize = edges.iter().map(Vec::len).product();
-    let mut tuples: Vec<Vec<u64>> = (0..all.min(few))
-        .map(|number| {
-            let mut rest = if all > few { random.next() as usize } else { number };
-            let pick = |edges: &Vec<u64>| {
-                let edge = edges[rest % edges.len()];
-                rest /= edges.len();
-                edge
-            };
-            edges.iter().map(pick).collect()
-        })
-        .collect();
+    let count = |values: &[Vec<u64>]| values.iter().map(Vec::len).product::<usize>();
+    // A number stands for one combination, a digit for each operand.
+    let combination = |values: &[Vec<u64>], mut number: usize| {
+        let pick = |values: &Vec<u64>| {
+            let value = values[number % values.len()];
+            number /= values.len();
+            value
+        };
+        values.iter().map(pick).collect::<Vec<u64>>()
+    };
+    let mut tuples: Vec<Vec<u64>> = (0..count(&specials).min(few)).map(|one| combination(&specials, one)).collect();
+    let all = count(&edges);
+    tuples
+        .extend((0..all.min(few)).map(|one| combination(&edges, if all > few { random.next() as usize } else { one })));
     for _ in 0..few.min(320) {
         tuples.push(types.iter().map(|one| one.random(&mut random)).collect());
     }

@@ -11,6 +11,8 @@ use crate::toolkit::{Toolkit, once};
 use crate::{cargo, step, target};
 
 const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
+/// A test of our own, of kernels that no test of candle launches.
+const DMMV: (&str, &str) = ("candle-core/tests/quantized_dmmv.rs", include_str!("quantized.rs"));
 /// Tests of candle that run on CUDA and have neither of the usual names.
 const MORE: [&str; 1] = ["allocates_twice_when_transferring_to_same_device"];
 
@@ -38,11 +40,13 @@ pub fn build(toolkit: &Toolkit) -> anyhow::Result<Vec<Binary>> {
     let folder = target()?.join("candle-tests/workspace");
     let sources = sources()?;
     let manifest = manifest()?;
-    once(&folder, &format!("{sources:?}\n{manifest}"), |folder| {
+    let (path, text) = DMMV;
+    once(&folder, &format!("{sources:?}\n{manifest}\n{text}"), |folder| {
         for (name, source) in PACKAGES.iter().zip(&sources) {
             copy(source, &folder.join(name))?;
             simplify(&folder.join(name).join("Cargo.toml"))?;
         }
+        fs::write(folder.join(path), text)?;
         // The versions that the worker is built with, so that the kernels are compiled once for both.
         fs::copy("Cargo.lock", folder.join("Cargo.lock"))?;
         Ok(fs::write(folder.join("Cargo.toml"), &manifest)?)
@@ -146,11 +150,14 @@ fn manifest() -> anyhow::Result<String> {
     Ok(manifest.to_string())
 }
 
-/// Takes out of a manifest what the tests do without.
+/// Takes out of a manifest what the tests do without, and the list that keeps Cargo from finding ours.
 fn simplify(path: &Path) -> anyhow::Result<()> {
     let mut manifest: toml::Table = fs::read_to_string(path)?.parse()?;
     for part in ["example", "bench"] {
         manifest.remove(part);
+    }
+    if let Some(toml::Value::Table(package)) = manifest.get_mut("package") {
+        package.remove("autotests");
     }
     if let Some(toml::Value::Table(needed)) = manifest.get_mut("dev-dependencies") {
         needed.retain(|name, _| name != "clap" && name != "criterion");

@@ -46,7 +46,11 @@ pub fn of(name: &str) -> Option<Oracle> {
             "sqrt" => hard(soft(x[0]).root()),
             // Divisors beyond 2^126: the quotient is zero, and that of an infinity NaN.
             _ if approximate && x[1].abs() > 2f32.powi(126) && x[1].is_finite() => {
-                if x[0].is_finite() { 0f32.copysign(x[0] * x[1].signum()) } else { f32::NAN }
+                if x[0].is_finite() {
+                    0f32.copysign(x[0] * x[1].signum())
+                } else {
+                    f32::NAN
+                }
             }
             _ => hard((soft(x[0]) / soft(x[1])).value),
         };

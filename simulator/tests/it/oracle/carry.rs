@@ -15,9 +15,7 @@ pub fn of(name: &str) -> Option<Oracle> {
     let three = base.starts_with("mad");
     let sources = if three { "%a0, %a1, %a2" } else { "%a0, %a1" };
     // Adding all ones to 0 or 1 makes the carry flag 0 or 1; a sum of zeros tells it.
-    let code = format!(
-        ".reg .b32 %c;\nadd.cc.u32 %c, %a3, 0xffffffff;\n{name} %d0, {sources};\naddc.u32 %d1, 0, 0;"
-    );
+    let code = format!(".reg .b32 %c;\nadd.cc.u32 %c, %a3, 0xffffffff;\n{name} %d0, {sources};\naddc.u32 %d1, 0, 0;");
     let (kind, half) = (base[..3].to_string(), half.to_string());
     let bits = one.bits();
     let value = move |x: &[u64]| {
@@ -39,7 +37,11 @@ pub fn of(name: &str) -> Option<Oracle> {
     let from = vec![one, one, one, Type::Pred];
     Some(Oracle {
         // A predicate has no bits to add: the flag comes as a word.
-        code: code.replace("%c, %a3", "%c, %f").replacen(".reg .b32 %c;", ".reg .b32 %c, %f;\nselp.b32 %f, 1, 0, %a3;", 1),
+        code: code.replace("%c, %a3", "%c, %f").replacen(
+            ".reg .b32 %c;",
+            ".reg .b32 %c, %f;\nselp.b32 %f, 1, 0, %a3;",
+            1,
+        ),
         from,
         to: vec![one, Type::Unsigned(32)],
         any_nan: false,

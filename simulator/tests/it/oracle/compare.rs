@@ -41,7 +41,6 @@ fn comparison(name: &str, test: &str, to: Type, truth: u64) -> Oracle {
 
 /// The tests of 9.7.6: `None` is unordered, as a number and a NaN are.
 fn holds(test: &str, order: Option<Ordering>) -> bool {
-    // Those that hold for numbers in this order, whether or not they hold for NaN; and the unsigned ones by their names.
     let ordered = match test {
         "lo" => "lt",
         "ls" => "le",
@@ -52,6 +51,7 @@ fn holds(test: &str, order: Option<Ordering>) -> bool {
     let Some(order) = order else {
         return ["equ", "neu", "ltu", "leu", "gtu", "geu", "nan"].contains(&test);
     };
+    // A last `u` adds the unordered case, and says nothing of numbers.
     match ordered.trim_end_matches('u') {
         "eq" => order == Ordering::Equal,
         "ne" => order != Ordering::Equal,
@@ -59,7 +59,6 @@ fn holds(test: &str, order: Option<Ordering>) -> bool {
         "le" => order != Ordering::Greater,
         "gt" => order == Ordering::Greater,
         "ge" => order != Ordering::Less,
-        // `num`, without the letter that was cut off neither here nor there.
         test => test == "num",
     }
 }

@@ -28,13 +28,17 @@ pub fn of(name: &str) -> Option<Oracle> {
             // The register is wider than a small type, and the result is extended to it.
             let register = Type::Bits(to.bits().max(32));
             Oracle::plain(name, vec![from], register, move |x| {
-                let value = if from.is_integer() { cut(to, from.integer(x[0])) } else { integer(from, to, x[0], round) };
+                let value =
+                    if from.is_integer() { cut(to, from.integer(x[0])) } else { integer(from, to, x[0], round) };
                 value as u64 & ones(register.bits())
             })
         }
-        _ if from.is_integer() => Oracle::plain(name, vec![from], to, move |x| {
-            with!(to, F => bits(to, F::from_i128_r(from.integer(x[0]), round).value))
-        }),
+        _ if from.is_integer() => Oracle::plain(
+            name,
+            vec![from],
+            to,
+            move |x| with!(to, F => bits(to, F::from_i128_r(from.integer(x[0]), round).value)),
+        ),
         _ if saturates => Oracle::plain(name, vec![from], to, move |x| {
             let (value, one) = (quad(from, x[0]), Quad::from_u128(1).value);
             let clamped = if value.is_nan() || value.is_negative() { Quad::ZERO } else { value.min(one) };
@@ -57,7 +61,7 @@ fn integer(from: Type, to: Type, operand: u64, round: Round) -> i128 {
     let value = quad(from, operand);
     if value.is_nan() {
         let wide = from == Type::F64 || to.bits() == 64;
-        return if wide { 1 << (to.bits() - 1) } else { 0 };
+        return if wide { cut(to, 1 << (to.bits() - 1)) } else { 0 };
     }
     let (least, most) = match to {
         Type::Signed(bits) => (-1i128 << (bits - 1), (1i128 << (bits - 1)) - 1),

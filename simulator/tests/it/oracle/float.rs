@@ -55,11 +55,13 @@ pub fn of(name: &str) -> Option<Oracle> {
         _ => return None,
     };
     let any_nan = ["neg", "abs", "copysign"].contains(&kind.as_str());
-    let compute = move |x: &[u64]| with!(one, F => {
-        let flush = |x: F| if flushes && x.is_denormal() { F::ZERO.copy_sign(x) } else { x };
-        let x: Vec<F> = x.iter().map(|&bits| flush(F::from_bits(bits.into()))).collect();
-        bits(one, flush(calculate(&kind, &x, round, nan)))
-    });
+    let compute = move |x: &[u64]| {
+        with!(one, F => {
+            let flush = |x: F| if flushes && x.is_denormal() { F::ZERO.copy_sign(x) } else { x };
+            let x: Vec<F> = x.iter().map(|&bits| flush(F::from_bits(bits.into()))).collect();
+            bits(one, flush(calculate(&kind, &x, round, nan)))
+        })
+    };
     let value = move |x: &[u64]| {
         if !matches!(one, Type::F16x2 | Type::Bf16x2) {
             return compute(x);
