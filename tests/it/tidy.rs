@@ -72,6 +72,17 @@ fn candle_stops_at_ops_and_run() {
 }
 
 #[test]
+fn the_simulator_knows_nothing_of_candle_or_cases() {
+    let folders = ["simulator/src", "simulator/driver/src"];
+    for path in folders.into_iter().flat_map(sources) {
+        let text = fs::read_to_string(&path).expect("readable");
+        for word in ["candle_core", "candle_nn", "snuffer::", "Outcome"] {
+            assert!(!text.contains(word), "{} has {word}", path.display());
+        }
+    }
+}
+
+#[test]
 fn oracles_neither_execute_nor_print_nor_touch_the_disk() {
     for path in sources("src/oracle") {
         let text = fs::read_to_string(&path).expect("readable");
@@ -93,7 +104,8 @@ fn only_findings_writes_and_only_console_draws() {
 
 #[test]
 fn every_file_says_first_what_it_is_for_and_stays_short() {
-    for folder in ["src", "tests", "xtask/src", "benches"] {
+    let simulator = ["simulator/src", "simulator/tests", "simulator/benches", "simulator/driver/src", "simulator/driver/tests"];
+    for folder in ["src", "tests", "xtask/src", "benches"].into_iter().chain(simulator) {
         for path in sources(folder) {
             let text = fs::read_to_string(&path).expect("readable");
             assert!(text.starts_with("//! "), "{} does not say what it is for", path.display());

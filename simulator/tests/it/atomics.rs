@@ -97,7 +97,7 @@ fn lanes_that_collide_update_one_after_the_other() {
     let forms: Vec<Form> = table().iter().filter_map(|name| parse(name)).collect();
     assert!(forms.len() >= 48, "only {} forms", forms.len());
     for form in forms {
-        let edges = form.one.edges();
+        let (edges, specials) = (form.one.edges(), form.one.specials());
         let windows: &[bool] = match form.space {
             ".shared" => &[true],
             ".global" => &[false],
@@ -105,11 +105,12 @@ fn lanes_that_collide_update_one_after_the_other() {
         };
         for (seed, &shared) in (0..8).flat_map(|seed| windows.iter().map(move |window| (seed, window))) {
             let mut random = Random(seed);
-            let cells: Vec<u64> = (0..4).map(|_| edges[random.below(edges.len())]).collect();
+            let mut pick = |values: &[u64]| values[random.below(values.len())];
+            let cells: Vec<u64> = (0..4).map(|_| pick(&edges)).collect();
             // Few values, so that some comparisons of `cas` succeed.
-            let pool: Vec<u64> =
-                cells.iter().copied().chain((0..4).map(|_| edges[random.below(edges.len())])).collect();
-            let operands: Vec<u64> = (0..128).map(|_| pool[random.below(pool.len())]).collect();
+            let others: Vec<u64> = (0..4).flat_map(|_| [pick(&edges), pick(&specials)]).collect();
+            let pool = [cells.as_slice(), &others].concat();
+            let operands: Vec<u64> = (0..128).map(|_| pick(&pool)).collect();
             let to_bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
             let mut buffers = [to_bytes(&cells), to_bytes(&operands), vec![0; 64 * 8]];
             run(&form.kernel(shared), Shape::line(1, 64), &mut buffers, &[]).expect(&form.name);

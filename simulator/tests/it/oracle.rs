@@ -22,8 +22,10 @@ pub struct Oracle {
     /// Whether any NaN is as good as another.
     pub any_nan: bool,
     /// The results of operands.
-    pub value: Box<dyn Fn(&[u64]) -> Vec<u64>>,
+    pub value: Value,
 }
+
+type Value = Box<dyn Fn(&[u64]) -> Vec<u64>>;
 
 /// One oracle per family; a form is of one family at most.
 pub const FAMILIES: [fn(&str) -> Option<Oracle>; 8] =

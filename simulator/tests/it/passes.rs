@@ -35,7 +35,7 @@ struct Thread {
     own: u32,
     lane: u32,
     block: [u32; 3],
-    thread: [u32; 3],
+    place: [u32; 3],
 }
 
 /// What a row of [`PASSES`] says of a kernel `k(.param .u64 out)`, which writes some words per thread.
@@ -133,7 +133,7 @@ fn voted(t: &Thread) -> Vec<u32> {
 
 fn specials(t: &Thread) -> Vec<u32> {
     let warp = t.own / 32;
-    [t.thread, [5, 3, 4], t.block, [2, 3, 2]].concat().into_iter().chain([t.lane, warp]).collect()
+    [t.place, [5, 3, 4], t.block, [2, 3, 2]].concat().into_iter().chain([t.lane, warp]).collect()
 }
 
 fn threads(shape: Shape) -> Vec<Thread> {
@@ -146,7 +146,7 @@ fn threads(shape: Shape) -> Vec<Thread> {
                 own,
                 lane: own % 32,
                 block: [block % gx, block / gx % gy, block / (gx * gy)],
-                thread: [own % bx, own / bx % by, own / (bx * by)],
+                place: [own % bx, own / bx % by, own / (bx * by)],
             });
         }
     }

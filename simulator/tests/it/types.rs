@@ -100,7 +100,7 @@ impl Type {
     }
 
     /// The few values that are special in every combination.
-    fn specials(self) -> Vec<u64> {
+    pub fn specials(self) -> Vec<u64> {
         match self.layout() {
             Some((exponent, fraction)) if exponent + fraction + 1 == self.bits() => {
                 let (infinity, negative) = (ones(exponent) << fraction, 1 << (exponent + fraction));

@@ -20,13 +20,13 @@ type Word = IeeeFloat<Upper>;
 pub fn of(name: &str) -> Option<Oracle> {
     let (operation, one) = typed(name)?;
     let (kind, how) = operation.split_once('.')?;
-    let flushes = how.ends_with(".ftz");
-    match (how.trim_end_matches(".ftz"), one) {
-        ("approx" | "full", Type::F32) => {}
-        ("approx", Type::F64) => return coarse(name, kind),
+    let (flushes, approximate) = match (how, one) {
+        ("approx", Type::F32) => (false, true),
+        ("approx.ftz", Type::F32) => (true, true),
+        ("full", Type::F32) => (false, false),
+        ("approx.ftz", Type::F64) => return coarse(name, kind),
         _ => return None,
-    }
-    let approximate = how.starts_with("approx");
+    };
     let operands = match kind {
         "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" => 1,
         "div" => 2,

@@ -5,18 +5,19 @@ use crate::types::{Type, ones};
 
 pub fn of(name: &str) -> Option<Oracle> {
     let (operation, one) = typed(name)?;
-    let carries = operation.ends_with(".cc");
-    let operation = operation.trim_end_matches(".cc");
-    let takes = operation.starts_with("addc") || operation.starts_with("subc") || operation.starts_with("madc");
+    let parts: Vec<&str> = operation.split('.').collect();
+    let (base, high, carries) = (parts[0], parts.contains(&"hi"), parts.contains(&"cc"));
+    let takes = ["addc", "subc", "madc"].contains(&base);
     if !matches!(one, Type::Unsigned(_)) || !carries && !takes {
         return None;
     }
-    let (base, half) = operation.split_once('.').unwrap_or((operation, ""));
-    let three = base.starts_with("mad");
-    let sources = if three { "%a0, %a1, %a2" } else { "%a0, %a1" };
+    let sources = if base.starts_with("mad") { "%a0, %a1, %a2" } else { "%a0, %a1" };
     // Adding all ones to 0 or 1 makes the carry flag 0 or 1; a sum of zeros tells it.
-    let code = format!(".reg .b32 %c;\nadd.cc.u32 %c, %a3, 0xffffffff;\n{name} %d0, {sources};\naddc.u32 %d1, 0, 0;");
-    let (kind, half) = (base[..3].to_string(), half.to_string());
+    let code = format!(
+        ".reg .b32 %c;\nselp.b32 %c, 1, 0, %a3;\nadd.cc.u32 %c, %c, 0xffffffff;\n\
+         {name} %d0, {sources};\naddc.u32 %d1, 0, 0;"
+    );
+    let kind = base[..3].to_string();
     let bits = one.bits();
     let value = move |x: &[u64]| {
         let flag = x[3] & 1;
@@ -26,7 +27,7 @@ pub fn of(name: &str) -> Option<Oracle> {
             "add" => (a + b + carry, (a + b + carry) >> bits != 0),
             "sub" => (a.wrapping_sub(b).wrapping_sub(carry), a < b + carry),
             _ => {
-                let product = if half == "hi" { (a * b) >> bits } else { a * b & u128::from(ones(bits)) };
+                let product = if high { (a * b) >> bits } else { (a * b) & u128::from(ones(bits)) };
                 let sum = product + u128::from(x[2]) + carry;
                 (sum, sum >> bits != 0)
             }
@@ -35,16 +36,5 @@ pub fn of(name: &str) -> Option<Oracle> {
         vec![result as u64 & ones(bits), after]
     };
     let from = vec![one, one, one, Type::Pred];
-    Some(Oracle {
-        // A predicate has no bits to add: the flag comes as a word.
-        code: code.replace("%c, %a3", "%c, %f").replacen(
-            ".reg .b32 %c;",
-            ".reg .b32 %c, %f;\nselp.b32 %f, 1, 0, %a3;",
-            1,
-        ),
-        from,
-        to: vec![one, Type::Unsigned(32)],
-        any_nan: false,
-        value: Box::new(value),
-    })
+    Some(Oracle { code, from, to: vec![one, Type::Unsigned(32)], any_nan: false, value: Box::new(value) })
 }

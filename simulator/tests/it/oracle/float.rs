@@ -1,4 +1,4 @@
-//! Floating-point arithmetic by a software implementation: LLVM's APFloat.
+//! Floating-point arithmetic by a software implementation, that of LLVM.
 
 use std::cmp::Ordering;
 
@@ -113,7 +113,7 @@ fn calculate<F: Float + Root>(kind: &str, x: &[F], round: Round, nan: bool) -> F
     }
 }
 
-/// The square root, which APFloat has not.
+/// The square root, which LLVM leaves to the processor.
 pub trait Root {
     fn root(self) -> Self;
 }
