@@ -85,5 +85,7 @@ fn measure(device: &mut Device, module: ModuleId, name: &str, elements: u64) {
         device.launch(function, &launch).expect("no fault");
     }
     println!("{name:<12} {elements:>9} elements: {:>10.1} µs", begun.elapsed().as_secs_f64() * 1e6 / f64::from(times));
-    [left, right, out].map(|address| device.free(address).expect("allocated"));
+    for address in [left, right, out] {
+        device.free(address).expect("allocated");
+    }
 }

@@ -70,18 +70,20 @@ impl Place<'_> {
     }
 }
 
-/// The space of generic addresses, which become offsets where they are in a window.
-pub fn resolve(at: &mut Lanes, mask: u32) -> Space {
-    let first = at[mask.trailing_zeros() as usize];
-    let (space, window) = match first {
-        _ if first >> 34 != 0 => return Space::Global,
-        _ if first & Space::SHARED_WINDOW != 0 => (Space::Shared, Space::SHARED_WINDOW),
-        _ if first & Space::LOCAL_WINDOW != 0 => (Space::Local, Space::LOCAL_WINDOW),
-        _ => return Space::Global,
-    };
-    // A lane whose address is in another space comes out beyond the window.
-    for address in at {
-        *address = address.wrapping_sub(window);
+/// The lanes whose generic addresses are in `space`; their addresses become offsets where it has a window.
+pub fn resolve(space: Space, at: &mut Lanes, mask: u32) -> u32 {
+    let mut found = 0;
+    for lane in lanes(mask) {
+        let (own, window) = match at[lane] {
+            address if address >> 34 != 0 => (Space::Global, 0),
+            address if address & Space::SHARED_WINDOW != 0 => (Space::Shared, Space::SHARED_WINDOW),
+            address if address & Space::LOCAL_WINDOW != 0 => (Space::Local, Space::LOCAL_WINDOW),
+            _ => (Space::Global, 0),
+        };
+        if own == space {
+            found |= 1 << lane;
+            at[lane] -= window;
+        }
     }
-    space
+    found
 }

@@ -1,12 +1,13 @@
 //! The interpreter: one warp, 32 lanes at a time. Lanes that part ways become fragments; the one furthest behind runs
 //! next, and fragments that come to the same instruction are one again.
 
+mod access;
+mod meet;
+
 use crate::fault::Kind;
-use crate::isa::{Choose, Space, Vote};
 use crate::kernel::{CARRY, Do, Inst, Kernel};
-use crate::lanes::{Lanes, WARP, lanes, mask_of};
-use crate::memory::{Memory, Trouble};
-use crate::place::{Place, resolve};
+use crate::lanes::{Lanes, WARP, mask_of};
+use crate::memory::Memory;
 use crate::ptx::Source;
 
 /// Why a fragment does not run.
@@ -15,8 +16,10 @@ enum State {
     Ready,
     /// At a block barrier.
     Barrier,
-    /// Waits for other lanes of its warp.
+    /// Waits for other lanes of its warp to come to this instruction.
     Lanes,
+    /// At `bar.warp.sync`: waits for other lanes to come to any.
+    Warp,
 }
 
 /// Lanes that are at one instruction.
@@ -68,8 +71,13 @@ enum Pause {
     /// Some lanes branch to the first, the rest (by mask) goes on at the second.
     Split(usize, u32, usize),
     Wait(State, usize),
+    /// It has gone around in circles while others could run.
+    Tired(usize),
     Ended,
 }
+
+/// How often a fragment may jump back before others get a turn: it may wait for what one of them does.
+const PATIENCE: u32 = 1 << 12;
 
 impl Warp {
     /// Lanes of `mask` begin the kernel.
@@ -105,11 +113,13 @@ impl Warp {
 
     /// Runs until every thread has ended or waits for other warps.
     pub fn run(&mut self, machine: &mut Machine) -> Result<(), Stop> {
-        while let Some(index) = self.next() {
+        let mut tired = 0;
+        while let Some(index) = self.next(tired) {
             let Fragment { pc, mask, .. } = self.fragments[index];
             let others = self.fragments.iter().enumerate().filter(|(other, _)| *other != index);
             // Fragments behind this one wait for something; ahead of it, this one meets the nearest.
             let limit = others.map(|(_, other)| other.pc).filter(|&other| other > pc).min().unwrap_or(usize::MAX);
+            tired = 0;
             match self.fragment(machine, pc, mask, limit)? {
                 Pause::Reached(pc) => self.fragments[index].pc = pc,
                 Pause::Split(to, taken, on) => {
@@ -117,6 +127,10 @@ impl Warp {
                     self.fragments.push(Fragment { pc: to, mask: taken, state: State::Ready });
                 }
                 Pause::Wait(state, pc) => self.fragments[index] = Fragment { pc, mask, state },
+                Pause::Tired(pc) => {
+                    self.fragments[index].pc = pc;
+                    tired = mask;
+                }
                 Pause::Ended => {
                     self.live &= !mask;
                     self.fragments.swap_remove(index);
@@ -129,15 +143,18 @@ impl Warp {
         Ok(())
     }
 
-    /// The ready fragment that is furthest behind.
-    fn next(&self) -> Option<usize> {
+    /// The ready fragment that is furthest behind, a tired one last.
+    fn next(&self, tired: u32) -> Option<usize> {
         let ready = self.fragments.iter().enumerate().filter(|(_, fragment)| fragment.state == State::Ready);
-        ready.min_by_key(|(_, fragment)| fragment.pc).map(|(index, _)| index)
+        ready.min_by_key(|(_, fragment)| (fragment.mask & tired != 0, fragment.pc)).map(|(index, _)| index)
     }
 
+    /// Lets those that wait for other lanes look again.
     fn wake(&mut self) {
-        for fragment in self.fragments.iter_mut().filter(|fragment| fragment.state == State::Lanes) {
-            fragment.state = State::Ready;
+        for fragment in &mut self.fragments {
+            if matches!(fragment.state, State::Lanes | State::Warp) {
+                fragment.state = State::Ready;
+            }
         }
     }
 
@@ -164,6 +181,7 @@ impl Warp {
     /// Runs the lanes of `mask` from `pc` until they part, wait, end, or come to `limit`.
     fn fragment(&mut self, machine: &mut Machine, mut pc: usize, mask: u32, limit: usize) -> Result<Pause, Stop> {
         let kernel = machine.kernel;
+        let mut back = 0;
         loop {
             if pc >= limit {
                 return Ok(Pause::Reached(pc));
@@ -222,21 +240,22 @@ impl Warp {
                     write(&mut registers[inst.d as usize], &[value; WARP], mask);
                 }
                 Do::Shuffle(choose) => {
-                    if let Some(wait) = self.rendezvous(inst, e, mask, pc)? {
-                        return Ok(wait);
+                    if self.missing(inst, e, mask)? != 0 {
+                        return Ok(Pause::Wait(State::Lanes, pc));
                     }
                     self.shuffle(choose, inst, mask);
                 }
                 Do::Vote(vote) => {
-                    if let Some(wait) = self.rendezvous(inst, b, mask, pc)? {
-                        return Ok(wait);
+                    if self.missing(inst, b, mask)? != 0 {
+                        return Ok(Pause::Wait(State::Lanes, pc));
                     }
                     self.vote(vote, inst, mask);
                 }
                 Do::WarpBarrier => {
-                    if let Some(wait) = self.rendezvous(inst, a, mask, pc)? {
-                        return Ok(wait);
+                    if self.missing(inst, a, mask)? != 0 {
+                        return Ok(Pause::Wait(State::Warp, pc));
                     }
+                    self.release_members(a, mask);
                 }
                 Do::Barrier => return Ok(Pause::Wait(State::Barrier, pc)),
                 Do::Trap => return Err(stop(Kind::Trap, inst, mask, "Kernel executed `trap`".to_string())),
@@ -247,102 +266,14 @@ impl Warp {
                 }
                 Do::Exit => return Ok(Pause::Ended),
             }
+            if next <= pc && self.fragments.len() > 1 {
+                back += 1;
+                if back > PATIENCE {
+                    return Ok(Pause::Tired(next));
+                }
+            }
             pc = next;
         }
-    }
-
-    fn shuffle(&mut self, choose: Choose, inst: &Inst, mask: u32) {
-        let [from, places, clamps] = [0, 1, 2].map(|arg| self.registers[inst.args[arg] as usize]);
-        let (mut value, mut inside) = (from, [0; WARP]);
-        for lane in lanes(mask) {
-            let (source, valid) = choose.source(lane as u32, places[lane] as u32, clamps[lane] as u32);
-            value[lane] = from[source as usize % WARP] & 0xffff_ffff;
-            inside[lane] = u64::from(valid);
-        }
-        write(&mut self.registers[inst.d as usize], &value, mask);
-        write(&mut self.registers[inst.d2 as usize], &inside, mask);
-    }
-
-    fn vote(&mut self, vote: Vote, inst: &Inst, mask: u32) {
-        let [votes, members] = [0, 1].map(|arg| self.registers[inst.args[arg] as usize]);
-        let members = members[mask.trailing_zeros() as usize] as u32 & mask;
-        let ballot = mask_of(&votes) & members;
-        let answer = match vote {
-            Vote::All => u64::from(ballot == members),
-            Vote::Any => u64::from(ballot != 0),
-            Vote::Uniform => u64::from(ballot == 0 || ballot == members),
-            Vote::Ballot => u64::from(ballot),
-        };
-        write(&mut self.registers[inst.d as usize], &[answer; WARP], mask);
-    }
-
-    /// Waits until every living lane of the member mask is here.
-    fn rendezvous(&self, inst: &Inst, members: usize, mask: u32, pc: usize) -> Result<Option<Pause>, Stop> {
-        let members = self.registers[members][mask.trailing_zeros() as usize] as u32;
-        if mask & !members != 0 {
-            let outside = mask & !members;
-            let detail = format!("a lane executes with a member mask of 0x{members:x}, which it is not in");
-            return Err(stop(Kind::Unsupported, inst, outside, detail));
-        }
-        let missing = members & self.live & !mask;
-        Ok((missing != 0).then_some(Pause::Wait(State::Lanes, pc)))
-    }
-
-    fn access(&mut self, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<(), Stop> {
-        let [a, b, c, _] = inst.args.map(|arg| arg as usize);
-        let mut at = self.registers[a];
-        for address in &mut at {
-            *address = address.wrapping_add(inst.offset as u64);
-        }
-        let (space, bytes) = match inst.what {
-            Do::Load { space, bytes, .. } | Do::Store { space, bytes } => (space, bytes),
-            Do::Atomic { space, bytes, .. } | Do::Align { space, bytes } => (space, bytes),
-            _ => return Ok(()),
-        };
-        let space = if space == Space::Generic { resolve(&mut at, mask) } else { space };
-        let what = match inst.what {
-            Do::Load { .. } => "read",
-            Do::Store { .. } => "write",
-            Do::Atomic { .. } => "atomic",
-            _ => "access",
-        };
-        let local = machine.kernel.local as usize;
-        let mut place =
-            Place { space, memory: machine.memory, shared: &mut machine.shared, local: &mut self.local, stride: local };
-        let done = match inst.what {
-            Do::Load { signed, .. } => {
-                let d = &mut self.registers[inst.d as usize];
-                let read = place.load(bytes, &at, mask, d);
-                if signed && bytes < 8 {
-                    lanes(mask).for_each(|lane| d[lane] = extend(d[lane], bytes, true));
-                }
-                read
-            }
-            Do::Store { .. } => place.store(bytes, &at, mask, &self.registers[b]),
-            Do::Atomic { update, .. } => {
-                let (operand, other) = (self.registers[b], self.registers[c]);
-                let d = &mut self.registers[inst.d as usize];
-                lanes(mask).try_for_each(|lane| {
-                    place.load(bytes, &at, 1 << lane, d)?;
-                    let mut new = [0; WARP];
-                    new[lane] = update(d[lane], operand[lane], other[lane]);
-                    place.store(bytes, &at, 1 << lane, &new)
-                })
-            }
-            _ => match lanes(mask).find(|&lane| !at[lane].is_multiple_of(u64::from(bytes))) {
-                Some(lane) => {
-                    let place = format!("no multiple of {bytes}, as a vector's must be");
-                    Err((lane, Trouble { kind: Kind::Misaligned, address: at[lane], place }))
-                }
-                None => Ok(()),
-            },
-        };
-        done.map_err(|(lane, trouble)| {
-            let space = format!("{space:?}").to_lowercase();
-            let detail = format!("Invalid __{space}__ {what} of size {bytes} bytes");
-            let stop = stop(trouble.kind, inst, 1 << lane, detail);
-            Stop { address: Some(trouble.address), near: trouble.place, ..stop }
-        })
     }
 }
 

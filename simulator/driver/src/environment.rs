@@ -1,8 +1,8 @@
 //! Reads the configuration from the environment, where a process under test can be given one.
 //!
-//! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors), `_BUDGET`
-//! (warp instructions of a launch), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate); and
-//! `_COVERAGE`, see `coverage.rs`.
+//! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
+//! `_BUDGET` (warp instructions of a launch), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next,
+//! immediate); and `_COVERAGE`, see `coverage.rs`.
 
 use crate::state::Delivery;
 use simulator::Config;

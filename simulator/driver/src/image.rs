@@ -47,7 +47,7 @@ pub unsafe fn ptx<'a>(image: *const c_void, capability: (u32, u32)) -> Result<Co
 ///
 /// An entry's header holds its kind (2 bytes at 0: 1 is PTX), its own size (4 bytes at 4), the size of what follows
 /// it (8 bytes at 8), the architecture (4 bytes at 28) and flags (8 bytes at 40). Where these say that the text is
-/// compressed, there are the compressed size (4 bytes at 16), without the padding, and the text's (8 bytes at 56) as well.
+/// compressed, it also holds the size without padding (4 bytes at 16) and that of the text (8 bytes at 56).
 fn best(mut entries: &[u8], (major, minor): (u32, u32)) -> Result<Cow<'_, str>, Code> {
     const HEADER: usize = 64;
     let mut best: Option<(u32, &[u8], &[u8])> = None;

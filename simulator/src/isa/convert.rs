@@ -17,7 +17,7 @@ pub(super) fn forms(table: &mut Table) {
 
 fn moves(table: &mut Table) {
     table.group("Moves (9.7.9.3)");
-    let types = ["pred", "b8", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64", "b128"];
+    let types = ["pred", "b8", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"];
     for suffix in types {
         table.add(format!("mov.{suffix}"), op!(|a: u64| a));
     }

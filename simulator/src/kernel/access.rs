@@ -1,9 +1,9 @@
-//! Loads and stores: addresses, vectors, and parameters that are registers.
+//! Loads, stores and vectors: addresses, parameters that are registers, and bits side by side.
 
 use super::decode::Decoder;
 use super::operands::Named;
 use super::{Do, Inst, Register, ZERO};
-use crate::isa::{Access, Space};
+use crate::isa::{self, Access, Act, Space};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
@@ -37,13 +37,16 @@ impl<'a> Decoder<'a> {
 
     fn load_param(&mut self, name: &str, offset: i64, access: Access) -> Result<Inst, String> {
         match self.names.variable(name) {
+            Some(Named::Param(_)) if offset < 0 => Err(format!("a parameter at byte {offset}")),
             Some(Named::Param(at)) => {
                 let what = Do::Param { bytes: access.bytes, signed: access.signed };
                 Ok(Inst { offset: offset + i64::from(at), ..Inst::new(what) })
             }
             Some(Named::Place(place)) => {
-                let from = self.names.at_place(place, offset);
-                Ok(Inst { args: [from, ZERO, ZERO, ZERO], ..Inst::new(Self::one("mov.b64")?) })
+                let from = self.names.at_place(place, offset, access.bytes)?;
+                let (sign, bits) = (if access.signed { 's' } else { 'u' }, 8 * access.bytes);
+                let extend = Self::one(&format!("cvt.{sign}64.{sign}{bits}"))?;
+                Ok(Inst { args: [from, ZERO, ZERO, ZERO], ..Inst::new(extend) })
             }
             _ => Err(format!("unknown parameter `{name}`")),
         }
@@ -65,7 +68,8 @@ impl<'a> Decoder<'a> {
             };
             for (index, from) in from.iter().enumerate() {
                 let args = [self.value(from)?, ZERO, ZERO, ZERO];
-                let d = self.names.at_place(place, offset + index as i64 * i64::from(access.bytes));
+                let offset = offset + index as i64 * i64::from(access.bytes);
+                let d = self.names.at_place(place, offset, access.bytes)?;
                 self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
             }
             return Ok(());
@@ -103,5 +107,62 @@ impl<'a> Decoder<'a> {
         });
         self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
         Ok(d)
+    }
+
+    /// `mov` between a vector and a scalar: bits side by side.
+    pub(super) fn move_vector(&mut self, opcode: &str, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let total: u32 = opcode.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0);
+        match operands {
+            [Operand::Vector(one), from] if one.len() == 1 => {
+                let (d, args) = (self.destination(&one[0])?, [self.value(from)?, ZERO, ZERO, ZERO]);
+                self.push(Inst { d, args, source, ..Inst::new(Self::one("unpack.0")?) });
+                Ok(())
+            }
+            [to, Operand::Vector(one)] if one.len() == 1 => {
+                let (d, args) = (self.destination(to)?, [self.value(&one[0])?, ZERO, ZERO, ZERO]);
+                self.push(Inst { d, args, source, ..Inst::new(Self::one("unpack.0")?) });
+                Ok(())
+            }
+            [Operand::Vector(none), _] | [_, Operand::Vector(none)] if none.is_empty() => {
+                Err(format!("{opcode} of no parts"))
+            }
+            [Operand::Vector(parts), from] => {
+                let from = self.value(from)?;
+                let width = total / parts.len() as u32;
+                for (place, part) in parts.iter().enumerate() {
+                    let what = Self::one(&format!("unpack.{}", width * place as u32))?;
+                    let d = self.destination(part)?;
+                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, ..Inst::new(what) });
+                }
+                Ok(())
+            }
+            [to, Operand::Vector(parts)] => {
+                let d = self.destination(to)?;
+                let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
+                let mut width = total / parts.len() as u32;
+                while parts.len() > 1 {
+                    let Some(Act::Two(pack)) = isa::form(&format!("pack.{width}")) else {
+                        return Err(format!("{opcode} of {} parts", parts.len()));
+                    };
+                    let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
+                    parts.clear();
+                    for [low, high] in pairs {
+                        let d = if width * 2 == total { d } else { self.names.fresh() };
+                        self.push(Inst { d, args: [low, high, ZERO, ZERO], source, ..Inst::new(Do::Two(pack)) });
+                        parts.push(d);
+                    }
+                    width *= 2;
+                }
+                Ok(())
+            }
+            _ => Err(format!("{opcode} with these operands")),
+        }
+    }
+
+    pub(super) fn one(name: &str) -> Result<Do, String> {
+        match isa::form(name) {
+            Some(Act::One(f)) => Ok(Do::One(f)),
+            _ => Err(name.to_string()),
+        }
     }
 }

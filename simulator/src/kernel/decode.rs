@@ -29,6 +29,7 @@ pub fn decode(
         labels: 0,
         shared: HashMap::new(),
         shared_bytes: 0,
+        dynamic_align: 1,
         local_bytes: 0,
         branches: Vec::new(),
     };
@@ -47,9 +48,15 @@ pub(super) struct Decoder<'a> {
     labels: u32,
     shared: HashMap<String, u64>,
     shared_bytes: u32,
+    dynamic_align: u32,
     local_bytes: u32,
     branches: Vec<Source>,
 }
+
+/// Bytes of shared memory that a kernel can declare: more than any device has, and little enough to simulate.
+const MOST_SHARED: u32 = 1 << 20;
+/// Bytes of local memory that a thread can have (CUDA C++ Programming Guide, "Technical specifications").
+const MOST_LOCAL: u32 = 512 << 10;
 
 impl Inst {
     /// An instruction without operands.
@@ -103,7 +110,7 @@ impl<'a> Decoder<'a> {
             }
             Statement::Registers(names) => self.names.declare(&names),
             Statement::Variable(space, variable) => {
-                let named = self.variable(space, &variable);
+                let named = self.variable(space, &variable)?;
                 self.names.define(&variable.name, named);
             }
             Statement::Instruction { guard, opcode, operands, source } => {
@@ -206,63 +213,30 @@ impl<'a> Decoder<'a> {
             Operand::Pair(d, d2) => (self.named(d)?, self.named(d2)?),
             one => (self.destination(one)?, SINK),
         };
+        let paired = matches!(form, Act::Shuffle(_)) || opcode.starts_with("setp.");
+        if d2 != SINK && !paired {
+            return Err(malformed());
+        }
         let d2 = if matches!(form, Act::Carry(_)) { CARRY } else { d2 };
         let mut args = [ZERO; 4];
         for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
             *arg = self.value(operand)?;
         }
         self.push(Inst { d, d2, args, source, ..Inst::new(what) });
+        if opcode.starts_with("setp.") && d2 != SINK {
+            // The second result of a comparison is the first one's complement.
+            self.push(Inst { d: d2, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::one("not.pred")?) });
+        }
         Ok(())
-    }
-
-    /// `mov` between a vector and a scalar: bits side by side.
-    fn move_vector(&mut self, opcode: &str, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
-        let total: u32 = opcode.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0);
-        match operands {
-            [Operand::Vector(parts), from] => {
-                let from = self.value(from)?;
-                let width = total / parts.len() as u32;
-                for (place, part) in parts.iter().enumerate() {
-                    let what = Self::one(&format!("unpack.{}", width * place as u32))?;
-                    let d = self.destination(part)?;
-                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, ..Inst::new(what) });
-                }
-                Ok(())
-            }
-            [to, Operand::Vector(parts)] => {
-                let d = self.destination(to)?;
-                let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
-                let mut width = total / parts.len() as u32;
-                while parts.len() > 1 {
-                    let Some(Act::Two(pack)) = isa::form(&format!("pack.{width}")) else {
-                        return Err(format!("{opcode} of {} parts", parts.len()));
-                    };
-                    let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
-                    parts.clear();
-                    for [low, high] in pairs {
-                        let d = if width * 2 == total { d } else { self.names.fresh() };
-                        self.push(Inst { d, args: [low, high, ZERO, ZERO], source, ..Inst::new(Do::Two(pack)) });
-                        parts.push(d);
-                    }
-                    width *= 2;
-                }
-                Ok(())
-            }
-            _ => Err(format!("{opcode} with these operands")),
-        }
-    }
-
-    pub(super) fn one(name: &str) -> Result<Do, String> {
-        match isa::form(name) {
-            Some(Act::One(f)) => Ok(Do::One(f)),
-            _ => Err(name.to_string()),
-        }
     }
 
     fn call(&mut self, operands: &[Operand<'a>], body: &Body<'a>) -> Result<(), String> {
         let (returns, name, args) = match operands {
-            [Operand::List(returns), Operand::Name(name), Operand::List(args)] => (returns.as_slice(), *name, args),
-            [Operand::Name(name), Operand::List(args)] => (&[][..], *name, args),
+            [Operand::List(returns), Operand::Name(name), Operand::List(args)] => {
+                (returns.as_slice(), *name, args.as_slice())
+            }
+            [Operand::Name(name), Operand::List(args)] => (&[][..], *name, args.as_slice()),
+            [Operand::Name(name)] => (&[][..], *name, &[][..]),
             _ => return Err("an indirect call".to_string()),
         };
         let mut places = Vec::new();
@@ -276,8 +250,8 @@ impl<'a> Decoder<'a> {
             }
         }
         if name == "__assertfail" && places.len() >= 4 {
-            let mut arg = |index: usize| self.names.at_place(places[index], 0);
-            let args = [arg(0), arg(1), arg(2), arg(3)];
+            let mut arg = |index: usize, bytes| self.names.at_place(places[index], 0, bytes);
+            let args = [arg(0, 8)?, arg(1, 8)?, arg(2, 4)?, arg(3, 8)?];
             self.push(Inst { args, source: body.source, ..Inst::new(Do::Assert) });
             return Ok(());
         }
@@ -287,15 +261,14 @@ impl<'a> Decoder<'a> {
         self.function(function, bound.collect(), body.depth + 1)
     }
 
-    fn variable(&mut self, space: &str, variable: &Parameter) -> Named {
-        let total = match space {
-            ".shared" => &mut self.shared_bytes,
-            ".local" => &mut self.local_bytes,
-            _ => return Named::Place(self.names.place()),
+    fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Named, String> {
+        let (total, most) = match space {
+            ".shared" => (&mut self.shared_bytes, MOST_SHARED),
+            ".local" => (&mut self.local_bytes, MOST_LOCAL),
+            _ => return Ok(Named::Place(self.names.place())),
         };
-        let at = total.next_multiple_of(variable.align);
-        *total = at + variable.bytes;
-        Named::Address(u64::from(at))
+        let at = place(total, variable.bytes, variable.align, most)?;
+        Ok(Named::Address(u64::from(at)))
     }
 
     pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
@@ -314,6 +287,12 @@ impl<'a> Decoder<'a> {
         let name = match operand {
             Operand::Number(number) => return Ok(self.names.constant(*number)),
             Operand::Name(name) => *name,
+            Operand::Not(name) => {
+                let args = [self.named(name)?, ZERO, ZERO, ZERO];
+                let d = self.names.fresh();
+                self.push(Inst { d, args, ..Inst::new(Self::one("not.pred")?) });
+                return Ok(d);
+            }
             other => return Err(format!("{other:?} as a value")),
         };
         if let Some(register) = self.names.register(name) {
@@ -322,23 +301,30 @@ impl<'a> Decoder<'a> {
         if name == "WARP_SZ" {
             return Ok(self.names.constant(WARP as u64));
         }
-        let address = match self.names.variable(name) {
-            Some(Named::Address(address)) => Some(address),
-            _ => self.addresses.get(name).copied().or_else(|| self.module_shared(name)),
-        };
-        address.map(|address| self.names.constant(address)).ok_or_else(|| format!("unknown name `{name}`"))
+        if let Some(Named::Address(address)) = self.names.variable(name) {
+            return Ok(self.names.constant(address));
+        }
+        if let Some(&address) = self.addresses.get(name) {
+            return Ok(self.names.constant(address));
+        }
+        self.module_shared(name)?.ok_or_else(|| format!("unknown name `{name}`"))
     }
 
-    /// The offset of a shared variable that the module declares: behind the kernel's own, the unsized ones last.
-    fn module_shared(&mut self, name: &str) -> Option<u64> {
-        let variable = self.module.variables.get(name).filter(|variable| variable.space == ".shared")?;
-        if let Some(&at) = self.shared.get(name) {
-            return Some(at);
+    /// The register of the offset of a shared variable that the module declares. An array without a size is the launch's
+    /// dynamic memory, which lies behind all others.
+    fn module_shared(&mut self, name: &str) -> Result<Option<Register>, String> {
+        let shared = self.module.variables.get(name).filter(|variable| variable.space == ".shared");
+        let Some(variable) = shared else { return Ok(None) };
+        if variable.bytes == 0 {
+            self.dynamic_align = self.dynamic_align.max(variable.align);
+            return Ok(Some(self.names.dynamic_shared()));
         }
-        let at = self.shared_bytes.next_multiple_of(variable.align);
-        self.shared_bytes = at + variable.bytes;
-        self.shared.insert(name.to_string(), u64::from(at));
-        Some(u64::from(at))
+        let at = match self.shared.get(name) {
+            Some(&at) => at,
+            None => u64::from(place(&mut self.shared_bytes, variable.bytes, variable.align, MOST_SHARED)?),
+        };
+        self.shared.insert(name.to_string(), at);
+        Ok(Some(self.names.constant(at)))
     }
 
     fn label(&mut self) -> u32 {
@@ -360,6 +346,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn finish(self, name: &str) -> Result<Kernel, String> {
+        let shared = self.shared_bytes.next_multiple_of(self.dynamic_align);
         let (blocks, targets) = split(self.items, self.labels as usize)?;
         let order = order(&blocks);
         let code = lay_out(&blocks, &order, |label| targets[label as usize]);
@@ -370,13 +357,21 @@ impl<'a> Decoder<'a> {
             name: name.to_string(),
             code,
             registers: self.names.count(),
-            constants: self.names.constants(),
+            constants: self.names.constants(u64::from(shared)),
             specials: self.names.specials().to_vec(),
-            shared: self.shared_bytes,
+            shared,
             local: self.local_bytes.next_multiple_of(16),
             barriers,
             blocks,
             branches: self.branches,
         })
     }
+}
+
+/// Puts `bytes` behind what is there already.
+fn place(total: &mut u32, bytes: u32, align: u32, most: u32) -> Result<u32, String> {
+    let at = total.checked_next_multiple_of(align);
+    let end = at.and_then(|at| at.checked_add(bytes)).filter(|&end| end <= most);
+    *total = end.ok_or("more shared or local memory than any device has")?;
+    Ok(*total - bytes)
 }

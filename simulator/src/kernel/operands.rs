@@ -31,8 +31,9 @@ pub struct Names<'a> {
     count: Register,
     constants: HashMap<u64, Register>,
     specials: Vec<(Register, Special)>,
-    places: HashMap<(u32, i64), Register>,
+    places: HashMap<(u32, i64), (Register, u8)>,
     next_place: u32,
+    dynamic: Option<Register>,
 }
 
 impl<'a> Names<'a> {
@@ -44,6 +45,7 @@ impl<'a> Names<'a> {
             specials: Vec::new(),
             places: HashMap::new(),
             next_place: 0,
+            dynamic: None,
         }
     }
 
@@ -113,6 +115,16 @@ impl<'a> Names<'a> {
         special(name).map(|special| self.special(special))
     }
 
+    /// The register of the start of dynamic shared memory, whose value is known at the end.
+    pub fn dynamic_shared(&mut self) -> Register {
+        if let Some(register) = self.dynamic {
+            return register;
+        }
+        let register = self.fresh();
+        self.dynamic = Some(register);
+        register
+    }
+
     pub fn constant(&mut self, value: u64) -> Register {
         if let Some(&register) = self.constants.get(&value) {
             return register;
@@ -137,14 +149,21 @@ impl<'a> Names<'a> {
         self.next_place
     }
 
-    /// The register that holds what lies at `offset` of a place.
-    pub fn at_place(&mut self, place: u32, offset: i64) -> Register {
-        if let Some(&register) = self.places.get(&(place, offset)) {
-            return register;
+    /// The register of the `bytes` at `offset` of a place; an `Err` where they overlap others, which a register cannot.
+    pub fn at_place(&mut self, place: u32, offset: i64, bytes: u8) -> Result<Register, String> {
+        for distance in -7..=7 {
+            let Some(&(register, other)) = self.places.get(&(place, offset.saturating_add(distance))) else { continue };
+            match distance {
+                0 if other == bytes => return Ok(register),
+                _ if distance < i64::from(bytes) && distance + i64::from(other) > 0 => {
+                    return Err("a parameter of a device function that is written and read in different types".into());
+                }
+                _ => {}
+            }
         }
         let register = self.fresh();
-        self.places.insert((place, offset), register);
-        register
+        self.places.insert((place, offset), (register, bytes));
+        Ok(register)
     }
 
     /// How many registers there are.
@@ -152,9 +171,10 @@ impl<'a> Names<'a> {
         self.count as usize
     }
 
-    /// The registers that hold constants.
-    pub fn constants(&self) -> Vec<(Register, u64)> {
+    /// The registers that hold constants, with dynamic shared memory at `dynamic`.
+    pub fn constants(&self, dynamic: u64) -> Vec<(Register, u64)> {
         let mut constants: Vec<_> = self.constants.iter().map(|(&value, &register)| (register, value)).collect();
+        constants.extend(self.dynamic.map(|register| (register, dynamic)));
         constants.sort_unstable();
         constants
     }

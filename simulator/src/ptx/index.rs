@@ -57,7 +57,8 @@ pub struct Module {
 pub fn index(text: &str) -> Result<Module, SyntaxError> {
     let mut module = Module::default();
     let mut at = 0;
-    while let Some(length) = header_length(&text[at..]) {
+    while at < text.len() {
+        let length = header_length(&text[at..]).unwrap_or(text.len() - at);
         let header = &text[at..at + length];
         // Debug sections end a module.
         if header.lines().any(|line| line.trim_start().starts_with(".section")) {
@@ -105,16 +106,26 @@ fn header_length(text: &str) -> Option<usize> {
 /// The length of the body in braces that begins at `start`.
 fn body_length(text: &str, start: usize) -> Result<usize, SyntaxError> {
     let bytes = &text.as_bytes()[start..];
-    let mut depth = 0u32;
-    for at in memchr::memchr2_iter(b'{', b'}', bytes) {
-        let line = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |end| end + 1);
-        if bytes[line..at].windows(2).any(|pair| pair == b"//") {
-            continue;
+    let (mut at, mut depth) = (0, 0u32);
+    while let Some(found) = memchr::memchr3(b'{', b'}', b'/', &bytes[at..]) {
+        at += found;
+        let comment = match &bytes[at..] {
+            [b'/', b'/', ..] => Some("\n"),
+            [b'/', b'*', ..] => Some("*/"),
+            _ => None,
+        };
+        match (bytes[at], comment) {
+            (_, Some(end)) => at += text[start + at..].find(end).unwrap_or(bytes.len() - at),
+            (b'{', None) => depth += 1,
+            (b'}', None) => {
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(at + 1);
+                }
+            }
+            _ => {}
         }
-        depth = if bytes[at] == b'{' { depth + 1 } else { depth - 1 };
-        if depth == 0 {
-            return Ok(at + 1);
-        }
+        at = (at + 1).min(bytes.len());
     }
     Err(SyntaxError { line: line_of(text, start), message: "a body without an end".to_string() })
 }
@@ -172,7 +183,7 @@ fn function(mut lexer: Lexer, module: &mut Module, entry: bool, body: &Range<usi
             Token::Word(".maxntid" | ".reqntid") => {
                 let mut threads = lexer.number()? as u32;
                 while lexer.accept(b',')? {
-                    threads *= lexer.number()? as u32;
+                    threads = threads.saturating_mul(lexer.number()? as u32);
                 }
                 max_threads = Some(threads);
             }

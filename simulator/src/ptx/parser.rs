@@ -30,6 +30,8 @@ pub struct Parameter {
 pub enum Operand<'a> {
     /// A register, label, variable or function.
     Name(&'a str),
+    /// `!p`
+    Not(&'a str),
     /// A number, or the bits of a float.
     Number(u64),
     /// `[base + offset]`; a base that is a number is an address.
@@ -110,7 +112,7 @@ pub fn parameter(lexer: &mut Lexer) -> Result<Parameter, SyntaxError> {
             name => {
                 let mut bytes = element * vector;
                 if lexer.accept(b'[')? {
-                    bytes = if lexer.peek() == Token::Mark(b']') { 0 } else { element * lexer.number()? as u32 };
+                    bytes = if lexer.peek() == Token::Mark(b']') { 0 } else { size(lexer, element)? };
                     lexer.expect(b']')?;
                 }
                 let align = align.unwrap_or(element * vector).max(1);
@@ -118,6 +120,12 @@ pub fn parameter(lexer: &mut Lexer) -> Result<Parameter, SyntaxError> {
             }
         }
     }
+}
+
+fn size(lexer: &mut Lexer, element: u32) -> Result<u32, SyntaxError> {
+    let count = lexer.number()?;
+    let bytes = u64::from(element).checked_mul(count).and_then(|bytes| u32::try_from(bytes).ok());
+    bytes.ok_or_else(|| lexer.error(format!("an array of {count} elements")))
 }
 
 fn bytes_of(suffix: &str) -> Option<u32> {
@@ -170,32 +178,43 @@ fn instruction<'a>(
 }
 
 fn operand<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, SyntaxError> {
+    match lexer.peek() {
+        Token::Mark(b'{') => Ok(Operand::Vector(list(lexer, b'}')?)),
+        Token::Mark(b'(') => Ok(Operand::List(list(lexer, b')')?)),
+        Token::Mark(b'[') => {
+            lexer.take()?;
+            let base = simple(lexer)?;
+            let mut offset = 0;
+            if lexer.accept(b'+')? {
+                let negative = lexer.accept(b'-')?;
+                let number = lexer.number()? as i64;
+                offset = if negative { number.wrapping_neg() } else { number };
+            }
+            lexer.expect(b']')?;
+            Ok(Operand::Address(Box::new(base), offset))
+        }
+        _ => simple(lexer),
+    }
+}
+
+/// An operand that holds no other.
+fn simple<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, SyntaxError> {
     match lexer.take()? {
         Token::Word(word) if lexer.accept(b'|')? => Ok(Operand::Pair(word, lexer.word()?)),
         Token::Word(word) => Ok(Operand::Name(word)),
         Token::Number(number) => Ok(Operand::Number(number)),
         Token::Mark(b'-') => Ok(Operand::Number(lexer.number()?.wrapping_neg())),
-        Token::Mark(b'{') => Ok(Operand::Vector(list(lexer, b'}')?)),
-        Token::Mark(b'(') => Ok(Operand::List(list(lexer, b')')?)),
-        Token::Mark(b'[') => {
-            let base = operand(lexer)?;
-            let mut offset = 0;
-            if lexer.accept(b'+')? {
-                let negative = lexer.accept(b'-')?;
-                let number = lexer.number()? as i64;
-                offset = if negative { -number } else { number };
-            }
-            lexer.expect(b']')?;
-            Ok(Operand::Address(Box::new(base), offset))
-        }
+        Token::Mark(b'!') => Ok(Operand::Not(lexer.word()?)),
         other => Err(lexer.error(format!("expected an operand, met {other:?}"))),
     }
 }
 
+/// Simple operands between the next mark and `end`.
 fn list<'a>(lexer: &mut Lexer<'a>, end: u8) -> Result<Vec<Operand<'a>>, SyntaxError> {
+    lexer.take()?;
     let mut operands = Vec::new();
     while !lexer.accept(end)? {
-        operands.push(operand(lexer)?);
+        operands.push(simple(lexer)?);
         if lexer.peek() != Token::Mark(end) {
             lexer.expect(b',')?;
         }

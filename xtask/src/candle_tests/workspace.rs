@@ -11,8 +11,8 @@ use crate::toolkit::{Toolkit, once};
 use crate::{cargo, step, target};
 
 const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
-/// A test of our own, of kernels that no test of candle launches.
-const DMMV: (&str, &str) = ("candle-core/tests/quantized_dmmv.rs", include_str!("quantized.rs"));
+/// Tests of our own, of kernels that no test of candle launches.
+const OURS: (&str, &str) = ("candle-core/tests/quantized_dmmv.rs", include_str!("quantized.rs"));
 /// Tests of candle that run on CUDA and have neither of the usual names.
 const MORE: [&str; 1] = ["allocates_twice_when_transferring_to_same_device"];
 
@@ -40,7 +40,7 @@ pub fn build(toolkit: &Toolkit) -> anyhow::Result<Vec<Binary>> {
     let folder = target()?.join("candle-tests/workspace");
     let sources = sources()?;
     let manifest = manifest()?;
-    let (path, text) = DMMV;
+    let (path, text) = OURS;
     once(&folder, &format!("{sources:?}\n{manifest}\n{text}"), |folder| {
         for (name, source) in PACKAGES.iter().zip(&sources) {
             copy(source, &folder.join(name))?;
