@@ -94,7 +94,10 @@ fn run(
         return Ok(());
     }
     multiply(device, shape, &matrices)?
-        .or_else(|fault| driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault }))
+        .or_else(|fault| {
+            let detail = "Invalid __global__ access".to_owned();
+            driver.fault(ordinal, &Fault { kernel: name.to_owned(), detail, ..fault })
+        })
         .map_err(|_| EXECUTION_FAILED)
 }
 

@@ -5,6 +5,7 @@
 //! process: that is what `extern "C"` promises, and a driver that lost its state has nothing better to offer.
 
 // The C interface is `unsafe` by nature; each block says why it is sound.
+#![allow(clippy::result_large_err, reason = "a fault is the end of a context, and rare")]
 #![allow(unsafe_code, non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
 
 /// An exported function that says, once, that it is not simulated, and returns the code of its library for that.
