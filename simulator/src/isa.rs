@@ -5,6 +5,7 @@ mod compare;
 mod convert;
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 mod warp;
 
@@ -39,6 +40,10 @@ pub enum Act {
     Shuffle(Choose),
     /// `d = vote(a)` among the lanes of the member mask.
     Vote(Vote),
+    /// Loads this many matrices of eight rows of 16 bytes, spread over the lanes.
+    LoadMatrix(u8),
+    /// Multiplies matrices of bytes that are spread over the lanes, of this inner dimension, and adds.
+    Multiply(u8),
     /// Waits for the lanes of the member mask.
     WarpBarrier,
     /// Waits for all threads of the block.
@@ -92,6 +97,7 @@ fn table() -> &'static HashMap<String, Form> {
         convert::forms(&mut table);
         memory::forms(&mut table);
         warp::forms(&mut table);
+        matrix::forms(&mut table);
         table.forms
     })
 }

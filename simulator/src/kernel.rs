@@ -2,6 +2,7 @@
 
 mod access;
 mod decode;
+mod matrix;
 mod operands;
 mod order;
 
@@ -49,6 +50,10 @@ pub enum Do {
     Shuffle(Choose),
     /// `d = vote(args[0], members args[1])`
     Vote(Vote),
+    /// The registers of list `list` = as many matrices, whose rows are at `args[0] + offset` of one lane each.
+    LoadMatrix { list: u32 },
+    /// The first four registers of list `list` = the product of the next ones, plus the last four.
+    Multiply { depth: u8, list: u32 },
     /// Lanes of the mask `args[0]` meet.
     WarpBarrier,
     /// The block's threads meet.
@@ -110,6 +115,8 @@ pub struct Kernel {
     pub constants: Vec<(Register, u64)>,
     /// Registers that the launch fills.
     pub specials: Vec<(Register, Special)>,
+    /// The registers of instructions that have more than others.
+    pub lists: Vec<Vec<Register>>,
     /// Bytes of shared memory that the kernel declares.
     pub shared: u32,
     /// Bytes of local memory of each thread.

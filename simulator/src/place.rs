@@ -52,6 +52,11 @@ impl Place<'_> {
         Ok(())
     }
 
+    /// The trouble of an address that is no multiple of `bytes`.
+    pub fn misaligned(address: u64, bytes: u64) -> Trouble {
+        Trouble { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}") }
+    }
+
     /// A lane's bytes of shared or local memory.
     fn window(&mut self, bytes: u8, address: u64, lane: usize) -> Result<&mut [u8], (usize, Trouble)> {
         let window: &mut [u8] = if self.space == Space::Shared {

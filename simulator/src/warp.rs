@@ -2,6 +2,7 @@
 //! next, and fragments that come to the same instruction are one again.
 
 mod access;
+mod matrix;
 mod meet;
 
 use crate::fault::Kind;
@@ -239,23 +240,10 @@ impl Warp {
                     let value = parameter(machine.params, inst, bytes, signed, mask)?;
                     write(&mut registers[inst.d as usize], &[value; WARP], mask);
                 }
-                Do::Shuffle(choose) => {
-                    if self.missing(inst, e, mask)? != 0 {
-                        return Ok(Pause::Wait(State::Lanes, pc));
+                Do::Shuffle(_) | Do::Vote(_) | Do::LoadMatrix { .. } | Do::Multiply { .. } | Do::WarpBarrier => {
+                    if let Some(state) = self.together(machine, inst, mask)? {
+                        return Ok(Pause::Wait(state, pc));
                     }
-                    self.shuffle(choose, inst, mask);
-                }
-                Do::Vote(vote) => {
-                    if self.missing(inst, b, mask)? != 0 {
-                        return Ok(Pause::Wait(State::Lanes, pc));
-                    }
-                    self.vote(vote, inst, mask);
-                }
-                Do::WarpBarrier => {
-                    if self.missing(inst, a, mask)? != 0 {
-                        return Ok(Pause::Wait(State::Warp, pc));
-                    }
-                    self.release_members(a, mask);
                 }
                 Do::Barrier => return Ok(Pause::Wait(State::Barrier, pc)),
                 Do::Trap => return Err(stop(Kind::Trap, inst, mask, "Kernel executed `trap`".to_string())),

@@ -32,6 +32,7 @@ pub fn decode(
         dynamic_align: 1,
         local_bytes: 0,
         branches: Vec::new(),
+        lists: Vec::new(),
     };
     let (starts, _) = offsets(&function.params);
     let params = function.params.iter().zip(starts).map(|(param, at)| (param.name.clone(), Named::Param(at)));
@@ -51,6 +52,7 @@ pub(super) struct Decoder<'a> {
     dynamic_align: u32,
     local_bytes: u32,
     branches: Vec<Source>,
+    pub(super) lists: Vec<Vec<Register>>,
 }
 
 /// Bytes of shared memory that a kernel can declare: more than any device has, and little enough to simulate.
@@ -179,6 +181,8 @@ impl<'a> Decoder<'a> {
                 self.push(Inst { d, args, offset: *offset, source, ..Inst::new(what) });
                 return Ok(());
             }
+            Act::LoadMatrix(count) => return self.load_matrix(count, operands, source),
+            Act::Multiply(depth) => return self.multiply(depth, operands, source),
             Act::Shuffle(choose) => (Do::Shuffle(choose), 4),
             Act::Vote(vote) => (Do::Vote(vote), 2),
             Act::WarpBarrier => {
@@ -364,6 +368,7 @@ impl<'a> Decoder<'a> {
             barriers,
             blocks,
             branches: self.branches,
+            lists: self.lists,
         })
     }
 }

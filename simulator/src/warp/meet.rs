@@ -1,13 +1,36 @@
 //! What lanes of a warp tell each other: shuffles, votes and barriers, for which the lanes of a member mask meet.
 
-use super::{State, Stop, Warp, stop, write};
+use super::{Machine, State, Stop, Warp, stop, write};
 use crate::fault::Kind;
 use crate::isa::{Choose, Vote};
 use crate::kernel::{Do, Inst};
 use crate::lanes::{WARP, lanes, mask_of};
 
 impl Warp {
-    pub(super) fn shuffle(&mut self, choose: Choose, inst: &Inst, mask: u32) {
+    /// Executes an instruction of several lanes, or says how to wait for those that are missing.
+    pub(super) fn together(&mut self, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<Option<State>, Stop> {
+        let [a, b, _, e] = inst.args.map(|arg| arg as usize);
+        let (missing, state) = match inst.what {
+            Do::Shuffle(_) => (self.missing(inst, e, mask)? != 0, State::Lanes),
+            Do::Vote(_) => (self.missing(inst, b, mask)? != 0, State::Lanes),
+            Do::WarpBarrier => (self.missing(inst, a, mask)? != 0, State::Warp),
+            _ => (self.someone_is_missing(inst, mask)?, State::Lanes),
+        };
+        if missing {
+            return Ok(Some(state));
+        }
+        let lists = &machine.kernel.lists;
+        match inst.what {
+            Do::Shuffle(choose) => self.shuffle(choose, inst, mask),
+            Do::Vote(vote) => self.vote(vote, inst, mask),
+            Do::LoadMatrix { list } => self.load_matrix(machine, inst, &lists[list as usize])?,
+            Do::Multiply { depth, list } => self.multiply(usize::from(depth), &lists[list as usize]),
+            _ => self.release_members(a, mask),
+        }
+        Ok(None)
+    }
+
+    fn shuffle(&mut self, choose: Choose, inst: &Inst, mask: u32) {
         let [from, places, clamps] = [0, 1, 2].map(|arg| self.registers[inst.args[arg] as usize]);
         let (mut value, mut inside) = (from, [0; WARP]);
         for lane in lanes(mask) {
@@ -19,7 +42,7 @@ impl Warp {
         write(&mut self.registers[inst.d2 as usize], &inside, mask);
     }
 
-    pub(super) fn vote(&mut self, vote: Vote, inst: &Inst, mask: u32) {
+    fn vote(&mut self, vote: Vote, inst: &Inst, mask: u32) {
         let [votes, members] = [0, 1].map(|arg| self.registers[inst.args[arg] as usize]);
         let votes = mask_of(&votes);
         let mut answers = [0; WARP];
@@ -38,7 +61,7 @@ impl Warp {
 
     /// The living lanes of the member masks of `mask` that are not here: not in `mask`, nor at a `bar.warp.sync` where
     /// this is one.
-    pub(super) fn missing(&self, inst: &Inst, members: usize, mask: u32) -> Result<u32, Stop> {
+    fn missing(&self, inst: &Inst, members: usize, mask: u32) -> Result<u32, Stop> {
         let mut wanted = 0;
         for lane in lanes(mask) {
             let members = self.registers[members][lane] as u32;
@@ -56,8 +79,18 @@ impl Warp {
         Ok(wanted & self.live & !here)
     }
 
+    /// Whether lanes of the warp are elsewhere. An aligned instruction wants all of them, the ended ones too: what it does
+    /// without them is undefined.
+    fn someone_is_missing(&self, inst: &Inst, mask: u32) -> Result<bool, Stop> {
+        if self.live != u32::MAX {
+            let detail = "an aligned instruction in a warp of which some lanes have ended".to_string();
+            return Err(stop(Kind::Unsupported, inst, mask, detail));
+        }
+        Ok(mask != u32::MAX)
+    }
+
     /// Lets the members go on that wait at a `bar.warp.sync`, at whichever.
-    pub(super) fn release_members(&mut self, members: usize, mask: u32) {
+    fn release_members(&mut self, members: usize, mask: u32) {
         let members = lanes(mask).fold(0, |all, lane| all | self.registers[members][lane] as u32);
         for fragment in &mut self.fragments {
             if fragment.state == State::Warp && fragment.mask & members != 0 {

@@ -55,6 +55,8 @@ const SOLID: Shape = Shape { grid: [2, 3, 2], block: [5, 3, 4], shared: 0 };
 const DYNAMIC: Shape = Shape { grid: [2, 1, 1], block: [64, 1, 1], shared: 256 };
 
 const PASSES: &[Pass] = &[
+    pass("matrix.ptx", 32, matrices, &[]),
+    pass("matrix_generic.ptx", 32, matrices, &[]),
     pass("member_masks.ptx", 32, |t| vec![t.lane ^ 1, if t.lane < 16 { 0xffff } else { 0 }], &[]),
     pass("warp_sync_sites.ptx", 32, |t| vec![if t.lane < 16 { 131 - t.lane } else { 31 - t.lane }], &[]),
     pass("spin_lock.ptx", 32, |_| vec![31 * 16], &[]),
@@ -196,4 +198,22 @@ fn every_file_of_passes_is_listed_and_says_what_it_shows() {
         assert!(PASSES.iter().any(|pass| pass.file == file), "{file} is not run");
         assert!(text.starts_with("// "), "{file} does not say what it shows");
     }
+}
+
+/// Four elements of a · b + c over 32, the same with their first 16 products once more, and four loaded words.
+fn matrices(thread: &Thread) -> Vec<u32> {
+    let lane = thread.lane as usize;
+    let bytes: Vec<u8> =
+        (0..192u32).flat_map(|word| word.wrapping_mul(0x9E37_79B1).wrapping_add(0x0123_4567).to_le_bytes()).collect();
+    let a = |row: usize, at: usize| i32::from(bytes[32 * row + at] as i8);
+    let b = |at: usize, column: usize| i32::from(bytes[512 + 32 * column + at] as i8);
+    let places = [(0, 0), (0, 1), (8, 0), (8, 1)].map(|(down, right)| (lane / 4 + down, lane % 4 * 2 + right));
+    let sum = |(row, column): (usize, usize), depth| (0..depth).map(|at| a(row, at) * b(at, column)).sum::<i32>();
+    let addends = [7, lane as i32, 7, lane as i32];
+    let whole: Vec<i32> = places.iter().zip(addends).map(|(&place, addend)| sum(place, 32) + addend).collect();
+    let more = places.iter().zip(&whole).map(|(&place, whole)| whole + sum(place, 16));
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let own = lane / 4 * 32 + lane % 4 * 4;
+    let loaded = [own + 8 * 32, own + 16, own + 512 + 16, own + 512].map(word);
+    whole.iter().copied().chain(more).map(|sum| sum as u32).chain(loaded).collect()
 }

@@ -1,0 +1,76 @@
+//! Matrices spread over the lanes: lane `l` is number `l % 4` of group `l / 4`. The layouts are those of PTX ISA 9.7.15.5
+//! (`mma.m16n8k16` and `m16n8k32` of bytes) and 9.7.15.5.15 (`ldmatrix`).
+
+use super::{Machine, Stop, Warp, stop};
+use crate::isa::Space;
+use crate::kernel::{Inst, Register};
+use crate::lanes::WARP;
+use crate::place::{Place, resolve};
+
+impl Warp {
+    /// Each register gets one matrix: rows of 16 bytes, four to a lane. Row `r` of matrix `m` is where lane `8m + r` says.
+    pub(super) fn load_matrix(&mut self, machine: &mut Machine, inst: &Inst, to: &[Register]) -> Result<(), Stop> {
+        let mut at = self.registers[inst.args[0] as usize];
+        for address in &mut at {
+            *address = address.wrapping_add(inst.offset as u64);
+        }
+        let named = if to.len() == 4 { u32::MAX } else { (1 << (8 * to.len())) - 1 };
+        // Addresses are generic ones of shared memory, or offsets in it.
+        resolve(Space::Shared, &mut at, named);
+        let stride = machine.kernel.local as usize;
+        let (memory, shared, local) = (&mut *machine.memory, &mut machine.shared[..], &mut self.local[..]);
+        let mut place = Place { space: Space::Shared, memory, shared, local, stride };
+        for (matrix, &register) in to.iter().enumerate() {
+            for lane in 0..WARP {
+                let from = 8 * matrix + lane / 4;
+                let mut row = at;
+                row[lane] = at[from] + 4 * (lane as u64 % 4);
+                let trouble = if at[from].is_multiple_of(16) { None } else { Some(at[from]) };
+                let read = match trouble {
+                    None => place.load(4, &row, 1 << lane, &mut self.registers[register as usize]),
+                    Some(address) => Err((from, Place::misaligned(address, 16))),
+                };
+                read.map_err(|(lane, trouble)| {
+                    let detail = "Invalid __shared__ read of size 16 bytes".to_string();
+                    let stop = stop(trouble.kind, inst, 1 << lane, detail);
+                    Stop { address: Some(trouble.address), near: trouble.place, ..stop }
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `d = a · b + c` of 16 × `depth` and `depth` × 8 signed bytes, in wrapping 32-bit arithmetic.
+    pub(super) fn multiply(&mut self, depth: usize, list: &[Register]) {
+        let (d, rest) = list.split_at(4);
+        let (a, rest) = rest.split_at(depth / 8);
+        let (b, c) = rest.split_at(depth / 16);
+        let byte = |register: Register, lane: usize, place: usize| {
+            i32::from((self.registers[register as usize][lane] >> (8 * place)) as i8)
+        };
+        let (mut left, mut right) = ([[0; 32]; 16], [[0; 32]; 8]);
+        for lane in 0..WARP {
+            let (group, own) = (lane / 4, lane % 4);
+            for place in 0..4 {
+                for (number, &register) in a.iter().enumerate() {
+                    left[group + 8 * (number % 2)][own * 4 + place + 16 * (number / 2)] = byte(register, lane, place);
+                }
+                for (number, &register) in b.iter().enumerate() {
+                    right[group][own * 4 + place + 16 * number] = byte(register, lane, place);
+                }
+            }
+        }
+        let mut results = [[0; WARP]; 4];
+        for (number, result) in results.iter_mut().enumerate() {
+            for (lane, sum) in result.iter_mut().enumerate() {
+                let (row, column) = (lane / 4 + 8 * (number / 2), lane % 4 * 2 + number % 2);
+                let addend = self.registers[c[number] as usize][lane] as i32;
+                let products = left[row].iter().zip(&right[column]).map(|(x, y)| x * y);
+                *sum = u64::from(products.fold(addend, i32::wrapping_add) as u32);
+            }
+        }
+        for (result, &register) in results.iter().zip(d) {
+            self.registers[register as usize] = *result;
+        }
+    }
+}
