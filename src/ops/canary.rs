@@ -83,7 +83,7 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
         // Right every other time: the two runs of one case always differ, whatever ran before.
         "nondeterministic" => Ok(vec![(x * f64::from(1 + CALLS.fetch_add(1, Ordering::Relaxed) % 2))?]),
         #[cfg(feature = "cuda")]
-        kernel if DEVICE_FAULTS.iter().any(|(name, _)| *name == kernel) => {
+        kernel if kernel.starts_with("canary_") => {
             device::launch(kernel, x)?;
             Ok(vec![x.clone()])
         }

@@ -106,6 +106,8 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
         ("op = 3", vec!["replay", "CASE"], "invalid type: integer `3`, expected a string"),
         ("", vec!["replay", "nowhere.toml"], "cannot read nowhere.toml"),
         ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
+        ("", vec!["coverage"], "there is no campaign in the store; name cases to run"),
+        ("", vec!["coverage", "--device", "cpu", "corpora"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
         ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),
         ("", vec!["hunt", "--time", "soon"], "`soon` is no duration"),

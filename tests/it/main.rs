@@ -2,6 +2,7 @@
 
 mod case_text;
 mod cli;
+mod coverage;
 mod minimizer;
 mod ops;
 mod regressions;

@@ -9,6 +9,7 @@ use snuffer::device::Device;
 use snuffer::exec::environment::command;
 use snuffer::exec::{Build, Limits, Worker};
 use snuffer::ops::canary;
+use snuffer::oracle::{Evidence, Observation, Verdict, judge};
 use snuffer::outcome::Outcome;
 
 /// The simulated device, where it is built; says so where it is not.
@@ -75,6 +76,17 @@ fn every_fault_of_a_kernel_is_told_by_kind_and_place() {
         assert_eq!((fault.kind.as_str(), fault.place.as_str()), (kind, place), "{kernel}");
         assert!(fault.message.contains(message), "{kernel}: {}", fault.message);
     }
+}
+
+#[test]
+fn what_the_simulator_cannot_do_is_named_and_charged_to_nobody() {
+    let Some(device) = device() else { return };
+    let mut worker = worker(device);
+    let outcome = run(&mut worker, &canary::case("canary_unsupported"));
+    assert_eq!(outcome, Outcome::Unsupported("canary_unsupported: sin.approx.f32".to_string()));
+    let case = canary::case("canary_unsupported");
+    let seen = [Observation { device, outcome, again: None, contiguous: None }];
+    assert!(matches!(judge(&Evidence::new(&canary::CANARY, &case, &seen)), Verdict::Skip(_)));
 }
 
 #[test]
