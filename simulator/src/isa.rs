@@ -17,17 +17,26 @@ use crate::lanes::Lanes;
 pub use memory::{Access, Space};
 pub use warp::{Choose, Vote};
 
+/// Writes every lane of its last argument.
+pub type One = fn(&Lanes, &mut Lanes);
+/// As [`One`], of two sources.
+pub type Two = fn(&Lanes, &Lanes, &mut Lanes);
+/// As [`One`], of three sources.
+pub type Three = fn(&Lanes, &Lanes, &Lanes, &mut Lanes);
+/// As [`One`], of four sources.
+pub type Four = fn(&Lanes, &Lanes, &Lanes, &Lanes, &mut Lanes);
+
 /// What an instruction does to the registers of a warp. Sources are the first operands after the destination.
 #[derive(Debug, Clone, Copy)]
 pub enum Act {
     /// `d = f(a)`, lane by lane.
-    One(fn(&Lanes) -> Lanes),
+    One(One),
     /// `d = f(a, b)`
-    Two(fn(&Lanes, &Lanes) -> Lanes),
+    Two(Two),
     /// `d = f(a, b, c)`
-    Three(fn(&Lanes, &Lanes, &Lanes) -> Lanes),
+    Three(Three),
     /// `d = f(a, b, c, e)`
-    Four(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> Lanes),
+    Four(Four),
     /// `d, carry = f(a, b, c, carry)`; two-operand forms are given zeros as `c`.
     Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
     /// `d = [a + offset]`
@@ -124,49 +133,41 @@ pub fn markdown() -> String {
 /// An [`Act`] from a closure over typed lanes.
 macro_rules! op {
     (|$a:ident: $A:ty| $body:expr) => {{
-        fn run(a: &Lanes) -> Lanes {
-            let mut out = [0; WARP];
+        fn run(a: &Lanes, out: &mut Lanes) {
             for lane in 0..WARP {
                 let $a = <$A as Lane>::of(a[lane]);
                 out[lane] = Lane::bits($body);
             }
-            out
         }
         Act::One(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| $body:expr) => {{
-        fn run(a: &Lanes, b: &Lanes) -> Lanes {
-            let mut out = [0; WARP];
+        fn run(a: &Lanes, b: &Lanes, out: &mut Lanes) {
             for lane in 0..WARP {
                 let ($a, $b) = (<$A as Lane>::of(a[lane]), <$B as Lane>::of(b[lane]));
                 out[lane] = Lane::bits($body);
             }
-            out
         }
         Act::Two(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $body:expr) => {{
-        fn run(a: &Lanes, b: &Lanes, c: &Lanes) -> Lanes {
-            let mut out = [0; WARP];
+        fn run(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
             for lane in 0..WARP {
                 let $a = <$A as Lane>::of(a[lane]);
                 let $b = <$B as Lane>::of(b[lane]);
                 let $c = <$C as Lane>::of(c[lane]);
                 out[lane] = Lane::bits($body);
             }
-            out
         }
         Act::Three(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $e:ident: $E:ty| $body:expr) => {{
-        fn run(a: &Lanes, b: &Lanes, c: &Lanes, e: &Lanes) -> Lanes {
-            let mut out = [0; WARP];
+        fn run(a: &Lanes, b: &Lanes, c: &Lanes, e: &Lanes, out: &mut Lanes) {
             for lane in 0..WARP {
                 let ($a, $b) = (<$A as Lane>::of(a[lane]), <$B as Lane>::of(b[lane]));
                 let ($c, $e) = (<$C as Lane>::of(c[lane]), <$E as Lane>::of(e[lane]));
                 out[lane] = Lane::bits($body);
             }
-            out
         }
         Act::Four(run)
     }};

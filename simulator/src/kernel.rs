@@ -6,7 +6,7 @@ mod matrix;
 mod operands;
 mod order;
 
-use crate::isa::{Choose, Space, Vote};
+use crate::isa::{Choose, Four, One, Space, Three, Two, Vote};
 use crate::lanes::Lanes;
 use crate::ptx::Source;
 
@@ -27,13 +27,13 @@ pub const SINK: Register = 2;
 #[derive(Debug, Clone, Copy)]
 pub enum Do {
     /// `d = f(args)`
-    One(fn(&Lanes) -> Lanes),
+    One(One),
     /// `d = f(args)`
-    Two(fn(&Lanes, &Lanes) -> Lanes),
+    Two(Two),
     /// `d = f(args)`
-    Three(fn(&Lanes, &Lanes, &Lanes) -> Lanes),
+    Three(Three),
     /// `d = f(args)`
-    Four(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> Lanes),
+    Four(Four),
     /// `d, carry = f(args, carry)`
     Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
     /// `d = [args[0] + offset]`, extended by the sign or not.

@@ -189,25 +189,27 @@ impl Warp {
             }
             let inst = &kernel.code[pc];
             let [a, b, c, e] = inst.args.map(|arg| arg as usize);
+            let d = inst.d as usize;
             let registers = &mut self.registers;
             let mut next = pc + 1;
             match inst.what {
-                Do::One(f) => {
-                    let value = f(&registers[a]);
-                    write(&mut registers[inst.d as usize], &value, mask);
-                }
-                Do::Two(f) => {
-                    let value = f(&registers[a], &registers[b]);
-                    write(&mut registers[inst.d as usize], &value, mask);
-                }
-                Do::Three(f) => {
-                    let value = f(&registers[a], &registers[b], &registers[c]);
-                    write(&mut registers[inst.d as usize], &value, mask);
-                }
-                Do::Four(f) => {
-                    let value = f(&registers[a], &registers[b], &registers[c], &registers[e]);
-                    write(&mut registers[inst.d as usize], &value, mask);
-                }
+                Do::One(f) => match registers.get_disjoint_mut([d, a]) {
+                    Ok([d, a]) if mask == u32::MAX => f(a, d),
+                    _ => blend(registers, d, mask, |registers, out| f(&registers[a], out)),
+                },
+                Do::Two(f) => match registers.get_disjoint_mut([d, a, b]) {
+                    Ok([d, a, b]) if mask == u32::MAX => f(a, b, d),
+                    _ => blend(registers, d, mask, |registers, out| f(&registers[a], &registers[b], out)),
+                },
+                Do::Three(f) => match registers.get_disjoint_mut([d, a, b, c]) {
+                    Ok([d, a, b, c]) if mask == u32::MAX => f(a, b, c, d),
+                    _ => blend(registers, d, mask, |registers, out| {
+                        f(&registers[a], &registers[b], &registers[c], out);
+                    }),
+                },
+                Do::Four(f) => blend(registers, d, mask, |registers, out| {
+                    f(&registers[a], &registers[b], &registers[c], &registers[e], out);
+                }),
                 Do::Carry(f) => {
                     let carry = &registers[CARRY as usize];
                     let (value, carry) = f(&registers[a], &registers[b], &registers[c], carry);
@@ -278,6 +280,13 @@ fn parameter(params: &[u8], inst: &Inst, bytes: u8, signed: bool, mask: u32) -> 
 
 fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {
     Stop { kind, lane: mask.trailing_zeros() as usize, source: inst.source, address: None, detail, near: String::new() }
+}
+
+/// Computes a register that may be a source of its own, and writes the lanes of `mask`.
+fn blend(registers: &mut [Lanes], d: usize, mask: u32, compute: impl FnOnce(&[Lanes], &mut Lanes)) {
+    let mut value = [0; WARP];
+    compute(registers, &mut value);
+    write(&mut registers[d], &value, mask);
 }
 
 fn write(register: &mut Lanes, value: &Lanes, mask: u32) {
