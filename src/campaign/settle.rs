@@ -1,5 +1,6 @@
 //! From a failing case to a finding: canonical form, minimization, and proof that it happens again.
 
+use std::mem::discriminant;
 use std::time::{Duration, Instant};
 
 use crate::case::Case;
@@ -89,10 +90,15 @@ pub fn settle(
 ) -> anyhow::Result<Settled> {
     let begun = Instant::now();
     let (mut met, mut attempts) = (Vec::new(), 0);
+    // A fault on a valid input says more than one on an input of which nothing is promised.
+    let promised = discriminant(&(op.contract)(&case));
     let minimized = minimize(case, |candidate| -> anyhow::Result<Option<bool>> {
         attempts += 1;
         if begun.elapsed() > settings.time || attempts > settings.attempts {
             return Ok(None);
+        }
+        if discriminant(&(op.contract)(candidate)) != promised {
+            return Ok(Some(false));
         }
         let Some(violation) = violation(executor, op, candidate)?.0 else { return Ok(Some(false)) };
         let other = violation.signature(op.name);

@@ -131,7 +131,7 @@ impl Worker {
 
     /// Lets a simulated device say what it executed before the process ends. What is killed instead takes it along.
     fn end(&mut self) -> anyhow::Result<ExitStatus> {
-        const PATIENCE: Duration = Duration::from_secs(2);
+        const PATIENCE: Duration = Duration::from_secs(10);
         if matches!(self.device, Device::Sim(_)) {
             let _ = self.socket.shutdown(std::net::Shutdown::Both);
             let begun = Instant::now();
