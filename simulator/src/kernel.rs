@@ -62,6 +62,8 @@ pub enum Do {
     Trap,
     /// A failed assertion: message, file, line, function.
     Assert,
+    /// Nothing: what a mutation leaves of an instruction that it drops.
+    Nothing,
     /// The thread ends.
     Exit,
     /// Goes to a label while decoding, to an instruction when ready.

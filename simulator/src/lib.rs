@@ -25,6 +25,5 @@ pub use config::Config;
 pub use coverage::{Branch, KernelCoverage};
 pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
 pub use fault::{Fault, Kind};
-pub use float::{Format, Rounding, add_odd, narrow, widen};
 pub use launch::Launch;
 pub use mutate::Mutation;

@@ -48,7 +48,7 @@ fn changes(kernel: &Kernel, at: usize) -> Vec<Change> {
     let change = |what, make: fn(&mut Kernel, usize)| Change { at, what, make };
     match kernel.code[at].what {
         Do::If { .. } => vec![
-            change("a branch is never taken", |kernel, at| kernel.code[at].what = NOTHING),
+            change("a branch is never taken", drop),
             change("a branch is always taken", |kernel, at| {
                 if let Do::If { to, .. } = kernel.code[at].what {
                     kernel.code[at].what = Do::Goto(to);
@@ -60,24 +60,17 @@ fn changes(kernel: &Kernel, at: usize) -> Vec<Change> {
                 }
             }),
         ],
-        Do::Barrier => vec![change("a barrier is dropped", |kernel, at| kernel.code[at].what = NOTHING)],
-        Do::Assert => vec![change("an assertion is dropped", |kernel, at| kernel.code[at].what = NOTHING)],
-        Do::Store { bytes, .. } => {
-            let drop = change("a store is dropped", |kernel, at| kernel.code[at].what = NOTHING);
-            let shift: fn(&mut Kernel, usize) = |kernel, at| {
-                if let Do::Store { bytes, .. } = kernel.code[at].what {
-                    kernel.code[at].offset += i64::from(bytes);
-                }
-            };
-            let _ = bytes;
-            vec![drop, change("a store goes one element too far", shift)]
-        }
-        Do::Load { .. } => vec![change("a load comes from one element too far", |kernel, at| {
-            if let Do::Load { bytes, .. } = kernel.code[at].what {
-                kernel.code[at].offset += i64::from(bytes);
+        Do::Barrier => vec![change("a barrier is dropped", drop)],
+        Do::Assert => vec![change("an assertion is dropped", drop)],
+        Do::Store { .. } => vec![change("a store is dropped", drop), change("a store goes one element too far", shift)],
+        Do::Load { .. } => vec![change("a load comes from one element too far", shift)],
+        Do::Two(_) => {
+            let mut changes = vec![change("operands are swapped", |kernel, at| kernel.code[at].args.swap(0, 1))];
+            if kernel.constants.iter().any(|(register, _)| *register == kernel.code[at].args[1]) {
+                changes.push(change("a constant is one more", increment));
             }
-        })],
-        Do::Two(_) => vec![change("operands are swapped", |kernel, at| kernel.code[at].args.swap(0, 1))],
+            changes
+        }
         Do::Three(_) => {
             vec![change("an addend is dropped", |kernel, at| kernel.code[at].args[2] = crate::kernel::ZERO)]
         }
@@ -85,5 +78,23 @@ fn changes(kernel: &Kernel, at: usize) -> Vec<Change> {
     }
 }
 
-/// An instruction that does nothing.
-const NOTHING: Do = Do::Enter { block: 0, length: 0 };
+fn drop(kernel: &mut Kernel, at: usize) {
+    kernel.code[at].what = Do::Nothing;
+}
+
+/// Moves an access by its own size.
+fn shift(kernel: &mut Kernel, at: usize) {
+    if let Do::Load { bytes, .. } | Do::Store { bytes, .. } = kernel.code[at].what {
+        kernel.code[at].offset += i64::from(bytes);
+    }
+}
+
+/// Gives an instruction's second operand, a constant, a register of its own that holds one more.
+fn increment(kernel: &mut Kernel, at: usize) {
+    let constant = kernel.code[at].args[1];
+    let value = kernel.constants.iter().find(|(register, _)| *register == constant).map_or(0, |(_, value)| *value);
+    let register = kernel.registers as u32;
+    kernel.registers += 1;
+    kernel.constants.push((register, value.wrapping_add(1)));
+    kernel.code[at].args[1] = register;
+}

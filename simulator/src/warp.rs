@@ -222,6 +222,7 @@ impl Warp {
                         stop(Kind::Budget, inst, mask, "Launch used up its budget of instructions".to_string())
                     })?;
                 }
+                Do::Nothing => {}
                 Do::Goto(to) => next = to as usize,
                 Do::If { to, negated, edge } => {
                     let holds = mask_of(&registers[a]);
