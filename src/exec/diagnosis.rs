@@ -40,19 +40,13 @@ fn report(said: &str) -> Option<(String, String)> {
     });
     let title = lines.next()?.strip_prefix(MARK)?;
     let details: Vec<&str> = lines.map_while(|line| line.strip_prefix(MORE)).map(str::trim).collect();
-    let at = details.iter().find_map(|line| line.strip_prefix("at "));
-    let place = match at.map(|at| at.rsplit_once(" in ").unwrap_or((at, ""))) {
-        Some((kernel, "")) => kernel.split('(').next().unwrap_or(kernel).to_string(),
-        Some((_, place)) => match place.rsplit_once(':') {
-            Some((file, number)) => format!("{}:{number}", crate_path(file)),
-            None => crate_path(place),
-        },
-        None => String::new(),
+    let at = details.iter().find_map(|line| line.strip_prefix("at ")).unwrap_or_default();
+    let text = std::iter::once(title).chain(details.iter().copied()).collect::<Vec<_>>().join("; ");
+    let Some((file, number)) = at.rsplit_once(" in ").and_then(|(_, place)| place.rsplit_once(':')) else {
+        return Some((at.split('(').next().unwrap_or(at).to_string(), text));
     };
-    let file =
-        at.and_then(|at| at.rsplit_once(" in ")).and_then(|(_, place)| place.rsplit_once(':')).map(|(file, _)| file);
-    let text = std::iter::once(title).chain(details).collect::<Vec<_>>().join("; ");
-    Some((place, file.map_or(text.clone(), |file| text.replacen(file, &crate_path(file), 1))))
+    let path = crate_path(file);
+    Some((format!("{path}:{number}"), text.replacen(file, &path, 1)))
 }
 
 #[cfg(test)]
