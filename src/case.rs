@@ -13,6 +13,10 @@ use crate::tensor::{Tensor, Value};
 pub struct Case {
     /// The op's name in the registry, such as `loss.cross_entropy`.
     pub op: String,
+    /// The ops of a sequence, in order: each takes the first output of the one before as its main input. The other
+    /// inputs and params of the n-th, from 1, are named `n.name`. Empty for a single call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<String>,
     /// Whether gradients are asked for, and of what.
     #[serde(default, skip_serializing_if = "Backward::is_none")]
     pub backward: Backward,
@@ -119,6 +123,36 @@ impl Case {
         self
     }
 
+    /// The case as a sequence with the call `step` at its end.
+    #[must_use]
+    pub fn then(mut self, step: Self) -> Self {
+        self.steps.push(step.op);
+        let prefix = |name: String| format!("{}.{name}", self.steps.len());
+        self.inputs.extend(step.inputs.into_iter().map(|(name, tensor)| (prefix(name), tensor)));
+        self.params.extend(step.params.into_iter().map(|(name, param)| (prefix(name), param)));
+        self
+    }
+
+    /// The calls of a sequence, each with its own inputs and params.
+    pub fn calls(&self) -> Vec<Self> {
+        let call = |(place, op): (usize, &String)| {
+            let prefix = format!("{}.", place + 1);
+            let own = |name: &str| name.strip_prefix(&prefix).map(ToString::to_string);
+            let mut call = Self::new(op);
+            call.inputs = self.inputs.iter().filter_map(|(name, t)| Some((own(name)?, t.clone()))).collect();
+            call.params = self.params.iter().filter_map(|(name, p)| Some((own(name)?, p.clone()))).collect();
+            call
+        };
+        self.steps.iter().enumerate().map(call).collect()
+    }
+
+    /// The sequence of `calls`, with everything else as in this one.
+    #[must_use]
+    pub fn with_calls(&self, calls: Vec<Self>) -> Self {
+        let empty = Self { op: self.op.clone(), backward: self.backward, ..Self::default() };
+        calls.into_iter().fold(empty, Self::then)
+    }
+
     /// Reads the text form.
     pub fn parse(text: &str) -> Result<Self, CaseError> {
         let case: Self = toml::from_str(text)?;
@@ -193,6 +227,7 @@ impl Case {
             complexity.spelled += tensor.values.spelled();
             complexity.values.push(value_weight(tensor));
         }
+        complexity.steps = self.steps.len();
         complexity.backward = self.backward;
         complexity.params = self.params.values().map(param_weight).collect();
         complexity.absent = self.inputs.len() + self.params.len();
@@ -203,6 +238,7 @@ impl Case {
 /// See [`Case::complexity`]. Compared field by field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Complexity {
+    steps: usize,
     elements: u128,
     dims: usize,
     absent: usize,

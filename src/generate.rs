@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 
 use crate::case::{Backward, Case};
 use crate::mutate;
-use crate::tensor::{DType, Fill, Tensor, Value, Values, View, product};
+use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
 /// What kind of case is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,9 +37,14 @@ pub struct Drawn {
     pub violations: Vec<&'static str>,
 }
 
-/// Draws a case of the op that `generate` belongs to from `bytes`.
-pub fn draw(generate: fn(&mut Draw) -> Result<Case>, mode: Mode, bytes: &[u8]) -> Result<Drawn> {
-    let mut draw = Draw { bytes: Unstructured::new(bytes), budget: 64 };
+/// Draws a case of the op that `generate` belongs to from `bytes`, of the `wanted` dtype if there is one.
+pub fn draw(
+    generate: fn(&mut Draw) -> Result<Case>,
+    mode: Mode,
+    bytes: &[u8],
+    wanted: Option<DType>,
+) -> Result<Drawn> {
+    let mut draw = Draw { bytes: Unstructured::new(bytes), budget: 64, wanted };
     // Few cases are large: size cliffs matter, but a thousand small cases find more than one large one.
     if draw.one_in(64)? {
         draw.budget = if draw.one_in(4)? { 140_000 } else { 8_400 };
@@ -66,6 +71,7 @@ pub fn draw(generate: fn(&mut Draw) -> Result<Case>, mode: Mode, bytes: &[u8]) -
 pub struct Draw<'a> {
     bytes: Unstructured<'a>,
     budget: usize,
+    wanted: Option<DType>,
 }
 
 /// Where launch configurations, warps, blocks and reductions change their way (candle-kernels: 32 lanes, 1,024 threads,
@@ -76,7 +82,7 @@ const CLIFFS: [usize; 22] =
 impl<'a> Draw<'a> {
     /// A source that reads `bytes`, for small tensors only.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes: Unstructured::new(bytes), budget: 64 }
+        Self { bytes: Unstructured::new(bytes), budget: 64, wanted: None }
     }
 
     /// One of `choices`.
@@ -135,14 +141,17 @@ impl<'a> Draw<'a> {
         (0..rank).map(|_| self.size()).collect()
     }
 
-    /// One of candle's four full float dtypes, `f32` more often than the rest.
-    pub fn float_dtype(&mut self) -> Result<DType> {
-        if self.one_in(2)? { Ok(DType::F32) } else { self.choose(&DType::FLOATS).copied() }
-    }
-
-    /// Any dtype: floats in two of three draws.
-    pub fn dtype(&mut self) -> Result<DType> {
-        if self.one_in(3)? { self.choose(&DType::ALL).copied() } else { self.float_dtype() }
+    /// A dtype that some device takes: `f32` in half of the draws, then those that all take twice as often. A draw that
+    /// is for one dtype gives that one, taken or not.
+    pub fn dtype(&mut self, support: &Support) -> Result<DType> {
+        if let Some(wanted) = self.wanted {
+            return Ok(wanted);
+        }
+        if self.one_in(2)? && support.cpu.contains(&DType::F32) {
+            return Ok(DType::F32);
+        }
+        let all = [support.cpu, support.cuda].concat();
+        self.choose(&all).copied()
     }
 
     /// A dtype for ids.

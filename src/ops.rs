@@ -9,9 +9,10 @@ pub use given::Given;
 use ndarray::ArrayD;
 
 use crate::case::Case;
+use crate::device::Device;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::DType;
+use crate::tensor::{DType, Support};
 
 pub mod canary;
 mod conv;
@@ -21,6 +22,7 @@ mod loss_elementwise;
 mod loss_labels;
 mod norm;
 mod rules;
+mod sequence;
 mod softmax;
 mod writing;
 
@@ -44,6 +46,7 @@ pub static ALL: &[&Op] = &[
     &writing::INDEX_ADD,
     &writing::SCATTER,
     &writing::SCATTER_ADD,
+    &sequence::SEQUENCE,
     &canary::CANARY,
 ];
 
@@ -52,6 +55,10 @@ pub static ALL: &[&Op] = &[
 pub struct Op {
     /// The name in cases: `loss.cross_entropy`.
     pub name: &'static str,
+    /// The public functions of candle that the call exercises: `Tensor::gather`, `loss::nll`, `Linear`.
+    pub covers: &'static [&'static str],
+    /// The dtypes that candle lists for it, by device.
+    pub support: &'static Support,
     /// Draws a case that keeps the contract (at least 95 % of them do).
     pub generate: fn(&mut Draw) -> arbitrary::Result<Case>,
     /// What is promised for a case.
@@ -134,6 +141,29 @@ pub mod why {
     pub const RANK: &str = "wrong number of dimensions";
     /// Shapes that do not fit each other.
     pub const SHAPES: &str = "shapes do not match";
+}
+
+impl Op {
+    /// The dtype of `case` that [`Support`] is about; `None` where the case names none.
+    pub fn dtype(&self, case: &Case) -> Option<DType> {
+        case.tensor(self.support.of).map(|tensor| tensor.dtype).or_else(|| DType::named(case.text(self.support.of)))
+    }
+
+    /// Whether candle lists the dtype of `case` for this op on `device`; of a sequence, every step's.
+    pub fn supports(&self, case: &Case, device: Device) -> bool {
+        let own = self.dtype(case).is_none_or(|dtype| self.support.on(device).contains(&dtype));
+        own && sequence::steps(case).iter().all(|(op, step)| op.supports(step, device))
+    }
+
+    /// Whether the input `name` of `case` has a gradient where it is a float.
+    pub fn differentiates(&self, case: &Case, name: &str) -> bool {
+        match sequence::split(name) {
+            Some((number, name)) if !case.steps.is_empty() => sequence::steps(case)
+                .get(number - 1)
+                .is_some_and(|(op, _)| op.differentiable.contains(&name)),
+            _ => self.differentiable.contains(&name),
+        }
+    }
 }
 
 /// The op of this name.

@@ -56,6 +56,11 @@ impl<'a> Evidence<'a> {
         Self { op, case, contract: (op.contract)(case), observations, expected: OnceCell::new() }
     }
 
+    /// Whether candle lists the case's dtype for the op on this device.
+    pub fn supported(&self, device: Device) -> bool {
+        self.op.supports(self.case, device)
+    }
+
     /// The reference's outputs, where the contract accepts the case and the op has a reference.
     pub fn expected(&self) -> Option<&[ArrayD<Num>]> {
         let compute = || match (self.op.reference, &self.contract) {

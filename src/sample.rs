@@ -8,6 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::case::Case;
 use crate::generate::{Drawn, Mode, draw};
 use crate::ops::{self, Op};
+use crate::tensor::DType;
 
 /// How many random bytes a case is drawn from: more than any generator reads.
 const BYTES: usize = 1 << 11;
@@ -27,16 +28,25 @@ pub struct Sample {
 pub fn nth(ops: &[&'static Op], modes: &[Mode], seed: u64, index: u64) -> Sample {
     let turn = index as usize;
     let (op, mode) = (ops[turn % ops.len()], modes[turn / ops.len() % modes.len()]);
+    Sample { op, mode, drawn: of(op, mode, &random(seed, index), None) }
+}
+
+/// The `index`-th valid case of `op` in `dtype`.
+pub fn nth_of_dtype(op: &Op, dtype: DType, index: u64) -> Case {
+    of(op, Mode::Valid, &random(0, index), Some(dtype)).case
+}
+
+fn random(seed: u64, index: u64) -> [u8; BYTES] {
     // Any odd multiplier keeps neighbouring indices apart in the generator's state.
     let mut rng = Pcg64Mcg::seed_from_u64(seed.rotate_left(32) ^ index.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mut bytes = [0; BYTES];
     rng.fill_bytes(&mut bytes);
-    Sample { op, mode, drawn: of(op, mode, &bytes) }
+    bytes
 }
 
-/// A case of `op` drawn from `bytes`.
-pub fn of(op: &Op, mode: Mode, bytes: &[u8]) -> Drawn {
-    let drawn = draw(op.generate, mode, bytes);
+/// A case of `op` drawn from `bytes`, of the `wanted` dtype if there is one.
+pub fn of(op: &Op, mode: Mode, bytes: &[u8], wanted: Option<DType>) -> Drawn {
+    let drawn = draw(op.generate, mode, bytes, wanted);
     let mut drawn = drawn.unwrap_or_else(|_| Drawn { case: Case::default(), violations: Vec::new() });
     drawn.case.op = op.name.to_string();
     drawn
@@ -53,6 +63,6 @@ impl<'a> Arbitrary<'a> for Case {
         let op = bytes.choose(ops::ALL)?;
         let mode = *bytes.choose(&Mode::ALL)?;
         let rest = bytes.bytes(bytes.len())?;
-        Ok(of(op, mode, rest).case)
+        Ok(of(op, mode, rest, None).case)
     }
 }

@@ -1,10 +1,12 @@
 //! Tensors as plain data: dtype, shape, how they lie in memory, and values. Nothing of candle here.
 
 mod dtype;
+mod support;
 mod values;
 mod view;
 
 pub use dtype::DType;
+pub use support::Support;
 pub use values::{Fill, Value, Values};
 pub use view::View;
 

@@ -10,7 +10,7 @@ use candle_core::{Error, Result, Tensor};
 use super::{Call, Contract, Op};
 use crate::case::Case;
 use crate::device::Device;
-use crate::tensor::{DType, Tensor as Data, Value};
+use crate::tensor::{DType, Support, Tensor as Data, Value};
 
 /// A fault that the canary can plant, and the kind of violation that it must come back as.
 pub type Fault = (&'static str, &'static str);
@@ -45,6 +45,8 @@ pub fn faults(devices: &[Device]) -> Vec<Fault> {
 /// Returns its input, or plants a fault.
 pub static CANARY: Op = Op {
     name: "canary",
+    covers: &[],
+    support: &Support::both("x", &[DType::F32]),
     generate: |_| Ok(case("none")),
     contract: |case| match case.tensor("x") {
         Some(x) => Contract::accepts(x.dtype, &x.shape),

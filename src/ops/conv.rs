@@ -6,11 +6,13 @@ use super::{Contract, Given, Op, why};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::{DType, Tensor, for_each_index};
+use crate::tensor::{DType, Support, for_each_index};
 
 /// `x (B, C, L)` with `kernel (O, C / groups, K)`.
 pub static CONV1D: Op = Op {
     name: "tensor.conv1d",
+    covers: &["Tensor::conv1d"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| generate(draw, 1),
     contract: |case| contract(case, 1),
     call: |call| {
@@ -25,6 +27,8 @@ pub static CONV1D: Op = Op {
 /// `x (B, C, H, W)` with `kernel (O, C / groups, KH, KW)`.
 pub static CONV2D: Op = Op {
     name: "tensor.conv2d",
+    covers: &["Tensor::conv2d"],
+    support: &Support { of: "x", cpu: &[DType::F32, DType::F64, DType::F16], cuda: &DType::FLOATS },
     generate: |draw| generate(draw, 2),
     contract: |case| contract(case, 2),
     call: |call| {
@@ -39,6 +43,8 @@ pub static CONV2D: Op = Op {
 /// What both share.
 const CONV: Op = Op {
     name: "",
+    covers: &[],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| generate(draw, 1),
     contract: |case| contract(case, 1),
     call: |_| Ok(Vec::new()),
@@ -51,7 +57,7 @@ const CONV: Op = Op {
 };
 
 fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
-    let dtype = draw.float_dtype()?;
+    let dtype = draw.dtype(CONV1D.support)?;
     let groups = *draw.choose(&[1, 1, 1, 2, 3])?;
     let (batch, inner, outer) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.between(1, 3)?);
     let (padding, stride, dilation) = (draw.between(0, 2)?, draw.between(1, 3)?, *draw.choose(&[1, 1, 2])?);
@@ -130,12 +136,7 @@ fn contract(case: &Case, spatial: usize) -> Contract {
     if unrolled.is_none_or(|n| n > 1 << 22) || padding > 1 << 20 {
         return Contract::Unspecified("an output too large to try");
     }
-    Contract::accepts(x.dtype, &out).may_refuse(unusual(x, spatial), why::DTYPE)
-}
-
-/// The dtypes that candle's CPU backend does not convolve.
-fn unusual(x: &Tensor, spatial: usize) -> bool {
-    !x.dtype.is_float() || x.dtype == DType::F8e4m3 || (x.dtype == DType::Bf16 && spatial == 2)
+    Contract::accepts(x.dtype, &out)
 }
 
 fn reference(given: &Given) -> Vec<ArrayD<Num>> {

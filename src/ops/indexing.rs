@@ -8,11 +8,13 @@ use super::{Contract, Given, Op, is_sentinel, why};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Support, Tensor};
 
 /// `x.gather(ids, dim)`: `out[.., i, ..] = x[.., ids[.., i, ..], ..]`, shaped as `ids`.
 pub static GATHER: Op = Op {
     name: "tensor.gather",
+    covers: &["Tensor::gather"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let x = draw.shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
@@ -60,6 +62,8 @@ pub static GATHER: Op = Op {
 /// `x.index_select(ids, dim)`: the slices of `x` along `dim` that `ids` (one dimension) names.
 pub static INDEX_SELECT: Op = Op {
     name: "tensor.index_select",
+    covers: &["Tensor::index_select"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let x = draw.shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
@@ -98,10 +102,12 @@ pub static INDEX_SELECT: Op = Op {
 /// `Embedding::new(weight (V, H), hidden)` of `ids` of any shape: rows of `weight`, shape `ids.shape + [H]`.
 pub static EMBEDDING: Op = Op {
     name: "layer.embedding",
+    covers: &["Embedding"],
+    support: &Support { of: "weight", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let (rows, hidden) = (draw.positive()?, draw.size()?);
         let shape = draw.shape(0, 3)?;
-        let (dtype, id_dtype) = (draw.dtype()?, draw.id_dtype()?);
+        let (dtype, id_dtype) = (draw.dtype(GATHER.support)?, draw.id_dtype()?);
         let ids = draw.ids(id_dtype, &shape, rows)?;
         let weight = draw.tensor(dtype, &[rows, hidden])?;
         let mut case = Case::default().input("weight", weight).input("ids", ids).param("hidden", hidden);
@@ -145,7 +151,7 @@ pub static EMBEDDING: Op = Op {
 };
 
 fn reading(draw: &mut Draw, x: &[usize], ids: &[usize], dim: usize) -> arbitrary::Result<Case> {
-    let (dtype, id_dtype) = (draw.dtype()?, draw.id_dtype()?);
+    let (dtype, id_dtype) = (draw.dtype(GATHER.support)?, draw.id_dtype()?);
     let ids: Tensor = draw.ids(id_dtype, ids, x[dim])?;
     let mut case = Case::default().input("x", draw.tensor(dtype, x)?).input("ids", ids).param("dim", dim);
     case.backward = draw.backward()?;

@@ -6,13 +6,15 @@ use ndarray::{ArrayD, Axis, IxDyn};
 use super::{Contract, Op, why};
 use crate::case::Case;
 use crate::number::Num;
-use crate::tensor::DType;
+use crate::tensor::{DType, Support};
 
 /// `Linear::new(weight (O, I), bias (O)?)` of `x (.., I)`: `x @ weight^T + bias`.
 pub static LINEAR: Op = Op {
     name: "layer.linear",
+    covers: &["Linear"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| {
-        let dtype = draw.float_dtype()?;
+        let dtype = draw.dtype(LINEAR.support)?;
         let mut shape = draw.shape(1, 3)?;
         let (inner, outer) = (draw.reduced()?, draw.size()?);
         shape.push(inner);
@@ -56,8 +58,7 @@ pub static LINEAR: Op = Op {
         let mut shape = x.shape.clone();
         *shape.last_mut().expect("at least two dimensions") = outer;
         let contract = Contract::accepts(x.dtype, &shape);
-        let unusual = !x.dtype.is_float() || x.dtype == DType::F8e4m3 || x.dtype == DType::Bf16;
-        contract.may_refuse(unusual, why::DTYPE).may_refuse(!weight.view.is_contiguous(), why::CONTIGUOUS)
+        contract.may_refuse(!weight.view.is_contiguous(), why::CONTIGUOUS)
     },
     call: |call| {
         let layer = candle_nn::Linear::new(call.tensor("weight")?.clone(), call.optional("bias").cloned());

@@ -7,11 +7,12 @@ use super::{Contract, Given, Op, why};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::DType;
+use crate::tensor::{DType, Support};
 
 /// `candle_nn::loss::mse(inp, target)`, the mean of the squared difference.
 pub static MSE: Op = Op {
     name: "loss.mse",
+    covers: &["loss::mse"],
     call: |call| Ok(vec![loss::mse(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::mse(&inp, &target)?",
     reference: Some(|given| {
@@ -27,6 +28,9 @@ pub static MSE: Op = Op {
 /// `-(target ln sigmoid(inp) + (1 - target) ln(1 - sigmoid(inp)))`.
 pub static BINARY_CROSS_ENTROPY_WITH_LOGIT: Op = Op {
     name: "loss.binary_cross_entropy_with_logit",
+    covers: &["loss::binary_cross_entropy_with_logit"],
+    support: &Support::both("inp", &DType::FLOATS),
+    generate: |draw| generate(draw, BINARY_CROSS_ENTROPY_WITH_LOGIT.support),
     call: |call| Ok(vec![loss::binary_cross_entropy_with_logit(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::binary_cross_entropy_with_logit(&inp, &target)?",
     reference: Some(|given| scalar(mean_of(given, binary_cross_entropy))),
@@ -38,9 +42,10 @@ pub static BINARY_CROSS_ENTROPY_WITH_LOGIT: Op = Op {
 /// `candle_nn::loss::huber(inp, target, delta)`: quadratic below `delta`, linear above, averaged.
 pub static HUBER: Op = Op {
     name: "loss.huber",
+    covers: &["loss::huber"],
     generate: |draw| {
         let delta = *draw.choose(&[1.0, 0.5, 0.125, 2.0])?;
-        Ok(generate(draw)?.param("delta", delta))
+        Ok(generate(draw, HUBER.support)?.param("delta", delta))
     },
     contract: |case| {
         let delta = case.float("delta", 1.0);
@@ -72,7 +77,9 @@ pub static HUBER: Op = Op {
 /// What the three losses share.
 const ELEMENTWISE: Op = Op {
     name: "",
-    generate,
+    covers: &[],
+    support: &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| generate(draw, ELEMENTWISE.support),
     contract,
     call: |_| Ok(Vec::new()),
     source: "",
@@ -82,8 +89,8 @@ const ELEMENTWISE: Op = Op {
     promise: "candle-nn/src/loss.rs:48-51; torch.nn.MSELoss",
 };
 
-fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let dtype = draw.float_dtype()?;
+fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(support)?;
     let mut shape = draw.shape(0, 3)?;
     shape.push(draw.reduced()?);
     let mut case =
@@ -108,7 +115,7 @@ fn contract(case: &Case) -> Contract {
     if inp.dtype != target.dtype {
         return Contract::Rejects(why::MIXED);
     }
-    Contract::accepts(inp.dtype, &[]).may_refuse(inp.dtype == DType::F8e4m3, why::DTYPE)
+    Contract::accepts(inp.dtype, &[])
 }
 
 fn mean_of(given: &Given, loss: impl Fn(Num, Num) -> Num) -> Num {

@@ -8,16 +8,17 @@ use super::{Contract, Given, Op, in_range, why};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::DType;
+use crate::tensor::{DType, Support};
 
 /// `candle_nn::loss::nll(inp (N, C), target (N))`, the mean of `-inp[i, target[i]]`.
 pub static NLL: Op = Op {
     name: "loss.nll",
+    covers: &["loss::nll"],
     call: |call| Ok(vec![loss::nll(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::nll(&inp, &target)?",
     contract: |case| {
         // gather, which nll is made of, asks for contiguous inputs.
-        contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS).may_refuse(f8(case), why::DTYPE)
+        contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
     },
     reference: Some(|given| scalar(picked_mean(given, |row, label| -row[label]))),
     ..LABELS
@@ -26,11 +27,12 @@ pub static NLL: Op = Op {
 /// `candle_nn::loss::cross_entropy(inp (N, C), target (N))`, `nll` of `log_softmax` over the classes.
 pub static CROSS_ENTROPY: Op = Op {
     name: "loss.cross_entropy",
+    covers: &["loss::cross_entropy"],
     call: |call| Ok(vec![loss::cross_entropy(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::cross_entropy(&inp, &target)?",
     contract: |case| {
         let strided_target = case.tensor("target").is_some_and(|target| !target.view.is_contiguous());
-        contract(case).may_refuse(strided_target, why::CONTIGUOUS).may_refuse(f8(case), why::DTYPE)
+        contract(case).may_refuse(strided_target, why::CONTIGUOUS)
     },
     reference: Some(|given| scalar(picked_mean(given, |row, label| Num::log_sum_exp(row) - row[label]))),
     ..LABELS
@@ -39,6 +41,8 @@ pub static CROSS_ENTROPY: Op = Op {
 /// What both losses share.
 const LABELS: Op = Op {
     name: "",
+    covers: &[],
+    support: &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate,
     contract,
     call: |_| Ok(Vec::new()),
@@ -51,7 +55,7 @@ const LABELS: Op = Op {
 };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let (dtype, target_dtype) = (draw.float_dtype()?, draw.id_dtype()?);
+    let (dtype, target_dtype) = (draw.dtype(LABELS.support)?, draw.id_dtype()?);
     let (batch, classes) = (draw.reduced()?, draw.reduced()?);
     let target = draw.ids(target_dtype, &[batch], classes)?;
     let mut case = Case::default().input("inp", draw.tensor(dtype, &[batch, classes])?).input("target", target);
@@ -82,10 +86,6 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("the mean of an empty batch");
     }
     Contract::accepts(inp.dtype, &[]).may_refuse(!DType::IDS.contains(&target.dtype), why::DTYPE)
-}
-
-fn f8(case: &Case) -> bool {
-    case.tensor("inp").is_some_and(|inp| inp.dtype == DType::F8e4m3)
 }
 
 fn picked_mean(given: &Given, loss: impl Fn(&[Num], usize) -> Num) -> Num {

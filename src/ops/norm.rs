@@ -7,11 +7,13 @@ use super::{Contract, Given, Op, why};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::DType;
+use crate::tensor::{DType, Support};
 
 /// `candle_nn::ops::layer_norm(x, alpha, beta, eps)`: `(x - mean) / sqrt(var + eps) * alpha + beta`.
 pub static LAYER_NORM: Op = Op {
     name: "op.layer_norm",
+    covers: &["ops::layer_norm"],
+    support: &Support { of: "x", cpu: &[DType::F32, DType::F16, DType::Bf16], cuda: &DType::FLOATS },
     generate: |draw| generate(draw, &["alpha", "beta"]),
     contract: |case| contract(case, &["alpha", "beta"]),
     call: |call| {
@@ -42,6 +44,8 @@ pub static LAYER_NORM: Op = Op {
 /// `candle_nn::ops::rms_norm(x, alpha, eps)`: `x / sqrt(mean(x^2) + eps) * alpha`.
 pub static RMS_NORM: Op = Op {
     name: "op.rms_norm",
+    covers: &["ops::rms_norm"],
+    support: &Support { of: "x", cpu: &[DType::F32, DType::F16, DType::Bf16], cuda: &DType::FLOATS },
     generate: |draw| generate(draw, &["alpha"]),
     contract: |case| contract(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm(call.tensor("x")?, call.tensor("alpha")?, eps(call.case))?]),
@@ -67,7 +71,7 @@ fn eps(case: &Case) -> f32 {
 }
 
 fn generate(draw: &mut Draw, weights: &[&str]) -> arbitrary::Result<Case> {
-    let dtype = draw.float_dtype()?;
+    let dtype = draw.dtype(LAYER_NORM.support)?;
     let mut shape = draw.shape(0, 3)?;
     let hidden = draw.reduced()?;
     shape.push(hidden);
@@ -102,10 +106,8 @@ fn contract(case: &Case, weights: &[&str]) -> Contract {
     if !(1e-8..1e3).contains(&eps) {
         return Contract::Unspecified("eps is no small positive number");
     }
-    let full = matches!(x.dtype, DType::F32 | DType::F16 | DType::Bf16);
     Contract::accepts(x.dtype, &x.shape)
         .may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
-        .may_refuse(!full, why::DTYPE)
 }
 
 /// Every row of `x` through `norm`, times `alpha`, then `shift` by position.

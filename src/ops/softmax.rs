@@ -7,11 +7,13 @@ use super::rules::dim;
 use super::{Contract, Given, Op, why};
 use crate::case::Case;
 use crate::number::Num;
-use crate::tensor::DType;
+use crate::tensor::{DType, Support};
 
 /// `candle_nn::ops::softmax_last_dim(x)`: `exp(x) / sum(exp(x))` over the last dimension.
 pub static SOFTMAX_LAST_DIM: Op = Op {
     name: "op.softmax_last_dim",
+    covers: &["ops::softmax_last_dim"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| {
         let mut shape = draw.shape(0, 3)?;
         shape.push(draw.reduced()?);
@@ -25,8 +27,7 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
         if !x.dtype.is_float() {
             return Contract::Unspecified("softmax of integers");
         }
-        let contract = Contract::accepts(x.dtype, &x.shape);
-        contract.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS).may_refuse(x.dtype == DType::F8e4m3, why::DTYPE)
+        Contract::accepts(x.dtype, &x.shape).may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },
     call: |call| Ok(vec![ops::softmax_last_dim(call.tensor("x")?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x)?",
@@ -40,6 +41,8 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
 /// `candle_nn::ops::log_softmax(x, dim)`: `x - ln(sum(exp(x)))` over `dim`.
 pub static LOG_SOFTMAX: Op = Op {
     name: "op.log_softmax",
+    covers: &["ops::log_softmax"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate: |draw| {
         let mut shape = draw.shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
@@ -58,7 +61,7 @@ pub static LOG_SOFTMAX: Op = Op {
         // `Error::EmptyTensor` is candle's explicit answer to a reduction without elements.
         let contract =
             Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), "candle reduces no empty tensor");
-        contract.may_refuse(x.dtype == DType::F8e4m3, why::DTYPE)
+        contract
     },
     call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
     source: "candle_nn::ops::log_softmax(&x, dim)?",
@@ -72,7 +75,7 @@ pub static LOG_SOFTMAX: Op = Op {
 };
 
 fn case(draw: &mut crate::generate::Draw, shape: &[usize]) -> arbitrary::Result<Case> {
-    let dtype = draw.float_dtype()?;
+    let dtype = draw.dtype(LOG_SOFTMAX.support)?;
     let mut case = Case::default().input("x", draw.tensor(dtype, shape)?);
     case.backward = draw.backward()?;
     Ok(case)

@@ -8,16 +8,18 @@ use super::{Contract, Given, Op, why};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::{DType, Tensor, Value, Values, View};
+use crate::tensor::{DType, Support, Tensor, Value, Values, View};
 
 /// `x.index_add(ids, src, dim)`: the slices of `src` along `dim` added to those of `x` that `ids` names.
 pub static INDEX_ADD: Op = Op {
     name: "tensor.index_add",
+    covers: &["Tensor::index_add"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let x = draw.shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
         let count = if x[dim] == 0 { 0 } else { draw.size()? };
-        let (dtype, id_dtype) = (draw.dtype()?, draw.id_dtype()?);
+        let (dtype, id_dtype) = (draw.dtype(INDEX_ADD.support)?, draw.id_dtype()?);
         let ids = draw.ids(id_dtype, &[count], x[dim])?;
         let mut src = x.clone();
         src[dim] = count;
@@ -49,6 +51,8 @@ pub static INDEX_ADD: Op = Op {
 /// `x.scatter(ids, src, dim)`: `out[.., ids[.., i, ..], ..] = src[.., i, ..]`.
 pub static SCATTER: Op = Op {
     name: "tensor.scatter",
+    covers: &["Tensor::scatter"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let mut ids = draw.ids(id_dtype, &src, x[dim])?;
@@ -90,6 +94,8 @@ pub static SCATTER: Op = Op {
 /// `x.scatter_add(ids, src, dim)`: as `scatter`, adding to what is there.
 pub static SCATTER_ADD: Op = Op {
     name: "tensor.scatter_add",
+    covers: &["Tensor::scatter_add"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let ids = draw.ids(id_dtype, &src, x[dim])?;
@@ -126,7 +132,7 @@ fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
     if draw.one_in(2)? {
         src[dim] = draw.between(x[dim].min(1), x[dim])?;
     }
-    let dtype = draw.dtype()?;
+    let dtype = draw.dtype(SCATTER.support)?;
     // Ids that count upwards must fit their dtype.
     let id_dtype = if x[dim] > 255 { DType::I64 } else { draw.id_dtype()? };
     Ok((dtype, x, src, dim, id_dtype))
@@ -171,7 +177,7 @@ fn contract(case: &Case, x: &Tensor, ids: &Tensor, src: &Tensor, fits: &dyn Fn(u
     }
     let strided = !ids.view.is_contiguous() || !src.view.is_contiguous();
     let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &x.shape));
-    contract.may_refuse(strided, why::CONTIGUOUS).may_refuse(x.dtype == DType::F8e4m3, why::DTYPE)
+    contract.may_refuse(strided, why::CONTIGUOUS)
 }
 
 /// Whether an integer sum could leave the dtype: all of `src` on top of the largest of `x`.

@@ -33,6 +33,9 @@ fn close(value: f64, error: f64, want: &Num, got: f64, dtype: DType, factor: f64
         // No arithmetic was done: a moved value is the same value, special or not.
         return same(value == got || (value.is_nan() && got.is_nan()));
     }
+    if dtype.int_range().is_some_and(|(low, high)| value < low as f64 || value > high as f64) {
+        return Agreement::Unknown;
+    }
     // The reference is itself computed in `f64`: there, both sides have rounding errors.
     let bound = if dtype == DType::F64 { 4.0 * factor * error } else { factor * error };
     if infinite_inputs || bound.is_nan() || want.peak.max(value.abs()) + bound > dtype.max() {

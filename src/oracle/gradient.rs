@@ -25,6 +25,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         Gradients::Rejected(_) if matches!(evidence.contract, Contract::Accepts { refusal: Some(_), .. }) => {
             return Verdict::Skip("a refusal is allowed");
         }
+        Gradients::Rejected(_) if !evidence.supported(seen.device) => return Verdict::Skip("a refusal is allowed"),
         Gradients::Rejected(refusal) if evidence.expected().is_some() => {
             let site = refusal.variant.clone();
             return fail(NAME, "refused", site, seen, format!("expected gradients; got Err: {}", refusal.message));
@@ -126,7 +127,7 @@ fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
 fn derivative(evidence: &Evidence, name: &str, input: &Tensor, direction: &[f64]) -> Num {
     let Some(reference) = evidence.op.reference else { return Num::exact(f64::NAN) };
     let expanded = expand(input, direction);
-    let outputs = reference(&Given { case: evidence.case, direction: Some((name, &expanded)) });
+    let outputs = reference(&Given { case: evidence.case, direction: Some((name, &expanded)), flowing: None });
     Num::sum(outputs.iter().flat_map(|output| {
         let share = |position| match evidence.case.backward {
             Backward::Weighted if output.ndim() > 0 => weight(position),

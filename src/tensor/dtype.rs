@@ -48,6 +48,12 @@ impl DType {
     ];
     /// The floating-point dtypes with full support in candle.
     pub const FLOATS: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
+    /// [`Self::FLOATS`] and the 8-bit one, which only the CPU backend computes in.
+    pub const FLOATS_AND_F8: [Self; 5] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3];
+    /// The dtypes for which candle has most CUDA kernels.
+    pub const STANDARD: [Self; 7] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8];
+    /// Those for which candle has convolution-like CUDA kernels: the standard ones but `i64`.
+    pub const STANDARD_BUT_I64: [Self; 6] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::U8];
     /// The dtypes that index ops take on both backends.
     pub const IDS: [Self; 3] = [Self::U32, Self::I64, Self::U8];
 
@@ -65,6 +71,11 @@ impl DType {
             Self::I32 => "i32",
             Self::I16 => "i16",
         }
+    }
+
+    /// The dtype of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
 
     /// Whether values are floats.

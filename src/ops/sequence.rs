@@ -1,0 +1,164 @@
+//! Sequences: 2 to 5 ops, each of which takes the first output of the one before, because what one op breaks another
+//! one shows.
+
+use std::collections::BTreeMap;
+
+use super::{ALL, Call, Contract, Given, Op, find};
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::mutate::resized;
+use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View};
+
+/// The steps of a case, each on the output of the one before; gradients to the inputs of all.
+pub static SEQUENCE: Op = Op {
+    name: "sequence",
+    covers: &[],
+    support: &Support { of: "", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
+    generate,
+    contract: |case| folded(case).unwrap_or_else(|contract| contract),
+    call: |call| {
+        let mut outputs = Vec::new();
+        for (number, (op, step)) in steps(call.case).iter().enumerate() {
+            let mut tensors = BTreeMap::new();
+            for (name, tensor) in &call.tensors {
+                if let Some((owner, input)) = split(name)
+                    && owner == number + 1
+                {
+                    tensors.insert(input, tensor.clone());
+                }
+            }
+            if let Some(flowing) = outputs.into_iter().next() {
+                tensors.insert(op.support.of, flowing);
+            }
+            outputs = (op.call)(&Call { case: step, tensors })?;
+        }
+        Ok(outputs)
+    },
+    source: "the steps, each on the first output of the one before",
+    reference: Some(|given| {
+        let mut outputs = Vec::new();
+        for (number, (op, step)) in steps(given.case).iter().enumerate() {
+            let direction = given.direction.and_then(|(name, slopes)| match split(name) {
+                Some((owner, input)) if owner == number + 1 => Some((input, slopes)),
+                _ => None,
+            });
+            let flowing = outputs.into_iter().next().map(|output| (op.support.of, output));
+            outputs = op.reference.map_or_else(Vec::new, |of| of(&Given { case: step, direction, flowing }));
+        }
+        outputs
+    }),
+    ulps: 8.0,
+    differentiable: &[],
+    promise: "what each step promises for the output of the step before",
+};
+
+/// The op and the call of every step; none for a case that is no sequence, or whose steps are no ops.
+pub fn steps(case: &Case) -> Vec<(&'static Op, Case)> {
+    let known = |call: Case| Some((find(&call.op).filter(|op| op.name != SEQUENCE.name)?, call));
+    case.calls().into_iter().map(known).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The step that an input or param belongs to, from 1, and its name there.
+pub fn split(name: &str) -> Option<(usize, &str)> {
+    let (number, name) = name.split_once('.')?;
+    number.parse().ok().filter(|number| *number > 0).map(|number| (number, name))
+}
+
+/// The steps from the first to the `last`-th, from 1.
+pub fn prefix(case: &Case, last: usize) -> Case {
+    case.with_calls(case.calls().into_iter().take(last).collect())
+}
+
+/// The `number`-th step alone, from 2, with `flowing` as its main input.
+pub fn alone(case: &Case, number: usize, flowing: Tensor) -> Option<(&'static Op, Case)> {
+    let (op, call) = steps(case).into_iter().nth(number - 1)?;
+    let call = Case { backward: case.backward, ..call };
+    Some((op, call.input(op.support.of, flowing)))
+}
+
+/// The contract of the last step on what the steps before it promise; an `Err` where one of them does not accept.
+fn folded(case: &Case) -> Result<Contract, Contract> {
+    let steps = steps(case);
+    if steps.is_empty() {
+        return Err(Contract::Unspecified("a sequence of no known ops"));
+    }
+    let (mut promised, mut refused): (Vec<(DType, Vec<usize>)>, _) = (Vec::new(), None);
+    for (number, (op, mut step)) in steps.into_iter().enumerate() {
+        if number > 0 {
+            let Some((dtype, shape)) = promised.first() else {
+                return Err(Contract::Unspecified("a step without an output"));
+            };
+            step = step.input(op.support.of, placeholder(*dtype, shape));
+        }
+        match (op.contract)(&step) {
+            Contract::Accepts { outputs, refusal } => {
+                promised = outputs;
+                refused = refused.or(refusal);
+            }
+            other => return Err(other),
+        }
+    }
+    Ok(Contract::Accepts { outputs: promised, refusal: refused })
+}
+
+/// A tensor of which only dtype and shape matter.
+fn placeholder(dtype: DType, shape: &[usize]) -> Tensor {
+    let values = Values::Fill(Fill::constant(Value::of(dtype, 0.0)));
+    Tensor { dtype, shape: shape.to_vec(), view: View::default(), values }
+}
+
+/// Whether an op can stand in a sequence: it takes floats, has a gradient, and a value that the next one can start from.
+fn flows(op: &Op) -> bool {
+    op.reference.is_some() && op.differentiable.contains(&op.support.of)
+}
+
+fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let ops: Vec<&'static Op> = ALL.iter().copied().filter(|op| flows(op)).collect();
+    let wanted = draw.between(2, 5)?;
+    let mut calls = Vec::new();
+    let mut flowing: Option<(DType, Vec<usize>)> = None;
+    // A step that does not fit the output before it is drawn anew, and now and then the sequence stays shorter.
+    for _ in 0..4 * wanted {
+        let op = *draw.choose(&ops)?;
+        let mut call = (op.generate)(draw)?;
+        call.op = op.name.to_string();
+        call.backward = crate::case::Backward::None;
+        let mut checked = call.clone();
+        if let Some((dtype, shape)) = &flowing {
+            let Some(old) = call.inputs.remove(op.support.of) else { continue };
+            fit(&mut call, &old, *dtype, shape);
+            checked = call.clone().input(op.support.of, placeholder(*dtype, shape));
+        }
+        let Contract::Accepts { outputs, refusal: None } = (op.contract)(&checked) else { continue };
+        let Some((dtype, shape)) = outputs.into_iter().next() else { continue };
+        if !DType::FLOATS.contains(&dtype) {
+            continue;
+        }
+        flowing = Some((dtype, shape));
+        calls.push(call);
+        if calls.len() == wanted {
+            break;
+        }
+    }
+    let mut case = Case::default().with_calls(calls);
+    case.backward = draw.backward()?;
+    Ok(case)
+}
+
+/// The other inputs of `call` with the sizes that belong to a main input of this dtype and shape instead of `old`.
+fn fit(call: &mut Case, old: &Tensor, dtype: DType, shape: &[usize]) {
+    for tensor in call.inputs.values_mut() {
+        if tensor.dtype == old.dtype {
+            *tensor = crate::mutate::cast(tensor, dtype);
+        }
+        let new: Vec<usize> = if tensor.shape == old.shape && tensor.view.is_contiguous() {
+            shape.to_vec()
+        } else {
+            let size = |n: usize| old.shape.iter().rposition(|&m| m == n).and_then(|d| shape.get(d)).copied();
+            tensor.shape.iter().map(|&n| size(n).unwrap_or(n)).collect()
+        };
+        if new.len() == tensor.shape.len() {
+            *tensor = resized(tensor, new);
+        }
+    }
+}
