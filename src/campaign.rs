@@ -1,5 +1,6 @@
 //! The hunt: draws cases, runs them, judges what came, and turns each new signature into a minimized finding.
 
+mod blame;
 mod canary;
 mod settle;
 mod tally;
@@ -21,6 +22,7 @@ use crate::ops::Op;
 use crate::oracle::{Evidence, Signature, Verdict, judge};
 use crate::sample;
 
+pub use blame::{Blame, blame};
 pub use canary::check as check_canary;
 pub use settle::{Settings, settle, versions};
 
@@ -235,14 +237,13 @@ impl Shared<'_> {
                 }
             }
         };
-        self.settle_all(executor, op, index, case.clone(), violation.signature(op.name))
+        self.settle_all(executor, index, case.clone(), violation.signature(op.name))
     }
 
     /// Settles the failure of `case`, and every other failure that is met while minimizing it.
     fn settle_all(
         &self,
         executor: &mut Executor,
-        op: &'static Op,
         index: u64,
         case: Case,
         signature: Signature,
@@ -252,7 +253,7 @@ impl Shared<'_> {
             if self.state().claimed.contains(&signature) {
                 continue;
             }
-            let (case, signature) = settle::canonical(executor, op, case, signature)?;
+            let (case, signature) = settle::canonical(executor, case, signature)?;
             if !self.state().claimed.insert(signature.clone()) {
                 continue;
             }
@@ -260,7 +261,7 @@ impl Shared<'_> {
                 (self.tell)(Event::Known(&signature));
                 continue;
             }
-            let settled = settle(executor, op, case, &signature, &self.settings())?;
+            let settled = settle(executor, case, &signature, &self.settings())?;
             queue.extend(settled.met);
             match settled.finding {
                 None => (self.tell)(Event::Flaky(&signature)),

@@ -36,7 +36,7 @@ enum Command {
     Minimize(minimize::Args),
     /// List and show findings, or promote one to a regression.
     Findings(findings::Args),
-    /// Show the catalog of ops with their contracts' sources.
+    /// Show the catalog of ops with their contracts' sources, or measure what works in which dtype.
     Ops(ops::Args),
     /// Show which kernels and branches a campaign, or cases, reached on a simulated device.
     Coverage(coverage::Args),
@@ -84,7 +84,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Replay(args) => replay::run(&args),
         Command::Minimize(args) => minimize::run(&args),
         Command::Findings(args) => findings::run(args),
-        Command::Ops(args) => Ok(ops::run(&args)),
+        Command::Ops(args) => ops::run(&args),
         Command::Coverage(args) => coverage::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     }

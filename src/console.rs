@@ -3,12 +3,24 @@
 use std::time::Duration;
 
 use console::style;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use serde_json::json;
 
 use crate::campaign::{Event, Plan, Summary};
 use crate::findings::{Finding, Record, Store};
 use crate::oracle::Signature;
+
+/// A bar for `length` parts of work, drawn only on a terminal: call it with the name of each part that is done.
+pub fn bar(length: usize) -> impl Fn(&str) + Sync {
+    let bar = ProgressBar::new(length as u64).with_finish(ProgressFinish::AndClear);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}") {
+        bar.set_style(style);
+    }
+    move |part| {
+        bar.set_message(part.to_string());
+        bar.inc(1);
+    }
+}
 
 /// Where a hunt's events go.
 #[derive(Debug)]

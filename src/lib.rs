@@ -27,6 +27,7 @@ pub mod regression;
 pub mod report;
 
 pub mod campaign;
+pub mod matrix;
 pub mod console;
 
 pub mod cli;

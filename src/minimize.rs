@@ -21,6 +21,7 @@ struct Pass {
 
 /// Every pass, in the order in which they are tried.
 static PASSES: &[Pass] = &[
+    Pass { name: "steps", candidates: passes::steps },
     Pass { name: "sizes", candidates: passes::sizes },
     Pass { name: "dims", candidates: passes::dims },
     Pass { name: "ranks", candidates: passes::ranks },

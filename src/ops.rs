@@ -22,7 +22,7 @@ mod loss_elementwise;
 mod loss_labels;
 mod norm;
 mod rules;
-mod sequence;
+pub mod sequence;
 mod softmax;
 mod writing;
 

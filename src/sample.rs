@@ -11,7 +11,7 @@ use crate::ops::{self, Op};
 use crate::tensor::DType;
 
 /// How many random bytes a case is drawn from: more than any generator reads.
-const BYTES: usize = 1 << 11;
+const BYTES: usize = 1 << 12;
 
 /// A drawn case and where it came from.
 #[derive(Debug)]

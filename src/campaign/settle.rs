@@ -3,13 +3,16 @@
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
+
+use super::blame::alone;
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Build, Executor, Limits, Worker};
 use crate::findings::{Finding, Origin, Reproduction};
 use crate::minimize::minimize;
 use crate::mutate::cast;
-use crate::ops::Op;
+use crate::ops::{Op, find};
 use crate::oracle::{Evidence, Observation, Signature, Verdict, Violation, judge};
 use crate::outcome::Outcome;
 use crate::tensor::DType;
@@ -43,7 +46,7 @@ pub struct Settled {
 }
 
 /// The violation of `case`, if it has one, and what was observed.
-fn violation(
+pub(super) fn violation(
     executor: &mut Executor,
     op: &'static Op,
     case: &Case,
@@ -57,14 +60,16 @@ fn violation(
     Ok((violation, observations))
 }
 
-/// The same failure in `f32`, where it is one there too: what fails everywhere shall not be filed as a matter of
-/// reduced precision first and once more without.
-pub fn canonical(
-    executor: &mut Executor,
-    op: &'static Op,
-    case: Case,
-    signature: Signature,
-) -> anyhow::Result<(Case, Signature)> {
+/// The same failure as plainly as it happens: of a sequence, the step that fails alone; in `f32`, what fails there too.
+/// One cause shall not be filed once by itself and once more in company or in reduced precision.
+pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> anyhow::Result<(Case, Signature)> {
+    if !case.steps.is_empty()
+        && let Some((call, violation)) = alone(executor, &case)?
+    {
+        let signature = violation.signature(&call.op);
+        return canonical(executor, call, signature);
+    }
+    let op = op_of(&case)?;
     if !case.inputs.values().any(|tensor| tensor.dtype.is_reduced_precision()) {
         return Ok((case, signature));
     }
@@ -83,11 +88,11 @@ pub fn canonical(
 /// Minimizes `case` under `signature` and proves the result in new workers.
 pub fn settle(
     executor: &mut Executor,
-    op: &'static Op,
     case: Case,
     signature: &Signature,
     settings: &Settings,
 ) -> anyhow::Result<Settled> {
+    let op = op_of(&case)?;
     let begun = Instant::now();
     let (mut met, mut attempts) = (Vec::new(), 0);
     // A fault on a valid input says more than one on an input of which nothing is promised.
@@ -144,6 +149,10 @@ pub fn settle(
         observations,
     };
     Ok(Settled { finding: Some(finding), met })
+}
+
+fn op_of(case: &Case) -> anyhow::Result<&'static Op> {
+    find(&case.op).with_context(|| format!("this build has no op `{}`", case.op))
 }
 
 /// `snuffer` and the candle that it is built with.

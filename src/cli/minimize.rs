@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let signature = violation.signature(op.name);
     let settings = Settings { time: args.time, limits, ..Settings::default() };
-    let settled = settle(&mut executor, op, case, &signature, &settings)?;
+    let settled = settle(&mut executor, case, &signature, &settings)?;
     let Some(finding) = settled.finding else {
         anyhow::bail!("{signature} does not happen again in a new process");
     };

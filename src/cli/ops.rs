@@ -1,23 +1,59 @@
-//! `snuffer ops`.
+//! `snuffer ops`: the catalog, and the measured table of what works in which dtype.
 
+use serde_json::json;
+
+use super::{Common, UsageError};
+use crate::console;
 use crate::exit_code::Exit;
-use crate::ops;
+use crate::matrix;
+use crate::ops::{self, Op};
 
 /// Arguments of `snuffer ops`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only ops whose name contains this.
     name: Option<String>,
+    /// Run valid cases of every op in every dtype and show what candle does.
+    #[arg(long)]
+    matrix: bool,
+    /// The table as JSON, with how many cases ended in which way.
+    #[arg(long, requires = "matrix")]
+    json: bool,
+    #[command(flatten)]
+    common: Common,
 }
 
-pub fn run(args: &Args) -> Exit {
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let wanted = args.name.as_deref().unwrap_or("");
-    for op in ops::ALL.iter().filter(|op| op.name.contains(wanted)) {
+    let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name.contains(wanted)).collect();
+    if ops.is_empty() {
+        return Err(UsageError(format!("no op has `{wanted}` in its name; `snuffer ops` lists all")).into());
+    }
+    if args.matrix {
+        return measure(args, &ops);
+    }
+    for op in ops {
         let gradients = if op.differentiable.is_empty() { "none".to_string() } else { op.differentiable.join(", ") };
         println!(
-            "{}\n    call       {}\n    gradients  {gradients}\n    promise    {}",
-            op.name, op.source, op.promise
+            "{}\n    call       {}\n    covers     {}\n    gradients  {gradients}\n    promise    {}",
+            op.name,
+            op.source,
+            op.covers.join(", "),
+            op.promise
         );
     }
-    Exit::Clean
+    Ok(Exit::Clean)
+}
+
+fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
+    let bar = console::bar(ops.len());
+    let rows = matrix::measure(ops, &args.common.devices(), args.common.limits(), &bar)?;
+    drop(bar);
+    if args.json {
+        let versions = crate::campaign::versions();
+        println!("{}", json!({ "versions": versions, "cases": matrix::CASES, "rows": rows }));
+    } else {
+        print!("{}", matrix::text(&rows));
+    }
+    Ok(Exit::Clean)
 }

@@ -34,6 +34,21 @@ fn with_inputs(case: &Case, edit: impl Fn(&Tensor) -> Tensor) -> Case {
     Case { inputs, ..case.clone() }
 }
 
+/// A sequence without one of its steps. Without the first, its inputs are the next one's.
+pub fn steps(case: &Case) -> Vec<Case> {
+    let without = |skip: usize| {
+        let mut calls = case.calls();
+        let dropped = calls.remove(skip);
+        if let Some(first) = calls.first_mut().filter(|_| skip == 0) {
+            for (name, tensor) in dropped.inputs {
+                first.inputs.entry(name).or_insert(tensor);
+            }
+        }
+        case.with_calls(calls)
+    };
+    (0..case.steps.len()).map(without).collect()
+}
+
 /// Equal sizes everywhere at once: dimensions that belong together usually have the same size.
 pub fn sizes(case: &Case) -> Vec<Case> {
     let mut all: Vec<usize> = case.inputs.values().flat_map(|tensor| tensor.shape.clone()).collect();

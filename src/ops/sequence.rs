@@ -7,7 +7,7 @@ use super::{ALL, Call, Contract, Given, Op, find};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::mutate::resized;
-use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View};
+use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
 /// The steps of a case, each on the output of the one before; gradients to the inputs of all.
 pub static SEQUENCE: Op = Op {
@@ -69,13 +69,6 @@ pub fn prefix(case: &Case, last: usize) -> Case {
     case.with_calls(case.calls().into_iter().take(last).collect())
 }
 
-/// The `number`-th step alone, from 2, with `flowing` as its main input.
-pub fn alone(case: &Case, number: usize, flowing: Tensor) -> Option<(&'static Op, Case)> {
-    let (op, call) = steps(case).into_iter().nth(number - 1)?;
-    let call = Case { backward: case.backward, ..call };
-    Some((op, call.input(op.support.of, flowing)))
-}
-
 /// The contract of the last step on what the steps before it promise; an `Err` where one of them does not accept.
 fn folded(case: &Case) -> Result<Contract, Contract> {
     let steps = steps(case);
@@ -117,8 +110,8 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let wanted = draw.between(2, 5)?;
     let mut calls = Vec::new();
     let mut flowing: Option<(DType, Vec<usize>)> = None;
-    // A step that does not fit the output before it is drawn anew, and now and then the sequence stays shorter.
-    for _ in 0..4 * wanted {
+    // A step that does not fit the output before it is drawn anew.
+    for _ in 0..12 * wanted {
         let op = *draw.choose(&ops)?;
         let mut call = (op.generate)(draw)?;
         call.op = op.name.to_string();
@@ -131,7 +124,8 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
         }
         let Contract::Accepts { outputs, refusal: None } = (op.contract)(&checked) else { continue };
         let Some((dtype, shape)) = outputs.into_iter().next() else { continue };
-        if !DType::FLOATS.contains(&dtype) {
+        // What fits a scalar is little: it comes last.
+        if !DType::FLOATS.contains(&dtype) || (shape.is_empty() && calls.len() + 1 < wanted) {
             continue;
         }
         flowing = Some((dtype, shape));
@@ -157,7 +151,7 @@ fn fit(call: &mut Case, old: &Tensor, dtype: DType, shape: &[usize]) {
             let size = |n: usize| old.shape.iter().rposition(|&m| m == n).and_then(|d| shape.get(d)).copied();
             tensor.shape.iter().map(|&n| size(n).unwrap_or(n)).collect()
         };
-        if new.len() == tensor.shape.len() {
+        if new.len() == tensor.shape.len() && product(&new).is_some_and(|n| n <= 1 << 16) {
             *tensor = resized(tensor, new);
         }
     }

@@ -3,9 +3,12 @@
 mod case_text;
 mod cli;
 mod coverage;
+mod inventory;
+mod matrix;
 mod minimizer;
 mod ops;
 mod regressions;
+mod sequences;
 mod simulated;
 mod store;
 mod tidy;

@@ -1,0 +1,208 @@
+//! The measured table op × dtype × device: what candle does with valid calls, dtype by dtype.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Serialize;
+
+use crate::device::Device;
+use crate::exec::{Build, Executor, Limits};
+use crate::ops::{Contract, Op};
+use crate::oracle::{Evidence, ORACLES, Observation, Verdict};
+use crate::outcome::Outcome;
+use crate::sample::nth_of_dtype;
+use crate::tensor::DType;
+
+/// How many valid cases of each op and dtype are run.
+pub const CASES: u64 = 32;
+
+/// What became of a case, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cell {
+    /// The simulated device cannot say.
+    Unsupported,
+    /// Nothing is promised, and the process survived.
+    Unspecified,
+    /// An `Err` that is allowed, or that candle's table of dtypes announces.
+    Refuses,
+    /// What is promised was kept.
+    Works,
+    /// An `Err` where candle takes the dtype; forward or backward.
+    RefusesValid,
+    /// A wrong value, shape or gradient, or another device says otherwise.
+    Disagrees,
+    /// A panic, an abort, a hang, or no memory left.
+    Panics,
+    /// A fault of the device other than an assert.
+    Faults,
+    /// A device-side assert.
+    Asserts,
+}
+
+impl Cell {
+    /// Every cell, in the order of the legend.
+    pub const ALL: [Self; 9] = [
+        Self::Works,
+        Self::Refuses,
+        Self::RefusesValid,
+        Self::Disagrees,
+        Self::Panics,
+        Self::Faults,
+        Self::Asserts,
+        Self::Unspecified,
+        Self::Unsupported,
+    ];
+
+    /// One letter for tables.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Works => '+',
+            Self::Refuses => '-',
+            Self::RefusesValid => 'R',
+            Self::Disagrees => 'D',
+            Self::Panics => 'P',
+            Self::Faults => 'F',
+            Self::Asserts => 'A',
+            Self::Unspecified => '?',
+            Self::Unsupported => 'u',
+        }
+    }
+
+    /// The letter in words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Works => "works",
+            Self::Refuses => "refuses, as it may",
+            Self::RefusesValid => "refuses what it should take",
+            Self::Disagrees => "disagrees with the reference, the contiguous form or the other device",
+            Self::Panics => "panics, hangs or dies",
+            Self::Faults => "faults on the device",
+            Self::Asserts => "asserts on the device",
+            Self::Unspecified => "nothing is promised",
+            Self::Unsupported => "the simulated device cannot say",
+        }
+    }
+}
+
+/// How many cases of one op and dtype ended in which cell.
+pub type Counts = BTreeMap<Cell, u64>;
+
+/// One op on one device.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// The op.
+    pub op: &'static str,
+    /// The device.
+    pub device: Device,
+    /// By dtype.
+    pub cells: BTreeMap<DType, Counts>,
+}
+
+impl Row {
+    /// The letter of the worst that happened to cases of `dtype`, small where it is less than half of those of which
+    /// something is promised.
+    pub fn letter(&self, dtype: DType) -> char {
+        let Some(counts) = self.cells.get(&dtype) else { return ' ' };
+        let Some((worst, count)) = counts.last_key_value() else { return ' ' };
+        let promised: u64 = counts.iter().filter(|(cell, _)| **cell > Cell::Unspecified).map(|(_, count)| count).sum();
+        if 2 * count < promised { worst.letter().to_ascii_lowercase() } else { worst.letter() }
+    }
+}
+
+/// The table as text: a line per op and device, a column per dtype, and what the letters mean.
+pub fn text(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.op.len()).max().unwrap_or(0);
+    let names = DType::ALL.map(|dtype| format!("{:>7}", dtype.name())).concat();
+    let mut lines = vec![format!("{:width$}  device{names}", "op")];
+    let mut last = "";
+    for row in rows {
+        let letters = DType::ALL.map(|dtype| format!("{:>7}", row.letter(dtype))).concat();
+        let op = if row.op == last { "" } else { row.op };
+        lines.push(format!("{op:width$}  {:6}{letters}", row.device.to_string()).trim_end().to_string());
+        last = row.op;
+    }
+    lines.push(String::new());
+    lines.extend(Cell::ALL.map(|cell| format!("{}  {}", cell.letter(), cell.meaning())));
+    lines.push("small: fewer than half of the cases".to_string());
+    lines.join("\n") + "\n"
+}
+
+/// Runs [`CASES`] valid cases of every op and dtype on all `devices`, with two workers each. `tell` hears of every op
+/// that is done.
+pub fn measure(
+    ops: &[&'static Op],
+    devices: &[Device],
+    limits: Limits,
+    tell: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<Vec<Row>> {
+    let next = AtomicUsize::new(0);
+    let work = || -> anyhow::Result<Vec<(usize, Vec<Row>)>> {
+        let mut executor = Executor::start(devices, Build::Checked, limits)?;
+        let mut done = Vec::new();
+        while let Some(op) = ops.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((place(ops, op), rows(&mut executor, op, devices)?));
+            tell(op.name);
+        }
+        Ok(done)
+    };
+    let mut all = std::thread::scope(|scope| {
+        let threads = [scope.spawn(work), scope.spawn(work)];
+        let joined = threads.map(|thread| thread.join().unwrap_or_else(|_| anyhow::bail!("a thread panicked")));
+        joined.into_iter().collect::<anyhow::Result<Vec<_>>>()
+    })?
+    .concat();
+    all.sort_by_key(|(place, _)| *place);
+    Ok(all.into_iter().flat_map(|(_, rows)| rows).collect())
+}
+
+fn place(ops: &[&'static Op], op: &Op) -> usize {
+    ops.iter().position(|other| other.name == op.name).unwrap_or(0)
+}
+
+/// The rows of one op, one per device.
+fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow::Result<Vec<Row>> {
+    let empty = |&device: &Device| Row { op: op.name, device, cells: BTreeMap::new() };
+    let mut rows: Vec<Row> = devices.iter().map(empty).collect();
+    for dtype in DType::ALL {
+        for index in 0..CASES {
+            let case = nth_of_dtype(op, dtype, index);
+            // A generator that has no use for a dtype draws another one.
+            if op.dtype(&case).is_some_and(|drawn| drawn != dtype) {
+                continue;
+            }
+            let observations = executor.observe(&case)?;
+            let evidence = Evidence::new(op, &case, &observations);
+            for (row, seen) in rows.iter_mut().zip(&observations) {
+                *row.cells.entry(dtype).or_default().entry(cell(&evidence, seen)).or_default() += 1;
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// What became of a case on one device.
+fn cell(evidence: &Evidence, seen: &Observation) -> Cell {
+    match &seen.outcome {
+        Outcome::Unsupported(_) => return Cell::Unsupported,
+        Outcome::Faulted(fault) if fault.kind == "assert" => return Cell::Asserts,
+        Outcome::Faulted(_) => return Cell::Faults,
+        _ => {}
+    }
+    let failed = ORACLES.iter().find_map(|oracle| match (oracle.judge)(evidence, seen) {
+        Verdict::Fail(violation) => Some(violation),
+        Verdict::Pass | Verdict::Skip(_) => None,
+    });
+    match (failed, &seen.outcome) {
+        (Some(violation), Outcome::Returned(_) | Outcome::Rejected(_)) if violation.kind.starts_with("refused") => {
+            Cell::RefusesValid
+        }
+        // Which of the two is wrong is the other row's to show.
+        (Some(violation), Outcome::Rejected(_)) if violation.oracle == "agreement" => Cell::Refuses,
+        (Some(_), Outcome::Returned(_) | Outcome::Rejected(_)) => Cell::Disagrees,
+        (Some(_), _) => Cell::Panics,
+        (None, _) if matches!(evidence.contract, Contract::Unspecified(_)) => Cell::Unspecified,
+        (None, Outcome::Rejected(_)) => Cell::Refuses,
+        (None, _) => Cell::Works,
+    }
+}

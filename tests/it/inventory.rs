@@ -1,0 +1,99 @@
+//! The registry against candle's public API, read from its sources: what no op covers is listed with its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use snuffer::ops;
+use syn::{ImplItem, Item, Type, Visibility};
+
+/// The `src` folder of a package that this one is built with.
+fn sources(package: &str) -> PathBuf {
+    let output = Command::new(env!("CARGO")).args(["metadata", "--format-version", "1", "--offline"]).output();
+    let output = output.expect("cargo metadata runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
+    let found = metadata["packages"].as_array().expect("packages").iter().find(|found| found["name"] == package);
+    let manifest = found.expect("a dependency")["manifest_path"].as_str().expect("a path");
+    Path::new(manifest).with_file_name("src")
+}
+
+fn files(folder: &Path) -> Vec<(PathBuf, syn::File)> {
+    let files = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.expect("readable").into_path());
+    let rust = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let parse = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        (path, syn::parse_file(&text).expect("candle is Rust"))
+    };
+    rust.map(parse).collect()
+}
+
+/// `Tensor::exp` for every public method of candle-core's tensors, those that macros make included.
+fn tensor_methods() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (_, file) in files(&sources("candle-core")) {
+        for item in file.items {
+            let Item::Impl(block) = item else { continue };
+            let of_tensor = matches!(&*block.self_ty, Type::Path(path) if path.path.is_ident("Tensor"));
+            if block.trait_.is_some() || !of_tensor {
+                continue;
+            }
+            for item in block.items {
+                match item {
+                    ImplItem::Fn(method) if matches!(method.vis, Visibility::Public(_)) => {
+                        names.insert(format!("Tensor::{}", method.sig.ident));
+                    }
+                    // unary_op!(exp, Exp) and its like: the first word is the method.
+                    ImplItem::Macro(call) => {
+                        let name = call.mac.tokens.into_iter().next().expect("a macro call with words");
+                        names.insert(format!("Tensor::{name}"));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    names
+}
+
+/// `ops::softmax` for every public function of candle-nn, and every public type by its name.
+fn layers() -> BTreeSet<String> {
+    let root = sources("candle-nn");
+    let mut names = BTreeSet::new();
+    for (path, file) in files(&root) {
+        let inside = path.strip_prefix(&root).expect("in src").with_extension("");
+        let module = inside.iter().next().expect("a name").to_string_lossy().into_owned();
+        for item in file.items {
+            match item {
+                Item::Fn(function) if matches!(function.vis, Visibility::Public(_)) => {
+                    names.insert(format!("{module}::{}", function.sig.ident));
+                }
+                Item::Struct(kind) if matches!(kind.vis, Visibility::Public(_)) => {
+                    names.insert(kind.ident.to_string());
+                }
+                Item::Enum(kind) if matches!(kind.vis, Visibility::Public(_)) => {
+                    names.insert(kind.ident.to_string());
+                }
+                _ => {}
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn every_public_function_of_candle_is_covered_or_listed_with_a_reason() {
+    let public: BTreeSet<String> = tensor_methods().into_iter().chain(layers()).collect();
+    assert!(public.len() > 200, "only {} names read from candle's sources", public.len());
+    let listed: BTreeMap<String, String> = toml::from_str(include_str!("uncovered.toml")).expect("name = reason");
+    let covered: BTreeSet<&str> = ops::ALL.iter().flat_map(|op| op.covers.iter().copied()).collect();
+
+    let missing: Vec<&String> =
+        public.iter().filter(|name| !covered.contains(name.as_str()) && !listed.contains_key(*name)).collect();
+    assert!(missing.is_empty(), "neither covered by an op nor listed in uncovered.toml: {missing:#?}");
+    let both: Vec<&String> = listed.keys().filter(|name| covered.contains(name.as_str())).collect();
+    assert!(both.is_empty(), "listed as uncovered and covered: {both:?}");
+    let gone: Vec<&String> = listed.keys().filter(|name| !public.contains(*name)).collect();
+    assert!(gone.is_empty(), "listed as uncovered, and candle has no such name: {gone:?}");
+    let unknown: Vec<&&str> = covered.iter().filter(|name| !public.contains(**name)).collect();
+    assert!(unknown.is_empty(), "covered, and candle has no such name: {unknown:?}");
+}

@@ -1,0 +1,56 @@
+//! The table op × dtype × device: a candle that takes more, or less, or breaks elsewhere, shows as a difference.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use snuffer::device::Device;
+use snuffer::exec::Limits;
+use snuffer::matrix::{Cell, Row, measure, text};
+use snuffer::ops::{self, Op};
+use snuffer::tensor::DType;
+
+use crate::simulated;
+
+fn table(devices: &[Device]) -> Vec<Row> {
+    let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
+    measure(ops::ALL, devices, limits, &|_| ()).expect("the harness survives")
+}
+
+/// Where what candle took is not what the op's table of dtypes says.
+fn contradictions(op: &Op, row: &Row) -> Vec<String> {
+    let contradiction = |(&dtype, counts): (&DType, &BTreeMap<Cell, u64>)| {
+        let listed = op.support.on(row.device).contains(&dtype);
+        let only = |cell| counts.keys().all(|seen| *seen == cell);
+        let place = format!("{} {dtype} on {}", op.name, row.device);
+        match listed {
+            true if only(Cell::Refuses) => Some(format!("{place}: listed, and always refused")),
+            false if only(Cell::Works) => Some(format!("{place}: not listed, and always right")),
+            _ => None,
+        }
+    };
+    row.cells.iter().filter_map(contradiction).collect()
+}
+
+fn check(name: &str, rows: &[Row]) {
+    let wrong: Vec<String> =
+        rows.iter().flat_map(|row| contradictions(ops::find(row.op).expect("registered"), row)).collect();
+    assert!(wrong.is_empty(), "tables of dtypes that are not so: {wrong:#?}");
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text(rows)));
+}
+
+#[test]
+fn what_candle_takes_on_cpu_is_what_the_tables_and_the_snapshot_say() {
+    check("matrix", &table(&[Device::Cpu]));
+}
+
+#[test]
+fn what_candle_takes_on_the_simulated_device_is_what_the_tables_and_the_snapshot_say() {
+    let Some(device) = simulated::device() else { return };
+    let rows: Vec<Row> =
+        table(&[Device::Cpu, device]).into_iter().filter(|row| row.device == device).collect();
+    check("matrix@sim", &rows);
+}
