@@ -39,6 +39,8 @@ pub enum Backward {
     Sum,
     /// A sum weighted by [`weight`]: every output has its own share, and the op's gradient is contiguous.
     Weighted,
+    /// The same, and then once more from the gradient of the first input by name, weighted again: second derivatives.
+    Twice,
 }
 
 impl Backward {
@@ -48,7 +50,7 @@ impl Backward {
     }
 }
 
-/// The weight of the `index`-th output element under [`Backward::Weighted`]: small, exact in every float dtype, and
+/// The weight of the `index`-th element under [`Backward::Weighted`] and [`Backward::Twice`]: small, exact in every float dtype, and
 /// neither constant nor summing to zero.
 pub fn weight(index: usize) -> f64 {
     [1.0, 2.0, -1.0, 3.0, -2.0, 0.5, 4.0][index % 7]

@@ -161,6 +161,9 @@ impl<'a> Draw<'a> {
 
     /// What the backward pass starts from: nothing in half of the draws.
     pub fn backward(&mut self) -> Result<Backward> {
+        if self.one_in(16)? {
+            return Ok(Backward::Twice);
+        }
         self.choose(&[Backward::None, Backward::None, Backward::Sum, Backward::Weighted]).copied()
     }
 

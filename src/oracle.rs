@@ -9,6 +9,7 @@ mod fault;
 mod gradient;
 mod layout;
 mod reference;
+mod second;
 
 use std::cell::OnceCell;
 
@@ -155,6 +156,7 @@ pub static ORACLES: &[Oracle] = &[
     Oracle { name: "fault", judge: fault::judge },
     Oracle { name: "reference", judge: reference::judge },
     Oracle { name: "gradient", judge: gradient::judge },
+    Oracle { name: "second derivative", judge: second::judge },
     Oracle { name: "layout", judge: layout::judge },
     Oracle { name: "agreement", judge: agreement::judge },
     Oracle { name: "determinism", judge: determinism::judge },

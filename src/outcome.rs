@@ -59,6 +59,9 @@ pub struct Store {
     /// The gradients by input.
     #[serde(default)]
     pub gradients: BTreeMap<String, Tensor>,
+    /// The gradients of the first input's weighted gradient, where they were asked for and candle has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub second: BTreeMap<String, Tensor>,
     /// The inputs without an entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -183,6 +186,9 @@ impl Returned {
             Gradients::Returned(store) => {
                 for (name, grad) in &store.gradients {
                     line += &format!("; gradient of {name}: {}", tensor_summary(grad));
+                }
+                for (name, grad) in &store.second {
+                    line += &format!("; second derivative by {name}: {}", tensor_summary(grad));
                 }
                 for name in &store.missing {
                     line += &format!("; no gradient of {name}");

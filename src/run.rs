@@ -13,6 +13,7 @@ use candle_core::{Result, Tensor, Var};
 use crate::case::{Backward, Case, weight};
 use crate::ops::{self, Call, Op};
 use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Returned, Store};
+use crate::tensor::Tensor as Data;
 
 pub use place::{crate_path, install_panic_hook};
 use refusal::{cuda_error, refusal};
@@ -86,11 +87,7 @@ fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Res
     let mut total: Option<Tensor> = None;
     for output in outputs {
         let share = match case.backward {
-            Backward::Weighted if output.rank() > 0 => {
-                let weights: Vec<f64> = (0..output.elem_count()).map(weight).collect();
-                let weights = Tensor::from_vec(weights, output.shape(), output.device())?.to_dtype(output.dtype())?;
-                (output * weights)?.sum_all()?
-            }
+            Backward::Weighted | Backward::Twice if output.rank() > 0 => weighted_sum(output)?,
             _ => output.sum_all()?,
         };
         total = Some(match total {
@@ -101,14 +98,37 @@ fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Res
     let Some(total) = total else { return Ok(Gradients::NotAsked) };
     let grads = total.backward()?;
     let mut store = Store::default();
+    let mut first = None;
     for (&name, var) in vars {
         match grads.get(var) {
             Some(grad) => {
-                let grad = tensors::read(&tensors::uncover(grad, &case.inputs[name])?)?;
-                store.gradients.insert(name.to_string(), grad);
+                let grad = tensors::uncover(grad, &case.inputs[name])?;
+                store.gradients.insert(name.to_string(), tensors::read(&grad)?);
+                first = first.or(Some(grad));
             }
             None => store.missing.push(name.to_string()),
         }
     }
+    if let Some(first) = first.filter(|_| case.backward == Backward::Twice) {
+        // That candle has no second derivative here is no news.
+        store.second = second(case, &first, vars).unwrap_or_default();
+    }
     Ok(Gradients::Returned(store))
+}
+
+fn weighted_sum(tensor: &Tensor) -> Result<Tensor> {
+    let weights: Vec<f64> = (0..tensor.elem_count()).map(weight).collect();
+    let weights = Tensor::from_vec(weights, tensor.shape(), tensor.device())?.to_dtype(tensor.dtype())?;
+    (tensor * weights)?.sum_all()
+}
+
+/// Differentiates the weighted sum of `gradient` by every variable; zeros for those that it does not depend on.
+fn second(case: &Case, gradient: &Tensor, vars: &BTreeMap<&str, Var>) -> Result<BTreeMap<String, Data>> {
+    let grads = weighted_sum(gradient)?.backward()?;
+    let mut second = BTreeMap::new();
+    for (&name, var) in vars {
+        let grad = grads.get(var).map_or_else(|| var.zeros_like(), |grad| Ok(grad.clone()))?;
+        second.insert(name.to_string(), tensors::read(&tensors::uncover(&grad, &case.inputs[name])?)?);
+    }
+    Ok(second)
 }

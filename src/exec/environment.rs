@@ -48,6 +48,8 @@ fn of(device: Device, build: Build) -> Executable {
 pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
     let mut command = Command::new(executable(device, build)?);
     // One thread per worker: cases are small, workers are many, and a sum's order must not depend on the machine.
+    // Without it candle forgets the graph of a backward pass, and there are no second derivatives.
+    command.env("CANDLE_GRAD_DO_NOT_DETACH", "1");
     command.env("RAYON_NUM_THREADS", "1").env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
     if let Device::Sim(ordinal) = device {
         command.env("LD_LIBRARY_PATH", libraries()?);

@@ -12,6 +12,8 @@ pub struct Given<'a> {
     pub case: &'a Case,
     /// The input to derive by, and the direction: one slope per logical element.
     pub direction: Option<(&'a str, &'a [f64])>,
+    /// An input to move, and by how much: one step per logical element.
+    pub shift: Option<(&'a str, &'a [f64])>,
     /// An input that is the output of another reference.
     pub flowing: Option<(&'a str, ArrayD<Num>)>,
 }
@@ -19,7 +21,7 @@ pub struct Given<'a> {
 impl<'a> Given<'a> {
     /// The values of `case`, as constants.
     pub fn new(case: &'a Case) -> Self {
-        Self { case, direction: None, flowing: None }
+        Self { case, direction: None, shift: None, flowing: None }
     }
 
     /// The input of this name, which the contract has checked to exist.
@@ -35,9 +37,10 @@ impl<'a> Given<'a> {
         let tensor = self.case.tensor(name)?;
         let unit = tensor.dtype.unit_roundoff();
         let slopes = self.direction.filter(|(input, _)| *input == name).map(|(_, slopes)| slopes);
+        let steps = self.shift.filter(|(input, _)| *input == name).map(|(_, steps)| steps);
         let number = |(position, value)| {
-            let slope = slopes.and_then(|slopes| slopes.get(position)).copied().unwrap_or(0.0);
-            Num::input(value, slope, unit)
+            let at = |list: Option<&[f64]>| list.and_then(|list| list.get(position)).copied().unwrap_or(0.0);
+            Num::input(value + at(steps), at(slopes), unit)
         };
         let numbers = tensor.floats().into_iter().enumerate().map(number).collect();
         Some(ArrayD::from_shape_vec(IxDyn(&tensor.shape), numbers).expect("a checked tensor has all its elements"))

@@ -38,12 +38,9 @@ pub static SEQUENCE: Op = Op {
     reference: Some(|given| {
         let mut outputs = Vec::new();
         for (number, (op, step)) in steps(given.case).iter().enumerate() {
-            let direction = given.direction.and_then(|(name, slopes)| match split(name) {
-                Some((owner, input)) if owner == number + 1 => Some((input, slopes)),
-                _ => None,
-            });
+            let (direction, shift) = (of_step(number, given.direction), of_step(number, given.shift));
             let flowing = outputs.into_iter().next().map(|output| (op.support.of, output));
-            outputs = op.reference.map_or_else(Vec::new, |of| of(&Given { case: step, direction, flowing }));
+            outputs = op.reference.map_or_else(Vec::new, |of| of(&Given { case: step, direction, shift, flowing }));
         }
         outputs
     }),
@@ -62,6 +59,12 @@ pub fn steps(case: &Case) -> Vec<(&'static Op, Case)> {
 pub fn split(name: &str) -> Option<(usize, &str)> {
     let (number, name) = name.split_once('.')?;
     number.parse().ok().filter(|number| *number > 0).map(|number| (number, name))
+}
+
+/// What belongs to an input of the step at `place`, under its name there.
+fn of_step<'a>(place: usize, moved: Option<(&'a str, &'a [f64])>) -> Option<(&'a str, &'a [f64])> {
+    let (name, by) = moved?;
+    split(name).filter(|(number, _)| *number == place + 1).map(|(_, input)| (input, by))
 }
 
 /// The steps from the first to the `last`-th, from 1.

@@ -125,12 +125,17 @@ fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
 
 /// The derivative of the (weighted) sum of all outputs along `direction`, one entry per stored element of the input.
 fn derivative(evidence: &Evidence, name: &str, input: &Tensor, direction: &[f64]) -> Num {
-    let Some(reference) = evidence.op.reference else { return Num::exact(f64::NAN) };
     let expanded = expand(input, direction);
-    let outputs = reference(&Given { case: evidence.case, direction: Some((name, &expanded)), flowing: None });
+    weighted_sum(evidence, &Given { direction: Some((name, &expanded)), ..Given::new(evidence.case) })
+}
+
+/// The (weighted) sum of all outputs of the reference.
+pub(super) fn weighted_sum(evidence: &Evidence, given: &Given) -> Num {
+    let Some(reference) = evidence.op.reference else { return Num::exact(f64::NAN) };
+    let outputs = reference(given);
     Num::sum(outputs.iter().flat_map(|output| {
         let share = |position| match evidence.case.backward {
-            Backward::Weighted if output.ndim() > 0 => weight(position),
+            Backward::Weighted | Backward::Twice if output.ndim() > 0 => weight(position),
             _ => 1.0,
         };
         output.iter().enumerate().map(move |(position, &value)| value * Num::exact(share(position)))
@@ -138,7 +143,7 @@ fn derivative(evidence: &Evidence, name: &str, input: &Tensor, direction: &[f64]
 }
 
 /// `direction` over the logical elements: every copy of a broadcast element moves with it.
-fn expand(input: &Tensor, direction: &[f64]) -> Vec<f64> {
+pub(super) fn expand(input: &Tensor, direction: &[f64]) -> Vec<f64> {
     if input.view.broadcast.is_empty() {
         return direction.to_vec();
     }

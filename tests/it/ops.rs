@@ -150,3 +150,26 @@ fn a_wrong_value_a_lost_gradient_and_an_accepted_label_are_noticed() {
     let outside = Case::parse(&text.replace("list = [1] ", "list = [2] ")).expect("a case");
     assert_eq!(kind(judged(&outside, Outcome::Returned(returned))), "contract invalid not refused");
 }
+
+#[test]
+fn a_second_derivative_is_judged_and_a_wrong_one_is_noticed() {
+    let mse = ops::find("loss.mse").expect("registered");
+    let text = "op = \"loss.mse\"\nbackward = \"twice\"\n\
+        [inputs.inp]\ndtype = \"f64\"\nshape = [2]\nvalues = { list = [0.5, 1.0] }\n\
+        [inputs.target]\ndtype = \"f64\"\nshape = [2]\nvalues = { list = [0.25, 3.0] }\n";
+    let case = Case::parse(text).expect("a case");
+    let Outcome::Returned(mut returned) = executor().run(&case).expect("the harness survives") else {
+        panic!("mse returns")
+    };
+    let judged = |outcome: Outcome| {
+        let seen = [Observation { device: Device::Cpu, outcome, again: None, contiguous: None }];
+        let evidence = Evidence::new(mse, &case, &seen);
+        let oracle = ORACLES.iter().find(|oracle| oracle.name == "second derivative").expect("an oracle");
+        (oracle.judge)(&evidence, &seen[0])
+    };
+    assert_eq!(judged(Outcome::Returned(returned.clone())), Verdict::Pass);
+    let snuffer::outcome::Gradients::Returned(store) = &mut returned.backward else { panic!("mse has gradients") };
+    assert_eq!(store.second["inp"].floats(), [1.0, 2.0], "2 / n times the weights 1 and 2");
+    store.second.insert("inp".to_string(), store.gradients["inp"].clone());
+    assert!(matches!(judged(Outcome::Returned(returned)), Verdict::Fail(_)));
+}
