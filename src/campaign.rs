@@ -265,6 +265,11 @@ impl Shared<'_> {
             queue.extend(settled.met);
             match settled.finding {
                 None => (self.tell)(Event::Flaky(&signature)),
+                // Only what takes more than one step is a matter of the sequence.
+                Some(finding) if let Some((call, violation)) = settle::alone(executor, &finding.case)? => {
+                    let signature = violation.signature(&call.op);
+                    queue.push((call, signature));
+                }
                 Some(mut finding) => {
                     finding.origin.seed = self.plan.seed;
                     finding.origin.index = index;

@@ -152,7 +152,7 @@ impl Op {
     /// Whether candle lists the dtype of `case` for this op on `device`; of a sequence, every step's.
     pub fn supports(&self, case: &Case, device: Device) -> bool {
         let own = self.dtype(case).is_none_or(|dtype| self.support.on(device).contains(&dtype));
-        own && sequence::steps(case).iter().all(|(op, step)| op.supports(step, device))
+        own && sequence::placed(case).iter().all(|(op, step)| op.supports(step, device))
     }
 
     /// Whether the input `name` of `case` has a gradient where it is a float.

@@ -41,10 +41,13 @@ pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blam
 }
 
 /// The step at fault as a single call on the values that the steps before it give, if it fails alone.
-pub fn alone(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Case, Violation)>> {
+pub(super) fn alone(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Case, Violation)>> {
+    if case.steps.is_empty() {
+        return Ok(None);
+    }
     let Some(blame) = blame(executor, case)? else { return Ok(None) };
     let backward = if blame.backward { case.backward } else { Backward::None };
-    let mut call = Case { backward, ..case.calls().swap_remove(blame.step - 1) };
+    let mut call = case.calls().swap_remove(blame.step - 1);
     if blame.step > 1 {
         let before = Case { backward: Backward::None, ..sequence::prefix(case, blame.step - 1) };
         let observations = executor.observe(&before)?;
@@ -55,7 +58,15 @@ pub fn alone(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Cas
         let Some(output) = output else { return Ok(None) };
         call = call.input(blame.op.support.of, output);
     }
-    Ok(violation(executor, blame.op, &call)?.0.map(|violation| (call, violation)))
+    // What reaches a step from those behind it is no broadcast scalar.
+    let weighted = (!backward.is_none()).then_some(Backward::Weighted);
+    for backward in std::iter::once(backward).chain(weighted) {
+        let call = Case { backward, ..call.clone() };
+        if let Some(violation) = violation(executor, blame.op, &call)?.0 {
+            return Ok(Some((call, violation)));
+        }
+    }
+    Ok(None)
 }
 
 impl std::fmt::Display for Blame {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use super::blame::alone;
+pub(super) use super::blame::alone;
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Build, Executor, Limits, Worker};
@@ -63,9 +63,7 @@ pub(super) fn violation(
 /// The same failure as plainly as it happens: of a sequence, the step that fails alone; in `f32`, what fails there too.
 /// One cause shall not be filed once by itself and once more in company or in reduced precision.
 pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> anyhow::Result<(Case, Signature)> {
-    if !case.steps.is_empty()
-        && let Some((call, violation)) = alone(executor, &case)?
-    {
+    if let Some((call, violation)) = alone(executor, &case)? {
         let signature = violation.signature(&call.op);
         return canonical(executor, call, signature);
     }

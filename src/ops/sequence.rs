@@ -15,7 +15,7 @@ pub static SEQUENCE: Op = Op {
     covers: &[],
     support: &Support { of: "", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
     generate,
-    contract: |case| folded(case).unwrap_or_else(|contract| contract),
+    contract: folded,
     call: |call| {
         let mut outputs = Vec::new();
         for (number, (op, step)) in steps(call.case).iter().enumerate() {
@@ -72,29 +72,36 @@ pub fn prefix(case: &Case, last: usize) -> Case {
     case.with_calls(case.calls().into_iter().take(last).collect())
 }
 
-/// The contract of the last step on what the steps before it promise; an `Err` where one of them does not accept.
-fn folded(case: &Case) -> Result<Contract, Contract> {
-    let steps = steps(case);
-    if steps.is_empty() {
-        return Err(Contract::Unspecified("a sequence of no known ops"));
-    }
-    let (mut promised, mut refused): (Vec<(DType, Vec<usize>)>, _) = (Vec::new(), None);
-    for (number, (op, mut step)) in steps.into_iter().enumerate() {
-        if number > 0 {
-            let Some((dtype, shape)) = promised.first() else {
-                return Err(Contract::Unspecified("a step without an output"));
-            };
-            step = step.input(op.support.of, placeholder(*dtype, shape));
-        }
-        match (op.contract)(&step) {
-            Contract::Accepts { outputs, refusal } => {
-                promised = outputs;
-                refused = refused.or(refusal);
-            }
-            other => return Err(other),
+/// The contract of the last step on what the steps before it promise; of the first that does not accept, else.
+fn folded(case: &Case) -> Contract {
+    let mut refused = None;
+    let mut last = Contract::Unspecified("a sequence of no known ops");
+    for (op, step) in placed(case) {
+        last = (op.contract)(&step);
+        if let Contract::Accepts { refusal, .. } = &last {
+            refused = refused.or(*refusal);
         }
     }
-    Ok(Contract::Accepts { outputs: promised, refusal: refused })
+    match last {
+        Contract::Accepts { outputs, .. } => Contract::Accepts { outputs, refusal: refused },
+        other => other,
+    }
+}
+
+/// The steps, each with a main input of the dtype and shape that the step before it promises, as far as they accept.
+pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
+    let mut placed = Vec::new();
+    let mut promised: Option<(DType, Vec<usize>)> = None;
+    for (op, mut step) in steps(case) {
+        if let Some((dtype, shape)) = promised.take() {
+            step = step.input(op.support.of, placeholder(dtype, &shape));
+        }
+        let contract = (op.contract)(&step);
+        placed.push((op, step));
+        let Contract::Accepts { outputs, .. } = contract else { break };
+        promised = outputs.into_iter().next();
+    }
+    placed
 }
 
 /// A tensor of which only dtype and shape matter.
