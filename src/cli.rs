@@ -5,6 +5,7 @@ mod coverage;
 mod doctor;
 mod findings;
 mod hunt;
+mod known;
 mod minimize;
 mod ops;
 mod replay;

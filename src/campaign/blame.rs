@@ -30,7 +30,7 @@ pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blam
             None => (&case.op, case.clone()),
         };
         let (Some(op), Some(whole)) = (ops::find(name), ops::find(&case.op)) else { return Ok(None) };
-        for backward in [Backward::None, case.backward] {
+        for backward in gentlest_first(case.backward) {
             let prefix = Case { backward, ..prefix.clone() };
             if let Some(violation) = violation(executor, whole, &prefix)?.0 {
                 return Ok(Some(Blame { step, op, backward: !backward.is_none(), violation }));
@@ -38,6 +38,12 @@ pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blam
         }
     }
     Ok(None)
+}
+
+/// No backward pass, the one that the case asks for, and one as from steps behind, which is no broadcast scalar.
+fn gentlest_first(backward: Backward) -> impl Iterator<Item = Backward> {
+    let more = (!backward.is_none()).then_some([backward, Backward::Weighted]);
+    std::iter::once(Backward::None).chain(more.into_iter().flatten())
 }
 
 /// The step at fault as a single call on the values that the steps before it give, if it fails alone.
@@ -58,9 +64,7 @@ pub(super) fn alone(executor: &mut Executor, case: &Case) -> anyhow::Result<Opti
         let Some(output) = output else { return Ok(None) };
         call = call.input(blame.op.support.of, output);
     }
-    // What reaches a step from those behind it is no broadcast scalar.
-    let weighted = (!backward.is_none()).then_some(Backward::Weighted);
-    for backward in std::iter::once(backward).chain(weighted) {
+    for backward in gentlest_first(backward) {
         let call = Case { backward, ..call.clone() };
         if let Some(violation) = violation(executor, blame.op, &call)?.0 {
             return Ok(Some((call, violation)));

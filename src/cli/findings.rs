@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::{StoreArg, UsageError};
+use super::{StoreArg, UsageError, known};
 use crate::exit_code::Exit;
 use crate::findings::{Finding, Store, write_atomically};
 use crate::ops;
@@ -30,6 +30,12 @@ enum Command {
         /// Its name in the list.
         name: String,
     },
+    /// Which issues of a list the findings show.
+    Known {
+        /// The list.
+        #[arg(long, default_value = "corpora/known-issues.toml")]
+        list: PathBuf,
+    },
     /// Keep a finding for good: write it as a regression that the test suite replays.
     Promote {
         /// Its name in the list.
@@ -51,6 +57,7 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     match args.command {
         Command::List => list(&store),
         Command::Show { name } => show(&store.get(&name)?),
+        Command::Known { list } => known::run(&store, &list),
         Command::Promote { name, title, upstream, to } => promote(&name, &store.get(&name)?, title, upstream, &to),
     }
 }

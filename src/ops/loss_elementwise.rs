@@ -64,7 +64,8 @@ pub static HUBER: Op = Op {
             let difference = inp - target;
             let size = difference.abs();
             if size.value <= delta.value {
-                Num { kink: false, ..half * difference * difference }
+                // The kink of |difference| is none here; where both branches meet there is no second derivative.
+                Num { kink: size.value == delta.value, ..half * difference * difference }
             } else {
                 delta * (size - half * delta)
             }
