@@ -10,6 +10,8 @@
 //! `peak` is the largest intermediate magnitude: where it overflows the dtype nothing is promised. `kink` says that the
 //! derivative does not exist or is a matter of convention there (|0|, a tied maximum).
 
+mod functions;
+
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::tensor::DType;
@@ -174,10 +176,15 @@ impl Num {
 /// What an operation in the format with this unit roundoff may lose to underflow: the smallest positive number, or, in
 /// the formats that hardware may flush to zero, the smallest normal one.
 fn underflow(unit: f64) -> f64 {
-    let dtypes = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8e4m3];
-    let Some(dtype) = dtypes.into_iter().find(|dtype| dtype.unit_roundoff() == unit) else { return 0.0 };
+    let Some(dtype) = format_of(unit) else { return 0.0 };
     let keeps_subnormals = matches!(dtype, DType::F16 | DType::F8e4m3);
     if keeps_subnormals { dtype.smallest() } else { dtype.smallest() / (2.0 * unit) }
+}
+
+/// The format with this unit roundoff.
+fn format_of(unit: f64) -> Option<DType> {
+    let dtypes = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8e4m3];
+    dtypes.into_iter().find(|dtype| dtype.unit_roundoff() == unit)
 }
 
 /// `a * b` where an exact 0 stays 0 whatever it meets: an error or slope of nothing is nothing.
@@ -234,7 +241,7 @@ impl Div for Num {
         if other.slope == 0.0 && other.error == 0.0 {
             // Division by an exact constant rounds once; and a reciprocal that overflows must not matter.
             let unit = quotient.unit;
-            quotient.error = scaled(self.error, inverse.abs()) + scaled(unit, quotient.value.abs());
+            quotient.error = scaled(self.error, inverse.abs()) + scaled(unit, quotient.value.abs()) + underflow(unit);
             quotient.slope = self.slope / other.value;
             quotient.slope_error = scaled(self.slope_error, inverse.abs()) + scaled(unit, quotient.slope.abs());
             quotient.peak = self.peak.max(if self.value.is_finite() { quotient.value.abs() } else { 0.0 });

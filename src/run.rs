@@ -72,7 +72,7 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
         tensors.insert(name.as_str(), tensor);
     }
     enter(Phase::Forward);
-    let outputs = (op.call)(&Call { case, tensors })?;
+    let outputs = (op.call)(&Call { case, tensors, device })?;
     let read = outputs.iter().map(tensors::read).collect::<Result<Vec<_>>>()?;
     if vars.is_empty() || outputs.iter().any(|output| !output.dtype().is_float()) {
         return Ok(Returned { outputs: read, backward: Gradients::NotAsked });
@@ -85,13 +85,17 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
 /// Differentiates the sum of all outputs, weighted or not, by every variable.
 fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Result<Gradients> {
     let mut total: Option<Tensor> = None;
-    for output in outputs {
+    // Of an empty output nothing depends on anything, and its sum is another op's business.
+    for output in outputs.iter().filter(|output| output.elem_count() > 0) {
         let share = match case.backward {
             Backward::Weighted | Backward::Twice if output.rank() > 0 => weighted_sum(output)?,
             _ => output.sum_all()?,
         };
         total = Some(match total {
-            Some(total) => (total + share)?,
+            Some(total) => {
+                let share = share.to_device(total.device())?.to_dtype(total.dtype())?;
+                (total + share)?
+            }
             None => share,
         });
     }

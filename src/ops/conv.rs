@@ -1,8 +1,9 @@
 //! `conv1d` and `conv2d`, one reference for any number of spatial dimensions.
 
+use candle_core::conv::CudnnFwdAlgo;
 use ndarray::{ArrayD, Dimension, IxDyn};
 
-use super::{Contract, Given, Op, why};
+use super::{Contract, Op, why};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
@@ -11,32 +12,38 @@ use crate::tensor::{DType, Support, for_each_index};
 /// `x (B, C, L)` with `kernel (O, C / groups, K)`.
 pub static CONV1D: Op = Op {
     name: "tensor.conv1d",
-    covers: &["Tensor::conv1d"],
+    covers: &["Tensor::conv1d", "Tensor::conv1d_with_algo"],
     support: &Support::both("x", &DType::FLOATS),
     generate: |draw| generate(draw, 1),
     contract: |case| contract(case, 1),
     call: |call| {
-        let (padding, stride) = (call.size("padding", 0), call.size("stride", 1));
-        let (dilation, groups) = (call.size("dilation", 1), call.size("groups", 1));
-        Ok(vec![call.tensor("x")?.conv1d(call.tensor("kernel")?, padding, stride, dilation, groups)?])
+        let (x, kernel, Window { padding, stride, dilation, groups }) =
+            (call.tensor("x")?, call.tensor("kernel")?, window(call.case));
+        Ok(vec![match algo(call.case) {
+            None => x.conv1d(kernel, padding, stride, dilation, groups)?,
+            algo => x.conv1d_with_algo(kernel, padding, stride, dilation, groups, algo)?,
+        }])
     },
-    source: "x.conv1d(&kernel, padding, stride, dilation, groups)?",
+    source: "x.conv1d_with_algo(&kernel, padding, stride, dilation, groups, algo)?",
     ..CONV
 };
 
 /// `x (B, C, H, W)` with `kernel (O, C / groups, KH, KW)`.
 pub static CONV2D: Op = Op {
     name: "tensor.conv2d",
-    covers: &["Tensor::conv2d"],
+    covers: &["Tensor::conv2d", "Tensor::conv2d_with_algo"],
     support: &Support { of: "x", cpu: &[DType::F32, DType::F64, DType::F16], cuda: &DType::FLOATS },
     generate: |draw| generate(draw, 2),
     contract: |case| contract(case, 2),
     call: |call| {
-        let (padding, stride) = (call.size("padding", 0), call.size("stride", 1));
-        let (dilation, groups) = (call.size("dilation", 1), call.size("groups", 1));
-        Ok(vec![call.tensor("x")?.conv2d(call.tensor("kernel")?, padding, stride, dilation, groups)?])
+        let (x, kernel, Window { padding, stride, dilation, groups }) =
+            (call.tensor("x")?, call.tensor("kernel")?, window(call.case));
+        Ok(vec![match algo(call.case) {
+            None => x.conv2d(kernel, padding, stride, dilation, groups)?,
+            algo => x.conv2d_with_algo(kernel, padding, stride, dilation, groups, algo)?,
+        }])
     },
-    source: "x.conv2d(&kernel, padding, stride, dilation, groups)?",
+    source: "x.conv2d_with_algo(&kernel, padding, stride, dilation, groups, algo)?",
     ..CONV
 };
 
@@ -49,15 +56,16 @@ const CONV: Op = Op {
     contract: |case| contract(case, 1),
     call: |_| Ok(Vec::new()),
     source: "",
-    reference: Some(reference),
+    reference: Some(|given| vec![convolve(&given.array("x"), &given.array("kernel"), &window(given.case))]),
     ulps: 4.0,
     differentiable: &["kernel", "x"],
     promise: "candle-core/src/conv.rs:135-200, 276-337; torch.nn.functional.conv1d and conv2d: in-channels divisible by \
               groups, and out-channels too",
 };
 
-fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(CONV1D.support)?;
+/// A case with `x` and `kernel`.
+pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(if spatial == 1 { CONV1D.support } else { CONV2D.support })?;
     let groups = *draw.choose(&[1, 1, 1, 2, 3])?;
     let (batch, inner, outer) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.between(1, 3)?);
     let (padding, stride, dilation) = (draw.between(0, 2)?, draw.between(1, 3)?, *draw.choose(&[1, 1, 2])?);
@@ -72,36 +80,54 @@ fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
     let (x, kernel) = (draw.tensor(dtype, &x)?, draw.tensor(dtype, &kernel)?);
     let mut case = Case::default().input("x", x).input("kernel", kernel);
     case.backward = draw.backward()?;
+    if draw.one_in(4)? {
+        case = case.param("algo", draw.choose(&ALGORITHMS)?.0);
+    }
     let case = case.param("padding", padding).param("stride", stride);
     Ok(case.param("dilation", dilation).param("groups", groups))
 }
 
-/// The params as candle gets them.
-struct Shape {
-    padding: usize,
-    stride: usize,
-    dilation: usize,
-    groups: usize,
+/// The algorithms that cuDNN may be asked for; without cuDNN they say nothing.
+const ALGORITHMS: [(&str, CudnnFwdAlgo); 3] =
+    [("direct", CudnnFwdAlgo::Direct), ("gemm", CudnnFwdAlgo::Gemm), ("implicit gemm", CudnnFwdAlgo::ImplicitGemm)];
+
+/// The algorithm that the param `algo` names.
+pub fn algo(case: &Case) -> Option<CudnnFwdAlgo> {
+    ALGORITHMS.into_iter().find(|(name, _)| *name == case.text("algo")).map(|(_, algo)| algo)
 }
 
-fn shape(case: &Case) -> Shape {
-    let size = |name, default| usize::try_from(case.int(name, default)).unwrap_or(0);
-    Shape {
-        padding: size("padding", 0),
-        stride: size("stride", 1),
-        dilation: size("dilation", 1),
-        groups: size("groups", 1),
+/// The params as candle gets them.
+pub struct Window {
+    pub padding: usize,
+    pub stride: usize,
+    pub dilation: usize,
+    pub groups: usize,
+}
+
+/// The [`Window`] of a case.
+pub fn window(case: &Case) -> Window {
+    Window {
+        padding: size(case, "padding", 0),
+        stride: size(case, "stride", 1),
+        dilation: size(case, "dilation", 1),
+        groups: size(case, "groups", 1),
     }
 }
 
-fn contract(case: &Case, spatial: usize) -> Contract {
+/// A param that candle takes as `usize`; 0 for a negative one, as in the call.
+pub fn size(case: &Case, name: &str, default: i64) -> usize {
+    usize::try_from(case.int(name, default)).unwrap_or(0)
+}
+
+/// What a convolution over `spatial` dimensions promises.
+pub fn contract(case: &Case, spatial: usize) -> Contract {
     let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else {
         return Contract::Rejects(why::SHAPES);
     };
     if x.shape.len() != spatial + 2 || kernel.shape.len() != spatial + 2 {
         return Contract::Rejects(why::RANK);
     }
-    let Shape { padding, stride, dilation, groups } = shape(case);
+    let Window { padding, stride, dilation, groups } = window(case);
     if groups == 0 || stride == 0 {
         return Contract::Rejects("a stride or number of groups of 0");
     }
@@ -139,20 +165,20 @@ fn contract(case: &Case, spatial: usize) -> Contract {
     Contract::accepts(x.dtype, &out)
 }
 
-fn reference(given: &Given) -> Vec<ArrayD<Num>> {
-    let (x, kernel) = (given.array("x"), given.array("kernel"));
-    let Shape { padding, stride, dilation, groups } = shape(given.case);
+/// The sum over every window of `x` times `kernel`.
+pub fn convolve(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window) -> ArrayD<Num> {
+    let &Window { padding, stride, dilation, groups } = window;
     let spatial = x.ndim() - 2;
     let mut out = vec![x.shape()[0], kernel.shape()[0]];
     for d in 2..spatial + 2 {
         out.push((x.shape()[d] + 2 * padding - dilation * (kernel.shape()[d] - 1) - 1) / stride + 1);
     }
     let (inner, outer) = (kernel.shape()[1], kernel.shape()[0] / groups);
-    let window = kernel.shape()[1..].to_vec();
+    let offsets = kernel.shape()[1..].to_vec();
     let value = |place: &[usize]| {
         let first_channel = place[1] / outer * inner;
         let mut products = Vec::new();
-        for_each_index(&window, |offset| {
+        for_each_index(&offsets, |offset| {
             let mut at = vec![place[0], first_channel + offset[0]];
             for d in 0..spatial {
                 // Positions in the padding wrap far outside.
@@ -166,5 +192,5 @@ fn reference(given: &Given) -> Vec<ArrayD<Num>> {
         });
         Num::sum(products)
     };
-    vec![ArrayD::from_shape_fn(IxDyn(&out), |place| value(place.slice()))]
+    ArrayD::from_shape_fn(IxDyn(&out), |place| value(place.slice()))
 }

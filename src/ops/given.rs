@@ -57,3 +57,29 @@ impl<'a> Given<'a> {
 pub fn scalar(value: Num) -> Vec<ArrayD<Num>> {
     vec![ArrayD::from_elem(IxDyn(&[]), value)]
 }
+
+/// One output: `f` of every element of the input `name`.
+pub fn each(given: &Given, name: &str, f: impl Fn(Num) -> Num) -> Vec<ArrayD<Num>> {
+    vec![given.array(name).mapv(f)]
+}
+
+/// One output: `f` of every pair of elements of two arrays, each of which is repeated along its dimensions of size 1.
+pub fn pairs(left: &ArrayD<Num>, right: &ArrayD<Num>, f: impl Fn(Num, Num) -> Num) -> Vec<ArrayD<Num>> {
+    let Some(shape) = broadcast_shape(left.shape(), right.shape()) else { return vec![left.clone()] };
+    let (left, right) = (left.broadcast(shape.as_slice()), right.broadcast(shape.as_slice()));
+    let (left, right) = (left.expect("a shape that both fit"), right.expect("a shape that both fit"));
+    let values = left.iter().zip(&right).map(|(&left, &right)| f(left, right)).collect();
+    vec![ArrayD::from_shape_vec(shape, values).expect("one value per pair")]
+}
+
+/// The shape that two shapes are broadcast to: aligned at their ends, sizes are equal or one of them is 1.
+pub fn broadcast_shape(left: &[usize], right: &[usize]) -> Option<Vec<usize>> {
+    let rank = left.len().max(right.len());
+    let size = |shape: &[usize], dim: usize| (dim + shape.len()).checked_sub(rank).map_or(1, |own| shape[own]);
+    let joined = |dim| match (size(left, dim), size(right, dim)) {
+        (l, r) if l == r => Some(l),
+        (1, size) | (size, 1) => Some(size),
+        _ => None,
+    };
+    (0..rank).map(joined).collect()
+}

@@ -1,6 +1,9 @@
-//! `nn::Linear`.
+//! `nn::Linear`, made from its tensors or by a builder.
+
+use std::collections::HashMap;
 
 use candle_core::Module;
+use candle_nn::VarBuilder;
 use ndarray::{ArrayD, Axis, IxDyn};
 
 use super::{Contract, Op, why};
@@ -11,11 +14,11 @@ use crate::tensor::{DType, Support};
 /// `Linear::new(weight (O, I), bias (O)?)` of `x (.., I)`: `x @ weight^T + bias`.
 pub static LINEAR: Op = Op {
     name: "layer.linear",
-    covers: &["Linear"],
+    covers: &["Linear", "linear::linear", "linear::linear_no_bias", "linear::linear_b", "VarBuilder::from_tensors"],
     support: &Support::both("x", &DType::FLOATS),
     generate: |draw| {
         let dtype = draw.dtype(LINEAR.support)?;
-        let mut shape = draw.shape(1, 3)?;
+        let mut shape = if draw.one_in(24)? { Vec::new() } else { draw.shape(1, 3)? };
         let (inner, outer) = (draw.reduced()?, draw.size()?);
         shape.push(inner);
         let x = draw.tensor(dtype, &shape)?;
@@ -24,7 +27,7 @@ pub static LINEAR: Op = Op {
             case = case.input("bias", draw.tensor(dtype, &[outer])?);
         }
         case.backward = draw.backward()?;
-        Ok(case)
+        Ok(if draw.one_in(4)? { case.param("form", *draw.choose(&["linear", "linear_b"])?) } else { case })
     },
     contract: |case| {
         let (Some(x), Some(weight)) = (case.tensor("x"), case.tensor("weight")) else {
@@ -37,8 +40,8 @@ pub static LINEAR: Op = Op {
         if x.shape.last() != Some(&inner) {
             return Contract::Rejects(why::SHAPES);
         }
-        if !(2..=4).contains(&x.shape.len()) {
-            return Contract::Unspecified("an input of one, or of more than four dimensions");
+        if x.shape.len() > 4 {
+            return Contract::Unspecified("an input of more than four dimensions");
         }
         // Candle's answers to products without elements are its own: Ok for most, an Err for some, no gradients.
         if x.shape.contains(&0) || weight.shape.contains(&0) {
@@ -51,17 +54,24 @@ pub static LINEAR: Op = Op {
             if bias.shape != [outer] {
                 return Contract::Unspecified("a bias that is not one value per output");
             }
+            if bias.dtype != x.dtype && !case.text("form").is_empty() {
+                return Contract::Unspecified("a builder converts dtypes");
+            }
             if bias.dtype != x.dtype {
                 return Contract::Rejects(why::MIXED);
             }
         }
         let mut shape = x.shape.clone();
-        *shape.last_mut().expect("at least two dimensions") = outer;
+        *shape.last_mut().expect("at least one dimension") = outer;
         let contract = Contract::accepts(x.dtype, &shape);
         contract.may_refuse(!weight.view.is_contiguous(), why::CONTIGUOUS)
     },
     call: |call| {
-        let layer = candle_nn::Linear::new(call.tensor("weight")?.clone(), call.optional("bias").cloned());
+        let (weight, bias) = (call.tensor("weight")?, call.optional("bias"));
+        let layer = match call.case.text("form") {
+            "" => candle_nn::Linear::new(weight.clone(), bias.cloned()),
+            form => built(form, weight, bias)?,
+        };
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
     source: "candle_nn::Linear::new(weight.clone(), bias.clone()).forward(&x)?",
@@ -84,6 +94,23 @@ pub static LINEAR: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["bias", "weight", "x"],
-    promise: "candle-nn/src/linear.rs:39-74: a branch of its own for inputs of three and four dimensions that are not \
+    promise: "candle-nn/src/linear.rs:1-74: inputs with and without a batch dimension; a branch of its own for inputs of three and four dimensions that are not \
               contiguous; torch.nn.Linear",
 };
+
+/// The layer that candle's builders make of these tensors.
+fn built(
+    form: &str,
+    weight: &candle_core::Tensor,
+    bias: Option<&candle_core::Tensor>,
+) -> candle_core::Result<candle_nn::Linear> {
+    let mut tensors = HashMap::from([("weight".to_string(), weight.clone())]);
+    tensors.extend(bias.map(|bias| ("bias".to_string(), bias.clone())));
+    let (outer, inner) = weight.dims2()?;
+    let builder = VarBuilder::from_tensors(tensors, weight.dtype(), weight.device());
+    match bias {
+        _ if form == "linear_b" => candle_nn::linear_b(inner, outer, bias.is_some(), builder),
+        Some(_) => candle_nn::linear(inner, outer, builder),
+        None => candle_nn::linear_no_bias(inner, outer, builder),
+    }
+}

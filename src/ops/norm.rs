@@ -106,8 +106,7 @@ fn contract(case: &Case, weights: &[&str]) -> Contract {
     if !(1e-8..1e3).contains(&eps) {
         return Contract::Unspecified("eps is no small positive number");
     }
-    Contract::accepts(x.dtype, &x.shape)
-        .may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
+    Contract::accepts(x.dtype, &x.shape).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
 }
 
 /// Every row of `x` through `norm`, times `alpha`, then `shift` by position.

@@ -30,7 +30,7 @@ pub static SEQUENCE: Op = Op {
             if let Some(flowing) = outputs.into_iter().next() {
                 tensors.insert(op.support.of, flowing);
             }
-            outputs = (op.call)(&Call { case: step, tensors })?;
+            outputs = (op.call)(&Call { case: step, tensors, device: call.device })?;
         }
         Ok(outputs)
     },

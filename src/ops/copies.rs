@@ -1,0 +1,231 @@
+//! Copies: between host and device, of views, and in place.
+
+use candle_core::scalar::Scalar;
+use candle_core::{Device, Tensor, WithDType};
+
+use super::call::typed;
+use super::cast::plain;
+use super::given::each;
+use super::unary::{ELEMENTWISE, case, elementwise};
+use super::{Contract, Op, why};
+use crate::case::{Backward, Case};
+use crate::number::Num;
+use crate::tensor::{DType, Support};
+
+/// Memory is copied in every dtype; a strided copy, which reading any view is, and a fill need a kernel.
+const BYTES: &Support = &Support::both("x", &DType::ALL);
+const KERNELS: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };
+
+macro_rules! copies {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $support:ident, $call:expr, $source:literal;)*) => {$(
+        $(#[$doc])*
+        pub static $name: Op = Op {
+            name: concat!("tensor.", $text),
+            covers: &[concat!("Tensor::", $text)],
+            support: $support,
+            generate: |draw| case(draw, $support),
+            call: |call| {
+                let copy: fn(&Tensor, &Device) -> candle_core::Result<Tensor> = $call;
+                Ok(vec![copy(call.tensor("x")?, call.device)?])
+            },
+            source: $source,
+            ..COPY
+        };
+    )*};
+}
+
+copies! {
+    /// A copy of the storage.
+    COPY_OF = "copy", KERNELS, |x, _| x.copy(), "x.copy()?";
+    /// The same values in row-major order.
+    CONTIGUOUS = "contiguous", KERNELS, |x, _| x.contiguous(), "x.contiguous()?";
+    /// A copy in row-major order.
+    FORCE_CONTIGUOUS = "force_contiguous", KERNELS, |x, _| x.force_contiguous(), "x.force_contiguous()?";
+    /// To the host and back to the device.
+    TO_DEVICE = "to_device", KERNELS, |x, device| x.to_device(&Device::Cpu)?.to_device(device),
+        "x.to_device(&Device::Cpu)?.to_device(&device)?";
+}
+
+/// `x.detach()`: the same values, without a gradient.
+pub static DETACH: Op = Op {
+    name: "tensor.detach",
+    covers: &["Tensor::detach"],
+    generate: |draw| case(draw, KERNELS),
+    call: |call| Ok(vec![call.tensor("x")?.detach()]),
+    source: "x.detach()",
+    differentiable: &[],
+    ..COPY
+};
+
+/// The values of `x` on the host: `to_vec0` (and `to_scalar`) to `to_vec3` by the param `form`, and uploaded again.
+pub static TO_VEC: Op = Op {
+    name: "tensor.to_vec",
+    support: BYTES,
+    covers: &["Tensor::to_scalar", "Tensor::to_vec0", "Tensor::to_vec1", "Tensor::to_vec2", "Tensor::to_vec3"],
+    generate: |draw| {
+        let form = *draw.choose(&["scalar", "vec0", "vec1", "vec2", "vec3"])?;
+        let dtype = draw.dtype(BYTES)?;
+        let shape = draw.shape(rank(form), rank(form))?;
+        Ok(Case::default().input("x", draw.tensor(dtype, &shape)?).param("form", form))
+    },
+    contract: |case| match case.tensor("x") {
+        Some(x) if x.shape.len() != rank(case.text("form")) => Contract::Rejects(why::RANK),
+        Some(x) => Contract::accepts(x.dtype, &[x.elements().unwrap_or(0)]),
+        None => Contract::Rejects(why::SHAPES),
+    },
+    call: |call| {
+        let x = call.tensor("x")?;
+        Ok(vec![typed!(plain(x.dtype()), T => {
+            let values: Vec<T> = match call.case.text("form") {
+                "vec0" => vec![x.to_vec0()?],
+                "vec1" => x.to_vec1()?,
+                "vec2" => x.to_vec2()?.concat(),
+                "vec3" => x.to_vec3()?.concat().concat(),
+                _ => vec![x.to_scalar()?],
+            };
+            Tensor::new(values, &Device::Cpu)?
+        })])
+    },
+    source: "x.to_vec1::<T>()?",
+    reference: Some(|given| {
+        let values = given.array("x").iter().copied().collect::<ndarray::Array1<Num>>();
+        vec![values.into_dyn()]
+    }),
+    differentiable: &[],
+    promise: "candle-core/src/tensor.rs:662-687, 1957-2052 (the documentation of each)",
+    ..COPY
+};
+
+/// `zeros_like`, `ones_like` of `x`, by the param `form`.
+pub static LIKE: Op = Op {
+    name: "create.like",
+    covers: &["Tensor::zeros_like", "Tensor::ones_like"],
+    support: KERNELS,
+    generate: |draw| filling(draw, &["zeros", "ones"]),
+    call: |call| {
+        let x = call.tensor("x")?;
+        Ok(vec![if call.case.text("form") == "ones" { x.ones_like()? } else { x.zeros_like()? }])
+    },
+    source: "x.zeros_like()?",
+    reference: Some(|given| {
+        let value = if given.case.text("form") == "ones" { 1.0 } else { 0.0 };
+        each(given, "x", |_| Num::exact(value))
+    }),
+    differentiable: &[],
+    promise: "candle-core/src/tensor.rs:221-273 (the documentation of each)",
+    ..COPY
+};
+
+/// `zero_set`, `one_set`, or `const_set` to 2, in place, by the param `form`: every element of the view `x`, and of what
+/// lies around it nothing.
+pub static CONST_SET: Op = Op {
+    name: "tensor.const_set",
+    covers: &["Tensor::const_set", "Tensor::zero_set", "Tensor::one_set"],
+    support: KERNELS,
+    generate: |draw| filling(draw, &["const", "zero", "one"]),
+    contract: |case| match elementwise(case) {
+        Contract::Accepts { outputs, refusal } => {
+            Contract::Accepts { outputs: outputs.iter().cycle().take(2).cloned().collect(), refusal }
+        }
+        other => other,
+    },
+    call: |call| {
+        let x = call.tensor("x")?;
+        // The other half shares the storage and must keep its values.
+        let both = Tensor::stack(&[x, x], 0)?;
+        let (set, kept) = (both.get(0)?, both.get(1)?);
+        let set = if x.is_contiguous() { set } else { x.clone() };
+        match call.case.text("form") {
+            "zero" => set.zero_set()?,
+            "one" => set.one_set()?,
+            _ => set.const_set(typed!(plain(x.dtype()), T => Scalar::from(<T as WithDType>::from_f64(2.0))))?,
+        }
+        Ok(vec![set, kept])
+    },
+    source: "x.const_set(scalar)?",
+    reference: Some(|given| {
+        let value = match given.case.text("form") {
+            "zero" => 0.0,
+            "one" => 1.0,
+            _ => 2.0,
+        };
+        let x = given.array("x");
+        vec![x.mapv(|_| Num::exact(value)), x]
+    }),
+    differentiable: &[],
+    promise: "candle-core/src/tensor.rs:209-219: the elements that the layout names",
+    ..COPY
+};
+
+/// `x + y` with `y` moved to the CPU. On another device that must be an `Err`, and `x + y` on that device is returned.
+pub static MIXED_DEVICES: Op = Op {
+    name: "relation.mixed_devices",
+    covers: &["Tensor::to_device", "Tensor::add"],
+    support: KERNELS,
+    generate: |draw| {
+        let mut case = super::binary::generate(draw, super::binary::STANDARD)?;
+        case.params.clear();
+        let lhs = case.inputs.remove("lhs").unwrap_or_else(|| unreachable!("a binary case has a left side"));
+        case.inputs.clear();
+        let floats = crate::mutate::cast(&lhs, if lhs.dtype.is_float() { lhs.dtype } else { DType::F32 });
+        case.backward = Backward::None;
+        Ok(case.input("y", floats.contiguous()).input("x", floats))
+    },
+    contract: |case| {
+        let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(why::SHAPES) };
+        if x.shape != y.shape {
+            return Contract::Rejects(why::SHAPES);
+        }
+        if x.dtype != y.dtype {
+            return Contract::Rejects(why::MIXED);
+        }
+        if !x.dtype.is_float() {
+            return Contract::Unspecified("integer overflow");
+        }
+        if x.shape.contains(&0) {
+            return Contract::Unspecified("no element to move");
+        }
+        Contract::accepts(x.dtype, &x.shape)
+    },
+    call: |call| {
+        let (x, y) = (call.tensor("x")?, call.tensor("y")?);
+        let mixed = x.add(&y.to_device(&Device::Cpu)?);
+        if call.device.is_cpu() {
+            return Ok(vec![mixed?]);
+        }
+        match mixed {
+            Ok(_) => candle_core::bail!("arguments on different devices are accepted"),
+            Err(_) => Ok(vec![x.add(y)?]),
+        }
+    },
+    source: "(&x + &y.to_device(&Device::Cpu)?)?",
+    reference: Some(|given| super::given::pairs(&given.array("x"), &given.array("y"), |x, y| x + y)),
+    differentiable: &[],
+    promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp",
+    ..COPY
+};
+
+/// What they share: every element stays what it is.
+const COPY: Op = Op {
+    support: KERNELS,
+    contract: elementwise,
+    reference: Some(|given| each(given, "x", |x| x)),
+    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each)",
+    ..ELEMENTWISE
+};
+
+fn rank(form: &str) -> usize {
+    match form {
+        "vec1" => 1,
+        "vec2" => 2,
+        "vec3" => 3,
+        _ => 0,
+    }
+}
+
+fn filling(draw: &mut crate::generate::Draw, forms: &[&'static str]) -> arbitrary::Result<Case> {
+    let mut case = case(draw, KERNELS)?;
+    case.backward = Backward::None;
+    let form = *draw.choose(forms)?;
+    Ok(case.param("form", form))
+}

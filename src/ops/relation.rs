@@ -1,0 +1,347 @@
+//! Relations between calls: what an op returns for a changed input must follow from what it returns for the original one.
+//!
+//! Each entry calls the op on the changed input and changes the output back; the reference is the op's own.
+
+use candle_core::{Result, Tensor as Candle};
+use candle_nn::{loss, ops};
+use ndarray::{ArrayD, Axis, IxDyn};
+
+use super::given::scalar;
+use super::moving::shape_of;
+use super::{Call, Contract, Given, Op, conv, linear, loss_labels, norm, softmax, why};
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::tensor::{DType, Support};
+
+/// `softmax(x + c)` is `softmax(x)`.
+pub static SOFTMAX_SHIFTED: Op = Op {
+    name: "relation.softmax_shifted",
+    covers: &["ops::softmax_last_dim", "ops::softmax"],
+    generate: |draw| shifted(draw, &softmax::SOFTMAX_LAST_DIM),
+    contract: |case| if shift(case) == 0.0 { NO_SHIFT } else { plain(case, &softmax::SOFTMAX_LAST_DIM) },
+    call: |call| {
+        let call = promised(call, &(SOFTMAX_SHIFTED.contract)(call.case))?;
+        let x = (call.tensor("x")? + shift(call.case))?;
+        let last = x.rank().saturating_sub(1);
+        Ok(vec![if call.case.text("form") == "fused" { ops::softmax_last_dim(&x)? } else { ops::softmax(&x, last)? }])
+    },
+    source: "candle_nn::ops::softmax_last_dim(&(&x + shift)?)? // or softmax(.., last)",
+    reference: Some(|given| of_shifted(given, &softmax::SOFTMAX_LAST_DIM)),
+    promise: "softmax is invariant under a shift; candle-nn/src/ops.rs:7-30 subtracts the maximum for that",
+    ..RELATION
+};
+
+/// `cross_entropy(inp + c, target)` is `cross_entropy(inp, target)`.
+pub static CROSS_ENTROPY_SHIFTED: Op = Op {
+    name: "relation.cross_entropy_shifted",
+    covers: &["loss::cross_entropy"],
+    support: loss_labels::CROSS_ENTROPY.support,
+    generate: |draw| shifted(draw, &loss_labels::CROSS_ENTROPY),
+    contract: |case| if shift(case) == 0.0 { NO_SHIFT } else { plain(case, &loss_labels::CROSS_ENTROPY) },
+    call: |call| {
+        let call = promised(call, &(CROSS_ENTROPY_SHIFTED.contract)(call.case))?;
+        Ok(vec![loss::cross_entropy(&(call.tensor("inp")? + shift(call.case))?, call.tensor("target")?)?])
+    },
+    source: "candle_nn::loss::cross_entropy(&(&inp + shift)?, &target)?",
+    reference: Some(|given| of_shifted(given, &loss_labels::CROSS_ENTROPY)),
+    promise: "log_softmax is invariant under a shift",
+    ..RELATION
+};
+
+const NO_SHIFT: Contract = Contract::Unspecified("no ordinary shift");
+
+/// The shift, or 0 for what is no ordinary one.
+fn shift(case: &Case) -> f64 {
+    let shift = case.float("shift", 0.0);
+    if shift.abs() <= 1024.0 { shift } else { 0.0 }
+}
+
+fn shifted(draw: &mut Draw, op: &Op) -> arbitrary::Result<Case> {
+    let case = drawn(draw, op, |_| true)?;
+    let form = *draw.choose(&["fused", "composed"])?;
+    Ok(case.param("shift", *draw.choose(&[1.0, -8.0, 64.0, 0.5])?).param("form", form))
+}
+
+/// The reference of `op` for its main input, with the rounding of the shift there and back.
+fn of_shifted(given: &Given, op: &Op) -> Vec<ArrayD<Num>> {
+    let shift = Num::exact(shift(given.case));
+    let x = given.array(op.support.of).mapv(|x| (x + shift) - shift);
+    let flowing = Some((op.support.of, x));
+    op.reference.map_or_else(Vec::new, |of| of(&Given { case: given.case, direction: given.direction, flowing }))
+}
+
+/// `softmax` of the rows in reverse order, turned back.
+pub static SOFTMAX_FLIPPED: Op = Op {
+    name: "relation.softmax_flipped",
+    covers: &["ops::softmax_last_dim", "Tensor::flip"],
+    generate: |draw| drawn(draw, &softmax::SOFTMAX_LAST_DIM, |_| true),
+    contract: |case| plain(case, &softmax::SOFTMAX_LAST_DIM),
+    call: |call| Ok(vec![flip(&ops::softmax_last_dim(&flip(call.tensor("x")?)?)?)?]),
+    source: "candle_nn::ops::softmax_last_dim(&x.contiguous()?.flip(&[0])?)?.flip(&[0])?",
+    reference: softmax::SOFTMAX_LAST_DIM.reference,
+    promise: "the rows of a softmax do not know of each other",
+    ..RELATION
+};
+
+/// `nll` of the rows in reverse order: a mean has no order.
+pub static NLL_FLIPPED: Op = Op {
+    name: "relation.nll_flipped",
+    covers: &["loss::nll", "Tensor::flip"],
+    call: |call| {
+        let call = promised(call, &plain(call.case, &loss_labels::NLL))?;
+        Ok(vec![loss::nll(&flip(call.tensor("inp")?)?, &flip(call.tensor("target")?)?)?])
+    },
+    source: "candle_nn::loss::nll(&inp.contiguous()?.flip(&[0])?, &target.contiguous()?.flip(&[0])?)?",
+    contract: |case| plain(case, &loss_labels::NLL),
+    reference: loss_labels::NLL.reference,
+    ..LABELS_FLIPPED
+};
+
+/// `cross_entropy` of the rows in reverse order.
+pub static CROSS_ENTROPY_FLIPPED: Op = Op {
+    name: "relation.cross_entropy_flipped",
+    covers: &["loss::cross_entropy", "Tensor::flip"],
+    call: |call| {
+        let call = promised(call, &plain(call.case, &loss_labels::CROSS_ENTROPY))?;
+        Ok(vec![loss::cross_entropy(&flip(call.tensor("inp")?)?, &flip(call.tensor("target")?)?)?])
+    },
+    source: "candle_nn::loss::cross_entropy(&inp.contiguous()?.flip(&[0])?, &target.contiguous()?.flip(&[0])?)?",
+    contract: |case| plain(case, &loss_labels::CROSS_ENTROPY),
+    reference: loss_labels::CROSS_ENTROPY.reference,
+    ..LABELS_FLIPPED
+};
+
+const LABELS_FLIPPED: Op = Op {
+    support: &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| drawn(draw, &loss_labels::NLL, |_| true),
+    promise: "candle-nn/src/loss.rs:5-46: the mean over the batch",
+    ..RELATION
+};
+
+fn flip(x: &Candle) -> Result<Candle> {
+    x.contiguous()?.flip(&[0])
+}
+
+/// What `op` promises for a case of which it takes everything; of others, its own entry judges.
+fn plain(case: &Case, op: &Op) -> Contract {
+    let empty = case.inputs.values().any(|tensor| tensor.shape.contains(&0));
+    match (op.contract)(case) {
+        _ if empty || !case.is_contiguous() => Contract::Unspecified("views, or rows of nothing"),
+        Contract::Rejects(rule) => Contract::Unspecified(rule),
+        contract => contract,
+    }
+}
+
+/// A case of `op` that is contiguous and not empty, if one comes soon.
+fn drawn(draw: &mut Draw, op: &Op, fits: fn(&Case) -> bool) -> arbitrary::Result<Case> {
+    let mut case = (op.generate)(draw)?.contiguous();
+    for _ in 0..8 {
+        if fits(&case) && matches!(plain(&case, op), Contract::Accepts { .. }) {
+            break;
+        }
+        case = (op.generate)(draw)?.contiguous();
+    }
+    Ok(case)
+}
+
+/// An `Err` instead of a call of which `contract` promises nothing: a relation is between calls that succeed.
+fn promised<'a, 'b>(call: &'a Call<'b>, contract: &Contract) -> Result<&'a Call<'b>> {
+    match contract {
+        Contract::Accepts { .. } => Ok(call),
+        _ => candle_core::bail!("nothing is promised"),
+    }
+}
+
+/// `conv1d` of each half of the batch.
+pub static CONV1D_SPLIT: Op = Op {
+    name: "relation.conv1d_split",
+    covers: &["Tensor::conv1d"],
+    generate: |draw| drawn(draw, &conv::CONV1D, |case| shape_of(case).len() > 1),
+    contract: |case| of_halves(case, &conv::CONV1D),
+    call: |call| halves(call, &conv::CONV1D),
+    source: "Tensor::cat(&[&half0.conv1d(..)?, &half1.conv1d(..)?], 0)?",
+    reference: conv::CONV1D.reference,
+    ..SPLIT
+};
+
+/// `conv2d` of each half of the batch.
+pub static CONV2D_SPLIT: Op = Op {
+    name: "relation.conv2d_split",
+    covers: &["Tensor::conv2d"],
+    support: conv::CONV2D.support,
+    generate: |draw| drawn(draw, &conv::CONV2D, |case| shape_of(case).len() > 1),
+    contract: |case| of_halves(case, &conv::CONV2D),
+    call: |call| halves(call, &conv::CONV2D),
+    source: "Tensor::cat(&[&half0.conv2d(..)?, &half1.conv2d(..)?], 0)?",
+    reference: conv::CONV2D.reference,
+    ..SPLIT
+};
+
+/// `Linear` of each half of the batch.
+pub static LINEAR_SPLIT: Op = Op {
+    name: "relation.linear_split",
+    covers: &["Linear"],
+    generate: |draw| drawn(draw, &linear::LINEAR, |case| shape_of(case).len() > 1),
+    contract: |case| of_halves(case, &linear::LINEAR),
+    call: |call| halves(call, &linear::LINEAR),
+    source: "Tensor::cat(&[&linear.forward(&half0)?, &linear.forward(&half1)?], 0)?",
+    reference: linear::LINEAR.reference,
+    ..SPLIT
+};
+
+/// `layer_norm` of each half of the rows.
+pub static LAYER_NORM_SPLIT: Op = Op {
+    name: "relation.layer_norm_split",
+    covers: &["ops::layer_norm"],
+    support: norm::LAYER_NORM.support,
+    generate: |draw| drawn(draw, &norm::LAYER_NORM, |case| shape_of(case).len() > 1),
+    contract: |case| of_halves(case, &norm::LAYER_NORM),
+    call: |call| halves(call, &norm::LAYER_NORM),
+    source: "Tensor::cat(&[&layer_norm(&half0, ..)?, &layer_norm(&half1, ..)?], 0)?",
+    reference: norm::LAYER_NORM.reference,
+    ulps: 8.0,
+    ..SPLIT
+};
+
+const SPLIT: Op = Op { promise: "the entries of a batch do not know of each other", ..RELATION };
+
+fn of_halves(case: &Case, op: &Op) -> Contract {
+    match shape_of(case).as_slice() {
+        [] | [_] => Contract::Unspecified("no batch"),
+        [0, ..] => Contract::Unspecified("halves of nothing"),
+        _ => plain(case, op),
+    }
+}
+
+fn halves(call: &Call, op: &Op) -> Result<Vec<Candle>> {
+    let call = promised(call, &of_halves(call.case, op))?;
+    let mut outputs = Vec::new();
+    for half in call.tensor("x")?.chunk(2, 0)? {
+        let mut tensors = call.tensors.clone();
+        tensors.insert("x", half);
+        outputs.extend((op.call)(&Call { case: call.case, tensors })?);
+    }
+    Ok(vec![Candle::cat(&outputs, 0)?])
+}
+
+/// `(a + b) @ c` is `a @ c + b @ c`.
+pub static MATMUL_LINEAR: Op = Op {
+    name: "relation.matmul_linear",
+    covers: &["Tensor::matmul"],
+    support: &Support::both("a", &DType::FLOATS),
+    generate: |draw| {
+        let dtype = draw.dtype(MATMUL_LINEAR.support)?;
+        let (rows, inner, columns) = (draw.positive()?, draw.reduced()?, draw.positive()?);
+        let case = Case::default().input("a", draw.tensor(dtype, &[rows, inner])?);
+        let case = case.input("b", draw.tensor(dtype, &[rows, inner])?);
+        Ok(case.input("c", draw.packed(dtype, &[inner, columns])?))
+    },
+    contract: |case| {
+        let (Some(a), Some(b), Some(c)) = (case.tensor("a"), case.tensor("b"), case.tensor("c")) else {
+            return Contract::Rejects(why::SHAPES);
+        };
+        let (&[rows, inner], &[others, columns]) = (a.shape.as_slice(), c.shape.as_slice()) else {
+            return Contract::Unspecified("no matrices");
+        };
+        if inner != others || a.shape != b.shape {
+            return Contract::Rejects(why::SHAPES);
+        }
+        if a.dtype != b.dtype || a.dtype != c.dtype {
+            return Contract::Rejects(why::MIXED);
+        }
+        if !a.dtype.is_float() || rows * inner * columns == 0 {
+            return Contract::Unspecified("a product of integers or of nothing");
+        }
+        Contract::accepts(a.dtype, &[rows, columns]).may_refuse(!c.view.is_contiguous(), why::CONTIGUOUS)
+    },
+    call: |call| Ok(vec![(call.tensor("a")? + call.tensor("b")?)?.matmul(call.tensor("c")?)?]),
+    source: "(&a + &b)?.matmul(&c)?",
+    reference: Some(|given| {
+        let (a, b, c) = (given.array("a"), given.array("b"), given.array("c"));
+        let dot = |row: usize, column: usize| {
+            let products = (0..c.shape()[0]).flat_map(|k| {
+                let rounding = (a[[row, k]] + b[[row, k]]) - a[[row, k]] - b[[row, k]];
+                [a[[row, k]], b[[row, k]], rounding].map(|factor| factor * c[[k, column]])
+            });
+            Num::sum(products)
+        };
+        vec![ArrayD::from_shape_fn(IxDyn(&[a.shape()[0], c.shape()[1]]), |index| dot(index[0], index[1]))]
+    }),
+    promise: "matrix multiplication is linear",
+    ..RELATION
+};
+
+/// `conv1d(2 x)` is `2 conv1d(x)`, exactly.
+pub static CONV1D_SCALED: Op = Op {
+    name: "relation.conv1d_scaled",
+    covers: &["Tensor::conv1d"],
+    generate: |draw| drawn(draw, &conv::CONV1D, |_| true),
+    contract: |case| plain(case, &conv::CONV1D),
+    call: |call| {
+        let call = promised(call, &plain(call.case, &conv::CONV1D))?;
+        let mut tensors = call.tensors.clone();
+        tensors.insert("x", (call.tensor("x")? * 2.0)?);
+        (conv::CONV1D.call)(&Call { case: call.case, tensors })
+    },
+    source: "(&x * 2.0)?.conv1d(&kernel, padding, stride, dilation, groups)?",
+    reference: Some(|given| {
+        let doubled = given.array("x").mapv(|x| x * Num::exact(2.0));
+        let given = Given { case: given.case, direction: given.direction, flowing: Some(("x", doubled)) };
+        conv::CONV1D.reference.map_or_else(Vec::new, |of| of(&given))
+    }),
+    promise: "a convolution is linear",
+    ..RELATION
+};
+
+/// The sum of all elements: at once, over a list of all dimensions, and over one dimension after the other.
+pub static SUM_IN_TURN: Op = Op {
+    name: "relation.sum_in_turn",
+    covers: &["Tensor::sum_all", "Tensor::sum"],
+    generate: |draw| {
+        let dtype = draw.dtype(SUM_IN_TURN.support)?;
+        let mut shape: Vec<usize> = draw.shape(0, 2)?.into_iter().map(|n| n.max(1)).collect();
+        shape.push(draw.reduced()?.max(1));
+        Ok(Case::default().input("x", draw.tensor(dtype, &shape)?))
+    },
+    contract: |case| match case.tensor("x") {
+        None => Contract::Rejects(why::SHAPES),
+        Some(x) if x.shape.is_empty() || x.shape.contains(&0) => Contract::Unspecified("the sum of nothing"),
+        Some(x) if !x.dtype.is_float() => Contract::Unspecified("integer overflow"),
+        Some(x) => Contract::Accepts { outputs: vec![(x.dtype, Vec::new()); 3], refusal: None },
+    },
+    call: |call| {
+        let x = call.tensor("x")?;
+        let dims: Vec<usize> = (0..x.rank()).collect();
+        let in_turn = dims.iter().try_fold(x.clone(), |x, _| x.sum(0))?;
+        Ok(vec![x.sum_all()?, x.sum(dims)?, in_turn])
+    },
+    source: "(x.sum_all()?, x.sum(vec![0, 1, /* .. */])?, x.sum(0)?.sum(0)?)",
+    reference: Some(|given| {
+        let x = given.array("x");
+        let once = Num::sum(x.iter().copied());
+        let mut in_turn = x;
+        while in_turn.ndim() > 0 {
+            in_turn = in_turn.map_axis(Axis(0), |lane| Num::sum(lane.iter().copied()));
+        }
+        [scalar(once), scalar(once), vec![in_turn]].concat()
+    }),
+    promise: "a sum over dimensions is the sum of their sums",
+    ..RELATION
+};
+
+/// What all share.
+const RELATION: Op = Op {
+    name: "",
+    covers: &[],
+    support: &Support::both("x", &DType::FLOATS),
+    generate: |_| Ok(Case::default()),
+    contract: |_| Contract::Unspecified("nothing"),
+    call: |_| Ok(Vec::new()),
+    source: "",
+    reference: None,
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
+    promise: "",
+};
