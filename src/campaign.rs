@@ -6,6 +6,7 @@ mod settle;
 mod tally;
 
 use std::collections::{BTreeSet, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -162,7 +163,9 @@ impl Shared<'_> {
     fn work(&self) -> anyhow::Result<()> {
         let mut executor = Executor::start(&self.plan.devices, Build::Checked, self.plan.limits)?;
         while let Some(index) = self.claim() {
-            let result = self.step(&mut executor, index);
+            // A contract or reference that panics is a mistake of this suite, and ends no campaign.
+            let stepped = catch_unwind(AssertUnwindSafe(|| self.step(&mut executor, index)));
+            let result = stepped.unwrap_or_else(|_| self.broken(index));
             if result.is_err() {
                 self.stop.store(true, Ordering::Relaxed);
             }
@@ -172,6 +175,14 @@ impl Shared<'_> {
         let coverage = executor.finish()?;
         self.state().coverage.merge(&coverage);
         Ok(())
+    }
+
+    /// Notes that judging the case at `index` made this suite panic.
+    fn broken(&self, index: u64) -> anyhow::Result<()> {
+        let mut state = self.state();
+        let State { record, log, .. } = &mut *state;
+        record.tally.broken += 1;
+        log.failure(index, "", "broken", "snuffer panicked")
     }
 
     /// The plan's settings with what is left of the campaign's time, and a little more for what it found last.
@@ -241,13 +252,7 @@ impl Shared<'_> {
     }
 
     /// Settles the failure of `case`, and every other failure that is met while minimizing it.
-    fn settle_all(
-        &self,
-        executor: &mut Executor,
-        index: u64,
-        case: Case,
-        signature: Signature,
-    ) -> anyhow::Result<()> {
+    fn settle_all(&self, executor: &mut Executor, index: u64, case: Case, signature: Signature) -> anyhow::Result<()> {
         let mut queue = vec![(case, signature)];
         while let Some((case, signature)) = queue.pop() {
             if self.state().claimed.contains(&signature) {

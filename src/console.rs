@@ -134,7 +134,7 @@ impl Console {
         let event = json!({
             "event": "finished", "cases": total.cases, "passed": total.passed, "skipped": total.skipped,
             "failed": total.failed, "signatures": record.tally.signatures.len(), "new": summary.new,
-            "missed": summary.missed, "next": record.next, "canaries": record.tally.canaries,
+            "missed": summary.missed, "next": record.next, "broken": record.tally.broken, "canaries": record.tally.canaries,
         });
         self.say(&event, || {
             let mut lines = vec![format!(
@@ -152,6 +152,9 @@ impl Console {
             }
             for missed in &summary.missed {
                 lines.push(format!("{} {missed}: the campaign is invalid", style("CANARY").red().bold()));
+            }
+            if record.tally.broken > 0 {
+                lines.push(format!("{} cases made snuffer itself panic: that is a bug of snuffer", record.tally.broken));
             }
             if total.cases == 0 && summary.missed.is_empty() {
                 lines.push("nothing ran".to_string());

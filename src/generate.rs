@@ -38,12 +38,7 @@ pub struct Drawn {
 }
 
 /// Draws a case of the op that `generate` belongs to from `bytes`, of the `wanted` dtype if there is one.
-pub fn draw(
-    generate: fn(&mut Draw) -> Result<Case>,
-    mode: Mode,
-    bytes: &[u8],
-    wanted: Option<DType>,
-) -> Result<Drawn> {
+pub fn draw(generate: fn(&mut Draw) -> Result<Case>, mode: Mode, bytes: &[u8], wanted: Option<DType>) -> Result<Drawn> {
     let mut draw = Draw { bytes: Unstructured::new(bytes), budget: 64, wanted };
     // Few cases are large: size cliffs matter, but a thousand small cases find more than one large one.
     if draw.one_in(64)? {
@@ -290,7 +285,8 @@ impl<'a> Draw<'a> {
                 0 | 1 if rank > 1 => view.order = self.permutation(rank)?,
                 2 => set(&mut view.before, rank, dim, 0, self.between(1, 3)?),
                 3 => set(&mut view.after, rank, dim, 0, self.between(1, 3)?),
-                4 => set(&mut view.step, rank, dim, 1, self.between(2, 3)?),
+                // Candle's iterators know eight dimensions, and a step takes two for each of the tensor's.
+                4 if rank <= 4 => set(&mut view.step, rank, dim, 1, self.between(2, 3)?),
                 _ if !view.broadcasts(dim) => view.broadcast.push(dim),
                 _ => {}
             }

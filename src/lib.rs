@@ -27,8 +27,8 @@ pub mod regression;
 pub mod report;
 
 pub mod campaign;
-pub mod matrix;
 pub mod console;
+pub mod matrix;
 
 pub mod cli;
 pub mod exit_code;

@@ -176,6 +176,10 @@ fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow:
             for (row, seen) in rows.iter_mut().zip(&observations) {
                 *row.cells.entry(dtype).or_default().entry(cell(&evidence, seen)).or_default() += 1;
             }
+            // The rest would hang as well, a deadline each.
+            if observations.iter().any(|seen| matches!(seen.outcome, Outcome::TimedOut(_))) {
+                break;
+            }
         }
     }
     Ok(rows)

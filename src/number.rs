@@ -219,12 +219,14 @@ impl Mul for Num {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
         let (a, b) = (self, other);
-        let error = scaled(a.error, b.value).abs() + scaled(b.error, a.value).abs();
+        let error = scaled(a.error, b.value).abs() + scaled(b.error, a.value).abs() + scaled(a.error, b.error);
         let (left, right) = (scaled(a.slope, b.value), scaled(b.slope, a.value));
         let slope_error = scaled(a.slope_error, b.value).abs()
             + scaled(b.slope_error, a.value).abs()
             + scaled(a.error, b.slope).abs()
             + scaled(b.error, a.slope).abs()
+            + scaled(a.error, b.slope_error)
+            + scaled(b.error, a.slope_error)
             + scaled(a.unit.max(b.unit), left.abs() + right.abs());
         Self::rounded(a.value * b.value, error, left + right, slope_error, &[a, b])
     }

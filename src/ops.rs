@@ -1,10 +1,66 @@
-//! The registry of ops, and what an op is: how to draw it, what is promised, how to call it, and its value in `f64`.
+//! What an op is: how to draw it, what is promised, how to call it, and its value in `f64`.
 
+mod activation;
+mod attention;
+mod attention_varlen;
+mod batch_norm;
+mod binary;
+mod cache;
+mod cache_rotating;
+mod cache_scattered;
 mod call;
+pub mod canary;
+mod cast;
+mod compare;
+mod conv;
+mod conv_layers;
+mod conv_transpose;
+mod copies;
+mod create;
+mod encoding;
+mod extreme;
 mod given;
+mod indexing;
+mod join;
+mod lanes;
+mod linear;
+mod loss_elementwise;
+mod loss_labels;
+mod matmul;
+mod moe;
+mod moving;
+mod norm;
+mod norm_layers;
+mod optim;
+mod pad;
+mod part;
+mod pixel;
+mod pool;
+mod random;
+mod rearrange;
+mod recurrent;
+mod reduce;
+mod registry;
+mod relation;
+mod reshape;
+mod rotary;
+mod rules;
+mod scalar;
+pub mod sequence;
+mod slice;
+mod softmax;
+mod sort;
+mod state;
+mod statistics;
+mod training;
+mod unary;
+mod unfold;
+mod upsample;
+mod writing;
 
 pub use call::Call;
 pub use given::Given;
+pub use registry::ALL;
 
 use ndarray::ArrayD;
 
@@ -13,240 +69,6 @@ use crate::device::Device;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::tensor::{DType, Support};
-
-pub mod canary;
-mod conv;
-mod indexing;
-mod linear;
-mod loss_elementwise;
-mod loss_labels;
-mod norm;
-mod attention;
-mod attention_varlen;
-mod conv_layers;
-mod conv_transpose;
-mod matmul;
-mod moe;
-mod optim;
-mod pool;
-mod recurrent;
-mod training;
-mod upsample;
-mod activation;
-mod binary;
-mod cast;
-mod compare;
-mod copies;
-mod create;
-mod random;
-mod scalar;
-mod unary;
-mod cache;
-mod cache_rotating;
-mod cache_scattered;
-mod join;
-mod moving;
-mod pad;
-mod part;
-mod pixel;
-mod rearrange;
-mod relation;
-mod reshape;
-mod slice;
-mod state;
-mod unfold;
-mod rules;
-pub mod sequence;
-mod softmax;
-mod writing;
-
-/// Every op, in the order in which `snuffer ops` lists them. A new op is one file and one line here.
-pub static ALL: &[&Op] = &[
-    &loss_labels::NLL,
-    &loss_labels::CROSS_ENTROPY,
-    &loss_elementwise::MSE,
-    &loss_elementwise::BINARY_CROSS_ENTROPY_WITH_LOGIT,
-    &loss_elementwise::HUBER,
-    &indexing::EMBEDDING,
-    &linear::LINEAR,
-    &conv::CONV1D,
-    &conv::CONV2D,
-    &norm::LAYER_NORM,
-    &norm::RMS_NORM,
-    &softmax::SOFTMAX_LAST_DIM,
-    &softmax::LOG_SOFTMAX,
-    &indexing::GATHER,
-    &indexing::INDEX_SELECT,
-    &writing::INDEX_ADD,
-    &writing::SCATTER,
-    &writing::SCATTER_ADD,
-    &matmul::MATMUL,
-    &matmul::BROADCAST_MATMUL,
-    &conv_layers::CONV1D,
-    &conv_layers::CONV2D,
-    &conv_layers::ABSORB_BN,
-    &conv_transpose::CONV_TRANSPOSE1D,
-    &conv_transpose::CONV_TRANSPOSE2D,
-    &conv_layers::CONV_TRANSPOSE1D,
-    &conv_layers::CONV_TRANSPOSE2D,
-    &pool::AVG_POOL2D,
-    &pool::MAX_POOL2D,
-    &upsample::INTERPOLATE1D,
-    &upsample::INTERPOLATE2D,
-    &upsample::UPSAMPLE_BILINEAR2D,
-    &upsample::UPSAMPLE_BILINEAR2D_WITH_SCALE,
-    &recurrent::LSTM,
-    &recurrent::GRU,
-    &attention::FLASH_ATTN,
-    &attention::DECODE_INTERLEAVED,
-    &attention_varlen::VARLEN_CPU,
-    &attention_varlen::VARLEN_UNFUSED,
-    &moe::MOE,
-    &optim::SGD_STEPS,
-    &optim::ADAMW_STEPS,
-    &training::TRAINING,
-    &training::ACCUMULATION,
-    &unary::NEG,
-    &unary::SQR,
-    &unary::RECIP,
-    &unary::EXP,
-    &unary::LOG,
-    &unary::SIN,
-    &unary::COS,
-    &unary::TANH,
-    &unary::SQRT,
-    &unary::ABS,
-    &unary::ERF,
-    &unary::GELU,
-    &unary::GELU_ERF,
-    &unary::SILU,
-    &unary::RELU,
-    &unary::SIGN,
-    &unary::CEIL,
-    &unary::FLOOR,
-    &unary::ROUND,
-    &scalar::AFFINE,
-    &scalar::ADD_SCALAR,
-    &scalar::SUB_SCALAR,
-    &scalar::MUL_SCALAR,
-    &scalar::DIV_SCALAR,
-    &scalar::POWF,
-    &scalar::ELU,
-    &scalar::CLAMP,
-    &scalar::ROUND_TO,
-    &binary::ADD,
-    &binary::SUB,
-    &binary::MUL,
-    &binary::DIV,
-    &binary::MAXIMUM,
-    &binary::MINIMUM,
-    &binary::POW,
-    &compare::EQ,
-    &compare::NE,
-    &compare::LT,
-    &compare::LE,
-    &compare::GT,
-    &compare::GE,
-    &compare::WHERE_COND,
-    &cast::TO_DTYPE,
-    &activation::SIGMOID,
-    &activation::SILU,
-    &activation::HARD_SIGMOID,
-    &activation::MISH,
-    &activation::LEAKY_RELU,
-    &activation::SELU,
-    &activation::SWIGLU,
-    &activation::ACTIVATION,
-    &activation::PRELU,
-    &activation::SEQUENTIAL,
-    &create::ZEROS,
-    &create::ONES,
-    &create::FULL,
-    &create::ARANGE,
-    &create::EYE,
-    &create::TRIL,
-    &create::TRIU,
-    &create::FROM_VALUES,
-    &create::MESHGRID,
-    &random::RAND,
-    &random::RANDN,
-    &random::INIT,
-    &random::DROPOUT,
-    &random::GUMBEL_SOFTMAX,
-    &copies::COPY_OF,
-    &copies::CONTIGUOUS,
-    &copies::FORCE_CONTIGUOUS,
-    &copies::TO_DEVICE,
-    &copies::DETACH,
-    &copies::TO_VEC,
-    &copies::LIKE,
-    &copies::CONST_SET,
-    &copies::MIXED_DEVICES,
-    &join::CAT,
-    &join::STACK,
-    &join::REPEAT,
-    &pad::PAD_WITH_ZEROS,
-    &pad::PAD_WITH_SAME,
-    &pad::REPLICATION_PAD2D,
-    &rearrange::PERMUTE,
-    &rearrange::TRANSPOSE,
-    &rearrange::FLIP,
-    &rearrange::ROLL,
-    &rearrange::CONTIGUOUS,
-    &rearrange::FORCE_CONTIGUOUS,
-    &rearrange::COPY,
-    &reshape::RESHAPE,
-    &reshape::FLATTEN,
-    &reshape::SQUEEZE,
-    &reshape::BROADCAST_AS,
-    &part::NARROW,
-    &part::CHUNK,
-    &part::GET,
-    &part::INDEX,
-    &unfold::UNFOLD,
-    &unfold::UNFOLD_SHAPE,
-    &pixel::PIXEL_SHUFFLE,
-    &pixel::PIXEL_UNSHUFFLE,
-    &slice::SLICE_SET,
-    &slice::SLICE_SCATTER,
-    &slice::SLICE_SCATTER0,
-    &slice::SLICE_ASSIGN,
-    &slice::SCATTER_SET,
-    &slice::SCATTER_ADD_SET,
-    &slice::EMBEDDING,
-    &cache::KV,
-    &cache::CONCAT,
-    &cache::INTERLEAVED,
-    &cache::RAW_INTERLEAVED,
-    &cache_rotating::ROTATING,
-    &cache_rotating::ROTATING_KEPT,
-    &cache_rotating::ROTATING_POSITIONS,
-    &cache_scattered::SCATTERED,
-    &cache_scattered::SCATTERED_MASK,
-    &state::TWICE,
-    &state::DIAMOND,
-    &state::OWN_TRANSPOSE,
-    &state::OWN_STORAGE,
-    &state::VAR_SET,
-    &state::DROPPED,
-    &state::THREADS,
-    &state::DETACH,
-    &state::BACKWARD_AGAIN,
-    &relation::SOFTMAX_SHIFTED,
-    &relation::CROSS_ENTROPY_SHIFTED,
-    &relation::SOFTMAX_FLIPPED,
-    &relation::NLL_FLIPPED,
-    &relation::CROSS_ENTROPY_FLIPPED,
-    &relation::CONV1D_SPLIT,
-    &relation::CONV2D_SPLIT,
-    &relation::LINEAR_SPLIT,
-    &relation::LAYER_NORM_SPLIT,
-    &relation::MATMUL_LINEAR,
-    &relation::CONV1D_SCALED,
-    &relation::SUM_IN_TURN,
-    &sequence::SEQUENCE,
-    &canary::CANARY,
-];
 
 /// One candle function, loss or layer under test. There is no default: the compiler is the checklist.
 #[derive(Debug)]
@@ -356,9 +178,9 @@ impl Op {
     /// Whether the input `name` of `case` has a gradient where it is a float.
     pub fn differentiates(&self, case: &Case, name: &str) -> bool {
         match sequence::split(name) {
-            Some((number, name)) if !case.steps.is_empty() => sequence::steps(case)
-                .get(number - 1)
-                .is_some_and(|(op, _)| op.differentiable.contains(&name)),
+            Some((number, name)) if !case.steps.is_empty() => {
+                sequence::steps(case).get(number - 1).is_some_and(|(op, _)| op.differentiable.contains(&name))
+            }
             _ => self.differentiable.contains(&name),
         }
     }

@@ -184,13 +184,15 @@ fn fail(name: &str, kind: &str, site: String, observation: &Observation, detail:
     Verdict::Fail(Violation { oracle: name.into(), kind: kind.into(), site, device: observation.device, detail })
 }
 
-/// Where a wrong result is wrong, structurally: only in a view, only in reduced precision, or everywhere (empty).
+/// Where a wrong result is wrong, structurally: only in a view, in reduced precision, of integers, or everywhere (empty).
 fn value_site(evidence: &Evidence, only_in_a_view: bool, input: Option<&str>) -> String {
+    let integers = evidence.op.dtype(evidence.case).is_some_and(|dtype| !dtype.is_float());
     let reduced = evidence.case.inputs.values().any(|tensor| tensor.dtype.is_reduced_precision());
     let parts = [
         input.map(|input| format!("gradient of {input}")),
         only_in_a_view.then(|| "in a view".to_string()),
         reduced.then(|| "in reduced precision".to_string()),
+        integers.then(|| "of integers".to_string()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

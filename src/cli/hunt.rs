@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let misplaced = summary.record.tally.canaries.values().any(|(right, all)| right != all);
     Ok(match () {
         () if !summary.missed.is_empty() || misplaced => Exit::CanaryMissed,
-        () if summary.record.tally.total.cases == 0 => Exit::Harness,
+        () if summary.record.tally.total.cases == 0 || summary.record.tally.broken > 0 => Exit::Harness,
         () if summary.record.tally.signatures.is_empty() => Exit::Clean,
         () => Exit::Findings,
     })

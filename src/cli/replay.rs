@@ -33,7 +33,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let verdict = judge(&evidence);
     print!("{}", report::text(&evidence, &verdict));
     if args.blame {
-        println!("blame     {}", campaign::blame(&mut executor, &case)?.map_or("no call".to_string(), |b| b.to_string()));
+        println!(
+            "blame     {}",
+            campaign::blame(&mut executor, &case)?.map_or("no call".to_string(), |b| b.to_string())
+        );
     }
     Ok(if matches!(verdict, Verdict::Fail(_)) { Exit::Findings } else { Exit::Clean })
 }

@@ -43,6 +43,9 @@ pub struct Tally {
     /// By outcome, per device.
     #[serde(default)]
     pub outcomes: BTreeMap<String, u64>,
+    /// Cases that made this suite panic, whatever candle did with them.
+    #[serde(default)]
+    pub broken: u64,
     /// Skips by reason.
     #[serde(default)]
     pub skips: BTreeMap<String, u64>,

@@ -16,35 +16,15 @@ use crate::tensor::{DType, Support};
 const BYTES: &Support = &Support::both("x", &DType::ALL);
 const KERNELS: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };
 
-macro_rules! copies {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $support:ident, $call:expr, $source:literal;)*) => {$(
-        $(#[$doc])*
-        pub static $name: Op = Op {
-            name: concat!("tensor.", $text),
-            covers: &[concat!("Tensor::", $text)],
-            support: $support,
-            generate: |draw| case(draw, $support),
-            call: |call| {
-                let copy: fn(&Tensor, &Device) -> candle_core::Result<Tensor> = $call;
-                Ok(vec![copy(call.tensor("x")?, call.device)?])
-            },
-            source: $source,
-            ..COPY
-        };
-    )*};
-}
-
-copies! {
-    /// A copy of the storage.
-    COPY_OF = "copy", KERNELS, |x, _| x.copy(), "x.copy()?";
-    /// The same values in row-major order.
-    CONTIGUOUS = "contiguous", KERNELS, |x, _| x.contiguous(), "x.contiguous()?";
-    /// A copy in row-major order.
-    FORCE_CONTIGUOUS = "force_contiguous", KERNELS, |x, _| x.force_contiguous(), "x.force_contiguous()?";
-    /// To the host and back to the device.
-    TO_DEVICE = "to_device", KERNELS, |x, device| x.to_device(&Device::Cpu)?.to_device(device),
-        "x.to_device(&Device::Cpu)?.to_device(&device)?";
-}
+/// `x` to the host and back to the device.
+pub static TO_DEVICE: Op = Op {
+    name: "tensor.to_device",
+    covers: &["Tensor::to_device"],
+    generate: |draw| case(draw, KERNELS),
+    call: |call| Ok(vec![call.tensor("x")?.to_device(&Device::Cpu)?.to_device(call.device)?]),
+    source: "x.to_device(&Device::Cpu)?.to_device(&device)?",
+    ..COPY
+};
 
 /// `x.detach()`: the same values, without a gradient.
 pub static DETACH: Op = Op {

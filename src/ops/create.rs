@@ -12,6 +12,8 @@ use crate::tensor::{DType, Support, product};
 
 /// Uploads take every dtype.
 const UPLOADED: &Support = &Support::both("dtype", &DType::ALL);
+/// Made on the host step by step, and uploaded.
+const STEPPED: &Support = &Support::both("dtype", &DType::ALL_BUT_F8);
 /// Kernels that fill, and those that also convert.
 const FILLED: &Support = &Support { of: "dtype", cpu: &DType::ALL, cuda: &DType::STANDARD };
 const LARGE: &str = "an output too large to try";
@@ -103,9 +105,9 @@ pub static FULL: Op = Op {
 pub static ARANGE: Op = Op {
     name: "create.arange",
     covers: &["Tensor::arange", "Tensor::arange_step"],
-    support: UPLOADED,
+    support: STEPPED,
     generate: |draw| {
-        let dtype = draw.dtype(UPLOADED)?;
+        let dtype = draw.dtype(STEPPED)?;
         let (start, step) = *draw.choose(&[(0.0, 1.0), (1.0, 1.0), (3.0, 2.0), (8.0, -0.25), (0.0, 0.5)])?;
         let (start, step) = if dtype.is_float() { (start, step) } else { (start, f64::max(step, 1.0)) };
         // Where the values outgrow their precision, or end at the edge of an integer's range.

@@ -13,7 +13,7 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::tensor::{DType, Support};
 
-const CREATED: &Support = &Support { of: "dtype", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
+const CREATED: &Support = &Support::both("dtype", &DType::FLOATS);
 const FLOATS: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// `Tensor::rand(lo, up, (rows, columns), device)`, or `rand_like` with `form = "like"`.
@@ -197,11 +197,11 @@ const RANDOM: Op = Op {
               within six standard deviations",
 };
 
-/// A new tensor, or one like another. The new one of f8e4m3 takes for ever on candle's CPU backend, and is drawn rarely.
+/// A new tensor, or one like another.
 fn formed(draw: &mut Draw) -> arbitrary::Result<Case> {
     let case = sized(draw, CREATED)?;
-    let like = if dtype(&case) == DType::F8e4m3 { !draw.one_in(32)? } else { draw.one_in(2)? };
-    Ok(case.param("form", if like { "like" } else { "new" }))
+    let form = *draw.choose(&["like", "new"])?;
+    Ok(case.param("form", form))
 }
 
 /// `contract` of a call of which only facts are returned.

@@ -68,7 +68,9 @@ fn of_shifted(given: &Given, op: &Op) -> Vec<ArrayD<Num>> {
     let shift = Num::exact(shift(given.case));
     let x = given.array(op.support.of).mapv(|x| (x + shift) - shift);
     let flowing = Some((op.support.of, x));
-    op.reference.map_or_else(Vec::new, |of| of(&Given { case: given.case, direction: given.direction, flowing }))
+    op.reference.map_or_else(Vec::new, |of| {
+        of(&Given { case: given.case, direction: given.direction, shift: given.shift, flowing })
+    })
 }
 
 /// `softmax` of the rows in reverse order, turned back.
@@ -220,7 +222,7 @@ fn halves(call: &Call, op: &Op) -> Result<Vec<Candle>> {
     for half in call.tensor("x")?.chunk(2, 0)? {
         let mut tensors = call.tensors.clone();
         tensors.insert("x", half);
-        outputs.extend((op.call)(&Call { case: call.case, tensors })?);
+        outputs.extend((op.call)(&Call { case: call.case, tensors, device: call.device })?);
     }
     Ok(vec![Candle::cat(&outputs, 0)?])
 }
@@ -282,12 +284,13 @@ pub static CONV1D_SCALED: Op = Op {
         let call = promised(call, &plain(call.case, &conv::CONV1D))?;
         let mut tensors = call.tensors.clone();
         tensors.insert("x", (call.tensor("x")? * 2.0)?);
-        (conv::CONV1D.call)(&Call { case: call.case, tensors })
+        (conv::CONV1D.call)(&Call { case: call.case, tensors, device: call.device })
     },
     source: "(&x * 2.0)?.conv1d(&kernel, padding, stride, dilation, groups)?",
     reference: Some(|given| {
         let doubled = given.array("x").mapv(|x| x * Num::exact(2.0));
-        let given = Given { case: given.case, direction: given.direction, flowing: Some(("x", doubled)) };
+        let given =
+            Given { case: given.case, direction: given.direction, shift: given.shift, flowing: Some(("x", doubled)) };
         conv::CONV1D.reference.map_or_else(Vec::new, |of| of(&given))
     }),
     promise: "a convolution is linear",

@@ -1,11 +1,14 @@
-//! `softmax_last_dim` (the fused one) and `log_softmax`.
+//! `softmax`, its fused form `softmax_last_dim`, and `log_softmax`.
 
 use candle_nn::ops;
 use ndarray::{ArrayD, Axis};
 
+use super::lanes::gradient_of_nothing;
+use super::reduce::NOTHING;
 use super::rules::dim;
 use super::{Contract, Given, Op, why};
 use crate::case::Case;
+use crate::generate::Draw;
 use crate::number::Num;
 use crate::tensor::{DType, Support};
 
@@ -17,7 +20,7 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     generate: |draw| {
         let mut shape = draw.shape(0, 3)?;
         shape.push(draw.reduced()?);
-        case(draw, &shape)
+        case(draw, SOFTMAX_LAST_DIM.support, &shape)
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
@@ -31,11 +34,22 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     },
     call: |call| Ok(vec![ops::softmax_last_dim(call.tensor("x")?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x)?",
-    reference: Some(|given| along(given, None, |x, log_sum_exp| (x - log_sum_exp).exp())),
+    reference: Some(|given| along(given, None, softmax)),
     promise: "candle-nn/src/ops.rs:284-439: the fused form of ops::softmax (ops.rs:7-30), which has a gradient; \
               torch.softmax",
     ulps: 4.0,
     differentiable: &["x"],
+};
+
+/// `candle_nn::ops::softmax(x, dim)`: `exp(x) / sum(exp(x))` over `dim`.
+pub static SOFTMAX: Op = Op {
+    name: "op.softmax",
+    covers: &["ops::softmax"],
+    call: |call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim", 0))?]),
+    source: "candle_nn::ops::softmax(&x, dim)?",
+    reference: Some(|given| along(given, Some(over(given)), softmax)),
+    promise: "candle-nn/src/ops.rs:7-30; torch.softmax",
+    ..LOG_SOFTMAX
 };
 
 /// `candle_nn::ops::log_softmax(x, dim)`: `x - ln(sum(exp(x)))` over `dim`.
@@ -47,7 +61,7 @@ pub static LOG_SOFTMAX: Op = Op {
         let mut shape = draw.shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.reduced()?.max(1));
-        Ok(case(draw, &shape)?.param("dim", dim))
+        Ok(case(draw, LOG_SOFTMAX.support, &shape)?.param("dim", dim))
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
@@ -58,24 +72,38 @@ pub static LOG_SOFTMAX: Op = Op {
         if x.shape[dim] == 0 {
             return Contract::Unspecified("the maximum of nothing");
         }
-        // `Error::EmptyTensor` is candle's explicit answer to a reduction without elements.
-        let contract =
-            Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), "candle reduces no empty tensor");
-        contract
+        if gradient_of_nothing(case) {
+            return Contract::Unspecified("gradients of nothing");
+        }
+        Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), NOTHING)
     },
     call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
     source: "candle_nn::ops::log_softmax(&x, dim)?",
     reference: Some(|given| {
-        let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
-        along(given, Some(dim), |x, log_sum_exp| x - log_sum_exp)
+        along(given, Some(over(given)), |x, log_sum_exp| if vanishes(x, log_sum_exp) { x } else { x - log_sum_exp })
     }),
     promise: "candle-nn/src/ops.rs:32-39; torch.log_softmax",
     ulps: 4.0,
     differentiable: &["x"],
 };
 
-fn case(draw: &mut crate::generate::Draw, shape: &[usize]) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(LOG_SOFTMAX.support)?;
+/// An element of a softmax. What is masked by -inf has no share, whatever else is in the row.
+fn softmax(x: Num, log_sum_exp: Num) -> Num {
+    if vanishes(x, log_sum_exp) { Num::exact(0.0) } else { (x - log_sum_exp).exp() }
+}
+
+/// Whether `x` is -inf in a row of finite size.
+fn vanishes(x: Num, log_sum_exp: Num) -> bool {
+    x.value == f64::NEG_INFINITY && log_sum_exp.value.is_finite()
+}
+
+/// The dimension of the case.
+fn over(given: &Given) -> usize {
+    usize::try_from(given.case.int("dim", 0)).unwrap_or(0)
+}
+
+fn case(draw: &mut Draw, support: &Support, shape: &[usize]) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(support)?;
     let mut case = Case::default().input("x", draw.tensor(dtype, shape)?);
     case.backward = draw.backward()?;
     Ok(case)

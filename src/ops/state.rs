@@ -32,7 +32,7 @@ pub static TWICE: Op = Op {
         let form = given.case.text("form");
         each(given, |x| match form {
             "add" => x + x,
-            "sub" => x - x,
+            "sub" => x + -x,
             _ => x * x,
         })
     }),
@@ -269,7 +269,9 @@ const STATE: Op = Op {
 fn drawn(draw: &mut Draw, names: &[&str]) -> arbitrary::Result<Case> {
     let mut shape = draw.shape(0, 3)?;
     shape.push(1);
-    shape.iter_mut().for_each(|n| *n = (*n).max(1));
+    for n in &mut shape {
+        *n = (*n).max(1);
+    }
     of_shape(draw, names, &shape)
 }
 

@@ -21,7 +21,11 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         (Outcome::Rejected(_), Contract::Accepts { .. }) if !evidence.supported(seen.device) => Verdict::Pass,
         (Outcome::Rejected(refusal), Contract::Accepts { .. }) => {
             let contiguous_is_fine = matches!(seen.contiguous, Some(Outcome::Returned(_)));
-            let site = if contiguous_is_fine { "in a view" } else { &refusal.variant };
+            let site = match refusal.variant.as_str() {
+                _ if contiguous_is_fine => "in a view",
+                _ if evidence.case.inputs.values().any(|tensor| tensor.elements() == Some(0)) => "of nothing",
+                variant => variant,
+            };
             let detail = format!("expected Ok; got Err: {}", refusal.message);
             fail(NAME, "refused valid", site.to_string(), seen, detail)
         }

@@ -50,7 +50,6 @@ fn what_candle_takes_on_cpu_is_what_the_tables_and_the_snapshot_say() {
 #[test]
 fn what_candle_takes_on_the_simulated_device_is_what_the_tables_and_the_snapshot_say() {
     let Some(device) = simulated::device() else { return };
-    let rows: Vec<Row> =
-        table(&[Device::Cpu, device]).into_iter().filter(|row| row.device == device).collect();
+    let rows: Vec<Row> = table(&[Device::Cpu, device]).into_iter().filter(|row| row.device == device).collect();
     check("matrix@sim", &rows);
 }
