@@ -80,7 +80,7 @@ pub static TO_VEC: Op = Op {
 pub static LIKE: Op = Op {
     name: "create.like",
     covers: &["Tensor::zeros_like", "Tensor::ones_like"],
-    support: KERNELS,
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_AND_F8 },
     generate: |draw| filling(draw, &["zeros", "ones"]),
     call: |call| {
         let x = call.tensor("x")?;

@@ -16,6 +16,8 @@ const UPLOADED: &Support = &Support::both("dtype", &DType::ALL);
 const STEPPED: &Support = &Support::both("dtype", &DType::ALL_BUT_F8);
 /// Kernels that fill, and those that also convert.
 const FILLED: &Support = &Support { of: "dtype", cpu: &DType::ALL, cuda: &DType::STANDARD };
+/// One value everywhere.
+const UNIFORM: &Support = &Support { of: "dtype", cpu: &DType::ALL, cuda: &DType::STANDARD_AND_F8 };
 const LARGE: &str = "an output too large to try";
 
 macro_rules! constants {
@@ -84,9 +86,10 @@ squares! {
 pub static FULL: Op = Op {
     name: "create.full",
     covers: &["Tensor::full"],
+    support: UNIFORM,
     generate: |draw| {
         let value = *draw.choose(&[0.0, 1.0, 2.0, 7.0, 96.0])?;
-        Ok(sized(draw, FILLED)?.param("value", value))
+        Ok(sized(draw, UNIFORM)?.param("value", value))
     },
     contract: |case| {
         let value = case.float("value", 0.0);

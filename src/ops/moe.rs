@@ -16,7 +16,7 @@ use crate::tensor::{DType, Support};
 pub static MOE: Op = Op {
     name: "op.moe_gemm_on_cpu",
     covers: &["moe::moe_gemm", "moe::moe_gemm_gguf"],
-    support: &Support::both("x", &DType::FLOATS),
+    support: &Support::both("x", &DType::FLOATS_AND_F8),
     generate: |draw| {
         let dtype = draw.dtype(MOE.support)?;
         let tokens = draw.between(1, 3)?;

@@ -86,7 +86,7 @@ pub static ADAMW_STEPS: Op = Op {
 const OPTIMIZER: Op = Op {
     name: "",
     covers: &[],
-    support: &Support::both("theta", &DType::FLOATS),
+    support: &Support { of: "theta", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate,
     contract,
     call: |_| Ok(Vec::new()),

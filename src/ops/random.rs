@@ -84,6 +84,7 @@ pub static RANDN: Op = Op {
 pub static INIT: Op = Op {
     name: "random.init",
     covers: &["Init", "init::FanInOut", "init::NonLinearity", "init::NormalOrUniform"],
+    support: &Support { of: "dtype", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate: |draw| {
         let kind = *draw.choose(&["const", "uniform", "randn", "kaiming_uniform", "kaiming_normal"])?;
         let fan = *draw.choose(&["in", "out"])?;

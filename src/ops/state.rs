@@ -255,7 +255,7 @@ pub static BACKWARD_AGAIN: Op = Op {
 const STATE: Op = Op {
     name: "",
     covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate: |draw| drawn(draw, &["x"]),
     contract,
     call: |_| Ok(Vec::new()),

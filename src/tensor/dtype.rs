@@ -56,6 +56,9 @@ impl DType {
         [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8, Self::I32, Self::I16];
     /// The dtypes for which candle has most CUDA kernels.
     pub const STANDARD: [Self; 7] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8];
+    /// Those that candle fills on a CUDA device.
+    pub const STANDARD_AND_F8: [Self; 8] =
+        [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3, Self::U32, Self::I64, Self::U8];
     /// Those for which candle has convolution-like CUDA kernels: the standard ones but `i64`.
     pub const STANDARD_BUT_I64: [Self; 6] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::U8];
     /// The dtypes that index ops take on both backends.
