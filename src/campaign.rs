@@ -20,7 +20,7 @@ use crate::exec::{Build, Executor, Limits};
 use crate::findings::{Finding, Log, Record, Store};
 use crate::generate::Mode;
 use crate::ops::Op;
-use crate::oracle::{Evidence, Signature, Verdict, judge};
+use crate::oracle::{Signature, Verdict};
 use crate::sample;
 
 pub use blame::{Blame, blame};
@@ -233,8 +233,7 @@ impl Shared<'_> {
         }
         let sample = sample::nth(&self.plan.ops, &self.plan.modes, self.plan.seed, index);
         let (op, case) = (sample.op, &sample.drawn.case);
-        let observations = executor.observe(case)?;
-        let verdict = judge(&Evidence::new(op, case, &observations));
+        let (verdict, observations) = settle::examine(executor, op, case)?;
         let violation = {
             let mut state = self.state();
             let State { record, log, .. } = &mut *state;

@@ -136,6 +136,12 @@ impl<'a> Draw<'a> {
         (0..rank).map(|_| self.size()).collect()
     }
 
+    /// A shape of any rank: mostly of up to 3 dimensions, now and then of up to 7, for the loops that kernels have over
+    /// them.
+    pub fn any_shape(&mut self) -> Result<Vec<usize>> {
+        if self.one_in(8)? { self.shape(4, 7) } else { self.shape(0, 3) }
+    }
+
     /// A dtype that some device takes: `f32` in half of the draws, then those that all take twice as often. A draw that
     /// is for one dtype gives that one, taken or not.
     pub fn dtype(&mut self, support: &Support) -> Result<DType> {
@@ -285,8 +291,8 @@ impl<'a> Draw<'a> {
                 0 | 1 if rank > 1 => view.order = self.permutation(rank)?,
                 2 => set(&mut view.before, rank, dim, 0, self.between(1, 3)?),
                 3 => set(&mut view.after, rank, dim, 0, self.between(1, 3)?),
-                // Candle's iterators know eight dimensions, and a step takes two for each of the tensor's.
-                4 if rank <= 4 => set(&mut view.step, rank, dim, 1, self.between(2, 3)?),
+                // Candle's iterators know eight dimensions, and a step makes one more.
+                4 if rank <= 6 => set(&mut view.step, rank, dim, 1, self.between(2, 3)?),
                 _ if !view.broadcasts(dim) => view.broadcast.push(dim),
                 _ => {}
             }

@@ -157,6 +157,8 @@ pub mod why {
     pub const ID_DTYPE: &str = "ids are not integers";
     /// Inputs of different dtypes.
     pub const MIXED: &str = "inputs of different dtypes";
+    /// An output that takes seconds to make, and of which nobody promises anything: campaigns do not run it.
+    pub const TOO_LARGE: &str = "an output too large to try";
     /// A wrong number of dimensions.
     pub const RANK: &str = "wrong number of dimensions";
     /// Shapes that do not fit each other.

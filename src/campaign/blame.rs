@@ -32,7 +32,7 @@ pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blam
         let (Some(op), Some(whole)) = (ops::find(name), ops::find(&case.op)) else { return Ok(None) };
         for backward in gentlest_first(case.backward) {
             let prefix = Case { backward, ..prefix.clone() };
-            if let Some(violation) = violation(executor, whole, &prefix)?.0 {
+            if let Some(violation) = violation(executor, whole, &prefix)? {
                 return Ok(Some(Blame { step, op, backward: !backward.is_none(), violation }));
             }
         }
@@ -66,7 +66,7 @@ pub(super) fn alone(executor: &mut Executor, case: &Case) -> anyhow::Result<Opti
     }
     for backward in gentlest_first(backward) {
         let call = Case { backward, ..call.clone() };
-        if let Some(violation) = violation(executor, blame.op, &call)?.0 {
+        if let Some(violation) = violation(executor, blame.op, &call)? {
             return Ok(Some((call, violation)));
         }
     }

@@ -12,7 +12,7 @@ use crate::exec::{Build, Executor, Limits, Worker};
 use crate::findings::{Finding, Origin, Reproduction};
 use crate::minimize::minimize;
 use crate::mutate::cast;
-use crate::ops::{Op, find};
+use crate::ops::{Contract, Op, find, why};
 use crate::oracle::{Evidence, Observation, Signature, Verdict, Violation, judge};
 use crate::outcome::Outcome;
 use crate::tensor::DType;
@@ -45,19 +45,26 @@ pub struct Settled {
     pub met: Vec<(Case, Signature)>,
 }
 
-/// The violation of `case`, if it has one, and what was observed.
-pub(super) fn violation(
+/// The verdict on `case`, and what was observed. What takes seconds and is promised nothing is not run.
+pub(super) fn examine(
     executor: &mut Executor,
     op: &'static Op,
     case: &Case,
-) -> anyhow::Result<(Option<Violation>, Vec<Observation>)> {
+) -> anyhow::Result<(Verdict, Vec<Observation>)> {
+    if (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
+        return Ok((Verdict::Skip(why::TOO_LARGE), Vec::new()));
+    }
     let observations = executor.observe(case)?;
     let verdict = judge(&Evidence::new(op, case, &observations));
-    let violation = match verdict {
+    Ok((verdict, observations))
+}
+
+/// The violation of `case`, if it has one.
+pub(super) fn violation(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::Result<Option<Violation>> {
+    Ok(match examine(executor, op, case)?.0 {
         Verdict::Fail(violation) => Some(violation),
         Verdict::Pass | Verdict::Skip(_) => None,
-    };
-    Ok((violation, observations))
+    })
 }
 
 /// The same failure as plainly as it happens: of a sequence, the step that fails alone; in `f32`, what fails there too.
@@ -75,7 +82,7 @@ pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> a
     for tensor in single.inputs.values_mut().filter(|tensor| tensor.dtype.is_reduced_precision()) {
         *tensor = cast(tensor, DType::F32);
     }
-    let found = violation(executor, op, &single)?.0.map(|violation| violation.signature(op.name));
+    let found = violation(executor, op, &single)?.map(|violation| violation.signature(op.name));
     let same = |other: &Signature| (&other.oracle, &other.kind) == (&signature.oracle, &signature.kind);
     Ok(match found.filter(same) {
         Some(found) => (single, found),
@@ -103,7 +110,7 @@ pub fn settle(
         if discriminant(&(op.contract)(candidate)) != promised {
             return Ok(Some(false));
         }
-        let Some(violation) = violation(executor, op, candidate)?.0 else { return Ok(Some(false)) };
+        let Some(violation) = violation(executor, op, candidate)? else { return Ok(Some(false)) };
         let other = violation.signature(op.name);
         if other == *signature {
             return Ok(Some(true));
@@ -125,7 +132,7 @@ pub fn settle(
     let mut failed = u32::from(first.is_some());
     let mut last = first;
     for _ in 1..tries {
-        let again = violation(executor, op, &case)?.0.filter(|violation| violation.signature(op.name) == *signature);
+        let again = violation(executor, op, &case)?.filter(|violation| violation.signature(op.name) == *signature);
         failed += u32::from(again.is_some());
         last = last.or(again);
     }

@@ -175,7 +175,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("fewer keys than queries");
     }
     if product(&[batch, heads, queries, keys, width]).is_none_or(|work| work > 1 << 20) {
-        return Contract::Unspecified("an output too large to try");
+        return Contract::Unspecified(why::TOO_LARGE);
     }
     if batch > 1 && !case.text("form").is_empty() {
         return Contract::Unspecified("kernels for one element of the batch");

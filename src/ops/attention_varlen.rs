@@ -148,7 +148,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("a scale that is no number");
     }
     if product(&[q.shape[0], q.shape[1], k.shape[0], q.shape[2]]).is_none_or(|work| work > 1 << 20) {
-        return Contract::Unspecified("an output too large to try");
+        return Contract::Unspecified(why::TOO_LARGE);
     }
     Contract::accepts(q.dtype, &q.shape)
 }

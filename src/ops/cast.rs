@@ -14,7 +14,7 @@ pub static TO_DTYPE: Op = Op {
     generate: |draw| {
         let dtype = draw.dtype(TO_DTYPE.support)?;
         let to = *draw.choose(&DType::ALL)?;
-        let shape = draw.shape(0, 3)?;
+        let shape = draw.any_shape()?;
         let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?).param("to", to.name());
         // Back from f8e4m3 takes for ever on candle's CPU backend, and is drawn rarely.
         if to.is_float() && (to != DType::F8e4m3 || draw.one_in(16)?) {

@@ -89,7 +89,7 @@ pub static WHERE_COND: Op = Op {
     support: &Support { of: "on_true", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let dtype = draw.dtype(WHERE_COND.support)?;
-        let shape = draw.shape(0, 3)?;
+        let shape = draw.any_shape()?;
         let cond_dtype = *draw.choose(&[DType::U8, DType::U8, DType::U32, DType::I64, DType::I32, DType::I16])?;
         let mut case = Case::default()
             .input("cond", draw.ids(cond_dtype, &shape, 2)?)

@@ -126,7 +126,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     let out = [&[x.shape[0], kernel.shape[1].saturating_mul(groups)], &spatial[..]].concat();
     let work = product(&[&out[..], &kernel.shape[2..], &[x.shape[1]]].concat());
     if work.is_none_or(|n| n > 1 << 20) || stride > 1 << 20 || dilation > 1 << 20 {
-        return Contract::Unspecified("an output too large to try");
+        return Contract::Unspecified(why::TOO_LARGE);
     }
     if overflows(x, kernel, product(&kernel.shape).unwrap_or(usize::MAX)) {
         return Contract::Unspecified("integer overflow");

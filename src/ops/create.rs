@@ -18,7 +18,6 @@ const STEPPED: &Support = &Support::both("dtype", &DType::ALL_BUT_F8);
 const FILLED: &Support = &Support { of: "dtype", cpu: &DType::ALL, cuda: &DType::STANDARD };
 /// One value everywhere.
 const UNIFORM: &Support = &Support { of: "dtype", cpu: &DType::ALL, cuda: &DType::STANDARD_AND_F8 };
-const LARGE: &str = "an output too large to try";
 
 macro_rules! constants {
     ($($(#[$doc:meta])* $name:ident = $function:ident, $support:expr, $value:literal;)*) => {$(
@@ -228,7 +227,7 @@ pub static MESHGRID: Op = Op {
             return Contract::Unspecified(why::MIXED);
         }
         if rows.checked_mul(columns).is_none_or(|n| n > 1 << 22) {
-            return Contract::Unspecified(LARGE);
+            return Contract::Unspecified(why::TOO_LARGE);
         }
         let shape = if case.int("xy", 0) == 0 { vec![rows, columns] } else { vec![columns, rows] };
         Contract::Accepts { outputs: vec![(x.dtype, shape.clone()), (y.dtype, shape)], refusal: None }
@@ -290,7 +289,7 @@ pub fn created(case: &Case) -> Contract {
         // Also where a factor is 0: what the others make of a stride is no number either.
         None => Contract::Rejects("more elements than memory can have"),
         Some(count) if count > isize::MAX.unsigned_abs() / 8 => Contract::Rejects("more elements than memory can have"),
-        Some(count) if count > 1 << 22 || shape.iter().any(|&n| n > 1 << 31) => Contract::Unspecified(LARGE),
+        Some(count) if count > 1 << 22 || shape.iter().any(|&n| n > 1 << 31) => Contract::Unspecified(why::TOO_LARGE),
         Some(_) => Contract::accepts(dtype(case), &shape),
     }
 }

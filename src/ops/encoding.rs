@@ -27,7 +27,7 @@ pub static ONE_HOT: Op = Op {
         let (depth, dtype) = (usize::try_from(case.int("depth", 0)).unwrap_or(0), named(case));
         let shape = [&indices.shape[..], &[depth]].concat();
         if product(&shape).is_none_or(|n| n > 1 << 22) || depth > 1 << 22 {
-            return Contract::Unspecified("an output too large to try");
+            return Contract::Unspecified(why::TOO_LARGE);
         }
         if indices.dtype.is_float() {
             return Contract::Rejects(why::ID_DTYPE);

@@ -104,7 +104,7 @@ fn contract(
     let shape = [&batch[..], &[x.shape[left], rhs.shape[right + 1]]].concat();
     let work = product(&[&shape[..], &[rhs.shape[right].max(1)]].concat());
     if work.is_none_or(|work| work > 1 << 22) {
-        return Contract::Unspecified("an output too large to try");
+        return Contract::Unspecified(why::TOO_LARGE);
     }
     Contract::accepts(x.dtype, &shape).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
 }

@@ -61,7 +61,7 @@ pub fn affordable(dtype: DType, shape: &[usize]) -> Contract {
 }
 
 /// An output that costs more than it shows.
-pub const TOO_LARGE: Contract = Contract::Unspecified("an output too large to try");
+pub const TOO_LARGE: Contract = Contract::Unspecified(why::TOO_LARGE);
 
 /// The moved elements of `x`.
 pub fn moved(given: &Given, shape: Shape, origin: Origin) -> Vec<ArrayD<Num>> {

@@ -187,7 +187,7 @@ fn contract(case: &Case, gates: usize) -> Contract {
     }
     let steps = if form == "step" { 1 } else { x.shape[1] };
     if batch.saturating_mul(steps).saturating_mul(rows).saturating_mul(inner.max(hidden)) > 1 << 20 {
-        return Contract::Unspecified("an output too large to try");
+        return Contract::Unspecified(why::TOO_LARGE);
     }
     let mut outputs = vec![(x.dtype, vec![batch, steps, hidden]), (x.dtype, vec![batch, hidden])];
     outputs.extend((gates == 4).then(|| (x.dtype, vec![batch, hidden])));

@@ -118,7 +118,7 @@ pub static CUMSUM: Op = Op {
             return Contract::Unspecified("gradients of nothing");
         }
         if x.shape[dim].checked_mul(x.shape[dim]).is_none_or(|n| n > 1 << 22) {
-            return Contract::Unspecified("an output too large to try");
+            return Contract::Unspecified(why::TOO_LARGE);
         }
         Contract::accepts(x.dtype, &x.shape)
     },

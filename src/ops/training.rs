@@ -118,7 +118,7 @@ pub static ACCUMULATION: Op = Op {
             return Contract::Unspecified("other than images of floats");
         }
         if product(&x.shape).is_none_or(|n| n > 1 << 12) || !BRANCHES.contains(&case.text("branch")) {
-            return Contract::Unspecified("an output too large to try");
+            return Contract::Unspecified(why::TOO_LARGE);
         }
         let (n, c, h, w) = (x.shape[0], x.shape[1], x.shape[2], x.shape[3]);
         let branch = match case.text("branch") {

@@ -199,7 +199,7 @@ fn resized(case: &Case, target: &[usize]) -> Contract {
     }
     let shape = [&x.shape[..2], target].concat();
     if product(target).is_none_or(|n| n > 1 << 22) || product(&shape).is_none_or(|n| n > 1 << 22) {
-        return Contract::Unspecified("an output too large to try");
+        return Contract::Unspecified(why::TOO_LARGE);
     }
     Contract::accepts(x.dtype, &shape)
 }

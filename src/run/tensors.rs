@@ -38,9 +38,11 @@ pub fn uncover(buffer: &Tensor, data: &Data) -> Result<Tensor> {
     let order = data.view.memory_order(rank);
     let mut tensor = buffer.clone();
     for (place, &dim) in order.iter().enumerate() {
-        // Each dimension of the view is two of the buffer, blocks and places in a block; the latter are squeezed away,
-        // so that dimension `place` is the next one to treat.
-        tensor = tensor.narrow(place + 1, 0, 1)?.squeeze(place + 1)?;
+        // A dimension with a step is two of the buffer, blocks and places in a block; the latter are squeezed away, so
+        // that dimension `place` is the next one to treat.
+        if data.view.step(dim) != 1 {
+            tensor = tensor.narrow(place + 1, 0, 1)?.squeeze(place + 1)?;
+        }
         if (data.view.before(dim), data.view.after(dim)) != (0, 0) {
             tensor = tensor.narrow(place, data.view.before(dim), stored[dim])?;
         }

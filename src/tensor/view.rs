@@ -63,11 +63,12 @@ impl View {
         self.step.get(dim).copied().unwrap_or(1)
     }
 
-    /// The shape of the buffer behind a view of `stored` shape, two dimensions for each of the view's, in memory order:
-    /// blocks, and the elements of a block, of which the view takes the first.
+    /// The shape of the buffer behind a view of `stored` shape, in memory order: for each dimension its blocks, and, where
+    /// it has a step, the elements of a block, of which the view takes the first.
     pub fn buffer_shape(&self, stored: &[usize]) -> Vec<usize> {
         let blocks = |dim: usize| self.before(dim).saturating_add(stored[dim]).saturating_add(self.after(dim));
-        self.memory_order(stored.len()).into_iter().flat_map(|dim| [blocks(dim), self.step(dim)]).collect()
+        let sizes = |dim: usize| std::iter::once(blocks(dim)).chain(Some(self.step(dim)).filter(|step| *step != 1));
+        self.memory_order(stored.len()).into_iter().flat_map(sizes).collect()
     }
 
     /// Where each stored element (row-major in `stored` shape) lies in the buffer, and the buffer's length.
@@ -75,8 +76,10 @@ impl View {
         let buffer = self.buffer_shape(stored);
         let order = self.memory_order(stored.len());
         let mut strides = vec![0; stored.len()];
-        for (place, &dim) in order.iter().enumerate() {
-            strides[dim] = product(&buffer[2 * place + 1..]).unwrap_or(0);
+        let mut behind = &buffer[..];
+        for &dim in &order {
+            strides[dim] = product(&behind[1..]).unwrap_or(0);
+            behind = &behind[if self.step(dim) == 1 { 1 } else { 2 }..];
         }
         let mut positions = Vec::with_capacity(product(stored).unwrap_or(0));
         super::for_each_index(stored, |index| {
