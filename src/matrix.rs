@@ -198,7 +198,9 @@ fn cell(evidence: &Evidence, seen: &Observation) -> Cell {
         Verdict::Pass | Verdict::Skip(_) => None,
     });
     match (failed, &seen.outcome) {
-        (Some(violation), Outcome::Returned(_) | Outcome::Rejected(_)) if violation.kind.starts_with("refused") => {
+        (Some(violation), Outcome::Returned(_) | Outcome::Rejected(_))
+            if violation.kind.starts_with("refused") || violation.kind == "not supported" =>
+        {
             Cell::RefusesValid
         }
         // Which of the two is wrong is the other row's to show.

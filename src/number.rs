@@ -111,8 +111,16 @@ impl Num {
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let larger = if self.value.is_nan() || self.value > other.value { self } else { other };
-        let kink = self.kink || other.kink || self.value == other.value;
-        Self { kink, peak: self.peak.max(other.peak), ..larger }
+        // Within their errors, either may be the one.
+        let close = (self.value - other.value).abs() <= self.error + other.error;
+        let either = |own: f64, this: f64, that: f64| if close { this.max(that) } else { own };
+        Self {
+            error: either(larger.error, self.error, other.error),
+            slope_error: either(larger.slope_error, self.slope_error, other.slope_error),
+            kink: self.kink || other.kink || close,
+            peak: self.peak.max(other.peak),
+            ..larger
+        }
     }
 
     /// A sum of many terms, accumulated in at least `f32` whatever the dtype and in any order, as PyTorch and candle's

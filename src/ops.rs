@@ -166,9 +166,10 @@ pub mod why {
 }
 
 impl Op {
-    /// The dtype of `case` that [`Support`] is about; `None` where the case names none.
+    /// The dtype of `case` that [`Support`] is about, or of its first input; `None` where the case names none.
     pub fn dtype(&self, case: &Case) -> Option<DType> {
-        case.tensor(self.support.of).map(|tensor| tensor.dtype).or_else(|| DType::named(case.text(self.support.of)))
+        let main = case.tensor(self.support.of).or_else(|| case.inputs.values().next());
+        DType::named(case.text(self.support.of)).or_else(|| main.map(|tensor| tensor.dtype))
     }
 
     /// Whether candle lists the dtype of `case` for this op on `device`; of a sequence, every step's.

@@ -33,7 +33,7 @@ enum Command {
     /// Which issues of a list the findings show.
     Known {
         /// The list.
-        #[arg(long, default_value = "corpora/known-issues.toml")]
+        #[arg(long, default_value = "docs/known-issues.toml")]
         list: PathBuf,
     },
     /// Keep a finding for good: write it as a regression that the test suite replays.

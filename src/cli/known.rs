@@ -10,7 +10,7 @@ use super::UsageError;
 use crate::exit_code::Exit;
 use crate::findings::Store;
 
-/// A list of issues that are known, such as `corpora/known-issues.toml`.
+/// A list of issues that are known, such as `docs/known-issues.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Known {

@@ -57,8 +57,9 @@ impl Num {
     pub fn tanh(self) -> Self {
         let value = self.value.tanh();
         let first = self.value.cosh().powi(-2);
-        // Where it has long been 1 the difference is 0.
-        let rounding = if first < self.unit * self.unit { 0.0 } else { 8.0 * value * value };
+        // Where it has long been 1 the difference is 0 instead of what is left.
+        let lost = first < self.unit * self.unit;
+        let rounding = if lost { 2.0 * first / self.unit } else { 8.0 * value * value };
         self.derived(value, first, -2.0 * value * first, 2.0, rounding)
     }
 

@@ -166,6 +166,9 @@ pub static PRELU: Op =
                 let empty = x.shape.contains(&0);
                 return if empty { Contract::Unspecified(why::MIXED) } else { Contract::Rejects(why::MIXED) };
             }
+            if weight.values.listed().iter().any(|value| !value.as_f64().is_finite()) {
+                return Contract::Unspecified("a weight that is no number");
+            }
             if weight.shape == x.shape || weight.shape.len() > 1 || x.shape.len() < 2 {
                 return Contract::Unspecified("a weight of another kind");
             }

@@ -101,6 +101,9 @@ fn contract(case: &Case) -> Contract {
     let (Some(q), Some(k), Some(v)) = (case.tensor("q"), case.tensor("k"), case.tensor("v")) else {
         return Contract::Rejects(why::SHAPES);
     };
+    let (Some(queries), Some(keys)) = (lengths(case, "seqlens_q"), lengths(case, "seqlens_k")) else {
+        return Contract::Rejects("lengths that are not a list of u32");
+    };
     if [q, k, v].iter().any(|tensor| tensor.shape.len() != 3) {
         return Contract::Rejects(why::RANK);
     }
@@ -110,9 +113,6 @@ fn contract(case: &Case) -> Contract {
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
         return Contract::Rejects(why::MIXED);
     }
-    let (Some(queries), Some(keys)) = (lengths(case, "seqlens_q"), lengths(case, "seqlens_k")) else {
-        return Contract::Rejects("lengths that are not a list of u32");
-    };
     if queries.len() != keys.len() {
         return Contract::Rejects("lengths of another number of sequences");
     }

@@ -141,15 +141,15 @@ fn contract(case: &Case, train: bool) -> Contract {
     if train && mean.dtype == x.dtype && variance.dtype == x.dtype && running != x.dtype {
         return Contract::Unspecified("running statistics in half precision");
     }
+    let each = x.elements().unwrap_or(0) / features;
+    if train && each < 2 {
+        return Contract::Rejects("fewer than two values of a channel");
+    }
     if mean.dtype != running || variance.dtype != running || weights.iter().any(|t| t.dtype != x.dtype) {
         return Contract::Rejects(why::MIXED);
     }
     if let Some(unspecified) = extraordinary(case, x.dtype) {
         return unspecified;
-    }
-    let each = x.elements().unwrap_or(0) / features;
-    if train && each < 2 {
-        return Contract::Rejects("fewer than two values of a channel");
     }
     let mut outputs = vec![(x.dtype, x.shape.clone())];
     if train {

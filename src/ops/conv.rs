@@ -131,6 +131,9 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     if groups == 0 || stride == 0 {
         return Contract::Rejects("a stride or number of groups of 0");
     }
+    if kernel.shape[1].checked_mul(groups).is_none() {
+        return Contract::Unspecified("more channels than can be counted");
+    }
     if kernel.shape[1].checked_mul(groups) != Some(x.shape[1]) {
         return Contract::Rejects("the kernel has other channels");
     }

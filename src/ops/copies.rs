@@ -20,7 +20,8 @@ const KERNELS: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::ST
 pub static TO_DEVICE: Op = Op {
     name: "tensor.to_device",
     covers: &["Tensor::to_device"],
-    generate: |draw| case(draw, KERNELS),
+    support: BYTES,
+    generate: |draw| case(draw, BYTES),
     call: |call| Ok(vec![call.tensor("x")?.to_device(&Device::Cpu)?.to_device(call.device)?]),
     source: "x.to_device(&Device::Cpu)?.to_device(&device)?",
     ..COPY
@@ -30,7 +31,8 @@ pub static TO_DEVICE: Op = Op {
 pub static DETACH: Op = Op {
     name: "tensor.detach",
     covers: &["Tensor::detach"],
-    generate: |draw| case(draw, KERNELS),
+    support: BYTES,
+    generate: |draw| case(draw, BYTES),
     call: |call| Ok(vec![call.tensor("x")?.detach()]),
     source: "x.detach()",
     differentiable: &[],
@@ -153,6 +155,9 @@ pub static MIXED_DEVICES: Op = Op {
     },
     contract: |case| {
         let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(why::SHAPES) };
+        if x.shape.contains(&0) || y.shape.contains(&0) {
+            return Contract::Unspecified("no element to move");
+        }
         if x.shape != y.shape {
             return Contract::Rejects(why::SHAPES);
         }
@@ -161,9 +166,6 @@ pub static MIXED_DEVICES: Op = Op {
         }
         if !x.dtype.is_float() {
             return Contract::Unspecified("integer overflow");
-        }
-        if x.shape.contains(&0) {
-            return Contract::Unspecified("no element to move");
         }
         Contract::accepts(x.dtype, &x.shape)
     },

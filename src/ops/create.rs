@@ -183,7 +183,7 @@ pub static FROM_VALUES: Op = Op {
     call: |call| {
         let (x, rows) = (call.tensor("x")?, call.size("rows", 1));
         Ok(vec![typed!(super::cast::plain(x.dtype()), T => {
-            let values: Vec<T> = x.flatten_all()?.to_vec1()?;
+            let values: Vec<T> = x.to_device(&candle_core::Device::Cpu)?.flatten_all()?.to_vec1()?;
             match call.case.text("form") {
                 "iter" => Tensor::from_iter(values, call.device)?,
                 "new" => Tensor::new(values, call.device)?,
@@ -282,13 +282,25 @@ pub fn shape(case: &Case) -> [usize; 2] {
     ["rows", "columns"].map(|name| usize::try_from(case.int(name, 0)).unwrap_or(0))
 }
 
+/// The size of an element.
+fn bytes(dtype: DType) -> usize {
+    match dtype {
+        DType::F64 | DType::I64 => 8,
+        DType::F32 | DType::U32 | DType::I32 => 4,
+        DType::F16 | DType::Bf16 | DType::I16 => 2,
+        DType::F8e4m3 | DType::U8 => 1,
+    }
+}
+
 /// Accepted, or too large.
 pub fn created(case: &Case) -> Contract {
     let shape = shape(case);
     match product(&shape) {
         // Also where a factor is 0: what the others make of a stride is no number either.
         None => Contract::Rejects("more elements than memory can have"),
-        Some(count) if count > isize::MAX.unsigned_abs() / 8 => Contract::Rejects("more elements than memory can have"),
+        Some(count) if count.checked_mul(bytes(dtype(case))).is_none_or(|size| isize::try_from(size).is_err()) => {
+            Contract::Rejects("more elements than memory can have")
+        }
         Some(count) if count > 1 << 22 || shape.iter().any(|&n| n > 1 << 31) => Contract::Unspecified(why::TOO_LARGE),
         Some(_) => Contract::accepts(dtype(case), &shape),
     }

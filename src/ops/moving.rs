@@ -15,6 +15,9 @@ pub type Shape = fn(&Case, &[usize]) -> Result<Vec<usize>, Contract>;
 /// for a zero.
 pub type Origin = fn(&Case, &[usize], &[usize]) -> Option<Vec<usize>>;
 
+/// Where only the layout changes: no kernel is asked for.
+pub const VIEWS: &Support = &Support::both("x", &DType::ALL);
+
 /// What such ops share. Views themselves take every dtype on every device; copies of them have kernels for these.
 pub const MOVE: Op = Op {
     name: "",

@@ -3,7 +3,7 @@
 use candle_core::{IndexOp, TensorIndexer};
 use ndarray::Axis;
 
-use super::moving::{MOVE, TOO_LARGE, affordable, contract, drawn, drawn_of, graded, moved, shape_of, size};
+use super::moving::{MOVE, TOO_LARGE, VIEWS, affordable, contract, drawn, drawn_of, graded, moved, shape_of, size};
 use super::rules::{dim, id_rules};
 use super::{Call, Contract, Op, why};
 use crate::case::Case;
@@ -58,6 +58,7 @@ const OUTSIDE: &str = "a range outside the dimension";
 /// that is shorter, parts of 1.
 pub static CHUNK: Op = Op {
     name: "tensor.chunk",
+    support: VIEWS,
     covers: &["Tensor::chunk"],
     generate: |draw| {
         let case = drawn_nonempty(draw, 3)?;

@@ -1,12 +1,13 @@
 //! Ops that reorder elements or dimensions, or copy a view: `permute`, `transpose`, `flip`, `roll`, `contiguous`.
 
-use super::moving::{MOVE, contract, drawn, moved, permutation, shape_of, size, sizes, with_sizes};
+use super::moving::{MOVE, VIEWS, contract, drawn, moved, permutation, shape_of, size, sizes, with_sizes};
 use super::{Contract, Op, why};
 use crate::case::Case;
 
 /// `x.permute([d0, d1, ..])`: dimension `i` of the output is dimension `di` of `x`.
 pub static PERMUTE: Op = Op {
     name: "tensor.permute",
+    support: VIEWS,
     covers: &["Tensor::permute"],
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
@@ -38,6 +39,7 @@ fn permuted(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 /// `x.transpose(dim1, dim2)`, or `x.t()`, which swaps the last two.
 pub static TRANSPOSE: Op = Op {
     name: "tensor.transpose",
+    support: VIEWS,
     covers: &["Tensor::transpose", "Tensor::t"],
     generate: |draw| {
         let case = drawn(draw, 2, 4)?;
@@ -179,6 +181,7 @@ pub static FORCE_CONTIGUOUS: Op = Op {
 /// `x.copy()`: the same view of a copy.
 pub static COPY: Op = Op {
     name: "tensor.copy",
+    support: VIEWS,
     covers: &["Tensor::copy"],
     call: |call| Ok(vec![call.tensor("x")?.copy()?]),
     source: "x.copy()?",

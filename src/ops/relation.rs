@@ -19,7 +19,7 @@ pub static SOFTMAX_SHIFTED: Op = Op {
     name: "relation.softmax_shifted",
     covers: &["ops::softmax_last_dim", "ops::softmax"],
     generate: |draw| shifted(draw, &softmax::SOFTMAX_LAST_DIM),
-    contract: |case| if shift(case) == 0.0 { NO_SHIFT } else { plain(case, &softmax::SOFTMAX_LAST_DIM) },
+    contract: |case| if ordinary(case, "x") { plain(case, &softmax::SOFTMAX_LAST_DIM) } else { NO_SHIFT },
     call: |call| {
         let call = promised(call, &(SOFTMAX_SHIFTED.contract)(call.case))?;
         let x = (call.tensor("x")? + shift(call.case))?;
@@ -38,7 +38,7 @@ pub static CROSS_ENTROPY_SHIFTED: Op = Op {
     covers: &["loss::cross_entropy"],
     support: loss_labels::CROSS_ENTROPY.support,
     generate: |draw| shifted(draw, &loss_labels::CROSS_ENTROPY),
-    contract: |case| if shift(case) == 0.0 { NO_SHIFT } else { plain(case, &loss_labels::CROSS_ENTROPY) },
+    contract: |case| if ordinary(case, "inp") { plain(case, &loss_labels::CROSS_ENTROPY) } else { NO_SHIFT },
     call: |call| {
         let call = promised(call, &(CROSS_ENTROPY_SHIFTED.contract)(call.case))?;
         Ok(vec![loss::cross_entropy(&(call.tensor("inp")? + shift(call.case))?, call.tensor("target")?)?])
@@ -55,6 +55,14 @@ const NO_SHIFT: Contract = Contract::Unspecified("no ordinary shift");
 fn shift(case: &Case) -> f64 {
     let shift = case.float("shift", 0.0);
     if shift.abs() <= 1024.0 { shift } else { 0.0 }
+}
+
+/// Whether there is a shift, and no finite value of the input `name` overflows under it.
+fn ordinary(case: &Case, name: &str) -> bool {
+    let shift = shift(case);
+    let Some(tensor) = case.tensor(name) else { return shift != 0.0 };
+    let stays = |value: f64| !value.is_finite() || tensor.dtype.round(value + shift).is_finite();
+    shift != 0.0 && tensor.values.listed().iter().all(|value| stays(value.as_f64()))
 }
 
 fn shifted(draw: &mut Draw, op: &Op) -> arbitrary::Result<Case> {

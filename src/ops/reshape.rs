@@ -2,7 +2,9 @@
 
 use candle_core::Tensor as Candle;
 
-use super::moving::{MOVE, contract, drawn, flat, moved, permutation, shape_of, size, sizes, unflat, with_sizes};
+use super::moving::{
+    MOVE, VIEWS, contract, drawn, flat, moved, permutation, shape_of, size, sizes, unflat, with_sizes,
+};
 use super::{Call, Contract, Given, Op, why};
 use crate::case::Case;
 use crate::tensor::product;
@@ -115,6 +117,7 @@ fn flattened(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 /// `x.squeeze(dim)`: without the dimension `dim` if its size is 1; `x.unsqueeze(dim)`: with such a dimension.
 pub static SQUEEZE: Op = Op {
     name: "tensor.squeeze",
+    support: VIEWS,
     covers: &["Tensor::squeeze", "Tensor::unsqueeze"],
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
@@ -151,6 +154,7 @@ fn squeezed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 /// these dimensions in front.
 pub static BROADCAST_AS: Op = Op {
     name: "tensor.broadcast_as",
+    support: VIEWS,
     covers: &["Tensor::broadcast_as", "Tensor::expand", "Tensor::broadcast_left"],
     generate: |draw| {
         let case = drawn(draw, 0, 3)?;

@@ -73,7 +73,7 @@ const FUSED: Op = Op {
     source: "",
     reference: Some(|given| reference(given, HALVES)),
     ulps: 4.0,
-    differentiable: &["cos", "sin", "x"],
+    differentiable: &["x"],
     promise: "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms do what the slow ones do, which have \
               gradients; tables of one batch or of each, at least as long as x",
 };

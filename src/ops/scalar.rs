@@ -81,7 +81,7 @@ operators! {
     /// `x - scalar`, or `scalar - x`.
     SUB_SCALAR = "sub", -, AFFINE_DTYPES, [0.0, 1.0, 2.0];
     /// `x scalar`.
-    MUL_SCALAR = "mul", *, AFFINE_DTYPES, [0.0, 1.0, 2.0, 0.5];
+    MUL_SCALAR = "mul", *, AFFINE_DTYPES, [0.0, 1.0, 2.0];
     /// `x / scalar`, or `scalar / x`.
     DIV_SCALAR = "div", /, AFFINE_DTYPES, [1.0, 2.0, 0.5];
 }
@@ -202,7 +202,7 @@ fn rounded_to(x: Num, decimals: i64) -> Num {
         0.0 => Num::exact(0.0),
         f64::INFINITY => Num { slope: 0.0, ..x },
         scale => {
-            let scaled = (x * Num::constant(scale, x.unit)).step(f64::round_ties_even);
+            let scaled = (x * Num::constant(scale, x.unit)).step(f64::round);
             scaled * Num::constant(1.0 / scale, x.unit)
         }
     }

@@ -76,10 +76,14 @@ pub fn prefix(case: &Case, last: usize) -> Case {
 fn folded(case: &Case) -> Contract {
     let mut refused = None;
     let mut last = Contract::Unspecified("a sequence of no known ops");
-    for (op, step) in placed(case) {
+    for (number, (op, step)) in placed(case).into_iter().enumerate() {
         last = (op.contract)(&step);
-        if let Contract::Accepts { refusal, .. } = &last {
-            refused = refused.or(*refusal);
+        // What a step returns may be a view, which the next may refuse.
+        let viewed = if number > 0 { (op.contract)(&strided(op, step)) } else { last.clone() };
+        for contract in [&last, &viewed] {
+            if let Contract::Accepts { refusal, .. } = contract {
+                refused = refused.or(*refusal);
+            }
         }
     }
     match last {
@@ -102,6 +106,17 @@ pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
         promised = outputs.into_iter().next();
     }
     placed
+}
+
+/// The same call on a main input that lies otherwise in memory.
+fn strided(op: &Op, mut step: Case) -> Case {
+    if let Some(tensor) = step.inputs.get_mut(op.support.of) {
+        let rank = tensor.shape.len();
+        let order = if rank > 1 { (0..rank).rev().collect() } else { Vec::new() };
+        let before = if rank == 1 { vec![1] } else { Vec::new() };
+        tensor.view = View { order, before, ..View::default() };
+    }
+    step
 }
 
 /// A tensor of which only dtype and shape matter.

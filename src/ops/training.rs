@@ -38,11 +38,11 @@ pub static TRAINING: Op = Op {
             return Contract::Unspecified("other than one batch of rows");
         }
         let (batch, inner, outer) = (x.shape[0], x.shape[1], weight.shape[0]);
-        if weight.shape[1] != inner || target.shape != [batch, outer] {
-            return Contract::Rejects(why::SHAPES);
-        }
         if bias.shape != [outer] {
             return Contract::Unspecified("a bias that is not one value per output");
+        }
+        if weight.shape[1] != inner || target.shape != [batch, outer] {
+            return Contract::Rejects(why::SHAPES);
         }
         if [target, weight, bias].iter().any(|tensor| tensor.dtype != x.dtype) {
             return Contract::Rejects(why::MIXED);

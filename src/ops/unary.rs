@@ -65,8 +65,8 @@ functions! {
     CEIL = ceil, ALL, elementwise, |x| x.step(f64::ceil);
     /// The largest integer that is not above.
     FLOOR = floor, ALL, elementwise, |x| x.step(f64::floor);
-    /// The nearest integer; halves go to the even one.
-    ROUND = round, ALL, elementwise, |x| x.step(f64::round_ties_even);
+    /// The nearest integer; halves go away from zero.
+    ROUND = round, ALL, elementwise, |x| x.step(f64::round);
 }
 
 /// What they share.
@@ -82,8 +82,8 @@ pub const ELEMENTWISE: Op = Op {
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/op.rs:490-1020, backprop.rs:537-690 (the CUDA kernels: candle-kernels/src/unary.cu); the \
-              torch functions of these names: halves round to even, NaN passes through relu, and the derivative of a \
-              step is 0; an integer function of integers is exact, and another one off by less than 1; gelu and silu \
+              torch functions of these names: NaN passes through relu, and the derivative of a \
+              step is 0, halves round away from 0 (candle-core/tests/tensor_tests.rs:294); an integer function of integers is exact, and another one off by less than 1; gelu and silu \
               of an infinity are their limits",
 };
 

@@ -3,7 +3,7 @@
 use candle_core::Tensor as Candle;
 use ndarray::{ArrayD, IxDyn};
 
-use super::moving::{MOVE, TOO_LARGE, contract, drawn_of, moved, size};
+use super::moving::{MOVE, TOO_LARGE, VIEWS, contract, drawn_of, moved, size};
 use super::{Contract, Op, why};
 use crate::case::Case;
 use crate::number::Num;
@@ -12,6 +12,7 @@ use crate::tensor::{DType, Support};
 /// `x.unfold(dim, size, step)`: windows of `size` entries of a dimension, one every `step`, as a last dimension.
 pub static UNFOLD: Op = Op {
     name: "tensor.unfold",
+    support: VIEWS,
     covers: &["Tensor::unfold"],
     generate: |draw| {
         let mut shape = draw.shape(0, 2)?;

@@ -39,7 +39,14 @@ fn one_accepts(
     refusal: &Refusal,
 ) -> Verdict {
     let detail = format!("{} returns, {} says Err: {}", accepts.device, refuses.device, refusal.message);
-    let by_dtype = !evidence.supported(refuses.device);
-    let site = if by_dtype { "a dtype of one device".to_string() } else { refusal.variant.clone() };
+    let empty = evidence.case.inputs.values().any(|tensor| tensor.elements() == Some(0));
+    let site = match refusal.variant.as_str() {
+        _ if evidence.op.support.on(refuses.device).is_empty() => "an op of one device",
+        "RequiresContiguous" => "RequiresContiguous",
+        _ if empty => "of nothing",
+        _ if !evidence.supported(refuses.device) => "a dtype of one device",
+        variant => variant,
+    }
+    .to_string();
     fail("agreement", "only one accepts", site, seen, detail)
 }

@@ -49,7 +49,10 @@ fn check(evidence: &Evidence, first: &str, name: &str, got: &Tensor) -> Option<R
         return None;
     }
     let [below, here, above] = [-STEP, 0.0, STEP].map(|step| slope(evidence, first, name, &direction, step));
-    if [below, here, above].iter().any(|num| num.kink || !num.slope.is_finite() || num.peak > 1e6) {
+    if [below, here, above]
+        .iter()
+        .any(|num| num.kink || !num.value.is_finite() || !num.slope.is_finite() || num.peak > 1e6)
+    {
         return None;
     }
     let (before, after) = ((here.slope - below.slope) / STEP, (above.slope - here.slope) / STEP);

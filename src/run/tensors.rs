@@ -86,7 +86,9 @@ fn upload(dtype: DType, values: &[Value], shape: &[usize], device: &Device) -> R
 /// The values of a candle tensor, contiguous.
 pub fn read(tensor: &Tensor) -> Result<Data> {
     fn download<T: WithDType>(tensor: &Tensor, convert: impl Fn(T) -> Value) -> Result<Vec<Value>> {
-        Ok(tensor.flatten_all()?.to_vec1::<T>()?.into_iter().map(convert).collect())
+        // To the host as it lies: putting a view in order shall not take a kernel of the device.
+        let tensor = tensor.to_device(&Device::Cpu)?.flatten_all()?;
+        Ok(tensor.to_vec1::<T>()?.into_iter().map(convert).collect())
     }
     let (dtype, values) = match tensor.dtype() {
         Candle::U8 => (DType::U8, download(tensor, |v: u8| Value::Int(v.into()))?),
