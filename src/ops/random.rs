@@ -258,8 +258,13 @@ fn checked(drawn: &Tensor, case: &Case, law: &Law) -> Result<Vec<Tensor>> {
     stated([well_formed, bounded, values.is_empty() || near && spread])
 }
 
-/// Of dropout: the dtype and shape of `x`; each element 0 or scaled; the share of zeros.
+/// Of dropout: the dtype and shape of `x`; of floats each element 0 or scaled, and the share of zeros. What becomes of
+/// integers, which nobody promises, depends on what was drawn.
 fn dropped(x: &Tensor, out: &Tensor, share: f64) -> Result<Vec<Tensor>> {
+    let well_formed = out.dims() == x.dims() && out.dtype() == x.dtype();
+    if x.dtype().is_int() {
+        return stated([well_formed, true, true]);
+    }
     let unit = super::cast::plain(x.dtype()).unit_roundoff();
     let (values, outputs) = (floats(x)?, floats(out)?);
     let tiny = super::cast::plain(x.dtype()).smallest() / unit;
@@ -276,7 +281,7 @@ fn dropped(x: &Tensor, out: &Tensor, share: f64) -> Result<Vec<Tensor>> {
         .fold((0.0, 0.0), |(count, zeros), (_, out)| (count + 1.0, if *out == 0.0 { zeros + 1.0 } else { zeros }));
     let deviation = 6.0 * (share * (1.0 - share) * count).sqrt();
     let near = count < 64.0 || (zeros - share * count).abs() <= deviation + 1.0;
-    stated([out.dims() == x.dims() && out.dtype() == x.dtype(), scaled, near])
+    stated([well_formed, scaled, near])
 }
 
 /// Of sampled ids: dtype and shape; in range; and at the temperature 0 of a largest element.
