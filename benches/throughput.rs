@@ -1,67 +1,110 @@
-//! Cases per second: the same small valid cases in this process, through one worker, through two, and forward only on
-//! the simulated CUDA device.
+//! Cases per second over the whole catalog: the same small valid cases in this process, through one worker, through
+//! two, and on the simulated CUDA device; and the ops that take longest.
 //!
-//! `cargo bench` builds in release; the worker is the one beside this executable's folder.
+//! `cargo bench` builds in release; the worker is the one beside this executable's folder. A word on the command line,
+//! as in `cargo bench --bench throughput -- conv`, keeps the ops whose names contain it.
 
-use std::time::Instant;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
 use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::Mode;
-use snuffer::ops::{self, Op};
+use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Observation, judge};
 use snuffer::sample::{Sample, nth};
 use snuffer::tensor::Tensor;
 
-const CASES: u64 = 20_000;
+const CASES: usize = 20_000;
+
+/// How many of the slowest ops are named.
+const SLOWEST: usize = 12;
 
 fn main() {
-    let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name != "canary").collect();
-    // Small cases: at most 64 elements in all inputs together.
-    let small = |sample: &Sample| sample.drawn.case.inputs.values().filter_map(Tensor::elements).sum::<usize>() <= 64;
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wanted = |op: &&Op| words.is_empty() || words.iter().any(|word| op.name.contains(word.as_str()));
+    let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name != "canary").filter(wanted).collect();
     let begun = Instant::now();
     let samples: Vec<Sample> =
-        (0..).map(|index| nth(&ops, &[Mode::Valid], 1, index)).filter(small).take(CASES as usize).collect();
-    println!("drawing            {:8.0} cases/s", rate(begun));
+        (0..).map(|index| nth(&ops, &[Mode::Valid], 1, index)).filter(small).take(CASES).collect();
+    tell("drawing", CASES, begun.elapsed());
     snuffer::run::install_panic_hook();
 
+    let (samples, cpu) = through_worker(Device::Cpu, samples);
+    tell("one worker", samples.len(), cpu.values().sum());
     let begun = Instant::now();
-    for sample in &samples {
-        in_process(sample);
-    }
-    let alone = rate(begun);
-    println!("in process         {alone:8.0} cases/s");
-
+    samples.iter().for_each(in_process);
+    tell("in process", samples.len(), begun.elapsed());
+    let mut halves = samples;
+    let rest = halves.split_off(halves.len() / 2);
+    let count = halves.len() + rest.len();
     let begun = Instant::now();
-    through_workers(Device::Cpu, &samples);
-    let one = rate(begun);
-    println!("one worker         {one:8.0} cases/s, {:.2} of in process", one / alone);
-
-    let begun = Instant::now();
-    std::thread::scope(|scope| {
-        for half in samples.chunks(samples.len() / 2) {
-            scope.spawn(move || through_workers(Device::Cpu, half));
-        }
+    let samples: Vec<Sample> = std::thread::scope(|scope| {
+        let threads = [halves, rest].map(|half| scope.spawn(|| through_worker(Device::Cpu, half).0));
+        threads.into_iter().flat_map(|thread| thread.join().expect("a thread panicked")).collect()
     });
-    println!("two workers        {:8.0} cases/s, {:.2} of one", rate(begun), rate(begun) / one);
+    tell("two workers", count, begun.elapsed());
+    slowest(Device::Cpu, &cpu, &samples);
 
-    if let Err(missing) = snuffer::exec::environment::command(Device::Sim(0), Build::Checked) {
-        println!("sim:0              not measured: {missing:#}");
+    let device = Device::Sim(0);
+    if let Err(missing) = snuffer::exec::environment::command(device, Build::Checked) {
+        println!("{device}: not measured: {missing:#}");
         return;
     }
+    let (samples, sim) = through_worker(device, samples);
+    tell("sim:0", samples.len(), sim.values().sum());
+    slowest(device, &sim, &samples);
     let forward = |mut sample: Sample| {
         sample.drawn.case.backward = Backward::None;
         sample
     };
-    let samples: Vec<Sample> = samples.into_iter().map(forward).collect();
-    let begun = Instant::now();
-    through_workers(Device::Sim(0), &samples);
-    println!("sim:0, forward     {:8.0} cases/s", rate(begun));
+    let (samples, sim) = through_worker(device, samples.into_iter().map(forward).collect());
+    tell("sim:0, forward", samples.len(), sim.values().sum());
 }
 
-fn rate(begun: Instant) -> f64 {
-    CASES as f64 / begun.elapsed().as_secs_f64()
+/// At most 64 elements in all inputs and 256 in all outputs.
+fn small(sample: &Sample) -> bool {
+    let case = &sample.drawn.case;
+    let inputs: usize = case.inputs.values().filter_map(Tensor::elements).sum();
+    let outputs: usize = match (sample.op.contract)(case) {
+        Contract::Accepts { outputs, .. } => outputs.iter().map(|(_, shape)| shape.iter().product::<usize>()).sum(),
+        Contract::Rejects(_) | Contract::Unspecified(_) => return false,
+    };
+    inputs <= 64 && outputs <= 256
+}
+
+fn tell(what: &str, cases: usize, took: Duration) {
+    println!("{what:18} {:8.0} cases/s of {cases}", cases as f64 / took.as_secs_f64());
+}
+
+/// The ops whose cases took longest on average.
+fn slowest(device: Device, took: &BTreeMap<&str, Duration>, samples: &[Sample]) {
+    let count = |op: &str| samples.iter().filter(|sample| sample.op.name == op).count().max(1) as u32;
+    let mut means: Vec<(Duration, &str)> = took.iter().map(|(&op, &took)| (took / count(op), op)).collect();
+    means.sort_unstable_by(|a, b| b.cmp(a));
+    let lines = means.iter().take(SLOWEST).map(|(mean, op)| format!("  {:8.0} µs  {op}", mean.as_secs_f64() * 1e6));
+    println!("slowest on {device}, per case:\n{}", lines.collect::<Vec<_>>().join("\n"));
+}
+
+/// Runs and judges all `samples`; returns those that leave the worker alive, and how long these took, by op.
+fn through_worker(device: Device, samples: Vec<Sample>) -> (Vec<Sample>, BTreeMap<&'static str, Duration>) {
+    let mut executor =
+        Executor::start(&[device], Build::Checked, Limits::default()).expect("run `cargo build --release` first");
+    let mut took: BTreeMap<&str, Duration> = BTreeMap::new();
+    let survives = |sample: &Sample| {
+        let begun = Instant::now();
+        let observations = executor.observe(&sample.drawn.case).expect("the harness works");
+        std::hint::black_box(judge(&Evidence::new(sample.op, &sample.drawn.case, &observations)));
+        let lost = observations.iter().any(|seen| seen.outcome.lost_the_process());
+        if !lost {
+            *took.entry(sample.op.name).or_default() += begun.elapsed();
+        }
+        !lost
+    };
+    let mut samples = samples;
+    samples.retain(survives);
+    (samples, took)
 }
 
 /// What a worker and its parent do, without the two processes.
@@ -77,13 +120,4 @@ fn in_process(sample: &Sample) {
     });
     let observations = [Observation { device: Device::Cpu, outcome, again, contiguous }];
     std::hint::black_box(judge(&Evidence::new(sample.op, case, &observations)));
-}
-
-fn through_workers(device: Device, samples: &[Sample]) {
-    let mut executor =
-        Executor::start(&[device], Build::Checked, Limits::default()).expect("run `cargo build --release` first");
-    for sample in samples {
-        let observations = executor.observe(&sample.drawn.case).expect("the harness works");
-        std::hint::black_box(judge(&Evidence::new(sample.op, &sample.drawn.case, &observations)));
-    }
 }
