@@ -21,6 +21,7 @@ use crate::findings::{Finding, Log, Record, Store};
 use crate::generate::Mode;
 use crate::ops::Op;
 use crate::oracle::{Signature, Verdict};
+use crate::outcome::Outcome;
 use crate::sample;
 
 pub use blame::{Blame, blame};
@@ -222,6 +223,10 @@ impl Shared<'_> {
         Ok(())
     }
 
+    fn knows(&self, signature: &Signature) -> bool {
+        self.state().claimed.contains(signature)
+    }
+
     fn step(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
         if let Some(fault) = canary::planted(&self.plan.devices, self.plan.inject, index) {
             let noticed = canary::noticed(executor, fault)?;
@@ -233,7 +238,12 @@ impl Shared<'_> {
         }
         let sample = sample::nth(&self.plan.ops, &self.plan.modes, self.plan.seed, index);
         let (op, case) = (sample.op, &sample.drawn.case);
-        let (verdict, observations) = settle::examine(executor, op, case)?;
+        let (mut verdict, mut observations) = executor.hurried(|executor| settle::examine(executor, op, case))?;
+        let late = observations.iter().any(|seen| matches!(seen.outcome, Outcome::TimedOut(_)));
+        // What is late has all of the deadline, once: a failure that is known need not be waited for.
+        if late && !matches!(&verdict, Verdict::Fail(violation) if self.knows(&violation.signature(op.name))) {
+            (verdict, observations) = settle::examine(executor, op, case)?;
+        }
         let violation = {
             let mut state = self.state();
             let State { record, log, .. } = &mut *state;
@@ -254,7 +264,7 @@ impl Shared<'_> {
     fn settle_all(&self, executor: &mut Executor, index: u64, case: Case, signature: Signature) -> anyhow::Result<()> {
         let mut queue = vec![(case, signature)];
         while let Some((case, signature)) = queue.pop() {
-            if self.state().claimed.contains(&signature) {
+            if self.knows(&signature) {
                 continue;
             }
             let (case, signature) = settle::canonical(executor, case, signature)?;

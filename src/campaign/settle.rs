@@ -1,6 +1,6 @@
 //! From a failing case to a finding: canonical form, minimization, and proof that it happens again.
 
-use std::mem::discriminant;
+use std::mem::{Discriminant, discriminant};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Build, Executor, Limits, Worker};
 use crate::findings::{Finding, Origin, Reproduction};
-use crate::minimize::minimize;
+use crate::minimize::{Minimized, minimize};
 use crate::mutate::cast;
 use crate::ops::{Contract, Op, find, why};
 use crate::oracle::{Evidence, Observation, Signature, Verdict, Violation, judge};
@@ -90,6 +90,49 @@ pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> a
     })
 }
 
+/// A minimization under one signature, and what it meets on the way.
+struct Search<'a> {
+    op: &'static Op,
+    signature: &'a Signature,
+    settings: &'a Settings,
+    /// A fault on a valid input says more than one on an input of which nothing is promised.
+    promised: Discriminant<Contract>,
+    begun: Instant,
+    attempts: usize,
+    met: Vec<(Case, Signature)>,
+}
+
+impl<'a> Search<'a> {
+    fn new(op: &'static Op, case: &Case, signature: &'a Signature, settings: &'a Settings) -> Self {
+        let promised = discriminant(&(op.contract)(case));
+        Self { op, signature, settings, promised, begun: Instant::now(), attempts: 0, met: Vec::new() }
+    }
+
+    fn run(&mut self, executor: &mut Executor, case: Case) -> anyhow::Result<Minimized> {
+        minimize(case, |candidate| self.fails(executor, candidate))
+    }
+
+    /// Whether `candidate` fails under the signature; `None` when the time or the attempts are over.
+    fn fails(&mut self, executor: &mut Executor, candidate: &Case) -> anyhow::Result<Option<bool>> {
+        self.attempts += 1;
+        if self.begun.elapsed() > self.settings.time || self.attempts > self.settings.attempts {
+            return Ok(None);
+        }
+        if discriminant(&(self.op.contract)(candidate)) != self.promised {
+            return Ok(Some(false));
+        }
+        let Some(violation) = violation(executor, self.op, candidate)? else { return Ok(Some(false)) };
+        let other = violation.signature(self.op.name);
+        if other == *self.signature {
+            return Ok(Some(true));
+        }
+        if self.met.iter().all(|(_, known)| *known != other) {
+            self.met.push((candidate.clone(), other));
+        }
+        Ok(Some(false))
+    }
+}
+
 /// Minimizes `case` under `signature` and proves the result in new workers.
 pub fn settle(
     executor: &mut Executor,
@@ -98,37 +141,19 @@ pub fn settle(
     settings: &Settings,
 ) -> anyhow::Result<Settled> {
     let op = op_of(&case)?;
-    let begun = Instant::now();
-    let (mut met, mut attempts) = (Vec::new(), 0);
-    // A fault on a valid input says more than one on an input of which nothing is promised.
-    let promised = discriminant(&(op.contract)(&case));
-    let minimized = minimize(case, |candidate| -> anyhow::Result<Option<bool>> {
-        attempts += 1;
-        if begun.elapsed() > settings.time || attempts > settings.attempts {
-            return Ok(None);
-        }
-        if discriminant(&(op.contract)(candidate)) != promised {
-            return Ok(Some(false));
-        }
-        let Some(violation) = violation(executor, op, candidate)? else { return Ok(Some(false)) };
-        let other = violation.signature(op.name);
-        if other == *signature {
-            return Ok(Some(true));
-        }
-        if met.iter().all(|(_, known)| *known != other) {
-            met.push((candidate.clone(), other));
-        }
-        Ok(Some(false))
-    })?;
+    let mut search = Search::new(op, &case, signature, settings);
+    let mut minimized = executor.hurried(|executor| search.run(executor, case.clone()))?;
+    let (mut first, mut observations) = prove(executor, op, &minimized.case, signature)?;
+    if first.is_none() {
+        // What is merely slow was taken for a hang.
+        minimized = search.run(executor, case)?;
+        (first, observations) = prove(executor, op, &minimized.case, signature)?;
+    }
+    let met = search.met;
     let case = minimized.case;
-    let observations = executor.observe_afresh(&case)?;
-    let first = match judge(&Evidence::new(op, &case, &observations)) {
-        Verdict::Fail(violation) if violation.signature(op.name) == *signature => Some(violation),
-        _ => None,
-    };
     // A hang costs its deadline each time: three times are enough to know it.
-    let slow = observations.iter().any(|seen| matches!(seen.outcome, Outcome::TimedOut(_)));
-    let tries = if slow { settings.tries.min(3) } else { settings.tries };
+    let slow = |seen: &Observation| matches!(seen.outcome, Outcome::TimedOut(_) | Outcome::OutOfMemory(_));
+    let tries = if observations.iter().any(slow) { settings.tries.min(3) } else { settings.tries };
     let mut failed = u32::from(first.is_some());
     let mut last = first;
     for _ in 1..tries {
@@ -154,6 +179,21 @@ pub fn settle(
         observations,
     };
     Ok(Settled { finding: Some(finding), met })
+}
+
+/// Runs `case` in new processes: the violation, if it is the one that `signature` names.
+fn prove(
+    executor: &mut Executor,
+    op: &'static Op,
+    case: &Case,
+    signature: &Signature,
+) -> anyhow::Result<(Option<Violation>, Vec<Observation>)> {
+    let observations = executor.observe_afresh(case)?;
+    let violation = match judge(&Evidence::new(op, case, &observations)) {
+        Verdict::Fail(violation) if violation.signature(op.name) == *signature => Some(violation),
+        _ => None,
+    };
+    Ok((violation, observations))
 }
 
 fn op_of(case: &Case) -> anyhow::Result<&'static Op> {

@@ -28,6 +28,7 @@ pub struct Worker {
     device: Device,
     build: Build,
     limits: Limits,
+    deadline: Duration,
     folder: TempDir,
     output: File,
     child: Child,
@@ -46,7 +47,8 @@ impl Worker {
             OpenOptions::new().create(true).append(true).read(true).open(&path).context("cannot make a file")?;
         let (child, socket, hello) = spawn(device, build, limits, &folder, &output)?;
         let coverage = Coverage::default();
-        Ok(Self { device, build, limits, folder, output, child, socket, hello, number: 0, coverage })
+        let deadline = limits.deadline;
+        Ok(Self { device, build, limits, deadline, folder, output, child, socket, hello, number: 0, coverage })
     }
 
     /// The device that this worker serves.
@@ -57,6 +59,11 @@ impl Worker {
     /// What the worker said of itself.
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// Gives the cases from here on a part of the deadline.
+    pub fn hurry(&mut self, part: u32) {
+        self.deadline = self.limits.deadline / part;
     }
 
     /// Ends the process and starts another.
@@ -107,7 +114,7 @@ impl Worker {
 
     fn answer(&mut self, begun: Instant) -> io::Result<Reply> {
         // Each read has what is left of the deadline: a worker that dribbles bytes does not live longer.
-        let mut stream = Deadlined { socket: &mut self.socket, until: begun + self.limits.deadline };
+        let mut stream = Deadlined { socket: &mut self.socket, until: begun + self.deadline };
         protocol::decode(&protocol::read_frame(&mut stream)?)
     }
 
