@@ -240,8 +240,8 @@ impl Shared<'_> {
         let (op, case) = (sample.op, &sample.drawn.case);
         let (mut verdict, mut observations) = executor.hurried(|executor| settle::examine(executor, op, case))?;
         let late = observations.iter().any(|seen| matches!(seen.outcome, Outcome::TimedOut(_)));
-        // What is late has all of the deadline, once: a failure that is known need not be waited for.
-        if late && !matches!(&verdict, Verdict::Fail(violation) if self.knows(&violation.signature(op.name))) {
+        // What is late has all of the deadline, but not for a failure that is known or where nothing is promised.
+        if late && matches!(&verdict, Verdict::Fail(violation) if !self.knows(&violation.signature(op.name))) {
             (verdict, observations) = settle::examine(executor, op, case)?;
         }
         let violation = {

@@ -38,13 +38,14 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Executor {
     workers: Vec<Worker>,
+    hurried: bool,
 }
 
 impl Executor {
     /// Starts a worker for each device.
     pub fn start(devices: &[Device], build: Build, limits: Limits) -> anyhow::Result<Self> {
         let start = |&device| Worker::start(device, build, limits);
-        Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()? })
+        Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()?, hurried: false })
     }
 
     /// What each worker said of itself.
@@ -55,16 +56,21 @@ impl Executor {
     /// Runs `case` on every device: twice, and once more contiguous where it has views.
     pub fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
         let twin = (!case.is_contiguous()).then(|| case.contiguous());
-        let observe = |worker: &mut Worker| {
+        let mut observations = Vec::with_capacity(self.workers.len());
+        for worker in &mut self.workers {
             let (outcome, again) = worker.run(case)?;
+            let late = matches!(outcome, Outcome::TimedOut(_));
             let contiguous = match &twin {
                 // A case that hangs or dies is judged without its twin, which would cost another worker.
                 Some(twin) if !outcome.lost_the_process() => Some(worker.run(twin)?.0),
                 _ => None,
             };
-            Ok(Observation { device: worker.device(), outcome, again, contiguous })
-        };
-        self.workers.iter_mut().map(observe).collect()
+            observations.push(Observation { device: worker.device(), outcome, again, contiguous });
+            if late && self.hurried {
+                break;
+            }
+        }
+        Ok(observations)
     }
 
     /// Runs `case` once on each device in new workers: nothing that happened before can matter.
@@ -75,14 +81,19 @@ impl Executor {
         self.observe(case)
     }
 
-    /// Does `act` with a twentieth of the deadline for each case: an ordinary one takes milliseconds, and what hangs
-    /// costs less. A case that is late here may be slow only.
+    /// Does `act` with a fiftieth of the deadline for each case, and without the devices that come after one that is
+    /// late: an ordinary case takes milliseconds, and what hangs costs less. What is late here may be slow only.
     pub fn hurried<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
-        const SHARE: u32 = 20;
-        self.workers.iter_mut().for_each(|worker| worker.hurry(SHARE));
+        const SHARE: u32 = 50;
+        self.hurry(true, SHARE);
         let result = act(self);
-        self.workers.iter_mut().for_each(|worker| worker.hurry(1));
+        self.hurry(false, 1);
         result
+    }
+
+    fn hurry(&mut self, hurried: bool, share: u32) {
+        self.hurried = hurried;
+        self.workers.iter_mut().for_each(|worker| worker.hurry(share));
     }
 
     /// Ends the workers in order, and says what simulated devices executed.

@@ -107,17 +107,18 @@ impl Num {
         Self { value: self.value.abs(), slope: scaled(self.slope, sign), kink, ..self }
     }
 
-    /// The larger one; NaN if either is. A kink where both are equal.
+    /// The larger one; NaN if either is. A kink where both are equal, or at a pole of what either is made of.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let larger = if self.value.is_nan() || self.value > other.value { self } else { other };
         // Within their errors, either may be the one.
         let close = (self.value - other.value).abs() <= self.error + other.error;
+        let pole = !(self.slope.is_finite() && other.slope.is_finite());
         let either = |own: f64, this: f64, that: f64| if close { this.max(that) } else { own };
         Self {
             error: either(larger.error, self.error, other.error),
             slope_error: either(larger.slope_error, self.slope_error, other.slope_error),
-            kink: self.kink || other.kink || close,
+            kink: self.kink || other.kink || close || pole,
             peak: self.peak.max(other.peak),
             ..larger
         }

@@ -44,8 +44,11 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
     }
 }
 
+/// A device that candle has opened.
+pub type Opened = candle_core::Device;
+
 /// The candle device of this name.
-pub fn open(device: crate::device::Device) -> Result<candle_core::Device> {
+pub fn open(device: crate::device::Device) -> Result<Opened> {
     match device {
         crate::device::Device::Cpu => Ok(candle_core::Device::Cpu),
         crate::device::Device::Cuda(ordinal) | crate::device::Device::Sim(ordinal) => {
@@ -82,24 +85,10 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
     Ok(Returned { outputs: read, backward })
 }
 
-/// Differentiates the sum of all outputs, weighted or not, by every variable.
+/// Differentiates the sum of all outputs, weighted or not, by every variable. Where there is no sum, for want of elements
+/// or of a sum in the outputs' dtype, nothing was asked of the op.
 fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Result<Gradients> {
-    let mut total: Option<Tensor> = None;
-    // Of an empty output nothing depends on anything, and its sum is another op's business.
-    for output in outputs.iter().filter(|output| output.elem_count() > 0) {
-        let share = match case.backward {
-            Backward::Weighted | Backward::Twice if output.rank() > 0 => weighted_sum(output)?,
-            _ => output.sum_all()?,
-        };
-        total = Some(match total {
-            Some(total) => {
-                let share = share.to_device(total.device())?.to_dtype(total.dtype())?;
-                (total + share)?
-            }
-            None => share,
-        });
-    }
-    let Some(total) = total else { return Ok(Gradients::NotAsked) };
+    let Ok(Some(total)) = total(case.backward, outputs) else { return Ok(Gradients::NotAsked) };
     let grads = total.backward()?;
     let mut store = Store::default();
     let mut first = None;
@@ -118,6 +107,25 @@ fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Res
         store.second = second(case, &first, vars).unwrap_or_default();
     }
     Ok(Gradients::Returned(store))
+}
+
+/// The sum of all outputs that have elements: of an empty one nothing depends on anything.
+fn total(backward: Backward, outputs: &[Tensor]) -> Result<Option<Tensor>> {
+    let mut total: Option<Tensor> = None;
+    for output in outputs.iter().filter(|output| output.elem_count() > 0) {
+        let share = match backward {
+            Backward::Weighted | Backward::Twice if output.rank() > 0 => weighted_sum(output)?,
+            _ => output.sum_all()?,
+        };
+        total = Some(match total {
+            Some(total) => {
+                let share = share.to_device(total.device())?.to_dtype(total.dtype())?;
+                (total + share)?
+            }
+            None => share,
+        });
+    }
+    Ok(total)
 }
 
 fn weighted_sum(tensor: &Tensor) -> Result<Tensor> {

@@ -151,13 +151,17 @@ pub fn settle(
     }
     let met = search.met;
     let case = minimized.case;
-    // A hang costs its deadline each time: three times are enough to know it.
-    let slow = |seen: &Observation| matches!(seen.outcome, Outcome::TimedOut(_) | Outcome::OutOfMemory(_));
-    let tries = if observations.iter().any(slow) { settings.tries.min(3) } else { settings.tries };
+    let ended = |how: fn(&Outcome) -> bool| observations.iter().any(|seen| how(&seen.outcome));
+    let hangs = ended(|outcome| matches!(outcome, Outcome::TimedOut(_)));
+    let fills_memory = ended(|outcome| matches!(outcome, Outcome::OutOfMemory(_)));
+    // Each costs seconds: three times are enough to know it, and what had all of its deadline once is hurried then.
+    let tries = if hangs || fills_memory { settings.tries.min(3) } else { settings.tries };
     let mut failed = u32::from(first.is_some());
     let mut last = first;
     for _ in 1..tries {
-        let again = violation(executor, op, &case)?.filter(|violation| violation.signature(op.name) == *signature);
+        let again = |executor: &mut Executor| violation(executor, op, &case);
+        let again = if hangs { executor.hurried(again)? } else { again(executor)? };
+        let again = again.filter(|violation| violation.signature(op.name) == *signature);
         failed += u32::from(again.is_some());
         last = last.or(again);
     }

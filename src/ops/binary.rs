@@ -206,8 +206,12 @@ fn contract(case: &Case, integers: Integers) -> Contract {
     let (Some((low, high)), Some(rhs)) = (lhs.dtype.int_range(), case.tensor("rhs")) else { return accepts };
     // The extremes of both sides bound every result of the functions here, which are monotonous or smaller.
     let (left, right) = (extremes(lhs), extremes(rhs));
-    let in_range = |value: i128| (i128::from(low)..=i128::from(high)).contains(&value);
+    // The reference counts in f64.
+    const EXACT: i64 = 1 << 53;
+    let range = i128::from(low.max(-EXACT))..=i128::from(high.min(EXACT));
+    let in_range = |value: i128| range.contains(&value);
     let stays = left.iter().all(|&a| right.iter().all(|&b| integers(a, b).is_some_and(in_range)));
+    let stays = stays && left.iter().chain(&right).all(|&operand| in_range(operand));
     if !stays && !shape.contains(&0) {
         return Contract::Unspecified("integer overflow");
     }

@@ -56,10 +56,10 @@ macro_rules! squares {
                 let size = case.int("rows", 0).min(600);
                 Ok(case.param("rows", size).param("columns", size))
             },
-            contract: |case| if case.int("rows", 0) == case.int("columns", 0) {
-                created(case)
-            } else {
-                Contract::Unspecified("no square")
+            contract: |case| match created(case) {
+                created if case.int("rows", 0) == case.int("columns", 0) => created,
+                Contract::Accepts { .. } => Contract::Unspecified("no square"),
+                _ => Contract::Unspecified(why::TOO_LARGE),
             },
             call: |call| Ok(vec![Tensor::$function(call.size("rows", 0), candle(dtype(call.case)), call.device)?]),
             source: concat!("Tensor::", stringify!($function), "(rows, dtype, &device)?"),
@@ -262,7 +262,7 @@ const CREATED: Op = Op {
     reference: None,
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/tensor.rs:193-460 (the documentation of each); no address space holds more than isize::MAX bytes",
+    promise: "candle-core/src/tensor.rs:193-460 (the documentation of each); no usize counts more elements than it holds",
 };
 
 /// The dtype that the case names.
@@ -282,25 +282,12 @@ pub fn shape(case: &Case) -> [usize; 2] {
     ["rows", "columns"].map(|name| usize::try_from(case.int(name, 0)).unwrap_or(0))
 }
 
-/// The size of an element.
-fn bytes(dtype: DType) -> usize {
-    match dtype {
-        DType::F64 | DType::I64 => 8,
-        DType::F32 | DType::U32 | DType::I32 => 4,
-        DType::F16 | DType::Bf16 | DType::I16 => 2,
-        DType::F8e4m3 | DType::U8 => 1,
-    }
-}
-
 /// Accepted, or too large.
 pub fn created(case: &Case) -> Contract {
     let shape = shape(case);
     match product(&shape) {
         // Also where a factor is 0: what the others make of a stride is no number either.
         None => Contract::Rejects("more elements than memory can have"),
-        Some(count) if count.checked_mul(bytes(dtype(case))).is_none_or(|size| isize::try_from(size).is_err()) => {
-            Contract::Rejects("more elements than memory can have")
-        }
         Some(count) if count > 1 << 22 || shape.iter().any(|&n| n > 1 << 31) => Contract::Unspecified(why::TOO_LARGE),
         Some(_) => Contract::accepts(dtype(case), &shape),
     }
@@ -317,12 +304,15 @@ fn range(case: &Case) -> Result<(f64, f64, usize), Contract> {
     if step == 0.0 {
         return Err(Contract::Rejects("a step of 0"));
     }
+    let count = ((end - start) / step).ceil();
+    if count > 65_536.0 {
+        return Err(Contract::Unspecified(why::TOO_LARGE));
+    }
     if [start, end, step].into_iter().any(|value| !value.is_finite() || dtype(case).round(value) != value) {
         return Err(Contract::Unspecified("a bound that the dtype rounds"));
     }
-    let count = ((end - start) / step).ceil();
-    if !(0.0..=65_536.0).contains(&count) {
-        return Err(Contract::Unspecified("a range backwards, or too long to try"));
+    if count < 0.0 {
+        return Err(Contract::Unspecified("a range backwards"));
     }
     Ok((start, step, count as usize))
 }

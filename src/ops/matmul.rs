@@ -6,7 +6,7 @@ use super::{Contract, Given, Op, why};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::{DType, Support, Tensor, product};
+use crate::tensor::{DType, Support, Tensor, View, product};
 
 /// `x (.., M, K)` times `rhs (.., K, N)` with the same batch: `out[.., i, j] = sum(x[.., i, k] * rhs[.., k, j])`.
 pub static MATMUL: Op = Op {
@@ -67,11 +67,26 @@ const PRODUCT: Op = Op {
 fn generate(draw: &mut Draw, left: &[usize], right: &[usize]) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(PRODUCT.support)?;
     let (rows, inner, columns) = (draw.size()?, draw.reduced()?, draw.size()?);
-    let x = draw.tensor(dtype, &[left, &[rows, inner]].concat())?;
-    let rhs = draw.tensor(dtype, &[right, &[inner, columns]].concat())?;
+    let x = stack(draw, dtype, &[left, &[rows, inner]].concat())?;
+    let rhs = stack(draw, dtype, &[right, &[inner, columns]].concat())?;
     let mut case = Case::default().input("x", x).input("rhs", rhs);
     case.backward = draw.backward()?;
     Ok(case)
+}
+
+/// A stack of matrices, often in the views that models multiply: transposed, or one matrix for the whole batch.
+fn stack(draw: &mut Draw, dtype: DType, shape: &[usize]) -> arbitrary::Result<Tensor> {
+    let rank = shape.len();
+    let mut view = View::default();
+    match draw.between(0, 5)? {
+        0 => {
+            view.order = (0..rank).collect();
+            view.order.swap(rank - 2, rank - 1);
+        }
+        1 => view.broadcast = (0..rank - 2).collect(),
+        _ => return draw.tensor(dtype, shape),
+    }
+    draw.tensor_in(dtype, shape, view.normalized())
 }
 
 /// The shape of both batches together, `None` where they do not broadcast.

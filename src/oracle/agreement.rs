@@ -38,13 +38,16 @@ fn one_accepts(
     refuses: &Observation,
     refusal: &Refusal,
 ) -> Verdict {
+    if !evidence.supported(accepts.device) && !evidence.supported(refuses.device) {
+        return Verdict::Skip("a dtype of no device");
+    }
     let detail = format!("{} returns, {} says Err: {}", accepts.device, refuses.device, refusal.message);
     let empty = evidence.case.inputs.values().any(|tensor| tensor.elements() == Some(0));
     let site = match refusal.variant.as_str() {
         _ if evidence.op.support.on(refuses.device).is_empty() => "an op of one device",
         "RequiresContiguous" => "RequiresContiguous",
-        _ if empty => "of nothing",
         _ if !evidence.supported(refuses.device) => "a dtype of one device",
+        _ if empty => "of nothing",
         variant => variant,
     }
     .to_string();
