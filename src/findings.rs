@@ -60,6 +60,12 @@ pub struct Origin {
     pub minimal: bool,
 }
 
+/// Keeps a case that fails with `signature` as a file of `folder`, for somebody to minimize.
+pub fn keep_case(folder: &Path, signature: &Signature, case: &Case) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    write_atomically(&folder.join(format!("{}.toml", signature.slug())), case.to_text().as_bytes())
+}
+
 /// A folder of findings.
 #[derive(Debug, Clone)]
 pub struct Store {

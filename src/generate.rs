@@ -39,11 +39,8 @@ pub struct Drawn {
 
 /// Draws a case of the op that `generate` belongs to from `bytes`, of the `wanted` dtype if there is one.
 pub fn draw(generate: fn(&mut Draw) -> Result<Case>, mode: Mode, bytes: &[u8], wanted: Option<DType>) -> Result<Drawn> {
-    let mut draw = Draw { bytes: Unstructured::new(bytes), budget: 64, wanted };
-    // Few cases are large: size cliffs matter, but a thousand small cases find more than one large one.
-    if draw.one_in(64)? {
-        draw.budget = if draw.one_in(4)? { 140_000 } else { 8_400 };
-    }
+    let mut draw = Draw::of_any_size(bytes)?;
+    draw.wanted = wanted;
     let mut case = generate(&mut draw)?;
     let mut violations = Vec::new();
     if mode == Mode::Adversarial {
@@ -78,6 +75,16 @@ impl<'a> Draw<'a> {
     /// A source that reads `bytes`, for small tensors only.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes: Unstructured::new(bytes), budget: 64, wanted: None }
+    }
+
+    /// A source that reads `bytes`, now and then for large tensors: size cliffs matter, but a thousand small cases find
+    /// more than one large one.
+    pub fn of_any_size(bytes: &'a [u8]) -> Result<Self> {
+        let mut draw = Self::new(bytes);
+        if draw.one_in(64)? {
+            draw.budget = if draw.one_in(4)? { 140_000 } else { 8_400 };
+        }
+        Ok(draw)
     }
 
     /// One of `choices`.

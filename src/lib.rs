@@ -28,6 +28,7 @@ pub mod report;
 
 pub mod campaign;
 pub mod console;
+pub mod fuzz;
 pub mod matrix;
 
 pub mod cli;

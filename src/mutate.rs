@@ -1,10 +1,14 @@
 //! Labelled violations: small edits that take a case out of its op's contract, or to its border. Knows tensors, not ops.
 
+mod edits;
+
 use arbitrary::Result;
 
 use crate::case::{Case, Param};
 use crate::generate::Draw;
 use crate::tensor::{DType, Tensor, Value, Values, View, product};
+
+pub use edits::{EDITS, spliced, with_sizes};
 
 /// One kind of edit.
 #[derive(Debug)]

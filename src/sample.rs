@@ -36,7 +36,8 @@ pub fn nth_of_dtype(op: &Op, dtype: DType, index: u64) -> Case {
     of(op, Mode::Valid, &random(0, index), Some(dtype)).case
 }
 
-fn random(seed: u64, index: u64) -> [u8; BYTES] {
+/// What the `index`-th case of the campaign with this `seed` is drawn from.
+pub fn random(seed: u64, index: u64) -> [u8; BYTES] {
     // Any odd multiplier keeps neighbouring indices apart in the generator's state.
     let mut rng = Pcg64Mcg::seed_from_u64(seed.rotate_left(32) ^ index.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mut bytes = [0; BYTES];

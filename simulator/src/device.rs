@@ -215,6 +215,13 @@ impl Device {
         launch::run(&kernel, state, &mut self.warps, &mut self.memory, launch, budget, &loaded.module)
     }
 
+    /// Takes how often each block of a kernel's code was entered, then each branch not taken and taken, since they were
+    /// taken last; [`Device::coverage`] lacks them from then on.
+    pub fn take_counts(&mut self, function: FunctionId) -> impl Iterator<Item = u64> {
+        let State { blocks, branches, .. } = &mut self.functions[function.0].state;
+        blocks.iter_mut().chain(branches.iter_mut().flatten()).map(std::mem::take)
+    }
+
     /// What was executed of every kernel of every module that was ever loaded, by file and name.
     pub fn coverage(&self) -> Vec<KernelCoverage> {
         let mut all = self.past.clone();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::case::{Backward, Case, Param};
-use crate::mutate::{cast, resized, sliced, viewed, without_dim};
+use crate::mutate::{cast, resized, sliced, viewed, with_sizes, without_dim};
 use crate::tensor::{DType, Fill, Tensor, Value, Values, View};
 
 /// Sizes that a size may shrink to, the boldest first.
@@ -54,17 +54,7 @@ pub fn sizes(case: &Case) -> Vec<Case> {
     let mut all: Vec<usize> = case.inputs.values().flat_map(|tensor| tensor.shape.clone()).collect();
     all.sort_unstable_by(|a, b| b.cmp(a));
     all.dedup();
-    let replace = |pairs: &[(usize, usize)]| {
-        let new = |n: usize| pairs.iter().find(|(from, _)| *from == n).map_or(n, |(_, to)| *to);
-        let shrink = |tensor: &Tensor| resized(tensor, tensor.shape.iter().map(|&n| new(n)).collect());
-        let mut smaller = with_inputs(case, shrink);
-        for value in smaller.params.values_mut() {
-            if let Some((_, to)) = pairs.iter().find(|(from, _)| *from > 1 && *value == Param::from(*from)) {
-                *value = Param::from(*to);
-            }
-        }
-        smaller
-    };
+    let replace = |pairs: &[(usize, usize)]| with_sizes(case, pairs);
     let mut candidates = Vec::new();
     for &from in &all {
         candidates.extend(smaller(from).into_iter().map(|to| replace(&[(from, to)])));

@@ -12,7 +12,7 @@ const ROWS: [&[&str]; 10] = [
     &["oracle", "run", "sample"],
     &["exec"],
     &["findings", "regression", "report"],
-    &["campaign", "matrix"],
+    &["campaign", "fuzz", "matrix"],
     &["console"],
     &["cli", "exit_code"],
 ];

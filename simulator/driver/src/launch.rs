@@ -1,8 +1,8 @@
 //! Kernels: their attributes and their launches.
 
 use crate::codes::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
-use crate::report;
 use crate::state::{Driver, call, put};
+use crate::{counters, report};
 use simulator::{Entry, FunctionId, Launch};
 use std::ffi::{c_int, c_uint, c_void};
 use std::{ptr, slice};
@@ -84,7 +84,9 @@ impl Driver {
         // SAFETY: the caller's promise.
         let params = unsafe { parameters(entry, values)? };
         let Some(device) = self.context(context)?.working() else { return Ok(()) };
-        match device.launch(id, &Launch { grid, block, shared, params }) {
+        let result = device.launch(id, &Launch { grid, block, shared, params });
+        counters::count(device, id, grid);
+        match result {
             Ok(()) => Ok(()),
             Err(fault) => self.fault(context, &fault),
         }

@@ -23,6 +23,7 @@ macro_rules! unsupported {
 pub mod blas;
 pub mod codes;
 pub mod context;
+pub mod counters;
 mod coverage;
 mod environment;
 mod gemm;

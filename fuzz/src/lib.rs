@@ -1,0 +1,145 @@
+//! What the targets share: the bytes that libFuzzer watches beside the compiler's own counters, and one session for the
+//! process.
+//!
+//! From the environment: `SNUFFER_DEVICES` (as for `snuffer hunt`), `SNUFFER_FINDINGS` (a store whose findings are stepped
+//! over), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept), and for comparisons `SNUFFER_FUZZ_WITHOUT`, a list of
+//! `counters` (no device coverage) and `mutator` (libFuzzer's own mutations of the text).
+
+use std::collections::HashSet;
+use std::env;
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::ptr::addr_of_mut;
+use std::slice;
+use std::sync::Mutex;
+
+use libfuzzer_sys::Corpus;
+use snuffer::device::Device;
+use snuffer::findings::Store;
+use snuffer::fuzz::{Executed, Session, Target};
+
+/// How much is watched: a byte for every kernel's classes of grids, blocks of code and ways of branches.
+const DEVICE: usize = 1 << 17;
+/// And for every combination of op, dtype, view, size and verdict, hashed.
+const CELLS: usize = 1 << 14;
+
+// libFuzzer finds them by the name of their section, looks after each input, and clears them before the next.
+#[unsafe(link_section = "__libfuzzer_extra_counters")]
+static mut DEVICE_COUNTERS: [u8; DEVICE] = [0; DEVICE];
+#[unsafe(link_section = "__libfuzzer_extra_counters")]
+static mut CELL_COUNTERS: [u8; CELLS] = [0; CELLS];
+
+static SESSION: Mutex<Option<Session>> = Mutex::new(None);
+
+fn without(what: &str) -> bool {
+    env::var("SNUFFER_FUZZ_WITHOUT").is_ok_and(|list| list.split(',').any(|word| word == what))
+}
+
+/// Opens the devices. Ends the process with one line where that cannot be.
+pub fn start(target: Target, name: &str) {
+    // SAFETY: libFuzzer calls this before it starts any thread.
+    unsafe {
+        env::set_var("RAYON_NUM_THREADS", "1");
+        env::set_var("CANDLE_GRAD_DO_NOT_DETACH", "1");
+    }
+    // In place of libFuzzer's, which aborts: what candle panics at is caught and judged.
+    snuffer::run::install_panic_hook();
+    match session(target, name) {
+        Ok(session) => *SESSION.lock().expect("nobody panics with it") = Some(session),
+        Err(problem) => {
+            eprintln!("fuzz: {problem}");
+            std::process::exit(1);
+        }
+    }
+}
+
+fn session(target: Target, name: &str) -> Result<Session, String> {
+    let listed = env::var("SNUFFER_DEVICES").unwrap_or_else(|_| "cpu".to_string());
+    let devices =
+        listed.split(',').map(str::parse).collect::<Result<Vec<Device>, _>>().map_err(|error| error.to_string())?;
+    let folder =
+        env::var_os("SNUFFER_FUZZ_ARTIFACTS").map_or_else(|| Path::new("fuzz/artifacts").join(name), PathBuf::from);
+    // SAFETY: only the session writes to the cells, and libFuzzer reads them between inputs.
+    let cells = unsafe { slice::from_raw_parts_mut(addr_of_mut!(CELL_COUNTERS).cast(), CELLS) };
+    if devices.iter().any(|device| matches!(device, Device::Sim(_))) && !without("counters") {
+        watch_device()?;
+    }
+    let known = known().map_err(|error| format!("{error:#}"))?;
+    eprintln!(
+        "fuzz: {name} on {listed}, stepping over {} known findings, new ones to {}",
+        known.len(),
+        folder.display()
+    );
+    Session::start(target, &devices, known, folder, cells).map_err(|error| format!("{error:#}"))
+}
+
+/// Has the simulated device count where libFuzzer looks.
+fn watch_device() -> Result<(), String> {
+    let this = libloading::os::unix::Library::this();
+    // SAFETY: the function of this name has this type; the counters live as long as the process.
+    unsafe {
+        let count_in: libloading::os::unix::Symbol<unsafe extern "C" fn(*mut c_void, usize)> = this
+            .get(b"snuffer_sim_count_in\0")
+            .map_err(|_| "the simulated device is not linked; build by `cargo xtask fuzz`")?;
+        count_in(addr_of_mut!(DEVICE_COUNTERS).cast(), DEVICE);
+    }
+    Ok(())
+}
+
+fn known() -> Result<HashSet<snuffer::oracle::Signature>, Box<dyn std::error::Error>> {
+    let Some(store) = env::var_os("SNUFFER_FINDINGS") else { return Ok(HashSet::new()) };
+    let findings = Store::open(Path::new(&store))?.all()?;
+    Ok(findings.into_iter().filter_map(|(_, finding)| finding.ok()).map(|finding| finding.signature).collect())
+}
+
+/// Runs the case that `bytes` are. What is no case enters no corpus.
+pub fn execute(bytes: &[u8]) -> Corpus {
+    let mut session = SESSION.lock().expect("nobody panics with it");
+    match session.as_mut().expect("started").execute(bytes) {
+        Ok(Executed::Refused) => Corpus::Reject,
+        Ok(Executed::New(signature)) => {
+            eprintln!("fuzz: NEW {signature}");
+            Corpus::Keep
+        }
+        Ok(Executed::Fine | Executed::Known) => Corpus::Keep,
+        Err(problem) => {
+            eprintln!("fuzz: {problem:#}");
+            std::process::abort();
+        }
+    }
+}
+
+/// Changes the case in `data[..size]`.
+pub fn mutate(target: Target, data: &mut [u8], size: usize, room: usize, seed: u32) -> usize {
+    if without("mutator") {
+        return libfuzzer_sys::fuzzer_mutate(data, size, room);
+    }
+    put(data, &target.mutated(&data[..size], seed, room))
+}
+
+/// Puts a case with parts of two others into `out`.
+pub fn cross(target: Target, one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
+    let room = out.len();
+    put(out, &target.crossed(one, other, seed, room))
+}
+
+fn put(to: &mut [u8], text: &[u8]) -> usize {
+    to[..text.len()].copy_from_slice(text);
+    text.len()
+}
+
+/// A target whose input is a case.
+#[macro_export]
+macro_rules! case_target {
+    ($target:expr, $name:literal) => {
+        libfuzzer_sys::fuzz_target!(init: $crate::start($target, $name), |bytes: &[u8]| -> libfuzzer_sys::Corpus {
+            $crate::execute(bytes)
+        });
+        libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+            $crate::mutate($target, data, size, max_size, seed)
+        });
+        libfuzzer_sys::fuzz_crossover!(|data1: &[u8], data2: &[u8], out: &mut [u8], seed: u32| {
+            $crate::cross($target, data1, data2, out, seed)
+        });
+    };
+}

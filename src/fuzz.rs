@@ -1,0 +1,137 @@
+//! What the fuzz targets do with their bytes. An input *is* a case, in its text form: what a fuzzer keeps, people read,
+//! `snuffer replay` runs and `snuffer import` turns into findings.
+
+mod said;
+mod session;
+
+use crate::case::{Backward, Case};
+use crate::generate::{Draw, Mode};
+use crate::mutate::{self, EDITS, VIOLATIONS};
+use crate::ops::{self, Op, sequence};
+use crate::sample;
+
+pub use session::{Executed, Session};
+
+/// Which cases a fuzz target runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Single calls, forward only.
+    Forward,
+    /// Single calls with gradients.
+    Backward,
+    /// Sequences of calls.
+    Program,
+}
+
+impl Target {
+    /// The case that `bytes` are, as this target runs it; `None` where they are no case, or one that another target
+    /// runs.
+    pub fn case(self, bytes: &[u8]) -> Option<(&'static Op, Case)> {
+        let case = Case::parse(std::str::from_utf8(bytes).ok()?).ok()?;
+        let op = ops::find(&case.op).filter(|op| op.name != "canary")?;
+        let fits = match self {
+            Self::Forward => case.steps.is_empty() && case.backward.is_none(),
+            Self::Backward => case.steps.is_empty() && !case.backward.is_none(),
+            Self::Program => !case.steps.is_empty(),
+        };
+        fits.then_some((op, case))
+    }
+
+    /// A case drawn by `seed`.
+    pub fn drawn(self, seed: u64) -> Case {
+        let single: Vec<&'static Op> =
+            ops::ALL.iter().copied().filter(|op| !["canary", sequence::SEQUENCE.name].contains(&op.name)).collect();
+        let ops = if self == Self::Program { vec![&sequence::SEQUENCE] } else { single };
+        // The op and the mode by the seed, too: neighbouring seeds are unlike.
+        let index = u64::from_le_bytes(sample::random(seed, 0)[..8].try_into().expect("eight bytes"));
+        self.fitted(sample::nth(&ops, &Mode::ALL, seed, index >> 1).drawn.case)
+    }
+
+    /// `case` made one of this target.
+    fn fitted(self, mut case: Case) -> Case {
+        match self {
+            Self::Forward => case.backward = Backward::None,
+            Self::Backward if case.backward.is_none() => case.backward = Backward::Weighted,
+            Self::Backward | Self::Program => {}
+        }
+        case
+    }
+
+    /// A neighbour of the case that `bytes` are, decided by `seed`, in at most `room` bytes; a new case where they are
+    /// none, and now and then.
+    pub fn mutated(self, bytes: &[u8], seed: u32, room: usize) -> Vec<u8> {
+        let seed = u64::from(seed);
+        let case = self.case(bytes).and_then(|(_, case)| edited(case, seed).ok());
+        self.text(case.unwrap_or_else(|| self.drawn(seed)), seed, room)
+    }
+
+    /// A case with parts of two, decided by `seed`, in at most `room` bytes.
+    pub fn crossed(self, one: &[u8], other: &[u8], seed: u32, room: usize) -> Vec<u8> {
+        let seed = u64::from(seed);
+        let both = self.case(one).zip(self.case(other));
+        let spliced = both.and_then(|((_, one), (_, other))| {
+            mutate::spliced(&one, &other, &mut Draw::new(&sample::random(seed, 1))).ok()
+        });
+        self.text(spliced.unwrap_or_else(|| self.drawn(seed)), seed, room)
+    }
+
+    /// The text of `case`; of a drawn one where that is too long.
+    fn text(self, case: Case, seed: u64, room: usize) -> Vec<u8> {
+        let mut text = self.fitted(case).to_text();
+        // A drawn case has a few kilobytes at most, but no fuzzer promises room.
+        for attempt in 1..8 {
+            if text.len() <= room {
+                return text.into_bytes();
+            }
+            text = self.drawn(seed.wrapping_add(attempt)).to_text();
+        }
+        Vec::new()
+    }
+}
+
+/// `case` after one to three edits, of which one in four takes it out of its contract.
+fn edited(mut case: Case, seed: u64) -> arbitrary::Result<Case> {
+    let bytes = sample::random(seed, 1);
+    let mut draw = Draw::of_any_size(&bytes)?;
+    let wanted = draw.between(1, 3)?;
+    let mut done = 0;
+    for _ in 0..16 {
+        let list = if draw.one_in(4)? { VIOLATIONS } else { EDITS };
+        let mut next = case.clone();
+        // What an edit leaves of the rest of the case may be no tensor any more.
+        if (draw.choose(list)?.apply)(&mut next, &mut draw)? && next != case && next.check().is_ok() {
+            case = next;
+            done += 1;
+        }
+        if done == wanted {
+            break;
+        }
+    }
+    Ok(case)
+}
+
+/// What the `case_text` target checks: what is read as a case is written and read as the same case.
+pub fn case_text(bytes: &[u8]) {
+    let Some(case) = std::str::from_utf8(bytes).ok().and_then(|text| Case::parse(text).ok()) else { return };
+    let text = case.to_text();
+    let again = Case::parse(&text).expect("a written case is one");
+    assert_eq!(again, case, "a case changed by being written:\n{text}");
+    assert_eq!(again.to_text(), text, "a case has two texts");
+    if let Some(op) = ops::find(&case.op) {
+        // A contract says something of every case, however absurd.
+        let _ = (op.contract)(&case);
+    }
+}
+
+/// What the `protocol` target checks: no bytes make either end of the worker protocol panic, and what is read is written
+/// as the same message.
+pub fn protocol(bytes: &[u8]) {
+    use crate::exec::protocol::{Reply, Request, decode, encode, read_frame};
+    let Ok(body) = read_frame(&mut &bytes[..]) else { return };
+    if let Ok(request) = decode::<Request>(&body) {
+        let frame = encode(&request).expect("a request that was read can be written");
+        let body = read_frame(&mut &frame[..]).expect("a frame that was written");
+        assert_eq!(decode::<Request>(&body).expect("a request that was written").case, request.case);
+    }
+    let _ = decode::<Reply>(&body);
+}

@@ -1,0 +1,128 @@
+//! One fuzzing process: runs cases on candle devices in this process, judges them, and keeps a case of every failure
+//! that is new to it.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use super::Target;
+use super::said::Said;
+use crate::case::Case;
+use crate::device::Device;
+use crate::exec::diagnosis;
+use crate::findings::keep_case;
+use crate::ops::{Contract, Op, why};
+use crate::oracle::{Evidence, Observation, Signature, Verdict, judge};
+use crate::outcome::Outcome;
+use crate::run::{self, Opened};
+use crate::tensor::Tensor;
+
+/// Cells tell cases apart whose largest tensor has more elements than these: nothing, a warp, a block, several.
+const SIZES: [usize; 4] = [0, 32, 1024, 8192];
+
+/// What became of an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Executed {
+    /// It is no case of the target, or one too large to try.
+    Refused,
+    /// Nothing failed.
+    Fine,
+    /// It fails as another one did before.
+    Known,
+    /// It fails in a new way; the case was kept.
+    New(Signature),
+}
+
+/// The devices of this process, and what it has met.
+#[derive(Debug)]
+pub struct Session {
+    target: Target,
+    devices: Vec<(Device, Opened)>,
+    known: HashSet<Signature>,
+    /// Where cases of new failures are kept.
+    artifacts: PathBuf,
+    said: Said,
+    /// Bytes that a fuzzer reads and clears after each input: which combinations of op, dtype, view, size and verdict
+    /// there were.
+    cells: &'static mut [u8],
+}
+
+impl Session {
+    /// A session on `devices` that steps over what is `known`. [`run::install_panic_hook`] must have been called.
+    pub fn start(
+        target: Target,
+        devices: &[Device],
+        known: HashSet<Signature>,
+        artifacts: PathBuf,
+        cells: &'static mut [u8],
+    ) -> anyhow::Result<Self> {
+        let open = |&device| Ok((device, run::open(device).with_context(|| format!("cannot open {device}"))?));
+        let devices = devices.iter().map(open).collect::<anyhow::Result<_>>()?;
+        Ok(Self { target, devices, known, artifacts, said: Said::new()?, cells })
+    }
+
+    /// Runs and judges the case that `bytes` are.
+    pub fn execute(&mut self, bytes: &[u8]) -> anyhow::Result<Executed> {
+        let Some((op, case)) = self.target.case(bytes) else { return Ok(Executed::Refused) };
+        if (op.contract)(&case) == Contract::Unspecified(why::TOO_LARGE) {
+            return Ok(Executed::Refused);
+        }
+        let observations = self.observe(&case)?;
+        let verdict = judge(&Evidence::new(op, &case, &observations));
+        self.mark(op, &case, &observations, &verdict);
+        let Verdict::Fail(violation) = verdict else { return Ok(Executed::Fine) };
+        let signature = violation.signature(op.name);
+        if !self.known.insert(signature.clone()) {
+            return Ok(Executed::Known);
+        }
+        keep_case(&self.artifacts, &signature, &case)?;
+        Ok(Executed::New(signature))
+    }
+
+    /// Once on each device, and once more contiguous where the case has views.
+    fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
+        let twin = (!case.is_contiguous()).then(|| case.contiguous());
+        let mut observations = Vec::with_capacity(self.devices.len());
+        for place in 0..self.devices.len() {
+            let outcome = self.run(place, case)?;
+            let contiguous = match &twin {
+                Some(twin) if !outcome.lost_the_process() => Some(self.run(place, twin)?),
+                _ => None,
+            };
+            observations.push(Observation { device: self.devices[place].0, outcome, again: None, contiguous });
+        }
+        Ok(observations)
+    }
+
+    fn run(&mut self, place: usize, case: &Case) -> anyhow::Result<Outcome> {
+        let (device, on) = &mut self.devices[place];
+        if *device == Device::Cpu {
+            return Ok(run::run(case, on, |_| {}));
+        }
+        let (outcome, said) = self.said.during(|| run::run(case, on, |_| {}))?;
+        let Outcome::Faulted(fault) = outcome else { return Ok(outcome) };
+        // A simulated device forgets its fault with its last user; a real one would not, and needs a new process.
+        self.devices.remove(place);
+        let device = Device::Sim(0);
+        self.devices.insert(place, (device, run::open(device).context("cannot open the device again")?));
+        Ok(diagnosis::explain(fault, &said))
+    }
+
+    /// Marks the case's cell.
+    fn mark(&mut self, op: &Op, case: &Case, observations: &[Observation], verdict: &Verdict) {
+        if self.cells.is_empty() {
+            return;
+        }
+        let mut hasher = DefaultHasher::new();
+        let largest = case.inputs.values().filter_map(Tensor::elements).max().unwrap_or(0);
+        let size = SIZES.iter().filter(|&&size| largest > size).count();
+        (op.name, op.dtype(case), case.is_contiguous(), size, std::mem::discriminant(verdict)).hash(&mut hasher);
+        for seen in observations {
+            seen.outcome.name().hash(&mut hasher);
+        }
+        let place = hasher.finish() as usize % self.cells.len();
+        self.cells[place] = self.cells[place].saturating_add(1);
+    }
+}

@@ -1,0 +1,108 @@
+//! What the fuzz targets are made of, on a stable compiler and without libFuzzer.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::fuzz::{Executed, Session, Target, case_text, protocol};
+use snuffer::oracle::Signature;
+use snuffer::regression::Regression;
+
+const TARGETS: [Target; 3] = [Target::Forward, Target::Backward, Target::Program];
+/// libFuzzer's usual limit for inputs of an empty corpus.
+const ROOM: usize = 4096;
+
+fn text(target: Target, seed: u64) -> Vec<u8> {
+    target.drawn(seed).to_text().into_bytes()
+}
+
+#[test]
+fn a_mutated_case_is_another_case_of_its_target() {
+    for target in TARGETS {
+        let mut changed = 0;
+        for seed in 0..500 {
+            let before = text(target, u64::from(seed));
+            let after = target.mutated(&before, seed, ROOM);
+            assert!(after.len() <= ROOM && target.case(&after).is_some(), "{}", String::from_utf8_lossy(&after));
+            assert_eq!(after, target.mutated(&before, seed, ROOM), "the seed decides");
+            changed += usize::from(after != before);
+        }
+        assert!(changed > 450, "{target:?}: {changed} of 500 mutations change anything");
+    }
+}
+
+#[test]
+fn a_cross_over_has_parts_of_both_cases() {
+    for target in TARGETS {
+        let mut mixed = 0;
+        for seed in 0..200 {
+            // Two cases of one op, the second with other values.
+            let one = text(target, u64::from(seed));
+            let other = target.mutated(&one, seed, ROOM);
+            let crossed = target.crossed(&one, &other, seed, ROOM);
+            assert!(target.case(&crossed).is_some(), "{}", String::from_utf8_lossy(&crossed));
+            mixed += usize::from(crossed != one && crossed != other);
+        }
+        assert!(mixed > 10, "{target:?}: {mixed} of 200 cross-overs differ from both");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_case_are_replaced_by_one() {
+    for target in TARGETS {
+        for bytes in [&b""[..], b"op = ", b"\xff\xfe", b"op = \"no.such_op\""] {
+            assert!(target.case(bytes).is_none());
+            assert!(target.case(&target.mutated(bytes, 7, ROOM)).is_some());
+            assert!(target.case(&target.crossed(bytes, bytes, 7, ROOM)).is_some());
+        }
+    }
+}
+
+#[test]
+fn each_target_takes_its_own_cases_only() {
+    for target in TARGETS {
+        for other in TARGETS.into_iter().filter(|other| *other != target) {
+            assert!(
+                (0..50).all(|seed| other.case(&text(target, seed)).is_none()),
+                "{other:?} takes cases of {target:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpora/regressions/loss.nll--contract--invalid-not-refused--label-out-of-range.toml");
+    let regression = Regression::parse(&std::fs::read_to_string(file).expect("readable")).expect("a regression");
+    let bytes = regression.case.to_text().into_bytes();
+    let signature = regression.signature.expect("it fails");
+    let start = |known: HashSet<Signature>| {
+        let cells = Box::leak(vec![0; 1024].into_boxed_slice());
+        Session::start(Target::Forward, &[Device::Cpu], known, folder.path().to_path_buf(), cells).expect("a session")
+    };
+    let mut session = start(HashSet::new());
+    assert_eq!(session.execute(b"no case").expect("the harness works"), Executed::Refused);
+    assert_eq!(session.execute(&bytes).expect("the harness works"), Executed::New(signature.clone()));
+    assert_eq!(session.execute(&bytes).expect("the harness works"), Executed::Known);
+    let kept = std::fs::read_to_string(folder.path().join(format!("{}.toml", signature.slug()))).expect("kept");
+    assert_eq!(Case::parse(&kept).expect("a case"), regression.case);
+    let mut later = start(HashSet::from([signature]));
+    assert_eq!(later.execute(&bytes).expect("the harness works"), Executed::Known);
+}
+
+#[test]
+fn readers_of_cases_and_messages_take_any_bytes() {
+    for target in TARGETS {
+        for seed in 0..100 {
+            let mut bytes = text(target, seed);
+            case_text(&bytes);
+            protocol(&bytes);
+            let place = seed as usize * 7 % bytes.len();
+            bytes[place] = bytes[place].wrapping_add(1);
+            case_text(&bytes);
+        }
+    }
+}
