@@ -2,6 +2,7 @@
 
 mod blame;
 mod canary;
+mod plan;
 mod settle;
 mod tally;
 
@@ -15,45 +16,15 @@ use anyhow::bail;
 
 use crate::case::Case;
 use crate::coverage::Coverage;
-use crate::device::Device;
-use crate::exec::{Build, Executor, Limits};
+use crate::exec::{Build, Executor};
 use crate::findings::{Finding, Log, Record, Store};
-use crate::generate::Mode;
-use crate::ops::Op;
 use crate::oracle::{Signature, Verdict};
 use crate::outcome::Outcome;
-use crate::sample;
 
 pub use blame::{Blame, blame};
 pub use canary::check as check_canary;
+pub use plan::{Plan, Shard};
 pub use settle::{Settings, settle, versions};
-
-/// What a campaign shall do.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// The ops, in turn.
-    pub ops: Vec<&'static Op>,
-    /// The modes, in turn.
-    pub modes: Vec<Mode>,
-    /// The devices, all for every case.
-    pub devices: Vec<Device>,
-    /// Decides every case.
-    pub seed: u64,
-    /// The first case's index.
-    pub first: u64,
-    /// How many cases at most.
-    pub cases: Option<u64>,
-    /// How long at most; minimization that has begun is finished.
-    pub time: Option<Duration>,
-    /// Workers per device.
-    pub jobs: usize,
-    /// What a case may use up.
-    pub limits: Limits,
-    /// How many canary faults of each kind are planted among the cases.
-    pub inject: u64,
-    /// How findings are settled.
-    pub settings: Settings,
-}
 
 /// What a campaign tells while it runs.
 #[derive(Debug)]
@@ -135,7 +106,7 @@ pub fn hunt(
         seconds_before,
         coverage: Coverage::default(),
     };
-    let next = AtomicU64::new(plan.first);
+    let next = AtomicU64::new(plan.shard.from(plan.first));
     let shared = Shared { plan, store, tell, stop, begun: now, next, state: Mutex::new(state) };
     let result = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.jobs).map(|_| scope.spawn(|| shared.work())).collect();
@@ -200,8 +171,8 @@ impl Shared<'_> {
             return None;
         }
         let mut state = self.state();
-        let index = self.next.fetch_add(1, Ordering::Relaxed);
-        if self.plan.cases.is_some_and(|cases| index >= self.plan.first + cases) {
+        let index = self.next.fetch_add(self.plan.shard.of, Ordering::Relaxed);
+        if !self.plan.reaches(index) {
             return None;
         }
         state.running.insert(index);
@@ -236,7 +207,7 @@ impl Shared<'_> {
             *all += 1;
             return Ok(());
         }
-        let sample = sample::nth(&self.plan.ops, &self.plan.modes, self.plan.seed, index);
+        let sample = self.plan.sample(index);
         let (op, case) = (sample.op, &sample.drawn.case);
         let (mut verdict, mut observations) = executor.hurried(|executor| settle::examine(executor, op, case))?;
         let late = observations.iter().any(|seen| matches!(seen.outcome, Outcome::TimedOut(_)));

@@ -5,7 +5,9 @@ mod coverage;
 mod doctor;
 mod findings;
 mod hunt;
+mod import;
 mod known;
+mod merge;
 mod minimize;
 mod ops;
 mod replay;
@@ -31,6 +33,10 @@ pub struct Cli {
 enum Command {
     /// Draw cases, run them, and keep a minimized finding for each new signature.
     Hunt(hunt::Args),
+    /// Run the cases that files hold, such as a fuzzer's artifacts, and keep findings as a hunt does.
+    Import(import::Args),
+    /// Put what several hunts found and counted into one store.
+    Merge(merge::Args),
     /// Run a case or finding and show what is promised and what happens.
     Replay(replay::Args),
     /// Make a failing case simpler and print it.
@@ -82,6 +88,8 @@ struct StoreArg {
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Hunt(args) => hunt::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Minimize(args) => minimize::run(&args),
         Command::Findings(args) => findings::run(args),

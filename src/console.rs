@@ -46,7 +46,10 @@ impl Console {
         let devices = devices.join(", ");
         console.say(
             &json!({ "event": "started", "seed": plan.seed, "first": plan.first, "ops": plan.ops.len(), "devices": devices }),
-            || format!("hunting {} ops on {devices}, seed {}, from case {}", plan.ops.len(), plan.seed, plan.first),
+            || match plan.given.len() {
+                0 => format!("hunting {} ops on {devices}, seed {}, from case {}", plan.ops.len(), plan.seed, plan.first),
+                given => format!("running {given} cases on {devices}"),
+            },
         );
         console
     }

@@ -1,6 +1,7 @@
 //! The store of findings and campaign records: one folder per signature, every write atomic. The only module that
 //! writes.
 
+mod merge;
 mod record;
 
 use std::fs::{self, File};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::Case;
 use crate::oracle::{Observation, Signature, Violation};
 
+pub use merge::Merged;
 pub use record::{Counts, Log, Record, Tally};
 
 /// A minimized case, what it breaks, and what every device did with it.

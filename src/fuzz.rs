@@ -10,7 +10,7 @@ use crate::mutate::{self, EDITS, VIOLATIONS};
 use crate::ops::{self, Op, sequence};
 use crate::sample;
 
-pub use session::{Executed, Session};
+pub use session::{Executed, Known, Session};
 
 /// Which cases a fuzz target runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

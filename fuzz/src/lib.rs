@@ -5,7 +5,6 @@
 //! over), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept), and for comparisons `SNUFFER_FUZZ_WITHOUT`, a list of
 //! `counters` (no device coverage) and `mutator` (libFuzzer's own mutations of the text).
 
-use std::collections::HashSet;
 use std::env;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use std::sync::Mutex;
 use libfuzzer_sys::Corpus;
 use snuffer::device::Device;
 use snuffer::findings::Store;
-use snuffer::fuzz::{Executed, Session, Target};
+use snuffer::fuzz::{Executed, Known, Session, Target};
 
 /// How much is watched: a byte for every kernel's classes of grids, blocks of code and ways of branches.
 const DEVICE: usize = 1 << 17;
@@ -67,7 +66,7 @@ fn session(target: Target, name: &str) -> Result<Session, String> {
     let known = known().map_err(|error| format!("{error:#}"))?;
     eprintln!(
         "fuzz: {name} on {listed}, stepping over {} known findings, new ones to {}",
-        known.len(),
+        known.count(),
         folder.display()
     );
     Session::start(target, &devices, known, folder, cells).map_err(|error| format!("{error:#}"))
@@ -86,10 +85,10 @@ fn watch_device() -> Result<(), String> {
     Ok(())
 }
 
-fn known() -> Result<HashSet<snuffer::oracle::Signature>, Box<dyn std::error::Error>> {
-    let Some(store) = env::var_os("SNUFFER_FINDINGS") else { return Ok(HashSet::new()) };
+fn known() -> anyhow::Result<Known> {
+    let Some(store) = env::var_os("SNUFFER_FINDINGS") else { return Ok(Known::default()) };
     let findings = Store::open(Path::new(&store))?.all()?;
-    Ok(findings.into_iter().filter_map(|(_, finding)| finding.ok()).map(|finding| finding.signature).collect())
+    Ok(Known::of(&findings.into_iter().filter_map(|(_, finding)| finding.ok()).collect::<Vec<_>>()))
 }
 
 /// Runs the case that `bytes` are. What is no case enters no corpus.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use globset::Glob;
 
 use super::{Common, StoreArg, UsageError, duration};
-use crate::campaign::{Plan, Settings, hunt, versions};
+use crate::campaign::{Plan, Settings, Shard, hunt, versions};
 use crate::console::Console;
 use crate::device::Device;
 use crate::exit_code::Exit;
@@ -29,9 +29,12 @@ pub struct Args {
     /// How long to hunt, such as `60s`. Without this and `--cases`: 60 s.
     #[arg(long, value_parser = duration)]
     time: Option<Duration>,
-    /// How many cases to run.
+    /// How many cases to run, those of other shards included.
     #[arg(long)]
     cases: Option<u64>,
+    /// Only every N-th case, from the I-th on: `I/N`. Shards of one seed have all of its cases together, each once.
+    #[arg(long)]
+    shard: Option<Shard>,
     /// Decides every case. By default the time of day, which is shown.
     #[arg(long)]
     seed: Option<u64>,
@@ -42,7 +45,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Modes::Both)]
     mode: Modes,
     /// Go on with the last campaign of the store where it was stopped.
-    #[arg(long, conflicts_with_all = ["seed", "ops", "mode"])]
+    #[arg(long, conflicts_with_all = ["seed", "ops", "mode", "shard"])]
     resume: bool,
     /// How long to minimize one finding.
     #[arg(long, default_value = "30s", value_parser = duration)]
@@ -68,7 +71,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let devices = args.common.devices();
     record.devices = devices.iter().map(ToString::to_string).collect();
     let plan = plan(args, devices, &record)?;
-    let log = Log::open(&store.campaigns(), &name)?;
+    campaign(&plan, &store, &name, record, args.json)
+}
+
+/// Runs `plan` under the name `name`, shows what happens, and says how it ended.
+pub fn campaign(plan: &Plan, store: &Store, name: &str, record: Record, json: bool) -> anyhow::Result<Exit> {
+    let log = Log::open(&store.campaigns(), name)?;
     let stop = Arc::new(AtomicBool::new(false));
     let on_signal = Arc::clone(&stop);
     ctrlc::set_handler(move || {
@@ -78,8 +86,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     })
     .context("cannot listen for interrupts")?;
-    let console = Console::new(args.json, &plan, &store);
-    let summary = hunt(&plan, &store, record, log, &stop, &|event| console.event(&event))?;
+    let console = Console::new(json, plan, store);
+    let summary = hunt(plan, store, record, log, &stop, &|event| console.event(&event))?;
     console.finished(&summary);
     let misplaced = summary.record.tally.canaries.values().any(|(right, all)| right != all);
     Ok(match () {
@@ -90,9 +98,23 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// A campaign's name. Two that begin in the same second are two.
+pub fn name(seed: u64) -> String {
+    format!("{}-{seed}-{}", now(), std::process::id())
+}
+
+/// How many cores this machine has.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 fn fresh(args: &Args) -> anyhow::Result<(String, Record)> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seed = args.seed.unwrap_or(now.as_secs());
+    let seed = args.seed.unwrap_or_else(now);
     let modes = match args.mode {
         Modes::Valid => vec![Mode::Valid],
         Modes::Adversarial => vec![Mode::Adversarial],
@@ -103,14 +125,17 @@ fn fresh(args: &Args) -> anyhow::Result<(String, Record)> {
         seed,
         ops: matching(&args.ops)?.iter().map(|op| op.name.to_string()).collect(),
         modes: modes.iter().map(|mode| mode.name().to_string()).collect(),
+        shard: args.shard.map_or_else(String::new, |shard| shard.to_string()),
         ..Record::default()
     };
-    // Two hunts that begin in the same second are two campaigns.
-    Ok((format!("{}-{seed}-{}", now.as_secs(), std::process::id()), record))
+    Ok((name(seed), record))
 }
 
 fn last(store: &Store) -> anyhow::Result<(String, Record)> {
     match Record::latest(&store.campaigns())? {
+        Some((_, record)) if record.imported => {
+            Err(UsageError("the last campaign is an import, which is not resumed; run it again".to_string()).into())
+        }
         Some(last) => Ok(last),
         None => Err(UsageError("there is no campaign to resume; start one without --resume".to_string()).into()),
     }
@@ -123,16 +148,17 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
     };
     let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
     let limits = args.common.limits();
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),
+        given: Vec::new(),
         devices,
         seed: record.seed,
         first: record.next,
+        shard: if record.shard.is_empty() { Shard::WHOLE } else { record.shard.parse().map_err(UsageError)? },
         cases: args.cases,
         time,
-        jobs: args.jobs.unwrap_or(cores).max(1),
+        jobs: args.jobs.unwrap_or_else(cores).max(1),
         limits,
         inject: args.inject,
         settings: Settings { time: args.minimize, limits, ..Settings::default() },

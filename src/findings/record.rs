@@ -67,8 +67,14 @@ pub struct Record {
     pub versions: String,
     /// The seed.
     pub seed: u64,
-    /// Every case below this index is done: a resumed campaign begins here.
+    /// Every case of the shard below this index is done: a resumed campaign begins here.
     pub next: u64,
+    /// Which of the seed's cases are this campaign's, such as `2/3`; all, where it is empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub shard: String,
+    /// Whether its cases were given and not drawn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// The ops, by name.
     pub ops: Vec<String>,
     /// The modes, by name.

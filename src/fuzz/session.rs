@@ -12,12 +12,12 @@ use super::said::Said;
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::diagnosis;
-use crate::findings::keep_case;
-use crate::ops::{Contract, Op, why};
+use crate::findings::{Finding, keep_case};
+use crate::ops::{self, Contract, Op, sequence, why};
 use crate::oracle::{Evidence, Observation, Signature, Verdict, judge};
 use crate::outcome::Outcome;
 use crate::run::{self, Opened};
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 
 /// Cells tell cases apart whose largest tensor has more elements than these: nothing, a warp, a block, several.
 const SIZES: [usize; 4] = [0, 32, 1024, 8192];
@@ -25,7 +25,7 @@ const SIZES: [usize; 4] = [0, 32, 1024, 8192];
 /// What became of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Executed {
-    /// It is no case of the target, or one too large to try.
+    /// It is no case of the target, too large to try, or known to end the process.
     Refused,
     /// Nothing failed.
     Fine,
@@ -35,12 +35,49 @@ pub enum Executed {
     New(Signature),
 }
 
+/// What is stepped over, so that exploration goes on behind it.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Failures that are no news.
+    signatures: HashSet<Signature>,
+    /// Ops, with the dtype, that are known to end or block the process that runs them: they are not run here.
+    fatal: HashSet<(String, Option<DType>)>,
+}
+
+impl Known {
+    /// What `findings` show.
+    pub fn of(findings: &[Finding]) -> Self {
+        let ends = |outcome: &Outcome| outcome.lost_the_process() && !matches!(outcome, Outcome::Faulted(_));
+        let fatal = findings.iter().filter(|finding| finding.observations.iter().any(|seen| ends(&seen.outcome)));
+        let place = |finding: &Finding| {
+            let dtype = ops::find(&finding.case.op).and_then(|op| op.dtype(&finding.case));
+            (finding.case.op.clone(), dtype)
+        };
+        Self {
+            signatures: findings.iter().map(|finding| finding.signature.clone()).collect(),
+            fatal: fatal.map(place).collect(),
+        }
+    }
+
+    /// How many failures there are.
+    pub fn count(&self) -> usize {
+        self.signatures.len()
+    }
+
+    /// Whether some call of `case` is known to end the process.
+    fn is_fatal(&self, op: &Op, case: &Case) -> bool {
+        let whole = self.fatal.contains(&(op.name.to_string(), op.dtype(case)));
+        // The dtype that reaches a step is another matter than the one that it names.
+        whole || sequence::steps(case).iter().any(|(op, _)| self.fatal.iter().any(|(name, _)| *name == op.name))
+    }
+}
+
 /// The devices of this process, and what it has met.
 #[derive(Debug)]
 pub struct Session {
     target: Target,
     devices: Vec<(Device, Opened)>,
-    known: HashSet<Signature>,
+    known: Known,
     /// Where cases of new failures are kept.
     artifacts: PathBuf,
     said: Said,
@@ -54,7 +91,7 @@ impl Session {
     pub fn start(
         target: Target,
         devices: &[Device],
-        known: HashSet<Signature>,
+        known: Known,
         artifacts: PathBuf,
         cells: &'static mut [u8],
     ) -> anyhow::Result<Self> {
@@ -66,7 +103,8 @@ impl Session {
     /// Runs and judges the case that `bytes` are.
     pub fn execute(&mut self, bytes: &[u8]) -> anyhow::Result<Executed> {
         let Some((op, case)) = self.target.case(bytes) else { return Ok(Executed::Refused) };
-        if (op.contract)(&case) == Contract::Unspecified(why::TOO_LARGE) {
+        let too_large = (op.contract)(&case) == Contract::Unspecified(why::TOO_LARGE);
+        if too_large || self.known.is_fatal(op, &case) {
             return Ok(Executed::Refused);
         }
         let observations = self.observe(&case)?;
@@ -74,7 +112,7 @@ impl Session {
         self.mark(op, &case, &observations, &verdict);
         let Verdict::Fail(violation) = verdict else { return Ok(Executed::Fine) };
         let signature = violation.signature(op.name);
-        if !self.known.insert(signature.clone()) {
+        if !self.known.signatures.insert(signature.clone()) {
             return Ok(Executed::Known);
         }
         keep_case(&self.artifacts, &signature, &case)?;

@@ -1,13 +1,14 @@
 //! What the fuzz targets are made of, on a stable compiler and without libFuzzer.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::fuzz::{Executed, Session, Target, case_text, protocol};
-use snuffer::oracle::Signature;
+use snuffer::findings::Finding;
+use snuffer::fuzz::{Executed, Known, Session, Target, case_text, protocol};
 use snuffer::regression::Regression;
+
+use crate::store::finding;
 
 const TARGETS: [Target; 3] = [Target::Forward, Target::Backward, Target::Program];
 /// libFuzzer's usual limit for inputs of an empty corpus.
@@ -71,26 +72,42 @@ fn each_target_takes_its_own_cases_only() {
     }
 }
 
+/// A session on the CPU that keeps its cases in `folder`.
+fn session(known: Known, folder: &Path) -> Session {
+    let cells = Box::leak(vec![0; 1024].into_boxed_slice());
+    Session::start(Target::Forward, &[Device::Cpu], known, folder.to_path_buf(), cells).expect("a session")
+}
+
+fn execute(session: &mut Session, case: &Case) -> Executed {
+    session.execute(case.to_text().as_bytes()).expect("the harness works")
+}
+
 #[test]
 fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpora/regressions/loss.nll--contract--invalid-not-refused--label-out-of-range.toml");
     let regression = Regression::parse(&std::fs::read_to_string(file).expect("readable")).expect("a regression");
-    let bytes = regression.case.to_text().into_bytes();
-    let signature = regression.signature.expect("it fails");
-    let start = |known: HashSet<Signature>| {
-        let cells = Box::leak(vec![0; 1024].into_boxed_slice());
-        Session::start(Target::Forward, &[Device::Cpu], known, folder.path().to_path_buf(), cells).expect("a session")
-    };
-    let mut session = start(HashSet::new());
-    assert_eq!(session.execute(b"no case").expect("the harness works"), Executed::Refused);
-    assert_eq!(session.execute(&bytes).expect("the harness works"), Executed::New(signature.clone()));
-    assert_eq!(session.execute(&bytes).expect("the harness works"), Executed::Known);
+    let (case, signature) = (regression.case, regression.signature.expect("it fails"));
+    let mut first = session(Known::default(), folder.path());
+    assert_eq!(first.execute(b"no case").expect("the harness works"), Executed::Refused);
+    assert_eq!(execute(&mut first, &case), Executed::New(signature.clone()));
+    assert_eq!(execute(&mut first, &case), Executed::Known);
     let kept = std::fs::read_to_string(folder.path().join(format!("{}.toml", signature.slug()))).expect("kept");
-    assert_eq!(Case::parse(&kept).expect("a case"), regression.case);
-    let mut later = start(HashSet::from([signature]));
-    assert_eq!(later.execute(&bytes).expect("the harness works"), Executed::Known);
+    assert_eq!(Case::parse(&kept).expect("a case"), case);
+    let known = Known::of(&[Finding { signature, case: case.clone(), observations: Vec::new(), ..finding("") }]);
+    assert_eq!(execute(&mut session(known, folder.path()), &case), Executed::Known);
+}
+
+#[test]
+fn what_is_known_to_hang_is_not_run_in_the_fuzzer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = Target::Forward.drawn(1);
+    let other = (2..).map(|seed| Target::Forward.drawn(seed)).find(|other| other.op != case.op).expect("another op");
+    let known = Known::of(&[Finding { case: case.clone(), ..finding("forward") }]);
+    let mut session = session(known, folder.path());
+    assert_eq!(execute(&mut session, &case), Executed::Refused);
+    assert_ne!(execute(&mut session, &other), Executed::Refused);
 }
 
 #[test]

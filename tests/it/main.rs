@@ -3,6 +3,7 @@
 mod case_text;
 mod cli;
 mod coverage;
+mod fleet;
 mod fuzz;
 mod inventory;
 mod matrix;

@@ -8,7 +8,8 @@ use snuffer::ops::canary;
 use snuffer::oracle::{Observation, Signature, Violation};
 use snuffer::outcome::{Outcome, Phase};
 
-fn finding(site: &str) -> Finding {
+/// A finding that hangs.
+pub fn finding(site: &str) -> Finding {
     let violation = Violation {
         oracle: "contract".into(),
         kind: "hang".into(),

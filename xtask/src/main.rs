@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 use crate::toolkit::Toolkit;
 
 mod candle_tests;
+mod fuzz;
 mod simulator;
 mod stubs;
 mod toolkit;
@@ -47,6 +48,8 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
+    /// Build a fuzz target and run it, and keep what it finds as a hunt does.
+    Fuzz(fuzz::Args),
     /// Run the CUDA tests that candle publishes on the simulated device.
     CandleTests {
         /// Only tests whose name contains this.
@@ -102,6 +105,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
             eprintln!("xtask: tests ran on {there}");
             Ok(code)
         }
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::CandleTests { filter, list } => candle_tests::run(&toolkit()?, &filter, list),
     }
 }

@@ -1,0 +1,99 @@
+//! `snuffer import`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::hunt::{campaign, cores, name};
+use super::{Common, StoreArg, UsageError, cases, duration};
+use crate::campaign::{Plan, Settings, Shard, versions};
+use crate::exit_code::Exit;
+use crate::findings::{Record, Store};
+use crate::generate::Mode;
+
+/// Arguments of `snuffer import`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files that hold cases, such as a fuzzer's artifacts or corpus, or folders of them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    store: StoreArg,
+    /// Workers per device. By default one per core.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// How long to minimize one finding.
+    #[arg(long, default_value = "30s", value_parser = duration)]
+    minimize: Duration,
+    /// Print events as JSON lines.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let store = Store::open(&args.store.store)?;
+    let mut given = Vec::new();
+    for path in files(&args.paths)? {
+        match cases::read(&path) {
+            Ok((_, case)) => given.push(case),
+            // A fuzzer's folder holds other files too, and a damaged one shall not keep the rest out.
+            Err(problem) => eprintln!("left out: {}", problem.to_string().lines().next().unwrap_or_default()),
+        }
+    }
+    if given.is_empty() {
+        return Err(UsageError("there is no case in what was given".to_string()).into());
+    }
+    let devices = args.common.devices();
+    let limits = args.common.limits();
+    let mut ops: Vec<String> = given.iter().map(|case| case.op.clone()).collect();
+    ops.sort_unstable();
+    ops.dedup();
+    let record = Record {
+        versions: versions(),
+        imported: true,
+        modes: vec![Mode::Valid.name().to_string()],
+        devices: devices.iter().map(ToString::to_string).collect(),
+        ops,
+        ..Record::default()
+    };
+    let plan = Plan {
+        ops: Vec::new(),
+        modes: Vec::new(),
+        given,
+        devices,
+        seed: 0,
+        first: 0,
+        shard: Shard::WHOLE,
+        cases: None,
+        time: None,
+        jobs: args.jobs.unwrap_or_else(cores).max(1),
+        limits,
+        inject: 0,
+        settings: Settings { time: args.minimize, limits, ..Settings::default() },
+    };
+    campaign(&plan, &store, &name(0), record, args.json)
+}
+
+/// The files among `paths` and directly in the folders among them, in order.
+fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        let unreadable = |error: std::io::Error| UsageError(format!("cannot read {}: {error}", path.display()));
+        if !fs::metadata(path).map_err(unreadable)?.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let entries = fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        let mut inside: Vec<PathBuf> =
+            entries.into_iter().map(|entry| entry.path()).filter(|path| path.as_path().is_file()).collect();
+        inside.sort_unstable();
+        files.extend(inside.into_iter().filter(|path| !hidden(path)));
+    }
+    Ok(files)
+}
+
+fn hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}

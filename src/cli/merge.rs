@@ -1,0 +1,38 @@
+//! `snuffer merge`.
+
+use std::path::PathBuf;
+
+use super::UsageError;
+use crate::exit_code::Exit;
+use crate::findings::Store;
+
+/// Arguments of `snuffer merge`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The stores, such as those of the shards of one hunt.
+    #[arg(required = true)]
+    stores: Vec<PathBuf>,
+    /// Where everything goes: a new store, or one that gets more.
+    #[arg(long)]
+    into: PathBuf,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let into = Store::open(&args.into)?;
+    let mut findings = 0;
+    for path in &args.stores {
+        let merged = into.merge(&Store::existing(path).map_err(|missing| UsageError(missing.to_string()))?)?;
+        println!(
+            "{}: {} new findings of {}, {} campaigns",
+            path.display(),
+            merged.new,
+            merged.findings,
+            merged.campaigns
+        );
+        merged.damaged.iter().for_each(|problem| println!("  left out: {problem}"));
+        findings += merged.findings;
+    }
+    let campaigns = into.tally()?;
+    println!("{}: {} cases, {} signatures", args.into.display(), campaigns.total.cases, campaigns.signatures.len());
+    Ok(if findings == 0 { Exit::Clean } else { Exit::Findings })
+}

@@ -1,0 +1,126 @@
+//! One store from several: the shards of a hunt, or the nights of a machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use super::{Counts, FILE, Record, Store, Tally, write_atomically};
+
+/// What came of merging one store into another.
+#[derive(Debug, Default)]
+pub struct Merged {
+    /// Findings of the other store.
+    pub findings: usize,
+    /// Those that were new.
+    pub new: usize,
+    /// Campaigns that were new.
+    pub campaigns: usize,
+    /// Findings that could not be read.
+    pub damaged: Vec<String>,
+}
+
+impl Store {
+    /// The store at `root`, which must be there.
+    pub fn existing(root: &Path) -> anyhow::Result<Self> {
+        if !root.is_dir() {
+            bail!("there is no store at {}", root.display());
+        }
+        Self::open(root)
+    }
+
+    /// Adds the findings and campaigns of `other`. Of two findings with one signature the one with the lower seed and index
+    /// stays, in whatever order stores are merged.
+    pub fn merge(&self, other: &Self) -> anyhow::Result<Merged> {
+        let mut merged = Merged::default();
+        for (name, finding) in other.all()? {
+            let finding = match finding {
+                Ok(finding) => finding,
+                Err(problem) => {
+                    merged.damaged.push(format!("{problem:#}"));
+                    continue;
+                }
+            };
+            merged.findings += 1;
+            let order = |origin: &super::Origin| (origin.seed, origin.index);
+            let later = self.get(&name).ok().filter(|mine| order(&finding.origin) < order(&mine.origin));
+            if later.is_some() {
+                fs::remove_file(self.root.join(&name).join(FILE))?;
+            }
+            merged.new += usize::from(self.insert(&finding)? && later.is_none());
+        }
+        merged.campaigns = self.copy_campaigns(other)?;
+        Ok(merged)
+    }
+
+    /// Copies the records that are not here.
+    fn copy_campaigns(&self, other: &Self) -> anyhow::Result<usize> {
+        let Ok(entries) = fs::read_dir(other.campaigns()) else { return Ok(0) };
+        fs::create_dir_all(self.campaigns()).context("cannot make the folder of campaigns")?;
+        let mut copied = 0;
+        for entry in entries {
+            let from = entry?.path();
+            let to = self.campaigns().join(from.file_name().unwrap_or_default());
+            if !to.exists() {
+                let content = fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
+                write_atomically(&to, &content)?;
+                copied += usize::from(to.extension().is_some_and(|extension| extension == "toml"));
+            }
+        }
+        Ok(copied)
+    }
+
+    /// What all campaigns of this store counted together.
+    pub fn tally(&self) -> anyhow::Result<Tally> {
+        let mut tally = Tally::default();
+        let Ok(entries) = fs::read_dir(self.campaigns()) else { return Ok(tally) };
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                let text = fs::read_to_string(&path)?;
+                let record: Record =
+                    toml::from_str(&text).with_context(|| format!("{} is damaged; delete it", path.display()))?;
+                tally.add(&record.tally);
+            }
+        }
+        Ok(tally)
+    }
+}
+
+impl Tally {
+    /// Adds the counts of another campaign.
+    pub fn add(&mut self, other: &Self) {
+        self.total.add(&other.total);
+        self.broken += other.broken;
+        for (mine, theirs) in [
+            (&mut self.ops, &other.ops),
+            (&mut self.modes, &other.modes),
+            (&mut self.dtypes, &other.dtypes),
+            (&mut self.views, &other.views),
+        ] {
+            theirs.iter().for_each(|(name, counts)| mine.entry(name.clone()).or_default().add(counts));
+        }
+        add(&mut self.outcomes, &other.outcomes);
+        add(&mut self.skips, &other.skips);
+        add(&mut self.signatures, &other.signatures);
+        add(&mut self.violations, &other.violations);
+        for (name, (right, all)) in &other.canaries {
+            let mine = self.canaries.entry(name.clone()).or_default();
+            *mine = (mine.0 + right, mine.1 + all);
+        }
+    }
+}
+
+fn add(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) {
+    theirs.iter().for_each(|(name, count)| *mine.entry(name.clone()).or_default() += count);
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.cases += other.cases;
+        self.passed += other.passed;
+        self.skipped += other.skipped;
+        self.failed += other.failed;
+    }
+}

@@ -1,0 +1,98 @@
+//! Several machines: shards of a hunt, stores that are merged, and cases that a fuzzer kept.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use snuffer::findings::{Store, Tally};
+
+const OPS: &str = "loss.*";
+
+fn snuffer(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(args).env("NO_COLOR", "1").env("SNUFFER_DEVICES", "cpu").current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.output().expect("snuffer starts")
+}
+
+fn hunt(store: &Path, more: &[&str]) {
+    let store = store.to_str().expect("a path");
+    let args = ["hunt", "--ops", OPS, "--cases", "2000", "--seed", "5", "--jobs", "1", "--store", store];
+    let output = snuffer(&[&args[..], more].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn found(store: &Path) -> (BTreeSet<String>, Tally) {
+    let store = Store::existing(store).expect("a store");
+    let names = store.all().expect("readable").into_iter().map(|(name, _)| name).collect();
+    (names, store.tally().expect("readable"))
+}
+
+#[test]
+fn two_shards_merged_equal_one_hunt_of_the_same_seed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [whole, one, two, merged] = ["whole", "one", "two", "merged"].map(|name| folder.path().join(name));
+    hunt(&whole, &[]);
+    hunt(&one, &["--shard", "1/2"]);
+    hunt(&two, &["--shard", "2/2"]);
+    let paths = [&one, &two, &merged].map(|path| path.to_str().expect("a path"));
+    let output = snuffer(&["merge", paths[0], paths[1], "--into", paths[2]]);
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    let ((expected, counted), (names, sum)) = (found(&whole), found(&merged));
+    assert_eq!(sum, counted, "every case was run once, and judged alike");
+    // A shard minimizes what another shard has found already, and may meet more on the way.
+    assert!(names.is_superset(&expected), "lost: {:?}", expected.difference(&names).collect::<Vec<_>>());
+    let (_, first) = found(&one);
+    assert!(first.total.cases == 1000 && counted.total.cases == 2000);
+}
+
+#[test]
+fn merging_again_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, merged] = ["one", "merged"].map(|name| folder.path().join(name));
+    hunt(&one, &[]);
+    let paths = [&one, &merged].map(|path| path.to_str().expect("a path"));
+    for _ in 0..2 {
+        snuffer(&["merge", paths[0], "--into", paths[1]]);
+        assert_eq!(found(&one), found(&merged));
+    }
+    let missing = snuffer(&["merge", "no-such-store", "--into", paths[1]]);
+    assert!(missing.status.code() == Some(1) && !Path::new("no-such-store").exists());
+}
+
+#[test]
+fn cases_that_a_fuzzer_kept_become_findings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (artifacts, store) = (folder.path().join("artifacts"), folder.path().join("store"));
+    fs::create_dir(&artifacts).expect("made");
+    // Two files of one failure, a case that passes, and what is no case.
+    let regression = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("corpora/regressions/loss.nll--contract--invalid-not-refused--label-out-of-range.toml"),
+    )
+    .expect("readable");
+    for (name, text) in [
+        ("crash-1", regression.clone()),
+        ("crash-2", regression),
+        (
+            "passes.toml",
+            "op = \"tensor.exp\"\n[inputs.x]\ndtype = \"f32\"\nshape = [1]\n[inputs.x.values]\nlist = [1.0]\n".into(),
+        ),
+        ("oom-3", "\u{1}\u{2}".to_string()),
+        (".lock", String::new()),
+    ] {
+        fs::write(artifacts.join(name), text).expect("written");
+    }
+    let paths = [&artifacts, &store].map(|path| path.to_str().expect("a path"));
+    let output = snuffer(&["import", paths[0], "--store", paths[1], "--jobs", "1"]);
+    let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{shown}{said}");
+    assert!(shown.contains("running 3 cases on cpu"), "{shown}");
+    assert!(said.contains("oom-3") && !said.contains(".lock"), "{said}");
+    let (names, tally) = found(&store);
+    assert_eq!((tally.total.cases, tally.total.passed, tally.total.failed), (3, 1, 2));
+    assert!(names.contains("loss.nll--contract--invalid-not-refused--label-out-of-range"), "{names:?}");
+    let resumed = snuffer(&["hunt", "--resume", "--store", paths[1]]);
+    assert_eq!(resumed.status.code(), Some(1), "an import is not resumed");
+    assert_eq!(snuffer(&["import", "no-such-folder", "--store", paths[1]]).status.code(), Some(1));
+}
