@@ -1,7 +1,15 @@
 //! A case, what is promised and what happened, for people.
 
+mod junit;
+mod sarif;
+mod summary;
+
 use crate::ops::Contract;
 use crate::oracle::{Evidence, Verdict};
+
+pub use junit::junit;
+pub use sarif::sarif;
+pub use summary::summary;
 
 /// The report as plain text.
 pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {

@@ -36,6 +36,15 @@ enum Command {
         #[arg(long, default_value = "docs/known-issues.toml")]
         list: PathBuf,
     },
+    /// All of them for another tool: code scanning, a test report, a job's summary.
+    Export {
+        /// The form.
+        #[arg(value_enum)]
+        form: Form,
+        /// Regressions: a finding that one of them shows is not new.
+        #[arg(long, default_value = "corpora/regressions")]
+        known: PathBuf,
+    },
     /// Keep a finding for good: write it as a regression that the test suite replays.
     Promote {
         /// Its name in the list.
@@ -52,12 +61,24 @@ enum Command {
     },
 }
 
+/// How findings are exported.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Form {
+    /// SARIF 2.1.0.
+    Sarif,
+    /// JUnit XML, a test for each op.
+    Junit,
+    /// Markdown: the campaigns, and what is new.
+    Summary,
+}
+
 pub fn run(args: Args) -> anyhow::Result<Exit> {
     let store = Store::open(&args.store.store)?;
     match args.command {
         Command::List => list(&store),
         Command::Show { name } => show(&store.get(&name)?),
         Command::Known { list } => known::run(&store, &list),
+        Command::Export { form, known } => export(&store, form, &known),
         Command::Promote { name, title, upstream, to } => promote(&name, &store.get(&name)?, title, upstream, &to),
     }
 }
@@ -77,6 +98,39 @@ fn list(store: &Store) -> anyhow::Result<Exit> {
         }
     }
     Ok(exit)
+}
+
+/// Prints all findings in another form. `Findings` where one is new, `Harness` where no campaign ran a case: a night in
+/// which nothing ran is no green one.
+fn export(store: &Store, form: Form, known: &Path) -> anyhow::Result<Exit> {
+    let (records, tally) = (store.records()?, store.tally()?);
+    let readable = |(name, finding): (String, anyhow::Result<Finding>)| Ok((name, finding?));
+    let findings = store.all()?.into_iter().map(readable).collect::<anyhow::Result<Vec<_>>>()?;
+    let known = regressions(known)?;
+    let is_known = |finding: &Finding| known.iter().any(|one| one.signature.as_ref() == Some(&finding.signature));
+    let new = findings.iter().any(|(_, finding)| !is_known(finding));
+    match form {
+        Form::Sarif => println!("{:#}", report::sarif(&findings)),
+        Form::Junit => print!("{}", report::junit(&tally, &findings)?),
+        Form::Summary => print!("{}", report::summary(&records, &findings, is_known)),
+    }
+    Ok(match () {
+        () if tally.total.cases == 0 => Exit::Harness,
+        () if new => Exit::Findings,
+        () => Exit::Clean,
+    })
+}
+
+/// Every regression in `folder`.
+fn regressions(folder: &Path) -> anyhow::Result<Vec<Regression>> {
+    let unreadable = |error: std::io::Error| UsageError(format!("cannot read {}: {error}", folder.display()));
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+        all.push(Regression::parse(&text).map_err(|error| UsageError(format!("{}: {error}", path.display())))?);
+    }
+    Ok(all)
 }
 
 fn show(finding: &Finding) -> anyhow::Result<Exit> {

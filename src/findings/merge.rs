@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
@@ -71,19 +71,23 @@ impl Store {
         Ok(copied)
     }
 
+    /// The records of all campaigns, by name.
+    pub fn records(&self) -> anyhow::Result<Vec<Record>> {
+        let Ok(entries) = fs::read_dir(self.campaigns()) else { return Ok(Vec::new()) };
+        let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort_unstable();
+        let read = |path: &PathBuf| {
+            let text = fs::read_to_string(path)?;
+            toml::from_str(&text).with_context(|| format!("{} is damaged; delete it", path.display()))
+        };
+        paths.iter().map(read).collect()
+    }
+
     /// What all campaigns of this store counted together.
     pub fn tally(&self) -> anyhow::Result<Tally> {
         let mut tally = Tally::default();
-        let Ok(entries) = fs::read_dir(self.campaigns()) else { return Ok(tally) };
-        for entry in entries {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
-                let text = fs::read_to_string(&path)?;
-                let record: Record =
-                    toml::from_str(&text).with_context(|| format!("{} is damaged; delete it", path.display()))?;
-                tally.add(&record.tally);
-            }
-        }
+        self.records()?.iter().for_each(|record| tally.add(&record.tally));
         Ok(tally)
     }
 }

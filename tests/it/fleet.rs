@@ -96,3 +96,41 @@ fn cases_that_a_fuzzer_kept_become_findings() {
     assert_eq!(resumed.status.code(), Some(1), "an import is not resumed");
     assert_eq!(snuffer(&["import", "no-such-folder", "--store", paths[1]]).status.code(), Some(1));
 }
+
+#[test]
+fn a_night_is_told_to_other_tools_and_is_not_green_where_nothing_ran() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [store, empty] = ["store", "empty"].map(|name| folder.path().join(name));
+    hunt(&store, &[]);
+    let export = |store: &Path, form: &str| {
+        let output = snuffer(&["findings", "--store", store.to_str().expect("a path"), "export", form]);
+        (output.status.code(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let (names, tally) = found(&store);
+
+    let (code, sarif) = export(&store, "sarif");
+    let sarif: serde_json::Value = serde_json::from_str(&sarif).expect("JSON");
+    let run = &sarif["runs"][0];
+    let rules: Vec<_> =
+        run["tool"]["driver"]["rules"].as_array().expect("rules").iter().map(|rule| &rule["id"]).collect();
+    let results = run["results"].as_array().expect("results");
+    assert_eq!((code, results.len()), (Some(2), names.len()));
+    for result in results {
+        assert!(rules.contains(&&result["ruleId"]), "{result}");
+        let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a place");
+        assert!(uri.starts_with("candle-"), "{uri}");
+    }
+
+    let (_, junit) = export(&store, "junit");
+    let suite = &quick_junit::Report::deserialize_from_str(&junit).expect("JUnit").test_suites[0];
+    assert_eq!(suite.tests, tally.ops.len());
+    let failing: BTreeSet<&str> = names.iter().filter_map(|name| name.split("--").next()).collect();
+    assert_eq!(suite.failures, failing.len());
+
+    let (_, summary) = export(&store, "summary");
+    assert!(summary.contains("| hunt, seed 5 | cpu | 2000 |"), "{summary}");
+    assert!(summary.contains(&format!("{} findings, ", names.len())), "{summary}");
+
+    Store::open(&empty).expect("made");
+    assert_eq!(export(&empty, "summary").0, Some(5), "nothing ran");
+}

@@ -1,0 +1,78 @@
+//! Findings as SARIF 2.1.0, for code scanning.
+//!
+//! A result is at the line of candle's or its kernels' source that the finding names; where it names none, at the line that
+//! the promise comes from. Paths begin with the crate's name, under the base `CRATES`.
+
+use serde_json::{Value, json};
+
+use crate::findings::Finding;
+
+/// The findings, by the name under which they are stored.
+pub fn sarif(findings: &[(String, Finding)]) -> Value {
+    let mut rules: Vec<(String, &str)> =
+        findings.iter().map(|(_, finding)| (rule(finding), finding.signature.kind.as_str())).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let rule =
+        |(id, kind): &(String, &str)| json!({ "id": id, "shortDescription": { "text": format!("candle: {kind}") } });
+    let rules: Vec<Value> = rules.iter().map(rule).collect();
+    let results: Vec<Value> = findings.iter().map(|(name, finding)| result(name, finding)).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "snuffer",
+                "version": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": rules,
+            }},
+            "originalUriBaseIds": { "CRATES": { "description": { "text": "the sources of the crates of candle" } } },
+            "results": results,
+        }],
+    })
+}
+
+/// The oracle and the kind: what went wrong, whatever the op.
+fn rule(finding: &Finding) -> String {
+    format!("{}/{}", finding.signature.oracle, finding.signature.kind).replace(' ', "-")
+}
+
+fn result(name: &str, finding: &Finding) -> Value {
+    let mut result = json!({
+        "ruleId": rule(finding),
+        "level": "error",
+        "message": { "text": format!("{}: {}", finding.signature, finding.violation.detail) },
+        "partialFingerprints": { "signature/v1": name },
+        "properties": { "case": finding.case.to_text(), "device": finding.violation.device.to_string() },
+    });
+    let place = place(&finding.signature.site).or_else(|| finding.promise.split([',', ';', ' ']).find_map(place));
+    if let Some((file, line)) = place {
+        result["locations"] = json!([{ "physicalLocation": {
+            "artifactLocation": { "uri": file, "uriBaseId": "CRATES" },
+            "region": { "startLine": line },
+        }}]);
+    }
+    result
+}
+
+/// The file and the line in `text`, as `candle-core/src/backprop.rs:249-260`.
+fn place(text: &str) -> Option<(&str, u32)> {
+    let start = text.find("candle-")?;
+    let (file, line) = text[start..].split_once(':')?;
+    let digits = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
+    Some((file, line[..digits].parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_place_is_a_file_of_candle_and_a_line() {
+        assert_eq!(place("candle-core/src/backprop.rs:249-260"), Some(("candle-core/src/backprop.rs", 249)));
+        assert_eq!(place("(candle-kernels/src/reduce.cu:12"), Some(("candle-kernels/src/reduce.cu", 12)));
+        assert_eq!(place("in a view"), None);
+        assert_eq!(place("candle-nn/src/init.rs; torch.nn.init"), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! What a night of hunting and fuzzing did, as Markdown for a job's summary.
+
+use std::fmt::Write as _;
+
+use crate::findings::{Finding, Record};
+
+/// How many new findings are listed.
+const LISTED: usize = 50;
+
+/// The campaigns, and the findings that are not `known`.
+pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], known: impl Fn(&Finding) -> bool) -> String {
+    let mut text = String::from("| campaign | devices | cases | passed | skipped | failed | canaries | seconds |\n");
+    text += "|---|---|---|---|---|---|---|---|\n";
+    campaigns.iter().for_each(|record| text += &row(record));
+    let new: Vec<&(String, Finding)> = findings.iter().filter(|(_, finding)| !known(finding)).collect();
+    let _ = write!(text, "\n{} findings, {} of them new.\n", findings.len(), new.len());
+    for (name, finding) in new.iter().take(LISTED) {
+        let _ = write!(text, "\n- **{}**\n  {}\n  `{name}`\n", finding.signature, finding.violation.detail);
+    }
+    if new.len() > LISTED {
+        let _ = write!(text, "\nand {} more\n", new.len() - LISTED);
+    }
+    text
+}
+
+fn row(record: &Record) -> String {
+    let what = match (record.imported, record.shard.as_str()) {
+        (true, _) => "imported cases".to_string(),
+        (false, "") => format!("hunt, seed {}", record.seed),
+        (false, shard) => format!("hunt, seed {}, shard {shard}", record.seed),
+    };
+    let total = &record.tally.total;
+    let planted = record.tally.canaries.values().fold((0, 0), |(right, all), (r, a)| (right + r, all + a));
+    let canaries = match planted {
+        (_, 0) => "at the start".to_string(),
+        (right, all) => format!("{right} of {all}"),
+    };
+    format!(
+        "| {what} | {} | {} | {} | {} | {} | {canaries} | {:.0} |\n",
+        record.devices.join(", "),
+        total.cases,
+        total.passed,
+        total.skipped,
+        total.failed,
+        record.seconds
+    )
+}
