@@ -6,6 +6,7 @@ mod doctor;
 mod findings;
 mod hunt;
 mod import;
+mod issues;
 mod known;
 mod merge;
 mod minimize;

@@ -155,11 +155,16 @@ impl Num {
         Self::sum(terms.iter().copied()) / Self::exact(terms.len() as f64)
     }
 
-    /// `ln(sum(exp(terms)))` without overflow.
+    /// `ln(sum(exp(terms)))` without overflow. What the largest term is subtracted and added with cancels in the derivative,
+    /// but for the rounding of the sum that a backward pass sends to it.
     pub fn log_sum_exp(terms: &[Self]) -> Self {
-        let largest = terms.iter().fold(f64::NEG_INFINITY, |largest, term| largest.max(term.value));
-        let largest = Self::exact(if largest.is_finite() { largest } else { 0.0 });
-        Self::sum(terms.iter().map(|&term| (term - largest).exp())).ln() + largest
+        let most = terms.iter().fold(f64::NEG_INFINITY, |largest, term| largest.max(term.value));
+        let largest = Self::exact(if most.is_finite() { most } else { 0.0 });
+        let result = Self::sum(terms.iter().map(|&term| (term - largest).exp())).ln() + largest;
+        let tied: Vec<f64> = terms.iter().filter(|term| term.value == most).map(|term| term.slope.abs()).collect();
+        let share = tied.iter().sum::<f64>() / (tied.len() as f64).max(1.0);
+        let residue = scaled(terms.len() as f64 * result.unit.min(SINGLE), share);
+        Self { slope_error: result.slope_error + residue, ..result }
     }
 
     /// The value and derivative of `precise` with the error bounds of `self`: for a formula that an implementation may

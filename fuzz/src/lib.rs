@@ -2,8 +2,10 @@
 //! process.
 //!
 //! From the environment: `SNUFFER_DEVICES` (as for `snuffer hunt`), `SNUFFER_FINDINGS` (a store whose findings are stepped
-//! over), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept), and for comparisons `SNUFFER_FUZZ_WITHOUT`, a list of
-//! `counters` (no device coverage) and `mutator` (libFuzzer's own mutations of the text).
+//! over, as are the regressions beside the executable), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept),
+//! `SNUFFER_FUZZ_ABORT` (a new failure ends the process, for engines that count what does), and for comparisons
+//! `SNUFFER_FUZZ_WITHOUT`, a list of `counters` (no device coverage), `cells` (no
+//! combinations of what a case is and what came of it) and `mutator` (libFuzzer's own mutations of the text).
 
 use std::env;
 use std::ffi::c_void;
@@ -16,6 +18,7 @@ use libfuzzer_sys::Corpus;
 use snuffer::device::Device;
 use snuffer::findings::Store;
 use snuffer::fuzz::{Executed, Known, Session, Target};
+use snuffer::regression::Regression;
 
 /// How much is watched: a byte for every kernel's classes of grids, blocks of code and ways of branches.
 const DEVICE: usize = 1 << 17;
@@ -60,6 +63,7 @@ fn session(target: Target, name: &str) -> Result<Session, String> {
         env::var_os("SNUFFER_FUZZ_ARTIFACTS").map_or_else(|| Path::new("fuzz/artifacts").join(name), PathBuf::from);
     // SAFETY: only the session writes to the cells, and libFuzzer reads them between inputs.
     let cells = unsafe { slice::from_raw_parts_mut(addr_of_mut!(CELL_COUNTERS).cast(), CELLS) };
+    let cells = if without("cells") { &mut [] } else { cells };
     if devices.iter().any(|device| matches!(device, Device::Sim(_))) && !without("counters") {
         watch_device()?;
     }
@@ -86,9 +90,17 @@ fn watch_device() -> Result<(), String> {
 }
 
 fn known() -> anyhow::Result<Known> {
-    let Some(store) = env::var_os("SNUFFER_FINDINGS") else { return Ok(Known::default()) };
-    let findings = Store::open(Path::new(&store))?.all()?;
-    Ok(Known::of(&findings.into_iter().filter_map(|(_, finding)| finding.ok()).collect::<Vec<_>>()))
+    let mut known = Known::default();
+    if let Some(store) = env::var_os("SNUFFER_FINDINGS") {
+        let findings = Store::open(Path::new(&store))?.all()?;
+        known = Known::of(&findings.into_iter().filter_map(|(_, finding)| finding.ok()).collect::<Vec<_>>());
+    }
+    let beside = env::current_exe()?.with_file_name("regressions");
+    if let Ok(entries) = std::fs::read_dir(beside) {
+        let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+        known.add(paths.iter().filter_map(|path| Regression::parse(&std::fs::read_to_string(path).ok()?).ok()));
+    }
+    Ok(known)
 }
 
 /// Runs the case that `bytes` are. What is no case enters no corpus.
@@ -98,6 +110,9 @@ pub fn execute(bytes: &[u8]) -> Corpus {
         Ok(Executed::Refused) => Corpus::Reject,
         Ok(Executed::New(signature)) => {
             eprintln!("fuzz: NEW {signature}");
+            if env::var_os("SNUFFER_FUZZ_ABORT").is_some() {
+                std::process::abort();
+            }
             Corpus::Keep
         }
         Ok(Executed::Fine | Executed::Known) => Corpus::Keep,

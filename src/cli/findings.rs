@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::{StoreArg, UsageError, known};
+use super::{StoreArg, UsageError, issues, known};
 use crate::exit_code::Exit;
 use crate::findings::{Finding, Store, write_atomically};
 use crate::ops;
@@ -45,6 +45,14 @@ enum Command {
         #[arg(long, default_value = "corpora/regressions")]
         known: PathBuf,
     },
+    /// An issue for each new finding: printed, or with `--yes` opened.
+    Issues {
+        #[command(flatten)]
+        args: issues::Args,
+        /// Regressions: a finding that one of them shows is not new.
+        #[arg(long, default_value = "corpora/regressions")]
+        known: PathBuf,
+    },
     /// Keep a finding for good: write it as a regression that the test suite replays.
     Promote {
         /// Its name in the list.
@@ -66,7 +74,7 @@ enum Command {
 enum Form {
     /// SARIF 2.1.0.
     Sarif,
-    /// JUnit XML, a test for each op.
+    /// `JUnit` XML, a test for each op.
     Junit,
     /// Markdown: the campaigns, and what is new.
     Summary,
@@ -79,6 +87,7 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Show { name } => show(&store.get(&name)?),
         Command::Known { list } => known::run(&store, &list),
         Command::Export { form, known } => export(&store, form, &known),
+        Command::Issues { args, known } => issues::run(&args, &new(&store, &known)?),
         Command::Promote { name, title, upstream, to } => promote(&name, &store.get(&name)?, title, upstream, &to),
     }
 }
@@ -104,11 +113,8 @@ fn list(store: &Store) -> anyhow::Result<Exit> {
 /// which nothing ran is no green one.
 fn export(store: &Store, form: Form, known: &Path) -> anyhow::Result<Exit> {
     let (records, tally) = (store.records()?, store.tally()?);
-    let readable = |(name, finding): (String, anyhow::Result<Finding>)| Ok((name, finding?));
-    let findings = store.all()?.into_iter().map(readable).collect::<anyhow::Result<Vec<_>>>()?;
-    let known = regressions(known)?;
-    let is_known = |finding: &Finding| known.iter().any(|one| one.signature.as_ref() == Some(&finding.signature));
-    let new = findings.iter().any(|(_, finding)| !is_known(finding));
+    let (findings, new) = (readable(store)?, new(store, known)?);
+    let is_known = |finding: &Finding| new.iter().all(|(_, other)| other.signature != finding.signature);
     match form {
         Form::Sarif => println!("{:#}", report::sarif(&findings)),
         Form::Junit => print!("{}", report::junit(&tally, &findings)?),
@@ -116,9 +122,21 @@ fn export(store: &Store, form: Form, known: &Path) -> anyhow::Result<Exit> {
     }
     Ok(match () {
         () if tally.total.cases == 0 => Exit::Harness,
-        () if new => Exit::Findings,
+        () if !new.is_empty() => Exit::Findings,
         () => Exit::Clean,
     })
+}
+
+fn readable(store: &Store) -> anyhow::Result<Vec<(String, Finding)>> {
+    store.all()?.into_iter().map(|(name, finding)| Ok((name, finding?))).collect()
+}
+
+/// The findings that no regression in the folder `known` shows.
+fn new(store: &Store, known: &Path) -> anyhow::Result<Vec<(String, Finding)>> {
+    let known = regressions(known)?;
+    let mut findings = readable(store)?;
+    findings.retain(|(_, finding)| known.iter().all(|one| one.signature.as_ref() != Some(&finding.signature)));
+    Ok(findings)
 }
 
 /// Every regression in `folder`.

@@ -103,7 +103,9 @@ impl Tally {
             (&mut self.dtypes, &other.dtypes),
             (&mut self.views, &other.views),
         ] {
-            theirs.iter().for_each(|(name, counts)| mine.entry(name.clone()).or_default().add(counts));
+            for (name, counts) in theirs {
+                mine.entry(name.clone()).or_default().add(counts);
+            }
         }
         add(&mut self.outcomes, &other.outcomes);
         add(&mut self.skips, &other.skips);
@@ -117,7 +119,9 @@ impl Tally {
 }
 
 fn add(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) {
-    theirs.iter().for_each(|(name, count)| *mine.entry(name.clone()).or_default() += count);
+    for (name, count) in theirs {
+        *mine.entry(name.clone()).or_default() += count;
+    }
 }
 
 impl Counts {

@@ -9,18 +9,25 @@ use anyhow::Context;
 
 use super::Target;
 use super::said::Said;
-use crate::case::Case;
+use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::exec::diagnosis;
 use crate::findings::{Finding, keep_case};
 use crate::ops::{self, Contract, Op, sequence, why};
 use crate::oracle::{Evidence, Observation, Signature, Verdict, judge};
 use crate::outcome::Outcome;
+use crate::regression::Regression;
 use crate::run::{self, Opened};
-use crate::tensor::{DType, Tensor};
+use crate::tensor::{DType, Tensor, Value};
 
 /// Cells tell cases apart whose largest tensor has more elements than these: nothing, a warp, a block, several.
 const SIZES: [usize; 4] = [0, 32, 1024, 8192];
+
+/// Whether a param alone may exhaust this process. Hunts try such cases, in workers that may die.
+fn is_absurd(case: &Case) -> bool {
+    const LARGEST: i64 = 1 << 24;
+    case.params.values().any(|param| matches!(param, Param::Number(Value::Int(value)) if *value > LARGEST))
+}
 
 /// What became of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +64,11 @@ impl Known {
             signatures: findings.iter().map(|finding| finding.signature.clone()).collect(),
             fatal: fatal.map(place).collect(),
         }
+    }
+
+    /// Also steps over what `regressions` show.
+    pub fn add(&mut self, regressions: impl IntoIterator<Item = Regression>) {
+        self.signatures.extend(regressions.into_iter().filter_map(|regression| regression.signature));
     }
 
     /// How many failures there are.
@@ -104,7 +116,7 @@ impl Session {
     pub fn execute(&mut self, bytes: &[u8]) -> anyhow::Result<Executed> {
         let Some((op, case)) = self.target.case(bytes) else { return Ok(Executed::Refused) };
         let too_large = (op.contract)(&case) == Contract::Unspecified(why::TOO_LARGE);
-        if too_large || self.known.is_fatal(op, &case) {
+        if too_large || is_absurd(&case) || self.known.is_fatal(op, &case) {
             return Ok(Executed::Refused);
         }
         let observations = self.observe(&case)?;

@@ -36,12 +36,15 @@ pub static SEQUENCE: Op = Op {
     },
     source: "the steps, each on the first output of the one before",
     reference: Some(|given| {
-        let mut outputs = Vec::new();
+        let (mut outputs, mut pole) = (Vec::new(), false);
         for (number, (op, step)) in steps(given.case).iter().enumerate() {
             let (direction, shift) = (of_step(number, given.direction), of_step(number, given.shift));
             let flowing = outputs.into_iter().next().map(|output| (op.support.of, output));
             outputs = op.reference.map_or_else(Vec::new, |of| of(&Given { case: step, direction, shift, flowing }));
+            pole |= outputs.iter().flatten().any(|number| !number.slope.is_finite());
         }
+        // A later step may leave a pole out of its output, but not out of the chain of products that is the derivative.
+        outputs.iter_mut().flatten().for_each(|number| number.kink |= pole);
         outputs
     }),
     ulps: 8.0,

@@ -1,4 +1,4 @@
-//! Campaigns as JUnit XML: a test for each op, which fails by its findings.
+//! Campaigns as `JUnit` XML: a test for each op, which fails by its findings.
 
 use std::collections::BTreeMap;
 

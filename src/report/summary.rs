@@ -11,7 +11,9 @@ const LISTED: usize = 50;
 pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], known: impl Fn(&Finding) -> bool) -> String {
     let mut text = String::from("| campaign | devices | cases | passed | skipped | failed | canaries | seconds |\n");
     text += "|---|---|---|---|---|---|---|---|\n";
-    campaigns.iter().for_each(|record| text += &row(record));
+    for record in campaigns {
+        text += &row(record);
+    }
     let new: Vec<&(String, Finding)> = findings.iter().filter(|(_, finding)| !known(finding)).collect();
     let _ = write!(text, "\n{} findings, {} of them new.\n", findings.len(), new.len());
     for (name, finding) in new.iter().take(LISTED) {

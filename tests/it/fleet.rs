@@ -134,3 +134,46 @@ fn a_night_is_told_to_other_tools_and_is_not_green_where_nothing_ran() {
     Store::open(&empty).expect("made");
     assert_eq!(export(&empty, "summary").0, Some(5), "nothing ran");
 }
+
+/// A `gh` that knows one open issue and notes what it is asked.
+fn fake_gh(folder: &Path, open: &str) -> String {
+    let script = format!(
+        "#!/bin/sh\necho \"$1 $2 $3 $4\" >> {}/asked\nif [ \"$2\" = list ]; then echo '[{{\"number\": 7, \"title\": \"{open}\"}}]'; fi\n",
+        folder.display()
+    );
+    fs::write(folder.join("gh"), script).expect("written");
+    fs::set_permissions(folder.join("gh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+#[test]
+fn issues_are_opened_for_what_is_new_up_to_a_cap_and_only_where_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, known) = (folder.path().join("store"), folder.path().join("known"));
+    fs::create_dir(&known).expect("made");
+    hunt(&store, &[]);
+    let findings = Store::existing(&store).expect("a store").all().expect("readable");
+    let title = findings[0].1.as_ref().expect("readable").signature.to_string();
+    let path = fake_gh(folder.path(), &title);
+    let issues = |more: &[&str], token: Option<&str>| {
+        let [store, known] = [&store, &known].map(|path| path.to_str().expect("a path"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+        command.args(["findings", "--store", store, "issues", "--known", known, "--cap", "3"]).args(more);
+        command.env("PATH", &path).env_remove("GH_TOKEN").envs(token.map(|token| ("GH_TOKEN", token)));
+        let output = command.output().expect("snuffer starts");
+        (output.status.code(), String::from_utf8(output.stdout).expect("text"))
+    };
+
+    let (code, shown) = issues(&[], None);
+    assert!(code == Some(2) && shown.contains("nothing was sent"), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("open: ")).count(), 3, "{shown}");
+    assert_eq!(issues(&["--yes", "--repo", "a/b"], None).0, Some(1), "without a token");
+    assert!(!folder.path().join("asked").exists(), "gh was asked nothing");
+
+    let (code, shown) = issues(&["--yes", "--repo", "a/b"], Some("secret"));
+    assert!(code == Some(2) && shown.contains(&format!("comment on #7: {title}")), "{shown}");
+    let asked = fs::read_to_string(folder.path().join("asked")).expect("noted");
+    let count = |what: &str| asked.lines().filter(|line| line.starts_with(what)).count();
+    // One is open already.
+    assert_eq!((count("issue list"), count("issue create"), count("issue comment 7")), (1, 2, 1), "{asked}");
+}

@@ -7,6 +7,7 @@ use snuffer::device::Device;
 use snuffer::findings::Finding;
 use snuffer::fuzz::{Executed, Known, Session, Target, case_text, protocol};
 use snuffer::regression::Regression;
+use snuffer::tensor::DType;
 
 use crate::store::finding;
 
@@ -103,7 +104,7 @@ fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
 fn what_is_known_to_hang_is_not_run_in_the_fuzzer() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = Target::Forward.drawn(1);
-    let other = (2..).map(|seed| Target::Forward.drawn(seed)).find(|other| other.op != case.op).expect("another op");
+    let other = (2..100).map(|seed| Target::Forward.drawn(seed)).find(|other| other.op != case.op).expect("another op");
     let known = Known::of(&[Finding { case: case.clone(), ..finding("forward") }]);
     let mut session = session(known, folder.path());
     assert_eq!(execute(&mut session, &case), Executed::Refused);
@@ -120,6 +121,33 @@ fn readers_of_cases_and_messages_take_any_bytes() {
             let place = seed as usize * 7 % bytes.len();
             bytes[place] = bytes[place].wrapping_add(1);
             case_text(&bytes);
+        }
+    }
+}
+
+#[test]
+fn the_dictionary_names_every_op_and_dtype() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/cases.dict");
+    let text = std::fs::read_to_string(file).expect("readable");
+    let named = |word: &str| text.lines().any(|line| line == format!("\"{word}\""));
+    let ops = snuffer::ops::ALL.iter().map(|op| op.name).filter(|name| !["canary", "sequence"].contains(name));
+    let words: Vec<&str> = ops.chain(DType::ALL.map(DType::name)).collect();
+    assert!(words.len() > 200 && words.iter().all(|word| named(word)));
+}
+
+#[test]
+fn seeds_are_cases_of_their_target_in_the_form_that_is_written() {
+    for (target, folder) in [(Target::Forward, "forward"), (Target::Backward, "backward"), (Target::Program, "program")]
+    {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora").join(folder);
+        let files: Vec<_> =
+            std::fs::read_dir(folder).expect("seeds").map(|entry| entry.expect("readable").path()).collect();
+        assert!(files.len() >= 20, "{} seeds of {target:?}", files.len());
+        for file in files {
+            let bytes = std::fs::read(&file).expect("readable");
+            let (_, case) =
+                target.case(&bytes).unwrap_or_else(|| panic!("{} is no case of {target:?}", file.display()));
+            assert_eq!(case.to_text().into_bytes(), bytes, "{}", file.display());
         }
     }
 }

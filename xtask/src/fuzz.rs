@@ -35,7 +35,7 @@ pub struct Args {
     store: String,
     /// Arguments of libFuzzer, such as `-seed=1`.
     #[arg(last = true)]
-    args: Vec<String>,
+    options: Vec<String>,
 }
 
 /// Fuzzes; says how often the fuzzer was started.
@@ -80,6 +80,45 @@ fn build(name: &str, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
     Ok(folder.join("x86_64-unknown-linux-gnu/release").join(name))
 }
 
+/// Arguments of `cargo xtask corpus`.
+#[derive(Debug, clap::Args)]
+pub struct Corpus {
+    /// Whose seeds.
+    #[arg(value_parser = CASES)]
+    target: String,
+    #[command(flatten)]
+    devices: Devices,
+}
+
+/// Adds to the seeds of a target the fewest of what was fuzzed here that reach more than they do.
+pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
+    let simulated = set_up(&args.devices, false)?.contains("sim:0;") && !args.devices.cpu;
+    let binary = build(&args.target, simulated.then(toolkit).transpose()?.as_ref())?;
+    let (seeds, fuzzed) = (Path::new("corpora").join(&args.target), Path::new("fuzz/corpus").join(&args.target));
+    ensure!(fuzzed.is_dir(), "nothing was fuzzed here: `cargo xtask fuzz {}` comes first", args.target);
+    let mut merge = Command::new(binary);
+    // What is reached, not how often or in which combinations: seeds are few and small.
+    merge.env("SNUFFER_FUZZ_WITHOUT", "cells").args(["-set_cover_merge=1", "-use_counters=0", "-max_len=1024"]);
+    environment(merge.args([&seeds, &fuzzed]), simulated)?;
+    ensure!(status(&mut merge)? == 0, "libFuzzer could not merge");
+    for file in std::fs::read_dir(&seeds)? {
+        let path = file?.path();
+        if path.extension().is_none() {
+            std::fs::rename(&path, path.with_extension("toml"))?;
+        }
+    }
+    Ok(0)
+}
+
+/// Which devices the target opens, and where the simulated one's library is.
+fn environment(fuzzer: &mut Command, simulated: bool) -> anyhow::Result<()> {
+    fuzzer.env("SNUFFER_DEVICES", if simulated { "cpu,sim:0" } else { "cpu" });
+    if simulated {
+        fuzzer.env("LD_LIBRARY_PATH", target()?.join("simulator/lib"));
+    }
+    Ok(())
+}
+
 fn fuzzer(
     binary: &Path,
     args: &Args,
@@ -95,16 +134,13 @@ fn fuzzer(
         fuzzer.arg(seeds);
     }
     fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(format!("-max_total_time={seconds}"));
-    fuzzer.args(["-timeout=10", "-rss_limit_mb=4096", "-max_len=8192", "-print_final_stats=1"]).args(&args.args);
+    fuzzer.args(["-timeout=10", "-rss_limit_mb=4096", "-max_len=8192", "-print_final_stats=1"]).args(&args.options);
     let dictionary = Path::new("corpora/cases.dict");
     if CASES.contains(&args.target.as_str()) && dictionary.is_file() {
         fuzzer.arg(format!("-dict={}", dictionary.display()));
     }
     fuzzer.env("SNUFFER_FINDINGS", &args.store).env("SNUFFER_FUZZ_ARTIFACTS", artifacts);
-    fuzzer.env("SNUFFER_DEVICES", if simulated { "cpu,sim:0" } else { "cpu" });
-    if simulated {
-        fuzzer.env("LD_LIBRARY_PATH", target()?.join("simulator/lib"));
-    }
+    environment(&mut fuzzer, simulated)?;
     Ok(fuzzer)
 }
 

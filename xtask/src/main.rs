@@ -50,6 +50,8 @@ enum Task {
     },
     /// Build a fuzz target and run it, and keep what it finds as a hunt does.
     Fuzz(fuzz::Args),
+    /// Add to the seeds of a fuzz target the fewest of what was fuzzed that reach more.
+    Corpus(fuzz::Corpus),
     /// Run the CUDA tests that candle publishes on the simulated device.
     CandleTests {
         /// Only tests whose name contains this.
@@ -106,6 +108,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
             Ok(code)
         }
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Corpus(args) => fuzz::corpus(&args),
         Task::CandleTests { filter, list } => candle_tests::run(&toolkit()?, &filter, list),
     }
 }
