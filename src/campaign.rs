@@ -210,7 +210,9 @@ impl Shared<'_> {
         let sample = self.plan.sample(index);
         let (op, case) = (sample.op, &sample.drawn.case);
         let (mut verdict, mut observations) = executor.hurried(|executor| settle::examine(executor, op, case))?;
-        let late = observations.iter().any(|seen| matches!(seen.outcome, Outcome::TimedOut(_)));
+        let is_late = |outcome: &Outcome| matches!(outcome, Outcome::TimedOut(_));
+        let late =
+            observations.iter().any(|seen| is_late(&seen.outcome) || seen.contiguous.as_ref().is_some_and(is_late));
         // What is late has all of the deadline, but not for a failure that is known or where nothing is promised.
         if late && matches!(&verdict, Verdict::Fail(violation) if !self.knows(&violation.signature(op.name))) {
             (verdict, observations) = settle::examine(executor, op, case)?;
