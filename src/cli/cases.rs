@@ -1,6 +1,6 @@
 //! Reads the files that hold cases: plain ones, findings and regressions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::case::Case;
 use crate::cli::UsageError;
@@ -20,6 +20,25 @@ pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
         return Err(UsageError(message).into());
     };
     Ok((op, case))
+}
+
+/// The file itself, or the `wanted` files below a folder, in order.
+pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, UsageError> {
+    let unreadable = |error: std::io::Error| UsageError(format!("cannot read {}: {error}", path.display()));
+    if !std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_dir() {
+            files.extend(self::files(&path, wanted)?);
+        } else if wanted(&path) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The case in `text`, whichever of the three forms it has. The error is about the form that it comes closest to.

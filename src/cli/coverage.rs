@@ -54,30 +54,13 @@ fn of_cases(args: &Args) -> anyhow::Result<Coverage> {
         args.common.devices().into_iter().filter(|device| matches!(device, Device::Sim(_))).collect();
     let mut executor = Executor::start(&devices, Build::Checked, args.common.limits())?;
     for path in &args.paths {
-        for path in files(path)? {
+        let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
+        for path in cases::files(path, is_toml)? {
             let (_, case) = cases::read(&path)?;
             executor.observe(&case)?;
         }
     }
     executor.finish()
-}
-
-/// The file itself, or every TOML file below a folder.
-fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_path_buf()]);
-    }
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            files.extend(self::files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 fn table(coverage: &Coverage, each: bool) -> String {

@@ -1,6 +1,5 @@
 //! `snuffer import`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,11 +34,13 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let store = Store::open(&args.store.store)?;
     let mut given = Vec::new();
-    for path in files(&args.paths)? {
-        match cases::read(&path) {
-            Ok((_, case)) => given.push(case),
-            // A fuzzer's folder holds other files too, and a damaged one shall not keep the rest out.
-            Err(problem) => eprintln!("left out: {}", problem.to_string().lines().next().unwrap_or_default()),
+    for path in &args.paths {
+        for path in cases::files(path, visible)? {
+            match cases::read(&path) {
+                Ok((_, case)) => given.push(case),
+                // A fuzzer's folder holds other files too, and a damaged one shall not keep the rest out.
+                Err(problem) => eprintln!("left out: {}", problem.to_string().lines().next().unwrap_or_default()),
+            }
         }
     }
     if given.is_empty() {
@@ -76,24 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     campaign(&plan, &store, &name(0), record, args.json)
 }
 
-/// The files among `paths` and directly in the folders among them, in order.
-fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in paths {
-        let unreadable = |error: std::io::Error| UsageError(format!("cannot read {}: {error}", path.display()));
-        if !fs::metadata(path).map_err(unreadable)?.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let entries = fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-        let mut inside: Vec<PathBuf> =
-            entries.into_iter().map(|entry| entry.path()).filter(|path| path.as_path().is_file()).collect();
-        inside.sort_unstable();
-        files.extend(inside.into_iter().filter(|path| !hidden(path)));
-    }
-    Ok(files)
-}
-
-fn hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+/// Whether a file of a folder may hold a case: a fuzzer gives its files no extension.
+fn visible(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'))
 }

@@ -154,8 +154,8 @@ impl Session {
         let (outcome, said) = self.said.during(|| run::run(case, on, |_| {}))?;
         let Outcome::Faulted(fault) = outcome else { return Ok(outcome) };
         // A simulated device forgets its fault with its last user; a real one would not, and needs a new process.
+        let device = *device;
         self.devices.remove(place);
-        let device = Device::Sim(0);
         self.devices.insert(place, (device, run::open(device).context("cannot open the device again")?));
         Ok(diagnosis::explain(fault, &said))
     }
