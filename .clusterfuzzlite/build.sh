@@ -4,24 +4,25 @@
 set -euo pipefail
 cd "$SRC/snuffer"
 
-cargo fuzz build --release --debug-assertions --sanitizer "${SANITIZER:-address}"
-built=fuzz/target/x86_64-unknown-linux-gnu/release
-
 # A finding that is known is stepped over: the engine shall report what is new.
 mkdir -p "$OUT/regressions"
 cp corpora/regressions/*.toml "$OUT/regressions/"
 
 for source in fuzz/fuzz_targets/*.rs; do
   target=$(basename "$source" .rs)
-  cp "$built/$target" "$OUT/"
+  wrapper= folder=fuzz/target/readers
+  case $target in
+    forward | backward | program)
+      # Of these, candle is what coverage guides through.
+      wrapper=$PWD/fuzz/rustc.sh folder=fuzz/target/cases
+      cp corpora/cases.dict "$OUT/$target.dict"
+      printf '[libfuzzer]\nmax_len = 8192\ntimeout = 5\n' > "$OUT/$target.options"
+      ;;
+  esac
+  RUSTC_WRAPPER=$wrapper cargo fuzz build --release --debug-assertions --sanitizer "${SANITIZER:-address}" \
+    --features abort --target-dir "$folder" "$target"
+  cp "$folder/x86_64-unknown-linux-gnu/release/$target" "$OUT/"
   if [ -d "corpora/$target" ]; then
     (cd "corpora/$target" && python3 -m zipfile -c "$OUT/${target}_seed_corpus.zip" ./*)
   fi
-  case $target in
-    forward | backward | program)
-      cp corpora/cases.dict "$OUT/$target.dict"
-      # An engine counts what ends the process.
-      printf '[libfuzzer]\nmax_len = 8192\ntimeout = 10\n\n[env]\nSNUFFER_FUZZ_ABORT = 1\n' > "$OUT/$target.options"
-      ;;
-  esac
 done

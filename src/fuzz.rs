@@ -4,6 +4,8 @@
 mod said;
 mod session;
 
+use std::cell::RefCell;
+
 use crate::case::{Backward, Case};
 use crate::generate::{Draw, Mode};
 use crate::mutate::{self, EDITS, VIOLATIONS};
@@ -23,11 +25,20 @@ pub enum Target {
     Program,
 }
 
+thread_local! {
+    /// The last text that was written, and its case: a fuzzer runs and changes it next.
+    static LAST: RefCell<(Vec<u8>, Option<Case>)> = const { RefCell::new((Vec::new(), None)) };
+}
+
 impl Target {
     /// The case that `bytes` are, as this target runs it; `None` where they are no case, or one that another target
     /// runs.
     pub fn case(self, bytes: &[u8]) -> Option<(&'static Op, Case)> {
-        let case = Case::parse(std::str::from_utf8(bytes).ok()?).ok()?;
+        let written = LAST.with_borrow(|(text, case)| case.clone().filter(|_| text == bytes));
+        let case = match written {
+            Some(case) => case,
+            None => Case::parse(std::str::from_utf8(bytes).ok()?).ok()?,
+        };
         let op = ops::find(&case.op).filter(|op| op.name != "canary")?;
         let fits = match self {
             Self::Forward => case.steps.is_empty() && case.backward.is_none(),
@@ -42,9 +53,14 @@ impl Target {
         let single: Vec<&'static Op> =
             ops::ALL.iter().copied().filter(|op| !["canary", sequence::SEQUENCE.name].contains(&op.name)).collect();
         let ops = if self == Self::Program { vec![&sequence::SEQUENCE] } else { single };
+        self.drawn_of(&ops, seed)
+    }
+
+    /// A case of one of `ops`, drawn by `seed`.
+    fn drawn_of(self, ops: &[&'static Op], seed: u64) -> Case {
         // The op and the mode by the seed, too: neighbouring seeds are unlike.
         let index = u64::from_le_bytes(sample::random(seed, 0)[..8].try_into().expect("eight bytes"));
-        self.fitted(sample::nth(&ops, &Mode::ALL, seed, index >> 1).drawn.case)
+        self.fitted(sample::nth(ops, &Mode::ALL, seed, index >> 1).drawn.case)
     }
 
     /// `case` made one of this target.
@@ -57,12 +73,17 @@ impl Target {
         case
     }
 
-    /// A neighbour of the case that `bytes` are, decided by `seed`, in at most `room` bytes; a new case where they are
-    /// none, and now and then.
+    /// What to run after the case that `bytes` are, decided by `seed`, in at most `room` bytes: one in four is drawn anew
+    /// (all are, where these are no case), the others are edited, or drawn anew for the same op.
     pub fn mutated(self, bytes: &[u8], seed: u32, room: usize) -> Vec<u8> {
         let seed = u64::from(seed);
-        let case = self.case(bytes).and_then(|(_, case)| edited(case, seed).ok());
-        self.text(case.unwrap_or_else(|| self.drawn(seed)), seed, room)
+        let case = match (sample::random(seed, 2)[0] % 4, self.case(bytes)) {
+            (0, _) | (_, None) => self.drawn(seed),
+            // Generators know which dtypes and sizes an op takes. For sequences there is only one.
+            (1 | 2, Some((op, _))) if self != Self::Program => self.drawn_of(&[op], seed),
+            (_, Some((_, case))) => edited(case, seed).unwrap_or_else(|_| self.drawn(seed)),
+        };
+        self.text(case, seed, room)
     }
 
     /// A case with parts of two, decided by `seed`, in at most `room` bytes.
@@ -77,13 +98,15 @@ impl Target {
 
     /// The text of `case`; of a drawn one where that is too long.
     fn text(self, case: Case, seed: u64, room: usize) -> Vec<u8> {
-        let mut text = self.fitted(case).to_text();
+        let mut case = self.fitted(case);
         // A drawn case has a few kilobytes at most, but no fuzzer promises room.
         for attempt in 1..8 {
+            let text = case.to_text().into_bytes();
             if text.len() <= room {
-                return text.into_bytes();
+                LAST.replace((text.clone(), Some(case)));
+                return text;
             }
-            text = self.drawn(seed.wrapping_add(attempt)).to_text();
+            case = self.drawn(seed.wrapping_add(attempt));
         }
         Vec::new()
     }

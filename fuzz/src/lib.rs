@@ -21,7 +21,7 @@ use snuffer::fuzz::{Executed, Known, Session, Target};
 use snuffer::regression::Regression;
 
 /// How much is watched: a byte for every kernel's classes of grids, blocks of code and ways of branches.
-const DEVICE: usize = 1 << 17;
+const DEVICE: usize = if cfg!(feature = "cuda") { 1 << 18 } else { 0 };
 /// And for every combination of op, dtype, view, size and verdict, hashed.
 const CELLS: usize = 1 << 14;
 
@@ -59,15 +59,14 @@ fn session(target: Target, name: &str) -> Result<Session, String> {
     let listed = env::var("SNUFFER_DEVICES").unwrap_or_else(|_| "cpu".to_string());
     let devices =
         listed.split(',').map(str::parse).collect::<Result<Vec<Device>, _>>().map_err(|error| error.to_string())?;
-    let folder =
-        env::var_os("SNUFFER_FUZZ_ARTIFACTS").map_or_else(|| Path::new("fuzz/artifacts").join(name), PathBuf::from);
+    let folder = env::var_os("SNUFFER_FUZZ_ARTIFACTS").map_or_else(|| env::temp_dir().join(name), PathBuf::from);
     // SAFETY: only the session writes to the cells, and libFuzzer reads them between inputs.
     let cells = unsafe { slice::from_raw_parts_mut(addr_of_mut!(CELL_COUNTERS).cast(), CELLS) };
     let cells = if without("cells") { &mut [] } else { cells };
     if devices.iter().any(|device| matches!(device, Device::Sim(_))) && !without("counters") {
         watch_device()?;
     }
-    let known = known().map_err(|error| format!("{error:#}"))?;
+    let known = known(&folder).map_err(|error| format!("{error:#}"))?;
     eprintln!(
         "fuzz: {name} on {listed}, stepping over {} known findings, new ones to {}",
         known.count(),
@@ -89,17 +88,21 @@ fn watch_device() -> Result<(), String> {
     Ok(())
 }
 
-fn known() -> anyhow::Result<Known> {
+fn known(artifacts: &Path) -> anyhow::Result<Known> {
     let mut known = Known::default();
     if let Some(store) = env::var_os("SNUFFER_FINDINGS") {
         let findings = Store::open(Path::new(&store))?.all()?;
-        known = Known::of(&findings.into_iter().filter_map(|(_, finding)| finding.ok()).collect::<Vec<_>>());
+        findings.iter().filter_map(|(_, finding)| finding.as_ref().ok()).for_each(|finding| known.add(finding));
     }
     let beside = env::current_exe()?.with_file_name("regressions");
     if let Ok(entries) = std::fs::read_dir(beside) {
-        let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-        known.add(paths.iter().filter_map(|path| Regression::parse(&std::fs::read_to_string(path).ok()?).ok()));
+        for entry in entries {
+            let text = std::fs::read_to_string(entry?.path())?;
+            let signature = Regression::parse(&text).map_err(anyhow::Error::msg)?.signature;
+            signature.iter().for_each(|signature| known.add_slug(signature.slug()));
+        }
     }
+    known.add_artifacts(artifacts)?;
     Ok(known)
 }
 
@@ -110,7 +113,7 @@ pub fn execute(bytes: &[u8]) -> Corpus {
         Ok(Executed::Refused) => Corpus::Reject,
         Ok(Executed::New(signature)) => {
             eprintln!("fuzz: NEW {signature}");
-            if env::var_os("SNUFFER_FUZZ_ABORT").is_some() {
+            if cfg!(feature = "abort") {
                 std::process::abort();
             }
             Corpus::Keep

@@ -65,6 +65,8 @@ struct Function {
     /// Decoded at the first launch; the reason where that failed.
     kernel: Option<Result<Arc<Kernel>, String>>,
     state: State,
+    /// What [`Device::new_counts`] gave last, in total.
+    counted: Vec<u64>,
 }
 
 /// A device.
@@ -178,7 +180,13 @@ impl Device {
         let static_shared = 0;
         let max_threads = function.max_threads;
         let entry = Entry { name: name.to_string(), params, param_bytes, static_shared, max_threads };
-        self.functions.push(Function { module: module.0, entry, kernel: None, state: State::default() });
+        self.functions.push(Function {
+            module: module.0,
+            entry,
+            kernel: None,
+            state: State::default(),
+            counted: Vec::new(),
+        });
         let id = FunctionId(self.functions.len() - 1);
         self.names.insert(known, id);
         // Its shared memory is known when it is decoded.
@@ -215,11 +223,12 @@ impl Device {
         launch::run(&kernel, state, &mut self.warps, &mut self.memory, launch, budget, &loaded.module)
     }
 
-    /// Takes how often each block of a kernel's code was entered, then each branch not taken and taken, since they were
-    /// taken last; [`Device::coverage`] lacks them from then on.
-    pub fn take_counts(&mut self, function: FunctionId) -> impl Iterator<Item = u64> {
-        let State { blocks, branches, .. } = &mut self.functions[function.0].state;
-        blocks.iter_mut().chain(branches.iter_mut().flatten()).map(std::mem::take)
+    /// How often each block of a kernel's code was entered, then each branch not taken and taken, since this was asked last.
+    pub fn new_counts(&mut self, function: FunctionId) -> impl Iterator<Item = u64> {
+        let Function { state: State { blocks, branches, .. }, counted, .. } = &mut self.functions[function.0];
+        counted.resize(blocks.len() + 2 * branches.len(), 0);
+        let totals = blocks.iter().chain(branches.iter().flatten());
+        totals.zip(counted).map(|(&total, before)| total - std::mem::replace(before, total))
     }
 
     /// What was executed of every kernel of every module that was ever loaded, by file and name.

@@ -15,7 +15,8 @@ use crate::findings::{Record, Store};
 /// Arguments of `snuffer coverage`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Cases, findings or regressions to run, or folders of them; without any, the store's last campaign is shown.
+    /// Cases, findings or regressions to run, or folders of them, or counts that a simulated device left (`.coverage`);
+    /// without any, the store's last campaign is shown.
     paths: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
@@ -27,7 +28,15 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let coverage = if args.paths.is_empty() { of_last_campaign(args)? } else { of_cases(args)? };
+    let is_counts = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "coverage");
+    let (counts, cases): (Vec<_>, Vec<_>) = args.paths.iter().partition(is_counts);
+    let mut coverage = if cases.is_empty() { Coverage::default() } else { of_cases(args, &cases)? };
+    for path in counts {
+        coverage.merge(&left_in(path)?);
+    }
+    if args.paths.is_empty() {
+        coverage = of_last_campaign(args)?;
+    }
     if coverage.is_empty() {
         return Err(UsageError("no simulated device executed anything; use `--device sim:0`".to_string()).into());
     }
@@ -40,20 +49,22 @@ fn of_last_campaign(args: &Args) -> anyhow::Result<Coverage> {
     let Some((name, _)) = Record::latest(&store.campaigns())? else {
         return Err(UsageError("there is no campaign in the store; name cases to run".to_string()).into());
     };
-    let mut coverage = Coverage::default();
     let path = store.campaigns().join(format!("{name}.coverage"));
-    if path.exists() {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        coverage.read(&text).map_err(anyhow::Error::msg).with_context(|| format!("{} is damaged", path.display()))?;
-    }
+    if path.exists() { left_in(&path) } else { Ok(Coverage::default()) }
+}
+
+fn left_in(path: &Path) -> anyhow::Result<Coverage> {
+    let mut coverage = Coverage::default();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    coverage.read(&text).map_err(anyhow::Error::msg).with_context(|| format!("{} is damaged", path.display()))?;
     Ok(coverage)
 }
 
-fn of_cases(args: &Args) -> anyhow::Result<Coverage> {
+fn of_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
     let devices: Vec<Device> =
         args.common.devices().into_iter().filter(|device| matches!(device, Device::Sim(_))).collect();
     let mut executor = Executor::start(&devices, Build::Checked, args.common.limits())?;
-    for path in &args.paths {
+    for path in paths {
         let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
         for path in cases::files(path, is_toml)? {
             let (_, case) = cases::read(&path)?;

@@ -2,10 +2,11 @@
 //! that is new to it.
 
 use std::collections::HashSet;
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use super::Target;
 use super::said::Said;
@@ -13,19 +14,18 @@ use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::exec::diagnosis;
 use crate::findings::{Finding, keep_case};
-use crate::ops::{self, Contract, Op, sequence, why};
+use crate::ops::{self, Contract, Op, canary, sequence, why};
 use crate::oracle::{Evidence, Observation, Signature, Verdict, judge};
 use crate::outcome::Outcome;
-use crate::regression::Regression;
 use crate::run::{self, Opened};
 use crate::tensor::{DType, Tensor, Value};
 
 /// Cells tell cases apart whose largest tensor has more elements than these: nothing, a warp, a block, several.
 const SIZES: [usize; 4] = [0, 32, 1024, 8192];
 
-/// Whether a param alone may exhaust this process. Hunts try such cases, in workers that may die.
+/// Whether a param alone may exhaust this process: as two paddings, say. Hunts try such cases, in workers that may die.
 fn is_absurd(case: &Case) -> bool {
-    const LARGEST: i64 = 1 << 24;
+    const LARGEST: i64 = 1 << 12;
     case.params.values().any(|param| matches!(param, Param::Number(Value::Int(value)) if *value > LARGEST))
 }
 
@@ -45,42 +45,89 @@ pub enum Executed {
 /// What is stepped over, so that exploration goes on behind it.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// Failures that are no news.
-    signatures: HashSet<Signature>,
-    /// Ops, with the dtype, that are known to end or block the process that runs them: they are not run here.
-    fatal: HashSet<(String, Option<DType>)>,
+    /// Failures that are no news, by the slugs of their signatures.
+    slugs: HashSet<String>,
+    /// Which calls are known to end or block the process that runs them, by op: they are not run here.
+    fatal: HashSet<(String, Danger)>,
+}
+
+/// Which calls of an op are alike in that they may end the process.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Danger {
+    /// Valid ones of a dtype.
+    Dtype(Option<DType>),
+    /// Those that break a rule, or of which nothing is promised for a reason.
+    Rule(&'static str),
+}
+
+impl Danger {
+    fn of(op: &Op, case: &Case) -> Self {
+        match (op.contract)(case) {
+            Contract::Accepts { .. } => Self::Dtype(op.dtype(case)),
+            Contract::Rejects(rule) | Contract::Unspecified(rule) => Self::Rule(rule),
+        }
+    }
 }
 
 impl Known {
-    /// What `findings` show.
-    pub fn of(findings: &[Finding]) -> Self {
+    /// Steps over what `finding` shows.
+    pub fn add(&mut self, finding: &Finding) {
+        self.slugs.insert(finding.signature.slug());
         let ends = |outcome: &Outcome| outcome.lost_the_process() && !matches!(outcome, Outcome::Faulted(_));
-        let fatal = findings.iter().filter(|finding| finding.observations.iter().any(|seen| ends(&seen.outcome)));
-        let place = |finding: &Finding| {
-            let dtype = ops::find(&finding.case.op).and_then(|op| op.dtype(&finding.case));
-            (finding.case.op.clone(), dtype)
-        };
-        Self {
-            signatures: findings.iter().map(|finding| finding.signature.clone()).collect(),
-            fatal: fatal.map(place).collect(),
+        if finding.observations.iter().any(|seen| ends(&seen.outcome)) {
+            self.add_fatal(&finding.case);
         }
     }
 
-    /// Also steps over what `regressions` show.
-    pub fn add(&mut self, regressions: impl IntoIterator<Item = Regression>) {
-        self.signatures.extend(regressions.into_iter().filter_map(|regression| regression.signature));
+    /// Steps over failures whose signature has this slug.
+    pub fn add_slug(&mut self, slug: String) {
+        self.slugs.insert(slug);
+    }
+
+    /// Runs no call like `case` again.
+    pub fn add_fatal(&mut self, case: &Case) {
+        let danger = ops::find(&case.op).map(|op| Danger::of(op, case));
+        self.fatal.extend(danger.map(|danger| (case.op.clone(), danger)));
+    }
+
+    /// Also steps over what a session before this one left in `artifacts`, and what ended it.
+    pub fn add_artifacts(&mut self, artifacts: &Path) -> anyhow::Result<()> {
+        if !artifacts.is_dir() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(artifacts).with_context(|| format!("cannot read {}", artifacts.display()))? {
+            let path = entry?.path();
+            let is_kept = path.extension().is_some_and(|extension| extension == "toml");
+            match path.file_stem().and_then(|stem| stem.to_str()) {
+                Some(slug) if is_kept => self.add_slug(slug.to_string()),
+                // libFuzzer names what it kept by what ended it.
+                _ => fs::read_to_string(&path).ok().and_then(|text| Case::parse(&text).ok()).iter().for_each(|case| {
+                    self.add_fatal(case);
+                }),
+            }
+        }
+        Ok(())
     }
 
     /// How many failures there are.
     pub fn count(&self) -> usize {
-        self.signatures.len()
+        self.slugs.len()
     }
 
     /// Whether some call of `case` is known to end the process.
     fn is_fatal(&self, op: &Op, case: &Case) -> bool {
-        let whole = self.fatal.contains(&(op.name.to_string(), op.dtype(case)));
-        // The dtype that reaches a step is another matter than the one that it names.
-        whole || sequence::steps(case).iter().any(|(op, _)| self.fatal.iter().any(|(name, _)| *name == op.name))
+        let names = |dtype: DType| {
+            let by_param = case.params.values().any(|param| *param == Param::from(dtype.name()));
+            by_param || case.inputs.values().any(|tensor| tensor.dtype == dtype)
+        };
+        // Nobody knows which dtype reaches a step, but it must be in the case.
+        let may = |danger: &Danger| !matches!(danger, Danger::Dtype(Some(dtype)) if !names(*dtype));
+        let fatal = |op: &str| self.fatal.iter().any(|(name, danger)| name == op && may(danger));
+        let steps = sequence::steps(case);
+        if steps.is_empty() {
+            return self.fatal.contains(&(op.name.to_string(), Danger::of(op, case)));
+        }
+        steps.iter().any(|(op, _)| fatal(op.name))
     }
 }
 
@@ -99,7 +146,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session on `devices` that steps over what is `known`. [`run::install_panic_hook`] must have been called.
+    /// A session on `devices` that steps over what is `known`, once it has proved by the canary that it notices failures.
+    /// [`run::install_panic_hook`] must have been called.
     pub fn start(
         target: Target,
         devices: &[Device],
@@ -109,7 +157,24 @@ impl Session {
     ) -> anyhow::Result<Self> {
         let open = |&device| Ok((device, run::open(device).with_context(|| format!("cannot open {device}"))?));
         let devices = devices.iter().map(open).collect::<anyhow::Result<_>>()?;
-        Ok(Self { target, devices, known, artifacts, said: Said::new()?, cells })
+        let mut session = Self { target, devices, known, artifacts, said: Said::new()?, cells };
+        session.check_canary()?;
+        Ok(session)
+    }
+
+    /// Plants the canary's faults that a process survives, on every device: each must be noticed.
+    fn check_canary(&mut self) -> anyhow::Result<()> {
+        const FATAL: [&str; 5] = ["died", "stack overflow", "hang", "out of memory", "differs"];
+        let devices: Vec<Device> = self.devices.iter().map(|(device, _)| *device).collect();
+        for (fault, kind) in canary::faults(&devices).into_iter().filter(|(_, kind)| !FATAL.contains(kind)) {
+            let case = canary::case(fault);
+            for seen in self.observe(&case)? {
+                let verdict = judge(&Evidence::new(&canary::CANARY, &case, std::slice::from_ref(&seen)));
+                let noticed = matches!(&verdict, Verdict::Fail(violation) if violation.kind == kind);
+                ensure!(noticed, "the canary's {fault} was not noticed on {}", seen.device);
+            }
+        }
+        Ok(())
     }
 
     /// Runs and judges the case that `bytes` are.
@@ -124,7 +189,7 @@ impl Session {
         self.mark(op, &case, &observations, &verdict);
         let Verdict::Fail(violation) = verdict else { return Ok(Executed::Fine) };
         let signature = violation.signature(op.name);
-        if !self.known.signatures.insert(signature.clone()) {
+        if !self.known.slugs.insert(signature.slug()) {
             return Ok(Executed::Known);
         }
         keep_case(&self.artifacts, &signature, &case)?;

@@ -96,7 +96,12 @@ fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
     assert_eq!(execute(&mut first, &case), Executed::Known);
     let kept = std::fs::read_to_string(folder.path().join(format!("{}.toml", signature.slug()))).expect("kept");
     assert_eq!(Case::parse(&kept).expect("a case"), case);
-    let known = Known::of(&[Finding { signature, case: case.clone(), observations: Vec::new(), ..finding("") }]);
+    let mut known = Known::default();
+    known.add(&Finding { signature, case: case.clone(), observations: Vec::new(), ..finding("") });
+    assert_eq!(execute(&mut session(known, Path::new("")), &case), Executed::Known);
+    // And the next session of the same folder knows it, too.
+    let mut known = Known::default();
+    known.add_artifacts(folder.path()).expect("readable");
     assert_eq!(execute(&mut session(known, folder.path()), &case), Executed::Known);
 }
 
@@ -105,10 +110,17 @@ fn what_is_known_to_hang_is_not_run_in_the_fuzzer() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = Target::Forward.drawn(1);
     let other = (2..100).map(|seed| Target::Forward.drawn(seed)).find(|other| other.op != case.op).expect("another op");
-    let known = Known::of(&[Finding { case: case.clone(), ..finding("forward") }]);
-    let mut session = session(known, folder.path());
-    assert_eq!(execute(&mut session, &case), Executed::Refused);
-    assert_ne!(execute(&mut session, &other), Executed::Refused);
+    let mut found = Known::default();
+    found.add(&Finding { case: case.clone(), ..finding("forward") });
+    // As libFuzzer keeps what ended it.
+    std::fs::write(folder.path().join("timeout-123"), case.to_text()).expect("written");
+    let mut kept = Known::default();
+    kept.add_artifacts(folder.path()).expect("readable");
+    for known in [found, kept] {
+        let mut session = session(known, folder.path());
+        assert_eq!(execute(&mut session, &case), Executed::Refused);
+        assert_ne!(execute(&mut session, &other), Executed::Refused);
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! `cargo xtask fuzz`: libFuzzer on candle's host code and on the simulated device's kernels, until its time is over.
 //!
-//! What ends the fuzzer (an abort, a hang, no memory left) is imported as a finding, and the fuzzer started again: it
-//! steps over what the store knows.
+//! What ends the fuzzer (an abort, a hang, no memory left) is kept and stepped over, and the fuzzer started again. When the
+//! time is over, all that was kept is imported as findings; so it is by the next run, where this one is killed.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -48,32 +49,76 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     let devices = set_up(&args.devices, false)?;
     let cuda = if args.devices.cpu || !devices.contains("sim:0;") { None } else { Some(toolkit()?) };
     let binary = build(&args.target, cuda.as_ref())?;
+    let folder = target()?.join("fuzz");
     let corpus = Path::new("fuzz/corpus").join(&args.target);
     let artifacts = Path::new("fuzz/artifacts").join(&args.target);
     std::fs::create_dir_all(&corpus)?;
     std::fs::create_dir_all(&artifacts)?;
-    let until = Instant::now() + Duration::from_secs(args.time);
-    let mut starts = 0;
-    let worst = loop {
-        let left = until.saturating_duration_since(Instant::now()).as_secs().max(WORTH);
-        starts += 1;
-        let code = status(&mut fuzzer(&binary, args, cuda.is_some(), &corpus, &artifacts, left)?)?;
-        let findings = if CASES.contains(&args.target.as_str()) { import(args, &artifacts)? } else { code };
-        let over = until.saturating_duration_since(Instant::now()).as_secs() < WORTH;
-        if over || !CASES.contains(&args.target.as_str()) {
-            break findings;
-        }
-    };
-    eprintln!("xtask: {} fuzzed on {devices}; {starts} starts", args.target);
-    Ok(worst)
+    let left = folder.join(format!("{}.coverage", args.target));
+    if left.exists() {
+        std::fs::remove_file(&left)?;
+    }
+    let (starts, executed, code) = restarted(args, || {
+        let mut fuzzer = fuzzer(&binary, args, cuda.is_some(), &corpus, &artifacts)?;
+        fuzzer.env("SNUFFER_SIM_COVERAGE", &left);
+        Ok(fuzzer)
+    })?;
+    let code = if CASES.contains(&args.target.as_str()) { import(args, &artifacts)? } else { code };
+    if left.exists() {
+        status(Command::new(target()?.join("debug/snuffer")).arg("coverage").arg(&left))?;
+    }
+    println!("{}: {executed} executions in {starts} starts of the fuzzer, on {devices}", args.target);
+    Ok(code)
 }
 
-/// Builds a target with candle instrumented, and the simulated device's library beside it as it is.
+/// Runs the fuzzer until the time is over, again where an input ended it: how often, how many inputs it executed, and its
+/// last exit code.
+fn restarted(args: &Args, fuzzer: impl Fn() -> anyhow::Result<Command>) -> anyhow::Result<(u64, u64, u8)> {
+    let until = Instant::now() + Duration::from_secs(args.time);
+    let left = || until.saturating_duration_since(Instant::now()).as_secs();
+    let (mut starts, mut executed) = (0, 0);
+    loop {
+        let seconds = left().max(WORTH);
+        let (code, units) = watched(fuzzer()?.arg(format!("-max_total_time={seconds}")))?;
+        ensure!(units > 0, "the fuzzer ended with {code} before it executed anything");
+        starts += 1;
+        executed += units;
+        // A case that ended it is stepped over from now on. A reader that fails is to be mended.
+        if left() < WORTH || (code != 0 && !CASES.contains(&args.target.as_str())) {
+            return Ok((starts, executed, code));
+        }
+    }
+}
+
+/// Runs libFuzzer to its end; its exit code, and how many inputs it says that it executed.
+fn watched(fuzzer: &mut Command) -> anyhow::Result<(u8, u64)> {
+    let name = fuzzer.get_program().display().to_string();
+    let mut child = fuzzer.stderr(Stdio::piped()).spawn().with_context(|| format!("cannot run {name}"))?;
+    let mut units = 0;
+    for line in BufReader::new(child.stderr.take().context("its stderr is a pipe")?).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        // `#8192 pulse …` as it goes, and the total at the end, where it comes to that.
+        let number = line.strip_prefix("stat::number_of_executed_units:").or_else(|| line.strip_prefix('#'));
+        let number = number.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+        units = number.unwrap_or(units);
+        eprintln!("{line}");
+    }
+    let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(5);
+    Ok((code, units))
+}
+
+/// Builds a target with what it is about instrumented, and the simulated device's library beside it as it is.
 fn build(name: &str, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
-    let folder = target()?.join("fuzz");
+    let is_case = CASES.contains(&name);
+    // Two folders, as two kinds of instrumentation make two of each crate.
+    let folder = target()?.join(if is_case { "fuzz" } else { "fuzz-readers" });
     let mut fuzz = Command::new("cargo");
     fuzz.args(["+nightly", "fuzz", "build", "--sanitizer", "none", "--target-dir"]).arg(&folder).arg(name);
-    if let Some(toolkit) = cuda {
+    if is_case {
+        fuzz.env("RUSTC_WRAPPER", std::path::absolute("fuzz/rustc.sh")?);
+    }
+    if let Some(toolkit) = cuda.filter(|_| is_case) {
         toolkit.equip(fuzz.args(["--features", "cuda"]))?;
     }
     crate::build(&format!("the fuzz target {name}"), "ten minutes on a new machine, else seconds", &mut fuzz)?;
@@ -125,7 +170,6 @@ fn fuzzer(
     simulated: bool,
     corpus: &Path,
     artifacts: &Path,
-    seconds: u64,
 ) -> anyhow::Result<Command> {
     let mut fuzzer = Command::new(binary);
     fuzzer.arg(corpus);
@@ -133,8 +177,10 @@ fn fuzzer(
     if seeds.is_dir() {
         fuzzer.arg(seeds);
     }
-    fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(format!("-max_total_time={seconds}"));
-    fuzzer.args(["-timeout=10", "-rss_limit_mb=4096", "-max_len=8192", "-print_final_stats=1"]).args(&args.options);
+    fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
+    fuzzer.args(["-timeout=5", "-rss_limit_mb=4096", "-max_len=8192", "-print_final_stats=1"]);
+    // How often a loop goes round is a matter of sizes, which the cells tell apart; kept by itself, it is most of a corpus.
+    fuzzer.arg("-use_counters=0").args(&args.options);
     let dictionary = Path::new("corpora/cases.dict");
     if CASES.contains(&args.target.as_str()) && dictionary.is_file() {
         fuzzer.arg(format!("-dict={}", dictionary.display()));
