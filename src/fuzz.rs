@@ -1,18 +1,24 @@
 //! What the fuzz targets do with their bytes. An input *is* a case, in its text form: what a fuzzer keeps, people read,
 //! `snuffer replay` runs and `snuffer import` turns into findings.
 
+mod known;
 mod said;
 mod session;
 
 use std::cell::RefCell;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::case::{Backward, Case};
+use crate::exec::protocol::{Hello, Reply, Request, decode, encode, read_frame};
 use crate::generate::{Draw, Mode};
 use crate::mutate::{self, EDITS, VIOLATIONS};
 use crate::ops::{self, Op, sequence};
 use crate::sample;
 
-pub use session::{Executed, Known, Session};
+pub use known::Known;
+pub use session::{Executed, Session};
 
 /// Which cases a fuzz target runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,12 +155,17 @@ pub fn case_text(bytes: &[u8]) {
 /// What the `protocol` target checks: no bytes make either end of the worker protocol panic, and what is read is written
 /// as the same message.
 pub fn protocol(bytes: &[u8]) {
-    use crate::exec::protocol::{Reply, Request, decode, encode, read_frame};
     let Ok(body) = read_frame(&mut &bytes[..]) else { return };
-    if let Ok(request) = decode::<Request>(&body) {
-        let frame = encode(&request).expect("a request that was read can be written");
-        let body = read_frame(&mut &frame[..]).expect("a frame that was written");
-        assert_eq!(decode::<Request>(&body).expect("a request that was written").case, request.case);
-    }
-    let _ = decode::<Reply>(&body);
+    again::<Hello>(&body);
+    again::<Request>(&body);
+    again::<Reply>(&body);
+}
+
+/// Writes the message that `body` is, if it is one, and reads that again. By their bytes, as no NaN equals itself.
+fn again<T: Serialize + DeserializeOwned>(body: &[u8]) {
+    let Ok(message) = decode::<T>(body) else { return };
+    let frame = encode(&message).expect("a message that was read can be written");
+    let body = read_frame(&mut &frame[..]).expect("a frame that was written");
+    let same = decode::<T>(&body).and_then(|message| encode(&message)).expect("a message that was written");
+    assert_eq!(same, frame, "a message changed by being written");
 }

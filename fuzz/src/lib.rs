@@ -2,10 +2,9 @@
 //! process.
 //!
 //! From the environment: `SNUFFER_DEVICES` (as for `snuffer hunt`), `SNUFFER_FINDINGS` (a store whose findings are stepped
-//! over, as are the regressions beside the executable), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept),
-//! `SNUFFER_FUZZ_ABORT` (a new failure ends the process, for engines that count what does), and for comparisons
-//! `SNUFFER_FUZZ_WITHOUT`, a list of `counters` (no device coverage), `cells` (no
-//! combinations of what a case is and what came of it) and `mutator` (libFuzzer's own mutations of the text).
+//! over, as are the regressions beside the executable), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept), and for
+//! comparisons `SNUFFER_FUZZ_WITHOUT`, a list of `counters` (no device coverage), `cells` (no ops by what came of them) and
+//! `mutator` (libFuzzer's own mutations of the text).
 
 use std::env;
 use std::ffi::c_void;
@@ -20,10 +19,10 @@ use snuffer::findings::Store;
 use snuffer::fuzz::{Executed, Known, Session, Target};
 use snuffer::regression::Regression;
 
-/// How much is watched: a byte for every kernel's classes of grids, blocks of code and ways of branches.
-const DEVICE: usize = if cfg!(feature = "cuda") { 1 << 18 } else { 0 };
-/// And for every combination of op, dtype, view, size and verdict, hashed.
-const CELLS: usize = 1 << 14;
+/// How much is watched: a byte for every kernel's classes of grids and ways of branches.
+const DEVICE: usize = if cfg!(feature = "cuda") { 1 << 17 } else { 0 };
+/// And for every op and what came of it, hashed.
+const CELLS: usize = 1 << 13;
 
 // libFuzzer finds them by the name of their section, looks after each input, and clears them before the next.
 #[unsafe(link_section = "__libfuzzer_extra_counters")]

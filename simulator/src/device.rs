@@ -223,11 +223,11 @@ impl Device {
         launch::run(&kernel, state, &mut self.warps, &mut self.memory, launch, budget, &loaded.module)
     }
 
-    /// How often each block of a kernel's code was entered, then each branch not taken and taken, since this was asked last.
+    /// How often each branch of a kernel was not taken, and taken, since this was asked last.
     pub fn new_counts(&mut self, function: FunctionId) -> impl Iterator<Item = u64> {
-        let Function { state: State { blocks, branches, .. }, counted, .. } = &mut self.functions[function.0];
-        counted.resize(blocks.len() + 2 * branches.len(), 0);
-        let totals = blocks.iter().chain(branches.iter().flatten());
+        let Function { state: State { branches, .. }, counted, .. } = &mut self.functions[function.0];
+        counted.resize(2 * branches.len(), 0);
+        let totals = branches.iter().flatten();
         totals.zip(counted).map(|(&total, before)| total - std::mem::replace(before, total))
     }
 

@@ -1,27 +1,23 @@
 //! One fuzzing process: runs cases on candle devices in this process, judges them, and keeps a case of every failure
 //! that is new to it.
 
-use std::collections::HashSet;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 
 use super::Target;
+use super::known::Known;
 use super::said::Said;
 use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::exec::diagnosis;
-use crate::findings::{Finding, keep_case};
-use crate::ops::{self, Contract, Op, canary, sequence, why};
+use crate::findings::keep_case;
+use crate::ops::{Contract, Op, canary, why};
 use crate::oracle::{Evidence, Observation, Signature, Verdict, judge};
 use crate::outcome::Outcome;
 use crate::run::{self, Opened};
-use crate::tensor::{DType, Tensor, Value};
-
-/// Cells tell cases apart whose largest tensor has more elements than these: nothing, a warp, a block, several.
-const SIZES: [usize; 4] = [0, 32, 1024, 8192];
+use crate::tensor::Value;
 
 /// Whether a param alone may exhaust this process: as two paddings, say. Hunts try such cases, in workers that may die.
 fn is_absurd(case: &Case) -> bool {
@@ -42,95 +38,6 @@ pub enum Executed {
     New(Signature),
 }
 
-/// What is stepped over, so that exploration goes on behind it.
-#[derive(Debug, Clone, Default)]
-pub struct Known {
-    /// Failures that are no news, by the slugs of their signatures.
-    slugs: HashSet<String>,
-    /// Which calls are known to end or block the process that runs them, by op: they are not run here.
-    fatal: HashSet<(String, Danger)>,
-}
-
-/// Which calls of an op are alike in that they may end the process.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Danger {
-    /// Valid ones of a dtype.
-    Dtype(Option<DType>),
-    /// Those that break a rule, or of which nothing is promised for a reason.
-    Rule(&'static str),
-}
-
-impl Danger {
-    fn of(op: &Op, case: &Case) -> Self {
-        match (op.contract)(case) {
-            Contract::Accepts { .. } => Self::Dtype(op.dtype(case)),
-            Contract::Rejects(rule) | Contract::Unspecified(rule) => Self::Rule(rule),
-        }
-    }
-}
-
-impl Known {
-    /// Steps over what `finding` shows.
-    pub fn add(&mut self, finding: &Finding) {
-        self.slugs.insert(finding.signature.slug());
-        let ends = |outcome: &Outcome| outcome.lost_the_process() && !matches!(outcome, Outcome::Faulted(_));
-        if finding.observations.iter().any(|seen| ends(&seen.outcome)) {
-            self.add_fatal(&finding.case);
-        }
-    }
-
-    /// Steps over failures whose signature has this slug.
-    pub fn add_slug(&mut self, slug: String) {
-        self.slugs.insert(slug);
-    }
-
-    /// Runs no call like `case` again.
-    pub fn add_fatal(&mut self, case: &Case) {
-        let danger = ops::find(&case.op).map(|op| Danger::of(op, case));
-        self.fatal.extend(danger.map(|danger| (case.op.clone(), danger)));
-    }
-
-    /// Also steps over what a session before this one left in `artifacts`, and what ended it.
-    pub fn add_artifacts(&mut self, artifacts: &Path) -> anyhow::Result<()> {
-        if !artifacts.is_dir() {
-            return Ok(());
-        }
-        for entry in fs::read_dir(artifacts).with_context(|| format!("cannot read {}", artifacts.display()))? {
-            let path = entry?.path();
-            let is_kept = path.extension().is_some_and(|extension| extension == "toml");
-            match path.file_stem().and_then(|stem| stem.to_str()) {
-                Some(slug) if is_kept => self.add_slug(slug.to_string()),
-                // libFuzzer names what it kept by what ended it.
-                _ => fs::read_to_string(&path).ok().and_then(|text| Case::parse(&text).ok()).iter().for_each(|case| {
-                    self.add_fatal(case);
-                }),
-            }
-        }
-        Ok(())
-    }
-
-    /// How many failures there are.
-    pub fn count(&self) -> usize {
-        self.slugs.len()
-    }
-
-    /// Whether some call of `case` is known to end the process.
-    fn is_fatal(&self, op: &Op, case: &Case) -> bool {
-        let names = |dtype: DType| {
-            let by_param = case.params.values().any(|param| *param == Param::from(dtype.name()));
-            by_param || case.inputs.values().any(|tensor| tensor.dtype == dtype)
-        };
-        // Nobody knows which dtype reaches a step, but it must be in the case.
-        let may = |danger: &Danger| !matches!(danger, Danger::Dtype(Some(dtype)) if !names(*dtype));
-        let fatal = |op: &str| self.fatal.iter().any(|(name, danger)| name == op && may(danger));
-        let steps = sequence::steps(case);
-        if steps.is_empty() {
-            return self.fatal.contains(&(op.name.to_string(), Danger::of(op, case)));
-        }
-        steps.iter().any(|(op, _)| fatal(op.name))
-    }
-}
-
 /// The devices of this process, and what it has met.
 #[derive(Debug)]
 pub struct Session {
@@ -140,8 +47,7 @@ pub struct Session {
     /// Where cases of new failures are kept.
     artifacts: PathBuf,
     said: Said,
-    /// Bytes that a fuzzer reads and clears after each input: which combinations of op, dtype, view, size and verdict
-    /// there were.
+    /// Bytes that a fuzzer reads and clears after each input: what came of a call of which op.
     cells: &'static mut [u8],
 }
 
@@ -186,10 +92,10 @@ impl Session {
         }
         let observations = self.observe(&case)?;
         let verdict = judge(&Evidence::new(op, &case, &observations));
-        self.mark(op, &case, &observations, &verdict);
+        self.mark(op, &observations, &verdict);
         let Verdict::Fail(violation) = verdict else { return Ok(Executed::Fine) };
         let signature = violation.signature(op.name);
-        if !self.known.slugs.insert(signature.slug()) {
+        if !self.known.is_new(signature.slug()) {
             return Ok(Executed::Known);
         }
         keep_case(&self.artifacts, &signature, &case)?;
@@ -225,19 +131,15 @@ impl Session {
         Ok(diagnosis::explain(fault, &said))
     }
 
-    /// Marks the case's cell.
-    fn mark(&mut self, op: &Op, case: &Case, observations: &[Observation], verdict: &Verdict) {
-        if self.cells.is_empty() {
-            return;
-        }
+    /// Marks the cell of what came of a call of `op`. What its dtypes, views and sizes are is seen in candle's code: where cells
+    /// told these apart too, they were most of a corpus, and less of the device was reached.
+    fn mark(&mut self, op: &Op, observations: &[Observation], verdict: &Verdict) {
         let mut hasher = DefaultHasher::new();
-        let largest = case.inputs.values().filter_map(Tensor::elements).max().unwrap_or(0);
-        let size = SIZES.iter().filter(|&&size| largest > size).count();
-        (op.name, op.dtype(case), case.is_contiguous(), size, std::mem::discriminant(verdict)).hash(&mut hasher);
-        for seen in observations {
-            seen.outcome.name().hash(&mut hasher);
+        (op.name, std::mem::discriminant(verdict)).hash(&mut hasher);
+        observations.iter().for_each(|seen| seen.outcome.name().hash(&mut hasher));
+        let cells = self.cells.len().max(1);
+        if let Some(cell) = self.cells.get_mut(hasher.finish() as usize % cells) {
+            *cell = cell.saturating_add(1);
         }
-        let place = hasher.finish() as usize % self.cells.len();
-        self.cells[place] = self.cells[place].saturating_add(1);
     }
 }

@@ -62,16 +62,21 @@ pub static OWN_TRANSPOSE: Op = Op {
         let shape = [draw.positive()?, draw.reduced()?];
         of_shape(draw, &["x"], &shape)
     },
-    contract: |case| match shape_of(case).as_slice() {
-        shape if shape.len() != 2 => Contract::Unspecified("no matrix"),
-        shape if shape.contains(&0) => Contract::Unspecified("a product without elements"),
-        &[rows, _] => {
-            let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
-            let Contract::Accepts { .. } = contract(case) else { return contract(case) };
-            let dtype = case.tensor("x").map_or(DType::F32, |x| x.dtype);
-            affordable(dtype, &[rows, rows]).may_refuse(strided, why::CONTIGUOUS)
+    contract: |case| {
+        let shape = shape_of(case);
+        let dtype = case.tensor("x").map_or(DType::F32, |x| x.dtype);
+        let [batch @ .., rows, _] = shape.as_slice() else { return Contract::Unspecified("no matrix") };
+        let product = affordable(dtype, &[batch, &[*rows, *rows]].concat());
+        match product {
+            Contract::Accepts { .. } if !batch.is_empty() => Contract::Unspecified("no matrix"),
+            Contract::Accepts { .. } if shape.contains(&0) => Contract::Unspecified("a product without elements"),
+            Contract::Accepts { .. } => {
+                let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
+                let Contract::Accepts { .. } = contract(case) else { return contract(case) };
+                product.may_refuse(strided, why::CONTIGUOUS)
+            }
+            too_large => too_large,
         }
-        _ => Contract::Unspecified("no matrix"),
     },
     call: |call| {
         let x = call.tensor("x")?;

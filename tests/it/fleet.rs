@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-use snuffer::findings::{Store, Tally};
+use snuffer::findings::{Record, Store, Tally};
 
 const OPS: &str = "loss.*";
 
@@ -176,4 +177,41 @@ fn issues_are_opened_for_what_is_new_up_to_a_cap_and_only_where_asked() {
     let count = |what: &str| asked.lines().filter(|line| line.starts_with(what)).count();
     // One is open already.
     assert_eq!((count("issue list"), count("issue create"), count("issue comment 7")), (1, 2, 1), "{asked}");
+}
+
+/// Starts a hunt of `cases` in `store` and kills it once it has done some, or lets it end; how many are done.
+fn killed(store: &Path, more: &[&str], kill: bool) -> u64 {
+    let done = || {
+        let records = fs::read_dir(store.join("campaigns")).into_iter().flatten();
+        let texts = records.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+        texts.filter_map(|text| toml::from_str::<Record>(&text).ok()).map(|record| record.next).max().unwrap_or(0)
+    };
+    let before = done();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(["hunt", "--ops", OPS, "--seed", "5", "--jobs", "1", "--store"]).arg(store).args(more);
+    command.env("SNUFFER_DEVICES", "cpu").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut hunt = command.spawn().expect("snuffer starts");
+    while kill && done() == before && hunt.try_wait().expect("a child").is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if kill {
+        hunt.kill().expect("SIGKILL");
+    }
+    hunt.wait().expect("it ends");
+    done()
+}
+
+#[test]
+fn a_hunt_that_is_killed_three_times_finds_what_one_finds_that_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [whole, store] = ["whole", "killed"].map(|name| folder.path().join(name));
+    hunt(&whole, &[]);
+    let mut done = killed(&store, &["--cases", "2000"], true);
+    for kill in [true, true, false] {
+        assert!(done < 2000, "the hunt was too fast to be killed");
+        done = killed(&store, &["--resume", "--cases", &(2000 - done).to_string()], kill);
+    }
+    assert_eq!(done, 2000);
+    let ((expected, _), (names, _)) = (found(&whole), found(&store));
+    assert!(names.is_superset(&expected), "lost: {:?}", expected.difference(&names).collect::<Vec<_>>());
 }

@@ -1,9 +1,10 @@
 //! What the fuzz targets are made of, on a stable compiler and without libFuzzer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use snuffer::case::Case;
 use snuffer::device::Device;
+use snuffer::exec::protocol::{Hello, Reply, Request, decode, read_frame};
 use snuffer::findings::Finding;
 use snuffer::fuzz::{Executed, Known, Session, Target, case_text, protocol};
 use snuffer::regression::Regression;
@@ -74,9 +75,9 @@ fn each_target_takes_its_own_cases_only() {
 }
 
 /// A session on the CPU that keeps its cases in `folder`.
-fn session(known: Known, folder: &Path) -> Session {
+fn session(target: Target, known: Known, folder: &Path) -> Session {
     let cells = Box::leak(vec![0; 1024].into_boxed_slice());
-    Session::start(Target::Forward, &[Device::Cpu], known, folder.to_path_buf(), cells).expect("a session")
+    Session::start(target, &[Device::Cpu], known, folder.to_path_buf(), cells).expect("a session")
 }
 
 fn execute(session: &mut Session, case: &Case) -> Executed {
@@ -90,7 +91,7 @@ fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
         .join("corpora/regressions/loss.nll--contract--invalid-not-refused--label-out-of-range.toml");
     let regression = Regression::parse(&std::fs::read_to_string(file).expect("readable")).expect("a regression");
     let (case, signature) = (regression.case, regression.signature.expect("it fails"));
-    let mut first = session(Known::default(), folder.path());
+    let mut first = session(Target::Forward, Known::default(), folder.path());
     assert_eq!(first.execute(b"no case").expect("the harness works"), Executed::Refused);
     assert_eq!(execute(&mut first, &case), Executed::New(signature.clone()));
     assert_eq!(execute(&mut first, &case), Executed::Known);
@@ -98,11 +99,11 @@ fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
     assert_eq!(Case::parse(&kept).expect("a case"), case);
     let mut known = Known::default();
     known.add(&Finding { signature, case: case.clone(), observations: Vec::new(), ..finding("") });
-    assert_eq!(execute(&mut session(known, Path::new("")), &case), Executed::Known);
+    assert_eq!(execute(&mut session(Target::Forward, known, Path::new("")), &case), Executed::Known);
     // And the next session of the same folder knows it, too.
     let mut known = Known::default();
     known.add_artifacts(folder.path()).expect("readable");
-    assert_eq!(execute(&mut session(known, folder.path()), &case), Executed::Known);
+    assert_eq!(execute(&mut session(Target::Forward, known, folder.path()), &case), Executed::Known);
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn what_is_known_to_hang_is_not_run_in_the_fuzzer() {
     let mut kept = Known::default();
     kept.add_artifacts(folder.path()).expect("readable");
     for known in [found, kept] {
-        let mut session = session(known, folder.path());
+        let mut session = session(Target::Forward, known, folder.path());
         assert_eq!(execute(&mut session, &case), Executed::Refused);
         assert_ne!(execute(&mut session, &other), Executed::Refused);
     }
@@ -147,19 +148,40 @@ fn the_dictionary_names_every_op_and_dtype() {
     assert!(words.len() > 200 && words.iter().all(|word| named(word)));
 }
 
+/// The files of a folder of `corpora/`.
+fn corpus(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora").join(folder);
+    std::fs::read_dir(folder).expect("seeds").map(|entry| entry.expect("readable").path()).collect()
+}
+
 #[test]
-fn seeds_are_cases_of_their_target_in_the_form_that_is_written() {
+fn seeds_are_cases_that_their_target_runs_in_the_form_that_is_written() {
     for (target, folder) in [(Target::Forward, "forward"), (Target::Backward, "backward"), (Target::Program, "program")]
     {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora").join(folder);
-        let files: Vec<_> =
-            std::fs::read_dir(folder).expect("seeds").map(|entry| entry.expect("readable").path()).collect();
+        let artifacts = tempfile::tempdir().expect("a folder");
+        let mut session = session(target, Known::default(), artifacts.path());
+        let files = corpus(folder);
         assert!(files.len() >= 20, "{} seeds of {target:?}", files.len());
         for file in files {
             let bytes = std::fs::read(&file).expect("readable");
             let (_, case) =
                 target.case(&bytes).unwrap_or_else(|| panic!("{} is no case of {target:?}", file.display()));
             assert_eq!(case.to_text().into_bytes(), bytes, "{}", file.display());
+            assert_ne!(execute(&mut session, &case), Executed::Refused, "{}", file.display());
         }
     }
+}
+
+#[test]
+fn seeds_of_the_protocol_are_messages() {
+    let mut kinds = [0; 3];
+    for file in corpus("protocol") {
+        let bytes = std::fs::read(&file).expect("readable");
+        protocol(&bytes);
+        let body = read_frame(&mut &bytes[..]).expect("a frame");
+        let is = [decode::<Hello>(&body).is_ok(), decode::<Request>(&body).is_ok(), decode::<Reply>(&body).is_ok()];
+        assert_eq!(is.iter().filter(|is| **is).count(), 1, "{} is {is:?}", file.display());
+        kinds.iter_mut().zip(is).for_each(|(kind, is)| *kind += usize::from(is));
+    }
+    assert!(kinds.iter().all(|&kind| kind > 0), "seeds of each kind of message: {kinds:?}");
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 
-use crate::toolkit::Toolkit;
-use crate::{Devices, set_up, status, target, toolkit};
+use crate::toolkit::{self, Toolkit, succeeds};
+use crate::{Devices, cargo, set_up, status, target};
 
 /// The targets whose inputs are cases.
 const CASES: [&str; 3] = ["forward", "backward", "program"];
@@ -41,13 +41,12 @@ pub struct Args {
 
 /// Fuzzes; says how often the fuzzer was started.
 pub fn run(args: &Args) -> anyhow::Result<u8> {
-    let there = Command::new("cargo").args(["fuzz", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     ensure!(
-        there.is_ok_and(|status| status.success()),
-        "no cargo-fuzz: `cargo install cargo-fuzz --locked` installs it"
+        succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"])),
+        "no nightly Rust, which coverage needs: `rustup toolchain install nightly --profile minimal` installs it"
     );
     let devices = set_up(&args.devices, false)?;
-    let cuda = if args.devices.cpu || !devices.contains("sim:0;") { None } else { Some(toolkit()?) };
+    let cuda = if args.devices.cpu || !devices.contains("sim:0;") { None } else { Some(crate::toolkit()?) };
     let binary = build(&args.target, cuda.as_ref())?;
     let folder = target()?.join("fuzz");
     let corpus = Path::new("fuzz/corpus").join(&args.target);
@@ -102,10 +101,27 @@ fn watched(fuzzer: &mut Command) -> anyhow::Result<(u8, u64)> {
         let number = line.strip_prefix("stat::number_of_executed_units:").or_else(|| line.strip_prefix('#'));
         let number = number.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
         units = number.unwrap_or(units);
-        eprintln!("{line}");
+        // A line for every input that it keeps is too much to read.
+        if !line.contains("\tNEW ") && !line.contains("\tREDUCE ") {
+            eprintln!("{line}");
+        }
     }
     let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(5);
     Ok((code, units))
+}
+
+/// The folders with the seeds of a target. `.clusterfuzzlite/build.sh` knows them, too.
+fn seeds(name: &str) -> Vec<&'static str> {
+    match name {
+        "forward" => vec!["corpora/forward"],
+        "backward" => vec!["corpora/backward"],
+        "program" => vec!["corpora/program"],
+        "case_text" => vec!["corpora/forward", "corpora/backward", "corpora/program"],
+        "protocol" => vec!["corpora/protocol"],
+        // The simulator's own tests, of what runs and of what does not.
+        "ptx" => vec!["simulator/tests/pass", "simulator/tests/fail"],
+        other => unreachable!("clap takes no target `{other}`"),
+    }
 }
 
 /// Builds a target with what it is about instrumented, and the simulated device's library beside it as it is.
@@ -113,8 +129,10 @@ fn build(name: &str, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
     let is_case = CASES.contains(&name);
     // Two folders, as two kinds of instrumentation make two of each crate.
     let folder = target()?.join(if is_case { "fuzz" } else { "fuzz-readers" });
-    let mut fuzz = Command::new("cargo");
-    fuzz.args(["+nightly", "fuzz", "build", "--sanitizer", "none", "--target-dir"]).arg(&folder).arg(name);
+    let mut fuzz = Command::new(cargo_fuzz()?);
+    // It runs the `cargo` of this toolchain.
+    fuzz.env("RUSTUP_TOOLCHAIN", "nightly").env_remove("CARGO");
+    fuzz.args(["fuzz", "build", "--sanitizer", "none", "--target-dir"]).arg(&folder).arg(name);
     if is_case {
         fuzz.env("RUSTC_WRAPPER", std::path::absolute("fuzz/rustc.sh")?);
     }
@@ -123,6 +141,18 @@ fn build(name: &str, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
     }
     crate::build(&format!("the fuzz target {name}"), "ten minutes on a new machine, else seconds", &mut fuzz)?;
     Ok(folder.join("x86_64-unknown-linux-gnu/release").join(name))
+}
+
+/// cargo-fuzz, installed under `target`.
+fn cargo_fuzz() -> anyhow::Result<PathBuf> {
+    const VERSION: &str = "0.13.2";
+    let folder = target()?.join("cargo-fuzz");
+    toolkit::once(&folder, VERSION, |folder| {
+        let mut install = cargo();
+        install.args(["install", "cargo-fuzz", "--locked", "--version", VERSION, "--root"]).arg(folder);
+        crate::build("cargo-fuzz", "a minute, once", &mut install)
+    })?;
+    Ok(folder.join("bin/cargo-fuzz"))
 }
 
 /// Arguments of `cargo xtask corpus`.
@@ -138,7 +168,7 @@ pub struct Corpus {
 /// Adds to the seeds of a target the fewest of what was fuzzed here that reach more than they do.
 pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
     let simulated = set_up(&args.devices, false)?.contains("sim:0;") && !args.devices.cpu;
-    let binary = build(&args.target, simulated.then(toolkit).transpose()?.as_ref())?;
+    let binary = build(&args.target, simulated.then(crate::toolkit).transpose()?.as_ref())?;
     let (seeds, fuzzed) = (Path::new("corpora").join(&args.target), Path::new("fuzz/corpus").join(&args.target));
     ensure!(fuzzed.is_dir(), "nothing was fuzzed here: `cargo xtask fuzz {}` comes first", args.target);
     let mut merge = Command::new(binary);
@@ -164,23 +194,13 @@ fn environment(fuzzer: &mut Command, simulated: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fuzzer(
-    binary: &Path,
-    args: &Args,
-    simulated: bool,
-    corpus: &Path,
-    artifacts: &Path,
-) -> anyhow::Result<Command> {
+fn fuzzer(binary: &Path, args: &Args, simulated: bool, corpus: &Path, artifacts: &Path) -> anyhow::Result<Command> {
     let mut fuzzer = Command::new(binary);
-    fuzzer.arg(corpus);
-    let seeds = Path::new("corpora").join(&args.target);
-    if seeds.is_dir() {
-        fuzzer.arg(seeds);
-    }
+    fuzzer.arg(corpus).args(seeds(&args.target));
     fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
     fuzzer.args(["-timeout=5", "-rss_limit_mb=4096", "-max_len=8192", "-print_final_stats=1"]);
-    // How often a loop goes round is a matter of sizes, which the cells tell apart; kept by itself, it is most of a corpus.
-    fuzzer.arg("-use_counters=0").args(&args.options);
+    // How often a loop goes round is a matter of sizes: kept for that, inputs are most of a corpus. And small ones are worth more.
+    fuzzer.args(["-use_counters=0", "-entropic_scale_per_exec_time=1"]).args(&args.options);
     let dictionary = Path::new("corpora/cases.dict");
     if CASES.contains(&args.target.as_str()) && dictionary.is_file() {
         fuzzer.arg(format!("-dict={}", dictionary.display()));

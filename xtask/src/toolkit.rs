@@ -124,6 +124,7 @@ fn reason(complaint: &str) -> String {
     }
 }
 
-fn succeeds(command: &mut Command) -> bool {
+/// Whether `command` runs, and ends with 0.
+pub fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }

@@ -11,9 +11,9 @@ static COUNTERS: Mutex<Option<&'static mut [u8]>> = Mutex::new(None);
 /// Grids are told apart by the power of two of their number of blocks.
 const GRIDS: usize = 32;
 
-/// From here on counts what kernels execute in `bytes[..length]`: for each kernel a byte for each class of grid, each
-/// block of its code and each way of its branches, saturating. Where a kernel's bytes begin depends on its name only, so
-/// that what one process reached another one knows; kernels may share some.
+/// From here on counts what kernels execute in `bytes[..length]`: for each kernel a byte for each class of grid and each way
+/// of its branches, saturating. Where a kernel's bytes begin depends on its name only, so that what one process reached
+/// another one knows; kernels may share some.
 ///
 /// # Safety
 /// The bytes stay valid for writes to the end of the process, and nobody else touches them during a call of this library.
