@@ -15,7 +15,7 @@ use crate::ops::{self, Call, Op};
 use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Returned, Store};
 use crate::tensor::Tensor as Data;
 
-pub use place::{crate_path, install_panic_hook};
+pub use place::{crate_path, install_panic_hook, last_panic};
 use refusal::{cuda_error, refusal};
 
 /// Runs `case` on `device`, telling `progress` of every phase that begins. [`install_panic_hook`] must have been called.

@@ -8,6 +8,7 @@
 
 use std::env;
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::ptr::addr_of_mut;
 use std::slice;
@@ -18,6 +19,7 @@ use snuffer::device::Device;
 use snuffer::findings::Store;
 use snuffer::fuzz::{Executed, Known, Session, Target};
 use snuffer::regression::Regression;
+use snuffer::run::{install_panic_hook, last_panic};
 
 /// How much is watched: a byte for every kernel's classes of grids and ways of branches.
 const DEVICE: usize = if cfg!(feature = "cuda") { 1 << 17 } else { 0 };
@@ -44,7 +46,7 @@ pub fn start(target: Target, name: &str) {
         env::set_var("CANDLE_GRAD_DO_NOT_DETACH", "1");
     }
     // In place of libFuzzer's, which aborts: what candle panics at is caught and judged.
-    snuffer::run::install_panic_hook();
+    install_panic_hook();
     match session(target, name) {
         Ok(session) => *SESSION.lock().expect("nobody panics with it") = Some(session),
         Err(problem) => {
@@ -108,7 +110,13 @@ fn known(artifacts: &Path) -> anyhow::Result<Known> {
 /// Runs the case that `bytes` are. What is no case enters no corpus.
 pub fn execute(bytes: &[u8]) -> Corpus {
     let mut session = SESSION.lock().expect("nobody panics with it");
-    match session.as_mut().expect("started").execute(bytes) {
+    let session = session.as_mut().expect("started");
+    let Ok(executed) = catch_unwind(AssertUnwindSafe(|| session.execute(bytes))) else {
+        let (place, message) = last_panic();
+        eprintln!("fuzz: this suite, not candle, panicked at {place}: {message}");
+        std::process::abort();
+    };
+    match executed {
         Ok(Executed::Refused) => Corpus::Reject,
         Ok(Executed::New(signature)) => {
             eprintln!("fuzz: NEW {signature}");

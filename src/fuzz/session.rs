@@ -136,7 +136,9 @@ impl Session {
     fn mark(&mut self, op: &Op, observations: &[Observation], verdict: &Verdict) {
         let mut hasher = DefaultHasher::new();
         (op.name, std::mem::discriminant(verdict)).hash(&mut hasher);
-        observations.iter().for_each(|seen| seen.outcome.name().hash(&mut hasher));
+        for seen in observations {
+            seen.outcome.name().hash(&mut hasher);
+        }
         let cells = self.cells.len().max(1);
         if let Some(cell) = self.cells.get_mut(hasher.finish() as usize % cells) {
             *cell = cell.saturating_add(1);
