@@ -188,7 +188,7 @@ fn killed(store: &Path, more: &[&str], kill: bool) -> u64 {
     };
     let before = done();
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    command.args(["hunt", "--ops", OPS, "--seed", "5", "--jobs", "1", "--store"]).arg(store).args(more);
+    command.args(["hunt", "--jobs", "1", "--store"]).arg(store).args(more);
     command.env("SNUFFER_DEVICES", "cpu").stdout(Stdio::null()).stderr(Stdio::null());
     let mut hunt = command.spawn().expect("snuffer starts");
     while kill && done() == before && hunt.try_wait().expect("a child").is_none() {
@@ -205,13 +205,16 @@ fn killed(store: &Path, more: &[&str], kill: bool) -> u64 {
 fn a_hunt_that_is_killed_three_times_finds_what_one_finds_that_is_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let [whole, store] = ["whole", "killed"].map(|name| folder.path().join(name));
-    hunt(&whole, &[]);
-    let mut done = killed(&store, &["--cases", "2000"], true);
+    // Enough that each part is longer than what a hunt does between two records of it.
+    let cases = 20_000;
+    let fresh = ["--ops", OPS, "--seed", "5", "--cases", &cases.to_string()];
+    assert_eq!(killed(&whole, &fresh, false), cases);
+    let mut done = killed(&store, &fresh, true);
     for kill in [true, true, false] {
-        assert!(done < 2000, "the hunt was too fast to be killed");
-        done = killed(&store, &["--resume", "--cases", &(2000 - done).to_string()], kill);
+        assert!(done < cases, "the hunt was too fast to be killed");
+        done = killed(&store, &["--resume", "--cases", &(cases - done).to_string()], kill);
     }
-    assert_eq!(done, 2000);
+    assert_eq!(done, cases);
     let ((expected, _), (names, _)) = (found(&whole), found(&store));
     assert!(names.is_superset(&expected), "lost: {:?}", expected.difference(&names).collect::<Vec<_>>());
 }
