@@ -56,8 +56,11 @@ pub fn spliced(case: &Case, other: &Case, draw: &mut Draw) -> Result<Case> {
             *tensor = theirs.clone();
         }
     }
+    // A word such as a form means something to its own op only: a case with another one's is no call.
+    let alike = (&case.op, &case.steps) == (&other.op, &other.steps);
+    let theirs = |name: &str| other.params.get(name).filter(|theirs| alike || matches!(theirs, Param::Number(_)));
     for (name, value) in &mut spliced.params {
-        if let Some(theirs) = other.params.get(name).filter(|_| draw.one_in(2).unwrap_or(false)) {
+        if let Some(theirs) = theirs(name).filter(|_| draw.one_in(2).unwrap_or(false)) {
             *value = theirs.clone();
         }
     }
