@@ -172,7 +172,7 @@ pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
     let (seeds, fuzzed) = (Path::new("corpora").join(&args.target), Path::new("fuzz/corpus").join(&args.target));
     ensure!(fuzzed.is_dir(), "nothing was fuzzed here: `cargo xtask fuzz {}` comes first", args.target);
     let mut merge = Command::new(binary);
-    // What is reached, not how often or in which combinations: seeds are few and small.
+    // What is reached, not how often or what came of it: seeds are few and small.
     merge.env("SNUFFER_FUZZ_WITHOUT", "cells").args(["-set_cover_merge=1", "-use_counters=0", "-max_len=1024"]);
     environment(merge.args([&seeds, &fuzzed]), simulated)?;
     ensure!(status(&mut merge)? == 0, "libFuzzer could not merge");
@@ -199,7 +199,7 @@ fn fuzzer(binary: &Path, args: &Args, simulated: bool, corpus: &Path, artifacts:
     fuzzer.arg(corpus).args(seeds(&args.target));
     fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
     fuzzer.args(["-timeout=5", "-rss_limit_mb=4096", "-max_len=8192", "-print_final_stats=1"]);
-    // How often a loop goes round is a matter of sizes: kept for that, inputs are most of a corpus. And small ones are worth more.
+    // How often a loop goes round is a matter of sizes: kept for that, inputs are most of a corpus. Quick ones are worth more.
     fuzzer.args(["-use_counters=0", "-entropic_scale_per_exec_time=1"]).args(&args.options);
     let dictionary = Path::new("corpora/cases.dict");
     if CASES.contains(&args.target.as_str()) && dictionary.is_file() {
