@@ -186,3 +186,13 @@ fn seeds_of_the_protocol_are_messages() {
     }
     assert!(kinds.iter().all(|&kind| kind > 0), "seeds of each kind of message: {kinds:?}");
 }
+
+#[test]
+fn a_cross_over_takes_no_word_of_another_ops_call() {
+    let mine = Case::new("tensor.add").param("form", "plain");
+    let theirs = Case::new("tensor.maximum").param("form", "scalar");
+    for seed in 0..50 {
+        let bytes = Target::Forward.crossed(mine.to_text().as_bytes(), theirs.to_text().as_bytes(), seed, ROOM);
+        assert_eq!(Target::Forward.case(&bytes).expect("a case").1, mine);
+    }
+}
