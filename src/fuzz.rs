@@ -6,7 +6,10 @@ mod said;
 mod session;
 
 use std::cell::RefCell;
+use std::sync::OnceLock;
 
+use anyhow::{Context, ensure};
+use globset::Glob;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -36,6 +39,22 @@ thread_local! {
     static LAST: RefCell<(Vec<u8>, Option<Case>)> = const { RefCell::new((Vec::new(), None)) };
 }
 
+/// The ops of single calls; all, where nobody said which.
+static ONLY: OnceLock<Vec<&'static Op>> = OnceLock::new();
+
+/// Restricts single calls to the ops whose names match `glob`, for the rest of this process.
+pub fn restrict(glob: &str) -> anyhow::Result<()> {
+    let matcher = Glob::new(glob).with_context(|| format!("`{glob}` is no pattern"))?.compile_matcher();
+    let only: Vec<&'static Op> = single().into_iter().filter(|op| matcher.is_match(op.name)).collect();
+    ensure!(!only.is_empty(), "no op matches `{glob}`; `snuffer ops` lists them");
+    ONLY.set(only).map_err(|_| anyhow::anyhow!("the ops are restricted already"))
+}
+
+fn single() -> Vec<&'static Op> {
+    let is_single = |op: &&Op| !["canary", sequence::SEQUENCE.name].contains(&op.name);
+    ONLY.get().cloned().unwrap_or_else(|| ops::ALL.iter().copied().filter(is_single).collect())
+}
+
 impl Target {
     /// The case that `bytes` are, as this target runs it; `None` where they are no case, or one that another target
     /// runs.
@@ -51,14 +70,13 @@ impl Target {
             Self::Backward => case.steps.is_empty() && !case.backward.is_none(),
             Self::Program => !case.steps.is_empty(),
         };
-        fits.then_some((op, case))
+        let wanted = ONLY.get().is_none_or(|only| self == Self::Program || only.iter().any(|one| one.name == op.name));
+        (fits && wanted).then_some((op, case))
     }
 
     /// A case drawn by `seed`.
     pub fn drawn(self, seed: u64) -> Case {
-        let single: Vec<&'static Op> =
-            ops::ALL.iter().copied().filter(|op| !["canary", sequence::SEQUENCE.name].contains(&op.name)).collect();
-        let ops = if self == Self::Program { vec![&sequence::SEQUENCE] } else { single };
+        let ops = if self == Self::Program { vec![&sequence::SEQUENCE] } else { single() };
         self.drawn_of(&ops, seed)
     }
 

@@ -2,9 +2,10 @@
 //! process.
 //!
 //! From the environment: `SNUFFER_DEVICES` (as for `snuffer hunt`), `SNUFFER_FINDINGS` (a store whose findings are stepped
-//! over, as are the regressions beside the executable), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept), and for
-//! comparisons `SNUFFER_FUZZ_WITHOUT`, a list of `counters` (no device coverage), `cells` (no ops by what came of them) and
-//! `mutator` (libFuzzer's own mutations of the text).
+//! over, as are the regressions beside the executable), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept),
+//! `SNUFFER_FUZZ_FATAL` (a folder of cases that ended earlier runs), `SNUFFER_FUZZ_OPS` (a pattern of the ops of single
+//! calls, such as `loss.*`), and for comparisons `SNUFFER_FUZZ_WITHOUT`, a list of `counters` (no device coverage), `cells`
+//! (no ops by what came of them) and `mutator` (libFuzzer's own mutations of the text).
 
 use std::env;
 use std::ffi::c_void;
@@ -17,7 +18,7 @@ use std::sync::Mutex;
 use libfuzzer_sys::Corpus;
 use snuffer::device::Device;
 use snuffer::findings::Store;
-use snuffer::fuzz::{Executed, Known, Session, Target};
+use snuffer::fuzz::{Executed, Known, Session, Target, restrict};
 use snuffer::regression::Regression;
 use snuffer::run::{install_panic_hook, last_panic};
 
@@ -67,6 +68,9 @@ fn session(target: Target, name: &str) -> Result<Session, String> {
     if devices.iter().any(|device| matches!(device, Device::Sim(_))) && !without("counters") {
         watch_device()?;
     }
+    if let Ok(glob) = env::var("SNUFFER_FUZZ_OPS") {
+        restrict(&glob).map_err(|error| format!("{error:#}"))?;
+    }
     let known = known(&folder).map_err(|error| format!("{error:#}"))?;
     eprintln!(
         "fuzz: {name} on {listed}, stepping over {} known findings, new ones to {}",
@@ -104,6 +108,9 @@ fn known(artifacts: &Path) -> anyhow::Result<Known> {
         }
     }
     known.add_artifacts(artifacts)?;
+    if let Some(fatal) = env::var_os("SNUFFER_FUZZ_FATAL") {
+        known.add_artifacts(Path::new(&fatal))?;
+    }
     Ok(known)
 }
 

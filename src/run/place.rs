@@ -26,20 +26,21 @@ fn message(info: &PanicHookInfo) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".to_string())
 }
 
-/// A source path from the crate's folder on, without where the registry lies and which version it holds, so that a
-/// signature means the same on every machine.
+/// A source path from the crate's folder on, or from a toolkit's folder of headers, without where these lie and which
+/// version they are, so that a signature means the same on every machine.
 pub fn crate_path(file: &str) -> String {
     let parts: Vec<&str> = file.split(['/', '\\']).collect();
-    let source = parts.iter().rposition(|part| *part == "src");
-    match source {
-        Some(source) if source > 0 => {
+    let part = |name| parts.iter().rposition(|part| *part == name).filter(|place| *place > 0);
+    match (part("src"), part("include")) {
+        (Some(source), _) => {
             let folder = parts[source - 1];
             let versioned =
                 |(name, version): &(&str, &str)| !name.is_empty() && version.starts_with(|c: char| c.is_ascii_digit());
             let name = folder.rsplit_once('-').filter(versioned).map_or(folder, |(name, _)| name);
             format!("{name}/{}", parts[source..].join("/"))
         }
-        _ => file.to_string(),
+        (None, Some(headers)) => parts[headers..].join("/"),
+        (None, None) => file.to_string(),
     }
 }
 
@@ -52,5 +53,6 @@ mod tests {
         let registry = "/home/x/.cargo/registry/src/index-1/candle-core-0.11.1/src/cpu_backend/mod.rs";
         assert_eq!(crate_path(registry), "candle-core/src/cpu_backend/mod.rs");
         assert_eq!(crate_path("src/ops/canary.rs"), "src/ops/canary.rs");
+        assert_eq!(crate_path("/usr/local/cuda/bin/../include/cuda_fp16.hpp"), "include/cuda_fp16.hpp");
     }
 }

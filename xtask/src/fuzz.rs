@@ -28,6 +28,9 @@ pub struct Args {
     target: String,
     #[command(flatten)]
     devices: Devices,
+    /// Only ops whose names match, such as `loss.*`; not of sequences.
+    #[arg(long)]
+    ops: Option<String>,
     /// How long, in seconds.
     #[arg(long, default_value_t = 60)]
     time: u64,
@@ -51,18 +54,20 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     let folder = target()?.join("fuzz");
     let corpus = Path::new("fuzz/corpus").join(&args.target);
     let artifacts = Path::new("fuzz/artifacts").join(&args.target);
-    std::fs::create_dir_all(&corpus)?;
-    std::fs::create_dir_all(&artifacts)?;
+    let fatal = Path::new("fuzz/fatal").join(&args.target);
+    for folder in [&corpus, &artifacts, &fatal] {
+        std::fs::create_dir_all(folder)?;
+    }
     let left = folder.join(format!("{}.coverage", args.target));
     if left.exists() {
         std::fs::remove_file(&left)?;
     }
     let (starts, executed, code) = restarted(args, || {
         let mut fuzzer = fuzzer(&binary, args, cuda.is_some(), &corpus, &artifacts)?;
-        fuzzer.env("SNUFFER_SIM_COVERAGE", &left);
+        fuzzer.env("SNUFFER_FUZZ_FATAL", &fatal).env("SNUFFER_SIM_COVERAGE", &left);
         Ok(fuzzer)
     })?;
-    let code = if CASES.contains(&args.target.as_str()) { import(args, &artifacts)? } else { code };
+    let code = if CASES.contains(&args.target.as_str()) { import(args, &artifacts, &fatal)? } else { code };
     if left.exists() {
         status(Command::new(target()?.join("debug/snuffer")).arg("coverage").arg(&left))?;
     }
@@ -205,13 +210,17 @@ fn fuzzer(binary: &Path, args: &Args, simulated: bool, corpus: &Path, artifacts:
     if CASES.contains(&args.target.as_str()) && dictionary.is_file() {
         fuzzer.arg(format!("-dict={}", dictionary.display()));
     }
+    if let Some(ops) = &args.ops {
+        fuzzer.env("SNUFFER_FUZZ_OPS", ops);
+    }
     fuzzer.env("SNUFFER_FINDINGS", &args.store).env("SNUFFER_FUZZ_ARTIFACTS", artifacts);
     environment(&mut fuzzer, simulated)?;
     Ok(fuzzer)
 }
 
-/// Turns what the fuzzer kept into findings, and clears it away.
-fn import(args: &Args, artifacts: &Path) -> anyhow::Result<u8> {
+/// Turns what the fuzzer kept into findings, and clears it away: what ended it to where the next run steps over it, as not
+/// every such case is a finding of its own.
+fn import(args: &Args, artifacts: &Path, fatal: &Path) -> anyhow::Result<u8> {
     let files: Vec<_> = std::fs::read_dir(artifacts)?.collect::<Result<_, _>>()?;
     if files.is_empty() {
         return Ok(0);
@@ -223,7 +232,13 @@ fn import(args: &Args, artifacts: &Path) -> anyhow::Result<u8> {
         bail!("`snuffer import {}` ended with {code}; the files are still there", artifacts.display());
     }
     for file in files {
-        std::fs::remove_file(file.path()).with_context(|| format!("cannot remove {}", file.path().display()))?;
+        let path = file.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        } else {
+            let kept = fatal.join(file.file_name());
+            std::fs::rename(&path, kept).with_context(|| format!("cannot move {}", path.display()))?;
+        }
     }
     Ok(code)
 }
