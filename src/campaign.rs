@@ -2,6 +2,7 @@
 
 mod blame;
 mod canary;
+mod matters;
 mod plan;
 mod settle;
 mod tally;
@@ -23,6 +24,7 @@ use crate::outcome::Outcome;
 
 pub use blame::{Blame, blame};
 pub use canary::check as check_canary;
+pub use matters::matters;
 pub use plan::{Plan, Shard};
 pub use settle::{Settings, settle, versions};
 

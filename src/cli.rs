@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and which module answers.
 
+mod bisect;
 mod cases;
 mod coverage;
 mod doctor;
@@ -12,6 +13,8 @@ mod merge;
 mod minimize;
 mod ops;
 mod replay;
+mod report;
+mod site;
 
 use std::path::PathBuf;
 
@@ -44,10 +47,16 @@ enum Command {
     Minimize(minimize::Args),
     /// List and show findings, or promote one to a regression.
     Findings(findings::Args),
+    /// Write a finding as an issue, with a crate that reproduces it, built and run.
+    Report(report::Args),
+    /// Name the release of candle since which a case does what it does today.
+    Bisect(bisect::Args),
     /// Show the catalog of ops with their contracts' sources, or measure what works in which dtype.
     Ops(ops::Args),
     /// Show which kernels and branches a campaign, or cases, reached on a simulated device.
     Coverage(coverage::Args),
+    /// Write a static site of what was found: the matrix of ops, every finding, coverage and trends.
+    Site(site::Args),
     /// Show what this machine has and lacks.
     Doctor(doctor::Args),
 }
@@ -94,8 +103,11 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Replay(args) => replay::run(&args),
         Command::Minimize(args) => minimize::run(&args),
         Command::Findings(args) => findings::run(args),
+        Command::Report(args) => report::run(&args),
+        Command::Bisect(args) => bisect::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::Coverage(args) => coverage::run(&args),
+        Command::Site(args) => site::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     }
 }

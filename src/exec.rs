@@ -5,6 +5,7 @@ pub mod environment;
 mod journal;
 mod process;
 pub mod protocol;
+pub mod reproduction;
 pub mod worker;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::outcome::Outcome;
 pub use environment::Build;
 pub use process::Worker;
 pub use protocol::Hello;
+pub use reproduction::Ran;
 
 /// What a worker may use up before it is stopped.
 #[derive(Debug, Clone, Copy)]

@@ -6,6 +6,7 @@ mod record;
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -66,6 +67,14 @@ pub struct Origin {
 pub fn keep_case(folder: &Path, signature: &Signature, case: &Case) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     write_atomically(&folder.join(format!("{}.toml", signature.slug())), case.to_text().as_bytes())
+}
+
+/// Writes the crate of a program into `folder`.
+pub fn keep_program(folder: &Path, manifest: &str, program: &str) -> anyhow::Result<()> {
+    let source = folder.join("src");
+    fs::create_dir_all(&source).with_context(|| format!("cannot make {}", source.display()))?;
+    write_atomically(&folder.join("Cargo.toml"), manifest.as_bytes())?;
+    write_atomically(&source.join("main.rs"), program.as_bytes())
 }
 
 /// A folder of findings.
@@ -153,7 +162,10 @@ fn load(file: &Path) -> anyhow::Result<Finding> {
 /// Writes a file so that it has the old content or the new one, whatever happens in between.
 pub fn write_atomically(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)
+    // As any new file, and not for its owner alone as a temporary one: a site is for others to read.
+    let mut file = tempfile::Builder::new()
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder)
         .with_context(|| format!("cannot write in {}; is the disk full?", folder.display()))?;
     file.write_all(content)
         .and_then(|()| file.as_file().sync_all())

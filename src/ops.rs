@@ -59,6 +59,7 @@ mod upsample;
 mod writing;
 
 pub use call::Call;
+pub use conv::PIECES;
 pub use given::Given;
 pub use registry::ALL;
 
@@ -85,7 +86,9 @@ pub struct Op {
     pub contract: fn(&Case) -> Contract,
     /// The call.
     pub call: fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>>,
-    /// The call as Rust text, for reproductions; inputs and params are variables of their names.
+    /// The call as candle code, for programs: a template (minijinja) of lines of which the last is the output, or that bind
+    /// `output` or `outputs`, or print what nobody can compare. Inputs are owned tensors of their names, the device is
+    /// `device`; params are the template's variables, and what else it has is in `src/report/program/source.rs`.
     pub source: &'static str,
     /// The outputs in `f64` with error bounds, for cases that the contract accepts. `None` where an op has no value to
     /// compare.

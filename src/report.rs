@@ -1,13 +1,18 @@
 //! A case, what is promised and what happened, for people.
 
 mod junit;
+mod markdown;
+mod program;
 mod sarif;
+pub mod site;
 mod summary;
 
 use crate::ops::Contract;
 use crate::oracle::{Evidence, Verdict};
 
 pub use junit::junit;
+pub use markdown::Report;
+pub use program::{About, Candle, agrees, call, manifest, outputs, program};
 pub use sarif::sarif;
 pub use summary::summary;
 
@@ -16,7 +21,7 @@ pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
     let mut lines = vec![
         evidence.case.to_text().trim_end().to_string(),
         String::new(),
-        format!("call      {}", evidence.op.source),
+        format!("call      {}", call(evidence.op, evidence.case).replace('\n', "\n          ")),
         format!("promised  {}", promised(&evidence.contract)),
         format!("source    {}", evidence.op.promise),
     ];

@@ -49,6 +49,11 @@ fn of_last_campaign(args: &Args) -> anyhow::Result<Coverage> {
     let Some((name, _)) = Record::latest(&store.campaigns())? else {
         return Err(UsageError("there is no campaign in the store; name cases to run".to_string()).into());
     };
+    of_campaign(&store, &name)
+}
+
+/// What the simulated devices of a campaign executed; empty where it had none.
+pub(super) fn of_campaign(store: &Store, name: &str) -> anyhow::Result<Coverage> {
     let path = store.campaigns().join(format!("{name}.coverage"));
     if path.exists() { left_in(&path) } else { Ok(Coverage::default()) }
 }

@@ -140,7 +140,7 @@ fn new(store: &Store, known: &Path) -> anyhow::Result<Vec<(String, Finding)>> {
 }
 
 /// Every regression in `folder`.
-fn regressions(folder: &Path) -> anyhow::Result<Vec<Regression>> {
+pub(super) fn regressions(folder: &Path) -> anyhow::Result<Vec<Regression>> {
     let unreadable = |error: std::io::Error| UsageError(format!("cannot read {}: {error}", folder.display()));
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {

@@ -5,8 +5,11 @@ use serde_json::json;
 use super::{Common, UsageError};
 use crate::console;
 use crate::exit_code::Exit;
+use crate::generate::Mode;
 use crate::matrix;
 use crate::ops::{self, Op};
+use crate::report::call;
+use crate::sample::nth;
 
 /// Arguments of `snuffer ops`.
 #[derive(Debug, clap::Args)]
@@ -34,10 +37,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     for op in ops {
         let gradients = if op.differentiable.is_empty() { "none".to_string() } else { op.differentiable.join(", ") };
+        // As it is for one of its cases: the source is a template.
+        let call = call(op, &nth(&[op], &[Mode::Valid], 1, 0).drawn.case).replace('\n', "\n               ");
         println!(
-            "{}\n    call       {}\n    covers     {}\n    gradients  {gradients}\n    promise    {}",
+            "{}\n    call       {call}\n    covers     {}\n    gradients  {gradients}\n    promise    {}",
             op.name,
-            op.source,
             op.covers.join(", "),
             op.promise
         );

@@ -51,13 +51,19 @@ pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
     // Without it candle forgets the graph of a backward pass, and there are no second derivatives.
     command.env("CANDLE_GRAD_DO_NOT_DETACH", "1");
     command.env("RAYON_NUM_THREADS", "1").env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
+    simulate(&mut command, device)?;
+    Ok(command)
+}
+
+/// Gives `command` the simulated device's libraries, where `device` is one.
+pub fn simulate(command: &mut Command, device: Device) -> anyhow::Result<()> {
     if let Device::Sim(ordinal) = device {
         command.env("LD_LIBRARY_PATH", libraries()?);
         if std::env::var_os("SNUFFER_SIM_DEVICES").is_none() {
             command.env("SNUFFER_SIM_DEVICES", (ordinal + 1).to_string());
         }
     }
-    Ok(command)
+    Ok(())
 }
 
 /// The devices to use where none is asked for: `cpu`, and the GPU or else the simulated device, where its worker is built.

@@ -71,8 +71,8 @@ impl Store {
         Ok(copied)
     }
 
-    /// The records of all campaigns, by name.
-    pub fn records(&self) -> anyhow::Result<Vec<Record>> {
+    /// Every campaign's record by name, in the order in which they began; a damaged file is an `Err` of its own.
+    pub fn named_records(&self) -> anyhow::Result<Vec<(String, anyhow::Result<Record>)>> {
         let Ok(entries) = fs::read_dir(self.campaigns()) else { return Ok(Vec::new()) };
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
@@ -81,7 +81,13 @@ impl Store {
             let text = fs::read_to_string(path)?;
             toml::from_str(&text).with_context(|| format!("{} is damaged; delete it", path.display()))
         };
-        paths.iter().map(read).collect()
+        let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(paths.iter().map(|path| (name(path), read(path))).collect())
+    }
+
+    /// The records of all campaigns, in the order in which they began.
+    pub fn records(&self) -> anyhow::Result<Vec<Record>> {
+        self.named_records()?.into_iter().map(|(_, record)| record).collect()
     }
 
     /// What all campaigns of this store counted together.

@@ -56,7 +56,7 @@ pub static LEAKY_RELU: Op = Op {
     },
     contract: |case| ordinary(case, "negative_slope").unwrap_or_else(|| of_floats(case)),
     call: |call| Ok(vec![ops::leaky_relu(call.tensor("x")?, call.case.float("negative_slope", 0.0))?]),
-    source: "candle_nn::ops::leaky_relu(&x, negative_slope)?",
+    source: "candle_nn::ops::leaky_relu(&x, {{ negative_slope|default('0.0') }})?",
     reference: Some(|given| each(given, "x", |x| leaky(x, given.case.float("negative_slope", 0.0)))),
     promise: "candle-nn/src/ops.rs:193-196; torch.nn.LeakyReLU",
     ..ELEMENTWISE
@@ -74,7 +74,7 @@ pub static SELU: Op = Op {
     },
     contract: |case| ordinary(case, "alpha").or_else(|| ordinary(case, "gamma")).unwrap_or_else(|| of_floats(case)),
     call: |call| Ok(vec![ops::selu(call.tensor("x")?, single(call.case, "alpha"), single(call.case, "gamma"))?]),
-    source: "candle_nn::ops::selu(&x, alpha, gamma)?",
+    source: "candle_nn::ops::selu(&x, {{ alpha|default('1.0')|f32 }}, {{ gamma|default('1.0')|f32 }})?",
     reference: Some(|given| {
         let (alpha, gamma) = (single(given.case, "alpha"), single(given.case, "gamma"));
         each(given, "x", |x| elu(x, f64::from(alpha)) * Num::exact(f64::from(gamma)))
@@ -131,7 +131,15 @@ pub static ACTIVATION: Op = Op {
         }
     },
     call: |call| Ok(vec![activation(call.case).forward(call.tensor("x")?)?]),
-    source: "candle_nn::Activation::from(kind, alpha).forward(&x)?",
+    source: r#"
+        {% set names = {
+            "newgelu": "NewGelu", "relu": "Relu", "relu2": "Relu2", "relu6": "Relu6", "silu": "Silu",
+            "sigmoid": "Sigmoid", "hardsigmoid": "HardSigmoid", "swiglu": "Swiglu", "swish": "Swish", "mish": "Mish",
+            "hardswish": "HardSwish", "elu": "Elu", "leakyrelu": "LeakyRelu", "gelupytorchtanh": "GeluPytorchTanh",
+        } %}
+        {% set alpha = "(" ~ alpha|default("1.0") ~ ")" if kind in ["elu", "leakyrelu"] else "" %}
+        candle_nn::Activation::{{ names[kind|default("gelu")]|default("Gelu") }}{{ alpha }}.forward(&x)?
+    "#,
     reference: Some(|given| {
         if given.case.text("kind") == "swiglu" {
             return swiglu(given);
@@ -181,7 +189,7 @@ pub static PRELU: Op =
             let layer = candle_nn::PReLU::new(call.tensor("weight")?.clone(), is_scalar(call.case));
             Ok(vec![layer.forward(call.tensor("x")?)?])
         },
-        source: "candle_nn::PReLU::new(weight.clone(), is_scalar != 0).forward(&x)?",
+        source: "candle_nn::PReLU::new(weight, {{ is_scalar|default(0) != 0 }}).forward(&x)?",
         reference: Some(|given| {
             let (x, weight) = (given.array("x"), given.array("weight"));
             let mut shape = vec![1; x.ndim()];
@@ -218,7 +226,14 @@ pub static SEQUENTIAL: Op = Op {
         outputs.push(x.apply_t(&halved, true)?);
         Ok(outputs)
     },
-    source: "candle_nn::seq().add(Identity::new()).add_fn(Tensor::sqr).add(func(|x| x + 1.0)).forward_all(&x)?",
+    source: r"
+        let layers = candle_nn::seq().add(candle_nn::ops::Identity::new()).add_fn(Tensor::sqr);
+        let layers = layers.add(candle_nn::func(|x| x + 1.0));
+        let mut outputs = layers.forward_all(&x)?;
+        outputs.push(x.apply(&layers)?);
+        let halved = candle_nn::func_t(|x, train| if train { x * 0.5 } else { Ok(x.clone()) });
+        outputs.push(x.apply_t(&halved, true)?);
+    ",
     reference: Some(|given| {
         let x = given.array("x");
         let (square, next) = (x.mapv(Num::sqr), x.mapv(|x| x.sqr() + Num::exact(1.0)));

@@ -29,7 +29,36 @@ pub static FLASH_ATTN: Op = Op {
     generate,
     contract,
     call: attend,
-    source: "candle_nn::attention::flash_attn::<T>(&q, &k, &v, scale, mask, max_bias, softcap)?",
+    source: r#"
+        {% set T = inputs.q.rust if "half::" in inputs.q.rust else "f32" %}
+        {% set causal = mask == "causal" %}
+        {% set tensors = "&q" ~ to_host ~ ", &k" ~ to_host ~ ", &v" ~ to_host %}
+        {% set scale = scale|default("1.0")|f32 %}
+        {% set more = max_bias|f32|option ~ ", " ~ softcap|f32|option %}
+        {% set given = "Some(&mask" ~ to_host ~ ")" if inputs.mask else "None" %}
+        {% if form == "kernel" and causal %}
+        candle_nn::attention::cpu_flash::causal::run_causal_attn_cpu::<{{ T }}>(
+            {{ tensors }}, {{ scale }}, {{ kv_offset|default(0) }}, {{ more }},
+        )?
+        {% elif form == "kernel" %}
+        candle_nn::attention::cpu_flash::standard::run_flash_attn_cpu::<{{ T }}>(
+            {{ tensors }}, {{ given }}, {{ scale }}, {{ more }},
+        )?
+        {% elif form == "deprecated" %}
+        candle_nn::cpu_flash_attention::run_flash_attn_cpu::<{{ T }}>(
+            {{ tensors }}, {{ given }}, {{ scale }}, {{ more }},
+        )?
+        {% else %}
+        {% if causal %}
+        let mask = candle_nn::attention::AttnMask::causal_with_offset({{ kv_offset|default(0) }});
+        {% elif inputs.mask %}
+        let mask = candle_nn::attention::AttnMask::Mask(mask{{ to_host }});
+        {% else %}
+        let mask = candle_nn::attention::AttnMask::None;
+        {% endif %}
+        candle_nn::attention::flash_attn::<{{ T }}>({{ tensors }}, {{ scale }}, mask, {{ more }})?
+        {% endif %}
+    "#,
     reference: Some(reference),
     ulps: 8.0,
     differentiable: &[],
@@ -76,7 +105,14 @@ pub static DECODE_INTERLEAVED: Op = Op {
         let scale = call.case.float("scale", 1.0) as f32;
         Ok(vec![causal::causal_decode_f32_interleaved(&q, &kv, heads, groups, width, length, scale)?])
     },
-    source: "candle_nn::attention::cpu_flash::causal::causal_decode_f32_interleaved(&q, &kv, h, hk, d, l, scale)?",
+    source: r#"
+        {% set (heads, width), (length, groups, both) = inputs.q.shape, inputs.kv.shape %}
+        let q = q.flatten_all()?.to_vec1::<f32>()?;
+        let kv = kv.flatten_all()?.to_vec1::<f32>()?;
+        candle_nn::attention::cpu_flash::causal::causal_decode_f32_interleaved(
+            &q, &kv, {{ heads }}, {{ groups }}, {{ width }}, {{ length }}, {{ scale|default("1.0")|f32 }},
+        )?
+    "#,
     reference: Some(|given| {
         let (q, kv) = (given.array("q"), given.array("kv"));
         let (heads, width, repeat) = (q.shape()[0], q.shape()[1], q.shape()[0] / kv.shape()[1]);

@@ -18,8 +18,24 @@ pub static VARLEN_CPU: Op = Op {
     support: &Support::both("q", &[DType::F32, DType::F16]),
     generate: |draw| generate(draw, VARLEN_CPU.support),
     call: |call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
-    source: "candle_nn::attention::flash_attn_varlen_cpu(&q, &k, &v, alibi, &seqlens_q, &seqlens_k, max_q, max_k, \
-             scale, causal, left, right)?",
+    source: r#"
+        let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
+        let longest_k = seqlens_k.max(0)?.to_scalar::<u32>()? as usize;
+        candle_nn::attention::flash_attn_varlen_cpu(
+            &q{{ to_host }},
+            &k{{ to_host }},
+            &v{{ to_host }},
+            {{ "Some(&alibi" ~ to_host ~ ")" if inputs.alibi else "None" }},
+            &seqlens_q{{ to_host }},
+            &seqlens_k{{ to_host }},
+            longest_q,
+            longest_k,
+            {{ scale|default("1.0")|f32 }},
+            {{ causal|default(0) != 0 }},
+            {{ left|option }},
+            {{ right|option }},
+        )?
+    "#,
     ..VARLEN
 };
 
@@ -30,8 +46,24 @@ pub static VARLEN_UNFUSED: Op = Op {
     support: &Support::both("q", &DType::FLOATS),
     generate: |draw| generate(draw, VARLEN_UNFUSED.support),
     call: |call| attend(call, flash_attn_varlen_unfused, None),
-    source: "candle_nn::attention::flash_attn_varlen_unfused(&q, &k, &v, alibi, &seqlens_q, &seqlens_k, max_q, max_k, \
-             scale, causal, left, right)?",
+    source: r#"
+        let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
+        let longest_k = seqlens_k.max(0)?.to_scalar::<u32>()? as usize;
+        candle_nn::attention::flash_attn_varlen_unfused(
+            &q,
+            &k,
+            &v,
+            {{ "Some(&alibi)" if inputs.alibi else "None" }},
+            &seqlens_q,
+            &seqlens_k,
+            longest_q,
+            longest_k,
+            {{ scale|default("1.0")|f32 }},
+            {{ causal|default(0) != 0 }},
+            {{ left|option }},
+            {{ right|option }},
+        )?
+    "#,
     ..VARLEN
 };
 

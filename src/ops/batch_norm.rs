@@ -22,7 +22,16 @@ pub static EVAL: Op = Op {
     },
     contract: |case| contract(case, false),
     call: |call| Ok(vec![layer(call)?.forward_t(call.tensor("x")?, false)?]),
-    source: "candle_nn::BatchNorm::new(features, running_mean, running_var, weight, bias, eps)?.forward_t(&x, false)?",
+    source: r#"
+        {% set features, eps = features|default(1), eps|default("1e-5") %}
+        {% set running = "running_mean, running_var" %}
+        {% if inputs.weight and inputs.bias %}
+        let norm = candle_nn::BatchNorm::new({{ features }}, {{ running }}, weight, bias, {{ eps }})?;
+        {% else %}
+        let norm = candle_nn::BatchNorm::new_no_bias({{ features }}, {{ running }}, {{ eps }})?;
+        {% endif %}
+        norm.forward_t(&x, false)?
+    "#,
     reference: Some(|given| {
         let (mean, variance) = (given.array("running_mean"), given.array("running_var"));
         let (mean, variance): (Vec<Num>, Vec<Num>) =
@@ -59,7 +68,20 @@ pub static TRAIN: Op = Op {
         let [mean, variance] = running;
         Ok(vec![out, mean?, variance?])
     },
-    source: "candle_nn::BatchNorm::new_with_momentum(features, .., eps, momentum)?.forward_train(&x)?",
+    source: r#"
+        {% set more = "_with_momentum" if momentum is defined else "" %}
+        {% set eps = eps|default("1e-5") ~ (", " ~ momentum if momentum is defined else "") %}
+        {% set features = features|default(1) %}
+        {% set running = "running_mean, running_var" %}
+        {% if inputs.weight and inputs.bias %}
+        let norm = candle_nn::BatchNorm::new{{ more }}({{ features }}, {{ running }}, weight, bias, {{ eps }})?;
+        {% else %}
+        let norm = candle_nn::BatchNorm::new_no_bias{{ more }}({{ features }}, {{ running }}, {{ eps }})?;
+        {% endif %}
+        let normalized = norm.forward_train(&x)?;
+        let [mean, variance] = [norm.running_mean(), norm.running_var()].map(|running| running.to_dtype(x.dtype()));
+        let outputs = [normalized, mean?, variance?];
+    "#,
     reference: Some(trained),
     ..EVAL
 };

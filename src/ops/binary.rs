@@ -29,7 +29,7 @@ macro_rules! operations {
                 let (lhs, rhs) = arguments(call)?;
                 Ok(vec![if broadcasts(call.case) { lhs.$broadcast(rhs)? } else { lhs.$method(rhs)? }])
             },
-            source: concat!("lhs.", stringify!($method), "(&rhs)?"),
+            source: concat!("lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method), "(&rhs)?"),
             reference: Some(|given| pairs(&given.array("lhs"), &right(given), $value)),
             ..BINARY
         };
@@ -65,7 +65,10 @@ macro_rules! extrema {
                 let (lhs, rhs) = arguments(call)?;
                 if broadcasts(call.case) { lhs.$broadcast(rhs)? } else { lhs.$method(rhs)? }
             }]),
-            source: concat!("lhs.", stringify!($method), "(&rhs)?"),
+            source: concat!(
+                "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method),
+                "({{ scalar|default('0.0') if form == 'scalar' else '&rhs' }})?"
+            ),
             reference: Some(|given| pairs(&given.array("lhs"), &right(given), $value)),
             promise: "candle-core/src/op.rs:399-400, tensor.rs:113-137; torch.maximum and torch.minimum: NaN if either is",
             ..BINARY
@@ -94,7 +97,7 @@ pub static POW: Op = Op {
         let (lhs, rhs) = arguments(call)?;
         Ok(vec![if broadcasts(call.case) { lhs.broadcast_pow(rhs)? } else { lhs.pow(rhs)? }])
     },
-    source: "lhs.pow(&rhs)?",
+    source: "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}pow(&rhs)?",
     reference: Some(|given| pairs(&given.array("lhs"), &given.array("rhs"), power)),
     promise: "candle-core/src/tensor.rs:2933-2941: the pointwise power, as torch.pow: also of negative numbers by whole \
               exponents, and x^0 = 1",

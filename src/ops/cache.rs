@@ -58,7 +58,19 @@ pub static KV: Op = Op {
         outputs.extend(last.map(|device| Candle::new(cache.current_seq_len() as u32, &device)).transpose()?);
         Ok(outputs)
     },
-    source: "let mut cache = candle_nn::kv_cache::KvCache::new(dim, max); let first = cache.append(&k0, &v0)?; /* .. */",
+    source: r#"
+        let mut cache = candle_nn::kv_cache::KvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
+        outputs.extend([k, v]);
+        {% endfor %}
+        outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+        outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
+    "#,
     reference: Some(everything),
     promise: "candle-nn/src/kv_cache.rs:5-160: `append` grows the buffer where it is full",
     ..CACHE
@@ -84,7 +96,19 @@ pub static CONCAT: Op = Op {
         outputs.extend(length.transpose()?);
         Ok(outputs)
     },
-    source: "let mut cache = candle_nn::kv_cache::ConcatKvCache::new(dim); let first = cache.append(&k0, &v0)?; /* .. */",
+    source: r#"
+        let mut cache = candle_nn::kv_cache::ConcatKvCache::new({{ dim|default(0) }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
+        outputs.extend([k, v]);
+        {% endfor %}
+        outputs.extend(cache.k().into_iter().chain(cache.v()).cloned());
+        outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
+    "#,
     reference: Some(everything),
     promise: "candle-nn/src/kv_cache.rs:584-760 (its documentation)",
     ..CACHE
@@ -118,7 +142,16 @@ pub static INTERLEAVED: Op = Op {
         }
         Ok(outputs)
     },
-    source: "let mut cache = candle_nn::kv_cache::InterleavedKvCache::new(d); let first = cache.append(&k0, &v0)?; /* .. */",
+    source: r#"
+        let mut cache = candle_nn::kv_cache::InterleavedKvCache::new({{ inputs.k0.shape|last|default(0) }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        outputs.push(cache.append(&k{{ n }}, &v{{ n }})?);
+        {% endfor %}
+    "#,
     reference: Some(|given| {
         let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
             let swapped = |x: ArrayD<Num>| x.index_axis_move(Axis(0), 0).permuted_axes(vec![1, 0, 2]);
@@ -167,8 +200,24 @@ pub static RAW_INTERLEAVED: Op = Op {
         }
         Ok(outputs)
     },
-    source: "let mut cache = candle_nn::kv_cache::RawInterleavedKvCache::new(h, d, max); \
-             cache.write_kv_batch(k0, v0, s); /* .. */ cache.data()",
+    source: r#"
+        {% set _, heads, width = inputs.k0.shape %}
+        let mut cache = candle_nn::kv_cache::RawInterleavedKvCache::new({{ heads }}, {{ width }}, {{ max|default(0) }});
+        let flat = |x: &Tensor| x.flatten_all()?.to_vec1::<f32>();
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        {% set length = inputs["k" ~ n].shape[0] %}
+        {% if length == 1 %}
+        cache.write_kv(&flat(&k{{ n }})?, &flat(&v{{ n }})?);
+        {% else %}
+        cache.write_kv_batch(&flat(&k{{ n }})?, &flat(&v{{ n }})?, {{ length }});
+        {% endif %}
+        outputs.push(Tensor::new(cache.data(), &device)?);
+        {% endfor %}
+    "#,
     reference: Some(|given| {
         let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
             let mut data = Vec::new();

@@ -16,8 +16,18 @@ pub static ROTATING: Op = Op {
     name: "cache.rotating",
     covers: &["RotatingKvCache", "RotatingCache"],
     call: |call| appended(call, Candle::copy),
-    source: "let mut cache = candle_nn::kv_cache::RotatingKvCache::new(dim, max); \
-             let first = cache.append(&k0, &v0)?.0.copy()?; /* .. */",
+    source: r#"
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
+        outputs.extend([k.copy()?, v.copy()?]);
+        {% endfor %}
+        outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+    "#,
     ..RING
 };
 
@@ -26,8 +36,18 @@ pub static ROTATING_KEPT: Op = Op {
     name: "cache.rotating_kept",
     covers: &["RotatingKvCache", "RotatingCache"],
     call: |call| appended(call, |returned| Ok(returned.clone())),
-    source: "let mut cache = candle_nn::kv_cache::RotatingKvCache::new(dim, max); \
-             let first = cache.append(&k0, &v0)?; /* .. */ // first is read at the end",
+    source: r#"
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
+        outputs.extend([k, v]);
+        {% endfor %}
+        outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+    "#,
     ..RING
 };
 
@@ -90,8 +110,20 @@ pub static ROTATING_POSITIONS: Op = Op {
         }
         Ok(outputs)
     },
-    source: "let mut cache = candle_nn::kv_cache::RotatingKvCache::new(dim, max); \
-             cache.positions(s); cache.attn_mask(s, k0.device())?; cache.append(&k0, &v0)?; /* .. */",
+    source: r#"
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        {% set length = inputs["k" ~ n].shape[dim|default(0)] %}
+        let positions: Vec<u32> = cache.positions({{ length }}).iter().map(|&position| position as u32).collect();
+        outputs.push(Tensor::new(positions, &device)?);
+        outputs.extend(cache.attn_mask({{ length }}, &device)?);
+        cache.append(&k{{ n }}, &v{{ n }})?;
+        {% endfor %}
+    "#,
     reference: Some(|given| {
         let max = size(given.case, "max");
         let mut outputs = Vec::new();

@@ -49,9 +49,40 @@ pub static SCATTERED: Op = Op {
         })?;
         Ok(outputs)
     },
-    source: "let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(b, context, dtype, device)?; \
-             let mut cache = builder.make_cache(h, d)?; \
-             let ids = builder.indices_and_mask(s, &active)?; cache.append(&k0, &v0, &ids)?; /* .. */",
+    source: r#"
+        {% set rows, heads, _, width = inputs.k0.shape %}
+        let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(
+            {{ rows }},
+            {{ context|default(0) }},
+            {{ inputs.k0.dtype }},
+            &device,
+        )?;
+        let mut cache = builder.make_cache({{ heads }}, {{ width }})?;
+        let mut lengths = [0; {{ rows }}];
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% set length = inputs["k" ~ n].shape[2] %}
+        {% set pauses = params["pauses" ~ n]|default(0) %}
+        {% set active %}
+        {%- for row in range(rows) %}{{ ", " if row else "" }}{{ pauses // 2 ** row % 2 == 0 }}{% endfor %}
+        {%- endset %}
+        let active = [{{ active }}];
+        let ids = builder.indices_and_mask({{ length }}, &active)?;
+        let (k, v) = cache.append(&k{{ n }}, &v{{ n }}, &ids)?;
+        (0..{{ rows }}).filter(|&row| active[row]).for_each(|row| lengths[row] += {{ length }});
+        {% if context|default(0) <= length %}
+        outputs.extend([k, v]);
+        {% else %}
+        // Zeros where the ring is not written yet.
+        let seen = |row: usize| (0..{{ context }}).map(move |slot| u8::from(active[row] && slot < lengths[row]));
+        let seen: Vec<u8> = (0..{{ rows }}).flat_map(seen).collect();
+        let seen = Tensor::from_vec(seen, ({{ rows }}, 1, {{ context }}, 1), &device)?.broadcast_as(k.shape())?;
+        for x in [k, v] {
+            outputs.push(seen.where_cond(&x, &x.zeros_like()?)?);
+        }
+        {% endif %}
+        {% endfor %}
+    "#,
     reference: Some(|given| {
         let mut outputs = Vec::new();
         for (place, step) in steps(given.case).into_iter().enumerate() {
@@ -100,8 +131,26 @@ pub static SCATTERED_MASK: Op = Op {
         })?;
         Ok(outputs)
     },
-    source: "let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(b, context, dtype, device)?; \
-             builder.indices_and_mask(s, &active)?.mask() // for each append",
+    source: r#"
+        {% set rows, heads, _, width = inputs.k0.shape %}
+        let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(
+            {{ rows }},
+            {{ context|default(0) }},
+            {{ inputs.k0.dtype }},
+            &device,
+        )?;
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% set length = inputs["k" ~ n].shape[2] %}
+        {% set pauses = params["pauses" ~ n]|default(0) %}
+        {% set active %}
+        {%- for row in range(rows) %}{{ ", " if row else "" }}{{ pauses // 2 ** row % 2 == 0 }}{% endfor %}
+        {%- endset %}
+        let active = [{{ active }}];
+        let ids = builder.indices_and_mask({{ length }}, &active)?;
+        outputs.push(ids.mask().clone());
+        {% endfor %}
+    "#,
     reference: Some(|given| {
         let (context, lengths) = (size(given.case, "context"), lengths(given.case, 2));
         let shown = |shows: bool| Num::exact(if shows { 0.0 } else { f64::NEG_INFINITY });

@@ -28,7 +28,7 @@ pub static TO_DTYPE: Op = Op {
         Contract::accepts(to, &x.shape).may_refuse(lacks_a_kernel(x.dtype, to), why::DTYPE)
     },
     call: |call| Ok(vec![call.tensor("x")?.to_dtype(super::call::candle(target(call.case).unwrap_or(DType::F32)))?]),
-    source: "x.to_dtype(to)?",
+    source: "x.to_dtype({{ to|dtype }})?",
     reference: Some(|given| {
         let to = target(given.case).unwrap_or(DType::F32);
         each(given, "x", |x| converted(x, to))

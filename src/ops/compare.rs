@@ -31,7 +31,11 @@ macro_rules! comparisons {
                     }
                 }
             }]),
-            source: concat!("lhs.", stringify!($method), "(&rhs)?"),
+            source: concat!(
+                "{% if form == 'cmp' %}lhs.cmp(&rhs, candle_core::op::CmpOp::", stringify!($variant), ")?{% else %}",
+                "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method),
+                "({{ scalar|default('0.0') if form == 'scalar' else '&rhs' }})?{% endif %}"
+            ),
             reference: Some(|given| holds(given, $holds)),
             ..COMPARISON
         };

@@ -36,7 +36,17 @@ pub static CONV1D: Op = Op {
         };
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "Conv1d::new(kernel, bias, config).forward(&x)?",
+    source: r#"
+        let config = candle_nn::Conv1dConfig { {% include "config" %} };
+        {% if form == "built" %}
+        {% set outer, inner, taps = inputs.kernel.shape %}
+        {% set make = "conv1d" if inputs.bias else "conv1d_no_bias" %}
+        {% include "builder" %}
+        candle_nn::{{ make }}({{ inner * groups|default(1) }}, {{ outer }}, {{ taps }}, config, vb)?.forward(&x)?
+        {% else %}
+        candle_nn::Conv1d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
+        {% endif %}
+    "#,
     reference: Some(convolved),
     ..LAYER
 };
@@ -61,7 +71,17 @@ pub static CONV2D: Op = Op {
         };
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "Conv2d::new(kernel, bias, config).forward(&x)?",
+    source: r#"
+        let config = candle_nn::Conv2dConfig { {% include "config" %} };
+        {% if form == "built" %}
+        {% set outer, inner, taps, _ = inputs.kernel.shape %}
+        {% set make = "conv2d" if inputs.bias else "conv2d_no_bias" %}
+        {% include "builder" %}
+        candle_nn::{{ make }}({{ inner * groups|default(1) }}, {{ outer }}, {{ taps }}, config, vb)?.forward(&x)?
+        {% else %}
+        candle_nn::Conv2d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
+        {% endif %}
+    "#,
     reference: Some(convolved),
     ..LAYER
 };
@@ -88,7 +108,17 @@ pub static CONV_TRANSPOSE1D: Op = Op {
         };
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "ConvTranspose1d::new(kernel, bias, config).forward(&x)?",
+    source: r#"
+        let config = candle_nn::ConvTranspose1dConfig { {% include "transpose" %}, groups: {{ groups|default(1) }} };
+        {% if form == "built" %}
+        {% set inner, outer, taps = inputs.kernel.shape %}
+        {% set make = "conv_transpose1d" if inputs.bias else "conv_transpose1d_no_bias" %}
+        {% include "builder" %}
+        candle_nn::{{ make }}({{ inner }}, {{ outer * groups|default(1) }}, {{ taps }}, config, vb)?.forward(&x)?
+        {% else %}
+        candle_nn::ConvTranspose1d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
+        {% endif %}
+    "#,
     reference: Some(transposed),
     ..LAYER
 };
@@ -116,7 +146,17 @@ pub static CONV_TRANSPOSE2D: Op = Op {
         };
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "ConvTranspose2d::new(kernel, bias, config).forward(&x)?",
+    source: r#"
+        let config = candle_nn::ConvTranspose2dConfig { {% include "transpose" %} };
+        {% if form == "built" %}
+        {% set inner, outer, taps, _ = inputs.kernel.shape %}
+        {% set make = "conv_transpose2d" if inputs.bias else "conv_transpose2d_no_bias" %}
+        {% include "builder" %}
+        candle_nn::{{ make }}({{ inner }}, {{ outer }}, {{ taps }}, config, vb)?.forward(&x)?
+        {% else %}
+        candle_nn::ConvTranspose2d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
+        {% endif %}
+    "#,
     reference: Some(transposed),
     ..LAYER
 };
@@ -172,7 +212,12 @@ pub static ABSORB_BN: Op = Op {
         let layer = Conv2d::new(kernel, bias, config2d(call.case)).absorb_bn(&norm)?;
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "Conv2d::new(kernel, bias, config).absorb_bn(&batch_norm)?.forward(&x)?",
+    source: r#"
+        {% set channels, bias = inputs.gamma.shape[0], "Some(bias)" if inputs.bias else "None" %}
+        let config = candle_nn::Conv2dConfig { {% include "config" %} };
+        let norm = candle_nn::BatchNorm::new({{ channels }}, mean, variance, gamma, beta, {{ eps|default("1e-5") }})?;
+        candle_nn::Conv2d::new(kernel, {{ bias }}, config).absorb_bn(&norm)?.forward(&x)?
+    "#,
     reference: Some(|given| {
         let [beta, gamma, mean, variance] = ["beta", "gamma", "mean", "variance"].map(|name| given.array(name));
         let eps = Num::exact(given.case.float("eps", 1e-5));

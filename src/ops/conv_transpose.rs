@@ -21,7 +21,11 @@ pub static CONV_TRANSPOSE1D: Op = Op {
         let (kernel, more) = (call.tensor("kernel")?, call.size("output_padding", 0));
         Ok(vec![call.tensor("x")?.conv_transpose1d(kernel, padding, more, stride, dilation, groups)?])
     },
-    source: "x.conv_transpose1d(&kernel, padding, output_padding, stride, dilation, groups)?",
+    source: r"
+        {% set padding, more, stride = padding|default(0), output_padding|default(0), stride|default(1) %}
+        {% set dilation, groups = dilation|default(1), groups|default(1) %}
+        x.conv_transpose1d(&kernel, {{ padding }}, {{ more }}, {{ stride }}, {{ dilation }}, {{ groups }})?
+    ",
     ..TRANSPOSE
 };
 
@@ -37,7 +41,10 @@ pub static CONV_TRANSPOSE2D: Op = Op {
         let (kernel, more) = (call.tensor("kernel")?, call.size("output_padding", 0));
         Ok(vec![call.tensor("x")?.conv_transpose2d(kernel, padding, more, stride, dilation)?])
     },
-    source: "x.conv_transpose2d(&kernel, padding, output_padding, stride, dilation)?",
+    source: r"
+        {% set padding, more = padding|default(0), output_padding|default(0) %}
+        x.conv_transpose2d(&kernel, {{ padding }}, {{ more }}, {{ stride|default(1) }}, {{ dilation|default(1) }})?
+    ",
     ..TRANSPOSE
 };
 

@@ -68,7 +68,19 @@ pub static TO_VEC: Op = Op {
             Tensor::new(values, &Device::Cpu)?
         })])
     },
-    source: "x.to_vec1::<T>()?",
+    source: r#"
+        {% set T = inputs.x.rust %}
+        {% if form == "vec1" %}
+        let values = x.to_vec1::<{{ T }}>()?;
+        {% elif form == "vec2" %}
+        let values = x.to_vec2::<{{ T }}>()?.concat();
+        {% elif form == "vec3" %}
+        let values = x.to_vec3::<{{ T }}>()?.concat().concat();
+        {% else %}
+        let values = vec![x.to_{{ "vec0" if form == "vec0" else "scalar" }}::<{{ T }}>()?];
+        {% endif %}
+        Tensor::new(values, &Device::Cpu)?
+    "#,
     reference: Some(|given| {
         let values = given.array("x").iter().copied().collect::<ndarray::Array1<Num>>();
         vec![values.into_dyn()]
@@ -88,7 +100,7 @@ pub static LIKE: Op = Op {
         let x = call.tensor("x")?;
         Ok(vec![if call.case.text("form") == "ones" { x.ones_like()? } else { x.zeros_like()? }])
     },
-    source: "x.zeros_like()?",
+    source: "x.{{ 'ones' if form == 'ones' else 'zeros' }}_like()?",
     reference: Some(|given| {
         let value = if given.case.text("form") == "ones" { 1.0 } else { 0.0 };
         each(given, "x", |_| Num::exact(value))
@@ -124,7 +136,19 @@ pub static CONST_SET: Op = Op {
         }
         Ok(vec![set, kept])
     },
-    source: "x.const_set(scalar)?",
+    source: r#"
+        // The other half shares the storage and must keep its values.
+        let both = Tensor::stack(&[&x, &x], 0)?;
+        let set = if x.is_contiguous() { both.get(0)? } else { x };
+        {% if form == "zero" %}
+        set.zero_set()?;
+        {% elif form == "one" %}
+        set.one_set()?;
+        {% else %}
+        set.const_set({{ 2|of(inputs.x.rust) }}.into())?;
+        {% endif %}
+        let outputs = [set, both.get(1)?];
+    "#,
     reference: Some(|given| {
         let value = match given.case.text("form") {
             "zero" => 0.0,
@@ -180,7 +204,14 @@ pub static MIXED_DEVICES: Op = Op {
             Err(_) => Ok(vec![x.add(y)?]),
         }
     },
-    source: "(&x + &y.to_device(&Device::Cpu)?)?",
+    source: r"
+        {% if cuda %}
+        assert!(x.add(&y.to_device(&Device::Cpu)?).is_err());
+        x.add(&y)?
+        {% else %}
+        x.add(&y.to_device(&Device::Cpu)?)?
+        {% endif %}
+    ",
     reference: Some(|given| super::given::pairs(&given.array("x"), &given.array("y"), |x, y| x + y)),
     differentiable: &[],
     promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp",

@@ -31,7 +31,10 @@ macro_rules! constants {
                 let shape = (call.size("rows", 0), call.size("columns", 0));
                 Ok(vec![Tensor::$function(shape, candle(dtype(call.case)), call.device)?])
             },
-            source: concat!("Tensor::", stringify!($function), "((rows, columns), dtype, &device)?"),
+            source: concat!(
+                "Tensor::", stringify!($function),
+                "(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?"
+            ),
             reference: Some(|given| filled(given.case, |_, _| $value)),
             ..CREATED
         };
@@ -62,7 +65,9 @@ macro_rules! squares {
                 _ => Contract::Unspecified(why::TOO_LARGE),
             },
             call: |call| Ok(vec![Tensor::$function(call.size("rows", 0), candle(dtype(call.case)), call.device)?]),
-            source: concat!("Tensor::", stringify!($function), "(rows, dtype, &device)?"),
+            source: concat!(
+                "Tensor::", stringify!($function), "({{ rows|default(0) }}, {{ dtype|dtype }}, &device)?"
+            ),
             reference: Some(|given| {
                 filled(given.case, |row: usize, column: usize| if $holds(&row, &column) { 1.0 } else { 0.0 })
             }),
@@ -98,7 +103,10 @@ pub static FULL: Op = Op {
         let (shape, value) = ((call.size("rows", 0), call.size("columns", 0)), call.case.float("value", 0.0));
         Ok(vec![typed!(dtype(call.case), T => Tensor::full(<T as WithDType>::from_f64(value), shape, call.device)?)])
     },
-    source: "Tensor::full(value as T, (rows, columns), &device)?",
+    source: r"
+        {% set rows, columns = rows|default(0), columns|default(0) %}
+        Tensor::full({{ value|default(0)|of(dtype) }}, ({{ rows }}, {{ columns }}), &device)?
+    ",
     reference: Some(|given| filled(given.case, |_, _| given.case.float("value", 0.0))),
     ..CREATED
 };
@@ -140,7 +148,14 @@ pub static ARANGE: Op = Op {
             }
         })])
     },
-    source: "Tensor::arange_step(start as T, end as T, step as T, &device)?",
+    source: r"
+        {% set start, end = start|default(0)|of(dtype), end|default(0)|of(dtype) %}
+        {% if step is defined %}
+        Tensor::arange_step({{ start }}, {{ end }}, {{ step|of(dtype) }}, &device)?
+        {% else %}
+        Tensor::arange({{ start }}, {{ end }}, &device)?
+        {% endif %}
+    ",
     reference: Some(|given| {
         let Ok((start, step, count)) = range(given.case) else { return Vec::new() };
         let unit = dtype(given.case).unit_roundoff();
@@ -192,7 +207,16 @@ pub static FROM_VALUES: Op = Op {
             }
         })])
     },
-    source: "Tensor::from_vec(x.flatten_all()?.to_vec1::<T>()?, (rows, ()), &device)?",
+    source: r#"
+        let values = x{{ to_host }}.flatten_all()?.to_vec1::<{{ inputs.x.rust }}>()?;
+        {% if form in ["iter", "new"] %}
+        Tensor::{{ "from_iter" if form == "iter" else "new" }}(values, &device)?
+        {% elif form == "slice" %}
+        Tensor::from_slice(&values, ({{ rows|default(1) }}, ()), &device)?
+        {% else %}
+        Tensor::from_vec(values, ({{ rows|default(1) }}, ()), &device)?
+        {% endif %}
+    "#,
     reference: Some(|given| {
         let x = given.array("x");
         let rows = usize::try_from(given.case.int("rows", 1)).unwrap_or(1).max(1);
@@ -233,7 +257,7 @@ pub static MESHGRID: Op = Op {
         Contract::Accepts { outputs: vec![(x.dtype, shape.clone()), (y.dtype, shape)], refusal: None }
     },
     call: |call| Tensor::meshgrid(&[call.tensor("x")?, call.tensor("y")?], call.case.int("xy", 0) != 0),
-    source: "Tensor::meshgrid(&[&x, &y], xy != 0)?",
+    source: "let outputs = Tensor::meshgrid(&[&x, &y], {{ xy|default(0) != 0 }})?;",
     reference: Some(|given| {
         let (x, y) = (given.array("x"), given.array("y"));
         let of = |pick: &dyn Fn(usize, usize) -> Num| {

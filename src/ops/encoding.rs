@@ -49,7 +49,11 @@ pub static ONE_HOT: Op = Op {
             _ => encoded::<f32>(call)?,
         }])
     },
-    source: "candle_nn::encoding::one_hot(indices, depth, on, off)?",
+    source: r"
+        candle_nn::encoding::one_hot(
+            indices, {{ depth|default(0) }}, {{ on|default(1)|of(dtype) }}, {{ off|default(0)|of(dtype) }},
+        )?
+    ",
     reference: Some(|given| {
         let (indices, depth) = (given.ids("indices"), usize::try_from(given.case.int("depth", 0)).unwrap_or(0));
         let value = |name, default| Num::exact(given.case.int(name, default) as f64);

@@ -16,7 +16,15 @@ pub static MAX: Op = Op {
     name: "tensor.max",
     covers: &["Tensor::max", "Tensor::max_keepdim", "Tensor::max_all"],
     call: |call| along_dim(call, Candle::max, Candle::max_keepdim, Candle::max_all),
-    source: "x.max(dim)?, x.max_keepdim(dim)? or x.max_all()?",
+    source: r#"
+        {% if form == "all" %}
+        x.max_all()?
+        {% elif form == "keepdim" %}
+        x.max_keepdim({{ dim|default(0) }})?
+        {% else %}
+        x.max({{ dim|default(0) }})?
+        {% endif %}
+    "#,
     reference: Some(|given| over_dim(given, |lane| value(lane, |a, b| a > b))),
     ..EXTREME
 };
@@ -26,7 +34,15 @@ pub static MIN: Op = Op {
     name: "tensor.min",
     covers: &["Tensor::min", "Tensor::min_keepdim", "Tensor::min_all"],
     call: |call| along_dim(call, Candle::min, Candle::min_keepdim, Candle::min_all),
-    source: "x.min(dim)?, x.min_keepdim(dim)? or x.min_all()?",
+    source: r#"
+        {% if form == "all" %}
+        x.min_all()?
+        {% elif form == "keepdim" %}
+        x.min_keepdim({{ dim|default(0) }})?
+        {% else %}
+        x.min({{ dim|default(0) }})?
+        {% endif %}
+    "#,
     reference: Some(|given| over_dim(given, |lane| value(lane, |a, b| a < b))),
     ..EXTREME
 };
@@ -36,7 +52,15 @@ pub static ARGMAX: Op = Op {
     name: "tensor.argmax",
     covers: &["Tensor::argmax", "Tensor::argmax_keepdim"],
     call: |call| along_dim(call, Candle::argmax, Candle::argmax_keepdim, |x| x.flatten_all()?.argmax(0)),
-    source: "x.argmax(dim)? or x.argmax_keepdim(dim)?",
+    source: r#"
+        {% if form == "all" %}
+        x.flatten_all()?.argmax(0)?
+        {% elif form == "keepdim" %}
+        x.argmax_keepdim({{ dim|default(0) }})?
+        {% else %}
+        x.argmax({{ dim|default(0) }})?
+        {% endif %}
+    "#,
     reference: Some(|given| over_dim(given, |lane| place(lane, |a, b| a > b))),
     ..PLACE
 };
@@ -46,7 +70,15 @@ pub static ARGMIN: Op = Op {
     name: "tensor.argmin",
     covers: &["Tensor::argmin", "Tensor::argmin_keepdim"],
     call: |call| along_dim(call, Candle::argmin, Candle::argmin_keepdim, |x| x.flatten_all()?.argmin(0)),
-    source: "x.argmin(dim)? or x.argmin_keepdim(dim)?",
+    source: r#"
+        {% if form == "all" %}
+        x.flatten_all()?.argmin(0)?
+        {% elif form == "keepdim" %}
+        x.argmin_keepdim({{ dim|default(0) }})?
+        {% else %}
+        x.argmin({{ dim|default(0) }})?
+        {% endif %}
+    "#,
     reference: Some(|given| over_dim(given, |lane| place(lane, |a, b| a < b))),
     ..PLACE
 };

@@ -41,7 +41,7 @@ pub static GATHER: Op = Op {
         contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
     },
     call: |call| Ok(vec![call.tensor("x")?.gather(call.tensor("ids")?, call.size("dim", 0))?]),
-    source: "x.gather(&ids, dim)?",
+    source: "x.gather(&ids, {{ dim|default(0) }})?",
     reference: Some(|given| {
         let (x, ids) = (given.array("x"), given.ids("ids"));
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
@@ -88,7 +88,7 @@ pub static INDEX_SELECT: Op = Op {
         contract.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },
     call: |call| Ok(vec![call.tensor("x")?.index_select(call.tensor("ids")?, call.size("dim", 0))?]),
-    source: "x.index_select(&ids, dim)?",
+    source: "x.index_select(&ids, {{ dim|default(0) }})?",
     reference: Some(|given| {
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
         vec![selected(&given.array("x"), &given.ids("ids").iter().copied().collect::<Vec<_>>(), dim)]
@@ -137,7 +137,7 @@ pub static EMBEDDING: Op = Op {
         let layer = candle_nn::Embedding::new(call.tensor("weight")?.clone(), call.size("hidden", 0));
         Ok(vec![layer.forward(call.tensor("ids")?)?])
     },
-    source: "candle_nn::Embedding::new(weight.clone(), hidden).forward(&ids)?",
+    source: "candle_nn::Embedding::new(weight, {{ hidden|default(0) }}).forward(&ids)?",
     reference: Some(|given| {
         let ids = given.ids("ids");
         let rows = selected(&given.array("weight"), &ids.iter().copied().collect::<Vec<_>>(), 0);

@@ -74,7 +74,20 @@ pub static LINEAR: Op = Op {
         };
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "candle_nn::Linear::new(weight.clone(), bias.clone()).forward(&x)?",
+    source: r#"
+        {% if form %}
+        {% set outer, inner = inputs.weight.shape %}
+        {% include "builder" %}
+        {% if form == "linear_b" %}
+        let layer = candle_nn::linear_b({{ inner }}, {{ outer }}, {{ inputs.bias is defined }}, vb)?;
+        {% else %}
+        let layer = candle_nn::linear{{ "" if inputs.bias else "_no_bias" }}({{ inner }}, {{ outer }}, vb)?;
+        {% endif %}
+        {% else %}
+        let layer = candle_nn::Linear::new(weight, {{ "Some(bias)" if inputs.bias else "None" }});
+        {% endif %}
+        layer.forward(&x)?
+    "#,
     reference: Some(|given| {
         let (x, weight, bias) = (given.array("x"), given.array("weight"), given.optional("bias"));
         let (outer, last) = (weight.shape()[0], x.ndim() - 1);

@@ -56,7 +56,7 @@ pub static HUBER: Op = Op {
         }
     },
     call: |call| Ok(vec![loss::huber(call.tensor("inp")?, call.tensor("target")?, call.case.float("delta", 1.0))?]),
-    source: "candle_nn::loss::huber(&inp, &target, delta)?",
+    source: "candle_nn::loss::huber(&inp, &target, {{ delta|default('1.0') }})?",
     reference: Some(|given| {
         let delta = Num::exact(given.case.float("delta", 1.0));
         let half = Num::exact(0.5);

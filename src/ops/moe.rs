@@ -37,7 +37,16 @@ pub static MOE: Op = Op {
         let refused = [u8::from(plain.is_err()), u8::from(quantized.is_err())];
         Ok(vec![Tensor::new(&refused, &Device::Cpu)?])
     },
-    source: "candle_nn::moe::moe_gemm(&x, &experts, &None, &ids, &ids, 1, false).is_err()",
+    source: r"
+        let ids = Tensor::zeros({{ inputs.x.shape[0] }}, DType::U32, &Device::Cpu)?;
+        let experts = Tensor::zeros((1, 2, 32), DType::F32, &Device::Cpu)?;
+        let x = x.to_device(&Device::Cpu)?;
+        let plain = candle_nn::moe::moe_gemm(&x, &experts.to_dtype(x.dtype())?, &None, &ids, &ids, 1, false);
+        let quantized = candle_core::quantized::GgmlDType::Q8_0;
+        let quantized = candle_core::quantized::QTensor::quantize(&experts, quantized)?;
+        let quantized = candle_nn::moe::moe_gemm_gguf(&x, &quantized, &None, &ids, &ids, 1, false, DType::F32);
+        Tensor::new(&[u8::from(plain.is_err()), u8::from(quantized.is_err())], &Device::Cpu)?
+    ",
     reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],

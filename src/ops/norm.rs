@@ -21,7 +21,7 @@ pub static LAYER_NORM: Op = Op {
         let (alpha, beta) = (call.tensor("alpha")?, call.tensor("beta")?);
         Ok(vec![ops::layer_norm(call.tensor("x")?, alpha, beta, single_eps(call.case))?])
     },
-    source: "candle_nn::ops::layer_norm(&x, &alpha, &beta, eps)?",
+    source: "candle_nn::ops::layer_norm(&x, &alpha, &beta, {{ eps|default('1e-5')|f32 }})?",
     reference: Some(|given| normalized(given, true, "alpha", "beta")),
     differentiable: &["alpha", "beta", "x"],
     promise: "candle-nn/src/layer_norm.rs:1-29, ops.rs:674-933: the fused form of LayerNorm, whose slow path \
@@ -37,7 +37,7 @@ pub static RMS_NORM: Op = Op {
     generate: |draw| generate(draw, RMS_NORM.support, &["alpha"]),
     contract: |case| contract(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm(call.tensor("x")?, call.tensor("alpha")?, single_eps(call.case))?]),
-    source: "candle_nn::ops::rms_norm(&x, &alpha, eps)?",
+    source: "candle_nn::ops::rms_norm(&x, &alpha, {{ eps|default('1e-5')|f32 }})?",
     reference: Some(|given| normalized(given, false, "alpha", "beta")),
     differentiable: &["alpha", "x"],
     promise: "candle-nn/src/ops.rs:441-671: the fused form of rms_norm_slow (ops.rs:643-655); torch.nn.RMSNorm",
@@ -55,7 +55,7 @@ pub static LAYER_NORM_SLOW: Op = Op {
         let (alpha, beta) = (call.tensor("alpha")?, call.tensor("beta")?);
         Ok(vec![ops::layer_norm_slow(call.tensor("x")?, alpha, beta, single_eps(call.case))?])
     },
-    source: "candle_nn::ops::layer_norm_slow(&x, &alpha, &beta, eps)?",
+    source: "candle_nn::ops::layer_norm_slow(&x, &alpha, &beta, {{ eps|default('1e-5')|f32 }})?",
     promise: "candle-nn/src/ops.rs:895-915; torch.nn.LayerNorm",
     ..LAYER_NORM
 };
@@ -68,7 +68,7 @@ pub static RMS_NORM_SLOW: Op = Op {
     generate: |draw| generate(draw, RMS_NORM_SLOW.support, &["alpha"]),
     contract: |case| slow(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm_slow(call.tensor("x")?, call.tensor("alpha")?, single_eps(call.case))?]),
-    source: "candle_nn::ops::rms_norm_slow(&x, &alpha, eps)?",
+    source: "candle_nn::ops::rms_norm_slow(&x, &alpha, {{ eps|default('1e-5')|f32 }})?",
     promise: "candle-nn/src/ops.rs:643-655; torch.nn.RMSNorm",
     ..RMS_NORM
 };

@@ -17,7 +17,7 @@ pub static LAYER_NORM: Op = Op {
         let (weight, bias) = (call.tensor("weight")?.clone(), call.tensor("bias")?.clone());
         Ok(vec![candle_nn::LayerNorm::new(weight, bias, call.case.float("eps", 1e-5)).forward(call.tensor("x")?)?])
     },
-    source: "candle_nn::LayerNorm::new(weight, bias, eps).forward(&x)?",
+    source: "candle_nn::LayerNorm::new(weight, bias, {{ eps|default('1e-5') }}).forward(&x)?",
     reference: Some(|given| normalized(given, true, "weight", "bias")),
     ..NORM
 };
@@ -40,7 +40,10 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
         };
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "candle_nn::LayerNorm::new_no_bias(weight, eps).forward(&x)? or LayerNorm::rms_norm",
+    source: r#"
+        {% set make = "rms_norm" if form == "rms_norm" else "new_no_bias" %}
+        candle_nn::LayerNorm::{{ make }}(weight, {{ eps|default("1e-5") }}).forward(&x)?
+    "#,
     reference: Some(|given| normalized(given, given.case.text("form") != "rms_norm", "weight", "bias")),
     differentiable: &["weight", "x"],
     ..NORM
@@ -56,7 +59,7 @@ pub static RMS_NORM: Op = Op {
         let layer = candle_nn::RmsNorm::new(call.tensor("weight")?.clone(), call.case.float("eps", 1e-5));
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "candle_nn::RmsNorm::new(weight, eps).forward(&x)?",
+    source: "candle_nn::RmsNorm::new(weight, {{ eps|default('1e-5') }}).forward(&x)?",
     reference: Some(|given| normalized(given, false, "weight", "bias")),
     differentiable: &["weight", "x"],
     ..NORM
@@ -73,7 +76,7 @@ pub static RMS_NORM_DIFF: Op = Op {
         let layer = candle_nn::RmsNorm::new(call.tensor("weight")?.clone(), call.case.float("eps", 1e-5));
         Ok(vec![layer.forward_diff(call.tensor("x")?)?])
     },
-    source: "candle_nn::RmsNorm::new(weight, eps).forward_diff(&x)?",
+    source: "candle_nn::RmsNorm::new(weight, {{ eps|default('1e-5') }}).forward_diff(&x)?",
     ..RMS_NORM
 };
 
@@ -104,7 +107,10 @@ pub static GROUP_NORM: Op = Op {
         let layer = candle_nn::GroupNorm::new(weight, bias, channels, groups, eps)?;
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "candle_nn::GroupNorm::new(weight, bias, channels, groups, eps)?.forward(&x)?",
+    source: r#"
+        {% set channels, groups = channels|default(1), groups|default(1) %}
+        candle_nn::GroupNorm::new(weight, bias, {{ channels }}, {{ groups }}, {{ eps|default("1e-5") }})?.forward(&x)?
+    "#,
     reference: Some(grouped),
     promise: "candle-nn/src/group_norm.rs:20-80; torch.nn.GroupNorm",
     ..NORM

@@ -28,8 +28,27 @@ pub static SGD_STEPS: Op = Op {
         };
         descend(call, &mut optimizer, &theta)
     },
-    source: "let theta = Var::from_tensor(&theta)?; let mut sgd = SGD::new(vec![theta.clone()], lr)?; \
-             sgd.backward_step(&(theta.as_tensor() * grad.i(step)?)?.sum_all()?)?",
+    source: r#"
+        {% set lr = lr|default("0.1") %}
+        let theta = Var::from_tensor(&theta)?;
+        {% if form == "push" %}
+        let mut optimizer = candle_nn::SGD::empty({{ lr }})?;
+        optimizer.push(&theta);
+        {% elif form == "from_slice" %}
+        let mut optimizer = candle_nn::SGD::from_slice(&[&theta], {{ lr }})?;
+        {% else %}
+        let mut optimizer = candle_nn::SGD::new(vec![theta.clone()], {{ lr }})?;
+        {% endif %}
+        for step in 0..{{ inputs.grad.shape[0] }} {
+            let loss = (theta.as_tensor() * grad.i(step)?)?.sum_all()?;
+            {% if form == "step" %}
+            optimizer.step(&loss.backward()?)?;
+            {% else %}
+            optimizer.backward_step(&loss)?;
+            {% endif %}
+        }
+        theta.as_tensor().copy()?
+    "#,
     reference: Some(|given| {
         let lr = Num::exact(given.case.float("lr", 0.1));
         vec![every(given, |theta, grads| grads.iter().fold(theta, |theta, &grad| theta - lr * grad))]
@@ -73,8 +92,29 @@ pub static ADAMW_STEPS: Op = Op {
         };
         descend(call, &mut optimizer, &theta)
     },
-    source: "let theta = Var::from_tensor(&theta)?; let mut adamw = AdamW::new(vec![theta.clone()], params)?; \
-             adamw.backward_step(&(theta.as_tensor() * grad.i(step)?)?.sum_all()?)?",
+    source: r#"
+        let theta = Var::from_tensor(&theta)?;
+        {% if eps is defined %}
+        let params = candle_nn::ParamsAdamW {
+            {% for name in ["lr", "beta1", "beta2", "eps", "weight_decay"] if name in params %}
+            {{ name }}: {{ params[name] }},
+            {% endfor %}
+            ..Default::default()
+        };
+        let mut optimizer = candle_nn::AdamW::new(vec![theta.clone()], params)?;
+        {% else %}
+        let mut optimizer = candle_nn::AdamW::new_lr(vec![theta.clone()], {{ lr|default("0.001") }})?;
+        {% endif %}
+        for step in 0..{{ inputs.grad.shape[0] }} {
+            let loss = (theta.as_tensor() * grad.i(step)?)?.sum_all()?;
+            {% if form == "step" %}
+            optimizer.step(&loss.backward()?)?;
+            {% else %}
+            optimizer.backward_step(&loss)?;
+            {% endif %}
+        }
+        theta.as_tensor().copy()?
+    "#,
     reference: Some(|given| vec![every(given, |theta, grads| adamw(&params(given.case), theta, grads))]),
     ulps: 8.0,
     promise: "candle-nn/src/optim.rs:86-200, candle-nn/tests/optim.rs (PyTorch's results); torch.optim.AdamW (the \

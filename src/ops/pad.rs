@@ -15,7 +15,7 @@ pub static PAD_WITH_ZEROS: Op = Op {
         let (dim, left, right) = (call.size("dim", 0), call.size("left", 0), call.size("right", 0));
         Ok(vec![call.tensor("x")?.pad_with_zeros(dim, left, right)?])
     },
-    source: "x.pad_with_zeros(dim, left, right)?",
+    source: "x.pad_with_zeros({{ dim|default(0) }}, {{ left|default(0) }}, {{ right|default(0) }})?",
     reference: Some(|given| {
         moved(given, padded, |case, _, index| {
             let mut index = index.to_vec();
@@ -42,7 +42,7 @@ pub static PAD_WITH_SAME: Op = Op {
         let (dim, left, right) = (call.size("dim", 0), call.size("left", 0), call.size("right", 0));
         Ok(vec![call.tensor("x")?.pad_with_same(dim, left, right)?])
     },
-    source: "x.pad_with_same(dim, left, right)?",
+    source: "x.pad_with_same({{ dim|default(0) }}, {{ left|default(0) }}, {{ right|default(0) }})?",
     reference: Some(|given| {
         moved(given, padded, |case, x, index| {
             let mut index = index.to_vec();
@@ -68,7 +68,7 @@ pub static REPLICATION_PAD2D: Op = Op {
         contract(case, around).may_refuse(pads_much, "candle pads by 0 or 1 only, and says so")
     },
     call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad", 0))?]),
-    source: "candle_nn::ops::replication_pad2d(&x, pad)?",
+    source: "candle_nn::ops::replication_pad2d(&x, {{ pad|default(0) }})?",
     reference: Some(|given| {
         moved(given, around, |case, x, index| {
             let pad = size(case, "pad");

@@ -26,7 +26,7 @@ pub static NARROW: Op = Op {
         let (dim, start, len) = (call.size("dim", 0), call.size("start", 0), call.size("len", 0));
         Ok(vec![call.tensor("x")?.narrow(dim, start, len)?])
     },
-    source: "x.narrow(dim, start, len)?",
+    source: "x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ len|default(0) }})?",
     reference: Some(|given| {
         moved(given, narrowed, |case, _, index| {
             let mut index = index.to_vec();
@@ -86,7 +86,7 @@ pub static CHUNK: Op = Op {
         graded(case, Contract::Accepts { outputs: lengths.into_iter().map(part).collect(), refusal: None })
     },
     call: |call| call.tensor("x")?.chunk(call.size("chunks", 0), call.size("dim", 0)),
-    source: "x.chunk(chunks, dim)?",
+    source: "let outputs = x.chunk({{ chunks|default(0) }}, {{ dim|default(0) }})?;",
     reference: Some(|given| {
         let (x, dim) = (given.array("x"), size(given.case, "dim"));
         let mut end = 0;
@@ -134,7 +134,13 @@ pub static GET: Op = Op {
             x.get_on_dim(call.size("dim", 0), index)?
         }])
     },
-    source: "if form == \"first\" { x.get(index)? } else { x.get_on_dim(dim, index)? }",
+    source: r#"
+        {% if form == "first" %}
+        x.get({{ index|default(0) }})?
+        {% else %}
+        x.get_on_dim({{ dim|default(0) }}, {{ index|default(0) }})?
+        {% endif %}
+    "#,
     reference: Some(|given| {
         moved(given, gotten, |case, _, index| {
             let mut index = index.to_vec();
@@ -192,8 +198,16 @@ pub static INDEX: Op = Op {
             _ => x.i((next()?, next()?, next()?, next()?))?,
         }])
     },
-    source: "x.i((index0, /* index1, .. */))? // kindN: at = aN, range = aN..bN, from = aN.., to = ..bN, \
-             inclusive = aN..=bN, all = .., ids = &ids",
+    source: r#"
+        x.i({{ "(" if kind1 else "" }}
+        {%- for n in range(4) if params["kind" ~ n] %}
+        {%- set kind, a, b = params["kind" ~ n], params["a" ~ n]|default(0), params["b" ~ n]|default(0) %}
+        {%- set ranges = {"from": a ~ "..", "to": ".." ~ b, "range": a ~ ".." ~ b, "inclusive": a ~ "..=" ~ b} %}
+        {%- set one = {"at": a, "ids": "&ids"} %}
+        {{- "" if loop.first else ", " }}{{ one[kind]|default(ranges[kind])|default("..") }}
+        {%- endfor %}
+        {{- ")" if kind1 else "" }})?
+    "#,
     reference: Some(|given| {
         moved(given, indexed, |case, x, index| {
             let ids = case.tensor("ids").map(crate::tensor::Tensor::ints).unwrap_or_default();

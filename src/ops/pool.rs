@@ -29,7 +29,14 @@ pub static AVG_POOL2D: Op = Op {
         let (x, (kernel, stride)) = (call.tensor("x")?, sizes(call.case));
         Ok(vec![if strided(call.case) { x.avg_pool2d_with_stride(kernel, stride)? } else { x.avg_pool2d(kernel)? }])
     },
-    source: "x.avg_pool2d_with_stride((kh, kw), (sh, sw))?",
+    source: r#"
+        {% set kernel = "(" ~ kh|default(1) ~ ", " ~ kw|default(1) ~ ")" %}
+        {% if sh is defined %}
+        x.avg_pool2d_with_stride({{ kernel }}, ({{ sh }}, {{ sw|default(1) }}))?
+        {% else %}
+        x.avg_pool2d({{ kernel }})?
+        {% endif %}
+    "#,
     reference: Some(|given| {
         let integers = given.case.tensor("x").is_some_and(|x| !x.dtype.is_float());
         windows(given, |window| {
@@ -53,7 +60,14 @@ pub static MAX_POOL2D: Op = Op {
         let (x, (kernel, stride)) = (call.tensor("x")?, sizes(call.case));
         Ok(vec![if strided(call.case) { x.max_pool2d_with_stride(kernel, stride)? } else { x.max_pool2d(kernel)? }])
     },
-    source: "x.max_pool2d_with_stride((kh, kw), (sh, sw))?",
+    source: r#"
+        {% set kernel = "(" ~ kh|default(1) ~ ", " ~ kw|default(1) ~ ")" %}
+        {% if sh is defined %}
+        x.max_pool2d_with_stride({{ kernel }}, ({{ sh }}, {{ sw|default(1) }}))?
+        {% else %}
+        x.max_pool2d({{ kernel }})?
+        {% endif %}
+    "#,
     reference: Some(|given| {
         windows(given, |window| window.iter().copied().reduce(Num::max).unwrap_or(Num::exact(f64::NAN)))
     }),

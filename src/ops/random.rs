@@ -44,7 +44,16 @@ pub static RAND: Op = Op {
         };
         checked(&drawn, call.case, &Law::uniform(lo, up))
     },
-    source: "Tensor::rand(lo as T, up as T, (rows, columns), &device)?",
+    source: r#"
+        {% if form == "like" %}
+        let zeros = Tensor::zeros(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?;
+        let drawn = zeros.rand_like({{ lo|default("0.0") }}, {{ up|default("1.0") }})?;
+        {% else %}
+        {% set lo, up = lo|default(0)|of(dtype), up|default(1)|of(dtype) %}
+        let drawn = Tensor::rand({{ lo }}, {{ up }}, ({{ rows|default(0) }}, {{ columns|default(0) }}), &device)?;
+        {% endif %}
+        println!("{drawn}");
+    "#,
     ..RANDOM
 };
 
@@ -76,7 +85,16 @@ pub static RANDN: Op = Op {
         };
         checked(&drawn, call.case, &Law::normal(mean, std))
     },
-    source: "Tensor::randn(mean as T, std as T, (rows, columns), &device)?",
+    source: r#"
+        {% if form == "like" %}
+        let zeros = Tensor::zeros(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?;
+        let drawn = zeros.randn_like({{ mean|default("0.0") }}, {{ std|default("1.0") }})?;
+        {% else %}
+        {% set mean, std = mean|default(0)|of(dtype), std|default(1)|of(dtype) %}
+        let drawn = Tensor::randn({{ mean }}, {{ std }}, ({{ rows|default(0) }}, {{ columns|default(0) }}), &device)?;
+        {% endif %}
+        println!("{drawn}");
+    "#,
     ..RANDOM
 };
 
@@ -96,7 +114,21 @@ pub static INIT: Op = Op {
         let shape = (call.size("rows", 0), call.size("columns", 0));
         checked(init.var(shape, candle(dtype(call.case)), call.device)?.as_tensor(), call.case, &law)
     },
-    source: "init.var((rows, columns), dtype, &device)?",
+    source: r#"
+        {% set init = {
+            "uniform": "Uniform { lo: -0.5, up: 2.0 }",
+            "randn": "Randn { mean: 0.5, stdev: 0.25 }",
+            "kaiming_uniform": "Kaiming { dist: NormalOrUniform::Uniform, fan, non_linearity: NonLinearity::ReLU }",
+            "kaiming_normal": "Kaiming { dist: NormalOrUniform::Normal, fan, non_linearity: NonLinearity::ReLU }",
+        }[kind|default("")]|default("Const(1.5)") %}
+        {% if "fan" in init %}
+        use candle_nn::init::{FanInOut, NonLinearity, NormalOrUniform};
+        let fan = FanInOut::{{ "FanOut" if fan == "out" else "FanIn" }};
+        {% endif %}
+        let init = candle_nn::Init::{{ init }};
+        let var = init.var(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?;
+        println!("{}", var.as_tensor());
+    "#,
     promise: "candle-nn/src/init.rs; torch.nn.init, which leaves an empty tensor empty",
     ..RANDOM
 };
@@ -131,7 +163,15 @@ pub static DROPOUT: Op = Op {
         };
         dropped(x, &out, share)
     },
-    source: "candle_nn::ops::dropout(&x, p)?",
+    source: r#"
+        {% set p = p|default("0.0")|f32 %}
+        {% if form in ["train", "eval"] %}
+        let kept = candle_nn::Dropout::new({{ p }}).forward(&x, {{ form == "train" }})?;
+        {% else %}
+        let kept = candle_nn::ops::dropout(&x, {{ p }})?;
+        {% endif %}
+        println!("{kept}");
+    "#,
     promise: "candle-nn/src/ops.rs:208-250; torch.nn.Dropout",
     ..RANDOM
 };
@@ -174,7 +214,10 @@ pub static GUMBEL_SOFTMAX: Op = Op {
         let ids = candle_nn::sampling::gumbel_softmax(x, temperature, dim)?;
         sampled(x, &ids, dim, temperature)
     },
-    source: "candle_nn::sampling::gumbel_softmax(&x, temperature, dim)?",
+    source: r#"
+        let ids = candle_nn::sampling::gumbel_softmax(&x, {{ temperature|default("1.0") }}, {{ dim|default(0) }})?;
+        println!("{ids}");
+    "#,
     promise: "candle-nn/src/sampling.rs: at a temperature of 0 the argmax",
     ..RANDOM
 };

@@ -16,7 +16,7 @@ pub static PERMUTE: Op = Op {
     },
     contract: |case| contract(case, permuted),
     call: |call| Ok(vec![call.tensor("x")?.permute(sizes(call.case, "d"))?]),
-    source: "x.permute(vec![d0, d1, /* .. */])?",
+    source: "x.permute([{{ list('d') }}])?",
     reference: Some(|given| {
         moved(given, permuted, |case, x, index| {
             let mut origin = vec![0; x.len()];
@@ -56,7 +56,13 @@ pub static TRANSPOSE: Op = Op {
         let (dim1, dim2) = (call.size("dim1", 0), call.size("dim2", 0));
         Ok(vec![if call.case.text("form") == "t" { x.t()? } else { x.transpose(dim1, dim2)? }])
     },
-    source: "if form == \"t\" { x.t()? } else { x.transpose(dim1, dim2)? }",
+    source: r#"
+        {% if form == "t" %}
+        x.t()?
+        {% else %}
+        x.transpose({{ dim1|default(0) }}, {{ dim2|default(0) }})?
+        {% endif %}
+    "#,
     reference: Some(|given| {
         moved(given, transposed, |case, x, index| {
             let (a, b) = swapped(case, x.len());
@@ -101,7 +107,7 @@ pub static FLIP: Op = Op {
         contract(case, flipped).may_refuse(strided, why::CONTIGUOUS)
     },
     call: |call| Ok(vec![call.tensor("x")?.flip(&sizes(call.case, "d"))?]),
-    source: "x.flip(&[d0, /* .. */])?",
+    source: "x.flip(&[{{ list('d') }}])?",
     reference: Some(|given| {
         moved(given, flipped, |case, x, index| {
             let dims = sizes(case, "d");
@@ -136,7 +142,7 @@ pub static ROLL: Op = Op {
     },
     contract: |case| contract(case, rolled),
     call: |call| Ok(vec![call.tensor("x")?.roll(shift(call.case), call.size("dim", 0))?]),
-    source: "x.roll(shift, dim)?",
+    source: "x.roll({{ shift|default(0)|i32 }}, {{ dim|default(0) }})?",
     reference: Some(|given| {
         moved(given, rolled, |case, x, index| {
             let dim = size(case, "dim");

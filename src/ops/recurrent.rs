@@ -35,8 +35,34 @@ pub static LSTM: Op = Op {
         let last = states.last().ok_or_else(|| candle_core::Error::Msg("no state".into()))?.clone();
         Ok(vec![lstm.states_to_tensor(&states)?, last.h().clone(), last.c().clone()])
     },
-    source: "let lstm = candle_nn::lstm(inner, hidden, config, vb)?; let states = lstm.seq_init(&x, &state)?; \
-             lstm.states_to_tensor(&states)?",
+    source: r#"
+        {% set backward, layer = direction == "backward", layer|default(0) %}
+        {% set suffix = "_l" ~ layer ~ ("_reverse" if backward else "") %}
+        let tensors = std::collections::HashMap::from([
+            ("weight_ih{{ suffix }}".to_string(), w_ih),
+            ("weight_hh{{ suffix }}".to_string(), w_hh),
+            {% for name in ["ih", "hh"] if inputs["b_" ~ name] %}
+            ("bias_{{ name }}{{ suffix }}".to_string(), b_{{ name }}),
+            {% endfor %}
+        ]);
+        let vb = candle_nn::VarBuilder::from_tensors(tensors, {{ inputs.w_ih.dtype }}, &device);
+        let config = candle_nn::LSTMConfig {
+            layer_idx: {{ layer }},
+            direction: candle_nn::rnn::Direction::{{ "Backward" if backward else "Forward" }},
+            b_hh_init: {{ "Some(candle_nn::Init::Const(0.0))" if inputs.b_hh else "None" }},
+            ..candle_nn::LSTMConfig::{{ "default" if inputs.b_ih else "default_no_bias" }}()
+        };
+        let lstm = candle_nn::lstm({{ inputs.w_ih.shape[1] }}, {{ inputs.w_hh.shape[1] }}, config, vb)?;
+        {% if form == "step" %}
+        let states = vec![lstm.step(&x, &candle_nn::rnn::LSTMState::new(h, c))?];
+        {% elif form == "seq_init" %}
+        let states = lstm.seq_init(&x, &candle_nn::rnn::LSTMState::new(h, c))?;
+        {% else %}
+        let states = lstm.seq(&x)?;
+        {% endif %}
+        let last = &states[states.len() - 1];
+        let outputs = [lstm.states_to_tensor(&states)?, last.h().clone(), last.c().clone()];
+    "#,
     reference: Some(|given| {
         let (h, mut c) = start(given);
         let mut outputs = unroll(given, h, |x, h| {
@@ -81,8 +107,32 @@ pub static GRU: Op = Op {
         let joined = joined.reshape((last.h().dim(0)?, states.len(), last.h().dim(1)?))?;
         Ok(vec![joined, last.h().clone()])
     },
-    source: "let gru = candle_nn::gru(inner, hidden, config, vb)?; let states = gru.seq_init(&x, &state)?; \
-             gru.states_to_tensor(&states)?",
+    source: r#"
+        let tensors = std::collections::HashMap::from([
+            ("weight_ih_l0".to_string(), w_ih),
+            ("weight_hh_l0".to_string(), w_hh),
+            {% for name in ["ih", "hh"] if inputs["b_" ~ name] %}
+            ("bias_{{ name }}_l0".to_string(), b_{{ name }}),
+            {% endfor %}
+        ]);
+        let vb = candle_nn::VarBuilder::from_tensors(tensors, {{ inputs.w_ih.dtype }}, &device);
+        let config = candle_nn::GRUConfig {
+            b_hh_init: {{ "Some(candle_nn::Init::Const(0.0))" if inputs.b_hh else "None" }},
+            ..candle_nn::GRUConfig::{{ "default" if inputs.b_ih else "default_no_bias" }}()
+        };
+        let gru = candle_nn::gru({{ inputs.w_ih.shape[1] }}, {{ inputs.w_hh.shape[1] }}, config, vb)?;
+        {% if form == "step" %}
+        let states = vec![gru.step(&x, &candle_nn::rnn::GRUState { h })?];
+        {% elif form == "seq_init" %}
+        let states = gru.seq_init(&x, &candle_nn::rnn::GRUState { h })?;
+        {% else %}
+        let states = gru.seq(&x)?;
+        {% endif %}
+        let last = &states[states.len() - 1];
+        let (rows, hidden) = last.h().dims2()?;
+        let joined = gru.states_to_tensor(&states)?.reshape((rows, states.len(), hidden))?;
+        let outputs = [joined, last.h().clone()];
+    "#,
     reference: Some(|given| {
         let one = Num::exact(1.0);
         unroll(given, start(given).0, |x, h| {

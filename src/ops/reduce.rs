@@ -23,7 +23,13 @@ pub static SUM: Op = Op {
             _ => x.sum(dims)?,
         }])
     },
-    source: "x.sum([dim, ..])?, x.sum_keepdim([dim, ..])? or x.sum_all()?",
+    source: r#"
+        {% if form == "all" %}
+        x.sum_all()?
+        {% else %}
+        x.sum{{ "_keepdim" if form == "keepdim" else "" }}([{{ [dim, dim2, dim3]|select("defined")|join(", ") }}])?
+        {% endif %}
+    "#,
     reference: Some(|given| over_dims(given, |lane| Num::sum(lane.iter().copied()))),
     promise: "candle-core/src/tensor.rs:1005-1052, 2151-2164; torch.sum; the sum of nothing is 0",
     ..SUMS
@@ -49,7 +55,13 @@ pub static MEAN: Op = Op {
             _ => x.mean(dims)?,
         }])
     },
-    source: "x.mean([dim, ..])?, x.mean_keepdim([dim, ..])? or x.mean_all()?",
+    source: r#"
+        {% if form == "all" %}
+        x.mean_all()?
+        {% else %}
+        x.mean{{ "_keepdim" if form == "keepdim" else "" }}([{{ [dim, dim2, dim3]|select("defined")|join(", ") }}])?
+        {% endif %}
+    "#,
     reference: Some(|given| over_dims(given, |lane| if lane.is_empty() { OPEN } else { Num::mean(lane) })),
     promise: "candle-core/src/tensor.rs:1054-1069, 2166-2168; torch.mean",
     ..SUMS
@@ -76,7 +88,7 @@ pub static LOG_SUM_EXP: Op = Op {
         contract.may_refuse(case.tensor("x").is_some_and(|x| x.elements() == Some(0)), NOTHING)
     },
     call: |call| Ok(vec![call.tensor("x")?.log_sum_exp(listed(call.case))?]),
-    source: "x.log_sum_exp([dim, ..])?",
+    source: "x.log_sum_exp([{{ [dim, dim2, dim3]|select('defined')|join(', ') }}])?",
     reference: Some(|given| {
         over_dims(given, |lane| {
             let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -123,7 +135,7 @@ pub static CUMSUM: Op = Op {
         Contract::accepts(x.dtype, &x.shape)
     },
     call: |call| Ok(vec![call.tensor("x")?.cumsum(call.size("dim", 0))?]),
-    source: "x.cumsum(dim)?",
+    source: "x.cumsum({{ dim|default(0) }})?",
     reference: Some(|given| {
         let mut x = given.array("x");
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);

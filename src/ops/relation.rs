@@ -26,7 +26,14 @@ pub static SOFTMAX_SHIFTED: Op = Op {
         let last = x.rank().saturating_sub(1);
         Ok(vec![if call.case.text("form") == "fused" { ops::softmax_last_dim(&x)? } else { ops::softmax(&x, last)? }])
     },
-    source: "candle_nn::ops::softmax_last_dim(&(&x + shift)?)? // or softmax(.., last)",
+    source: r#"
+        let x = (&x + {{ shift|default("0.0") }})?;
+        {% if form == "fused" %}
+        candle_nn::ops::softmax_last_dim(&x)?
+        {% else %}
+        candle_nn::ops::softmax(&x, {{ inputs.x.shape|length - 1 }})?
+        {% endif %}
+    "#,
     reference: Some(|given| of_shifted(given, &softmax::SOFTMAX_LAST_DIM)),
     promise: "softmax is invariant under a shift; candle-nn/src/ops.rs:7-30 subtracts the maximum for that",
     ..RELATION
@@ -43,7 +50,7 @@ pub static CROSS_ENTROPY_SHIFTED: Op = Op {
         let call = promised(call, &(CROSS_ENTROPY_SHIFTED.contract)(call.case))?;
         Ok(vec![loss::cross_entropy(&(call.tensor("inp")? + shift(call.case))?, call.tensor("target")?)?])
     },
-    source: "candle_nn::loss::cross_entropy(&(&inp + shift)?, &target)?",
+    source: "candle_nn::loss::cross_entropy(&(&inp + {{ shift|default('0.0') }})?, &target)?",
     reference: Some(|given| of_shifted(given, &loss_labels::CROSS_ENTROPY)),
     promise: "log_softmax is invariant under a shift",
     ..RELATION
@@ -170,7 +177,13 @@ pub static CONV1D_SPLIT: Op = Op {
     generate: |draw| drawn(draw, &conv::CONV1D, |case| shape_of(case).len() > 1),
     contract: |case| of_halves(case, &conv::CONV1D),
     call: |call| halves(call, &conv::CONV1D),
-    source: "Tensor::cat(&[&half0.conv1d(..)?, &half1.conv1d(..)?], 0)?",
+    source: r#"
+        let mut halves = Vec::new();
+        for x in x.chunk(2, 0)? {
+            halves.push({% filter trim %}{% include "tensor.conv1d" %}{% endfilter %});
+        }
+        Tensor::cat(&halves, 0)?
+    "#,
     reference: conv::CONV1D.reference,
     ..SPLIT
 };
@@ -183,7 +196,13 @@ pub static CONV2D_SPLIT: Op = Op {
     generate: |draw| drawn(draw, &conv::CONV2D, |case| shape_of(case).len() > 1),
     contract: |case| of_halves(case, &conv::CONV2D),
     call: |call| halves(call, &conv::CONV2D),
-    source: "Tensor::cat(&[&half0.conv2d(..)?, &half1.conv2d(..)?], 0)?",
+    source: r#"
+        let mut halves = Vec::new();
+        for x in x.chunk(2, 0)? {
+            halves.push({% filter trim %}{% include "tensor.conv2d" %}{% endfilter %});
+        }
+        Tensor::cat(&halves, 0)?
+    "#,
     reference: conv::CONV2D.reference,
     ..SPLIT
 };
@@ -195,7 +214,11 @@ pub static LINEAR_SPLIT: Op = Op {
     generate: |draw| drawn(draw, &linear::LINEAR, |case| shape_of(case).len() > 1),
     contract: |case| of_halves(case, &linear::LINEAR),
     call: |call| halves(call, &linear::LINEAR),
-    source: "Tensor::cat(&[&linear.forward(&half0)?, &linear.forward(&half1)?], 0)?",
+    source: r#"
+        {% filter replace("layer.forward(&x)?", "") %}{% include "layer.linear" %}{% endfilter %}
+        let halves = x.chunk(2, 0)?.iter().map(|half| layer.forward(half)).collect::<Result<Vec<_>>>()?;
+        Tensor::cat(&halves, 0)?
+    "#,
     reference: linear::LINEAR.reference,
     ..SPLIT
 };
@@ -208,7 +231,13 @@ pub static LAYER_NORM_SPLIT: Op = Op {
     generate: |draw| drawn(draw, &norm::LAYER_NORM, |case| shape_of(case).len() > 1),
     contract: |case| of_halves(case, &norm::LAYER_NORM),
     call: |call| halves(call, &norm::LAYER_NORM),
-    source: "Tensor::cat(&[&layer_norm(&half0, ..)?, &layer_norm(&half1, ..)?], 0)?",
+    source: r#"
+        let mut halves = Vec::new();
+        for x in x.chunk(2, 0)? {
+            halves.push({% filter trim %}{% include "op.layer_norm" %}{% endfilter %});
+        }
+        Tensor::cat(&halves, 0)?
+    "#,
     reference: norm::LAYER_NORM.reference,
     ulps: 8.0,
     ..SPLIT
@@ -294,7 +323,10 @@ pub static CONV1D_SCALED: Op = Op {
         tensors.insert("x", (call.tensor("x")? * 2.0)?);
         (conv::CONV1D.call)(&Call { case: call.case, tensors, device: call.device })
     },
-    source: "(&x * 2.0)?.conv1d(&kernel, padding, stride, dilation, groups)?",
+    source: r#"
+        let x = (&x * 2.0)?;
+        {% include "tensor.conv1d" %}
+    "#,
     reference: Some(|given| {
         let doubled = given.array("x").mapv(|x| x * Num::exact(2.0));
         let given =
@@ -327,7 +359,11 @@ pub static SUM_IN_TURN: Op = Op {
         let in_turn = dims.iter().try_fold(x.clone(), |x, _| x.sum(0))?;
         Ok(vec![x.sum_all()?, x.sum(dims)?, in_turn])
     },
-    source: "(x.sum_all()?, x.sum(vec![0, 1, /* .. */])?, x.sum(0)?.sum(0)?)",
+    source: r#"
+        {% set dims = range(inputs.x.shape|length) %}
+        let in_turn = x{% for _ in dims %}.sum(0)?{% else %}.clone(){% endfor %};
+        let outputs = [x.sum_all()?, x.sum([{{ dims|join(", ") }}])?, in_turn];
+    "#,
     reference: Some(|given| {
         let x = given.array("x");
         let once = Num::sum(x.iter().copied());

@@ -45,7 +45,13 @@ pub static RESHAPE: Op = Op {
             _ => x.reshape(shape)?,
         }])
     },
-    source: "if hole == 1 { x.reshape(((), n1, /* .. */))? } else { x.reshape(vec![n0, n1, /* .. */])? }",
+    source: r#"
+        {% if hole == 1 and n0 is defined and n3 is not defined %}
+        x.reshape(((),{% if n1 is defined %} {{ n1 }}{% endif %}{% if n2 is defined %}, {{ n2 }}{% endif %}))?
+        {% else %}
+        x.reshape({{ shape("n") }})?
+        {% endif %}
+    "#,
     reference: Some(|given| in_order(given, reshaped)),
     promise: "candle-core/src/tensor.rs:2518-2580 (its documentation), shape.rs; torch.reshape",
     ..MOVE
@@ -91,8 +97,17 @@ pub static FLATTEN: Op = Op {
             _ => x.flatten(start, end)?,
         }])
     },
-    source: "match form { \"to\" => x.flatten_to(end)?, \"from\" => x.flatten_from(start)?, \
-             \"all\" => x.flatten_all()?, _ => x.flatten(start, end)? }",
+    source: r#"
+        {% if form == "to" %}
+        x.flatten_to({{ end|default(0) }})?
+        {% elif form == "from" %}
+        x.flatten_from({{ start|default(0) }})?
+        {% elif form == "all" %}
+        x.flatten_all()?
+        {% else %}
+        x.flatten({{ start|default(0) }}, {{ end|default(0) }})?
+        {% endif %}
+    "#,
     reference: Some(|given| in_order(given, flattened)),
     promise: "candle-core/src/tensor.rs:2170-2228; torch.flatten",
     ..MOVE
@@ -130,7 +145,7 @@ pub static SQUEEZE: Op = Op {
         let (x, dim) = (call.tensor("x")?, call.size("dim", 0));
         Ok(vec![if call.case.text("form") == "unsqueeze" { x.unsqueeze(dim)? } else { x.squeeze(dim)? }])
     },
-    source: "if form == \"unsqueeze\" { x.unsqueeze(dim)? } else { x.squeeze(dim)? }",
+    source: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})?",
     reference: Some(|given| in_order(given, squeezed)),
     promise: "candle-core/src/tensor.rs:2582-2653; torch.squeeze, torch.unsqueeze",
     ..MOVE
@@ -175,8 +190,10 @@ pub static BROADCAST_AS: Op = Op {
         let (x, shape) = (call.tensor("x")?, sizes(call.case, "n"));
         Ok(vec![spread(call, x, shape)?])
     },
-    source: "match form { \"left\" => x.broadcast_left(shape)?, \"expand\" => x.expand(shape)?, \
-             _ => x.broadcast_as(shape)? } // shape = vec![n0, n1, ..]",
+    source: r#"
+        {% set names = {"left": "broadcast_left", "expand": "expand"} %}
+        x.{{ names[form|default("")]|default("broadcast_as") }}({{ shape("n") }})?
+    "#,
     reference: Some(|given| {
         moved(given, broadcast, |_, x, index| {
             let own = &index[index.len() - x.len()..];

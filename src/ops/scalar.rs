@@ -37,7 +37,7 @@ pub static AFFINE: Op = Op {
         }
     },
     call: |call| Ok(vec![call.tensor("x")?.affine(call.case.float("mul", 1.0), call.case.float("add", 0.0))?]),
-    source: "x.affine(mul, add)?",
+    source: "x.affine({{ mul|default('1.0') }}, {{ add|default('0.0') }})?",
     reference: Some(|given| {
         each(given, "x", |x| {
             let constant = |name, default| Num::constant(given.case.float(name, default), x.unit);
@@ -61,7 +61,11 @@ macro_rules! operators {
                 let (x, scalar) = (call.tensor("x")?, call.case.float("scalar", 1.0));
                 Ok(vec![if scalar_left(call.case) { (scalar $op x)? } else { (x $op scalar)? }])
             },
-            source: concat!("(&x ", stringify!($op), " scalar)?"),
+            source: concat!(
+                "{% set scalar = scalar|default('1.0') %}\n",
+                "{% if form == 'left' %}({{ scalar }} ", stringify!($op), " &x)?\n",
+                "{% else %}(&x ", stringify!($op), " {{ scalar }})?{% endif %}"
+            ),
             reference: Some(|given| {
                 each(given, "x", |x| {
                     let scalar = Num::constant(given.case.float("scalar", 1.0), x.unit);
@@ -104,7 +108,7 @@ pub static POWF: Op = Op {
         }
     },
     call: |call| Ok(vec![call.tensor("x")?.powf(call.case.float("e", 1.0))?]),
-    source: "x.powf(e)?",
+    source: "x.powf({{ e|default('1.0') }})?",
     reference: Some(|given| each(given, "x", |x| x.powf(given.case.float("e", 1.0)))),
     promise: "candle-core/src/tensor.rs:807-816, backprop.rs:652-656; torch.pow, whose derivative for the exponent 0 is 0",
     ..ELEMENTWISE
@@ -127,7 +131,7 @@ pub static ELU: Op = Op {
         }
     },
     call: |call| Ok(vec![call.tensor("x")?.elu(call.case.float("alpha", 1.0))?]),
-    source: "x.elu(alpha)?",
+    source: "x.elu({{ alpha|default('1.0') }})?",
     reference: Some(|given| each(given, "x", |x| elu(x, given.case.float("alpha", 1.0)))),
     promise: "candle-core/src/tensor.rs:797-806; torch.nn.ELU",
     ..ELEMENTWISE
@@ -154,7 +158,7 @@ pub static CLAMP: Op = Op {
         }
     },
     call: |call| Ok(vec![call.tensor("x")?.clamp(call.case.float("min", 0.0), call.case.float("max", 1.0))?]),
-    source: "x.clamp(min, max)?",
+    source: "x.clamp({{ min|default('0.0') }}, {{ max|default('1.0') }})?",
     reference: Some(|given| {
         let bound = |name, default| Num::exact(given.case.float(name, default));
         each(given, "x", |x| x.max(bound("min", 0.0)).min(bound("max", 1.0)))
@@ -176,7 +180,7 @@ pub static ROUND_TO: Op = Op {
         if i32::try_from(case.int("decimals", 0)).is_ok() { of_floats(case) } else { Contract::Unspecified("no i32") }
     },
     call: |call| Ok(vec![call.tensor("x")?.round_to(i32::try_from(call.case.int("decimals", 0)).unwrap_or(0))?]),
-    source: "x.round_to(decimals)?",
+    source: "x.round_to({{ decimals|default(0) }})?",
     reference: Some(|given| each(given, "x", |x| rounded_to(x, given.case.int("decimals", 0)))),
     promise: "candle-core/src/tensor.rs:653-660 (its documentation); where the power of ten is no f64, every float is \
               a multiple, or nearest to 0",

@@ -27,7 +27,10 @@ pub static SLICE_SET: Op = Op {
         x.slice_set(call.tensor("src")?, call.size("dim", 0), call.size("start", 0))?;
         Ok(vec![x])
     },
-    source: "x.slice_set(&src, dim, start)? // returns x",
+    source: r"
+        x.slice_set(&src, {{ dim|default(0) }}, {{ start|default(0) }})?;
+        x
+    ",
     reference: Some(|given| embedded(given, size(given.case, "dim"))),
     differentiable: &[],
     promise: "candle-core/src/tensor_cat.rs:240-300 (its documentation)",
@@ -42,7 +45,7 @@ pub static SLICE_SCATTER: Op = Op {
         let (src, dim) = (call.tensor("src")?, call.size("dim", 0));
         Ok(vec![call.tensor("x")?.slice_scatter(src, dim, call.size("start", 0))?])
     },
-    source: "x.slice_scatter(&src, dim, start)?",
+    source: "x.slice_scatter(&src, {{ dim|default(0) }}, {{ start|default(0) }})?",
     ..SLICE
 };
 
@@ -53,7 +56,7 @@ pub static SLICE_SCATTER0: Op = Op {
     generate: |draw| generate(draw, true),
     contract: |case| contract(case, 0),
     call: |call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start", 0))?]),
-    source: "x.slice_scatter0(&src, start)?",
+    source: "x.slice_scatter0(&src, {{ start|default(0) }})?",
     reference: Some(|given| embedded(given, 0)),
     ..SLICE
 };
@@ -169,7 +172,12 @@ pub static SLICE_ASSIGN: Op = Op {
         let ranges: Vec<_> = ranges.map(|(start, end)| start..end).collect();
         Ok(vec![call.tensor("x")?.slice_assign(&ranges, call.tensor("src")?)?])
     },
-    source: "x.slice_assign(&[start0..end0, /* .. */], &src)?",
+    source: r#"
+        x.slice_assign(&[
+        {%- for n in range(6) if params["start" ~ n] is defined and params["end" ~ n] is defined %}
+        {{- "" if loop.first else ", " }}{{ params["start" ~ n] }}..{{ params["end" ~ n] }}
+        {%- endfor %}], &src)?
+    "#,
     reference: Some(|given| written(given, &sizes(given.case, "start"))),
     promise: "candle-core/src/tensor.rs:2860-2914 (its documentation)",
     ..SLICE
@@ -186,7 +194,10 @@ pub static SCATTER_SET: Op = Op {
         x.scatter_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim", 0))?;
         Ok(vec![x])
     },
-    source: "x.scatter_set(&ids, &src, dim)? // returns x",
+    source: r"
+        x.scatter_set(&ids, &src, {{ dim|default(0) }})?;
+        x
+    ",
     reference: writing::SCATTER.reference,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:1694-1709; as for scatter",
@@ -204,7 +215,10 @@ pub static SCATTER_ADD_SET: Op = Op {
         x.scatter_add_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim", 0))?;
         Ok(vec![x])
     },
-    source: "x.scatter_add_set(&ids, &src, dim)? // returns x",
+    source: r"
+        x.scatter_add_set(&ids, &src, {{ dim|default(0) }})?;
+        x
+    ",
     reference: writing::SCATTER_ADD.reference,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:1733-1747; as for scatter_add",

@@ -46,7 +46,7 @@ pub static SOFTMAX: Op = Op {
     name: "op.softmax",
     covers: &["ops::softmax"],
     call: |call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim", 0))?]),
-    source: "candle_nn::ops::softmax(&x, dim)?",
+    source: "candle_nn::ops::softmax(&x, {{ dim|default(0) }})?",
     reference: Some(|given| along(given, Some(over(given)), softmax)),
     promise: "candle-nn/src/ops.rs:7-30; torch.softmax",
     ..LOG_SOFTMAX
@@ -78,7 +78,7 @@ pub static LOG_SOFTMAX: Op = Op {
         Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), NOTHING)
     },
     call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
-    source: "candle_nn::ops::log_softmax(&x, dim)?",
+    source: "candle_nn::ops::log_softmax(&x, {{ dim|default(0) }})?",
     reference: Some(|given| {
         along(given, Some(over(given)), |x, log_sum_exp| if vanishes(x, log_sum_exp) { x } else { x - log_sum_exp })
     }),

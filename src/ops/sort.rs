@@ -28,7 +28,16 @@ pub static SORT_LAST_DIM: Op = Op {
         let facts = permutations(&ids)?.to_dtype(sorted.dtype())?.to_device(sorted.device())?;
         Ok(vec![sorted, facts])
     },
-    source: "x.sort_last_dim(asc)?",
+    source: r"
+        let (sorted, ids) = x.sort_last_dim({{ asc|default(1) != 0 }})?;
+        // By row, 1 where the ids are every position once.
+        let (size, rows) = (ids.dim(D::Minus1)?, ids.dims()[..ids.rank() - 1].to_vec());
+        let ids = ids.flatten_all()?.to_vec1::<u32>()?;
+        let complete = |row: usize| (0..size).all(|id| ids[row * size..][..size].contains(&(id as u32)));
+        let facts: Vec<u8> = (0..rows.iter().product()).map(|row| u8::from(complete(row))).collect();
+        let facts = Tensor::from_vec(facts, rows, &Device::Cpu)?.to_dtype(sorted.dtype())?.to_device(&device)?;
+        let outputs = [sorted, facts];
+    ",
     reference: Some(|given| {
         let x = given.array("x");
         let facts = reduced(&x, &[x.ndim() - 1], false, |_| Num::exact(1.0));
@@ -43,7 +52,7 @@ pub static ARG_SORT_LAST_DIM: Op = Op {
     name: "tensor.arg_sort_last_dim",
     covers: &["Tensor::arg_sort_last_dim"],
     call: |call| Ok(vec![call.tensor("x")?.arg_sort_last_dim(ascending(call.case))?]),
-    source: "x.arg_sort_last_dim(asc)?",
+    source: "x.arg_sort_last_dim({{ asc|default(1) != 0 }})?",
     reference: Some(|given| rows(given, places)),
     ..SORT
 };

@@ -27,7 +27,7 @@ pub static TWICE: Op = Op {
             _ => x.mul(x)?,
         }])
     },
-    source: "match form { \"add\" => x.add(&x)?, \"sub\" => x.sub(&x)?, _ => x.mul(&x)? }",
+    source: "x.{{ form if form in ['add', 'sub'] else 'mul' }}(&x)?",
     reference: Some(|given| {
         let form = given.case.text("form");
         each(given, |x| match form {
@@ -117,7 +117,19 @@ pub static OWN_STORAGE: Op = Op {
         ];
         Ok(vec![Tensor::new(&refused.map(u8::from), x.device())?, x])
     },
-    source: "x.slice_set(&x.narrow(0, 0, 1)?, 0, 0).is_err() // and so on",
+    source: r"
+        let x = x.force_contiguous()?;
+        let part = x.narrow(0, 0, 1)?;
+        let ids = Tensor::zeros(part.shape(), DType::U32, &device)?;
+        let var = Var::from_tensor(&x)?;
+        let refused = [
+            x.slice_set(&part, 0, 0).is_err(),
+            x.scatter_set(&ids, &part, 0).is_err(),
+            x.scatter_add_set(&ids, &part, 0).is_err(),
+            var.set(&var.as_tensor().flatten_all()?.reshape(x.shape())?).is_err(),
+        ];
+        let outputs = [Tensor::new(&refused.map(u8::from), &device)?, x];
+    ",
     reference: Some(|given| {
         let refused = ArrayD::from_elem(ndarray::IxDyn(&[4]), Num::exact(1.0));
         vec![refused, given.array("x")]
@@ -143,7 +155,14 @@ pub static VAR_SET: Op = Op {
         let found = before.sum_all()?.backward()?.get(&var).is_some();
         Ok(vec![alias, before, Tensor::new(&[u8::from(found)], call.tensor("x")?.device())?])
     },
-    source: "let var = Var::from_tensor(&x)?; let before = (var.as_tensor() * 2.0)?; var.set(&y)?; // var, before",
+    source: r"
+        let var = Var::from_tensor(&x)?;
+        let alias = var.as_tensor().clone();
+        let before = (var.as_tensor() * 2.0)?;
+        var.set(&y)?;
+        let found = before.sum_all()?.backward()?.get(&var).is_some();
+        let outputs = [alias, before, Tensor::new(&[u8::from(found)], &device)?];
+    ",
     reference: Some(|given| {
         let two = Num::exact(2.0);
         let found = ArrayD::from_elem(ndarray::IxDyn(&[1]), Num::exact(1.0));
@@ -167,8 +186,15 @@ pub static DROPPED: Op = Op {
         let _reused = (0..3).map(|_| square.zeros_like()).collect::<Result<Vec<_>>>()?;
         Ok(vec![square])
     },
-    source: "let line = x.force_contiguous()?.affine(2.0, 1.0)?; let square = (&line * &line)?; drop(line); \
-             let reused = square.zeros_like()?; // square",
+    source: r"
+        let copy = x.force_contiguous()?;
+        let line = copy.affine(2.0, 1.0)?;
+        drop(copy);
+        let square = (&line * &line)?;
+        drop(line);
+        let _reused = (0..3).map(|_| square.zeros_like()).collect::<Result<Vec<_>>>()?;
+        square
+    ",
     reference: Some(|given| {
         let (two, one) = (Num::exact(2.0), Num::exact(1.0));
         each(given, |x| (two * x + one) * (two * x + one))
@@ -194,7 +220,14 @@ pub static THREADS: Op = Op {
             joined.into_iter().collect()
         })
     },
-    source: "std::thread::scope(|scope| scope.spawn(|| (&x * n)? + &x)) // for n = 1, 2, 3, 4",
+    source: r#"
+        let outputs = std::thread::scope(|scope| {
+            let x = &x;
+            let line = |n: f64| move || ((x * n)? + x)?.force_contiguous();
+            let threads = [1.0, 2.0, 3.0, 4.0].map(|n| scope.spawn(line(n)));
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Result<Vec<_>>>()
+        })?;
+    "#,
     reference: Some(|given| {
         let x = given.array("x");
         FACTORS.map(|n| x.mapv(|x| x * Num::exact(n) + x)).to_vec()
@@ -225,7 +258,13 @@ pub static DETACH: Op = Op {
         let grad = grads.get(&w).ok_or_else(|| candle_core::Error::Msg("w has no gradient".into()))?;
         Ok(vec![grad.clone(), Tensor::new(&found.map(u8::from), w.device())?])
     },
-    source: "(x.detach() * &w)?.sum_all()?.backward()? // the gradient of w; x has none",
+    source: r#"
+        let (x, w) = (Var::from_tensor(&x)?, Var::from_tensor(&w)?);
+        let loss = ((x.detach() * w.as_tensor())? + x.as_detached_tensor())?.sum_all()?;
+        let grads = loss.backward()?;
+        let found = u8::from(grads.get(&x).is_some());
+        let outputs = [grads.get(&w).expect("a gradient").clone(), Tensor::new(&[found], &device)?];
+    "#,
     reference: Some(|given| {
         // Backward adds what arrives to zeros, and that may flush what is subnormal.
         let gradient = given.array("x").mapv(|x| x + Num::exact(0.0));
@@ -250,7 +289,12 @@ pub static BACKWARD_AGAIN: Op = Op {
         let grad = || loss.backward()?.get(&x).cloned().ok_or_else(|| candle_core::Error::Msg("no gradient".into()));
         Ok(vec![grad()?, grad()?])
     },
-    source: "let loss = (&x * &x)?.sum_all()?; loss.backward()?; loss.backward()?",
+    source: r#"
+        let x = Var::from_tensor(&x)?;
+        let loss = (x.as_tensor() * x.as_tensor())?.sum_all()?;
+        let [first, second] = [loss.backward()?, loss.backward()?];
+        let outputs = [first, second].map(|grads| grads.get(&x).expect("a gradient").clone());
+    "#,
     reference: Some(|given| {
         let grad = given.array("x").mapv(|x| x + x);
         vec![grad.clone(), grad]

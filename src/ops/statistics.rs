@@ -41,7 +41,7 @@ pub static VAR: Op = Op {
         let (x, dim) = (call.tensor("x")?, call.size("dim", 0));
         Ok(vec![if call.case.text("form") == "keepdim" { x.var_keepdim(dim)? } else { x.var(dim)? }])
     },
-    source: "x.var(dim)? or x.var_keepdim(dim)?",
+    source: "x.var{{ '_keepdim' if form == 'keepdim' else '' }}({{ dim|default(0) }})?",
     reference: Some(|given| {
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
         reduced(&given.array("x"), &[dim], given.case.text("form") == "keepdim", |lane| {

@@ -26,7 +26,7 @@ pub static UNFOLD: Op = Op {
         let (dim, size, step) = (call.size("dim", 0), call.size("size", 0), call.size("step", 0));
         Ok(vec![call.tensor("x")?.unfold(dim, size, step)?])
     },
-    source: "x.unfold(dim, size, step)?",
+    source: "x.unfold({{ dim|default(0) }}, {{ size|default(0) }}, {{ step|default(0) }})?",
     reference: Some(|given| {
         moved(given, unfolded, |case, x, index| {
             let dim = size(case, "dim");
@@ -99,7 +99,12 @@ pub static UNFOLD_SHAPE: Op = Op {
         let shape: Vec<i64> = windows.dims().iter().map(|&n| n as i64).collect();
         Ok(vec![Candle::new(shape, x.device())?])
     },
-    source: "Tensor::new(x.broadcast_as(count)?.unfold(0, size, step)?.dims(), x.device())?",
+    source: r"
+        let x = x.broadcast_as({{ count|default(0) }})?;
+        let windows = x.unfold(0, {{ size|default(0) }}, {{ step|default(0) }})?;
+        let shape: Vec<i64> = windows.dims().iter().map(|&n| n as i64).collect();
+        Tensor::new(shape, &device)?
+    ",
     reference: Some(|given| {
         let length = size(given.case, "size");
         let count = windows(size(given.case, "count"), length, size(given.case, "step")).unwrap_or(0);

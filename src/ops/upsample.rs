@@ -27,7 +27,7 @@ pub static INTERPOLATE1D: Op = Op {
         let alias = call.case.text("form") == "alias";
         Ok(vec![if alias { x.upsample_nearest1d(target)? } else { x.interpolate1d(target)? }])
     },
-    source: "x.interpolate1d(w)?",
+    source: "x.{{ 'upsample_nearest' if form == 'alias' else 'interpolate' }}1d({{ w|default(1) }})?",
     reference: Some(|given| vec![nearest(&given.array("x"), &[size(given.case, "w", 1)])]),
     ..NEAREST
 };
@@ -53,7 +53,10 @@ pub static INTERPOLATE2D: Op = Op {
         let alias = call.case.text("form") == "alias";
         Ok(vec![if alias { x.upsample_nearest2d(h, w)? } else { x.interpolate2d(h, w)? }])
     },
-    source: "x.interpolate2d(h, w)?",
+    source: r#"
+        {% set name = "upsample_nearest" if form == "alias" else "interpolate" %}
+        x.{{ name }}2d({{ h|default(1) }}, {{ w|default(1) }})?
+    "#,
     reference: Some(|given| {
         let target = [size(given.case, "h", 1), size(given.case, "w", 1)];
         vec![nearest(&given.array("x"), &target)]
@@ -96,7 +99,7 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
         let (h, w, align) = (call.size("h", 1), call.size("w", 1), call.size("align_corners", 0) != 0);
         Ok(vec![call.tensor("x")?.upsample_bilinear2d(h, w, align)?])
     },
-    source: "x.upsample_bilinear2d(h, w, align_corners != 0)?",
+    source: "x.upsample_bilinear2d({{ h|default(1) }}, {{ w|default(1) }}, {{ align_corners|default(0) != 0 }})?",
     reference: Some(|given| {
         let x = given.array("x");
         let align = size(given.case, "align_corners", 0) != 0;
@@ -135,7 +138,10 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         let align = call.size("align_corners", 0) != 0;
         Ok(vec![call.tensor("x")?.upsample_bilinear2d_with_scale(h, w, align)?])
     },
-    source: "x.upsample_bilinear2d_with_scale(scale_h, scale_w, align_corners != 0)?",
+    source: r#"
+        {% set h, w = scale_h|default("1.0"), scale_w|default("1.0") %}
+        x.upsample_bilinear2d_with_scale({{ h }}, {{ w }}, {{ align_corners|default(0) != 0 }})?
+    "#,
     reference: Some(|given| {
         let x = given.array("x");
         let align = size(given.case, "align_corners", 0) != 0;

@@ -36,7 +36,7 @@ pub static INDEX_ADD: Op = Op {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
         Ok(vec![call.tensor("x")?.index_add(ids, src, call.size("dim", 0))?])
     },
-    source: "x.index_add(&ids, &src, dim)?",
+    source: "x.index_add(&ids, &src, {{ dim|default(0) }})?",
     reference: Some(|given| {
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
         let ids = given.ids("ids");
@@ -81,7 +81,7 @@ pub static SCATTER: Op = Op {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
         Ok(vec![call.tensor("x")?.scatter(ids, src, call.size("dim", 0))?])
     },
-    source: "x.scatter(&ids, &src, dim)?",
+    source: "x.scatter(&ids, &src, {{ dim|default(0) }})?",
     reference: Some(|given| {
         let ids = given.ids("ids");
         written(given, |index| ids.get(index).copied(), |_, new| new)
@@ -112,7 +112,7 @@ pub static SCATTER_ADD: Op = Op {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
         Ok(vec![call.tensor("x")?.scatter_add(ids, src, call.size("dim", 0))?])
     },
-    source: "x.scatter_add(&ids, &src, dim)?",
+    source: "x.scatter_add(&ids, &src, {{ dim|default(0) }})?",
     reference: Some(|given| {
         let ids = given.ids("ids");
         written(given, |index| ids.get(index).copied(), |old, new| old + new)

@@ -25,12 +25,17 @@ pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], known: impl
     text
 }
 
-fn row(record: &Record) -> String {
-    let what = match (record.imported, record.shard.as_str()) {
+/// What a campaign was.
+pub(super) fn what(record: &Record) -> String {
+    match (record.imported, record.shard.as_str()) {
         (true, _) => "imported cases".to_string(),
         (false, "") => format!("hunt, seed {}", record.seed),
         (false, shard) => format!("hunt, seed {}, shard {shard}", record.seed),
-    };
+    }
+}
+
+fn row(record: &Record) -> String {
+    let what = what(record);
     let total = &record.tally.total;
     let planted = record.tally.canaries.values().fold((0, 0), |(right, all), (r, a)| (right + r, all + a));
     let canaries = match planted {

@@ -45,7 +45,7 @@ fn every_regression_does_what_its_snapshot_says() {
 }
 
 /// Every regression by name.
-fn regressions() -> Vec<(String, Regression)> {
+pub fn regressions() -> Vec<(String, Regression)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions");
     let mut paths: Vec<_> =
         walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.expect("readable").into_path()).collect();

@@ -40,6 +40,14 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
+    /// Build everything and write the report of a finding; what follows `--` goes to `snuffer report`.
+    Report {
+        #[command(flatten)]
+        devices: Devices,
+        /// Arguments of `snuffer report`, such as the finding's name.
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
     /// Build everything and run every test; what follows `--` goes to `cargo test`.
     Test {
         #[command(flatten)]
@@ -99,6 +107,15 @@ fn run(task: Task) -> anyhow::Result<u8> {
             set_up(&devices, false)?;
             let mut snuffer = Command::new(target()?.join("debug/snuffer"));
             status(devices.limit(&mut snuffer).arg("hunt").args(args))
+        }
+        Task::Report { devices, args } => {
+            let there = set_up(&devices, false)?;
+            let mut snuffer = Command::new(target()?.join("debug/snuffer"));
+            if !devices.cpu && there.contains(":0;") {
+                // The program of a finding on a CUDA device is built with candle's kernels.
+                toolkit()?.equip(&mut snuffer)?;
+            }
+            status(devices.limit(&mut snuffer).arg("report").args(args))
         }
         Task::Test { devices, args } => {
             let there = set_up(&devices, false)?;

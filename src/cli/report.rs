@@ -1,0 +1,96 @@
+//! `snuffer report`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::findings::regressions;
+use super::{StoreArg, UsageError, duration};
+use crate::campaign::matters;
+use crate::device::Device;
+use crate::exec::{Limits, Ran, reproduction};
+use crate::exit_code::Exit;
+use crate::findings::{Finding, Store, keep_program, write_atomically};
+use crate::ops::{self, Op};
+use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
+
+/// Arguments of `snuffer report`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The finding's name in `snuffer findings list`.
+    name: String,
+    #[command(flatten)]
+    store: StoreArg,
+    /// Where to write the report and the crate that reproduces the finding.
+    #[arg(long, default_value = "reports")]
+    into: PathBuf,
+    /// Where reproductions are built; they share it.
+    #[arg(long, default_value = "target/reproductions")]
+    target: PathBuf,
+    /// Regressions: one that shows the same may know an upstream issue.
+    #[arg(long, default_value = "corpora/regressions")]
+    known: PathBuf,
+    /// How long the program may run.
+    #[arg(long, default_value = "10s", value_parser = duration)]
+    timeout: Duration,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let finding = Store::existing(&args.store.store)?.get(&args.name)?;
+    let Some(op) = ops::find(&finding.case.op) else {
+        return Err(UsageError(format!("this build has no op `{}`", finding.case.op)).into());
+    };
+    let limits = Limits { deadline: args.timeout, ..Limits::default() };
+    let device = finding.violation.device;
+    let folder = args.into.join(&args.name);
+    let made = reproduced(op, &finding, device, &folder, args, limits)?;
+    let known = if args.known.is_dir() { regressions(&args.known)? } else { Vec::new() };
+    let matters = matters(&finding, device, limits)?;
+    let call = report::call(op, &finding.case);
+    let report = Report {
+        finding: &finding,
+        op,
+        call: &call,
+        program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
+        matters: &matters,
+        regression: known.iter().find(|one| one.signature.as_ref() == Some(&finding.signature)),
+    };
+    let text = report.markdown();
+    std::fs::create_dir_all(&folder)?;
+    write_atomically(&folder.join("report.md"), text.as_bytes())?;
+    print!("{text}");
+    eprintln!("snuffer: written to {}", folder.display());
+    Ok(Exit::Findings)
+}
+
+/// Writes the crate that reproduces `finding`, once a build of it in a clean process has done what the finding says: its
+/// program and what that did. The inner `Err` says why there is none.
+fn reproduced(
+    op: &Op,
+    finding: &Finding,
+    device: Device,
+    folder: &Path,
+    args: &Args,
+    limits: Limits,
+) -> anyhow::Result<Result<(String, Ran), String>> {
+    const NAME: &str = "reproduction";
+    let Some(seen) = finding.observations.iter().find(|seen| seen.device == device) else {
+        return Ok(Err("the device that it fails on was not observed".to_string()));
+    };
+    let comments = [format!("expected: {}", report::promised(&(op.contract)(&finding.case)))];
+    let about = About { device, comments: &comments, outputs: &outputs(&seen.outcome) };
+    let text = match program(op, &finding.case, &about) {
+        Ok(text) => text,
+        Err(why) => return Ok(Err(why)),
+    };
+    let manifest = manifest(NAME, &text, device, Candle::TESTED);
+    let (trial, target) = (tempfile::tempdir()?, std::path::absolute(&args.target)?);
+    keep_program(trial.path(), &manifest, &text)?;
+    reproduction::build(trial.path(), &target)?;
+    let ran = reproduction::run(&reproduction::executable(&target, NAME), &[], device, limits)?;
+    if !agrees(&finding.case, &seen.outcome, &ran) {
+        let line = ran.stderr.lines().next().unwrap_or_default();
+        return Ok(Err(format!("a program for it did something else: {line}")));
+    }
+    keep_program(folder, &manifest, &text)?;
+    Ok(Ok((text, ran)))
+}

@@ -1,0 +1,180 @@
+//! A finding as an issue: Markdown that says to a maintainer what to run, what happens, and what should.
+
+use std::fmt::Write as _;
+
+use crate::device::Device;
+use crate::exec::Ran;
+use crate::findings::Finding;
+use crate::ops::{Contract, Op};
+use crate::outcome::{Gradients, Outcome};
+use crate::regression::Regression;
+
+use super::promised;
+
+/// What a report is made of.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// The finding.
+    pub finding: &'a Finding,
+    /// Its op.
+    pub op: &'static Op,
+    /// The call as Rust, if it can be written.
+    pub call: &'a str,
+    /// The program that shows it, and what that did; or why there is none.
+    pub program: Result<(&'a str, &'a Ran), &'a str>,
+    /// What varying the parts of the case showed.
+    pub matters: &'a [String],
+    /// The regression that shows the same, if there is one.
+    pub regression: Option<&'a Regression>,
+}
+
+impl Report<'_> {
+    /// The issue's title.
+    pub fn title(&self) -> String {
+        let (name, finding) = (self.op.covers.first().copied().unwrap_or(self.op.name), self.finding);
+        let (kind, site) = (finding.signature.kind.as_str(), finding.signature.site.as_str());
+        let what = match (finding.signature.oracle.as_str(), kind) {
+            ("contract", "invalid not refused") => format!("does not refuse an invalid argument: {site}"),
+            ("contract", "refused valid") => format!("refuses a valid call{}", of(site)),
+            ("contract", "panic") => format!("panics at {site}"),
+            ("contract", "hang") => "never returns".to_string(),
+            ("contract", "died" | "stack overflow") => format!("ends the process ({kind}{})", of(site)),
+            ("fault", "assert") => format!("fires a device-side assert at {site}"),
+            ("fault", kind) => format!("causes a CUDA error ({kind}) at {site}"),
+            ("gradient", "missing") => "has no gradient, without an error".to_string(),
+            ("gradient", kind) => format!("has a {kind} in its gradient{}", of(site)),
+            ("agreement", _) => format!("differs between CPU and CUDA{}", of(site)),
+            (_, kind) => format!("returns a {kind}{}", of(site)),
+        };
+        format!("`{name}` {what}")
+    }
+
+    /// The whole issue.
+    pub fn markdown(&self) -> String {
+        let finding = self.finding;
+        let mut text = format!("# {}\n\n{}\n", self.title(), self.summary());
+        text += "\n## To reproduce\n\n";
+        match self.program {
+            Ok((program, ran)) => {
+                let _ = write!(text, "```rust\n{program}```\n\nprints\n\n```\n{}```\n", said(ran));
+            }
+            Err(why) => {
+                let _ = write!(
+                    text,
+                    "`{}`, with the inputs below ({why}).\n\n```toml\n{}```\n",
+                    self.call,
+                    finding.case.to_text()
+                );
+            }
+        }
+        text += "\n## What happens\n\n| device | result |\n|---|---|\n";
+        for seen in &finding.observations {
+            let _ = writeln!(text, "| {} | {} |", device(seen.device), cell(&seen.outcome.summary()));
+            if let Some(contiguous) = &seen.contiguous {
+                let _ =
+                    writeln!(text, "| {}, contiguous inputs | {} |", device(seen.device), cell(&contiguous.summary()));
+            }
+        }
+        let _ = write!(
+            text,
+            "\n## What should happen\n\n{}.\n\nSource: {}.\n",
+            sentence(&promised(&(self.op.contract)(&finding.case))),
+            finding.promise
+        );
+        if !self.matters.is_empty() {
+            text += "\n## What matters\n\nFound by changing one thing at a time:\n\n";
+            self.matters.iter().for_each(|line| text += &format!("- {line}\n"));
+        }
+        text + &self.environment()
+    }
+
+    /// What is wrong, in a sentence.
+    fn summary(&self) -> String {
+        let contract = (self.op.contract)(&self.finding.case);
+        let seen = self.finding.observations.iter().find(|seen| seen.device == self.finding.violation.device);
+        let outcome = seen.map(|seen| &seen.outcome);
+        let happens = match outcome {
+            Some(Outcome::Returned(returned)) => match &returned.backward {
+                Gradients::Rejected(_) => "the backward pass fails",
+                Gradients::Returned(store) if !store.missing.is_empty() => {
+                    "`backward` succeeds but leaves gradients out"
+                }
+                _ => "the call returns `Ok`",
+            },
+            Some(Outcome::Rejected(_)) => "the call returns an `Err`",
+            Some(Outcome::Panicked(_)) => "the call panics",
+            Some(Outcome::Faulted(_)) => "a kernel faults, after which every CUDA call of the process fails",
+            Some(Outcome::Died(_) | Outcome::StackOverflow(_)) => "the process is killed",
+            Some(Outcome::TimedOut(_)) => "the call does not return",
+            Some(Outcome::OutOfMemory(_)) => "the call asks for memory without end",
+            Some(Outcome::Unsupported(_)) | None => "the devices disagree",
+        };
+        let about = match contract {
+            Contract::Rejects(rule) => format!("For an invalid argument ({rule}), {happens}; an `Err` is expected."),
+            Contract::Accepts { .. } => format!("For valid arguments, {happens}{}.", self.wrong(outcome)),
+            Contract::Unspecified(why) => format!(
+                "For arguments of which nothing is promised ({why}), {happens}; that should not happen whatever they are."
+            ),
+        };
+        match self.regression {
+            Some(known) if known.upstream.is_some() => {
+                format!("{about}\n\nSee also {}.", known.upstream.as_deref().unwrap_or_default())
+            }
+            _ => about,
+        }
+    }
+
+    /// What is wrong with a return value.
+    fn wrong(&self, outcome: Option<&Outcome>) -> String {
+        match outcome {
+            Some(Outcome::Returned(_)) => format!(": {}", self.finding.violation.detail),
+            _ => String::new(),
+        }
+    }
+
+    fn environment(&self) -> String {
+        let (finding, reproduction) = (self.finding, &self.finding.reproduction);
+        let mut text = format!(
+            "\n## Environment\n\n- {}\n- happens in {} of {} runs; without debug assertions and overflow checks: {}\n",
+            finding.origin.versions, reproduction.failed, reproduction.tries, reproduction.unchecked
+        );
+        if finding.observations.iter().any(|seen| matches!(seen.device, Device::Sim(_))) {
+            text += "- \"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access; this was \
+                     not run on a GPU\n";
+        }
+        text + "- found by fuzzing, and minimized, with snuffer\n"
+    }
+}
+
+fn of(site: &str) -> String {
+    if site.is_empty() { String::new() } else { format!(" ({site})") }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn device(device: Device) -> String {
+    match device {
+        Device::Cpu => "CPU".to_string(),
+        Device::Cuda(ordinal) => format!("CUDA {ordinal}"),
+        Device::Sim(_) => "CUDA, simulated".to_string(),
+    }
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// What a program printed, in the order that a terminal shows.
+fn said(ran: &Ran) -> String {
+    let mut text = ran.stdout.clone() + &ran.stderr;
+    if !ran.ended {
+        text += "(does not end)\n";
+    } else if ran.code.is_none() {
+        text += "(killed by a signal)\n";
+    }
+    text
+}

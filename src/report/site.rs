@@ -1,0 +1,95 @@
+//! What was found as a static site: plain data in, pages out. Nothing here reads or writes a file.
+
+mod coverage;
+mod entry;
+mod finding;
+mod index;
+mod mark;
+mod matrix;
+mod trends;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, Error, UndefinedBehavior, context};
+use serde::Serialize;
+
+use crate::coverage::Coverage;
+use crate::findings::{Finding, Record};
+use crate::regression::Regression;
+use entry::Entry;
+
+/// What a site shows.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// Where the store is, as people type it: the commands on the pages name it.
+    pub store: String,
+    /// The findings, by the name under which they are stored.
+    pub findings: Vec<(String, Finding)>,
+    /// The campaigns, in the order in which they began.
+    pub campaigns: Vec<Campaign>,
+    /// The cases that are kept for good.
+    pub regressions: Vec<Regression>,
+}
+
+/// A campaign, and what its simulated devices executed.
+#[derive(Debug)]
+pub struct Campaign {
+    /// Its name, which begins with the second of its start.
+    pub name: String,
+    /// What it ran and what came of it.
+    pub record: Record,
+    /// Empty where no simulated device took part.
+    pub coverage: Coverage,
+}
+
+/// A file of the site: its path in the site's folder, and its content.
+pub type Page = (String, String);
+
+const TEMPLATES: [(&str, &str); 7] = [
+    ("bar.html", include_str!("site/bar.html")),
+    ("base.html", include_str!("site/base.html")),
+    ("coverage.html", include_str!("site/coverage.html")),
+    ("finding.html", include_str!("site/finding.html")),
+    ("index.html", include_str!("site/index.html")),
+    ("source.html", include_str!("site/source.html")),
+    ("trends.html", include_str!("site/trends.html")),
+];
+
+/// Every file of the site, `index.html` first.
+pub fn site(contents: &Contents) -> Result<Vec<Page>, Error> {
+    let templates = templates()?;
+    let entries: Vec<Entry> = contents.findings.iter().map(|(name, finding)| Entry::new(name, finding)).collect();
+    let sources = coverage::sources(&contents.campaigns);
+    let index = index::page(contents, &entries);
+    let mut pages = vec![
+        ("index.html".to_string(), render(&templates, "index.html", "", &index)?),
+        ("coverage.html".to_string(), render(&templates, "coverage.html", "", &coverage::page(&sources))?),
+        ("trends.html".to_string(), render(&templates, "trends.html", "", &trends::page(&contents.campaigns))?),
+        ("site.css".to_string(), include_str!("site/site.css").to_string()),
+        ("site.js".to_string(), include_str!("site/site.js").to_string()),
+    ];
+    for source in &sources {
+        pages.push((source.path(), render(&templates, "source.html", "../", source)?));
+    }
+    for entry in &entries {
+        pages.push((entry.path(), render(&templates, "finding.html", "../", &finding::page(entry, contents))?));
+    }
+    Ok(pages)
+}
+
+/// The templates. Their names end in `.html`, so that whatever is put into them is escaped: a case may hold any text.
+fn templates() -> Result<Environment<'static>, Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    for (name, source) in TEMPLATES {
+        environment.add_template(name, source)?;
+    }
+    Ok(environment)
+}
+
+/// The page of a template; `root` is the way from it to the site's folder.
+fn render(templates: &Environment, template: &str, root: &str, page: &impl Serialize) -> Result<String, Error> {
+    let version = env!("CARGO_PKG_VERSION");
+    templates.get_template(template)?.render(context! { root, version, page => Serde(page) })
+}

@@ -1,0 +1,157 @@
+//! The page of one finding.
+
+use serde::Serialize;
+
+use super::Contents;
+use super::entry::Entry;
+use super::mark::Look;
+use crate::ops::Contract;
+use crate::oracle::{Evidence, ORACLES, Observation, Signature, Verdict};
+use crate::outcome::Outcome;
+use crate::regression::{Regression, Status};
+use crate::report::{call, promised};
+
+/// A finding's page.
+#[derive(Debug, Serialize)]
+pub struct FindingPage<'a> {
+    name: &'a str,
+    mark: Look,
+    op: &'a str,
+    kind: &'a str,
+    oracle: &'a str,
+    site: &'a str,
+    what: String,
+    dtype: &'a str,
+    devices: Vec<String>,
+    detail: &'a str,
+    outcomes: Vec<Seen>,
+    promised: Option<String>,
+    promise: &'a str,
+    source: Option<String>,
+    case: String,
+    command: String,
+    failed: u32,
+    tries: u32,
+    unchecked: &'a str,
+    versions: &'a str,
+    seed: u64,
+    index: u64,
+    attempts: usize,
+    minimal: bool,
+    kept: Option<Kept<'a>>,
+}
+
+/// What a device did.
+#[derive(Debug, Serialize)]
+struct Seen {
+    device: String,
+    outcome: String,
+    again: Option<String>,
+    contiguous: Option<String>,
+    broken: Option<String>,
+}
+
+/// The regression that shows the same.
+#[derive(Debug, Serialize)]
+struct Kept<'a> {
+    title: &'a str,
+    status: &'static str,
+    upstream: Option<&'a str>,
+}
+
+/// The page of `entry`.
+pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a> {
+    let finding = entry.finding;
+    let (signature, reproduction, origin) = (&finding.signature, &finding.reproduction, &finding.origin);
+    let evidence = entry.evidence.as_ref();
+    let same = |kept: &&Regression| kept.signature.as_ref() == Some(signature);
+    FindingPage {
+        name: entry.name,
+        mark: entry.mark.look(),
+        op: &signature.op,
+        kind: &signature.kind,
+        oracle: &signature.oracle,
+        site: &signature.site,
+        what: what(signature),
+        dtype: entry.dtype,
+        devices: entry.devices.iter().map(ToString::to_string).collect(),
+        detail: &finding.violation.detail,
+        outcomes: finding.observations.iter().map(|seen| outcome(evidence, seen)).collect(),
+        promised: evidence.map(|evidence| expected(&evidence.contract)),
+        promise: &finding.promise,
+        source: evidence.map(|evidence| call(evidence.op, evidence.case)),
+        case: finding.case.to_text(),
+        command: format!("snuffer replay {}/{}/finding.toml", contents.store, entry.name),
+        failed: reproduction.failed,
+        tries: reproduction.tries,
+        unchecked: &reproduction.unchecked,
+        versions: &origin.versions,
+        seed: origin.seed,
+        index: origin.index,
+        attempts: origin.attempts,
+        minimal: origin.minimal,
+        kept: contents.regressions.iter().find(same).map(kept),
+    }
+}
+
+fn expected(contract: &Contract) -> String {
+    match contract {
+        Contract::Unspecified(why) => format!("only that the process and the device survive: {why}"),
+        Contract::Accepts { .. } | Contract::Rejects(_) => promised(contract),
+    }
+}
+
+fn outcome(evidence: Option<&Evidence>, seen: &Observation) -> Seen {
+    Seen {
+        device: seen.device.to_string(),
+        outcome: seen.outcome.summary(),
+        again: seen.again.as_ref().map(Outcome::summary),
+        contiguous: seen.contiguous.as_ref().map(Outcome::summary),
+        broken: evidence.and_then(|evidence| broken(evidence, seen)),
+    }
+}
+
+/// What the first oracle that objects to one device's observation says, in short.
+fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
+    ORACLES.iter().find_map(|oracle| match (oracle.judge)(evidence, seen) {
+        Verdict::Fail(violation) => Some(format!("{} ({})", violation.kind, violation.oracle)),
+        Verdict::Pass | Verdict::Skip(_) => None,
+    })
+}
+
+fn kept(regression: &Regression) -> Kept<'_> {
+    let status = match regression.status {
+        Status::Open => "open",
+        Status::Fixed => "fixed",
+        Status::ByDesign => "by design",
+    };
+    Kept { title: &regression.title, status, upstream: regression.upstream.as_deref() }
+}
+
+/// What the op does, after its name.
+fn what(signature: &Signature) -> String {
+    let words = match (signature.oracle.as_str(), signature.kind.as_str()) {
+        ("fault", kind) => return format!("makes the device report a fault ({kind})"),
+        (_, "panic") => "panics",
+        (_, "died") => "kills its process",
+        (_, "hang") => "does not return within the deadline",
+        (_, "stack overflow") => "overflows the stack",
+        (_, "out of memory") => "asks for more memory than its process is given",
+        (_, "invalid not refused") => "does not answer an invalid call with an Err",
+        (_, "refused valid") => "refuses a valid call",
+        ("gradient", "missing") => "leaves an input without its gradient",
+        ("gradient", "refused") => "refuses the backward pass of a valid call",
+        ("gradient", "not supported") => "has no backward pass for a valid call",
+        ("gradient", "wrong value") => "computes a wrong gradient",
+        ("second derivative", "wrong value") => "computes a wrong second derivative",
+        ("layout", "wrong value") => "returns something else for a view than for a contiguous tensor",
+        ("agreement", "wrong value") => "returns different values on different devices",
+        ("agreement", "only one accepts") => "is refused, though another device takes the same call,",
+        ("determinism", _) => "returns something else when it is asked again",
+        (_, "wrong value") => "returns a wrong value",
+        (_, "wrong shape") => "returns a wrong shape",
+        (_, "wrong dtype") => "returns a wrong dtype",
+        (oracle, kind) => return format!("breaks a promise ({oracle}: {kind})"),
+    };
+    words.to_string()
+}

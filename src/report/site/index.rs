@@ -1,0 +1,117 @@
+//! The first page: the matrix, and the list of findings with its filters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::Contents;
+use super::entry::Entry;
+use super::mark::{Look, Mark};
+use super::matrix::{Matrix, matrix};
+
+/// The first page.
+#[derive(Debug, Serialize)]
+pub struct Index<'a> {
+    campaigns: usize,
+    cases: u64,
+    versions: BTreeSet<&'a str>,
+    legend: Vec<Legend>,
+    matrix: Matrix<'a>,
+    filters: Vec<Filter<'a>>,
+    /// The worst first.
+    items: Vec<Item<'a>>,
+}
+
+/// A mark, and how many findings have it.
+#[derive(Debug, Serialize)]
+struct Legend {
+    mark: Look,
+    is_found: bool,
+    findings: usize,
+}
+
+/// A choice by which the list is narrowed; `values` are those that occur, with what people read and how often.
+#[derive(Debug, Serialize)]
+struct Filter<'a> {
+    name: &'static str,
+    values: Vec<(String, &'a str, usize)>,
+}
+
+/// A finding in the list.
+#[derive(Debug, Serialize)]
+struct Item<'a> {
+    name: &'a str,
+    mark: Look,
+    op: &'a str,
+    family: &'a str,
+    oracle: &'a str,
+    kind: &'a str,
+    site: &'a str,
+    dtype: &'a str,
+    devices: Vec<String>,
+    detail: &'a str,
+}
+
+/// The first page of `contents`.
+pub fn page<'a>(contents: &'a Contents, entries: &'a [Entry<'a>]) -> Index<'a> {
+    let legend = |mark: Mark| Legend {
+        mark: mark.look(),
+        is_found: mark.is_found(),
+        findings: entries.iter().filter(|entry| entry.mark == mark).count(),
+    };
+    let mut items: Vec<Item> = Vec::new();
+    for mark in Mark::ALL {
+        items.extend(entries.iter().filter(|entry| entry.mark == mark).map(item));
+    }
+    Index {
+        campaigns: contents.campaigns.len(),
+        cases: contents.campaigns.iter().map(|campaign| campaign.record.tally.total.cases).sum(),
+        versions: entries.iter().map(|entry| entry.finding.origin.versions.as_str()).collect(),
+        legend: Mark::ALL.map(legend).into(),
+        matrix: matrix(contents, entries),
+        filters: filters(entries),
+        items,
+    }
+}
+
+fn item<'a>(entry: &'a Entry<'a>) -> Item<'a> {
+    let signature = &entry.finding.signature;
+    Item {
+        name: entry.name,
+        mark: entry.mark.look(),
+        op: &signature.op,
+        family: entry.family(),
+        oracle: &signature.oracle,
+        kind: &signature.kind,
+        site: &signature.site,
+        dtype: entry.dtype,
+        devices: entry.devices.iter().map(ToString::to_string).collect(),
+        detail: entry.finding.violation.detail.lines().next().unwrap_or_default(),
+    }
+}
+
+/// The filters in the order in which they are shown.
+fn filters<'a>(entries: &'a [Entry<'a>]) -> Vec<Filter<'a>> {
+    let filter = |name, of: &dyn Fn(&'a Entry<'a>) -> Vec<String>| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for value in entries.iter().flat_map(of) {
+            *counts.entry(value).or_default() += 1;
+        }
+        Filter { name, values: counts.into_iter().map(|(value, count)| (value, "", count)).collect() }
+    };
+    let signature = |entry: &'a Entry| &entry.finding.signature;
+    let marks = Mark::ALL.into_iter().filter_map(|mark| {
+        let count = entries.iter().filter(|entry| entry.mark == mark).count();
+        let Look { name, meaning, .. } = mark.look();
+        (count > 0).then(|| (name.to_string(), meaning, count))
+    });
+    vec![
+        filter("family", &|entry| vec![entry.family().to_string()]),
+        filter("op", &|entry| vec![signature(entry).op.clone()]),
+        Filter { name: "class", values: marks.collect() },
+        filter("kind", &|entry| vec![signature(entry).kind.clone()]),
+        filter("oracle", &|entry| vec![signature(entry).oracle.clone()]),
+        filter("device", &|entry| entry.devices.iter().map(ToString::to_string).collect()),
+        filter("dtype", &|entry| vec![entry.dtype.to_string()]),
+    ]
+}

@@ -1,0 +1,110 @@
+// The filters of the list, which live in the hash of the address, and the keys of the matrix.
+"use strict";
+
+const form = document.querySelector("#filters");
+const items = [...document.querySelectorAll(".findings > li")];
+const texts = items.map((item) => item.textContent.toLowerCase());
+const links = [...document.querySelectorAll(".matrix tbody a")];
+
+/** Names and values of the filters that are set. */
+function chosen() {
+  return [...new FormData(form)].filter(([, value]) => value.trim() !== "");
+}
+
+/** Whether the item at `index` passes the filter. */
+function passes(index, [name, value]) {
+  if (name === "text") {
+    return value.toLowerCase().trim().split(/\s+/).every((word) => texts[index].includes(word));
+  }
+  return items[index].dataset[name].split(",").includes(value);
+}
+
+/** Shows what passes all filters, in the list and in the matrix. */
+function show() {
+  const filters = chosen();
+  let count = 0;
+  items.forEach((item, index) => {
+    item.hidden = !filters.every((filter) => passes(index, filter));
+    count += item.hidden ? 0 : 1;
+  });
+  document.querySelector("#count").textContent = count;
+  const family = form.elements.family.value;
+  for (const body of document.querySelectorAll(".matrix tbody")) {
+    body.hidden = family !== "" && body.dataset.family !== family;
+  }
+  for (const link of links) {
+    link.toggleAttribute("aria-current", link.hash === location.hash);
+  }
+}
+
+/** Sets the filters to what the address says. */
+function restore() {
+  // An address may also name a place of the page.
+  if (/^#[^=]+$/.test(location.hash)) return;
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  for (const field of form.elements) {
+    if (!field.name) continue;
+    field.value = wanted.get(field.name) ?? "";
+    if (field.selectedIndex === -1) field.value = "";
+  }
+  show();
+}
+
+/** Shows what the address asks for, and goes to the list where it asks for a part of it. */
+function arrive() {
+  restore();
+  if (location.hash.includes("=")) document.querySelector("#list-title").scrollIntoView();
+}
+
+/** Writes the filters into the address. */
+function keep() {
+  history.replaceState(null, "", "#" + new URLSearchParams(chosen()));
+  show();
+}
+
+form.addEventListener("input", keep);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("reset", () => setTimeout(keep));
+window.addEventListener("hashchange", arrive);
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.target.closest("input, select")) {
+    event.preventDefault();
+    form.elements.text.focus();
+  }
+});
+
+// Of all links in the matrix one is in the order of tabs; arrow keys go on from there.
+const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+function enter(link) {
+  for (const other of links) other.tabIndex = other === link ? 0 : -1;
+}
+
+/** The next link of the matrix from `cell` in a direction. */
+function next(cell, [down, right]) {
+  const rows = cell.closest("table").rows;
+  let row = cell.parentNode.rowIndex + down;
+  let column = cell.cellIndex + right;
+  for (; row >= 0 && row < rows.length && column >= 0 && column < rows[row].cells.length; row += down, column += right) {
+    // A family's row has one cell: what lies below it is looked for beyond.
+    while (down && rows[row] && (rows[row].className === "family" || rows[row].parentNode.hidden)) row += down;
+    const link = rows[row]?.cells[column]?.querySelector("a");
+    if (link) return link;
+  }
+  return null;
+}
+
+document.querySelector(".matrix").addEventListener("keydown", (event) => {
+  const cell = event.target.closest("td, th");
+  const link = steps[event.key] && cell ? next(cell, steps[event.key]) : null;
+  if (!link) return;
+  event.preventDefault();
+  link.focus();
+});
+document.querySelector(".matrix").addEventListener("focusin", (event) => {
+  if (links.includes(event.target)) enter(event.target);
+});
+
+if (links.length > 0) enter(links[0]);
+arrive();

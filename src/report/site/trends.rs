@@ -1,0 +1,166 @@
+//! Campaigns in the order of time: how fast they were, what they found first, and what of the kernels they reached.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::Campaign;
+use super::coverage::in_crates;
+use crate::coverage::{Coverage, Reached};
+use crate::report::summary;
+
+/// The page.
+#[derive(Debug, Serialize)]
+pub struct Trends {
+    rows: Vec<Row>,
+    plots: Vec<Plot>,
+}
+
+/// One campaign.
+#[derive(Debug, Serialize)]
+struct Row {
+    begun: String,
+    what: String,
+    devices: String,
+    cases: u64,
+    seconds: f64,
+    rate: f64,
+    new: usize,
+    ways: usize,
+    ways_so_far: usize,
+    all_ways: usize,
+}
+
+/// A bar for each campaign, and perhaps a line through the tops of what has come together.
+#[derive(Debug, Serialize)]
+struct Plot {
+    title: &'static str,
+    /// What its grid's lines stand for, from the top.
+    grid: [f64; 3],
+    bars: Vec<Bar>,
+    line: String,
+}
+
+/// A bar in the units of the picture.
+#[derive(Debug, Serialize)]
+struct Bar {
+    x: f64,
+    y: f64,
+    width: f64,
+    height: f64,
+    label: String,
+}
+
+/// Width and height of a plot's field.
+const FIELD: (f64, f64) = (640.0, 140.0);
+
+/// The page of `campaigns`.
+pub fn page(campaigns: &[Campaign]) -> Trends {
+    let (mut seen, mut total) = (BTreeSet::new(), Coverage::default());
+    let rows: Vec<Row> = campaigns.iter().map(|campaign| row(campaign, &mut seen, &mut total)).collect();
+    let plots = vec![
+        plot("Cases per second", &rows, |row| row.rate, None),
+        plot("Signatures first seen", &rows, |row| row.new as f64, None),
+        plot("Ways of branches taken", &rows, |row| row.ways as f64, Some(|row| row.ways_so_far as f64)),
+    ];
+    Trends { rows, plots }
+}
+
+/// The row of a campaign; `seen` and `total` are the signatures and the coverage of those before it, and grow.
+fn row<'a>(campaign: &'a Campaign, seen: &mut BTreeSet<&'a str>, total: &mut Coverage) -> Row {
+    let record = &campaign.record;
+    let new = record.tally.signatures.keys().filter(|name| seen.insert(name)).count();
+    total.merge(&in_crates(&campaign.coverage));
+    let (own, so_far) = (reached(&campaign.coverage), reached(total));
+    let cases = record.tally.total.cases;
+    Row {
+        begun: campaign.name.split('-').next().and_then(|second| second.parse().ok()).map_or_else(String::new, utc),
+        what: summary::what(record),
+        devices: record.devices.join(", "),
+        cases,
+        seconds: record.seconds,
+        rate: if record.seconds > 0.0 { cases as f64 / record.seconds } else { 0.0 },
+        new,
+        ways: own.ways,
+        ways_so_far: so_far.ways,
+        all_ways: so_far.all_ways,
+    }
+}
+
+fn reached(coverage: &Coverage) -> Reached {
+    let mut sum = Reached::default();
+    for kernel in coverage.kernels.values().map(crate::coverage::Kernel::reached) {
+        sum.ways += kernel.ways;
+        sum.all_ways += kernel.all_ways;
+    }
+    sum
+}
+
+fn plot(title: &'static str, rows: &[Row], of: fn(&Row) -> f64, line: Option<fn(&Row) -> f64>) -> Plot {
+    let (width, height) = FIELD;
+    let highest = |of: fn(&Row) -> f64| rows.iter().map(of).fold(0.0, f64::max);
+    let top = rounded_up(highest(of).max(line.map_or(0.0, highest)));
+    let step = width / rows.len().max(1) as f64;
+    // Lone bars as wide as the field would look like a background.
+    let breadth = (step * 0.8).min(48.0);
+    let centre = |index: usize| (index as f64 + 0.5) * step;
+    let bar = |(index, row): (usize, &Row)| Bar {
+        x: centre(index) - breadth / 2.0,
+        y: height - of(row) / top * height,
+        width: breadth,
+        height: of(row) / top * height,
+        label: format!("{} {}: {:.1}", row.begun, row.what, of(row)),
+    };
+    let point = |(index, row): (usize, &Row), of: fn(&Row) -> f64| {
+        format!("{:.1},{:.1}", centre(index), height - of(row) / top * height)
+    };
+    let points = |of| rows.iter().enumerate().map(|row| point(row, of)).collect::<Vec<_>>().join(" ");
+    Plot {
+        title,
+        grid: [top, top / 2.0, 0.0],
+        bars: rows.iter().enumerate().map(bar).collect(),
+        line: line.map_or_else(String::new, points),
+    }
+}
+
+/// The next of 1, 2, 4, 6, 8, 10, 20 … that is not below `value`: numbers with a half that can be read.
+fn rounded_up(value: f64) -> f64 {
+    let steps = (0..).flat_map(|power| [1.0, 2.0, 4.0, 6.0, 8.0].map(|digit| digit * 10f64.powi(power)));
+    steps.take(100).find(|step| *step >= value).unwrap_or(value)
+}
+
+/// A second since 1970 as a date and a time of day, by the calendar's cycle of 400 years, which begins in March.
+fn utc(second: u64) -> String {
+    let (days, minutes) = (second / 86_400 + 719_468, second % 86_400 / 60);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month, late) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1, u64::from(month >= 10));
+    format!("{:04}-{month:02}-{day:02} {:02}:{:02}", 400 * era + year + late, minutes / 60, minutes % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{rounded_up, utc};
+
+    #[test]
+    fn seconds_are_dates_leap_days_included() {
+        for (second, date) in [
+            (0, "1970-01-01 00:00"),
+            (951_782_399, "2000-02-28 23:59"),
+            (951_782_400, "2000-02-29 00:00"),
+            (951_868_800, "2000-03-01 00:00"),
+            (1_767_225_599, "2025-12-31 23:59"),
+        ] {
+            assert_eq!(utc(second), date);
+        }
+    }
+
+    #[test]
+    fn a_plot_ends_at_a_round_number() {
+        for (value, top) in [(0.0, 1.0), (1.5, 2.0), (20.0, 20.0), (587.0, 600.0)] {
+            assert_eq!(rounded_up(value), top);
+        }
+    }
+}

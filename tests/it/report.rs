@@ -1,0 +1,89 @@
+//! A report says what a maintainer asks, and a program that does something else than its case is noticed.
+
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::exec::Ran;
+use snuffer::findings::Finding;
+use snuffer::ops;
+use snuffer::oracle::{Observation, Signature};
+use snuffer::outcome::{Gradients, Outcome, Panic, Phase, Refusal, Returned};
+use snuffer::report::{About, Report, agrees, call, outputs, program};
+use snuffer::tensor::{DType, Tensor, Value};
+
+use crate::store::finding;
+
+fn labels_out_of_range() -> Case {
+    let inp = Tensor::new(DType::F32, vec![1, 1], vec![Value::Float(0.0)]);
+    let target = Tensor::new(DType::U8, vec![1], vec![Value::Int(255)]);
+    Case::new("loss.nll").input("inp", inp).input("target", target)
+}
+
+fn returned(value: f64) -> Outcome {
+    let output = Tensor::new(DType::F32, Vec::new(), vec![Value::Float(value)]);
+    Outcome::Returned(Returned { outputs: vec![output], backward: Gradients::NotAsked })
+}
+
+fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
+    Ran { ended: true, code: Some(code), stdout: stdout.into(), stderr: stderr.into() }
+}
+
+#[test]
+fn a_report_is_an_issue_that_can_be_filed() {
+    let (case, outcome) = (labels_out_of_range(), returned(0.0));
+    let op = ops::find(&case.op).expect("an op");
+    let observation = |device| Observation { device, outcome: outcome.clone(), again: None, contiguous: None };
+    let signature = Signature {
+        op: case.op.clone(),
+        oracle: "contract".into(),
+        kind: "invalid not refused".into(),
+        site: "label out of range".into(),
+    };
+    let finding = Finding {
+        signature,
+        promise: op.promise.into(),
+        observations: [Device::Cpu, Device::Sim(0)].map(observation).to_vec(),
+        case: case.clone(),
+        ..finding("")
+    };
+    let about = About { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
+    let text = program(op, &case, &about).expect("short enough");
+    let done = ran(0, "0.0\n", "");
+    let report = Report {
+        finding: &finding,
+        op,
+        call: &call(op, &case),
+        program: Ok((&text, &done)),
+        matters: &["any dtype (f32, f16)".to_string()],
+        regression: None,
+    };
+    insta::with_settings!({snapshot_path => "../../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
+        insta::assert_snapshot!("report", report.markdown());
+    });
+    let without = Report { program: Err("too many numbers"), ..report };
+    assert!(without.markdown().contains("op = \"loss.nll\""), "the case itself, where there is no program");
+}
+
+#[test]
+fn a_program_that_does_something_else_is_noticed() {
+    let case = labels_out_of_range();
+    let refused = Outcome::Rejected(Refusal { variant: "Msg".into(), message: "no such label".into() });
+    let panicked = Outcome::Panicked(Panic { phase: Phase::Forward, place: String::new(), message: "overflow".into() });
+    let late = Outcome::TimedOut(Phase::Forward);
+    let hangs = Ran { ended: false, code: None, ..ran(0, "", "") };
+    let (error, panic) = (ran(1, "", "Error: no such label\n"), ran(101, "", "panicked at x.rs:1:\noverflow\n"));
+    let dead = Ran { code: None, ..ran(0, "", "") };
+    let does = [
+        (returned(0.5), ran(0, "0.5\n", "")),
+        (refused, error),
+        (panicked, panic),
+        (late, hangs),
+        (Outcome::StackOverflow(Phase::Forward), dead),
+    ];
+    for (row, (outcome, _)) in does.iter().enumerate() {
+        for (column, (_, ran)) in does.iter().enumerate() {
+            assert_eq!(agrees(&case, outcome, ran), row == column, "{outcome:?} and {ran:?}");
+        }
+    }
+    assert!(!agrees(&case, &returned(0.5), &ran(0, "0.25\n", "")), "another value");
+    assert!(!agrees(&case, &returned(0.5), &ran(0, "0.5 0.5\n", "")), "more values");
+}

@@ -1,0 +1,247 @@
+//! The site of a store: what its pages hold, that their links lead somewhere, and that nothing of a case is markup.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use snuffer::case::Case;
+use snuffer::coverage::Coverage;
+use snuffer::findings::{Counts, Finding, Record, Store, Tally};
+use snuffer::ops::canary;
+use snuffer::oracle::Violation;
+use snuffer::outcome::{Outcome, Panic, Phase};
+use snuffer::regression::{Regression, Status};
+use snuffer::report::site::{Campaign, Contents, site};
+use snuffer::tensor::{DType, Tensor, Value};
+
+use crate::store::finding;
+
+/// What nobody may find unescaped on a page.
+const MARKUP: &str = "<script>alert('&')</script>";
+
+/// A finding in a listed op and one whose text is markup, a regression of the first, and two campaigns.
+fn contents() -> Contents {
+    let panic = Panic { phase: Phase::Forward, place: "candle-nn/src/ops.rs:1".into(), message: "gone".into() };
+    let mut listed = finding("candle-nn/src/ops.rs:1");
+    listed.violation =
+        Violation { kind: "panic".into(), detail: "expected Ok; got a panic".into(), ..listed.violation };
+    listed.signature = listed.violation.signature("op.softmax");
+    let x = Tensor::new(DType::F16, vec![2], vec![Value::Float(1.0), Value::Float(-1.0)]);
+    listed.case = Case::new("op.softmax").param("dim", 0_usize).input("x", x);
+    listed.observations[0].outcome = Outcome::Panicked(panic);
+    let mut marked = finding(MARKUP);
+    marked.case = canary::case(MARKUP);
+    marked.violation.detail = MARKUP.into();
+    marked.promise = MARKUP.into();
+    let kept = Regression {
+        title: "softmax panics".into(),
+        status: Status::Open,
+        upstream: Some("https://github.com/huggingface/candle/issues/1".into()),
+        provenance: "a test".into(),
+        devices: vec!["cpu".into()],
+        signature: Some(listed.signature.clone()),
+        case: listed.case.clone(),
+    };
+    let named = |finding: Finding| (finding.signature.slug(), finding);
+    Contents {
+        store: "findings".into(),
+        findings: vec![named(marked), named(listed)],
+        campaigns: vec![campaign("0-1-1", "8:4:0,9:1:3"), campaign("86400-2-1", "8:0:2,9:0:0")],
+        regressions: vec![kept],
+    }
+}
+
+fn campaign(name: &str, branches: &str) -> Campaign {
+    let counts = Counts { cases: 40, passed: 30, skipped: 9, failed: 1 };
+    let count = |name: &str| BTreeMap::from([(name.to_string(), counts.clone())]);
+    let tally = Tally {
+        total: counts.clone(),
+        ops: count("op.softmax"),
+        dtypes: count("f32"),
+        signatures: BTreeMap::from([("one".to_string(), 1)]),
+        ..Tally::default()
+    };
+    let devices = vec!["cpu".to_string(), "sim:0".to_string()];
+    let record = Record { versions: "a test".into(), seed: 7, devices, seconds: 20.0, tally, ..Record::default() };
+    let mut coverage = Coverage::default();
+    let file = "/home/a/candle-kernels-0.1.2/src/fill.cu";
+    let text = format!("module\t{file}\t24\nkernel\t{file}\tfill_u8\t2\t4,0,4\t{branches}\n");
+    coverage.read(&text).expect("coverage");
+    Campaign { name: name.into(), record, coverage }
+}
+
+fn pages() -> BTreeMap<String, String> {
+    site(&contents()).expect("templates").into_iter().collect()
+}
+
+/// The values of an attribute, without the escapes of HTML.
+fn values(page: &str, attribute: &str) -> Vec<String> {
+    let opening = format!(" {attribute}=\"");
+    let after = page.split(&opening).skip(1);
+    let plain = |value: &str| value.replace("&#x2f;", "/").replace("&amp;", "&");
+    after.map(|rest| plain(rest.split('"').next().unwrap_or_default())).collect()
+}
+
+/// The path that `link` on the page at `from` leads to.
+fn target(from: &str, link: &str) -> String {
+    if link.is_empty() {
+        return from.to_string();
+    }
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    match link.strip_prefix("../") {
+        Some(rest) => rest.to_string(),
+        None if folder.is_empty() => link.to_string(),
+        None => format!("{folder}/{link}"),
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_page_and_every_fragment_to_an_id_or_a_filter() {
+    let pages = pages();
+    let mut checked = 0;
+    for (path, page) in pages.iter().filter(|(path, _)| Path::new(path).extension().is_some_and(|kind| kind == "html"))
+    {
+        let links = [values(page, "href"), values(page, "src")].concat();
+        for link in links.iter().filter(|link| !link.starts_with("https://") && !link.starts_with("data:")) {
+            let (file, fragment) = link.split_once('#').unwrap_or((link, ""));
+            let target = target(path, file);
+            let found = pages.get(&target).unwrap_or_else(|| panic!("{path}: {link} leads nowhere ({target})"));
+            let is_filter = fragment.contains('=') && target == "index.html";
+            let ids: BTreeSet<String> = values(found, "id").into_iter().collect();
+            assert!(fragment.is_empty() || is_filter || ids.contains(fragment), "{path}: {link} names no place");
+            checked += 1;
+        }
+    }
+    assert!(checked > 40, "only {checked} links seen");
+}
+
+#[test]
+fn what_a_finding_says_is_text_and_never_markup() {
+    let pages = pages();
+    let holding: Vec<_> = pages.iter().filter(|(_, page)| page.contains("alert(")).collect();
+    assert_eq!(holding.len(), 2, "the list and the finding's page");
+    for (path, page) in holding {
+        assert!(!page.contains("<script>alert"), "{path}");
+        assert!(page.contains("&lt;script&gt;alert(&#x27;&amp;&#x27;)"), "{path}");
+    }
+}
+
+#[test]
+fn pages_ask_nobody_for_anything() {
+    for (path, page) in pages() {
+        for word in ["@import", "url(", "fetch(", "XMLHttpRequest", "//cdn"] {
+            assert!(!page.contains(word), "{path} has {word}");
+        }
+        for source in values(&page, "src") {
+            assert!(!source.contains(':'), "{path} loads {source}");
+        }
+        let outside = page.split(['<', '>']).filter(|tag| tag.contains("=\"http"));
+        for tag in outside {
+            assert!(tag.starts_with("a "), "{path}: {tag}");
+        }
+    }
+}
+
+#[test]
+fn a_finding_has_its_sentence_its_case_its_replay_and_what_is_known_of_it() {
+    let contents = contents();
+    let pages = pages();
+    let (name, finding) = &contents.findings[1];
+    let page = pages[&format!("finding/{name}.html")].replace("&#x2f;", "/").replace("&quot;", "\"");
+    for wanted in [
+        "<code>op.softmax</code> in <code>f16</code> panics on cpu.",
+        &format!("snuffer replay findings/{name}/finding.toml"),
+        "panic in forward at candle-nn/src/ops.rs:1: gone",
+        "panic (contract)",
+        "<b>Known, open:</b> softmax panics.",
+        "<a href=\"https://github.com/huggingface/candle/issues/1\">",
+        "3 of 3 runs",
+        "seed 1, case 2",
+        finding.case.to_text().trim_end(),
+    ] {
+        assert!(page.contains(wanted), "{wanted} is not in {page}");
+    }
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.add_filter(r"snuffer \d+\.\d+\.\d+", "snuffer VERSION");
+    settings.bind(|| insta::assert_snapshot!("site_finding", page));
+}
+
+#[test]
+fn a_cell_shows_the_worst_and_says_no_more_than_the_records_do() {
+    let index = &pages()["index.html"];
+    let row = index
+        .split("<tr>")
+        .find(|row| row.contains("<a href=\"#op=op.softmax\">"))
+        .expect("a row")
+        .replace("&#x2f;", "/");
+    let cells: Vec<&str> =
+        row.split("<td class=\"").skip(1).map(|cell| cell.split(['"', ' ']).next().unwrap()).collect();
+    // f32 was run in a campaign that ran the op, f64 was not, f16 has the finding, and integers are not listed.
+    assert_eq!(cells[..4], ["clean", "untried", "crash", "untried"]);
+    assert_eq!(cells[10..13], ["clean", "untried", "untried"], "the finding is not shown on sim:0");
+    assert_eq!(cells[5], "unlisted");
+}
+
+#[test]
+fn coverage_and_trends_add_up_over_campaigns() {
+    let pages = pages();
+    let plain = |path: &str| pages[path].replace("&#x2f;", "/");
+    let source = plain("coverage/candle-kernels-src-fill.cu.html");
+    assert!(source.contains("1 of 24 kernels were launched; 4 of 4 ways"), "{source}");
+    assert!(!source.contains("/home/a"), "a path of the machine");
+    let trends = plain("trends.html");
+    for wanted in [
+        "1970-01-01 00:00",
+        "1970-01-02 00:00",
+        "<td>2.0</td><td>1</td><td>3</td><td>3 / 4</td>",
+        "<td>0</td><td>1</td><td>4 / 4</td>",
+    ] {
+        assert!(trends.contains(wanted), "{wanted} is not in {trends}");
+    }
+}
+
+fn run(store: &Path, into: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.arg("site").arg("--store").arg(store).arg("--into").arg(into);
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts")
+}
+
+#[test]
+fn a_site_follows_its_store_and_touches_nothing_else_in_its_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store_folder, into) = (folder.path().join("store"), folder.path().join("site"));
+    let store = Store::open(&store_folder).expect("a store opens");
+    for (_, finding) in &contents().findings {
+        store.insert(finding).expect("stored");
+    }
+    let output = run(&store_folder, &into);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said, format!("5 pages: {}\n", into.join("index.html").display()));
+
+    let (gone, finding) = &contents().findings[0];
+    let page = into.join(format!("finding/{gone}.html"));
+    std::fs::write(into.join("finding/mine.html"), "mine").expect("written");
+    std::fs::write(store.folder(&finding.signature).join("finding.toml"), "signature = 3").expect("written");
+    assert!(page.exists());
+    let output = run(&store_folder, &into);
+    assert_eq!(output.status.code(), Some(5), "a damaged finding is the harness failing");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.lines().count() == 1 && said.contains(gone.as_str()) && said.contains("is damaged"), "{said}");
+    assert!(!page.exists() && into.join("finding/mine.html").exists());
+}
+
+#[test]
+fn a_folder_that_holds_something_else_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, into) = (folder.path().join("store"), folder.path().join("mine"));
+    std::fs::create_dir_all(&store).and_then(|()| std::fs::create_dir_all(&into)).expect("folders");
+    std::fs::write(into.join("index.html"), "mine").expect("written");
+    let output = run(&store, &into);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("holds something else than a site"));
+    assert_eq!(std::fs::read_to_string(into.join("index.html")).expect("readable"), "mine");
+}

@@ -1,0 +1,204 @@
+"""Looks at a site in headless Chromium: filters, keys, links, the console, narrow screens, dark mode.
+
+    python3 tests/site/browser.py SITE_FOLDER [SCREENSHOT_FOLDER]
+
+Needs Chromium, its driver and Selenium (Debian: chromium chromium-driver python3-selenium).
+"""
+
+import pathlib
+import sys
+import tempfile
+import urllib.parse
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+
+def browser(profile):
+    options = webdriver.ChromeOptions()
+    for flag in ["headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking",
+                 "disable-component-update", "disable-sync", "hide-scrollbars", f"user-data-dir={profile}"]:
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options)
+
+
+def resize(driver, width, height):
+    """A viewport of this size; windows have a least width, viewports have none."""
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                           {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+
+def scheme(driver, name):
+    feature = {"name": "prefers-color-scheme", "value": name}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def count(driver):
+    shown = int(driver.find_element(By.ID, "count").text)
+    visible = driver.execute_script("return document.querySelectorAll('.findings > li:not([hidden])').length")
+    assert shown == visible, f"says {shown}, shows {visible}"
+    return shown
+
+
+def choose(driver, name, index):
+    field = driver.find_element(By.NAME, name)
+    Select(field).select_by_index(index)
+    # The driver's choice changes the field without the `input` that a person's choice has.
+    driver.execute_script("arguments[0].dispatchEvent(new Event('input', { bubbles: true }))", field)
+
+
+def check_filters(driver, index):
+    driver.get(index)
+    everything = count(driver)
+    assert everything > 0, "a site without findings has no filters to try"
+    for name in ["family", "op", "class", "kind", "oracle", "device", "dtype"]:
+        driver.get(index)
+        driver.refresh()
+        select = Select(driver.find_element(By.NAME, name))
+        expected = int(select.options[1].text.rsplit("(", 1)[1].rstrip(")"))
+        choose(driver, name, 1)
+        assert count(driver) == expected, f"{name}: {count(driver)} and not {expected}"
+    # Two filters at once, kept by the address and restored from it.
+    choose(driver, "kind", 1)
+    both, address = count(driver), driver.current_url
+    driver.get("about:blank")
+    driver.get(address)
+    assert count(driver) == both, "the address does not restore the filters"
+    driver.find_element(By.CSS_SELECTOR, "button[type=reset]").click()
+    driver.execute_async_script("setTimeout(arguments[0], 50)")
+    assert count(driver) == everything, "not all are shown after a reset"
+    return everything
+
+
+def check_keys(driver, index):
+    driver.get(index)
+    driver.refresh()
+    body = driver.find_element(By.TAG_NAME, "body")
+    body.send_keys("/")
+    focused = driver.switch_to.active_element
+    assert focused.get_attribute("name") == "text", "/ does not lead to the search"
+    focused.send_keys("no such words at all")
+    assert count(driver) == 0
+    focused.clear()
+    focused.send_keys(Keys.BACKSPACE)
+    first = driver.find_element(By.CSS_SELECTOR, ".matrix tbody a")
+    driver.execute_script("arguments[0].focus()", first)
+    seen = set()
+    for key in [Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_LEFT, Keys.ARROW_UP]:
+        driver.switch_to.active_element.send_keys(key)
+        seen.add(driver.switch_to.active_element.get_attribute("href"))
+    assert len(seen) > 2, f"arrow keys do not move: {seen}"
+    tabbable = driver.execute_script("return document.querySelectorAll('.matrix tbody a[tabindex=\"0\"]').length")
+    assert tabbable == 1, f"{tabbable} links of the matrix are in the order of tabs"
+
+
+def check_cell(driver, index):
+    driver.get(index)
+    driver.refresh()
+    cell = driver.find_element(By.CSS_SELECTOR, ".matrix td a")
+    expected = int(cell.get_attribute("title").rsplit("(", 1)[1].rstrip(")"))
+    driver.execute_script("arguments[0].click()", cell)
+    driver.execute_async_script("setTimeout(arguments[0], 50)")
+    assert count(driver) == expected, f"the cell has {expected}, the list {count(driver)}"
+
+
+def check_links(root):
+    """Every file that a page names is there; ids are the test suite's."""
+    checked = 0
+    for page in root.rglob("*.html"):
+        text = page.read_text(encoding="utf-8").replace("&#x2f;", "/").replace("&amp;", "&")
+        for part in text.split(' href="')[1:]:
+            link = urllib.parse.unquote(part.split('"')[0].split("#")[0])
+            if link and not link.startswith(("https:", "data:")):
+                assert (page.parent / link).exists(), f"{page}: {link}"
+                checked += 1
+    return checked
+
+
+def check_layout(driver, pages):
+    for width in [320, 360, 390, 1400]:
+        resize(driver, width, 800)
+        for page in pages:
+            driver.get(page)
+            wide = driver.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, f"{page} is {wide} wide on a screen of {width}"
+
+
+def check_colours(driver, index):
+    backs = []
+    for name in ["light", "dark"]:
+        scheme(driver, name)
+        driver.get(index)
+        backs.append(driver.execute_script("return getComputedStyle(document.body).backgroundColor"))
+        low = driver.execute_script(CONTRAST)
+        assert not low, f"{name}: contrast below 4.5: {low}"
+    assert backs[0] != backs[1], "dark mode looks like light mode"
+
+
+# The contrast of text in marks and of plain text, by WCAG's formula.
+CONTRAST = """
+const luminance = (colour) => {
+  const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255)
+    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+};
+const body = getComputedStyle(document.body).backgroundColor;
+const low = [];
+for (const element of document.querySelectorAll(".legend .mark, body, small, main a, .findings p")) {
+  const style = getComputedStyle(element);
+  const clear = style.backgroundColor === "rgba(0, 0, 0, 0)";
+  const inside = element.closest(".fault, .crash, .wrong, .refusal, .single, .clean, .untried, .unlisted");
+  const back = clear ? (inside ? getComputedStyle(inside).backgroundColor : body) : style.backgroundColor;
+  const [a, b] = [luminance(style.color), luminance(back)].sort((x, y) => y - x);
+  const ratio = (a + 0.05) / (b + 0.05);
+  if (ratio < 4.5) low.push(element.className + " " + element.textContent.slice(0, 20) + " " + ratio.toFixed(2));
+}
+return low.slice(0, 5);
+"""
+
+
+def shoot(driver, pages, folder):
+    for screen, width, height in [("desktop", 1400, 1000), ("phone", 390, 844)]:
+        for name in ["light", "dark"]:
+            resize(driver, width, height)
+            scheme(driver, name)
+            for page in pages:
+                driver.get("about:blank")
+                driver.get(page)
+                address = urllib.parse.urlparse(page)
+                stem = pathlib.Path(address.path).stem[:40] + ("-list" if address.fragment else "")
+                driver.save_screenshot(str(folder / f"{stem}-{screen}-{name}.png"))
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    index = (root / "index.html").as_uri()
+    samples = [next(iter(sorted(root.glob(f"{folder}/*.html"))), None) for folder in ["finding", "coverage"]]
+    pages = [index] + [(root / name).as_uri() for name in ["coverage.html", "trends.html"]]
+    pages += [sample.as_uri() for sample in samples if sample]
+    with tempfile.TemporaryDirectory() as profile:
+        driver = browser(profile)
+        try:
+            resize(driver, 1400, 1000)
+            findings = check_filters(driver, index)
+            check_keys(driver, index)
+            check_cell(driver, index)
+            links = check_links(root)
+            check_layout(driver, pages)
+            check_colours(driver, index)
+            errors = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+            assert not errors, f"the console says {errors}"
+            if len(sys.argv) > 2:
+                folder = pathlib.Path(sys.argv[2])
+                folder.mkdir(parents=True, exist_ok=True)
+                shoot(driver, [*pages, index + "#device=cpu"], folder)
+        finally:
+            driver.quit()
+    print(f"{findings} findings, {links} links, {len(pages)} pages looked at: all well")
+
+
+if __name__ == "__main__":
+    main()
