@@ -173,6 +173,10 @@ impl Program {
 
     fn text(mut self, backward: Backward, about: &About) -> String {
         let several = self.bound == Bound::Several;
+        if about.outputs.is_empty() && self.device != Device::Cpu {
+            // Printing would not show an error that is on its way: candle prints a tensor that it cannot read without values.
+            self.body.push("device.synchronize()?;".to_string());
+        }
         if self.bound != Bound::Nothing {
             self.print(several, about.outputs);
         }
