@@ -31,10 +31,10 @@ pub fn matters(finding: &Finding, device: Device, limits: Limits) -> anyhow::Res
     }
     if !case.is_contiguous() {
         let happens = variation.happens(&case.contiguous())?;
-        lines.push(Some(format!(
-            "the view: {}",
-            if happens { "contiguous inputs, too" } else { "not with contiguous inputs" }
-        )));
+        lines.push(Some(
+            if happens { "contiguous inputs fail, too" } else { "only in a view: contiguous inputs do not fail" }
+                .to_string(),
+        ));
     }
     Ok(lines.into_iter().flatten().collect())
 }
@@ -69,8 +69,11 @@ impl Variation<'_> {
         let (mut fail, mut pass) = (Vec::new(), Vec::new());
         for &dtype in self.op.support.on(device) {
             let mut variant = case.clone();
-            for tensor in variant.inputs.values_mut().filter(|tensor| tensor.dtype == main) {
-                *tensor = cast(tensor, dtype);
+            for (name, tensor) in &mut variant.inputs {
+                // Ids stay what they are.
+                if tensor.dtype == main && (main.is_float() || name == self.op.support.of) {
+                    *tensor = cast(tensor, dtype);
+                }
             }
             for param in variant.params.values_mut().filter(|param| **param == Param::from(main.name())) {
                 *param = Param::from(dtype.name());

@@ -8,6 +8,7 @@ use crate::findings::Finding;
 use crate::ops::{Contract, Op};
 use crate::outcome::{Gradients, Outcome};
 use crate::regression::Regression;
+use crate::run::crate_path;
 
 use super::promised;
 
@@ -77,8 +78,9 @@ impl Report<'_> {
         }
         let _ = write!(
             text,
-            "\n## What should happen\n\n{}.\n\nSource: {}.\n",
+            "\n## What should happen\n\n{}{}.\n\nSource: {}.\n",
             sentence(&promised(&(self.op.contract)(&finding.case))),
+            self.gradients(),
             finding.promise
         );
         if !self.matters.is_empty() {
@@ -124,6 +126,17 @@ impl Report<'_> {
         }
     }
 
+    /// Which gradients should be there, where the case asks for any.
+    fn gradients(&self) -> String {
+        let case = &self.finding.case;
+        let has = |name: &&String| case.inputs[*name].dtype.is_float() && self.op.differentiates(case, name);
+        let names: Vec<String> = case.inputs.keys().filter(has).map(|name| format!("`{name}`")).collect();
+        if case.backward.is_none() || names.is_empty() {
+            return String::new();
+        }
+        format!(", and a gradient of {}", names.join(", "))
+    }
+
     /// What is wrong with a return value.
     fn wrong(&self, outcome: Option<&Outcome>) -> String {
         match outcome {
@@ -135,9 +148,12 @@ impl Report<'_> {
     fn environment(&self) -> String {
         let (finding, reproduction) = (self.finding, &self.finding.reproduction);
         let mut text = format!(
-            "\n## Environment\n\n- {}\n- happens in {} of {} runs; without debug assertions and overflow checks: {}\n",
-            finding.origin.versions, reproduction.failed, reproduction.tries, reproduction.unchecked
+            "\n## Environment\n\n- {}\n- happens in {} of {} runs\n",
+            finding.origin.versions, reproduction.failed, reproduction.tries
         );
+        if !reproduction.unchecked.starts_with("not run") {
+            text += &format!("- without debug assertions and overflow checks: {}\n", reproduction.unchecked);
+        }
         if finding.observations.iter().any(|seen| matches!(seen.device, Device::Sim(_))) {
             text += "- \"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access; this was \
                      not run on a GPU\n";
@@ -170,7 +186,11 @@ fn cell(text: &str) -> String {
 
 /// What a program printed, in the order that a terminal shows.
 fn said(ran: &Ran) -> String {
-    let mut text = ran.stdout.clone() + &ran.stderr;
+    // Without where the sources of candle lie on this machine, and what says nothing of candle.
+    let word = |word: &str| if word.contains("/src/") { crate_path(word) } else { word.to_string() };
+    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n";
+    let says = |line: &&str| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE");
+    let mut text: String = ran.stdout.lines().chain(ran.stderr.lines()).filter(says).map(line).collect();
     if !ran.ended {
         text += "(does not end)\n";
     } else if ran.code.is_none() {

@@ -1,0 +1,17 @@
+// expected: Ok with f32[1]
+use candle_core::{Device, Result, Tensor, Var};
+
+fn main() -> Result<()> {
+    let device = Device::Cpu;
+    let x_var = Var::from_tensor(&Tensor::new(&[0f32], &device)?)?;
+    let x = x_var.as_tensor().clone();
+    let output = candle_nn::ops::softmax_last_dim(&x)?;
+    println!("{:?}", output.to_vec1::<f32>()?);
+    let total = output.sum_all()?;
+    let grads = total.backward()?;
+    match grads.get(&x_var) {
+        Some(grad) => println!("gradient of x:\n{grad}"),
+        None => println!("no gradient of x"),
+    }
+    Ok(())
+}
