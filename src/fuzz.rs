@@ -6,7 +6,6 @@ mod said;
 mod session;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use anyhow::{Context, ensure};
@@ -38,29 +37,6 @@ pub enum Target {
 thread_local! {
     /// The last text that was written, and its case: a fuzzer runs and changes it next.
     static LAST: RefCell<(Vec<u8>, Option<Case>)> = const { RefCell::new((Vec::new(), None)) };
-    /// Texts that were read, and their cases: a fuzzer changes the same ones again and again.
-    static READ: RefCell<HashMap<Vec<u8>, Option<Case>>> = RefCell::default();
-}
-
-/// The case that `bytes` are, if they are one.
-fn read(bytes: &[u8]) -> Option<Case> {
-    /// How many texts are remembered.
-    const MOST: usize = 2048;
-    let written = LAST.with_borrow(|(text, case)| case.clone().filter(|_| text == bytes));
-    if written.is_some() {
-        return written;
-    }
-    READ.with_borrow_mut(|read| {
-        if let Some(case) = read.get(bytes) {
-            return case.clone();
-        }
-        let case = std::str::from_utf8(bytes).ok().and_then(|text| Case::parse(text).ok());
-        if read.len() >= MOST {
-            read.clear();
-        }
-        read.insert(bytes.to_vec(), case.clone());
-        case
-    })
 }
 
 /// The ops of single calls; all, where nobody said which.
@@ -83,7 +59,11 @@ impl Target {
     /// The case that `bytes` are, as this target runs it; `None` where they are no case, or one that another target
     /// runs.
     pub fn case(self, bytes: &[u8]) -> Option<(&'static Op, Case)> {
-        let case = read(bytes)?;
+        let written = LAST.with_borrow(|(text, case)| case.clone().filter(|_| text == bytes));
+        let case = match written {
+            Some(case) => case,
+            None => Case::parse(std::str::from_utf8(bytes).ok()?).ok()?,
+        };
         let op = ops::find(&case.op).filter(|op| op.name != "canary")?;
         let fits = match self {
             Self::Forward => case.steps.is_empty() && case.backward.is_none(),
