@@ -34,6 +34,7 @@ mod norm_layers;
 mod optim;
 mod pad;
 mod part;
+mod pieces;
 mod pixel;
 mod pool;
 mod random;
@@ -59,8 +60,8 @@ mod upsample;
 mod writing;
 
 pub use call::Call;
-pub use conv::PIECES;
 pub use given::Given;
+pub use pieces::PIECES;
 pub use registry::ALL;
 
 use ndarray::ArrayD;

@@ -54,9 +54,7 @@ impl Variation<'_> {
         }
         let found = violation(&mut self.executor, self.op, variant)?.map(|violation| violation.signature(self.op.name));
         let own = &self.finding.signature;
-        let plain = |site: &str| {
-            site.trim_end_matches("in-reduced-precision").trim_end_matches("in reduced precision").to_string()
-        };
+        let plain = |site: &str| site.trim_end_matches("in reduced precision").trim_end_matches([',', ' ']).to_string();
         Ok(found.is_some_and(|found| {
             (&found.oracle, &found.kind, plain(&found.site)) == (&own.oracle, &own.kind, plain(&own.site))
         }))

@@ -60,14 +60,8 @@ pub static KV: Op = Op {
     },
     source: r#"
         let mut cache = candle_nn::kv_cache::KvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
-        let mut outputs = Vec::new();
-        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% if reset == n and n > 0 %}
-        cache.reset();
-        {% endif %}
-        let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
-        outputs.extend([k, v]);
-        {% endfor %}
+        {% set copied = "" %}
+        {% include 'appends' %}
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
         outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
     "#,
@@ -98,14 +92,8 @@ pub static CONCAT: Op = Op {
     },
     source: r#"
         let mut cache = candle_nn::kv_cache::ConcatKvCache::new({{ dim|default(0) }});
-        let mut outputs = Vec::new();
-        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% if reset == n and n > 0 %}
-        cache.reset();
-        {% endif %}
-        let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
-        outputs.extend([k, v]);
-        {% endfor %}
+        {% set copied = "" %}
+        {% include 'appends' %}
         outputs.extend(cache.k().into_iter().chain(cache.v()).cloned());
         outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
     "#,

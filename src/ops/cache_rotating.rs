@@ -18,14 +18,8 @@ pub static ROTATING: Op = Op {
     call: |call| appended(call, Candle::copy),
     source: r#"
         let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
-        let mut outputs = Vec::new();
-        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% if reset == n and n > 0 %}
-        cache.reset();
-        {% endif %}
-        let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
-        outputs.extend([k.copy()?, v.copy()?]);
-        {% endfor %}
+        {% set copied = ".copy()?" %}
+        {% include 'appends' %}
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
     "#,
     ..RING
@@ -38,14 +32,8 @@ pub static ROTATING_KEPT: Op = Op {
     call: |call| appended(call, |returned| Ok(returned.clone())),
     source: r#"
         let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
-        let mut outputs = Vec::new();
-        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% if reset == n and n > 0 %}
-        cache.reset();
-        {% endif %}
-        let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
-        outputs.extend([k, v]);
-        {% endfor %}
+        {% set copied = "" %}
+        {% include 'appends' %}
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
     "#,
     ..RING

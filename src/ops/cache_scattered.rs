@@ -62,12 +62,7 @@ pub static SCATTERED: Op = Op {
         let mut outputs = Vec::new();
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% set length = inputs["k" ~ n].shape[2] %}
-        {% set pauses = params["pauses" ~ n]|default(0) %}
-        {% set active %}
-        {%- for row in range(rows) %}{{ ", " if row else "" }}{{ pauses // 2 ** row % 2 == 0 }}{% endfor %}
-        {%- endset %}
-        let active = [{{ active }}];
-        let ids = builder.indices_and_mask({{ length }}, &active)?;
+        {% include 'ids of the active' %}
         let (k, v) = cache.append(&k{{ n }}, &v{{ n }}, &ids)?;
         (0..{{ rows }}).filter(|&row| active[row]).for_each(|row| lengths[row] += {{ length }});
         {% if context|default(0) <= length %}
@@ -141,13 +136,7 @@ pub static SCATTERED_MASK: Op = Op {
         )?;
         let mut outputs = Vec::new();
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% set length = inputs["k" ~ n].shape[2] %}
-        {% set pauses = params["pauses" ~ n]|default(0) %}
-        {% set active %}
-        {%- for row in range(rows) %}{{ ", " if row else "" }}{{ pauses // 2 ** row % 2 == 0 }}{% endfor %}
-        {%- endset %}
-        let active = [{{ active }}];
-        let ids = builder.indices_and_mask({{ length }}, &active)?;
+        {% include 'ids of the active' %}
         outputs.push(ids.mask().clone());
         {% endfor %}
     "#,

@@ -110,30 +110,6 @@ pub fn algo(case: &Case) -> Option<CudnnFwdAlgo> {
     ALGORITHMS.into_iter().find(|(name, _)| *name == case.text("algo")).map(|(_, algo)| algo)
 }
 
-/// What the sources of several layers include, by name.
-pub const PIECES: [(&str, &str); 5] = [
-    (
-        "window",
-        "padding: {{ padding|default(0) }}, stride: {{ stride|default(1) }}, dilation: {{ dilation|default(1) }}",
-    ),
-    ("config", "{% include 'window' %}, groups: {{ groups|default(1) }}, cudnn_fwd_algo: {% include 'algo' %}"),
-    ("transpose", "{% include 'window' %}, output_padding: {{ output_padding|default(0) }}"),
-    (
-        "algo",
-        "{% set names = {'direct': 'Direct', 'gemm': 'Gemm', 'implicit gemm': 'ImplicitGemm'} %}\
-         {{ 'Some(candle_core::conv::CudnnFwdAlgo::' ~ names[algo] ~ ')' if algo else 'None' }}",
-    ),
-    (
-        "builder",
-        r#"
-        {% set weight = "kernel" if inputs.kernel else "weight" %}
-        {% set bias = ', ("bias".to_string(), bias)' if inputs.bias else "" %}
-        let tensors = std::collections::HashMap::from([("weight".to_string(), {{ weight }}){{ bias }}]);
-        let vb = candle_nn::VarBuilder::from_tensors(tensors, {{ inputs[weight].dtype }}, &device);
-    "#,
-    ),
-];
-
 /// The params as candle gets them.
 pub struct Window {
     pub padding: usize,

@@ -39,15 +39,7 @@ pub static SGD_STEPS: Op = Op {
         {% else %}
         let mut optimizer = candle_nn::SGD::new(vec![theta.clone()], {{ lr }})?;
         {% endif %}
-        for step in 0..{{ inputs.grad.shape[0] }} {
-            let loss = (theta.as_tensor() * grad.i(step)?)?.sum_all()?;
-            {% if form == "step" %}
-            optimizer.step(&loss.backward()?)?;
-            {% else %}
-            optimizer.backward_step(&loss)?;
-            {% endif %}
-        }
-        theta.as_tensor().copy()?
+        {% include 'descent' %}
     "#,
     reference: Some(|given| {
         let lr = Num::exact(given.case.float("lr", 0.1));
@@ -105,15 +97,7 @@ pub static ADAMW_STEPS: Op = Op {
         {% else %}
         let mut optimizer = candle_nn::AdamW::new_lr(vec![theta.clone()], {{ lr|default("0.001") }})?;
         {% endif %}
-        for step in 0..{{ inputs.grad.shape[0] }} {
-            let loss = (theta.as_tensor() * grad.i(step)?)?.sum_all()?;
-            {% if form == "step" %}
-            optimizer.step(&loss.backward()?)?;
-            {% else %}
-            optimizer.backward_step(&loss)?;
-            {% endif %}
-        }
-        theta.as_tensor().copy()?
+        {% include 'descent' %}
     "#,
     reference: Some(|given| vec![every(given, |theta, grads| adamw(&params(given.case), theta, grads))]),
     ulps: 8.0,
