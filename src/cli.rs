@@ -12,9 +12,12 @@ mod known;
 mod merge;
 mod minimize;
 mod ops;
+mod promote;
+mod regressions;
 mod replay;
 mod report;
 mod site;
+mod triage;
 
 use std::path::PathBuf;
 
@@ -22,6 +25,8 @@ use clap::{Parser, Subcommand};
 
 use crate::device::Device;
 use crate::exit_code::Exit;
+use crate::findings::{Finding, Store};
+use crate::regression::{self, Regression};
 
 /// Finds, reproduces and minimizes the inputs that put candle out.
 ///
@@ -47,6 +52,10 @@ enum Command {
     Minimize(minimize::Args),
     /// List and show findings, or promote one to a regression.
     Findings(findings::Args),
+    /// Walk the new findings, and say of each what is to become of it.
+    Triage(triage::Args),
+    /// Run everything that is kept, and show what does not do what is expected of it.
+    Regressions(regressions::Args),
     /// Write a finding as an issue, with a crate that reproduces it, built and run.
     Report(report::Args),
     /// Name the release of candle since which a case does what it does today.
@@ -94,6 +103,41 @@ struct StoreArg {
     store: PathBuf,
 }
 
+impl StoreArg {
+    /// The finding of this name in a store that is there.
+    fn finding(&self, name: &str) -> anyhow::Result<Finding> {
+        let store = Store::existing(&self.store).map_err(|missing| UsageError(missing.to_string()))?;
+        let missing = || {
+            let store = self.store.display();
+            UsageError(format!("no finding `{name}` in {store}; `snuffer findings list` shows what there is"))
+        };
+        Ok(store.get(name)?.ok_or_else(missing)?)
+    }
+}
+
+/// What is known.
+#[derive(Debug, Clone, clap::Args)]
+struct KnownArg {
+    /// Folder of regressions, which say what is known: `corpora/regressions`, where there is such a folder.
+    #[arg(long, global = true)]
+    known: Option<PathBuf>,
+}
+
+impl KnownArg {
+    fn folder(&self) -> PathBuf {
+        self.known.clone().unwrap_or_else(|| PathBuf::from("corpora/regressions"))
+    }
+
+    /// The regressions; without a folder there are none, unless one was asked for.
+    fn read(&self) -> anyhow::Result<Vec<(String, Regression)>> {
+        let folder = self.folder();
+        if self.known.is_none() && !folder.is_dir() {
+            return Ok(Vec::new());
+        }
+        regression::read(&folder).map_err(|problem| UsageError(format!("{problem:#}")).into())
+    }
+}
+
 /// Does what the command line asks.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
@@ -103,6 +147,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Replay(args) => replay::run(&args),
         Command::Minimize(args) => minimize::run(&args),
         Command::Findings(args) => findings::run(args),
+        Command::Triage(args) => triage::run(&args),
+        Command::Regressions(args) => regressions::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Bisect(args) => bisect::run(&args),
         Command::Ops(args) => ops::run(&args),

@@ -14,6 +14,27 @@ pub enum Device {
     Sim(u8),
 }
 
+/// What a CUDA device is, as its driver says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hardware {
+    /// The device's name.
+    pub name: String,
+    /// Its compute capability, major and minor.
+    pub capability: (u32, u32),
+    /// The version of the GPU's kernel module; a simulated device has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+}
+
+impl std::fmt::Display for Hardware {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (major, minor) = self.capability;
+        write!(f, "{}, compute capability {major}.{minor}", self.name)?;
+        self.driver.as_ref().map_or(Ok(()), |driver| write!(f, ", driver {driver}"))
+    }
+}
+
 impl std::fmt::Display for Device {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

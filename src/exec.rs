@@ -8,11 +8,12 @@ pub mod protocol;
 pub mod reproduction;
 pub mod worker;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::case::Case;
 use crate::coverage::Coverage;
-use crate::device::Device;
+use crate::device::{Device, Hardware};
 use crate::oracle::Observation;
 use crate::outcome::Outcome;
 
@@ -53,6 +54,12 @@ impl Executor {
     /// What each worker said of itself.
     pub fn hellos(&self) -> impl Iterator<Item = &Hello> {
         self.workers.iter().map(Worker::hello)
+    }
+
+    /// What each CUDA device is.
+    pub fn hardware(&self) -> BTreeMap<Device, Hardware> {
+        let known = |hello: &Hello| Some((hello.device, hello.hardware.clone()?));
+        self.hellos().filter_map(known).collect()
     }
 
     /// Runs `case` on every device: twice, and once more contiguous where it has views.

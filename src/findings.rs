@@ -4,16 +4,20 @@
 mod merge;
 mod record;
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
-use crate::oracle::{Observation, Signature, Violation};
+use crate::device::{Device, Hardware};
+use crate::ops;
+use crate::oracle::{Evidence, ORACLES, Observation, Signature, Verdict, Violation};
+use crate::regression::Place;
 
 pub use merge::Merged;
 pub use record::{Counts, Log, Record, Tally};
@@ -53,6 +57,9 @@ pub struct Reproduction {
 pub struct Origin {
     /// `snuffer` and candle.
     pub versions: String,
+    /// What each CUDA device is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hardware: BTreeMap<Device, Hardware>,
     /// The campaign's seed.
     pub seed: u64,
     /// The case's index in the campaign.
@@ -61,6 +68,32 @@ pub struct Origin {
     pub attempts: usize,
     /// Whether nothing simpler fails; false where the minimizer's time ran out.
     pub minimal: bool,
+}
+
+impl Finding {
+    /// The devices whose own observation breaks the same promise in the same way; else the one that the violation names.
+    pub fn devices(&self) -> Vec<Device> {
+        let shows = |seen: &&Observation| {
+            ops::find(&self.case.op).is_some_and(|op| {
+                let evidence = Evidence::new(op, &self.case, &self.observations);
+                let oracles = ORACLES.iter().filter(|oracle| oracle.name == self.signature.oracle);
+                oracles.map(|oracle| (oracle.judge)(&evidence, seen)).any(|verdict| match verdict {
+                    Verdict::Fail(violation) => violation.kind == self.signature.kind,
+                    Verdict::Pass | Verdict::Skip(_) => false,
+                })
+            })
+        };
+        let devices: Vec<Device> = self.observations.iter().filter(shows).map(|seen| seen.device).collect();
+        if devices.is_empty() { vec![self.violation.device] } else { devices }
+    }
+
+    /// Where it fails.
+    pub fn place(&self) -> Place {
+        let device = self.violation.device;
+        let candle = self.origin.versions.split([' ', ',']).skip_while(|word| *word != "candle-core").nth(1);
+        let today = Place::today(device, self.origin.hardware.get(&device));
+        Place { candle: candle.and_then(|release| release.parse().ok()).unwrap_or(today.candle), ..today }
+    }
 }
 
 /// Keeps a case that fails with `signature` as a file of `folder`, for somebody to minimize.
@@ -136,13 +169,10 @@ impl Store {
         Ok(findings)
     }
 
-    /// The finding of this name.
-    pub fn get(&self, name: &str) -> anyhow::Result<Finding> {
+    /// The finding of this name, if there is one.
+    pub fn get(&self, name: &str) -> anyhow::Result<Option<Finding>> {
         let file = self.root.join(name).join(FILE);
-        if !file.exists() {
-            bail!("no finding `{name}` in {}; `snuffer findings list` shows what there is", self.root.display());
-        }
-        load(&file)
+        if file.exists() { load(&file).map(Some) } else { Ok(None) }
     }
 
     /// The folder of campaign records.

@@ -2,6 +2,9 @@
 //!
 //! ARCHITECTURE.md has the picture and the rules; the modules below are listed from the lowest layer to the highest.
 
+/// The release of candle under test, as Cargo.toml has it.
+pub const CANDLE: &str = "0.11.1";
+
 pub mod device;
 pub mod tensor;
 

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use candle_core::{Result, Tensor, Var};
 
 use crate::case::{Backward, Case, weight};
+use crate::device::Hardware;
 use crate::ops::{self, Call, Op};
 use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Returned, Store};
 use crate::tensor::Tensor as Data;
@@ -55,6 +56,32 @@ pub fn open(device: crate::device::Device) -> Result<Opened> {
             candle_core::Device::new_cuda(usize::from(ordinal))
         }
     }
+}
+
+/// What the CUDA device that was `opened` as `device` is; nothing is said of the CPU.
+#[cfg(feature = "cuda")]
+pub fn hardware(device: crate::device::Device, opened: &Opened) -> Result<Option<Hardware>> {
+    let candle_core::Device::Cuda(cuda) = opened else { return Ok(None) };
+    let stream = cuda.cuda_stream();
+    let context = stream.context();
+    let name = context.name().map_err(candle_core::Error::wrap)?;
+    let (major, minor) = context.compute_capability().map_err(candle_core::Error::wrap)?;
+    Ok(Some(Hardware { name, capability: (major as u32, minor as u32), driver: driver(device) }))
+}
+
+/// The version of the kernel module of the machine's GPUs.
+#[cfg(feature = "cuda")]
+fn driver(device: crate::device::Device) -> Option<String> {
+    let crate::device::Device::Cuda(_) = device else { return None };
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let is_version = |word: &&str| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit());
+    text.split_whitespace().find(is_version).map(ToString::to_string)
+}
+
+/// Nothing is said of the CPU, the only device of this build.
+#[cfg(not(feature = "cuda"))]
+pub fn hardware(_: crate::device::Device, _: &Opened) -> Result<Option<Hardware>> {
+    Ok(None)
 }
 
 fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl FnMut(Phase)) -> Result<Returned> {

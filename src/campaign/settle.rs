@@ -174,6 +174,7 @@ pub fn settle(
         reproduction: Reproduction { tries, failed, unchecked },
         origin: Origin {
             versions: versions(),
+            hardware: executor.hardware(),
             seed: 0,
             index: 0,
             attempts: minimized.attempts,
@@ -206,7 +207,8 @@ fn op_of(case: &Case) -> anyhow::Result<&'static Op> {
 
 /// `snuffer` and the candle that it is built with.
 pub fn versions() -> String {
-    format!("snuffer {}, candle-core 0.11.1, candle-nn 0.11.1", env!("CARGO_PKG_VERSION"))
+    let candle = crate::CANDLE;
+    format!("snuffer {}, candle-core {candle}, candle-nn {candle}", env!("CARGO_PKG_VERSION"))
 }
 
 /// What a build without debug assertions and overflow checks does with the case.

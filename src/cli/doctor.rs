@@ -23,7 +23,8 @@ pub fn run(_: &Args) -> anyhow::Result<Exit> {
         }
         match Worker::start(device, Build::Checked, Limits::default()) {
             Ok(worker) if worker.hello().checked => {
-                println!("{device}: ready");
+                let what = worker.hello().hardware.as_ref().map_or_else(String::new, |what| format!(": {what}"));
+                println!("{device}: ready{what}");
                 ready.push(device);
             }
             Ok(_) => println!("{device}: ready, but candle is built without overflow checks"),

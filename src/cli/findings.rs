@@ -1,15 +1,16 @@
 //! `snuffer findings`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Subcommand;
+use serde::Serialize;
 
-use super::{StoreArg, UsageError, issues, known};
+use super::{KnownArg, StoreArg, UsageError, issues, known, promote};
 use crate::exit_code::Exit;
-use crate::findings::{Finding, Store, write_atomically};
+use crate::findings::{Finding, Store};
 use crate::ops;
-use crate::oracle::{Evidence, judge};
-use crate::regression::{Regression, Status};
+use crate::oracle::{Evidence, Signature, judge};
+use crate::regression::{Regression, Standing, standing};
 use crate::report;
 
 /// Arguments of `snuffer findings`.
@@ -17,14 +18,23 @@ use crate::report;
 pub struct Args {
     #[command(flatten)]
     store: StoreArg,
+    #[command(flatten)]
+    known: KnownArg,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// One line per finding.
-    List,
+    /// Each finding with its status: what the regressions know of it, or `new`.
+    List {
+        /// Only those that no regression expects.
+        #[arg(long)]
+        new: bool,
+        /// As JSON, an object a line.
+        #[arg(long)]
+        json: bool,
+    },
     /// Everything that is known of one finding.
     Show {
         /// Its name in the list.
@@ -41,32 +51,11 @@ enum Command {
         /// The form.
         #[arg(value_enum)]
         form: Form,
-        /// Regressions: a finding that one of them shows is not new.
-        #[arg(long, default_value = "corpora/regressions")]
-        known: PathBuf,
     },
     /// An issue for each new finding: printed, or with `--yes` opened.
-    Issues {
-        #[command(flatten)]
-        args: issues::Args,
-        /// Regressions: a finding that one of them shows is not new.
-        #[arg(long, default_value = "corpora/regressions")]
-        known: PathBuf,
-    },
+    Issues(issues::Args),
     /// Keep a finding for good: write it as a regression that the test suite replays.
-    Promote {
-        /// Its name in the list.
-        name: String,
-        /// What it is about, in a sentence.
-        #[arg(long)]
-        title: Option<String>,
-        /// The upstream issue or pull request.
-        #[arg(long)]
-        upstream: Option<String>,
-        /// Where regressions are kept.
-        #[arg(long, default_value = "corpora/regressions")]
-        to: PathBuf,
-    },
+    Promote(promote::Args),
 }
 
 /// How findings are exported.
@@ -83,46 +72,84 @@ enum Form {
 pub fn run(args: Args) -> anyhow::Result<Exit> {
     let store = Store::open(&args.store.store)?;
     match args.command {
-        Command::List => list(&store),
-        Command::Show { name } => show(&store.get(&name)?),
+        Command::List { new, json } => list(&store, &args.known.read()?, new, json),
+        Command::Show { name } => show(&args.store.finding(&name)?),
         Command::Known { list } => known::run(&store, &list),
-        Command::Export { form, known } => export(&store, form, &known),
-        Command::Issues { args, known } => issues::run(&args, &new(&store, &known)?),
-        Command::Promote { name, title, upstream, to } => promote(&name, &store.get(&name)?, title, upstream, &to),
+        Command::Export { form } => export(&store, form, &args.known.read()?),
+        Command::Issues(issues) => issues::run(&issues, &news(&store, &args.known.read()?)?),
+        Command::Promote(promote) => {
+            let finding = args.store.finding(&promote.name)?;
+            promote::run(promote, &finding)
+        }
     }
 }
 
-fn list(store: &Store) -> anyhow::Result<Exit> {
+/// A finding in a list.
+#[derive(Debug, Serialize)]
+struct Listed<'a> {
+    name: &'a str,
+    /// `new`, or what the regression that shows the same says of itself.
+    status: String,
+    /// Whether somebody should look at it.
+    news: bool,
+    upstream: Option<&'a str>,
+    signature: &'a Signature,
+    detail: &'a str,
+    devices: Vec<String>,
+}
+
+fn list(store: &Store, known: &[(String, Regression)], only_new: bool, json: bool) -> anyhow::Result<Exit> {
     let mut exit = Exit::Clean;
     for (name, finding) in store.all()? {
-        match finding {
-            Ok(finding) => {
-                exit = if exit == Exit::Clean { Exit::Findings } else { exit };
-                println!("{name}\n    {}", finding.violation.detail);
-            }
+        let finding = match finding {
+            Ok(finding) => finding,
             Err(error) => {
                 exit = Exit::Harness;
                 eprintln!("{name}\n    {error:#}");
+                continue;
             }
+        };
+        let standing = standing(&finding, known);
+        if only_new && !standing.is_news() {
+            continue;
+        }
+        exit = if exit == Exit::Clean { Exit::Findings } else { exit };
+        if json {
+            println!("{}", serde_json::to_string(&Listed::new(&name, &finding, standing))?);
+        } else {
+            println!("{name}\n    {}: {}", standing.word(), finding.violation.detail);
         }
     }
     Ok(exit)
 }
 
+impl<'a> Listed<'a> {
+    fn new(name: &'a str, finding: &'a Finding, standing: Standing<'a>) -> Self {
+        Self {
+            name,
+            status: standing.word(),
+            news: standing.is_news(),
+            upstream: standing.regression().and_then(|regression| regression.upstream.as_deref()),
+            signature: &finding.signature,
+            detail: &finding.violation.detail,
+            devices: finding.devices().iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
 /// Prints all findings in another form. `Findings` where one is new, `Harness` where no campaign ran a case: a night in
 /// which nothing ran is no green one.
-fn export(store: &Store, form: Form, known: &Path) -> anyhow::Result<Exit> {
-    let (records, tally) = (store.records()?, store.tally()?);
-    let (findings, new) = (readable(store)?, new(store, known)?);
-    let is_known = |finding: &Finding| new.iter().all(|(_, other)| other.signature != finding.signature);
+fn export(store: &Store, form: Form, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
+    let (records, tally, findings) = (store.records()?, store.tally()?, readable(store)?);
+    let standings: Vec<Standing> = findings.iter().map(|(_, finding)| standing(finding, known)).collect();
     match form {
-        Form::Sarif => println!("{:#}", report::sarif(&findings)),
-        Form::Junit => print!("{}", report::junit(&tally, &findings)?),
-        Form::Summary => print!("{}", report::summary(&records, &findings, is_known)),
+        Form::Sarif => println!("{:#}", report::sarif(&findings, &standings)),
+        Form::Junit => print!("{}", report::junit(&tally, &findings, &standings)?),
+        Form::Summary => print!("{}", report::summary(&records, &findings, &standings)),
     }
     Ok(match () {
         () if tally.total.cases == 0 => Exit::Harness,
-        () if !new.is_empty() => Exit::Findings,
+        () if standings.iter().any(Standing::is_news) => Exit::Findings,
         () => Exit::Clean,
     })
 }
@@ -131,27 +158,15 @@ fn readable(store: &Store) -> anyhow::Result<Vec<(String, Finding)>> {
     store.all()?.into_iter().map(|(name, finding)| Ok((name, finding?))).collect()
 }
 
-/// The findings that no regression in the folder `known` shows.
-fn new(store: &Store, known: &Path) -> anyhow::Result<Vec<(String, Finding)>> {
-    let known = regressions(known)?;
+/// The findings that no regression expects.
+pub fn news(store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Vec<(String, Finding)>> {
     let mut findings = readable(store)?;
-    findings.retain(|(_, finding)| known.iter().all(|one| one.signature.as_ref() != Some(&finding.signature)));
+    findings.retain(|(_, finding)| standing(finding, known).is_news());
     Ok(findings)
 }
 
-/// Every regression in `folder`.
-pub(super) fn regressions(folder: &Path) -> anyhow::Result<Vec<Regression>> {
-    let unreadable = |error: std::io::Error| UsageError(format!("cannot read {}: {error}", folder.display()));
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
-        all.push(Regression::parse(&text).map_err(|error| UsageError(format!("{}: {error}", path.display())))?);
-    }
-    Ok(all)
-}
-
-fn show(finding: &Finding) -> anyhow::Result<Exit> {
+/// Prints everything that is known of `finding`.
+pub fn show(finding: &Finding) -> anyhow::Result<Exit> {
     let Some(op) = ops::find(&finding.case.op) else {
         return Err(UsageError(format!("this build has no op `{}`", finding.case.op)).into());
     };
@@ -164,31 +179,8 @@ fn show(finding: &Finding) -> anyhow::Result<Exit> {
     let minimal = if origin.minimal { "minimal" } else { "stopped by its time" };
     println!("found     seed {}, case {}; {attempts} minimization attempts, {minimal}", origin.seed, origin.index);
     println!("with      {}", origin.versions);
-    Ok(Exit::Findings)
-}
-
-fn promote(
-    name: &str,
-    finding: &Finding,
-    title: Option<String>,
-    upstream: Option<String>,
-    to: &Path,
-) -> anyhow::Result<Exit> {
-    std::fs::create_dir_all(to)?;
-    let path = to.join(format!("{name}.toml"));
-    if path.exists() {
-        return Err(UsageError(format!("{} exists already", path.display())).into());
+    for (device, hardware) in &origin.hardware {
+        println!("on        {device}: {hardware}");
     }
-    let regression = Regression {
-        title: title.unwrap_or_else(|| finding.signature.to_string()),
-        status: Status::Open,
-        upstream,
-        provenance: format!("snuffer hunt, seed {}, case {}", finding.origin.seed, finding.origin.index),
-        devices: vec![finding.violation.device.to_string()],
-        signature: Some(finding.signature.clone()),
-        case: finding.case.clone(),
-    };
-    write_atomically(&path, regression.to_text().as_bytes())?;
-    println!("{}", path.display());
-    Ok(Exit::Clean)
+    Ok(Exit::Findings)
 }

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::findings::regressions;
-use super::{StoreArg, UsageError, duration};
+use super::{KnownArg, StoreArg, UsageError, duration};
 use crate::campaign::matters;
 use crate::device::Device;
 use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
-use crate::findings::{Finding, Store, keep_program, write_atomically};
+use crate::findings::{Finding, keep_program, write_atomically};
 use crate::ops::{self, Op};
+use crate::regression::standing;
 use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
 
 /// Arguments of `snuffer report`.
@@ -26,16 +26,15 @@ pub struct Args {
     /// Where reproductions are built; they share it.
     #[arg(long, default_value = "target/reproductions")]
     target: PathBuf,
-    /// Regressions: one that shows the same may know an upstream issue.
-    #[arg(long, default_value = "corpora/regressions")]
-    known: PathBuf,
+    #[command(flatten)]
+    known: KnownArg,
     /// How long the program may run.
     #[arg(long, default_value = "10s", value_parser = duration)]
     timeout: Duration,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let finding = Store::existing(&args.store.store)?.get(&args.name)?;
+    let finding = args.store.finding(&args.name)?;
     let Some(op) = ops::find(&finding.case.op) else {
         return Err(UsageError(format!("this build has no op `{}`", finding.case.op)).into());
     };
@@ -43,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let device = finding.violation.device;
     let folder = args.into.join(&args.name);
     let made = reproduced(op, &finding, device, &folder, args, limits)?;
-    let known = if args.known.is_dir() { regressions(&args.known)? } else { Vec::new() };
+    let known = args.known.read()?;
     let matters = matters(&finding, device, limits)?;
     let call = report::call(op, &finding.case);
     let report = Report {
@@ -52,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         call: &call,
         program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
         matters: &matters,
-        regression: known.iter().find(|one| one.signature.as_ref() == Some(&finding.signature)),
+        regression: standing(&finding, &known).regression(),
     };
     let text = report.markdown();
     std::fs::create_dir_all(&folder)?;

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
-use super::{StoreArg, UsageError, coverage, findings};
+use super::{KnownArg, StoreArg, UsageError, coverage};
 use crate::exit_code::Exit;
 use crate::findings::{Store, write_atomically};
 use crate::report::site::{Campaign, Contents, Page, site};
@@ -18,9 +18,8 @@ pub struct Args {
     /// The site's folder: a new or an empty one, or that of an earlier site.
     #[arg(long, default_value = "site")]
     into: PathBuf,
-    /// Regressions: what is known of a finding that one of them shows.
-    #[arg(long, default_value = "corpora/regressions")]
-    known: PathBuf,
+    #[command(flatten)]
+    known: KnownArg,
 }
 
 /// The file that says that a folder is a site of ours, and lists its other files.
@@ -36,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let mut contents = Contents {
         store: args.store.store.display().to_string(),
-        regressions: findings::regressions(&args.known)?,
+        regressions: args.known.read()?,
         ..Contents::default()
     };
     for (name, finding) in store.all()? {

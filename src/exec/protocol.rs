@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
-use crate::device::Device;
+use crate::device::{Device, Hardware};
 use crate::ops;
 use crate::outcome::Outcome;
 
@@ -19,6 +19,8 @@ pub struct Hello {
     pub device: Device,
     /// Whether candle was compiled with debug assertions and overflow checks.
     pub checked: bool,
+    /// What a CUDA device is.
+    pub hardware: Option<Hardware>,
 }
 
 /// One case to run.

@@ -30,7 +30,8 @@ pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<
     let on = run::open(device).with_context(|| format!("cannot open the device {device}"))?;
     run::install_panic_hook();
     let checked = cfg!(debug_assertions);
-    protocol::send(&mut socket, &Hello { build: protocol::build_identity(), device, checked })?;
+    let hardware = run::hardware(device, &on).context("cannot ask the device what it is")?;
+    protocol::send(&mut socket, &Hello { build: protocol::build_identity(), device, checked, hardware })?;
     loop {
         let body = match protocol::read_frame(&mut socket) {
             Ok(body) => body,

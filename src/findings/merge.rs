@@ -44,7 +44,7 @@ impl Store {
             };
             merged.findings += 1;
             let order = |origin: &super::Origin| (origin.seed, origin.index);
-            let later = self.get(&name).ok().filter(|mine| order(&finding.origin) < order(&mine.origin));
+            let later = self.get(&name).ok().flatten().filter(|mine| order(&finding.origin) < order(&mine.origin));
             if later.is_some() {
                 fs::remove_file(self.root.join(&name).join(FILE))?;
             }

@@ -1,17 +1,20 @@
-//! Campaigns as `JUnit` XML: a test for each op, which fails by its findings.
+//! Campaigns as `JUnit` XML: a test for each op, which fails by what nobody expects of it.
 
 use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::findings::{Finding, Tally};
+use crate::regression::Standing;
 
-/// The ops of `tally` with the findings that they have in `findings`.
-pub fn junit(tally: &Tally, findings: &[(String, Finding)]) -> anyhow::Result<String> {
-    let mut by_op: BTreeMap<&str, Vec<&(String, Finding)>> =
-        tally.ops.keys().map(|op| (op.as_str(), Vec::new())).collect();
-    for finding in findings {
-        by_op.entry(finding.1.signature.op.as_str()).or_default().push(finding);
+/// A finding with how it stands.
+type Found<'a> = (&'a (String, Finding), &'a Standing<'a>);
+
+/// The ops of `tally` with the findings that they have in `findings`, and how each of these stands.
+pub fn junit(tally: &Tally, findings: &[(String, Finding)], standings: &[Standing]) -> anyhow::Result<String> {
+    let mut by_op: BTreeMap<&str, Vec<Found>> = tally.ops.keys().map(|op| (op.as_str(), Vec::new())).collect();
+    for found in findings.iter().zip(standings) {
+        by_op.entry(found.0.1.signature.op.as_str()).or_default().push(found);
     }
     let mut suite = TestSuite::new("snuffer");
     for (op, findings) in by_op {
@@ -22,23 +25,32 @@ pub fn junit(tally: &Tally, findings: &[(String, Finding)]) -> anyhow::Result<St
     Ok(report.to_string()?)
 }
 
-fn test(op: &str, tally: &Tally, findings: &[&(String, Finding)]) -> TestCase {
-    let status = if findings.is_empty() {
+fn test(op: &str, tally: &Tally, findings: &[Found]) -> TestCase {
+    let (news, known): (Vec<&Found>, Vec<&Found>) = findings.iter().partition(|(_, standing)| standing.is_news());
+    let shown = |found: &[&Found]| {
+        let line = |((name, finding), standing): &&Found| {
+            format!("{} ({})\n  {}\n  {name}", finding.signature, standing.word(), finding.violation.detail)
+        };
+        found.iter().map(line).collect::<Vec<_>>().join("\n")
+    };
+    let status = if news.is_empty() {
         TestCaseStatus::success()
     } else {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        let shown = |(name, finding): &&(String, Finding)| {
-            format!("{}\n  {}\n  {name}", finding.signature, finding.violation.detail)
-        };
-        status.set_message(format!("{} findings", findings.len()));
-        status.set_description(findings.iter().map(shown).collect::<Vec<_>>().join("\n"));
+        status.set_message(format!("{} new findings", news.len()));
+        status.set_description(shown(&news));
         status
     };
     let mut test = TestCase::new(op, status);
     if let Some(counts) = tally.ops.get(op) {
         test.set_system_out(format!(
-            "{} cases: {} passed, {} skipped, {} failed",
-            counts.cases, counts.passed, counts.skipped, counts.failed
+            "{} cases: {} passed, {} skipped, {} failed\n{} known findings\n{}",
+            counts.cases,
+            counts.passed,
+            counts.skipped,
+            counts.failed,
+            known.len(),
+            shown(&known)
         ));
     }
     test

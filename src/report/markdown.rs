@@ -151,6 +151,9 @@ impl Report<'_> {
             "\n## Environment\n\n- {}\n- happens in {} of {} runs\n",
             finding.origin.versions, reproduction.failed, reproduction.tries
         );
+        for (place, hardware) in &finding.origin.hardware {
+            text += &format!("- {}: {hardware}\n", device(*place));
+        }
         if !reproduction.unchecked.starts_with("not run") {
             text += &format!("- without debug assertions and overflow checks: {}\n", reproduction.unchecked);
         }

@@ -69,7 +69,7 @@ pub enum Candle<'a> {
 
 impl Candle<'_> {
     /// The one that this build of the suite tests.
-    pub const TESTED: Self = Self::Release("0.11.1");
+    pub const TESTED: Self = Self::Release(crate::CANDLE);
 }
 
 /// The manifest of a program's crate, with CUDA where its device asks for it.

@@ -6,9 +6,10 @@
 use serde_json::{Value, json};
 
 use crate::findings::Finding;
+use crate::regression::{Standing, Status};
 
-/// The findings, by the name under which they are stored.
-pub fn sarif(findings: &[(String, Finding)]) -> Value {
+/// The findings, by the name under which they are stored, each with how it stands.
+pub fn sarif(findings: &[(String, Finding)], standings: &[Standing]) -> Value {
     let mut rules: Vec<(String, &str)> =
         findings.iter().map(|(_, finding)| (rule(finding), finding.signature.kind.as_str())).collect();
     rules.sort_unstable();
@@ -16,7 +17,8 @@ pub fn sarif(findings: &[(String, Finding)]) -> Value {
     let rule =
         |(id, kind): &(String, &str)| json!({ "id": id, "shortDescription": { "text": format!("candle: {kind}") } });
     let rules: Vec<Value> = rules.iter().map(rule).collect();
-    let results: Vec<Value> = findings.iter().map(|(name, finding)| result(name, finding)).collect();
+    let results = findings.iter().zip(standings);
+    let results: Vec<Value> = results.map(|((name, finding), standing)| result(name, finding, standing)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -38,14 +40,21 @@ fn rule(finding: &Finding) -> String {
     format!("{}/{}", finding.signature.oracle, finding.signature.kind).replace(' ', "-")
 }
 
-fn result(name: &str, finding: &Finding) -> Value {
+fn result(name: &str, finding: &Finding, standing: &Standing) -> Value {
     let mut result = json!({
+        "baselineState": if standing.is_news() { "new" } else { "unchanged" },
         "ruleId": rule(finding),
         "level": "error",
         "message": { "text": format!("{}: {}", finding.signature, finding.violation.detail) },
         "partialFingerprints": { "signature/v1": name },
         "properties": { "case": finding.case.to_text(), "device": finding.violation.device.to_string() },
     });
+    if let Standing::Known(regression) = standing
+        && matches!(regression.status, Status::ByDesign | Status::Flaky | Status::Wontfix)
+    {
+        let why = format!("{}: {}", regression.status, regression.reason.as_deref().unwrap_or_default());
+        result["suppressions"] = json!([{ "kind": "external", "status": "accepted", "justification": why }]);
+    }
     let place = place(&finding.signature.site).or_else(|| finding.promise.split([',', ';', ' ']).find_map(place));
     if let Some((file, line)) = place {
         result["locations"] = json!([{ "physicalLocation": {

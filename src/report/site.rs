@@ -28,7 +28,7 @@ pub struct Contents {
     /// The campaigns, in the order in which they began.
     pub campaigns: Vec<Campaign>,
     /// The cases that are kept for good.
-    pub regressions: Vec<Regression>,
+    pub regressions: Vec<(String, Regression)>,
 }
 
 /// A campaign, and what its simulated devices executed.
@@ -56,9 +56,10 @@ const TEMPLATES: [(&str, &str); 7] = [
 ];
 
 /// Every file of the site, `index.html` first.
-pub fn site(contents: &Contents) -> Result<Vec<Page>, Error> {
+pub fn site<'a>(contents: &'a Contents) -> Result<Vec<Page>, Error> {
     let templates = templates()?;
-    let entries: Vec<Entry> = contents.findings.iter().map(|(name, finding)| Entry::new(name, finding)).collect();
+    let entry = |(name, finding): &'a (String, Finding)| Entry::new(name, finding, &contents.regressions);
+    let entries: Vec<Entry> = contents.findings.iter().map(entry).collect();
     let sources = coverage::sources(&contents.campaigns);
     let index = index::page(contents, &entries);
     let mut pages = vec![

@@ -3,21 +3,24 @@
 use std::fmt::Write as _;
 
 use crate::findings::{Finding, Record};
+use crate::regression::Standing;
 
 /// How many new findings are listed.
 const LISTED: usize = 50;
 
-/// The campaigns, and the findings that are not `known`.
-pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], known: impl Fn(&Finding) -> bool) -> String {
+/// The campaigns, and those of the findings that by their standings are new.
+pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], standings: &[Standing]) -> String {
     let mut text = String::from("| campaign | devices | cases | passed | skipped | failed | canaries | seconds |\n");
     text += "|---|---|---|---|---|---|---|---|\n";
     for record in campaigns {
         text += &row(record);
     }
-    let new: Vec<&(String, Finding)> = findings.iter().filter(|(_, finding)| !known(finding)).collect();
+    let found = findings.iter().zip(standings);
+    let new: Vec<_> = found.filter(|(_, standing)| standing.is_news()).collect();
     let _ = write!(text, "\n{} findings, {} of them new.\n", findings.len(), new.len());
-    for (name, finding) in new.iter().take(LISTED) {
-        let _ = write!(text, "\n- **{}**\n  {}\n  `{name}`\n", finding.signature, finding.violation.detail);
+    for ((name, finding), standing) in new.iter().take(LISTED) {
+        let (signature, detail, standing) = (&finding.signature, &finding.violation.detail, standing.word());
+        let _ = write!(text, "\n- **{signature}** ({standing})\n  {detail}\n  `{name}`\n");
     }
     if new.len() > LISTED {
         let _ = write!(text, "\nand {} more\n", new.len() - LISTED);

@@ -104,7 +104,8 @@ fn a_night_is_told_to_other_tools_and_is_not_green_where_nothing_ran() {
     let [store, empty] = ["store", "empty"].map(|name| folder.path().join(name));
     hunt(&store, &[]);
     let export = |store: &Path, form: &str| {
-        let output = snuffer(&["findings", "--store", store.to_str().expect("a path"), "export", form]);
+        let [store, known] = [store, folder.path()].map(|path| path.to_str().expect("a path"));
+        let output = snuffer(&["findings", "--store", store, "--known", known, "export", form]);
         (output.status.code(), String::from_utf8(output.stdout).expect("text"))
     };
     let (names, tally) = found(&store);

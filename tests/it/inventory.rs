@@ -123,3 +123,11 @@ fn every_public_function_of_candle_is_covered_or_listed_with_a_reason() {
         covered.iter().filter(|name| !public.contains(*name) && !others.contains(*name)).collect();
     assert!(unknown.is_empty(), "covered, and candle has no such name: {unknown:?}");
 }
+
+#[test]
+fn the_release_under_test_is_the_one_that_cargo_builds() {
+    let manifest = include_str!("../../Cargo.toml");
+    for package in ["candle-core", "candle-nn"] {
+        assert!(manifest.contains(&format!("{package} = \"={}\"", snuffer::CANDLE)), "{package}");
+    }
+}

@@ -6,6 +6,7 @@ mod coverage;
 mod fleet;
 mod fuzz;
 mod inventory;
+mod lifecycle;
 mod matrix;
 mod minimizer;
 mod ops;

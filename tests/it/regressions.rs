@@ -1,4 +1,5 @@
-//! Every kept case does today what its snapshot says: right or wrong, a change turns the test red.
+//! Every kept case does today what its snapshot says, right or wrong, and fails where it is expected to: a change turns the
+//! test red.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,17 +7,20 @@ use std::time::Duration;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Executor, Limits};
 use snuffer::ops;
-use snuffer::oracle::{Evidence, Verdict, judge};
-use snuffer::regression::{Regression, Status};
+use snuffer::oracle::{Evidence, judge};
+use snuffer::regression::{Place, Regression, read, surprises};
 use snuffer::report;
 
 use crate::simulated;
 
 #[test]
-fn every_regression_does_what_its_snapshot_says() {
+fn every_regression_does_what_its_snapshot_and_its_status_say() {
     let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
+    let mut surprised = Vec::new();
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
+        let hardware = executor.hardware();
+        let place = |device| Place::today(device, hardware.get(&device));
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../../snapshots");
         settings.set_prepend_module_to_snapshot(false);
@@ -29,33 +33,19 @@ fn every_regression_does_what_its_snapshot_says() {
         for (name, regression) in regressions() {
             let op = ops::find(&regression.case.op).expect(&name);
             let observations = executor.observe(&regression.case).expect("the harness survives");
-            let evidence = Evidence::new(op, &regression.case, &observations);
-            let verdict = judge(&evidence);
-            if regression.devices.contains(&device.to_string()) {
-                let signature = match &verdict {
-                    Verdict::Fail(violation) => Some(violation.signature(op.name)),
-                    Verdict::Pass | Verdict::Skip(_) => None,
-                };
-                assert_eq!(signature, regression.signature, "{name}: today's violation on {device}");
-                assert_eq!(regression.status == Status::Open, signature.is_some(), "{name}: the status, and {device}");
+            for surprise in surprises(&regression, op, &observations, place) {
+                surprised.push(format!("{name} on {}: {}", surprise.device, surprise.what));
             }
-            settings.bind(|| insta::assert_snapshot!(name, report::text(&evidence, &verdict)));
+            let evidence = Evidence::new(op, &regression.case, &observations);
+            settings.bind(|| insta::assert_snapshot!(name, report::text(&evidence, &judge(&evidence))));
         }
     }
+    assert!(surprised.is_empty(), "{}", surprised.join("\n"));
 }
 
 /// Every regression by name.
 pub fn regressions() -> Vec<(String, Regression)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions");
-    let mut paths: Vec<_> =
-        walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.expect("readable").into_path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    paths.sort();
-    assert!(paths.len() >= 20, "the regressions are gone: {} left", paths.len());
-    let read = |path: &std::path::PathBuf| {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let regression = Regression::parse(&std::fs::read_to_string(path).expect("readable")).expect(&name);
-        (name, regression)
-    };
-    paths.iter().map(read).collect()
+    let all = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions")).expect("regressions");
+    assert!(all.len() >= 20, "the regressions are gone: {} left", all.len());
+    all
 }

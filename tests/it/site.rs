@@ -10,7 +10,7 @@ use snuffer::findings::{Counts, Finding, Record, Store, Tally};
 use snuffer::ops::canary;
 use snuffer::oracle::Violation;
 use snuffer::outcome::{Outcome, Panic, Phase};
-use snuffer::regression::{Regression, Status};
+use snuffer::regression::Regression;
 use snuffer::report::site::{Campaign, Contents, site};
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -35,19 +35,15 @@ fn contents() -> Contents {
     marked.promise = MARKUP.into();
     let kept = Regression {
         title: "softmax panics".into(),
-        status: Status::Open,
         upstream: Some("https://github.com/huggingface/candle/issues/1".into()),
-        provenance: "a test".into(),
-        devices: vec!["cpu".into()],
-        signature: Some(listed.signature.clone()),
-        case: listed.case.clone(),
+        ..Regression::of(&listed)
     };
     let named = |finding: Finding| (finding.signature.slug(), finding);
     Contents {
         store: "findings".into(),
         findings: vec![named(marked), named(listed)],
         campaigns: vec![campaign("0-1-1", "8:4:0,9:1:3"), campaign("86400-2-1", "8:0:2,9:0:0")],
-        regressions: vec![kept],
+        regressions: vec![("kept".into(), kept)],
     }
 }
 

@@ -1,5 +1,6 @@
 //! The store of findings survives kills, damage and company.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use snuffer::device::Device;
@@ -22,7 +23,14 @@ pub fn finding(site: &str) -> Finding {
         violation,
         promise: "a test".into(),
         reproduction: Reproduction { tries: 3, failed: 3, unchecked: "the same".into() },
-        origin: Origin { versions: "a test".into(), seed: 1, index: 2, attempts: 3, minimal: true },
+        origin: Origin {
+            versions: "a test".into(),
+            hardware: BTreeMap::new(),
+            seed: 1,
+            index: 2,
+            attempts: 3,
+            minimal: true,
+        },
         case: canary::case("hang"),
         observations: vec![Observation {
             device: Device::Cpu,
@@ -44,7 +52,7 @@ fn a_finding_comes_back_as_it_was_stored_and_is_stored_once() {
     let finding = finding("here");
     assert!(store.insert(&finding).expect("stored"));
     assert!(!store.insert(&finding).expect("known"));
-    assert_eq!(store.get(&finding.signature.slug()).expect("there"), finding);
+    assert_eq!(store.get(&finding.signature.slug()).expect("readable"), Some(finding));
 }
 
 #[test]

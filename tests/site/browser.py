@@ -54,7 +54,7 @@ def check_filters(driver, index):
     driver.get(index)
     everything = count(driver)
     assert everything > 0, "a site without findings has no filters to try"
-    for name in ["family", "op", "class", "kind", "oracle", "device", "dtype"]:
+    for name in ["family", "op", "class", "status", "kind", "oracle", "device", "dtype"]:
         driver.get(index)
         driver.refresh()
         select = Select(driver.find_element(By.NAME, name))

@@ -111,7 +111,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Report { devices, args } => {
             let there = set_up(&devices, false)?;
             let mut snuffer = Command::new(target()?.join("debug/snuffer"));
-            if !devices.cpu && there.contains(":0;") {
+            if there.contains(":0;") {
                 // The program of a finding on a CUDA device is built with candle's kernels.
                 toolkit()?.equip(&mut snuffer)?;
             }
@@ -120,6 +120,10 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Test { devices, args } => {
             let there = set_up(&devices, false)?;
             let mut cargo = cargo();
+            if there.contains(":0;") {
+                // Tests build programs with candle's kernels.
+                toolkit()?.equip(&mut cargo)?;
+            }
             let code = status(devices.limit(&mut cargo).args(["test", "--workspace", "--locked"]).args(args))?;
             eprintln!("xtask: tests ran on {there}");
             Ok(code)

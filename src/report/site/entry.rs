@@ -4,8 +4,9 @@ use super::mark::Mark;
 use crate::device::Device;
 use crate::findings::Finding;
 use crate::ops;
-use crate::oracle::{Evidence, ORACLES, Observation, Signature, Verdict};
+use crate::oracle::{Evidence, Observation};
 use crate::outcome::Outcome;
+use crate::regression::{Regression, Standing, standing};
 
 /// A finding and its place in the matrix.
 #[derive(Debug)]
@@ -22,26 +23,25 @@ pub struct Entry<'a> {
     pub devices: Vec<Device>,
     /// How bad it is.
     pub mark: Mark,
+    /// What is known of it.
+    pub standing: Standing<'a>,
 }
 
 impl<'a> Entry<'a> {
-    /// The finding that is stored under `name`.
-    pub fn new(name: &'a str, finding: &'a Finding) -> Self {
+    /// The finding that is stored under `name`, of which `known` regressions may know.
+    pub fn new(name: &'a str, finding: &'a Finding, known: &'a [(String, Regression)]) -> Self {
         let case = &finding.case;
         let evidence = ops::find(&case.op).map(|op| Evidence::new(op, case, &finding.observations));
         let first = || case.inputs.values().next().map(|tensor| tensor.dtype);
         let dtype = evidence.as_ref().map_or_else(first, |evidence| evidence.op.dtype(case));
         let mark = Mark::of(&finding.signature);
-        let mut devices = match (mark, &evidence) {
-            // The violation names the device that was compared with the first; what matters is which of them refuses.
-            (Mark::Single, _) => seen_on(finding, |seen| matches!(seen.outcome, Outcome::Rejected(_))),
-            (_, Some(evidence)) => seen_on(finding, |seen| shows(evidence, seen, &finding.signature)),
-            (_, None) => Vec::new(),
-        };
-        if devices.is_empty() {
-            devices.push(finding.violation.device);
-        }
-        Self { name, finding, evidence, dtype: dtype.map_or("none", crate::tensor::DType::name), devices, mark }
+        // The violation names the device that was compared with the first; what matters is which of them refuses.
+        let refuses = |seen: &&Observation| matches!(seen.outcome, Outcome::Rejected(_));
+        let refusing = || finding.observations.iter().filter(refuses).map(|seen| seen.device).collect::<Vec<_>>();
+        let devices = Some(mark).filter(|mark| *mark == Mark::Single).map(|_| refusing());
+        let devices = devices.filter(|devices| !devices.is_empty()).unwrap_or_else(|| finding.devices());
+        let (dtype, standing) = (dtype.map_or("none", crate::tensor::DType::name), standing(finding, known));
+        Self { name, finding, evidence, dtype, devices, mark, standing }
     }
 
     /// The part of the op's name before the dot.
@@ -58,16 +58,4 @@ impl<'a> Entry<'a> {
 /// The part of an op's name before the dot.
 pub fn family(op: &str) -> &str {
     op.split('.').next().unwrap_or(op)
-}
-
-fn seen_on(finding: &Finding, wanted: impl Fn(&Observation) -> bool) -> Vec<Device> {
-    finding.observations.iter().filter(|seen| wanted(seen)).map(|seen| seen.device).collect()
-}
-
-/// Whether what was `seen` breaks the same promise in the same way.
-fn shows(evidence: &Evidence, seen: &Observation, signature: &Signature) -> bool {
-    let oracles = ORACLES.iter().filter(|oracle| oracle.name == signature.oracle);
-    oracles
-        .map(|oracle| (oracle.judge)(evidence, seen))
-        .any(|verdict| matches!(verdict, Verdict::Fail(violation) if violation.kind == signature.kind))
 }

@@ -8,7 +8,6 @@ use super::mark::Look;
 use crate::ops::Contract;
 use crate::oracle::{Evidence, ORACLES, Observation, Signature, Verdict};
 use crate::outcome::Outcome;
-use crate::regression::{Regression, Status};
 use crate::report::{call, promised};
 
 /// A finding's page.
@@ -34,10 +33,12 @@ pub struct FindingPage<'a> {
     tries: u32,
     unchecked: &'a str,
     versions: &'a str,
+    hardware: Vec<String>,
     seed: u64,
     index: u64,
     attempts: usize,
     minimal: bool,
+    status: String,
     kept: Option<Kept<'a>>,
 }
 
@@ -55,8 +56,8 @@ struct Seen {
 #[derive(Debug, Serialize)]
 struct Kept<'a> {
     title: &'a str,
-    status: &'static str,
     upstream: Option<&'a str>,
+    reason: Option<&'a str>,
 }
 
 /// The page of `entry`.
@@ -64,7 +65,11 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
     let finding = entry.finding;
     let (signature, reproduction, origin) = (&finding.signature, &finding.reproduction, &finding.origin);
     let evidence = entry.evidence.as_ref();
-    let same = |kept: &&Regression| kept.signature.as_ref() == Some(signature);
+    let kept = entry.standing.regression().map(|known| Kept {
+        title: &known.title,
+        upstream: known.upstream.as_deref(),
+        reason: known.reason.as_deref(),
+    });
     FindingPage {
         name: entry.name,
         mark: entry.mark.look(),
@@ -86,11 +91,13 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         tries: reproduction.tries,
         unchecked: &reproduction.unchecked,
         versions: &origin.versions,
+        hardware: origin.hardware.iter().map(|(device, hardware)| format!("{device}: {hardware}")).collect(),
         seed: origin.seed,
         index: origin.index,
         attempts: origin.attempts,
         minimal: origin.minimal,
-        kept: contents.regressions.iter().find(same).map(kept),
+        status: entry.standing.word(),
+        kept,
     }
 }
 
@@ -117,15 +124,6 @@ fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
         Verdict::Fail(violation) => Some(format!("{} ({})", violation.kind, violation.oracle)),
         Verdict::Pass | Verdict::Skip(_) => None,
     })
-}
-
-fn kept(regression: &Regression) -> Kept<'_> {
-    let status = match regression.status {
-        Status::Open => "open",
-        Status::Fixed => "fixed",
-        Status::ByDesign => "by design",
-    };
-    Kept { title: &regression.title, status, upstream: regression.upstream.as_deref() }
 }
 
 /// What the op does, after its name.

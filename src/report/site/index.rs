@@ -49,6 +49,7 @@ struct Item<'a> {
     site: &'a str,
     dtype: &'a str,
     devices: Vec<String>,
+    status: String,
     detail: &'a str,
 }
 
@@ -86,6 +87,7 @@ fn item<'a>(entry: &'a Entry<'a>) -> Item<'a> {
         site: &signature.site,
         dtype: entry.dtype,
         devices: entry.devices.iter().map(ToString::to_string).collect(),
+        status: entry.standing.word(),
         detail: entry.finding.violation.detail.lines().next().unwrap_or_default(),
     }
 }
@@ -109,6 +111,7 @@ fn filters<'a>(entries: &'a [Entry<'a>]) -> Vec<Filter<'a>> {
         filter("family", &|entry| vec![entry.family().to_string()]),
         filter("op", &|entry| vec![signature(entry).op.clone()]),
         Filter { name: "class", values: marks.collect() },
+        filter("status", &|entry| vec![entry.standing.word()]),
         filter("kind", &|entry| vec![signature(entry).kind.clone()]),
         filter("oracle", &|entry| vec![signature(entry).oracle.clone()]),
         filter("device", &|entry| entry.devices.iter().map(ToString::to_string).collect()),

@@ -1,0 +1,51 @@
+//! `snuffer regressions`: whether everything that is kept does what is expected of it.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+
+use super::{Common, KnownArg};
+use crate::exec::{Build, Executor};
+use crate::exit_code::Exit;
+use crate::ops;
+use crate::regression::{Place, Status, surprises};
+
+/// Arguments of `snuffer regressions`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    known: KnownArg,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Runs every regression. `Findings` where one did something else than expected, `Harness` where there is none.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let all = args.known.read()?;
+    let mut executor = Executor::start(&args.common.devices(), Build::Checked, args.common.limits())?;
+    let hardware = executor.hardware();
+    let mut counts: BTreeMap<Status, usize> = BTreeMap::new();
+    let mut surprised = 0;
+    for (name, regression) in &all {
+        *counts.entry(regression.status).or_default() += 1;
+        let op = ops::find(&regression.case.op)
+            .with_context(|| format!("{name}: this build has no op `{}`", regression.case.op))?;
+        let observations = executor.observe(&regression.case)?;
+        for surprise in surprises(regression, op, &observations, |device| Place::today(device, hardware.get(&device))) {
+            surprised += 1;
+            println!("UNEXPECTED  {name}\n            on {}: {}", surprise.device, surprise.what);
+            println!(
+                "            replay: snuffer replay {}",
+                args.known.folder().join(format!("{name}.toml")).display()
+            );
+        }
+    }
+    let devices: Vec<String> = executor.hellos().map(|hello| hello.device.to_string()).collect();
+    let counts: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
+    println!("{} regressions ({}) on {}: {surprised} unexpected", all.len(), counts.join(", "), devices.join(", "));
+    Ok(match () {
+        () if all.is_empty() => Exit::Harness,
+        () if surprised > 0 => Exit::Findings,
+        () => Exit::Clean,
+    })
+}

@@ -1,0 +1,89 @@
+//! Where a regression is expected to fail: on which device, with which candle, at which compute capability.
+
+use semver::{Version, VersionReq};
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Device, Hardware};
+
+/// A condition; what it does not mention does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// Where candle runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Backend>,
+    /// Releases of candle, such as `>=0.9.2, <0.11`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candle: Option<VersionReq>,
+    /// Compute capabilities, such as `>=8.9`; the CPU has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability: Option<VersionReq>,
+}
+
+/// A kind of device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// candle's CPU backend.
+    Cpu,
+    /// candle's CUDA backend, on a GPU or simulated.
+    Cuda,
+    /// candle's CUDA backend on a GPU.
+    Gpu,
+    /// candle's CUDA backend on the simulated device.
+    Sim,
+}
+
+/// Where a case runs.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The device.
+    pub device: Device,
+    /// The release of candle.
+    pub candle: Version,
+    /// The device's compute capability, where it has one.
+    pub capability: Option<Version>,
+}
+
+impl Place {
+    /// With the candle that this build tests.
+    pub fn today(device: Device, hardware: Option<&Hardware>) -> Self {
+        let candle = Version::parse(crate::CANDLE).expect("a release");
+        let version = |(major, minor): (u32, u32)| Version::new(major.into(), minor.into(), 0);
+        Self { device, candle, capability: hardware.map(|hardware| version(hardware.capability)) }
+    }
+}
+
+impl Condition {
+    /// On each kind of device that `devices` are of. What a simulated device shows is expected of a GPU.
+    pub fn on(devices: &[Device]) -> Vec<Self> {
+        let is_cpu = |device: &&Device| **device == Device::Cpu;
+        let cpu = devices.iter().any(|device| is_cpu(&device)).then_some(Backend::Cpu);
+        let cuda = devices.iter().any(|device| !is_cpu(&device)).then_some(Backend::Cuda);
+        let on = |device| Self { device: Some(device), ..Self::default() };
+        cpu.into_iter().chain(cuda).map(on).collect()
+    }
+
+    /// Whether it holds at `place`.
+    pub fn holds(&self, place: &Place) -> bool {
+        let device = self.device.is_none_or(|backend| backend.has(place.device));
+        let candle = self.candle.as_ref().is_none_or(|releases| releases.matches(&place.candle));
+        let capability = self.capability.as_ref().is_none_or(|wanted| {
+            // The CPU has no capability to compare.
+            place.capability.as_ref().is_some_and(|capability| wanted.matches(capability))
+        });
+        device && candle && capability
+    }
+}
+
+impl Backend {
+    fn has(self, device: Device) -> bool {
+        match (self, device) {
+            (Self::Cpu, Device::Cpu) => true,
+            (Self::Cuda, Device::Cuda(_) | Device::Sim(_)) => true,
+            (Self::Gpu, Device::Cuda(_)) => true,
+            (Self::Sim, Device::Sim(_)) => true,
+            _ => false,
+        }
+    }
+}

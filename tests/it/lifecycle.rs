@@ -1,0 +1,170 @@
+//! What is known of a finding, where it is expected, and what somebody decides about it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use snuffer::device::{Device, Hardware};
+use snuffer::findings::{Finding, Store};
+use snuffer::regression::{Expected, Place, Regression, Status, read, standing};
+
+use crate::store::finding;
+
+/// A place: a device, a release of candle, a compute capability.
+fn place(device: &str, candle: &str, capability: (u32, u32)) -> Place {
+    let device: Device = device.parse().expect("a device");
+    let hardware = Hardware { name: "a GPU".into(), capability, driver: None };
+    let hardware = Some(&hardware).filter(|_| device != Device::Cpu);
+    Place { candle: candle.parse().expect("a release"), ..Place::today(device, hardware) }
+}
+
+/// A regression of [`finding`], with `more` lines in its header.
+fn regression(more: &str) -> Result<Regression, String> {
+    let kept = Regression { fails: Vec::new(), ..Regression::of(&finding("here")) };
+    let text = kept.to_text().replace("status = \"open\"\n", "");
+    Regression::parse(&text.replace("\n[signature]", &format!("{more}\n\n[signature]")))
+}
+
+#[test]
+fn a_regression_is_expected_to_fail_where_one_of_its_conditions_holds() {
+    use Expected::{Either, Fails, Passes};
+    let open = |conditions: &str| format!("status = \"open\"\nfails = [{conditions}]");
+    let fixed = "status = \"fixed\"\nfixed_in = \"0.11.1\"\nfails = [{ device = \"cpu\" }]".to_string();
+    let flaky = "status = \"flaky\"\nreason = \"races\"\nfails = [{ device = \"cpu\" }]".to_string();
+    let recent = "{ device = \"cuda\", capability = \">=8.9\", candle = \">=0.9, <0.12\" }";
+    let table = [
+        (open("{}"), "cpu", "0.8.0", (0, 0), Fails),
+        (open("{ device = \"cpu\" }"), "cpu", "0.8.0", (0, 0), Fails),
+        (open("{ device = \"cpu\" }"), "sim:0", "0.8.0", (9, 0), Passes),
+        (open("{ device = \"cuda\" }"), "sim:0", "0.8.0", (9, 0), Fails),
+        (open("{ device = \"cuda\" }"), "cuda:1", "0.8.0", (9, 0), Fails),
+        (open("{ device = \"gpu\" }"), "sim:0", "0.8.0", (9, 0), Passes),
+        (open("{ device = \"sim\" }"), "cuda:0", "0.8.0", (9, 0), Passes),
+        (open(recent), "cuda:0", "0.11.1", (9, 0), Fails),
+        (open(recent), "cuda:0", "0.11.1", (8, 6), Passes),
+        (open(recent), "cuda:0", "0.12.0", (9, 0), Passes),
+        (open("{ capability = \">=7\" }"), "cpu", "0.11.1", (0, 0), Passes),
+        (open(&format!("{recent}, {{ device = \"cpu\" }}")), "cpu", "0.11.1", (0, 0), Fails),
+        (fixed.clone(), "cpu", "0.11.0", (0, 0), Fails),
+        (fixed, "cpu", "0.11.1", (0, 0), Passes),
+        (flaky, "cpu", "0.11.1", (0, 0), Either),
+    ];
+    for (header, device, candle, capability, expected) in table {
+        let regression = regression(&header).expect(&header);
+        let place = place(device, candle, capability);
+        assert_eq!(regression.expected(&place), expected, "{header}\non {device} with candle {candle}");
+    }
+}
+
+#[test]
+fn a_status_without_what_it_needs_is_refused() {
+    let fails = "fails = [{}]";
+    let table = [
+        (format!("status = \"filed\"\n{fails}"), "says where, in `upstream`"),
+        (format!("status = \"fixed\"\n{fails}"), "says since when, in `fixed_in`"),
+        (format!("status = \"wontfix\"\n{fails}"), "says why, in `reason`"),
+        (format!("status = \"flaky\"\n{fails}"), "says why, in `reason`"),
+        ("status = \"open\"".to_string(), "says where it `fails`"),
+        (format!("status = \"new\"\n{fails}"), "unknown variant `new`"),
+        ("status = \"open\"\nfails = [{ device = \"gpu:0\" }]".to_string(), "unknown variant `gpu:0`"),
+        ("status = \"open\"\nfails = [{ candle = \"newest\" }]".to_string(), "unexpected character"),
+    ];
+    for (header, complaint) in table {
+        let problem = regression(&header).expect_err(&header);
+        assert!(problem.contains(complaint), "{header}\n{problem}");
+    }
+}
+
+#[test]
+fn a_finding_is_new_unless_a_regression_expects_it_there() {
+    let found = finding("here");
+    let known = |header: &str| vec![("kept".to_string(), regression(header).expect(header))];
+    let table = [
+        (Vec::new(), "new"),
+        (known("status = \"open\"\nfails = [{ device = \"cpu\" }]"), "open"),
+        (known("status = \"by-design\"\nreason = \"so\"\nfails = [{}]"), "by design"),
+        (known("status = \"open\"\nfails = [{ device = \"cuda\" }]"), "open but not expected there"),
+        (known("status = \"fixed\"\nfixed_in = \"0.11.0\"\nfails = [{}]"), "fixed but back"),
+        (known("status = \"fixed\"\nfixed_in = \"99.0.0\"\nfails = [{}]"), "fixed"),
+    ];
+    for (known, word) in table {
+        let standing = standing(&found, &known);
+        assert_eq!(standing.word(), word);
+        assert_eq!(standing.is_news(), word == "new" || word.contains("but"), "{word}");
+    }
+    // A finding of an older candle is judged by that candle.
+    let mut old = found;
+    old.origin.versions = "snuffer 0.1.0, candle-core 0.9.2, candle-nn 0.9.2".into();
+    let fixed = known("status = \"fixed\"\nfixed_in = \"0.11.0\"\nfails = [{}]");
+    assert_eq!(standing(&old, &fixed).word(), "fixed");
+}
+
+/// Runs `snuffer` in an empty folder, types `typed`, and gives what it did.
+fn snuffer(folder: &Path, args: &[&str], typed: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(args).current_dir(folder).env("SNUFFER_FINDINGS", folder.join("findings"));
+    command.env("SNUFFER_DEVICES", "cpu").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("snuffer starts");
+    child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("typed");
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("snuffer ends");
+    (status.code(), String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned())
+}
+
+/// A folder with a store of findings with these sites.
+fn stored(sites: &[&str]) -> (tempfile::TempDir, Vec<Finding>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("findings")).expect("a store");
+    let findings: Vec<Finding> = sites.iter().map(|site| finding(site)).collect();
+    for finding in &findings {
+        store.insert(finding).expect("stored");
+    }
+    (folder, findings)
+}
+
+#[test]
+fn triage_asks_of_each_new_finding_what_is_to_become_of_it() {
+    let (folder, findings) = stored(&["a", "b", "c", "d", "e"]);
+    // Kept under a title; filed under a link; muted with a reason; muted without, so not; skipped.
+    let typed = "k\nIt hangs\nf\nhttps://example.org/1\n\nm\nwontfix\ntoo slow to mend\n\nm\nflaky\n\nwhat?\ns\n";
+    let (code, said) = snuffer(folder.path(), &["triage"], typed);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("without a reason it stays new") && said.contains("2 new findings left"), "{said}");
+    let kept = read(&folder.path().join("corpora/regressions")).expect("regressions");
+    let [(_, first), (_, second), (_, third)] = &kept[..] else { panic!("{kept:?}") };
+    assert_eq!((first.status, first.title.as_str()), (Status::Open, "It hangs"));
+    assert_eq!((second.status, second.upstream.as_deref()), (Status::Filed, Some("https://example.org/1")));
+    assert_eq!((third.status, third.reason.as_deref()), (Status::Wontfix, Some("too slow to mend")));
+    assert_eq!(third.signature.as_ref(), Some(&findings[2].signature));
+    // What was decided is known from now on.
+    let (_, listed) = snuffer(folder.path(), &["findings", "list", "--new"], "");
+    assert_eq!(listed.matches("new: ").count(), 2, "{listed}");
+    let (_, listed) = snuffer(folder.path(), &["findings", "list", "--json"], "");
+    let words = listed.lines().map(|line| {
+        let object: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        object["status"].as_str().expect("a status").to_string()
+    });
+    assert_eq!(words.collect::<Vec<_>>(), ["open", "filed", "wontfix", "new", "new"]);
+    let (code, said) = snuffer(folder.path(), &["triage"], "q\n");
+    assert!(code == Some(2) && said.starts_with("2 new findings"), "{said}");
+}
+
+#[test]
+fn an_unexpected_pass_is_red_and_says_what_to_do() {
+    let (folder, _) = stored(&[]);
+    let known = folder.path().join("corpora/regressions");
+    std::fs::create_dir_all(&known).expect("made");
+    let (code, said) = snuffer(folder.path(), &["regressions"], "");
+    assert_eq!((code, said.contains("0 regressions")), (Some(5), true), "nothing ran: {said}");
+    let passes = Regression { case: snuffer::ops::canary::case("none"), ..Regression::of(&finding("here")) };
+    std::fs::write(known.join("passes.toml"), passes.to_text()).expect("written");
+    let (code, said) = snuffer(folder.path(), &["regressions"], "");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("UNEXPECTED  passes\n            on cpu: passes, and was expected to fail"), "{said}");
+    assert!(said.contains("replay: snuffer replay corpora/regressions/passes.toml"), "{said}");
+    assert!(said.contains("1 regressions (1 open) on cpu: 1 unexpected"), "{said}");
+    // Where candle fixed it, saying so is all there is to do.
+    let fixed = Regression { status: Status::Fixed, fixed_in: Some("0.11.1".parse().expect("a release")), ..passes };
+    std::fs::write(known.join("passes.toml"), fixed.to_text()).expect("written");
+    let (code, said) = snuffer(folder.path(), &["regressions"], "");
+    assert_eq!(code, Some(0), "{said}");
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Hunts a little, makes a site of what was found, and looks at it in a browser; installs the browser where it may.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+python=/usr/bin/python3 # Debian's, which knows Debian's Selenium
+ready() { command -v chromium chromedriver >/dev/null && "$python" -c 'import selenium' 2>/dev/null; }
+if ! ready && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  apt-get install --yes --no-install-recommends chromium chromium-driver python3-selenium >/dev/null 2>&1 ||
+    { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver python3-selenium; } >/dev/null 2>&1 || true
+fi
+if ! ready; then
+  echo "not run: the site in a browser (Debian: chromium chromium-driver python3-selenium)"
+  exit 0
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+snuffer=${CARGO_TARGET_DIR:-target}/debug/snuffer
+"$snuffer" hunt --cases 3000 --seed 1 --minimize 1s --store "$folder/store" >"$folder/hunt" || test $? -eq 2
+"$snuffer" site --store "$folder/store" --into "$folder/site"
+"$python" tests/site/browser.py "$folder/site" "$folder/shots"
