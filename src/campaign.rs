@@ -1,5 +1,6 @@
 //! The hunt: draws cases, runs them, judges what came, and turns each new signature into a minimized finding.
 
+mod bisect;
 mod blame;
 mod canary;
 mod matters;
@@ -22,6 +23,7 @@ use crate::findings::{Finding, Log, Record, Store};
 use crate::oracle::{Signature, Verdict};
 use crate::outcome::Outcome;
 
+pub use bisect::{Bisected, RELEASES, Releases, bisect};
 pub use blame::{Blame, blame};
 pub use canary::check as check_canary;
 pub use matters::matters;

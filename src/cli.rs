@@ -5,6 +5,7 @@ mod cases;
 mod coverage;
 mod doctor;
 mod findings;
+mod history;
 mod hunt;
 mod import;
 mod issues;
@@ -16,6 +17,7 @@ mod promote;
 mod regressions;
 mod replay;
 mod report;
+mod schema;
 mod site;
 mod triage;
 
@@ -56,6 +58,8 @@ enum Command {
     Triage(triage::Args),
     /// Run everything that is kept, and show what does not do what is expected of it.
     Regressions(regressions::Args),
+    /// Say since when what fails, or what is gone: all campaigns of a store, or of several, as a database.
+    History(history::Args),
     /// Write a finding as an issue, with a crate that reproduces it, built and run.
     Report(report::Args),
     /// Name the release of candle since which a case does what it does today.
@@ -68,6 +72,8 @@ enum Command {
     Site(site::Args),
     /// Show what this machine has and lacks.
     Doctor(doctor::Args),
+    /// Print the JSON Schema of what `snuffer` prints or keeps as JSON.
+    Schema(schema::Args),
 }
 
 /// Options that several commands share.
@@ -149,12 +155,14 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Findings(args) => findings::run(args),
         Command::Triage(args) => triage::run(&args),
         Command::Regressions(args) => regressions::run(&args),
+        Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Bisect(args) => bisect::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::Coverage(args) => coverage::run(&args),
         Command::Site(args) => site::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Schema(args) => schema::run(&args),
     }
 }
 

@@ -1,14 +1,17 @@
 //! The only module that draws: progress and lines for people, or events as JSON lines for machines.
 
+mod event;
+
 use std::time::Duration;
 
 use console::style;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-use serde_json::json;
 
-use crate::campaign::{Event, Plan, Summary};
+use crate::campaign::{self, Plan, Summary};
 use crate::findings::{Finding, Record, Store};
 use crate::oracle::Signature;
+
+pub use event::Event;
 
 /// A bar for `length` parts of work, drawn only on a terminal: call it with the name of each part that is done.
 pub fn bar(length: usize) -> impl Fn(&str) + Sync {
@@ -20,6 +23,11 @@ pub fn bar(length: usize) -> impl Fn(&str) + Sync {
         bar.set_message(part.to_string());
         bar.inc(1);
     }
+}
+
+/// Prints an event as a JSON line.
+fn print(event: &Event) {
+    println!("{}", serde_json::to_string(event).expect("plain data"));
 }
 
 /// Where a hunt's events go.
@@ -45,36 +53,38 @@ impl Console {
         let devices: Vec<String> = plan.devices.iter().map(ToString::to_string).collect();
         let devices = devices.join(", ");
         console.say(
-            &json!({ "event": "started", "seed": plan.seed, "first": plan.first, "ops": plan.ops.len(), "devices": devices }),
+            &Event::Started { seed: plan.seed, first: plan.first, ops: plan.ops.len(), devices: devices.clone() },
             || match plan.given.len() {
-                0 => format!("hunting {} ops on {devices}, seed {}, from case {}", plan.ops.len(), plan.seed, plan.first),
+                0 => {
+                    format!("hunting {} ops on {devices}, seed {}, from case {}", plan.ops.len(), plan.seed, plan.first)
+                }
                 given => format!("running {given} cases on {devices}"),
             },
         );
         console
     }
 
-    fn say(&self, event: &serde_json::Value, line: impl FnOnce() -> String) {
-        if self.json { println!("{event}") } else { self.bar.suspend(|| println!("{}", line())) }
+    fn say(&self, event: &Event, line: impl FnOnce() -> String) {
+        if self.json { print(event) } else { self.bar.suspend(|| println!("{}", line())) }
     }
 
     /// Shows an event.
-    pub fn event(&self, event: &Event) {
+    pub fn event(&self, event: &campaign::Event) {
         match event {
-            Event::CanaryPassed { faults, checked } => self.canary_passed(*faults, *checked),
-            Event::Found(finding) => self.found(finding),
-            Event::Known(signature) => self.say(&json!({ "event": "known", "signature": signature.slug() }), || {
+            campaign::Event::CanaryPassed { faults, checked } => self.canary_passed(*faults, *checked),
+            campaign::Event::Found(finding) => self.found(finding),
+            campaign::Event::Known(signature) => self.say(&Event::Known { signature: signature.slug() }, || {
                 format!("{}  {signature}\n       {}", style("KNOWN").dim(), self.replay(signature))
             }),
-            Event::Flaky(signature) => self.say(&json!({ "event": "flaky", "signature": signature.slug() }), || {
+            campaign::Event::Flaky(signature) => self.say(&Event::Flaky { signature: signature.slug() }, || {
                 format!("{}  {signature}: does not happen again in a new process", style("FLAKY").yellow())
             }),
-            Event::Progress(record) => self.progress(record),
+            campaign::Event::Progress(record) => self.progress(record),
         }
     }
 
     fn canary_passed(&self, faults: usize, checked: bool) {
-        self.say(&json!({ "event": "canary", "faults": faults, "missed": 0, "checked": checked }), || {
+        self.say(&Event::Canary { faults, missed: 0, checked }, || {
             let unchecked = "; this build has no overflow checks: use the dev profile to see overflows";
             format!("canary: {faults} planted faults noticed{}", if checked { "" } else { unchecked })
         });
@@ -82,13 +92,12 @@ impl Console {
 
     fn found(&self, finding: &Finding) {
         let reproduction = &finding.reproduction;
-        let event = json!({
-            "event": "found",
-            "signature": finding.signature.slug(),
-            "detail": finding.violation.detail,
-            "tries": reproduction.tries,
-            "failed": reproduction.failed,
-        });
+        let event = Event::Found {
+            signature: finding.signature.slug(),
+            detail: finding.violation.detail.clone(),
+            tries: reproduction.tries,
+            failed: reproduction.failed,
+        };
         self.say(&event, || {
             let title = style("FOUND").red().bold();
             let unchecked = match reproduction.unchecked.as_str() {
@@ -121,10 +130,7 @@ impl Console {
             record.tally.signatures.len()
         ));
         if self.json {
-            println!(
-                "{}",
-                json!({ "event": "progress", "cases": total.cases, "failed": total.failed, "seconds": record.seconds })
-            );
+            print(&Event::Progress { cases: total.cases, failed: total.failed, seconds: record.seconds });
         }
     }
 
@@ -134,11 +140,18 @@ impl Console {
         let record = &summary.record;
         let total = &record.tally.total;
         let rate = total.cases as f64 / record.seconds.max(1e-3);
-        let event = json!({
-            "event": "finished", "cases": total.cases, "passed": total.passed, "skipped": total.skipped,
-            "failed": total.failed, "signatures": record.tally.signatures.len(), "new": summary.new,
-            "missed": summary.missed, "next": record.next, "broken": record.tally.broken, "canaries": record.tally.canaries,
-        });
+        let event = Event::Finished {
+            cases: total.cases,
+            passed: total.passed,
+            skipped: total.skipped,
+            failed: total.failed,
+            signatures: record.tally.signatures.len(),
+            new: summary.new,
+            missed: summary.missed.clone(),
+            next: record.next,
+            broken: record.tally.broken,
+            canaries: record.tally.canaries.clone(),
+        };
         self.say(&event, || {
             let mut lines = vec![format!(
                 "{} cases in {:.0} s ({rate:.0}/s): {} passed, {} skipped, {} failed with {} signatures, {} of them new",

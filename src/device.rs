@@ -1,5 +1,6 @@
 //! Where a case runs: `cpu`, `cuda:0`, `sim:0`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A device by the name that people type.
@@ -15,7 +16,7 @@ pub enum Device {
 }
 
 /// What a CUDA device is, as its driver says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hardware {
     /// The device's name.

@@ -20,7 +20,7 @@ use crate::oracle::{Evidence, ORACLES, Observation, Signature, Verdict, Violatio
 use crate::regression::Place;
 
 pub use merge::Merged;
-pub use record::{Counts, Log, Record, Tally};
+pub use record::{Counts, Failure, Log, Record, Tally};
 
 /// A minimized case, what it breaks, and what every device did with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ pub mod sample;
 pub mod exec;
 
 pub mod findings;
+pub mod history;
 pub mod regression;
 pub mod report;
 

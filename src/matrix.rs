@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::device::Device;
@@ -17,7 +18,7 @@ use crate::tensor::DType;
 pub const CASES: u64 = 32;
 
 /// What became of a case, the worst last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
     /// The simulated device cannot say.
@@ -89,13 +90,15 @@ impl Cell {
 pub type Counts = BTreeMap<Cell, u64>;
 
 /// One op on one device.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Row {
     /// The op.
     pub op: &'static str,
     /// The device.
+    #[schemars(with = "String")]
     pub device: Device,
-    /// By dtype.
+    /// By dtype: how many cases ended in which cell, such as `works` or `asserts`.
+    #[schemars(with = "BTreeMap<String, Counts>")]
     pub cells: BTreeMap<DType, Counts>,
 }
 

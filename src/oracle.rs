@@ -14,6 +14,7 @@ mod second;
 use std::cell::OnceCell;
 
 use ndarray::ArrayD;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
@@ -105,7 +106,7 @@ pub struct Violation {
 }
 
 /// What makes two failures one finding.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
 pub struct Signature {

@@ -19,6 +19,7 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
     }
     for observation in observations {
         let key = format!("{} {}", observation.device, observation.outcome.name());
+        *tally.calls.entry(format!("{} {dtype} {key}", sample.op.name)).or_default() += 1;
         *tally.outcomes.entry(key).or_default() += 1;
     }
     for label in &sample.drawn.violations {
@@ -28,7 +29,10 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
         Verdict::Pass => {}
         Verdict::Skip(why) => *tally.skips.entry((*why).to_string()).or_default() += 1,
         Verdict::Fail(violation) => {
-            *tally.signatures.entry(violation.signature(sample.op.name).slug()).or_default() += 1;
+            let signature = violation.signature(sample.op.name).slug();
+            let devices = tally.charged.entry(signature.clone()).or_default();
+            *devices.entry(violation.device.to_string()).or_default() += 1;
+            *tally.signatures.entry(signature).or_default() += 1;
         }
     }
 }

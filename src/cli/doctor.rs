@@ -1,42 +1,124 @@
 //! `snuffer doctor`: what this machine has and lacks.
 
-use crate::campaign::check_canary;
-use crate::device::Device;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::campaign::{check_canary, versions};
+use crate::device::{Device, Hardware};
 use crate::exec::environment::executable;
 use crate::exec::{Build, Limits, Worker};
 use crate::exit_code::Exit;
 
 /// Arguments of `snuffer doctor`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// The answer as JSON.
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_: &Args) -> anyhow::Result<Exit> {
-    let mut exit = Exit::Clean;
-    println!("{}", crate::campaign::versions());
-    let mut ready = Vec::new();
-    for device in [Device::Cpu, Device::Sim(0), Device::Cuda(0)] {
-        for (build, what) in [(Build::Checked, "with overflow checks"), (Build::Unchecked, "without overflow checks")] {
-            match executable(device, build) {
-                Ok(path) => println!("{device}: worker {what}: {}", path.display()),
-                Err(error) => println!("{device}: worker {what}: missing; {error:#}"),
-            }
-        }
-        match Worker::start(device, Build::Checked, Limits::default()) {
-            Ok(worker) if worker.hello().checked => {
-                let what = worker.hello().hardware.as_ref().map_or_else(String::new, |what| format!(": {what}"));
-                println!("{device}: ready{what}");
-                ready.push(device);
-            }
-            Ok(_) => println!("{device}: ready, but candle is built without overflow checks"),
-            Err(error) => println!("{device}: not available; {error:#}"),
-        }
+/// What a machine has and lacks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Machine {
+    /// `snuffer` and candle.
+    versions: String,
+    /// The devices that it may have.
+    devices: Vec<Checked>,
+    /// What became of the faults that were planted on the devices that are ready.
+    canary: Canary,
+}
+
+/// One device.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Checked {
+    /// Its name.
+    device: String,
+    /// Whether hunts can use it.
+    ready: bool,
+    /// Why not, in words.
+    problem: Option<String>,
+    /// What a CUDA device is.
+    hardware: Option<Hardware>,
+    /// Its workers.
+    workers: Vec<Executable>,
+}
+
+/// A build of the worker.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Executable {
+    /// Whether it has debug assertions and overflow checks.
+    checked: bool,
+    /// Where it is.
+    path: Option<String>,
+    /// Why it is missing.
+    problem: Option<String>,
+}
+
+/// Planted faults.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Canary {
+    /// How many were planted.
+    faults: usize,
+    /// Those that were not noticed.
+    missed: Vec<String>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let machine = machine()?;
+    if args.json {
+        println!("{}", serde_json::to_string(&machine)?);
+    } else {
+        print!("{}", machine.text());
     }
-    let canary = check_canary(&ready)?;
-    let names: Vec<String> = ready.iter().map(ToString::to_string).collect();
-    println!("canary on {}: {} faults planted, {} missed", names.join(", "), canary.faults, canary.missed.len());
-    for missed in canary.missed {
-        println!("    {missed}");
-        exit = Exit::CanaryMissed;
+    Ok(if machine.canary.missed.is_empty() { Exit::Clean } else { Exit::CanaryMissed })
+}
+
+fn machine() -> anyhow::Result<Machine> {
+    const DEVICES: [Device; 3] = [Device::Cpu, Device::Sim(0), Device::Cuda(0)];
+    let devices = DEVICES.map(checked);
+    let ready = DEVICES.into_iter().zip(&devices).filter(|(_, checked)| checked.ready).map(|(device, _)| device);
+    let canary = check_canary(&ready.collect::<Vec<_>>())?;
+    let canary = Canary { faults: canary.faults, missed: canary.missed };
+    Ok(Machine { versions: versions(), devices: devices.into(), canary })
+}
+
+fn checked(device: Device) -> Checked {
+    let workers = [Build::Checked, Build::Unchecked].map(|build| {
+        let found = executable(device, build);
+        Executable {
+            checked: build == Build::Checked,
+            path: found.as_ref().ok().map(|path| path.display().to_string()),
+            problem: found.err().map(|problem| format!("{problem:#}")),
+        }
+    });
+    let (hardware, problem) = match Worker::start(device, Build::Checked, Limits::default()) {
+        Ok(worker) if worker.hello().checked => (worker.hello().hardware.clone(), None),
+        Ok(_) => (None, Some("candle is built without overflow checks".to_string())),
+        Err(problem) => (None, Some(format!("{problem:#}"))),
+    };
+    Checked { device: device.to_string(), ready: problem.is_none(), problem, hardware, workers: workers.into() }
+}
+
+impl Machine {
+    fn text(&self) -> String {
+        let mut text = format!("{}\n", self.versions);
+        for Checked { device, problem, hardware, workers, .. } in &self.devices {
+            for Executable { checked, path, problem } in workers {
+                let what = if *checked { "with overflow checks" } else { "without overflow checks" };
+                let missing = || format!("missing; {}", problem.as_deref().unwrap_or_default());
+                text += &format!("{device}: worker {what}: {}\n", path.clone().unwrap_or_else(missing));
+            }
+            let ready = hardware.as_ref().map_or("ready".to_string(), |hardware| format!("ready: {hardware}"));
+            let state = problem.as_ref().map_or(ready, |problem| format!("not ready; {problem}"));
+            text += &format!("{device}: {state}\n");
+        }
+        let ready = self.devices.iter().filter(|device| device.ready).map(|device| device.device.as_str());
+        let ready = ready.collect::<Vec<_>>().join(", ");
+        let Canary { faults, missed } = &self.canary;
+        text += &format!("canary on {ready}: {faults} faults planted, {} missed\n", missed.len());
+        for missed in missed {
+            text += &format!("    {missed}\n");
+        }
+        text
     }
-    Ok(exit)
 }

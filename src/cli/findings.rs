@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{KnownArg, StoreArg, UsageError, issues, known, promote};
@@ -85,16 +86,21 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 /// A finding in a list.
-#[derive(Debug, Serialize)]
-struct Listed<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listed<'a> {
+    /// The name under which it is stored.
     name: &'a str,
     /// `new`, or what the regression that shows the same says of itself.
     status: String,
     /// Whether somebody should look at it.
     news: bool,
+    /// The upstream issue or pull request.
     upstream: Option<&'a str>,
+    /// What makes it this finding and no other.
     signature: &'a Signature,
+    /// What was expected and what came.
     detail: &'a str,
+    /// The devices that show it.
     devices: Vec<String>,
 }
 

@@ -1,6 +1,7 @@
 //! `snuffer ops`: the catalog, and the measured table of what works in which dtype.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Common, UsageError};
 use crate::console;
@@ -24,6 +25,17 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     common: Common,
+}
+
+/// The measured table.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Matrix {
+    /// `snuffer` and candle.
+    versions: String,
+    /// How many cases of each op and dtype were run, at most.
+    cases: u64,
+    /// A row for each op and device.
+    rows: Vec<matrix::Row>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -54,8 +66,8 @@ fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
     let rows = matrix::measure(ops, &args.common.devices(), args.common.limits(), &bar)?;
     drop(bar);
     if args.json {
-        let versions = crate::campaign::versions();
-        println!("{}", json!({ "versions": versions, "cases": matrix::CASES, "rows": rows }));
+        let matrix = Matrix { versions: crate::campaign::versions(), cases: matrix::CASES, rows };
+        println!("{}", serde_json::to_string(&matrix)?);
     } else {
         print!("{}", matrix::text(&rows));
     }

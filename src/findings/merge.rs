@@ -77,12 +77,8 @@ impl Store {
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
         paths.sort_unstable();
-        let read = |path: &PathBuf| {
-            let text = fs::read_to_string(path)?;
-            toml::from_str(&text).with_context(|| format!("{} is damaged; delete it", path.display()))
-        };
         let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(paths.iter().map(|path| (name(path), read(path))).collect())
+        Ok(paths.iter().map(|path| (name(path), Record::read(path))).collect())
     }
 
     /// The records of all campaigns, in the order in which they began.
@@ -114,9 +110,13 @@ impl Tally {
             }
         }
         add(&mut self.outcomes, &other.outcomes);
+        add(&mut self.calls, &other.calls);
         add(&mut self.skips, &other.skips);
         add(&mut self.signatures, &other.signatures);
         add(&mut self.violations, &other.violations);
+        for (name, devices) in &other.charged {
+            add(self.charged.entry(name.clone()).or_default(), devices);
+        }
         for (name, (right, all)) in &other.canaries {
             let mine = self.canaries.entry(name.clone()).or_default();
             *mine = (mine.0 + right, mine.1 + all);

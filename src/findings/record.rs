@@ -6,8 +6,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::write_atomically;
 use crate::coverage::Coverage;
@@ -43,6 +43,9 @@ pub struct Tally {
     /// By outcome, per device.
     #[serde(default)]
     pub outcomes: BTreeMap<String, u64>,
+    /// By op, dtype, device and outcome, such as `tensor.exp f16 sim:0 rejected`.
+    #[serde(default)]
+    pub calls: BTreeMap<String, u64>,
     /// Cases that made this suite panic, whatever candle did with them.
     #[serde(default)]
     pub broken: u64,
@@ -52,6 +55,9 @@ pub struct Tally {
     /// Failures by signature.
     #[serde(default)]
     pub signatures: BTreeMap<String, u64>,
+    /// The same by the device that the violation is charged to.
+    #[serde(default)]
+    pub charged: BTreeMap<String, BTreeMap<String, u64>>,
     /// Labelled violations that were planted.
     #[serde(default)]
     pub violations: BTreeMap<String, u64>,
@@ -89,6 +95,19 @@ pub struct Record {
     pub tally: Tally,
 }
 
+/// A line of the list of cases that did not pass, `NAME.failures.jsonl` beside the campaign's record.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Failure<'a> {
+    /// Which case of the campaign.
+    pub index: u64,
+    /// The op; empty where the suite itself panicked.
+    pub op: &'a str,
+    /// `fail`, `skip` or `broken`.
+    pub verdict: &'a str,
+    /// The signature of a failure, the reason of a skip.
+    pub why: &'a str,
+}
+
 /// The files of a campaign that is running.
 #[derive(Debug)]
 pub struct Log {
@@ -108,7 +127,7 @@ impl Log {
 
     /// Notes that the case at `index` did not pass, and why.
     pub fn failure(&mut self, index: u64, op: &str, verdict: &str, why: &str) -> anyhow::Result<()> {
-        let line = json!({ "index": index, "op": op, "verdict": verdict, "why": why });
+        let line = serde_json::to_string(&Failure { index, op, verdict, why })?;
         writeln!(self.failures, "{line}").context("cannot write the list of failures; is the disk full?")
     }
 
@@ -149,9 +168,13 @@ impl Record {
             }
         }
         let Some((_, path)) = names.into_iter().max() else { return Ok(None) };
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let record = toml::from_str(&text).with_context(|| format!("{} is damaged; delete it", path.display()))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Some((name, record)))
+        Ok(Some((name, Self::read(&path)?)))
+    }
+
+    /// The record in the file at `path`.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        toml::from_str(&text).with_context(|| format!("{} is damaged; delete it", path.display()))
     }
 }

@@ -184,7 +184,10 @@ fn issues_are_opened_for_what_is_new_up_to_a_cap_and_only_where_asked() {
 fn killed(store: &Path, more: &[&str], kill: bool) -> u64 {
     let done = || {
         let records = fs::read_dir(store.join("campaigns")).into_iter().flatten();
-        let texts = records.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+        // What is killed while it writes leaves a temporary file: no record, though it may read like one.
+        let paths = records.filter_map(|entry| Some(entry.ok()?.path()));
+        let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        let texts = paths.filter_map(|path| fs::read_to_string(path).ok());
         texts.filter_map(|text| toml::from_str::<Record>(&text).ok()).map(|record| record.next).max().unwrap_or(0)
     };
     let before = done();

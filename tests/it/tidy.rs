@@ -11,7 +11,7 @@ const ROWS: [&[&str]; 10] = [
     &["ops"],
     &["oracle", "run", "sample"],
     &["exec"],
-    &["findings", "regression", "report"],
+    &["findings", "history", "regression", "report"],
     &["campaign", "fuzz", "matrix"],
     &["console"],
     &["cli", "exit_code"],
@@ -98,6 +98,7 @@ fn only_findings_writes_and_only_console_draws() {
         let text = fs::read_to_string(&path).expect("readable");
         let module = module(&path);
         assert!(module == "findings" || !text.contains("fs::write"), "{} writes", path.display());
+        assert!(module == "history" || !text.contains("rusqlite"), "{} opens databases", path.display());
         assert!(module == "console" || !text.contains("indicatif"), "{} draws", path.display());
     }
 }

@@ -1,0 +1,186 @@
+//! `snuffer history`: since when what fails, of all campaigns that a store, or several, have records of.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde_json::Value;
+
+use super::UsageError;
+use crate::exit_code::Exit;
+use crate::findings::Store;
+use crate::history::{Answer, CampaignRow, Filter, History, HistoryError, SignatureRow, Table};
+
+/// Arguments of `snuffer history`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Folder of findings and campaign records whose news are read first; may be given several times, with `--history`.
+    /// By default `findings`, or none where `--history` is given.
+    #[arg(long, env = "SNUFFER_FINDINGS")]
+    store: Vec<PathBuf>,
+    /// The database: made where it is missing, and it keeps what it has read of stores that are gone. By default
+    /// `history.sqlite` in the store.
+    #[arg(long)]
+    history: Option<PathBuf>,
+    /// Only signatures of ops whose name matches, such as `loss.*`.
+    #[arg(long)]
+    op: Option<String>,
+    /// Only signatures of this kind, such as `assert`, `panic` or `wrong value`.
+    #[arg(long)]
+    kind: Option<String>,
+    /// Only what is new since a day, `2026-11-21`, or for so long, `30d`: signatures first seen, or gone, and campaigns.
+    #[arg(long)]
+    since: Option<String>,
+    /// Only signatures that are gone: not met any more, in enough cases of their op.
+    #[arg(long)]
+    gone: bool,
+    /// List the campaigns.
+    #[arg(long, conflicts_with_all = ["op", "kind", "gone"])]
+    campaigns: bool,
+    /// Answer this query; docs/history.md has the tables. Nothing can be changed.
+    #[arg(long, conflicts_with_all = ["campaigns", "op", "kind", "since", "gone"])]
+    sql: Option<String>,
+    /// The answer as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Clean;
+    let path = up_to_date(args, &mut exit)?;
+    let answer = answer(args, &path).map_err(usage)?;
+    if args.json {
+        println!("{}", serde_json::to_string(&answer)?);
+        return Ok(exit);
+    }
+    match answer {
+        Answer::Signatures(rows) => print!("{}", signatures(&rows)),
+        Answer::Campaigns(rows) => print!("{}", table(&campaigns(&rows))),
+        Answer::Table(answer) => print!("{}", table(&answer)),
+    }
+    Ok(exit)
+}
+
+/// Reads what is new in the stores, and returns where the history is. What is damaged is left out: `Harness`, then.
+fn up_to_date(args: &Args, exit: &mut Exit) -> anyhow::Result<PathBuf> {
+    let default = [PathBuf::from("findings")];
+    let stores = if args.store.is_empty() && args.history.is_none() { &default[..] } else { &args.store };
+    let path = match (&args.history, stores) {
+        (Some(path), _) => path.clone(),
+        (None, [store]) => store.join("history.sqlite"),
+        (None, _) => return Err(UsageError("name the history of several stores: `--history FILE`".to_string()).into()),
+    };
+    if stores.is_empty() {
+        return Ok(path);
+    }
+    for store in stores {
+        Store::existing(store).map_err(|missing| UsageError(missing.to_string()))?;
+    }
+    let mut history = History::open(&path)?;
+    for store in stores {
+        let left_out = history.add(store).with_context(|| format!("cannot read the store {}", store.display()))?;
+        for problem in left_out {
+            *exit = Exit::Harness;
+            eprintln!("left out: {}", problem.lines().next().unwrap_or_default());
+        }
+    }
+    Ok(path)
+}
+
+fn answer(args: &Args, path: &Path) -> Result<Answer, HistoryError> {
+    let history = History::read_only(path)?;
+    if let Some(sql) = &args.sql {
+        return Ok(Answer::Table(history.sql(sql)?));
+    }
+    let since = args.since.as_deref().map(|since| history.date(since)).transpose()?;
+    if args.campaigns {
+        return Ok(Answer::Campaigns(history.campaigns(since.as_deref())?));
+    }
+    let filter = Filter { op: args.op.clone(), kind: args.kind.clone(), since, gone: args.gone };
+    Ok(Answer::Signatures(history.signatures(&filter)?))
+}
+
+/// A wrong question is the caller's mistake; what else may be wrong is not.
+fn usage(error: HistoryError) -> anyhow::Error {
+    match error {
+        HistoryError::Question(message) => UsageError(message).into(),
+        HistoryError::File(_) => error.into(),
+    }
+}
+
+fn signatures(rows: &[SignatureRow]) -> String {
+    let mut text =
+        format!("{:<16}  {:<16}  {:>9}  {:>9}  signature\n", "first seen", "last seen", "campaigns", "cases");
+    for row in rows {
+        let (first, last) = (minute(&row.first_seen), minute(&row.last_seen));
+        text += &format!("{first}  {last}  {:>9}  {:>9}  {}\n", row.campaigns, row.cases, row.signature);
+        let new =
+            if row.is_new { format!("; new: {:.1} times expected before", row.expected_before) } else { String::new() };
+        text += &format!("    first with candle {} on {}{new}\n", row.first_candle, row.first_device);
+        if let (true, Some(first)) = (row.is_gone, &row.missed_first) {
+            text += &format!(
+                "    gone since {}: {:.1} times expected since it was last seen\n",
+                minute(first),
+                row.expected_since
+            );
+        }
+        if let Some(case) = &row.case {
+            text += &format!("    {case}\n");
+        }
+    }
+    text + &format!("{} signatures\n", rows.len())
+}
+
+/// A date without its seconds.
+fn minute(date: &str) -> &str {
+    date.get(..16).unwrap_or(date)
+}
+
+fn campaigns(rows: &[CampaignRow]) -> Table {
+    let columns = ["begun", "campaign", "devices", "candle", "cases", "cases/s", "failed", "signatures", "new", ""];
+    let row = |row: &CampaignRow| -> Vec<Value> {
+        let what = match (row.imported, row.shard.as_str()) {
+            (true, _) => "import".to_string(),
+            (false, "") => format!("seed {}", row.seed),
+            (false, shard) => format!("seed {}, shard {shard}", row.seed),
+        };
+        let ended = if row.finished { "" } else { "stopped" };
+        vec![
+            minute(&row.begun).into(),
+            what.into(),
+            row.devices.as_str().into(),
+            row.candle.as_str().into(),
+            row.cases.into(),
+            (row.rate.round() as u64).into(),
+            row.failed.into(),
+            row.signatures.into(),
+            row.new.into(),
+            ended.into(),
+        ]
+    };
+    Table { columns: columns.map(ToString::to_string).to_vec(), rows: rows.iter().map(row).collect() }
+}
+
+/// Columns as wide as they need, numbers to the right.
+fn table(table: &Table) -> String {
+    let cell = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let width = |place: usize| {
+        let cells = table.rows.iter().map(|row| cell(&row[place]).chars().count());
+        cells.chain([table.columns[place].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let line = |cells: Vec<(String, bool)>| {
+        let padded = cells
+            .into_iter()
+            .zip(&widths)
+            .map(|((text, right), width)| if right { format!("{text:>width$}") } else { format!("{text:<width$}") });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
+    };
+    let numeric = |place: usize| table.rows.iter().any(|row| row[place].is_number());
+    let head = table.columns.iter().enumerate().map(|(place, name)| (name.clone(), numeric(place))).collect();
+    let rows = table.rows.iter().map(|row| line(row.iter().map(|value| (cell(value), value.is_number())).collect()));
+    line(head) + &rows.collect::<String>()
+}

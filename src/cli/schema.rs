@@ -1,0 +1,60 @@
+//! `snuffer schema`: the JSON Schema of everything that `snuffer` prints or keeps as JSON.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+
+use super::{UsageError, doctor, findings, ops};
+use crate::campaign::Bisected;
+use crate::console;
+use crate::exit_code::Exit;
+use crate::findings::Failure;
+use crate::history::Answer;
+
+/// Arguments of `snuffer schema`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The name of a schema; without it, all names are listed.
+    name: Option<String>,
+}
+
+/// The schema of one output.
+struct Output {
+    name: &'static str,
+    /// What prints or writes it.
+    of: &'static str,
+    schema: fn() -> Schema,
+}
+
+/// Every output that is JSON: whoever adds one names its type here.
+const OUTPUTS: [Output; 7] = [
+    Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisected> },
+    Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
+    Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
+    Output { name: "finding", of: "a line of snuffer findings list --json", schema: schema::<findings::Listed> },
+    Output { name: "history", of: "snuffer history --json", schema: schema::<Answer> },
+    Output {
+        name: "hunt",
+        of: "a line of snuffer hunt --json or snuffer import --json",
+        schema: schema::<console::Event>,
+    },
+    Output { name: "matrix", of: "snuffer ops --matrix --json", schema: schema::<ops::Matrix> },
+];
+
+/// What is written, not what could be read: a field with a default is always there.
+fn schema<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let Some(name) = &args.name else {
+        for output in OUTPUTS {
+            println!("{:<8} {}", output.name, output.of);
+        }
+        return Ok(Exit::Clean);
+    };
+    let output = OUTPUTS.iter().find(|output| output.name == name);
+    let output =
+        output.ok_or_else(|| UsageError(format!("there is no schema `{name}`; `snuffer schema` lists them")))?;
+    println!("{}", serde_json::to_string_pretty(&(output.schema)())?);
+    Ok(Exit::Clean)
+}

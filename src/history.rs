@@ -1,0 +1,128 @@
+//! The history of campaigns: an `SQLite` database of what their records count, so that many of them can be asked at once.
+//! It is an index. The records and findings stay what is true; what they say can be read into a new one at any time.
+
+mod ask;
+mod read;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use thiserror::Error;
+
+pub use ask::{Answer, CampaignRow, Filter, SignatureRow, Table};
+
+/// What says that an `SQLite` database is a history: `snuf`, in its header.
+const APPLICATION: i64 = 0x736E_7566;
+
+/// The version of `schema.sql`.
+const VERSION: i64 = 1;
+
+/// How long one process waits for another.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a history has no answer.
+#[derive(Debug, Error)]
+pub enum HistoryError {
+    /// The question is wrong.
+    #[error("{0}")]
+    Question(String),
+    /// The file is not one that can be used, and what to do.
+    #[error("{0}")]
+    File(String),
+}
+
+/// A history in its file.
+#[derive(Debug)]
+pub struct History {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl History {
+    /// The history at `path`, made where it is missing.
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        Self::with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// The history at `path`, which must be there, only to be asked: whatever the question, nothing is changed.
+    pub fn read_only(path: &Path) -> Result<Self, HistoryError> {
+        if !path.is_file() {
+            return Err(HistoryError::Question(format!("there is no history at {}", path.display())));
+        }
+        Self::with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    fn with(path: &Path, flags: OpenFlags) -> Result<Self, HistoryError> {
+        let connect = || -> rusqlite::Result<Connection> {
+            let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+            connection.busy_timeout(PATIENCE)?;
+            connection.pragma_update(None, "foreign_keys", true)?;
+            Ok(connection)
+        };
+        let connection = connect().map_err(|error| explain(path, &error))?;
+        let mut history = Self { path: path.to_path_buf(), connection };
+        if !history.is_current()? {
+            history.create()?;
+        }
+        Ok(history)
+    }
+
+    /// Whether the file has the schema of today; false where it is empty, and an error where it holds something else.
+    fn is_current(&self) -> Result<bool, HistoryError> {
+        let query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) \
+                     FROM pragma_application_id, pragma_user_version";
+        let found = self.connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let path = self.path.display();
+        match found.map_err(|error| self.explain(&error))? {
+            (APPLICATION, VERSION, _) => Ok(true),
+            (0_i64, 0_i64, 0_i64) => Ok(false),
+            (APPLICATION, version, _) => Err(HistoryError::File(format!(
+                "{path} is a history of version {version}, and this build of snuffer knows {VERSION}: use the snuffer that \
+                 wrote it, or another file"
+            ))),
+            _ => Err(HistoryError::File(format!("{path} is a database of something else than a history"))),
+        }
+    }
+
+    fn create(&mut self) -> Result<(), HistoryError> {
+        let make = |connection: &mut Connection| -> rusqlite::Result<()> {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Another process may have been faster.
+            let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+            if tables == 0 {
+                transaction.execute_batch(include_str!("history/schema.sql"))?;
+                transaction.pragma_update(None, "application_id", APPLICATION)?;
+                transaction.pragma_update(None, "user_version", VERSION)?;
+            }
+            transaction.commit()
+        };
+        make(&mut self.connection).map_err(|error| self.explain(&error))
+    }
+
+    fn explain(&self, error: &rusqlite::Error) -> HistoryError {
+        explain(&self.path, error)
+    }
+}
+
+/// What `SQLite` says of the file at `path`, and what to do.
+fn explain(path: &Path, error: &rusqlite::Error) -> HistoryError {
+    let path = path.display();
+    HistoryError::File(match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            format!(
+                "{path} is damaged ({error}); it is only an index of campaign records: delete it, and it is made anew"
+            )
+        }
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
+            format!("cannot write {path} ({error}); is the disk full?")
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            format!("cannot open {path} for writing ({error}); `--history FILE` keeps the history elsewhere")
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            format!("{path} is locked by another process; try again")
+        }
+        _ => format!("{path}: {error}"),
+    })
+}

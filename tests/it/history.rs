@@ -1,0 +1,301 @@
+//! The history of campaigns: since when what fails, what is gone, and a database that survives company and damage.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use snuffer::findings::{Counts, Log, Record, Store, Tally};
+
+use crate::store::finding;
+
+/// Noon of the `day`-th of January 2026, in seconds since 1970.
+fn noon(day: u64) -> u64 {
+    1_767_225_600 + (day - 1) * 86_400 + 43_200
+}
+
+/// A campaign of one op on `devices`: its failures by signature, out of `cases`.
+fn campaign(devices: &str, candle: &str, cases: u64, failures: &[(&str, u64)]) -> Record {
+    let failed = failures.iter().map(|(_, cases)| cases).sum();
+    let counts = Counts { cases, passed: cases - failed, skipped: 0, failed };
+    let by_name = |name: &str| BTreeMap::from([(name.to_string(), counts.clone())]);
+    let tally = Tally {
+        total: counts.clone(),
+        ops: by_name("canary"),
+        dtypes: by_name("f32"),
+        outcomes: BTreeMap::from([("cpu returned".to_string(), cases)]),
+        signatures: failures.iter().map(|(name, cases)| ((*name).to_string(), *cases)).collect(),
+        ..Tally::default()
+    };
+    Record {
+        versions: format!("snuffer 0.1.0, candle-core {candle}, candle-nn {candle}"),
+        devices: vec![devices.to_string()],
+        modes: vec!["valid".to_string()],
+        seconds: 10.0,
+        finished: true,
+        tally,
+        ..Record::default()
+    }
+}
+
+fn keep(store: &Path, day: u64, record: &Record) {
+    let campaigns = Store::open(store).expect("a store").campaigns();
+    let mut log = Log::open(&campaigns, &format!("{}-1-1", noon(day))).expect("a log");
+    log.save(record).expect("saved");
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.arg("history").args(args).env_remove("SNUFFER_FINDINGS").current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn ask(args: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command(args).output().expect("snuffer starts");
+    (status.code(), String::from_utf8(stdout).expect("text"), String::from_utf8(stderr).expect("text"))
+}
+
+/// The answer to a question, as JSON.
+fn answer(args: &[&str]) -> Value {
+    let (code, shown, said) = ask(&[args, &["--json"]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    serde_json::from_str(&shown).expect("JSON")
+}
+
+fn names(answer: &Value) -> Vec<&str> {
+    let rows = answer["signatures"].as_array().expect("signatures");
+    rows.iter().map(|row| row["signature"].as_str().expect("a name")).collect()
+}
+
+const HANG: &str = "canary--contract--hang--here";
+const ASSERT: &str = "canary--fault--assert--there";
+const LATE: &str = "canary--reference--wrong-value";
+
+/// Two stores: on the first, hangs and asserts on days 1 and 2 with candle 0.10.0; on the second, days 8 and 9 with 0.11.1,
+/// hangs go on, asserts are gone, and values are wrong.
+fn nights(folder: &Path) -> [String; 3] {
+    let [one, two, all] = ["one", "two", "all.sqlite"].map(|name| folder.join(name));
+    keep(&one, 1, &campaign("cpu", "0.10.0", 1000, &[(HANG, 5), (ASSERT, 10)]));
+    keep(&one, 2, &campaign("cpu", "0.10.0", 1000, &[(HANG, 5), (ASSERT, 10)]));
+    keep(&two, 8, &campaign("cpu", "0.11.1", 1000, &[(HANG, 5), (LATE, 20)]));
+    keep(&two, 9, &campaign("cpu", "0.11.1", 1000, &[(HANG, 5)]));
+    Store::open(&two).expect("a store").insert(&finding("here")).expect("stored");
+    [one, two, all].map(|path| path.to_str().expect("a path").to_string())
+}
+
+#[test]
+fn stores_tell_together_since_when_what_fails_and_what_is_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two, all] = nights(folder.path());
+    let shown = answer(&["--store", &one, "--store", &two, "--history", &all]);
+    assert_eq!(names(&shown), [LATE, HANG, ASSERT], "what is new comes first");
+    let rows = shown["signatures"].as_array().expect("rows");
+
+    let hang = &rows[1];
+    assert_eq!(
+        (&hang["first_seen"], &hang["last_seen"]),
+        (&"2026-01-01 12:00:00".into(), &"2026-01-09 12:00:00".into())
+    );
+    assert_eq!((&hang["first_candle"], &hang["last_candle"]), (&"0.10.0".into(), &"0.11.1".into()));
+    assert_eq!((&hang["first_snuffer"], &hang["first_device"]), (&"0.1.0".into(), &"cpu".into()));
+    assert_eq!((&hang["campaigns"], &hang["cases"]), (&4.into(), &20.into()));
+    assert_eq!((&hang["is_new"], &hang["is_gone"]), (&false.into(), &false.into()));
+    assert_eq!(hang["case"], "x.clone(); x = f32[2] [1.0, 2.0]", "of the finding in the second store");
+    assert_eq!(rows[2]["case"], Value::Null, "no store has a finding of it");
+
+    let assert = &rows[2];
+    assert_eq!(
+        (&assert["is_gone"], &assert["expected_since"]),
+        (&true.into(), &20.0.into()),
+        "one in a hundred of 2000"
+    );
+    let missed = (&assert["missed_first"], &assert["missed_last"]);
+    assert_eq!(missed, (&"2026-01-08 12:00:00".into(), &"2026-01-09 12:00:00".into()));
+
+    let late = &rows[0];
+    assert_eq!((&late["is_new"], &late["expected_before"]), (&true.into(), &40.0.into()));
+    assert_eq!(late["is_gone"], true, "it was to be expected 20 times on day 9");
+}
+
+#[test]
+fn the_rows_that_are_wanted_are_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two, all] = nights(folder.path());
+    answer(&["--store", &one, "--store", &two, "--history", &all]);
+    for (args, wanted) in [
+        (&["--gone"][..], &[LATE, ASSERT][..]),
+        (&["--gone", "--since", "2026-01-09"], &[LATE]),
+        (&["--kind", "assert"], &[ASSERT]),
+        (&["--kind", "wrong value"], &[LATE]),
+        (&["--op", "can*", "--kind", "hang"], &[HANG]),
+        (&["--op", "loss.*"], &[]),
+        (&["--since", "2026-01-08"], &[LATE]),
+        (&["--since", "0d"], &[]),
+    ] {
+        assert_eq!(names(&answer(&[&["--history", &all], args].concat())), wanted, "{args:?}");
+    }
+    let (_, shown, _) = ask(&["--history", &all, "--gone"]);
+    for line in [
+        "2026-01-01 12:00  2026-01-02 12:00          2         20  canary--fault--assert--there",
+        "    first with candle 0.10.0 on cpu",
+        "    gone since 2026-01-08 12:00: 20.0 times expected since it was last seen",
+        "2 signatures",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+    }
+}
+
+#[test]
+fn what_was_hunted_elsewhere_or_too_little_is_not_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().to_str().expect("a path");
+    keep(folder.path(), 1, &campaign("sim:0", "0.11.1", 1000, &[(ASSERT, 10)]));
+    keep(folder.path(), 2, &campaign("cpu", "0.11.1", 5000, &[]));
+    assert_eq!(names(&answer(&["--store", store, "--gone"])), [""; 0], "another device");
+    keep(folder.path(), 3, &campaign("sim:0", "0.11.1", 200, &[]));
+    assert_eq!(names(&answer(&["--store", store, "--gone"])), [""; 0], "two times expected");
+    keep(folder.path(), 4, &campaign("sim:0", "0.11.1", 200, &[]));
+    assert_eq!(names(&answer(&["--store", store, "--gone"])), [ASSERT], "four times expected");
+}
+
+#[test]
+fn reading_again_adds_nothing_twice_and_follows_what_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two, all] = nights(folder.path());
+    let read = ["--store", &one, "--store", &two, "--history", &all, "--campaigns"];
+    let first = answer(&read);
+    assert_eq!(answer(&read), first);
+    // A copy of a campaign is that campaign; one that ran on replaces what it was.
+    let merged = folder.path().join("merged");
+    let stores =
+        [Store::existing(Path::new(&one)), Store::existing(Path::new(&two))].map(|store| store.expect("a store"));
+    for store in &stores {
+        Store::open(&merged).expect("a store").merge(store).expect("merged");
+    }
+    let merged = merged.to_str().expect("a path");
+    assert_eq!(answer(&["--store", merged, "--history", &all, "--campaigns"]), first);
+    keep(Path::new(&two), 9, &campaign("cpu", "0.11.1", 1500, &[(HANG, 6)]));
+    let campaigns = answer(&read);
+    let cases = |row: usize| &campaigns["campaigns"][row]["cases"];
+    assert_eq!(
+        (cases(0), cases(1), campaigns["campaigns"].as_array().map(Vec::len)),
+        (&1500.into(), &1000.into(), Some(4))
+    );
+    assert_eq!((&campaigns["campaigns"][1]["new"], &campaigns["campaigns"][0]["new"]), (&1.into(), &0.into()));
+    // Without its stores it still answers.
+    for store in [&one, &two] {
+        fs::remove_dir_all(store).expect("removed");
+    }
+    assert_eq!(answer(&["--history", &all, "--campaigns"]), campaigns);
+}
+
+#[test]
+fn any_other_question_is_sql_that_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two, all] = nights(folder.path());
+    answer(&["--store", &one, "--store", &two, "--history", &all]);
+    let sql = |text: &str| ask(&["--history", &all, "--sql", text]);
+    let (code, shown, _) = sql("SELECT candle, sum(cases) AS cases FROM campaigns GROUP BY candle");
+    assert_eq!((code, shown.as_str()), (Some(0), "candle  cases\n0.10.0   2000\n0.11.1   2000\n"));
+    let table =
+        answer(&["--history", &all, "--sql", "SELECT device, outcome, sum(cases), NULL, x'0aff' FROM outcomes"]);
+    assert_eq!(table["table"]["rows"], serde_json::json!([["cpu", "returned", 4000, null, "0aff"]]));
+    for (text, said) in [
+        ("SELECT x FROM campaigns", "snuffer: no such column: x, at `x FROM campaigns`\n"),
+        ("DELETE FROM campaigns", "snuffer: "),
+        ("SELEC", "snuffer: near \"SELEC\": syntax error, at `SELEC`\n"),
+        ("SELECT abs(-9223372036854775808)", "snuffer: integer overflow\n"),
+    ] {
+        let (code, _, shown) = sql(text);
+        assert!(code == Some(1) && shown.starts_with(said) && shown.lines().count() == 1, "{text}: {code:?} {shown}");
+    }
+    assert_eq!(answer(&["--history", &all, "--campaigns"])["campaigns"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn a_file_that_cannot_serve_is_named_in_one_line_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, ..] = nights(folder.path());
+    let file = |name: &str| folder.path().join(name).to_str().expect("a path").to_string();
+    fs::write(file("damaged"), "SQLite format 3\0 and no more of it than that".repeat(200)).expect("written");
+    fs::write(file("text"), "a text that is much too long to be the beginning of a database, and so on".repeat(9))
+        .expect("written");
+    let foreign = rusqlite::Connection::open(file("foreign")).expect("a database");
+    foreign.execute_batch("CREATE TABLE bookmarks (url TEXT)").expect("made");
+    answer(&["--store", &one, "--history", &file("future")]);
+    let future = rusqlite::Connection::open(file("future")).expect("a database");
+    future.pragma_update(None, "user_version", 99).expect("written");
+    for (name, code, said) in [
+        ("damaged", 5, "is damaged"),
+        ("text", 5, "delete it, and it is made anew"),
+        ("foreign", 5, "is a database of something else than a history"),
+        ("future", 5, "is a history of version 99, and this build of snuffer knows 1"),
+        ("no/such/folder", 5, "`--history FILE` keeps the history elsewhere"),
+    ] {
+        let (exit, _, shown) = ask(&["--store", &one, "--history", &file(name)]);
+        assert!(exit == Some(code) && shown.contains(said) && shown.contains(name), "{name}: {exit:?} {shown}");
+        assert_eq!(shown.lines().count(), 1, "{shown}");
+    }
+    for (args, said) in [
+        (&["--history", "no-such-file"][..], "there is no history at no-such-file"),
+        (&["--store", "no-such-store"], "there is no store at no-such-store"),
+        (&["--store", &one, "--store", "two"], "name the history of several stores: `--history FILE`"),
+        (&["--store", &one, "--since", "soon"], "`soon` is no date; write `2026-11-21` or `30d`"),
+    ] {
+        let (code, _, shown) = ask(args);
+        assert!(code == Some(1) && shown.contains(said), "{args:?}: {code:?} {shown}");
+    }
+}
+
+#[test]
+fn a_damaged_record_is_left_out_by_name_and_hides_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, ..] = nights(folder.path());
+    let damaged = Path::new(&one).join("campaigns").join(format!("{}-1-1.toml", noon(1)));
+    fs::write(&damaged, "seed = true").expect("written");
+    let (code, shown, said) = ask(&["--store", &one]);
+    assert_eq!(code, Some(5));
+    assert!(said.starts_with("left out: ") && said.contains("is damaged; delete it"), "{said}");
+    assert!(shown.contains("2026-01-02 12:00") && !shown.contains("2026-01-01"), "{shown}");
+}
+
+#[test]
+fn processes_at_once_read_everything_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two, all] = nights(folder.path());
+    let start = |store: &str| {
+        let mut command = command(&["--store", store, "--history", &all, "--campaigns"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("snuffer starts")
+    };
+    let running: Vec<_> = [&one, &two].into_iter().cycle().take(8).map(|store| start(store)).collect();
+    for process in running {
+        let output = process.wait_with_output().expect("ended");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let counted = answer(&["--history", &all, "--sql", "SELECT count(*), sum(cases) FROM campaigns"]);
+    assert_eq!(counted["table"]["rows"], serde_json::json!([[4, 4000]]));
+}
+
+#[test]
+fn records_of_older_builds_are_read_and_newer_ones_say_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().to_str().expect("a path");
+    let mut newer = campaign("cpu", "0.11.1", 30, &[(ASSERT, 5)]);
+    newer.devices = vec!["cpu".into(), "sim:0".into()];
+    newer.tally.calls = BTreeMap::from([("canary f16 cpu returned".to_string(), 20)]);
+    newer.tally.charged =
+        BTreeMap::from([(ASSERT.to_string(), BTreeMap::from([("cpu".to_string(), 1), ("sim:0".to_string(), 3)]))]);
+    keep(folder.path(), 1, &newer);
+    let rows = |sql: &str| answer(&["--store", store, "--sql", sql])["table"]["rows"].clone();
+    let outcomes = rows("SELECT op, dtype, device, outcome, cases FROM outcomes");
+    assert_eq!(
+        outcomes,
+        serde_json::json!([["", "", "cpu", "returned", 10], ["canary", "f16", "cpu", "returned", 20]])
+    );
+    let charged = rows("SELECT device, cases, op, oracle, kind, site FROM signatures");
+    let expected = [("cpu", 1), ("cpu, sim:0", 1), ("sim:0", 3)];
+    let expected =
+        expected.map(|(device, cases)| serde_json::json!([device, cases, "canary", "fault", "assert", "there"]));
+    assert_eq!(charged, Value::from(expected.to_vec()), "of one case nobody knows on which device");
+}
