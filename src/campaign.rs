@@ -23,7 +23,7 @@ use crate::findings::{Finding, Log, Record, Store};
 use crate::oracle::{Signature, Verdict};
 use crate::outcome::Outcome;
 
-pub use bisect::{Bisected, RELEASES, Releases, bisect};
+pub use bisect::{Bisected, RELEASES, Releases, Tried, bisect};
 pub use blame::{Blame, blame};
 pub use canary::check as check_canary;
 pub use matters::matters;

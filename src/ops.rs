@@ -61,7 +61,7 @@ mod writing;
 
 pub use call::Call;
 pub use given::Given;
-pub use pieces::PIECES;
+pub use pieces::{PIECES, TORCH_PIECES};
 pub use registry::ALL;
 
 use ndarray::ArrayD;
@@ -91,6 +91,9 @@ pub struct Op {
     /// `output` or `outputs`, or print what nobody can compare. Inputs are owned tensors of their names, the device is
     /// `device`; params are the template's variables, and what else it has is in `src/report/program/source.rs`.
     pub source: &'static str,
+    /// The same call in PyTorch, for comparison: a template like `source`, of Python. Empty where PyTorch has no such call, or
+    /// none that means the same.
+    pub torch: &'static str,
     /// The outputs in `f64` with error bounds, for cases that the contract accepts. `None` where an op has no value to
     /// compare.
     pub reference: Option<Reference>,

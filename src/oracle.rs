@@ -10,6 +10,7 @@ mod gradient;
 mod layout;
 mod reference;
 mod second;
+mod wanted;
 
 use std::cell::OnceCell;
 
@@ -22,6 +23,8 @@ use crate::device::Device;
 use crate::number::Num;
 use crate::ops::{Contract, Given, Op};
 use crate::outcome::Outcome;
+
+pub use wanted::Wanted;
 
 /// What one device did with a case, and with its close relatives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{KnownArg, StoreArg, UsageError, duration};
-use crate::campaign::matters;
+use crate::campaign::{RELEASES, Releases, Tried, bisect, matters};
 use crate::device::Device;
 use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
 use crate::findings::{Finding, keep_program, write_atomically};
 use crate::ops::{self, Op};
+use crate::oracle::Evidence;
 use crate::regression::standing;
 use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
 
@@ -28,6 +29,9 @@ pub struct Args {
     target: PathBuf,
     #[command(flatten)]
     known: KnownArg,
+    /// Also name the release of candle since which it fails, where it fails on the CPU: builds several of them.
+    #[arg(long)]
+    since: bool,
     /// How long the program may run.
     #[arg(long, default_value = "10s", value_parser = duration)]
     timeout: Duration,
@@ -45,12 +49,20 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let known = args.known.read()?;
     let matters = matters(&finding, device, limits)?;
     let call = report::call(op, &finding.case);
+    let evidence = Evidence::new(op, &finding.case, &finding.observations);
+    let seen = finding.observations.iter().find(|seen| seen.device == device);
+    let test = seen.and_then(|seen| report::test(&evidence, seen, &finding.violation.oracle).ok());
+    let torch = report::torch(op, &finding.case).ok();
+    let since = if args.since { since(op, &finding, args, limits)? } else { None };
     let report = Report {
         finding: &finding,
         op,
         call: &call,
         program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
+        test: test.as_deref(),
+        torch: torch.as_deref(),
         matters: &matters,
+        since: since.as_deref(),
         regression: standing(&finding, &known).regression(),
     };
     let text = report.markdown();
@@ -59,6 +71,18 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
     Ok(Exit::Findings)
+}
+
+/// Since which release of candle the finding fails on the CPU, if it does.
+fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> anyhow::Result<Option<String>> {
+    if !finding.devices().contains(&Device::Cpu) {
+        eprintln!("snuffer: it does not fail on the CPU, where releases are tried");
+        return Ok(None);
+    }
+    let versions = RELEASES.map(String::from);
+    let releases = Releases { versions: &versions, all: false, device: Device::Cpu, target: &args.target, limits };
+    let tell = |tried: &Tried| eprintln!("candle {}: {tried}", tried.version);
+    bisect(op, &finding.case, releases, tell).map(|bisected| Some(bisected.to_string()))
 }
 
 /// Writes the crate that reproduces `finding`, once a build of it in a clean process has done what the finding says: its

@@ -17,7 +17,7 @@ const WITH_F8: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: 
 const NO_HALF: &str = "an odd last dimension";
 
 macro_rules! activations {
-    ($($(#[$doc:meta])* $name:ident = $function:ident, $support:ident, $contract:expr, $value:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $function:ident, $torch:literal, $support:ident, $contract:expr, $value:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
             name: concat!("op.", stringify!($function)),
@@ -27,6 +27,7 @@ macro_rules! activations {
             contract: $contract,
             call: |call| Ok(vec![ops::$function(call.tensor("x")?)?]),
             source: concat!("candle_nn::ops::", stringify!($function), "(&x)?"),
+            torch: $torch,
             reference: Some(|given| each(given, "x", $value)),
             promise: "candle-nn/src/ops.rs:41-255; the torch.nn.functional functions of these names",
             ..ELEMENTWISE
@@ -36,13 +37,13 @@ macro_rules! activations {
 
 activations! {
     /// `1 / (1 + e^-x)`.
-    SIGMOID = sigmoid, FLOATS, of_floats, Num::sigmoid;
+    SIGMOID = sigmoid, "torch.sigmoid(x)", FLOATS, of_floats, Num::sigmoid;
     /// `x sigmoid(x)`.
-    SILU = silu, WITH_F8, of_floats, Num::silu;
+    SILU = silu, "F.silu(x)", WITH_F8, of_floats, Num::silu;
     /// `(x + 3) / 6`, from 0 to 1.
-    HARD_SIGMOID = hard_sigmoid, WITH_F8, of_floats, hard_sigmoid;
+    HARD_SIGMOID = hard_sigmoid, "F.hardsigmoid(x)", WITH_F8, of_floats, hard_sigmoid;
     /// `x tanh(ln(1 + e^x))`.
-    MISH = mish, WITH_F8, of_floats, Num::mish;
+    MISH = mish, "F.mish(x)", WITH_F8, of_floats, Num::mish;
 }
 
 /// `candle_nn::ops::leaky_relu(x, negative_slope)`: `x` above 0, else `negative_slope x`.
@@ -57,6 +58,7 @@ pub static LEAKY_RELU: Op = Op {
     contract: |case| ordinary(case, "negative_slope").unwrap_or_else(|| of_floats(case)),
     call: |call| Ok(vec![ops::leaky_relu(call.tensor("x")?, call.case.float("negative_slope", 0.0))?]),
     source: "candle_nn::ops::leaky_relu(&x, {{ negative_slope|default('0.0') }})?",
+    torch: "F.leaky_relu(x, {{ negative_slope|default('0.0') }})",
     reference: Some(|given| each(given, "x", |x| leaky(x, given.case.float("negative_slope", 0.0)))),
     promise: "candle-nn/src/ops.rs:193-196; torch.nn.LeakyReLU",
     ..ELEMENTWISE
@@ -75,6 +77,7 @@ pub static SELU: Op = Op {
     contract: |case| ordinary(case, "alpha").or_else(|| ordinary(case, "gamma")).unwrap_or_else(|| of_floats(case)),
     call: |call| Ok(vec![ops::selu(call.tensor("x")?, single(call.case, "alpha"), single(call.case, "gamma"))?]),
     source: "candle_nn::ops::selu(&x, {{ alpha|default('1.0')|f32 }}, {{ gamma|default('1.0')|f32 }})?",
+    torch: "{{ gamma|default('1.0') }} * F.elu(x, {{ alpha|default('1.0') }})",
     reference: Some(|given| {
         let (alpha, gamma) = (single(given.case, "alpha"), single(given.case, "gamma"));
         each(given, "x", |x| elu(x, f64::from(alpha)) * Num::exact(f64::from(gamma)))
@@ -102,6 +105,10 @@ pub static SWIGLU: Op = Op {
     },
     call: |call| Ok(vec![ops::swiglu(call.tensor("x")?)?]),
     source: "candle_nn::ops::swiglu(&x)?",
+    torch: r"
+        gate, value = x.chunk(2, dim=-1)
+        F.silu(gate) * value
+    ",
     reference: Some(swiglu),
     promise: "candle-nn/src/ops.rs:45-48",
     ..ELEMENTWISE
@@ -139,6 +146,20 @@ pub static ACTIVATION: Op = Op {
         } %}
         {% set alpha = "(" ~ alpha|default("1.0") ~ ")" if kind in ["elu", "leakyrelu"] else "" %}
         candle_nn::Activation::{{ names[kind|default("gelu")]|default("Gelu") }}{{ alpha }}.forward(&x)?
+    "#,
+    torch: r#"
+        {% set alpha = alpha|default("1.0") %}
+        {% set calls = {
+            "newgelu": "F.gelu(x, approximate=\"tanh\")", "gelupytorchtanh": "F.gelu(x, approximate=\"tanh\")",
+            "relu": "F.relu(x)", "relu2": "F.relu(x).square()", "relu6": "F.relu6(x)", "silu": "F.silu(x)",
+            "swish": "F.silu(x)", "sigmoid": "torch.sigmoid(x)", "hardsigmoid": "F.hardsigmoid(x)", "mish": "F.mish(x)",
+            "hardswish": "F.hardswish(x)", "elu": "F.elu(x, " ~ alpha ~ ")", "leakyrelu": "F.leaky_relu(x, " ~ alpha ~ ")",
+        } %}
+        {% if kind == "swiglu" %}
+        {% include "op.swiglu" %}
+        {% else %}
+        {{ calls[kind|default("gelu")]|default("F.gelu(x)") }}
+        {% endif %}
     "#,
     reference: Some(|given| {
         if given.case.text("kind") == "swiglu" {
@@ -190,6 +211,7 @@ pub static PRELU: Op =
             Ok(vec![layer.forward(call.tensor("x")?)?])
         },
         source: "candle_nn::PReLU::new(weight, {{ is_scalar|default(0) != 0 }}).forward(&x)?",
+        torch: "F.prelu(x, weight)",
         reference: Some(|given| {
             let (x, weight) = (given.array("x"), given.array("weight"));
             let mut shape = vec![1; x.ndim()];
@@ -234,6 +256,7 @@ pub static SEQUENTIAL: Op = Op {
         let halved = candle_nn::func_t(|x, train| if train { x * 0.5 } else { Ok(x.clone()) });
         outputs.push(x.apply_t(&halved, true)?);
     ",
+    torch: "",
     reference: Some(|given| {
         let x = given.array("x");
         let (square, next) = (x.mapv(Num::sqr), x.mapv(|x| x.sqr() + Num::exact(1.0)));

@@ -59,6 +59,18 @@ pub static FLASH_ATTN: Op = Op {
         candle_nn::attention::flash_attn::<{{ T }}>({{ tensors }}, {{ scale }}, mask, {{ more }})?
         {% endif %}
     "#,
+    torch: r#"
+        {% if max_bias is defined or softcap is defined %}{{ lacks("a bias of positions or a cap") }}{% endif %}
+        {% set given = "None" %}
+        {% if mask == "causal" %}
+        mask = torch.ones({{ inputs.q.shape[1] }}, {{ inputs.k.shape[1] }}, dtype=torch.bool).tril({{ kv_offset|default(0) }})
+        {% set given = "mask" %}
+        {% elif inputs.mask %}
+        {% set given = "mask" %}
+        {% endif %}
+        q, k, v = [x.transpose(1, 2) for x in (q, k, v)]
+        F.scaled_dot_product_attention(q, k, v, attn_mask={{ given }}, scale={{ scale|default("1.0") }}, enable_gqa=True)
+    "#,
     reference: Some(reference),
     ulps: 8.0,
     differentiable: &[],
@@ -113,6 +125,7 @@ pub static DECODE_INTERLEAVED: Op = Op {
             &q, &kv, {{ heads }}, {{ groups }}, {{ width }}, {{ length }}, {{ scale|default("1.0")|f32 }},
         )?
     "#,
+    torch: "",
     reference: Some(|given| {
         let (q, kv) = (given.array("q"), given.array("kv"));
         let (heads, width, repeat) = (q.shape()[0], q.shape()[1], q.shape()[0] / kv.shape()[1]);

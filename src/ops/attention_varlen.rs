@@ -76,6 +76,7 @@ const VARLEN: Op = Op {
     contract,
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: Some(reference),
     ulps: 8.0,
     differentiable: &[],

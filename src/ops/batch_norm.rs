@@ -32,6 +32,10 @@ pub static EVAL: Op = Op {
         {% endif %}
         norm.forward_t(&x, false)?
     "#,
+    torch: r#"
+        {% set affine = "weight=weight, bias=bias, " if inputs.weight and inputs.bias else "" %}
+        F.batch_norm(x, running_mean, running_var, {{ affine }}eps={{ eps|default("1e-5") }})
+    "#,
     reference: Some(|given| {
         let (mean, variance) = (given.array("running_mean"), given.array("running_var"));
         let (mean, variance): (Vec<Num>, Vec<Num>) =
@@ -81,6 +85,14 @@ pub static TRAIN: Op = Op {
         let normalized = norm.forward_train(&x)?;
         let [mean, variance] = [norm.running_mean(), norm.running_var()].map(|running| running.to_dtype(x.dtype()));
         let outputs = [normalized, mean?, variance?];
+    "#,
+    torch: r#"
+        {% set affine = "weight, bias" if inputs.weight and inputs.bias else "None, None" %}
+        {% set more = "training=True, momentum=" ~ momentum|default("0.1") ~ ", eps=" ~ eps|default("1e-5") %}
+        {% if inputs.x.dtype != inputs.running_mean.dtype %}{{ lacks("statistics of another dtype") }}{% endif %}
+        mean, variance = running_mean.clone(), running_var.clone()
+        normalized = F.batch_norm(x, mean, variance, {{ affine }}, {{ more }})
+        outputs = [normalized, mean, variance]
     "#,
     reference: Some(trained),
     ..EVAL

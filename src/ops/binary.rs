@@ -18,7 +18,10 @@ const FLOATS: &Support = &Support { of: "lhs", cpu: &DType::FLOATS_AND_F8, cuda:
 type Integers = fn(i128, i128) -> Option<i128>;
 
 macro_rules! operations {
-    ($($(#[$doc:meta])* $name:ident = $method:ident, $broadcast:ident, $tame:ident, $integers:expr, $value:expr;)*) => {$(
+    ($(
+        $(#[$doc:meta])*
+        $name:ident = $method:ident, $torch:literal, $broadcast:ident, $tame:ident, $integers:expr, $value:expr;
+    )*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
             name: concat!("tensor.", stringify!($method)),
@@ -30,6 +33,7 @@ macro_rules! operations {
                 Ok(vec![if broadcasts(call.case) { lhs.$broadcast(rhs)? } else { lhs.$method(rhs)? }])
             },
             source: concat!("lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method), "(&rhs)?"),
+            torch: $torch,
             reference: Some(|given| pairs(&given.array("lhs"), &right(given), $value)),
             ..BINARY
         };
@@ -38,13 +42,14 @@ macro_rules! operations {
 
 operations! {
     /// `lhs + rhs`; `lhs.broadcast_add(rhs)` with `form = "broadcast"`.
-    ADD = add, broadcast_add, summands, |a, b| Some(a + b), |a, b| a + b;
+    ADD = add, "lhs + rhs", broadcast_add, summands, |a, b| Some(a + b), |a, b| a + b;
     /// `lhs - rhs`.
-    SUB = sub, broadcast_sub, summands, |a, b| Some(a - b), |a, b| a - b;
+    SUB = sub, "lhs - rhs", broadcast_sub, summands, |a, b| Some(a - b), |a, b| a - b;
     /// `lhs rhs`.
-    MUL = mul, broadcast_mul, factors, |a, b| Some(a * b), |a, b| a * b;
+    MUL = mul, "lhs * rhs", broadcast_mul, factors, |a, b| Some(a * b), |a, b| a * b;
     /// `lhs / rhs`, in integers towards zero. An integer over 0 is refused, or anything.
-    DIV = div, broadcast_div, divided, |a, b| if b == 0 { Some(0) } else { Some(a / b) }, quotient;
+    DIV = div, "{% include 'divided' %}", broadcast_div, divided,
+        |a, b| if b == 0 { Some(0) } else { Some(a / b) }, quotient;
 }
 
 macro_rules! extrema {
@@ -68,6 +73,11 @@ macro_rules! extrema {
             source: concat!(
                 "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method),
                 "({{ scalar|default('0.0') if form == 'scalar' else '&rhs' }})?"
+            ),
+            torch: concat!(
+                "torch.", stringify!($method),
+                "(lhs, {% if form == 'scalar' %}torch.tensor({{ scalar|default('0.0') }}, dtype={{ inputs.lhs.dtype }})",
+                "{% else %}rhs{% endif %})"
             ),
             reference: Some(|given| pairs(&given.array("lhs"), &right(given), $value)),
             promise: "candle-core/src/op.rs:399-400, tensor.rs:113-137; torch.maximum and torch.minimum: NaN if either is",
@@ -98,6 +108,7 @@ pub static POW: Op = Op {
         Ok(vec![if broadcasts(call.case) { lhs.broadcast_pow(rhs)? } else { lhs.pow(rhs)? }])
     },
     source: "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}pow(&rhs)?",
+    torch: "lhs.pow(rhs)",
     reference: Some(|given| pairs(&given.array("lhs"), &given.array("rhs"), power)),
     promise: "candle-core/src/tensor.rs:2933-2941: the pointwise power, as torch.pow: also of negative numbers by whole \
               exponents, and x^0 = 1",
@@ -113,6 +124,7 @@ pub const BINARY: Op = Op {
     contract: |case| contract(case, |a, _| Some(a)),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["lhs", "rhs"],

@@ -22,6 +22,7 @@ pub const CACHE: Op = Op {
     contract: |_| Contract::Unspecified("nothing"),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &[],

@@ -54,6 +54,7 @@ pub static CANARY: Op = Op {
     },
     call,
     source: "x.clone()",
+    torch: "",
     reference: Some(|given| vec![given.array("x")]),
     ulps: 1.0,
     differentiable: &[],

@@ -29,6 +29,7 @@ pub static TO_DTYPE: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.to_dtype(super::call::candle(target(call.case).unwrap_or(DType::F32)))?]),
     source: "x.to_dtype({{ to|dtype }})?",
+    torch: "x.to({{ to|dtype }})",
     reference: Some(|given| {
         let to = target(given.case).unwrap_or(DType::F32);
         each(given, "x", |x| converted(x, to))

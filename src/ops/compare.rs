@@ -36,6 +36,7 @@ macro_rules! comparisons {
                 "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method),
                 "({{ scalar|default('0.0') if form == 'scalar' else '&rhs' }})?{% endif %}"
             ),
+            torch: concat!("torch.", stringify!($method), "(lhs, {{ scalar|default('0.0') if form == 'scalar' else 'rhs' }})"),
             reference: Some(|given| holds(given, $holds)),
             ..COMPARISON
         };
@@ -120,6 +121,7 @@ pub static WHERE_COND: Op = Op {
         Ok(vec![cond.where_cond(on_true, call.tensor("on_false")?)?])
     },
     source: "cond.where_cond(&on_true, &on_false)?",
+    torch: "torch.where(cond != 0, on_true, on_false)",
     reference: Some(|given| {
         let (cond, yes, no) = (given.array("cond"), given.array("on_true"), given.array("on_false"));
         let picked =

@@ -32,6 +32,7 @@ pub static CONV1D: Op = Op {
         x.conv1d(&kernel, {{ window }})?
         {% endif %}
     "#,
+    torch: "F.conv1d(x, kernel, {% include 'window' %})",
     ..CONV
 };
 
@@ -58,6 +59,7 @@ pub static CONV2D: Op = Op {
         x.conv2d(&kernel, {{ window }})?
         {% endif %}
     "#,
+    torch: "F.conv2d(x, kernel, {% include 'window' %})",
     ..CONV
 };
 
@@ -70,6 +72,7 @@ const CONV: Op = Op {
     contract: |case| contract(case, 1),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: Some(|given| vec![convolve(&given.array("x"), &given.array("kernel"), &window(given.case))]),
     ulps: 4.0,
     differentiable: &["kernel", "x"],

@@ -47,6 +47,7 @@ pub static CONV1D: Op = Op {
         candle_nn::Conv1d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
         {% endif %}
     "#,
+    torch: r#"F.conv1d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "window" %})"#,
     reference: Some(convolved),
     ..LAYER
 };
@@ -82,6 +83,7 @@ pub static CONV2D: Op = Op {
         candle_nn::Conv2d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
         {% endif %}
     "#,
+    torch: r#"F.conv2d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "window" %})"#,
     reference: Some(convolved),
     ..LAYER
 };
@@ -119,6 +121,7 @@ pub static CONV_TRANSPOSE1D: Op = Op {
         candle_nn::ConvTranspose1d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
         {% endif %}
     "#,
+    torch: r#"F.conv_transpose1d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "transpose" %})"#,
     reference: Some(transposed),
     ..LAYER
 };
@@ -157,6 +160,7 @@ pub static CONV_TRANSPOSE2D: Op = Op {
         candle_nn::ConvTranspose2d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
         {% endif %}
     "#,
+    torch: r#"F.conv_transpose2d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "transpose" %})"#,
     reference: Some(transposed),
     ..LAYER
 };
@@ -218,6 +222,11 @@ pub static ABSORB_BN: Op = Op {
         let norm = candle_nn::BatchNorm::new({{ channels }}, mean, variance, gamma, beta, {{ eps|default("1e-5") }})?;
         candle_nn::Conv2d::new(kernel, {{ bias }}, config).absorb_bn(&norm)?.forward(&x)?
     "#,
+    torch: r#"
+        {% set bias = "bias" if inputs.bias else "None" %}
+        out = F.conv2d(x, kernel, {{ bias }}, {% include "window" %})
+        F.batch_norm(out, mean, variance, gamma, beta, eps={{ eps|default("1e-5") }})
+    "#,
     reference: Some(|given| {
         let [beta, gamma, mean, variance] = ["beta", "gamma", "mean", "variance"].map(|name| given.array(name));
         let eps = Num::exact(given.case.float("eps", 1e-5));
@@ -247,6 +256,7 @@ const LAYER: Op = Op {
     contract: |_| Contract::Rejects(why::SHAPES),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["bias", "kernel", "x"],

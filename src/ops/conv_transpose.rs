@@ -26,6 +26,7 @@ pub static CONV_TRANSPOSE1D: Op = Op {
         {% set dilation, groups = dilation|default(1), groups|default(1) %}
         x.conv_transpose1d(&kernel, {{ padding }}, {{ more }}, {{ stride }}, {{ dilation }}, {{ groups }})?
     ",
+    torch: r#"F.conv_transpose1d(x, kernel, None, {% include "transpose" %})"#,
     ..TRANSPOSE
 };
 
@@ -45,6 +46,7 @@ pub static CONV_TRANSPOSE2D: Op = Op {
         {% set padding, more = padding|default(0), output_padding|default(0) %}
         x.conv_transpose2d(&kernel, {{ padding }}, {{ more }}, {{ stride|default(1) }}, {{ dilation|default(1) }})?
     ",
+    torch: r#"F.conv_transpose2d(x, kernel, None, {% include "transpose" %})"#,
     ..TRANSPOSE
 };
 
@@ -57,6 +59,7 @@ const TRANSPOSE: Op = Op {
     contract: |case| contract(case, 1),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: Some(|given| {
         let more = size(given.case, "output_padding", 0);
         vec![spread(&given.array("x"), &given.array("kernel"), &window(given.case), more)]

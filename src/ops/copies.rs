@@ -35,6 +35,7 @@ pub static DETACH: Op = Op {
     generate: |draw| case(draw, BYTES),
     call: |call| Ok(vec![call.tensor("x")?.detach()]),
     source: "x.detach()",
+    torch: "x.detach()",
     differentiable: &[],
     ..COPY
 };
@@ -101,6 +102,7 @@ pub static LIKE: Op = Op {
         Ok(vec![if call.case.text("form") == "ones" { x.ones_like()? } else { x.zeros_like()? }])
     },
     source: "x.{{ 'ones' if form == 'ones' else 'zeros' }}_like()?",
+    torch: "torch.{{ 'ones' if form == 'ones' else 'zeros' }}_like(x)",
     reference: Some(|given| {
         let value = if given.case.text("form") == "ones" { 1.0 } else { 0.0 };
         each(given, "x", |_| Num::exact(value))

@@ -35,6 +35,10 @@ macro_rules! constants {
                 "Tensor::", stringify!($function),
                 "(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?"
             ),
+            torch: concat!(
+                "torch.", stringify!($function),
+                "({{ rows|default(0) }}, {{ columns|default(0) }}, dtype={{ dtype|dtype }})"
+            ),
             reference: Some(|given| filled(given.case, |_, _| $value)),
             ..CREATED
         };
@@ -49,7 +53,7 @@ constants! {
 }
 
 macro_rules! squares {
-    ($($(#[$doc:meta])* $name:ident = $function:ident, $holds:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $function:ident, $torch:literal, $holds:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
             name: concat!("create.", stringify!($function)),
@@ -68,6 +72,7 @@ macro_rules! squares {
             source: concat!(
                 "Tensor::", stringify!($function), "({{ rows|default(0) }}, {{ dtype|dtype }}, &device)?"
             ),
+            torch: $torch,
             reference: Some(|given| {
                 filled(given.case, |row: usize, column: usize| if $holds(&row, &column) { 1.0 } else { 0.0 })
             }),
@@ -79,11 +84,11 @@ macro_rules! squares {
 
 squares! {
     /// Ones on the diagonal.
-    EYE = eye, usize::eq;
+    EYE = eye, "torch.eye({{ rows|default(0) }}, dtype={{ dtype|dtype }})", usize::eq;
     /// Ones on the diagonal and below.
-    TRIL = tril2, usize::ge;
+    TRIL = tril2, "{% include 'square of ones' %}.tril()", usize::ge;
     /// Ones on the diagonal and above.
-    TRIU = triu2, usize::le;
+    TRIU = triu2, "{% include 'square of ones' %}.triu()", usize::le;
 }
 
 /// `Tensor::full(value, (rows, columns), device)`.
@@ -106,6 +111,10 @@ pub static FULL: Op = Op {
     source: r"
         {% set rows, columns = rows|default(0), columns|default(0) %}
         Tensor::full({{ value|default(0)|of(dtype) }}, ({{ rows }}, {{ columns }}), &device)?
+    ",
+    torch: r"
+        {% set rows, columns = rows|default(0), columns|default(0) %}
+        torch.full(({{ rows }}, {{ columns }}), {{ value|default(0)|of(dtype) }}, dtype={{ dtype|dtype }})
     ",
     reference: Some(|given| filled(given.case, |_, _| given.case.float("value", 0.0))),
     ..CREATED
@@ -155,6 +164,10 @@ pub static ARANGE: Op = Op {
         {% else %}
         Tensor::arange({{ start }}, {{ end }}, &device)?
         {% endif %}
+    ",
+    torch: r"
+        {% set start, end, step = start|default(0)|of(dtype), end|default(0)|of(dtype), step|default(1)|of(dtype) %}
+        torch.arange({{ start }}, {{ end }}, {{ step }}, dtype={{ dtype|dtype }})
     ",
     reference: Some(|given| {
         let Ok((start, step, count)) = range(given.case) else { return Vec::new() };
@@ -217,6 +230,7 @@ pub static FROM_VALUES: Op = Op {
         Tensor::from_vec(values, ({{ rows|default(1) }}, ()), &device)?
         {% endif %}
     "#,
+    torch: "",
     reference: Some(|given| {
         let x = given.array("x");
         let rows = usize::try_from(given.case.int("rows", 1)).unwrap_or(1).max(1);
@@ -258,6 +272,7 @@ pub static MESHGRID: Op = Op {
     },
     call: |call| Tensor::meshgrid(&[call.tensor("x")?, call.tensor("y")?], call.case.int("xy", 0) != 0),
     source: "let outputs = Tensor::meshgrid(&[&x, &y], {{ xy|default(0) != 0 }})?;",
+    torch: r#"outputs = torch.meshgrid(x, y, indexing="{{ 'xy' if xy|default(0) != 0 else 'ij' }}")"#,
     reference: Some(|given| {
         let (x, y) = (given.array("x"), given.array("y"));
         let of = |pick: &dyn Fn(usize, usize) -> Num| {
@@ -283,6 +298,7 @@ const CREATED: Op = Op {
     contract: created,
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &[],

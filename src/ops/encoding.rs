@@ -54,6 +54,10 @@ pub static ONE_HOT: Op = Op {
             indices, {{ depth|default(0) }}, {{ on|default(1)|of(dtype) }}, {{ off|default(0)|of(dtype) }},
         )?
     ",
+    torch: r#"
+        chosen = F.one_hot({{ ids("indices") }}, {{ depth|default(0) }}) == 1
+        torch.where(chosen, {{ on|default(1)|of(dtype) }}, {{ off|default(0)|of(dtype) }})
+    "#,
     reference: Some(|given| {
         let (indices, depth) = (given.ids("indices"), usize::try_from(given.case.int("depth", 0)).unwrap_or(0));
         let value = |name, default| Num::exact(given.case.int(name, default) as f64);

@@ -25,6 +25,13 @@ pub static MAX: Op = Op {
         x.max({{ dim|default(0) }})?
         {% endif %}
     "#,
+    torch: r#"
+        {% if form == "all" %}
+        x.max()
+        {% else %}
+        x.max({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
+        {% endif %}
+    "#,
     reference: Some(|given| over_dim(given, |lane| value(lane, |a, b| a > b))),
     ..EXTREME
 };
@@ -41,6 +48,13 @@ pub static MIN: Op = Op {
         x.min_keepdim({{ dim|default(0) }})?
         {% else %}
         x.min({{ dim|default(0) }})?
+        {% endif %}
+    "#,
+    torch: r#"
+        {% if form == "all" %}
+        x.min()
+        {% else %}
+        x.min({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
         {% endif %}
     "#,
     reference: Some(|given| over_dim(given, |lane| value(lane, |a, b| a < b))),
@@ -61,6 +75,13 @@ pub static ARGMAX: Op = Op {
         x.argmax({{ dim|default(0) }})?
         {% endif %}
     "#,
+    torch: r#"
+        {% if form == "all" %}
+        x.argmax()
+        {% else %}
+        x.argmax({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }})
+        {% endif %}
+    "#,
     reference: Some(|given| over_dim(given, |lane| place(lane, |a, b| a > b))),
     ..PLACE
 };
@@ -79,6 +100,13 @@ pub static ARGMIN: Op = Op {
         x.argmin({{ dim|default(0) }})?
         {% endif %}
     "#,
+    torch: r#"
+        {% if form == "all" %}
+        x.argmin()
+        {% else %}
+        x.argmin({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }})
+        {% endif %}
+    "#,
     reference: Some(|given| over_dim(given, |lane| place(lane, |a, b| a < b))),
     ..PLACE
 };
@@ -92,6 +120,7 @@ const EXTREME: Op = Op {
     contract: |case| contract(case, None),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["x"],

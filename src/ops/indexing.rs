@@ -42,6 +42,7 @@ pub static GATHER: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.gather(call.tensor("ids")?, call.size("dim", 0))?]),
     source: "x.gather(&ids, {{ dim|default(0) }})?",
+    torch: r#"x.gather({{ dim|default(0) }}, {{ ids("ids") }})"#,
     reference: Some(|given| {
         let (x, ids) = (given.array("x"), given.ids("ids"));
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
@@ -89,6 +90,7 @@ pub static INDEX_SELECT: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.index_select(call.tensor("ids")?, call.size("dim", 0))?]),
     source: "x.index_select(&ids, {{ dim|default(0) }})?",
+    torch: r#"x.index_select({{ dim|default(0) }}, {{ ids("ids") }})"#,
     reference: Some(|given| {
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
         vec![selected(&given.array("x"), &given.ids("ids").iter().copied().collect::<Vec<_>>(), dim)]
@@ -138,6 +140,7 @@ pub static EMBEDDING: Op = Op {
         Ok(vec![layer.forward(call.tensor("ids")?)?])
     },
     source: "candle_nn::Embedding::new(weight, {{ hidden|default(0) }}).forward(&ids)?",
+    torch: r#"F.embedding({{ ids("ids") }}, weight)"#,
     reference: Some(|given| {
         let ids = given.ids("ids");
         let rows = selected(&given.array("weight"), &ids.iter().copied().collect::<Vec<_>>(), 0);

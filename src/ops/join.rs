@@ -40,6 +40,7 @@ pub static CAT: Op = Op {
     },
     call: |call| Ok(vec![Candle::cat(&operands(call), call.size("dim", 0))?]),
     source: "Tensor::cat(&[{{ list('t') }}], {{ dim|default(0) }})?",
+    torch: "torch.cat([{{ list('t') }}], dim={{ dim|default(0) }})",
     reference: Some(|given| together(given, |array| array)),
     promise: "candle-core/src/tensor_cat.rs:4-70; torch.cat",
     ..JOIN
@@ -69,6 +70,7 @@ pub static STACK: Op = Op {
     },
     call: |call| Ok(vec![Candle::stack(&operands(call), call.size("dim", 0))?]),
     source: "Tensor::stack(&[{{ list('t') }}], {{ dim|default(0) }})?",
+    torch: "torch.stack([{{ list('t') }}], dim={{ dim|default(0) }})",
     reference: Some(|given| together(given, |array| array.insert_axis(Axis(size(given.case, "dim"))))),
     promise: "candle-core/src/tensor.rs:2655-2682; torch.stack",
     ..JOIN
@@ -88,6 +90,7 @@ pub static REPEAT: Op = Op {
     contract: |case| contract(case, repeated),
     call: |call| Ok(vec![call.tensor("x")?.repeat(sizes(call.case, "n"))?]),
     source: "x.repeat({{ shape('n') }})?",
+    torch: "x.repeat({{ shape('n') }})",
     reference: Some(|given| {
         moved(given, repeated, |_, x, index| {
             let own = &index[index.len() - x.len()..];

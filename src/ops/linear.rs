@@ -88,6 +88,7 @@ pub static LINEAR: Op = Op {
         {% endif %}
         layer.forward(&x)?
     "#,
+    torch: r#"F.linear(x, weight{{ ", bias" if inputs.bias else "" }})"#,
     reference: Some(|given| {
         let (x, weight, bias) = (given.array("x"), given.array("weight"), given.optional("bias"));
         let (outer, last) = (weight.shape()[0], x.ndim() - 1);

@@ -15,6 +15,7 @@ pub static MSE: Op = Op {
     covers: &["loss::mse"],
     call: |call| Ok(vec![loss::mse(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::mse(&inp, &target)?",
+    torch: "F.mse_loss(inp, target)",
     reference: Some(|given| {
         scalar(mean_of(given, |inp, target| {
             let difference = inp - target;
@@ -33,6 +34,7 @@ pub static BINARY_CROSS_ENTROPY_WITH_LOGIT: Op = Op {
     generate: |draw| generate(draw, BINARY_CROSS_ENTROPY_WITH_LOGIT.support),
     call: |call| Ok(vec![loss::binary_cross_entropy_with_logit(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::binary_cross_entropy_with_logit(&inp, &target)?",
+    torch: "F.binary_cross_entropy_with_logits(inp, target)",
     reference: Some(|given| scalar(mean_of(given, binary_cross_entropy))),
     promise: "candle-nn/src/loss.rs:53-75; torch.nn.BCEWithLogitsLoss: the logit form exists to be stable for every \
               finite logit",
@@ -57,6 +59,7 @@ pub static HUBER: Op = Op {
     },
     call: |call| Ok(vec![loss::huber(call.tensor("inp")?, call.tensor("target")?, call.case.float("delta", 1.0))?]),
     source: "candle_nn::loss::huber(&inp, &target, {{ delta|default('1.0') }})?",
+    torch: "F.huber_loss(inp, target, delta={{ delta|default('1.0') }})",
     reference: Some(|given| {
         let delta = Num::exact(given.case.float("delta", 1.0));
         let half = Num::exact(0.5);
@@ -84,6 +87,7 @@ const ELEMENTWISE: Op = Op {
     contract,
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["inp", "target"],

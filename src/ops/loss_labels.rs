@@ -16,6 +16,7 @@ pub static NLL: Op = Op {
     covers: &["loss::nll"],
     call: |call| Ok(vec![loss::nll(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::nll(&inp, &target)?",
+    torch: r#"F.nll_loss(inp, {{ ids("target") }})"#,
     contract: |case| {
         // gather, which nll is made of, asks for contiguous inputs.
         contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
@@ -30,6 +31,7 @@ pub static CROSS_ENTROPY: Op = Op {
     covers: &["loss::cross_entropy"],
     call: |call| Ok(vec![loss::cross_entropy(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::cross_entropy(&inp, &target)?",
+    torch: r#"F.cross_entropy(inp, {{ ids("target") }})"#,
     contract: |case| {
         let strided_target = case.tensor("target").is_some_and(|target| !target.view.is_contiguous());
         contract(case).may_refuse(strided_target, why::CONTIGUOUS)
@@ -47,6 +49,7 @@ const LABELS: Op = Op {
     contract,
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["inp"],

@@ -19,6 +19,7 @@ pub static MATMUL: Op = Op {
     contract: |case| contract(case, |x, rhs| (x == rhs).then(|| x.to_vec()), "other batch dimensions"),
     call: |call| Ok(vec![call.tensor("x")?.matmul(call.tensor("rhs")?)?]),
     source: "x.matmul(&rhs)?",
+    torch: "x @ rhs",
     ..PRODUCT
 };
 
@@ -44,6 +45,7 @@ pub static BROADCAST_MATMUL: Op = Op {
     contract: |case| contract(case, broadcast, "batches that do not broadcast"),
     call: |call| Ok(vec![call.tensor("x")?.broadcast_matmul(call.tensor("rhs")?)?]),
     source: "x.broadcast_matmul(&rhs)?",
+    torch: "x @ rhs",
     ..PRODUCT
 };
 
@@ -56,6 +58,7 @@ const PRODUCT: Op = Op {
     contract: |_| Contract::Rejects(why::SHAPES),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: Some(reference),
     ulps: 4.0,
     differentiable: &["rhs", "x"],

@@ -27,6 +27,7 @@ pub const MOVE: Op = Op {
     contract: |_| Contract::Unspecified("nothing"),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["x"],

@@ -22,6 +22,7 @@ pub static LAYER_NORM: Op = Op {
         Ok(vec![ops::layer_norm(call.tensor("x")?, alpha, beta, single_eps(call.case))?])
     },
     source: "candle_nn::ops::layer_norm(&x, &alpha, &beta, {{ eps|default('1e-5')|f32 }})?",
+    torch: r#"F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, beta, {{ eps|default("1e-5") }})"#,
     reference: Some(|given| normalized(given, true, "alpha", "beta")),
     differentiable: &["alpha", "beta", "x"],
     promise: "candle-nn/src/layer_norm.rs:1-29, ops.rs:674-933: the fused form of LayerNorm, whose slow path \
@@ -38,6 +39,7 @@ pub static RMS_NORM: Op = Op {
     contract: |case| contract(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm(call.tensor("x")?, call.tensor("alpha")?, single_eps(call.case))?]),
     source: "candle_nn::ops::rms_norm(&x, &alpha, {{ eps|default('1e-5')|f32 }})?",
+    torch: r#"F.rms_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, {{ eps|default("1e-5") }})"#,
     reference: Some(|given| normalized(given, false, "alpha", "beta")),
     differentiable: &["alpha", "x"],
     promise: "candle-nn/src/ops.rs:441-671: the fused form of rms_norm_slow (ops.rs:643-655); torch.nn.RMSNorm",

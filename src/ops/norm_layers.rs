@@ -18,6 +18,7 @@ pub static LAYER_NORM: Op = Op {
         Ok(vec![candle_nn::LayerNorm::new(weight, bias, call.case.float("eps", 1e-5)).forward(call.tensor("x")?)?])
     },
     source: "candle_nn::LayerNorm::new(weight, bias, {{ eps|default('1e-5') }}).forward(&x)?",
+    torch: r#"F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, bias, {{ eps|default("1e-5") }})"#,
     reference: Some(|given| normalized(given, true, "weight", "bias")),
     ..NORM
 };
@@ -44,6 +45,14 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
         {% set make = "rms_norm" if form == "rms_norm" else "new_no_bias" %}
         candle_nn::LayerNorm::{{ make }}(weight, {{ eps|default("1e-5") }}).forward(&x)?
     "#,
+    torch: r#"
+        {% set shape, eps = inputs.x.shape[-1:]|tuple, eps|default("1e-5") %}
+        {% if form == "rms_norm" %}
+        F.rms_norm(x, {{ shape }}, weight, {{ eps }})
+        {% else %}
+        F.layer_norm(x, {{ shape }}, weight, eps={{ eps }})
+        {% endif %}
+    "#,
     reference: Some(|given| normalized(given, given.case.text("form") != "rms_norm", "weight", "bias")),
     differentiable: &["weight", "x"],
     ..NORM
@@ -60,6 +69,7 @@ pub static RMS_NORM: Op = Op {
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
     source: "candle_nn::RmsNorm::new(weight, {{ eps|default('1e-5') }}).forward(&x)?",
+    torch: r#"F.rms_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, {{ eps|default("1e-5") }})"#,
     reference: Some(|given| normalized(given, false, "weight", "bias")),
     differentiable: &["weight", "x"],
     ..NORM
@@ -111,6 +121,7 @@ pub static GROUP_NORM: Op = Op {
         {% set channels, groups = channels|default(1), groups|default(1) %}
         candle_nn::GroupNorm::new(weight, bias, {{ channels }}, {{ groups }}, {{ eps|default("1e-5") }})?.forward(&x)?
     "#,
+    torch: r#"F.group_norm(x, {{ groups|default(1) }}, weight, bias, {{ eps|default("1e-5") }})"#,
     reference: Some(grouped),
     promise: "candle-nn/src/group_norm.rs:20-80; torch.nn.GroupNorm",
     ..NORM
@@ -128,6 +139,7 @@ const NORM: Op = Op {
     contract: |case| layer(case, &["weight", "bias"]),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],

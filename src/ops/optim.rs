@@ -41,6 +41,11 @@ pub static SGD_STEPS: Op = Op {
         {% endif %}
         {% include 'descent' %}
     "#,
+    torch: r#"
+        theta = theta.clone().requires_grad_()
+        optimizer = torch.optim.SGD([theta], lr={{ lr|default("0.1") }})
+        {% include "descent" %}
+    "#,
     reference: Some(|given| {
         let lr = Num::exact(given.case.float("lr", 0.1));
         vec![every(given, |theta, grads| grads.iter().fold(theta, |theta, &grad| theta - lr * grad))]
@@ -99,6 +104,13 @@ pub static ADAMW_STEPS: Op = Op {
         {% endif %}
         {% include 'descent' %}
     "#,
+    torch: r#"
+        {% set betas = "(" ~ beta1|default("0.9") ~ ", " ~ beta2|default("0.999") ~ ")" %}
+        {% set lr, eps, decay = lr|default("0.001"), eps|default("1e-8"), weight_decay|default("0.01") %}
+        theta = theta.clone().requires_grad_()
+        optimizer = torch.optim.AdamW([theta], lr={{ lr }}, betas={{ betas }}, eps={{ eps }}, weight_decay={{ decay }})
+        {% include "descent" %}
+    "#,
     reference: Some(|given| vec![every(given, |theta, grads| adamw(&params(given.case), theta, grads))]),
     ulps: 8.0,
     promise: "candle-nn/src/optim.rs:86-200, candle-nn/tests/optim.rs (PyTorch's results); torch.optim.AdamW (the \
@@ -115,6 +127,7 @@ const OPTIMIZER: Op = Op {
     contract,
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &[],

@@ -16,6 +16,10 @@ pub static PAD_WITH_ZEROS: Op = Op {
         Ok(vec![call.tensor("x")?.pad_with_zeros(dim, left, right)?])
     },
     source: "x.pad_with_zeros({{ dim|default(0) }}, {{ left|default(0) }}, {{ right|default(0) }})?",
+    torch: r#"
+        {% set later = "0, 0, " * (inputs.x.shape|length - 1 - dim|default(0)) %}
+        F.pad(x, ({{ later }}{{ left|default(0) }}, {{ right|default(0) }}))
+    "#,
     reference: Some(|given| {
         moved(given, padded, |case, _, index| {
             let mut index = index.to_vec();
@@ -43,6 +47,12 @@ pub static PAD_WITH_SAME: Op = Op {
         Ok(vec![call.tensor("x")?.pad_with_same(dim, left, right)?])
     },
     source: "x.pad_with_same({{ dim|default(0) }}, {{ left|default(0) }}, {{ right|default(0) }})?",
+    torch: r"
+        {% set dim, left, right = dim|default(0), left|default(0), right|default(0) %}
+        {% set size = inputs.x.shape[dim] %}
+        places = torch.arange({{ -left }}, {{ size + right }}).clamp(0, {{ size - 1 }})
+        x.index_select({{ dim }}, places)
+    ",
     reference: Some(|given| {
         moved(given, padded, |case, x, index| {
             let mut index = index.to_vec();
@@ -69,6 +79,10 @@ pub static REPLICATION_PAD2D: Op = Op {
     },
     call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad", 0))?]),
     source: "candle_nn::ops::replication_pad2d(&x, {{ pad|default(0) }})?",
+    torch: r#"
+        {% set pad = pad|default(0) %}
+        F.pad(x, ({{ pad }}, {{ pad }}, {{ pad }}, {{ pad }}), mode="replicate")
+    "#,
     reference: Some(|given| {
         moved(given, around, |case, x, index| {
             let pad = size(case, "pad");

@@ -27,6 +27,7 @@ pub static NARROW: Op = Op {
         Ok(vec![call.tensor("x")?.narrow(dim, start, len)?])
     },
     source: "x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ len|default(0) }})?",
+    torch: "x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ len|default(0) }})",
     reference: Some(|given| {
         moved(given, narrowed, |case, _, index| {
             let mut index = index.to_vec();
@@ -87,6 +88,14 @@ pub static CHUNK: Op = Op {
     },
     call: |call| call.tensor("x")?.chunk(call.size("chunks", 0), call.size("dim", 0)),
     source: "let outputs = x.chunk({{ chunks|default(0) }}, {{ dim|default(0) }})?;",
+    torch: r"
+        {% set dim, chunks = dim|default(0), chunks|default(0) %}
+        {% if chunks > inputs.x.shape[dim]|default(0) %}
+        outputs = x.split(1, dim={{ dim }})
+        {% else %}
+        outputs = x.tensor_split({{ chunks }}, dim={{ dim }})
+        {% endif %}
+    ",
     reference: Some(|given| {
         let (x, dim) = (given.array("x"), size(given.case, "dim"));
         let mut end = 0;
@@ -139,6 +148,13 @@ pub static GET: Op = Op {
         x.get({{ index|default(0) }})?
         {% else %}
         x.get_on_dim({{ dim|default(0) }}, {{ index|default(0) }})?
+        {% endif %}
+    "#,
+    torch: r#"
+        {% if form == "first" %}
+        x[{{ index|default(0) }}]
+        {% else %}
+        x.select({{ dim|default(0) }}, {{ index|default(0) }})
         {% endif %}
     "#,
     reference: Some(|given| {
@@ -207,6 +223,17 @@ pub static INDEX: Op = Op {
         {{- "" if loop.first else ", " }}{{ one[kind]|default(ranges[kind])|default("..") }}
         {%- endfor %}
         {{- ")" if kind1 else "" }})?
+    "#,
+    torch: r#"
+        {% set kinds = [kind0, kind1, kind2, kind3] %}
+        {% if "ids" in kinds and "at" in kinds %}{{ lacks("ids beside a number that leave dimensions where they are") }}{% endif %}
+        x[
+        {%- for n in range(4) if params["kind" ~ n] %}
+        {%- set kind, a, b = params["kind" ~ n], params["a" ~ n]|default(0), params["b" ~ n]|default(0) %}
+        {%- set ranges = {"from": a ~ ":", "to": ":" ~ b, "range": a ~ ":" ~ b, "inclusive": a ~ ":" ~ (b + 1)} %}
+        {%- set one = {"at": a, "ids": ids("ids")} %}
+        {{- "" if loop.first else ", " }}{{ one[kind]|default(ranges[kind])|default(":") }}
+        {%- endfor %}]
     "#,
     reference: Some(|given| {
         moved(given, indexed, |case, x, index| {

@@ -1,6 +1,6 @@
 //! What the sources of several ops have in common: templates that a source includes.
 
-/// The pieces by name.
+/// Those of [`super::Op::source`] by name.
 pub const PIECES: [(&str, &str); 8] = [
     (
         "window",
@@ -60,5 +60,35 @@ pub const PIECES: [(&str, &str); 8] = [
         }
         theta.as_tensor().copy()?
     "#,
+    ),
+];
+
+/// Those of [`super::Op::torch`] by name.
+pub const TORCH_PIECES: [(&str, &str); 6] = [
+    (
+        "window",
+        "stride={{ stride|default(1) }}, padding={{ padding|default(0) }}, dilation={{ dilation|default(1) }}, \
+         groups={{ groups|default(1) }}",
+    ),
+    ("transpose", "{% include 'window' %}, output_padding={{ output_padding|default(0) }}"),
+    ("dims", "{{ [dim, dim2, dim3]|select('defined')|join(', ') }}"),
+    (
+        "divided",
+        r#"
+        {%- set floats = (inputs.lhs or inputs.x).float -%}
+        {%- set a, b = a|default("lhs"), b|default("rhs") -%}
+        {{ a ~ " / " ~ b if floats else "torch.div(" ~ a ~ ", " ~ b ~ ", rounding_mode=\"trunc\")" }}
+    "#,
+    ),
+    ("square of ones", "torch.ones({{ rows|default(0) }}, {{ rows|default(0) }}, dtype={{ dtype|dtype }})"),
+    (
+        "descent",
+        r"
+        for gradient in grad:
+            optimizer.zero_grad()
+            (theta * gradient).sum().backward()
+            optimizer.step()
+        theta.detach()
+    ",
     ),
 ];

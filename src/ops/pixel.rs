@@ -18,6 +18,7 @@ pub static PIXEL_SHUFFLE: Op = Op {
     contract: |case| contract(case, shuffled),
     call: |call| Ok(vec![ops::pixel_shuffle(call.tensor("x")?, call.size("factor", 0))?]),
     source: "candle_nn::ops::pixel_shuffle(&x, {{ factor|default(0) }})?",
+    torch: "F.pixel_shuffle(x, {{ factor|default(0) }})",
     reference: Some(|given| {
         moved(given, shuffled, |case, _, index| {
             let f = size(case, "factor");
@@ -50,6 +51,7 @@ pub static PIXEL_UNSHUFFLE: Op = Op {
     contract: |case| contract(case, unshuffled),
     call: |call| Ok(vec![ops::pixel_unshuffle(call.tensor("x")?, call.size("factor", 0))?]),
     source: "candle_nn::ops::pixel_unshuffle(&x, {{ factor|default(0) }})?",
+    torch: "F.pixel_unshuffle(x, {{ factor|default(0) }})",
     reference: Some(|given| {
         moved(given, unshuffled, |case, _, index| {
             let f = size(case, "factor");

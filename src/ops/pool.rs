@@ -37,6 +37,10 @@ pub static AVG_POOL2D: Op = Op {
         x.avg_pool2d({{ kernel }})?
         {% endif %}
     "#,
+    torch: r#"
+        {% set stride = ", stride=(" ~ sh ~ ", " ~ sw|default(1) ~ ")" if sh is defined else "" %}
+        F.avg_pool2d(x, ({{ kh|default(1) }}, {{ kw|default(1) }}){{ stride }})
+    "#,
     reference: Some(|given| {
         let integers = given.case.tensor("x").is_some_and(|x| !x.dtype.is_float());
         windows(given, |window| {
@@ -68,6 +72,10 @@ pub static MAX_POOL2D: Op = Op {
         x.max_pool2d({{ kernel }})?
         {% endif %}
     "#,
+    torch: r#"
+        {% set stride = ", stride=(" ~ sh ~ ", " ~ sw|default(1) ~ ")" if sh is defined else "" %}
+        F.max_pool2d(x, ({{ kh|default(1) }}, {{ kw|default(1) }}){{ stride }})
+    "#,
     reference: Some(|given| {
         windows(given, |window| window.iter().copied().reduce(Num::max).unwrap_or(Num::exact(f64::NAN)))
     }),
@@ -83,6 +91,7 @@ const POOL: Op = Op {
     contract,
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["x"],

@@ -234,6 +234,7 @@ const RANDOM: Op = Op {
     contract: |case| facts(created(case)),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
     ulps: 4.0,
     differentiable: &[],

@@ -17,6 +17,7 @@ pub static PERMUTE: Op = Op {
     contract: |case| contract(case, permuted),
     call: |call| Ok(vec![call.tensor("x")?.permute(sizes(call.case, "d"))?]),
     source: "x.permute([{{ list('d') }}])?",
+    torch: "x.permute({{ shape('d') }})",
     reference: Some(|given| {
         moved(given, permuted, |case, x, index| {
             let mut origin = vec![0; x.len()];
@@ -61,6 +62,13 @@ pub static TRANSPOSE: Op = Op {
         x.t()?
         {% else %}
         x.transpose({{ dim1|default(0) }}, {{ dim2|default(0) }})?
+        {% endif %}
+    "#,
+    torch: r#"
+        {% if form == "t" %}
+        x.transpose(-2, -1)
+        {% else %}
+        x.transpose({{ dim1|default(0) }}, {{ dim2|default(0) }})
         {% endif %}
     "#,
     reference: Some(|given| {
@@ -108,6 +116,7 @@ pub static FLIP: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.flip(&sizes(call.case, "d"))?]),
     source: "x.flip(&[{{ list('d') }}])?",
+    torch: "x.flip([{{ list('d') }}])",
     reference: Some(|given| {
         moved(given, flipped, |case, x, index| {
             let dims = sizes(case, "d");
@@ -143,6 +152,7 @@ pub static ROLL: Op = Op {
     contract: |case| contract(case, rolled),
     call: |call| Ok(vec![call.tensor("x")?.roll(shift(call.case), call.size("dim", 0))?]),
     source: "x.roll({{ shift|default(0)|i32 }}, {{ dim|default(0) }})?",
+    torch: "x.roll({{ shift|default(0) }}, {{ dim|default(0) }})",
     reference: Some(|given| {
         moved(given, rolled, |case, x, index| {
             let dim = size(case, "dim");
@@ -172,6 +182,7 @@ pub static CONTIGUOUS: Op = Op {
     covers: &["Tensor::contiguous"],
     call: |call| Ok(vec![call.tensor("x")?.contiguous()?]),
     source: "x.contiguous()?",
+    torch: "x.contiguous()",
     ..COPIED
 };
 
@@ -181,6 +192,7 @@ pub static FORCE_CONTIGUOUS: Op = Op {
     covers: &["Tensor::force_contiguous"],
     call: |call| Ok(vec![call.tensor("x")?.force_contiguous()?]),
     source: "x.force_contiguous()?",
+    torch: "x.clone(memory_format=torch.contiguous_format)",
     ..COPIED
 };
 
@@ -191,6 +203,7 @@ pub static COPY: Op = Op {
     covers: &["Tensor::copy"],
     call: |call| Ok(vec![call.tensor("x")?.copy()?]),
     source: "x.copy()?",
+    torch: "x.clone()",
     ..COPIED
 };
 

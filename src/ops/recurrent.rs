@@ -63,6 +63,19 @@ pub static LSTM: Op = Op {
         let last = &states[states.len() - 1];
         let outputs = [lstm.states_to_tensor(&states)?, last.h().clone(), last.c().clone()];
     "#,
+    torch: r#"
+        {% set biases = ("b_ih" if inputs.b_ih else "None") ~ ", " ~ ("b_hh" if inputs.b_hh else "None") %}
+        {% if form in ["step", "seq_init"] %}
+        hidden, cell = h, c
+        {% else %}
+        hidden = cell = torch.zeros({{ inputs.x.shape[0] }}, {{ inputs.w_hh.shape[1] }}, dtype={{ inputs.x.dtype }})
+        {% endif %}
+        states = []
+        for step in {{ "[x]" if form == "step" else "x.unbind(1)" }}:
+            hidden, cell = torch.lstm_cell(step, (hidden, cell), w_ih, w_hh, {{ biases }})
+            states.append(hidden)
+        outputs = [torch.stack(states, dim=1), hidden, cell]
+    "#,
     reference: Some(|given| {
         let (h, mut c) = start(given);
         let mut outputs = unroll(given, h, |x, h| {
@@ -133,6 +146,19 @@ pub static GRU: Op = Op {
         let joined = gru.states_to_tensor(&states)?.reshape((rows, states.len(), hidden))?;
         let outputs = [joined, last.h().clone()];
     "#,
+    torch: r#"
+        {% set biases = ("b_ih" if inputs.b_ih else "None") ~ ", " ~ ("b_hh" if inputs.b_hh else "None") %}
+        {% if form in ["step", "seq_init"] %}
+        hidden = h
+        {% else %}
+        hidden = torch.zeros({{ inputs.x.shape[0] }}, {{ inputs.w_hh.shape[1] }}, dtype={{ inputs.x.dtype }})
+        {% endif %}
+        states = []
+        for step in {{ "[x]" if form == "step" else "x.unbind(1)" }}:
+            hidden = torch.gru_cell(step, hidden, w_ih, w_hh, {{ biases }})
+            states.append(hidden)
+        outputs = [torch.stack(states, dim=1), hidden]
+    "#,
     reference: Some(|given| {
         let one = Num::exact(1.0);
         unroll(given, start(given).0, |x, h| {
@@ -160,6 +186,7 @@ const RECURRENT: Op = Op {
     contract: |case| contract(case, 4),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 8.0,
     differentiable: &["b_hh", "b_ih", "c", "h", "w_hh", "w_ih", "x"],

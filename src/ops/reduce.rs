@@ -30,6 +30,13 @@ pub static SUM: Op = Op {
         x.sum{{ "_keepdim" if form == "keepdim" else "" }}([{{ [dim, dim2, dim3]|select("defined")|join(", ") }}])?
         {% endif %}
     "#,
+    torch: r#"
+        {% if form == "all" %}
+        x.sum()
+        {% else %}
+        x.sum([{% include "dims" %}]{{ ", keepdim=True" if form == "keepdim" else "" }})
+        {% endif %}
+    "#,
     reference: Some(|given| over_dims(given, |lane| Num::sum(lane.iter().copied()))),
     promise: "candle-core/src/tensor.rs:1005-1052, 2151-2164; torch.sum; the sum of nothing is 0",
     ..SUMS
@@ -62,6 +69,14 @@ pub static MEAN: Op = Op {
         x.mean{{ "_keepdim" if form == "keepdim" else "" }}([{{ [dim, dim2, dim3]|select("defined")|join(", ") }}])?
         {% endif %}
     "#,
+    torch: r#"
+        {% if not inputs.x.float %}{{ lacks("a mean of integers") }}{% endif %}
+        {% if form == "all" %}
+        x.mean()
+        {% else %}
+        x.mean([{% include "dims" %}]{{ ", keepdim=True" if form == "keepdim" else "" }})
+        {% endif %}
+    "#,
     reference: Some(|given| over_dims(given, |lane| if lane.is_empty() { OPEN } else { Num::mean(lane) })),
     promise: "candle-core/src/tensor.rs:1054-1069, 2166-2168; torch.mean",
     ..SUMS
@@ -89,6 +104,7 @@ pub static LOG_SUM_EXP: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.log_sum_exp(listed(call.case))?]),
     source: "x.log_sum_exp([{{ [dim, dim2, dim3]|select('defined')|join(', ') }}])?",
+    torch: r#"x.logsumexp([{% include "dims" %}])"#,
     reference: Some(|given| {
         over_dims(given, |lane| {
             let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -136,6 +152,7 @@ pub static CUMSUM: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.cumsum(call.size("dim", 0))?]),
     source: "x.cumsum({{ dim|default(0) }})?",
+    torch: "x.cumsum({{ dim|default(0) }})",
     reference: Some(|given| {
         let mut x = given.array("x");
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
@@ -170,6 +187,7 @@ pub static NORM: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.norm()?]),
     source: "x.norm()?",
+    torch: "torch.linalg.vector_norm(x)",
     reference: Some(|given| {
         let x = given.array("x");
         // The subgradient at 0 is 0.
@@ -195,6 +213,7 @@ const SUMS: Op = Op {
     contract: |case| summed(case, |_, _| true),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["x"],

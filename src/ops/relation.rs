@@ -296,6 +296,7 @@ pub static MATMUL_LINEAR: Op = Op {
     },
     call: |call| Ok(vec![(call.tensor("a")? + call.tensor("b")?)?.matmul(call.tensor("c")?)?]),
     source: "(&a + &b)?.matmul(&c)?",
+    torch: "(a + b) @ c",
     reference: Some(|given| {
         let (a, b, c) = (given.array("a"), given.array("b"), given.array("c"));
         let dot = |row: usize, column: usize| {
@@ -386,6 +387,7 @@ const RELATION: Op = Op {
     contract: |_| Contract::Unspecified("nothing"),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     // The ops' own entries judge their gradients.

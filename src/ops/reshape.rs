@@ -52,6 +52,13 @@ pub static RESHAPE: Op = Op {
         x.reshape({{ shape("n") }})?
         {% endif %}
     "#,
+    torch: r#"
+        {% if hole == 1 and n0 is defined and n3 is not defined %}
+        x.reshape(-1{% if n1 is defined %}, {{ n1 }}{% endif %}{% if n2 is defined %}, {{ n2 }}{% endif %})
+        {% else %}
+        x.reshape({{ shape("n") }})
+        {% endif %}
+    "#,
     reference: Some(|given| in_order(given, reshaped)),
     promise: "candle-core/src/tensor.rs:2518-2580 (its documentation), shape.rs; torch.reshape",
     ..MOVE
@@ -108,6 +115,17 @@ pub static FLATTEN: Op = Op {
         x.flatten({{ start|default(0) }}, {{ end|default(0) }})?
         {% endif %}
     "#,
+    torch: r#"
+        {% if form == "to" %}
+        x.flatten(0, {{ end|default(0) }})
+        {% elif form == "from" %}
+        x.flatten({{ start|default(0) }})
+        {% elif form == "all" %}
+        x.flatten()
+        {% else %}
+        x.flatten({{ start|default(0) }}, {{ end|default(0) }})
+        {% endif %}
+    "#,
     reference: Some(|given| in_order(given, flattened)),
     promise: "candle-core/src/tensor.rs:2170-2228; torch.flatten",
     ..MOVE
@@ -146,6 +164,7 @@ pub static SQUEEZE: Op = Op {
         Ok(vec![if call.case.text("form") == "unsqueeze" { x.unsqueeze(dim)? } else { x.squeeze(dim)? }])
     },
     source: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})?",
+    torch: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})",
     reference: Some(|given| in_order(given, squeezed)),
     promise: "candle-core/src/tensor.rs:2582-2653; torch.squeeze, torch.unsqueeze",
     ..MOVE
@@ -194,6 +213,7 @@ pub static BROADCAST_AS: Op = Op {
         {% set names = {"left": "broadcast_left", "expand": "expand"} %}
         x.{{ names[form|default("")]|default("broadcast_as") }}({{ shape("n") }})?
     "#,
+    torch: r#"x.expand({{ shape("n") }}{{ " + x.shape" if form == "left" else "" }})"#,
     reference: Some(|given| {
         moved(given, broadcast, |_, x, index| {
             let own = &index[index.len() - x.len()..];

@@ -18,6 +18,12 @@ pub static ROPE: Op = Op {
     covers: &["rotary_emb::rope"],
     call: |call| rotated(call, rotary_emb::rope),
     source: "candle_nn::rotary_emb::rope(&x, &cos, &sin)?",
+    torch: r#"
+        {% set at = ("" if inputs.cos.shape|length == 2 else ":, None, ") ~ ":" ~ inputs.x.shape[2] %}
+        c, s = [torch.cat([table, table], dim=-1)[{{ at }}] for table in (cos, sin)]
+        first, second = x.chunk(2, dim=-1)
+        x * c + torch.cat([-second, first], dim=-1) * s
+    "#,
     ..FUSED
 };
 
@@ -49,6 +55,7 @@ pub static ROPE_SLOW: Op = Op {
     covers: &["rotary_emb::rope_slow"],
     call: |call| rotated(call, rotary_emb::rope_slow),
     source: "candle_nn::rotary_emb::rope_slow(&x, &cos, &sin)?",
+    torch: "{% include 'rotary.rope' %}",
     ..SLOW
 };
 
@@ -71,6 +78,7 @@ const FUSED: Op = Op {
     contract: |case| contract(case, HALVES).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: Some(|given| reference(given, HALVES)),
     ulps: 4.0,
     differentiable: &["x"],

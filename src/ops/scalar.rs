@@ -38,6 +38,7 @@ pub static AFFINE: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.affine(call.case.float("mul", 1.0), call.case.float("add", 0.0))?]),
     source: "x.affine({{ mul|default('1.0') }}, {{ add|default('0.0') }})?",
+    torch: "x * {{ mul|default(1)|of(inputs.x.name) }} + {{ add|default(0)|of(inputs.x.name) }}",
     reference: Some(|given| {
         each(given, "x", |x| {
             let constant = |name, default| Num::constant(given.case.float(name, default), x.unit);
@@ -49,7 +50,7 @@ pub static AFFINE: Op = Op {
 };
 
 macro_rules! operators {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $op:tt, $support:ident, $integers:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $op:tt, $torch:literal, $support:ident, $integers:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
             name: concat!("tensor.", $text, "_scalar"),
@@ -66,6 +67,11 @@ macro_rules! operators {
                 "{% if form == 'left' %}({{ scalar }} ", stringify!($op), " &x)?\n",
                 "{% else %}(&x ", stringify!($op), " {{ scalar }})?{% endif %}"
             ),
+            torch: concat!(
+                "{% set scalar = scalar|default(1)|of(inputs.x.name) %}\n",
+                "{% set (a, b) = (scalar, 'x') if form == 'left' else ('x', scalar) %}\n",
+                $torch
+            ),
             reference: Some(|given| {
                 each(given, "x", |x| {
                     let scalar = Num::constant(given.case.float("scalar", 1.0), x.unit);
@@ -81,13 +87,13 @@ macro_rules! operators {
 
 operators! {
     /// `x + scalar`, or `scalar + x` with `form = "left"`.
-    ADD_SCALAR = "add", +, AFFINE_DTYPES, [0.0, 1.0, 2.0, -1.0];
+    ADD_SCALAR = "add", +, "{{ a }} + {{ b }}", AFFINE_DTYPES, [0.0, 1.0, 2.0, -1.0];
     /// `x - scalar`, or `scalar - x`.
-    SUB_SCALAR = "sub", -, AFFINE_DTYPES, [0.0, 1.0, 2.0];
+    SUB_SCALAR = "sub", -, "{{ a }} - {{ b }}", AFFINE_DTYPES, [0.0, 1.0, 2.0];
     /// `x scalar`.
-    MUL_SCALAR = "mul", *, AFFINE_DTYPES, [0.0, 1.0, 2.0];
+    MUL_SCALAR = "mul", *, "{{ a }} * {{ b }}", AFFINE_DTYPES, [0.0, 1.0, 2.0];
     /// `x / scalar`, or `scalar / x`.
-    DIV_SCALAR = "div", /, AFFINE_DTYPES, [1.0, 2.0, 0.5];
+    DIV_SCALAR = "div", /, "{% include 'divided' %}", AFFINE_DTYPES, [1.0, 2.0, 0.5];
 }
 
 /// `x.powf(e)`.
@@ -109,6 +115,7 @@ pub static POWF: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.powf(call.case.float("e", 1.0))?]),
     source: "x.powf({{ e|default('1.0') }})?",
+    torch: "x.pow({{ e|default('1.0') }})",
     reference: Some(|given| each(given, "x", |x| x.powf(given.case.float("e", 1.0)))),
     promise: "candle-core/src/tensor.rs:807-816, backprop.rs:652-656; torch.pow, whose derivative for the exponent 0 is 0",
     ..ELEMENTWISE
@@ -132,6 +139,7 @@ pub static ELU: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.elu(call.case.float("alpha", 1.0))?]),
     source: "x.elu({{ alpha|default('1.0') }})?",
+    torch: "F.elu(x, {{ alpha|default('1.0') }})",
     reference: Some(|given| each(given, "x", |x| elu(x, given.case.float("alpha", 1.0)))),
     promise: "candle-core/src/tensor.rs:797-806; torch.nn.ELU",
     ..ELEMENTWISE
@@ -159,6 +167,7 @@ pub static CLAMP: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.clamp(call.case.float("min", 0.0), call.case.float("max", 1.0))?]),
     source: "x.clamp({{ min|default('0.0') }}, {{ max|default('1.0') }})?",
+    torch: "x.clamp({{ min|default(0)|of(inputs.x.name) }}, {{ max|default(1)|of(inputs.x.name) }})",
     reference: Some(|given| {
         let bound = |name, default| Num::exact(given.case.float(name, default));
         each(given, "x", |x| x.max(bound("min", 0.0)).min(bound("max", 1.0)))
@@ -181,6 +190,10 @@ pub static ROUND_TO: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.round_to(i32::try_from(call.case.int("decimals", 0)).unwrap_or(0))?]),
     source: "x.round_to({{ decimals|default(0) }})?",
+    torch: r"
+        # Halves go to even here, away from zero in candle.
+        x.round(decimals={{ decimals|default(0) }})
+    ",
     reference: Some(|given| each(given, "x", |x| rounded_to(x, given.case.int("decimals", 0)))),
     promise: "candle-core/src/tensor.rs:653-660 (its documentation); where the power of ten is no f64, every float is \
               a multiple, or nearest to 0",

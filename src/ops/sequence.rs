@@ -38,6 +38,7 @@ pub static SEQUENCE: Op = Op {
         Ok(outputs)
     },
     source: "the steps, each on the first output of the one before",
+    torch: "",
     reference: Some(|given| {
         let (mut outputs, mut pole) = (Vec::<ArrayD<Num>>::new(), false);
         for (number, (op, step)) in steps(given.case).iter().enumerate() {

@@ -31,6 +31,10 @@ pub static SLICE_SET: Op = Op {
         x.slice_set(&src, {{ dim|default(0) }}, {{ start|default(0) }})?;
         x
     ",
+    torch: r"
+        x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ inputs.src.shape[dim|default(0)] }}).copy_(src)
+        x
+    ",
     reference: Some(|given| embedded(given, size(given.case, "dim"))),
     differentiable: &[],
     promise: "candle-core/src/tensor_cat.rs:240-300 (its documentation)",
@@ -46,6 +50,10 @@ pub static SLICE_SCATTER: Op = Op {
         Ok(vec![call.tensor("x")?.slice_scatter(src, dim, call.size("start", 0))?])
     },
     source: "x.slice_scatter(&src, {{ dim|default(0) }}, {{ start|default(0) }})?",
+    torch: r"
+        {% set dim, start = dim|default(0), start|default(0) %}
+        x.slice_scatter(src, {{ dim }}, {{ start }}, {{ start + inputs.src.shape[dim] }})
+    ",
     ..SLICE
 };
 
@@ -57,6 +65,10 @@ pub static SLICE_SCATTER0: Op = Op {
     contract: |case| contract(case, 0),
     call: |call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start", 0))?]),
     source: "x.slice_scatter0(&src, {{ start|default(0) }})?",
+    torch: r"
+        {% set start = start|default(0) %}
+        x.slice_scatter(src, 0, {{ start }}, {{ start + inputs.src.shape[0] }})
+    ",
     reference: Some(|given| embedded(given, 0)),
     ..SLICE
 };
@@ -178,6 +190,13 @@ pub static SLICE_ASSIGN: Op = Op {
         {{- "" if loop.first else ", " }}{{ params["start" ~ n] }}..{{ params["end" ~ n] }}
         {%- endfor %}], &src)?
     "#,
+    torch: r#"
+        output = x.clone()
+        output[
+        {%- for n in range(6) if params["start" ~ n] is defined and params["end" ~ n] is defined %}
+        {{- "" if loop.first else ", " }}{{ params["start" ~ n] }}:{{ params["end" ~ n] }}
+        {%- endfor %}] = src
+    "#,
     reference: Some(|given| written(given, &sizes(given.case, "start"))),
     promise: "candle-core/src/tensor.rs:2860-2914 (its documentation)",
     ..SLICE
@@ -198,6 +217,7 @@ pub static SCATTER_SET: Op = Op {
         x.scatter_set(&ids, &src, {{ dim|default(0) }})?;
         x
     ",
+    torch: r#"x.scatter_({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: writing::SCATTER.reference,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:1694-1709; as for scatter",
@@ -219,6 +239,7 @@ pub static SCATTER_ADD_SET: Op = Op {
         x.scatter_add_set(&ids, &src, {{ dim|default(0) }})?;
         x
     ",
+    torch: r#"x.scatter_add_({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: writing::SCATTER_ADD.reference,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:1733-1747; as for scatter_add",
@@ -257,6 +278,7 @@ pub static EMBEDDING: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.embedding(call.tensor("ids")?)?]),
     source: "x.embedding(&ids)?",
+    torch: r#"F.embedding({{ ids("ids") }}, x)"#,
     reference: indexing::INDEX_SELECT.reference,
     promise: "candle-core/src/tensor.rs:1605-1635 (its documentation); as for index_select",
     ..MOVE

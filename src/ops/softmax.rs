@@ -34,6 +34,7 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     },
     call: |call| Ok(vec![ops::softmax_last_dim(call.tensor("x")?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x)?",
+    torch: "x.softmax(dim=-1)",
     reference: Some(|given| along(given, None, softmax)),
     promise: "candle-nn/src/ops.rs:284-439: the fused form of ops::softmax (ops.rs:7-30), which has a gradient; \
               torch.softmax",
@@ -47,6 +48,7 @@ pub static SOFTMAX: Op = Op {
     covers: &["ops::softmax"],
     call: |call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim", 0))?]),
     source: "candle_nn::ops::softmax(&x, {{ dim|default(0) }})?",
+    torch: "x.softmax(dim={{ dim|default(0) }})",
     reference: Some(|given| along(given, Some(over(given)), softmax)),
     promise: "candle-nn/src/ops.rs:7-30; torch.softmax",
     ..LOG_SOFTMAX
@@ -79,6 +81,7 @@ pub static LOG_SOFTMAX: Op = Op {
     },
     call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
     source: "candle_nn::ops::log_softmax(&x, {{ dim|default(0) }})?",
+    torch: "x.log_softmax(dim={{ dim|default(0) }})",
     reference: Some(|given| {
         along(given, Some(over(given)), |x, log_sum_exp| if vanishes(x, log_sum_exp) { x } else { x - log_sum_exp })
     }),

@@ -38,6 +38,7 @@ pub static SORT_LAST_DIM: Op = Op {
         let facts = Tensor::from_vec(facts, rows, &Device::Cpu)?.to_dtype(sorted.dtype())?.to_device(&device)?;
         let outputs = [sorted, facts];
     ",
+    torch: "",
     reference: Some(|given| {
         let x = given.array("x");
         let facts = reduced(&x, &[x.ndim() - 1], false, |_| Num::exact(1.0));
@@ -53,6 +54,7 @@ pub static ARG_SORT_LAST_DIM: Op = Op {
     covers: &["Tensor::arg_sort_last_dim"],
     call: |call| Ok(vec![call.tensor("x")?.arg_sort_last_dim(ascending(call.case))?]),
     source: "x.arg_sort_last_dim({{ asc|default(1) != 0 }})?",
+    torch: "x.argsort(dim=-1, descending={{ asc|default(1) == 0 }})",
     reference: Some(|given| rows(given, places)),
     ..SORT
 };
@@ -73,6 +75,7 @@ const SORT: Op = Op {
     contract,
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &[],

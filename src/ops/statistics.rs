@@ -42,6 +42,7 @@ pub static VAR: Op = Op {
         Ok(vec![if call.case.text("form") == "keepdim" { x.var_keepdim(dim)? } else { x.var(dim)? }])
     },
     source: "x.var{{ '_keepdim' if form == 'keepdim' else '' }}({{ dim|default(0) }})?",
+    torch: "x.var({{ dim|default(0) }}{{ ', keepdim=True' if form == 'keepdim' else '' }})",
     reference: Some(|given| {
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
         reduced(&given.array("x"), &[dim], given.case.text("form") == "keepdim", |lane| {
@@ -88,6 +89,7 @@ pub static DOT: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.dot(call.tensor("rhs")?)?]),
     source: "x.dot(&rhs)?",
+    torch: "x.dot(rhs)",
     reference: Some(|given| {
         let (x, rhs) = (given.array("x"), given.array("rhs"));
         scalar(Num::sum(x.iter().zip(&rhs).map(|(&x, &rhs)| x * rhs)))
@@ -121,6 +123,7 @@ pub static MV: Op = Op {
     },
     call: |call| Ok(vec![call.tensor("x")?.mv(call.tensor("rhs")?)?]),
     source: "x.mv(&rhs)?",
+    torch: "x.mv(rhs)",
     reference: Some(|given| {
         let (x, rhs) = (given.array("x"), given.array("rhs"));
         let row = |row: usize| Num::sum(rhs.iter().enumerate().map(|(column, &rhs)| x[[row, column]] * rhs));

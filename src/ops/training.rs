@@ -74,6 +74,14 @@ pub static TRAINING: Op = Op {
         optimizer.step(&loss.backward()?)?;
         let outputs = [loss, weight.as_tensor().copy()?, bias.as_tensor().copy()?, predict()?];
     "#,
+    torch: r#"
+        weight, bias = weight.clone().requires_grad_(), bias.clone().requires_grad_()
+        optimizer = torch.optim.SGD([weight, bias], lr={{ lr|default("0.1") }})
+        loss = F.mse_loss(F.linear(x, weight, bias), target)
+        loss.backward()
+        optimizer.step()
+        outputs = [loss, weight, bias, F.linear(x, weight, bias)]
+    "#,
     reference: Some(trained),
     ulps: 8.0,
     differentiable: &[],
@@ -166,6 +174,19 @@ pub static ACCUMULATION: Op = Op {
         let branch = x.conv2d(&x, 0, 1, 1, 1)?;
         {% endif %}
         let outputs = {% if first|default(0) == 0 %}[square, branch]{% else %}[branch, x.sqr()?]{% endif %};
+    "#,
+    torch: r#"
+        {% set n, c, h, w = inputs.x.shape %}
+        {% if branch == "interpolate1d" %}
+        branch = F.interpolate(x.reshape({{ n * c }}, {{ h }}, {{ w }}), size={{ 2 * w }})
+        {% elif branch == "interpolate2d" %}
+        branch = F.interpolate(x, size=({{ 2 * h }}, {{ 2 * w }}))
+        {% elif branch == "matmul" %}
+        branch = x @ x.transpose(2, 3)
+        {% else %}
+        branch = F.conv2d(x, x)
+        {% endif %}
+        outputs = {{ "[x.square(), branch]" if first|default(0) == 0 else "[branch, x.square()]" }}
     "#,
     reference: Some(|given| {
         let x = given.array("x");

@@ -12,7 +12,7 @@ const FLOATS: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &
 const ALL: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::FLOATS };
 
 macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident = $method:ident, $support:ident, $contract:expr, $value:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $method:ident, $torch:literal, $support:ident, $contract:expr, $value:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
             name: concat!("tensor.", stringify!($method)),
@@ -22,6 +22,7 @@ macro_rules! functions {
             contract: $contract,
             call: |call| Ok(vec![call.tensor("x")?.$method()?]),
             source: concat!("x.", stringify!($method), "()?"),
+            torch: $torch,
             reference: Some(|given| each(given, "x", $value)),
             ..ELEMENTWISE
         };
@@ -30,43 +31,43 @@ macro_rules! functions {
 
 functions! {
     /// `-x`.
-    NEG = neg, FLOATS, |case| in_range(case, |x| -x), |x: Num| -x;
+    NEG = neg, "-x", FLOATS, |case| in_range(case, |x| -x), |x: Num| -x;
     /// `x^2`.
-    SQR = sqr, FLOATS, |case| in_range(case, |x| x * x), Num::sqr;
+    SQR = sqr, "x.square()", FLOATS, |case| in_range(case, |x| x * x), Num::sqr;
     /// `1 / x`.
-    RECIP = recip, FLOATS, of_floats, Num::recip;
+    RECIP = recip, "x.reciprocal()", FLOATS, of_floats, Num::recip;
     /// `e^x`.
-    EXP = exp, FLOATS, of_floats, Num::exp;
+    EXP = exp, "x.exp()", FLOATS, of_floats, Num::exp;
     /// The natural logarithm.
-    LOG = log, FLOATS, of_floats, Num::ln;
+    LOG = log, "x.log()", FLOATS, of_floats, Num::ln;
     /// The sine.
-    SIN = sin, FLOATS, of_floats, Num::sin;
+    SIN = sin, "x.sin()", FLOATS, of_floats, Num::sin;
     /// The cosine.
-    COS = cos, FLOATS, of_floats, Num::cos;
+    COS = cos, "x.cos()", FLOATS, of_floats, Num::cos;
     /// The hyperbolic tangent.
-    TANH = tanh, FLOATS, of_floats, Num::tanh;
+    TANH = tanh, "x.tanh()", FLOATS, of_floats, Num::tanh;
     /// The square root.
-    SQRT = sqrt, FLOATS, of_floats, Num::sqrt;
+    SQRT = sqrt, "x.sqrt()", FLOATS, of_floats, Num::sqrt;
     /// `|x|`.
-    ABS = abs, ALL, |case| in_range(case, i128::abs), Num::abs;
+    ABS = abs, "x.abs()", ALL, |case| in_range(case, i128::abs), Num::abs;
     /// The error function.
-    ERF = erf, ALL, elementwise, |x| if x.unit == 0.0 { Num { error: 0.25, ..x.erf() } } else { x.erf() };
+    ERF = erf, "x.erf()", ALL, elementwise, |x| if x.unit == 0.0 { Num { error: 0.25, ..x.erf() } } else { x.erf() };
     /// `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
-    GELU = gelu, FLOATS, of_floats, Num::gelu;
+    GELU = gelu, "F.gelu(x, approximate=\"tanh\")", FLOATS, of_floats, Num::gelu;
     /// `x / 2 (1 + erf(x / sqrt(2)))`.
-    GELU_ERF = gelu_erf, FLOATS, of_floats, Num::gelu_erf;
+    GELU_ERF = gelu_erf, "F.gelu(x)", FLOATS, of_floats, Num::gelu_erf;
     /// `x / (1 + e^-x)`.
-    SILU = silu, FLOATS, of_floats, Num::silu;
+    SILU = silu, "F.silu(x)", FLOATS, of_floats, Num::silu;
     /// `max(x, 0)`.
-    RELU = relu, ALL, elementwise, |x| x.max(Num::exact(0.0));
+    RELU = relu, "x.relu()", ALL, elementwise, |x| x.max(Num::exact(0.0));
     /// -1, 0 or 1.
-    SIGN = sign, ALL, elementwise, Num::sign;
+    SIGN = sign, "x.sign()", ALL, elementwise, Num::sign;
     /// The smallest integer that is not below.
-    CEIL = ceil, ALL, elementwise, |x| x.step(f64::ceil);
+    CEIL = ceil, "x.ceil()", ALL, elementwise, |x| x.step(f64::ceil);
     /// The largest integer that is not above.
-    FLOOR = floor, ALL, elementwise, |x| x.step(f64::floor);
+    FLOOR = floor, "x.floor()", ALL, elementwise, |x| x.step(f64::floor);
     /// The nearest integer; halves go away from zero.
-    ROUND = round, ALL, elementwise, |x| x.step(f64::round);
+    ROUND = round, "# Halves go to even here, away from zero in candle.\nx.round()", ALL, elementwise, |x| x.step(f64::round);
 }
 
 /// What they share.
@@ -78,6 +79,7 @@ pub const ELEMENTWISE: Op = Op {
     contract: elementwise,
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["x"],

@@ -27,6 +27,7 @@ pub static UNFOLD: Op = Op {
         Ok(vec![call.tensor("x")?.unfold(dim, size, step)?])
     },
     source: "x.unfold({{ dim|default(0) }}, {{ size|default(0) }}, {{ step|default(0) }})?",
+    torch: "x.unfold({{ dim|default(0) }}, {{ size|default(0) }}, {{ step|default(0) }})",
     reference: Some(|given| {
         moved(given, unfolded, |case, x, index| {
             let dim = size(case, "dim");
@@ -105,6 +106,7 @@ pub static UNFOLD_SHAPE: Op = Op {
         let shape: Vec<i64> = windows.dims().iter().map(|&n| n as i64).collect();
         Tensor::new(shape, &device)?
     ",
+    torch: "torch.tensor(x.expand({{ count|default(0) }}).unfold(0, {{ size|default(0) }}, {{ step|default(0) }}).shape)",
     reference: Some(|given| {
         let length = size(given.case, "size");
         let count = windows(size(given.case, "count"), length, size(given.case, "step")).unwrap_or(0);

@@ -28,6 +28,7 @@ pub static INTERPOLATE1D: Op = Op {
         Ok(vec![if alias { x.upsample_nearest1d(target)? } else { x.interpolate1d(target)? }])
     },
     source: "x.{{ 'upsample_nearest' if form == 'alias' else 'interpolate' }}1d({{ w|default(1) }})?",
+    torch: "F.interpolate(x, size={{ w|default(1) }})",
     reference: Some(|given| vec![nearest(&given.array("x"), &[size(given.case, "w", 1)])]),
     ..NEAREST
 };
@@ -57,6 +58,7 @@ pub static INTERPOLATE2D: Op = Op {
         {% set name = "upsample_nearest" if form == "alias" else "interpolate" %}
         x.{{ name }}2d({{ h|default(1) }}, {{ w|default(1) }})?
     "#,
+    torch: "F.interpolate(x, size=({{ h|default(1) }}, {{ w|default(1) }}))",
     reference: Some(|given| {
         let target = [size(given.case, "h", 1), size(given.case, "w", 1)];
         vec![nearest(&given.array("x"), &target)]
@@ -73,6 +75,7 @@ const NEAREST: Op = Op {
     contract: |_| Contract::Rejects(why::SHAPES),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["x"],
@@ -100,6 +103,10 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
         Ok(vec![call.tensor("x")?.upsample_bilinear2d(h, w, align)?])
     },
     source: "x.upsample_bilinear2d({{ h|default(1) }}, {{ w|default(1) }}, {{ align_corners|default(0) != 0 }})?",
+    torch: r#"
+        {% set size, corners = "(" ~ h|default(1) ~ ", " ~ w|default(1) ~ ")", align_corners|default(0) != 0 %}
+        F.interpolate(x, size={{ size }}, mode="bilinear", align_corners={{ corners }})
+    "#,
     reference: Some(|given| {
         let x = given.array("x");
         let align = size(given.case, "align_corners", 0) != 0;
@@ -142,6 +149,10 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         {% set h, w = scale_h|default("1.0"), scale_w|default("1.0") %}
         x.upsample_bilinear2d_with_scale({{ h }}, {{ w }}, {{ align_corners|default(0) != 0 }})?
     "#,
+    torch: r#"
+        {% set scales = "(" ~ scale_h|default("1.0") ~ ", " ~ scale_w|default("1.0") ~ ")" %}
+        F.interpolate(x, scale_factor={{ scales }}, mode="bilinear", align_corners={{ align_corners|default(0) != 0 }})
+    "#,
     reference: Some(|given| {
         let x = given.array("x");
         let align = size(given.case, "align_corners", 0) != 0;
@@ -168,6 +179,7 @@ const BILINEAR: Op = Op {
     contract: |_| Contract::Rejects(why::SHAPES),
     call: |_| Ok(Vec::new()),
     source: "",
+    torch: "",
     reference: None,
     ulps: 4.0,
     differentiable: &["x"],

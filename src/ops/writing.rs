@@ -37,6 +37,7 @@ pub static INDEX_ADD: Op = Op {
         Ok(vec![call.tensor("x")?.index_add(ids, src, call.size("dim", 0))?])
     },
     source: "x.index_add(&ids, &src, {{ dim|default(0) }})?",
+    torch: r#"x.index_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: Some(|given| {
         let dim = usize::try_from(given.case.int("dim", 0)).unwrap_or(0);
         let ids = given.ids("ids");
@@ -82,6 +83,7 @@ pub static SCATTER: Op = Op {
         Ok(vec![call.tensor("x")?.scatter(ids, src, call.size("dim", 0))?])
     },
     source: "x.scatter(&ids, &src, {{ dim|default(0) }})?",
+    torch: r#"x.scatter({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: Some(|given| {
         let ids = given.ids("ids");
         written(given, |index| ids.get(index).copied(), |_, new| new)
@@ -113,6 +115,7 @@ pub static SCATTER_ADD: Op = Op {
         Ok(vec![call.tensor("x")?.scatter_add(ids, src, call.size("dim", 0))?])
     },
     source: "x.scatter_add(&ids, &src, {{ dim|default(0) }})?",
+    torch: r#"x.scatter_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: Some(|given| {
         let ids = given.ids("ids");
         written(given, |index| ids.get(index).copied(), |old, new| old + new)

@@ -36,8 +36,7 @@ fn close(value: f64, error: f64, want: &Num, got: f64, dtype: DType, factor: f64
     if dtype.int_range().is_some_and(|(low, high)| value < low as f64 || value > high as f64) {
         return Agreement::Unknown;
     }
-    // The reference is itself computed in `f64`: there, both sides have rounding errors.
-    let bound = if dtype == DType::F64 { 4.0 * factor * error } else { factor * error };
+    let bound = bound(error, dtype, factor);
     if infinite_inputs || bound.is_nan() || want.peak.max(value.abs()) + bound > dtype.max() {
         return Agreement::Unknown;
     }
@@ -45,6 +44,11 @@ fn close(value: f64, error: f64, want: &Num, got: f64, dtype: DType, factor: f64
         return same(got.is_nan());
     }
     same((got - value).abs() <= bound)
+}
+
+/// How far off a value of `dtype` may be. The reference is itself computed in `f64`: there, both sides have rounding errors.
+pub fn bound(error: f64, dtype: DType, factor: f64) -> f64 {
+    if dtype == DType::F64 { 4.0 * factor * error } else { factor * error }
 }
 
 fn same(same: bool) -> Agreement {

@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 
 const NAME: &str = "gradient";
 /// The backward pass evaluates other formulas than forward-mode differentiation does: its bound is this much wider.
-const FACTOR: f64 = 4.0;
+pub(super) const FACTOR: f64 = 4.0;
 /// How many elements of an input are checked one by one.
 const SINGLES: usize = 8;
 
@@ -139,7 +139,7 @@ fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
 }
 
 /// The derivative of the (weighted) sum of all outputs along `direction`, one entry per stored element of the input.
-fn derivative(evidence: &Evidence, name: &str, input: &Tensor, direction: &[f64]) -> Num {
+pub(super) fn derivative(evidence: &Evidence, name: &str, input: &Tensor, direction: &[f64]) -> Num {
     let expanded = expand(input, direction);
     weighted_sum(evidence, &Given { direction: Some((name, &expanded)), ..Given::new(evidence.case) })
 }

@@ -23,8 +23,14 @@ pub struct Report<'a> {
     pub call: &'a str,
     /// The program that shows it, and what that did; or why there is none.
     pub program: Result<(&'a str, &'a Ran), &'a str>,
+    /// The test of what should happen, if one call shows it.
+    pub test: Option<&'a str>,
+    /// The same call in PyTorch, if it has one.
+    pub torch: Option<&'a str>,
     /// What varying the parts of the case showed.
     pub matters: &'a [String],
+    /// Since which release of candle it fails, where that was tried.
+    pub since: Option<&'a str>,
     /// The regression that shows the same, if there is one.
     pub regression: Option<&'a Regression>,
 }
@@ -68,6 +74,8 @@ impl Report<'_> {
                 );
             }
         }
+        text += &folded("A test for candle, which fails until this is fixed", "rust", self.test);
+        text += &folded("The same call in PyTorch, for comparison", "python", self.torch);
         text += "\n## What happens\n\n| device | result |\n|---|---|\n";
         for seen in &finding.observations {
             let _ = writeln!(text, "| {} | {} |", device(seen.device), cell(&seen.outcome.summary()));
@@ -154,6 +162,9 @@ impl Report<'_> {
         for (place, hardware) in &finding.origin.hardware {
             text += &format!("- {}: {hardware}\n", device(*place));
         }
+        if let Some(since) = self.since {
+            text += &format!("- tried on the CPU: {since}\n");
+        }
         if !reproduction.unchecked.starts_with("not run") {
             text += &format!("- without debug assertions and overflow checks: {}\n", reproduction.unchecked);
         }
@@ -163,6 +174,12 @@ impl Report<'_> {
         }
         text + "- found by fuzzing, and minimized, with snuffer\n"
     }
+}
+
+/// Code that is shown when it is asked for, so that the issue stays short.
+fn folded(summary: &str, language: &str, code: Option<&str>) -> String {
+    let block = |code| format!("\n<details>\n<summary>{summary}</summary>\n\n```{language}\n{code}```\n\n</details>\n");
+    code.map(block).unwrap_or_default()
 }
 
 fn of(site: &str) -> String {

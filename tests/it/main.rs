@@ -20,4 +20,5 @@ mod simulated;
 mod site;
 mod store;
 mod tidy;
+mod torch;
 mod worker;

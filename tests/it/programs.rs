@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use snuffer::case::Case;
@@ -11,9 +10,10 @@ use snuffer::device::Device;
 use snuffer::exec::{Build, Executor, Limits, reproduction};
 use snuffer::generate::Mode;
 use snuffer::ops::{self, Contract, Op};
+use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::Outcome;
-use snuffer::regression::{Expected, Place};
-use snuffer::report::{About, Candle, agrees, manifest, outputs, program};
+use snuffer::regression::{Expected, Place, Regression};
+use snuffer::report::{About, Candle, agrees, manifest, outputs, program, test};
 use snuffer::sample::nth;
 
 use crate::regressions::regressions;
@@ -31,7 +31,7 @@ struct Subject {
 
 /// Those of CUDA devices need candle's kernels, for which `cargo xtask test` says where the compiler is.
 #[test]
-fn every_regression_of_cuda_is_a_program_that_shows_it() {
+fn every_regression_of_cuda_is_a_program_that_shows_it_and_a_test_that_fails() {
     let Some(device) = simulated::device() else { return };
     if std::env::var_os("CUDA_HOME").is_none() {
         let _ = writeln!(std::io::stderr(), "programs are not run on {device}: only `cargo xtask test` builds them");
@@ -41,20 +41,17 @@ fn every_regression_of_cuda_is_a_program_that_shows_it() {
     let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
     let hardware = executor.hardware();
     let place = Place::today(device, hardware.get(&device));
+    let fails = |(_, regression): &(String, Regression)| regression.expected(&place) == Expected::Fails;
+    let cases: Vec<_> = kept().into_iter().zip(regressions()).filter(|(_, kept)| fails(kept)).collect();
     let mut subjects = BTreeMap::new();
-    for (n, (_, regression)) in regressions().into_iter().enumerate() {
-        if regression.expected(&place) != Expected::Fails {
-            continue;
-        }
-        let op = ops::find(&regression.case.op).expect("an op");
-        let case = regression.case;
+    for ((name, op, case), _) in cases.iter().cloned() {
         let outcome = executor.run(&case).expect("the harness survives");
         let outputs = outputs(&outcome);
         let text = program(op, &case, &About { device, comments: &[], outputs: &outputs }).expect("short enough");
-        let name = format!("regression_{n}_{}", op.name.replace('.', "_"));
         subjects.insert(name, Subject { case, text, outcome });
     }
-    check(&subjects, device);
+    check("programs-cuda", &subjects, device);
+    tell("tests-cuda", &mut executor, device, cases.into_iter().map(|(case, _)| case));
 }
 
 #[test]
@@ -73,12 +70,12 @@ fn every_program_compiles_and_does_what_its_case_does() {
         }
     }
     assert!(subjects.len() > 10 * long, "{long} of {} cases are too long for a program", subjects.len());
-    check(&subjects, Device::Cpu);
+    check("programs", &subjects, Device::Cpu);
 }
 
-/// Builds the programs of `subjects`, runs each on `device`, and compares.
-fn check(subjects: &BTreeMap<String, Subject>, device: Device) {
-    let binary = build(subjects, device);
+/// Builds the programs of `subjects` as a crate of this name, runs each on `device`, and compares.
+fn check(krate: &str, subjects: &BTreeMap<String, Subject>, device: Device) {
+    let binary = build(krate, device, subjects.iter().map(|(name, subject)| (name, &subject.text)));
     let differs = |(name, subject): (&String, &Subject)| differs(&binary, name, subject, device);
     let wrong: Vec<String> = subjects.iter().filter_map(differs).collect();
     assert!(
@@ -88,6 +85,60 @@ fn check(subjects: &BTreeMap<String, Subject>, device: Device) {
         subjects.len(),
         wrong.join("\n")
     );
+}
+
+#[test]
+fn a_test_of_a_report_fails_exactly_where_its_case_is_wrong() {
+    let limits = Limits { deadline: Duration::from_secs(2), ..Limits::default() };
+    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
+    // The first case of each op, and the regressions.
+    let some = cases().filter(|(name, ..)| name.ends_with("_0") || name.starts_with("regression"));
+    tell("tests", &mut executor, Device::Cpu, some);
+}
+
+/// Builds the tests of `cases` as a crate of this name, and runs each: what is wrong fails, and nothing else.
+fn tell(
+    krate: &str,
+    executor: &mut Executor,
+    device: Device,
+    cases: impl Iterator<Item = (String, &'static Op, Case)>,
+) {
+    let (mut tests, mut wrong, mut without) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    for (name, op, case) in cases {
+        let observations = executor.observe(&case).expect("the harness survives");
+        let evidence = Evidence::new(op, &case, &observations);
+        let oracles: Vec<String> = match judge(&evidence) {
+            Verdict::Fail(violation) => vec![violation.oracle],
+            Verdict::Pass => ["reference", "gradient"].map(String::from).to_vec(),
+            Verdict::Skip(_) => continue,
+        };
+        for oracle in oracles {
+            let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);
+            match test(&evidence, &observations[0], &oracle) {
+                Ok(text) => {
+                    let called = text.trim_start_matches("#[test]\nfn ").split('(').next().expect("a name");
+                    let text = text.replacen(called, "main", 1).replace("#[test]\n", "use candle_core::Result;\n");
+                    tests.insert(name.clone(), text);
+                    wrong.insert(name, fails);
+                }
+                Err(why) if fails => without.push(format!("{name}: {why}")),
+                Err(_) => {}
+            }
+        }
+    }
+    assert!(without.is_empty(), "violations without a test:\n{}", without.join("\n"));
+    assert!(wrong.values().filter(|wrong| **wrong).count() > 50, "few tests that fail");
+    let binary = build(krate, device, tests.iter());
+    let limits = Limits { deadline: Duration::from_secs(10), memory_mib: 8192 };
+    let hollow: Vec<String> = tests
+        .iter()
+        .filter_map(|(name, text)| {
+            let ran = reproduction::run(&binary, &[name], device, limits).expect("a shell runs");
+            let failed = ran.code != Some(0);
+            (failed != wrong[name]).then(|| format!("-- {name}\n{text}\n{}", ran.stderr))
+        })
+        .collect();
+    assert!(hollow.is_empty(), "{} of {} tests say something else:\n{}", hollow.len(), tests.len(), hollow.join("\n"));
 }
 
 fn cases() -> impl Iterator<Item = (String, &'static Op, Case)> {
@@ -100,36 +151,39 @@ fn cases() -> impl Iterator<Item = (String, &'static Op, Case)> {
         let bare = accepted.then(|| (format!("{name}_bare"), *op, bare));
         bare.into_iter().chain((0..CASES).map(move |n| (format!("{name}_{n}"), *op, drawn(n))))
     });
-    let kept = regressions().into_iter().enumerate().map(|(n, (_, regression))| {
-        let op = ops::find(&regression.case.op).expect("an op");
-        (format!("regression_{n}_{}", op.name.replace('.', "_")), op, regression.case)
-    });
-    drawn.chain(kept)
+    drawn.chain(kept())
 }
 
-/// One crate with a module for each program, built in a folder that is kept.
-fn build(subjects: &BTreeMap<String, Subject>, device: Device) -> PathBuf {
-    let name = if device == Device::Cpu { "programs" } else { "programs-cuda" };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+/// The regressions.
+fn kept() -> Vec<(String, &'static Op, Case)> {
+    let named = |(n, (_, regression)): (usize, (String, Regression))| {
+        let op = ops::find(&regression.case.op).expect("an op");
+        (format!("regression_{n}_{}", op.name.replace('.', "_")), op, regression.case)
+    };
+    regressions().into_iter().enumerate().map(named).collect()
+}
+
+/// One crate of this name with a module for each program, built in a folder that is kept. Dependencies are shared.
+fn build<'a>(krate: &str, device: Device, programs: impl Iterator<Item = (&'a String, &'a String)>) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    let folder = root.join(krate);
     std::fs::create_dir_all(folder.join("src")).expect("writable");
-    let mut main = "#![allow(warnings)]\nmod programs {\n".to_string();
-    for (name, subject) in subjects {
-        let text = subject.text.replace("fn main()", "pub fn main()").replace('\n', "\n        ");
-        main += &format!("    pub mod {name} {{\n        {text}\n    }}\n");
+    let (mut modules, mut arms) = (String::new(), String::new());
+    for (name, text) in programs {
+        let text = text.replace("fn main()", "pub fn main()").replace('\n', "\n        ");
+        modules += &format!("    pub mod {name} {{\n        {text}\n    }}\n");
+        arms += &format!("        \"{name}\" => programs::{name}::main(),\n");
     }
-    main += "}\n\nfn main() -> candle_core::Result<()> {\n    match std::env::args().nth(1).unwrap().as_str() {\n";
-    for name in subjects.keys() {
-        main += &format!("        \"{name}\" => programs::{name}::main(),\n");
-    }
-    main += "        other => panic!(\"no program {other}\"),\n    }\n}\n";
+    let main = format!(
+        "#![allow(warnings)]\nmod programs {{\n{modules}}}\n\nfn main() -> candle_core::Result<()> {{\n    match \
+         std::env::args().nth(1).unwrap().as_str() {{\n{arms}        other => panic!(\"no program {{other}}\"),\n    }}\n}}\n"
+    );
     let all = main.clone() + "// half:: float8::";
     std::fs::write(folder.join("src/main.rs"), main).expect("writable");
-    std::fs::write(folder.join("Cargo.toml"), manifest("programs", &all, device, Candle::TESTED)).expect("writable");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(&folder).args(["build", "--quiet", "--target-dir", "target"]);
-    let built = cargo.output().expect("cargo runs");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    folder.join("target/debug/programs")
+    std::fs::write(folder.join("Cargo.toml"), manifest(krate, &all, device, Candle::TESTED)).expect("writable");
+    let target = root.join("target");
+    reproduction::build(&folder, &target).expect("every program compiles");
+    reproduction::executable(&target, krate)
 }
 
 /// What the program does differently, if anything.

@@ -1,15 +1,18 @@
 //! A report says what a maintainer asks, and a program that does something else than its case is noticed.
 
+use std::path::Path;
+
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::Ran;
+use snuffer::exec::{Build, Executor, Limits, Ran};
 use snuffer::findings::Finding;
 use snuffer::ops;
-use snuffer::oracle::{Observation, Signature};
-use snuffer::outcome::{Gradients, Outcome, Panic, Phase, Refusal, Returned};
-use snuffer::report::{About, Report, agrees, call, outputs, program};
+use snuffer::oracle::{Evidence, Observation, Signature};
+use snuffer::outcome::{Fault, Gradients, Outcome, Panic, Phase, Refusal, Returned};
+use snuffer::report::{About, Report, agrees, call, outputs, program, test, torch};
 use snuffer::tensor::{DType, Tensor, Value};
 
+use crate::regressions::regressions;
 use crate::store::finding;
 
 fn labels_out_of_range() -> Case {
@@ -48,12 +51,18 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let about = About { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
     let text = program(op, &case, &about).expect("short enough");
     let done = ran(0, "0.0\n", "");
+    let evidence = Evidence::new(op, &case, &finding.observations);
+    let test = test(&evidence, &finding.observations[0], "contract").expect("one call shows it");
+    let torch = torch(op, &case).expect("PyTorch has the loss");
     let report = Report {
         finding: &finding,
         op,
         call: &call(op, &case),
         program: Ok((&text, &done)),
+        test: Some(&test),
+        torch: Some(&torch),
         matters: &["any dtype (f32, f16)".to_string()],
+        since: Some("fails since 0.9.2; 0.9.1 does something else"),
         regression: None,
     };
     insta::with_settings!({snapshot_path => "../../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
@@ -61,6 +70,32 @@ fn a_report_is_an_issue_that_can_be_filed() {
     });
     let without = Report { program: Err("too many numbers"), ..report };
     assert!(without.markdown().contains("op = \"loss.nll\""), "the case itself, where there is no program");
+}
+
+#[test]
+fn the_examples_hold_the_test_and_the_script_of_their_cases() {
+    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts");
+    let mut missing = Vec::new();
+    for (name, regression) in regressions() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples").join(&name).join("report.md");
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        let (op, case) = (ops::find(&regression.case.op).expect(&name), &regression.case);
+        let signature = regression.signature.expect("an open regression");
+        let mut seen = executor.observe(case).expect("the harness survives").remove(0);
+        if signature.oracle == "fault" {
+            seen.device = Device::Sim(0);
+            let (kind, place, message) = (signature.kind, signature.site, String::new());
+            seen.outcome = Outcome::Faulted(Fault { phase: Phase::Forward, kind, place, message });
+        }
+        let evidence = Evidence::new(op, case, std::slice::from_ref(&seen));
+        for part in [test(&evidence, &seen, &signature.oracle), torch(op, case)] {
+            let part = part.expect(&name);
+            if !text.contains(&part) {
+                missing.push(format!("== {name}\n{part}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "docs/examples lack\n{}", missing.join("\n"));
 }
 
 #[test]

@@ -1,11 +1,7 @@
 //! Tensors of a case as the Rust a person would write for them.
 
-use crate::tensor::{DType, Fill, Tensor, Value, Values, View, product};
-
-/// The most elements that are spelled out.
-const SPELLED: usize = 4096;
-/// From here on a rule is shorter than its elements.
-const LONG: usize = 24;
+use super::memory::{self, Buffer, Step};
+use crate::tensor::{DType, Fill, Tensor, Value, product};
 
 /// The dtype as candle names it.
 pub fn dtype(dtype: DType) -> &'static str {
@@ -76,33 +72,11 @@ pub fn sizes(sizes: &[String]) -> String {
 /// What makes `data`, without its view, on `device`; lines that come before it go to `lines`. An `Err` says why nobody
 /// would write that.
 pub fn buffer(name: &str, data: &Tensor, device: &str, lines: &mut Vec<String>) -> Result<String, String> {
-    let stored = data.stored_shape();
-    let count = product(&stored).unwrap_or(0);
-    if let Values::Fill(fill @ Fill { noise: None, .. }) = &data.values
-        && count > LONG
-        && covers(&data.view)
-    {
-        return Ok(filled(data.dtype, fill, count, &shape(&stored), device, lines));
-    }
-    let mut values = data.values.to_vec(count);
-    let mut sizes = stored.clone();
-    if !covers(&data.view) {
-        let (positions, length) = data.view.positions(&stored);
-        let mut cells = vec![Value::of(data.dtype, View::POISON); length];
-        for (&position, &value) in positions.iter().zip(&values) {
-            cells[position] = value;
-        }
-        (values, sizes) = (cells, data.view.buffer_shape(&stored));
-    }
-    if values.len() > SPELLED {
-        return Err(format!("`{name}` has {} elements, too many to spell out", values.len()));
-    }
-    Ok(spelled(data.dtype, &values, &sizes, device))
-}
-
-/// Whether the view leaves nothing of its buffer out, and that in order.
-fn covers(view: &View) -> bool {
-    View { broadcast: Vec::new(), ..view.clone() } == View::default()
+    let (buffer, sizes) = memory::buffer(name, data)?;
+    Ok(match buffer {
+        Buffer::Filled(fill, count) => filled(data.dtype, fill, count, &shape(&sizes), device, lines),
+        Buffer::Spelled(values) => spelled(data.dtype, &values, &sizes, device),
+    })
 }
 
 fn filled(dtype: DType, fill: &Fill, count: usize, sizes: &str, device: &str, lines: &mut Vec<String>) -> String {
@@ -156,7 +130,8 @@ fn spelled(dtype: DType, values: &[Value], sizes: &[usize], device: &str) -> Str
     }
 }
 
-fn nested(parts: &[String], sizes: &[usize]) -> String {
+/// Elements between brackets, row by row.
+pub fn nested(parts: &[String], sizes: &[usize]) -> String {
     let Some((_, inner)) = sizes.split_first().filter(|(_, inner)| !inner.is_empty()) else {
         return format!("[{}]", parts.join(", "));
     };
@@ -164,28 +139,14 @@ fn nested(parts: &[String], sizes: &[usize]) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-/// What is called on the buffer to make the view of it, as [`crate::run`] does.
+/// What is called on the buffer to make the view of it.
 pub fn view(data: &Tensor) -> String {
-    let (stored, view) = (data.stored_shape(), &data.view);
-    let order = view.memory_order(stored.len());
-    let mut calls = String::new();
-    for (place, &dim) in order.iter().enumerate() {
-        if view.step(dim) != 1 {
-            calls += &format!(".narrow({0}, 0, 1)?.squeeze({0})?", place + 1);
-        }
-        if (view.before(dim), view.after(dim)) != (0, 0) {
-            calls += &format!(".narrow({place}, {}, {})?", view.before(dim), stored[dim]);
-        }
-    }
-    let places: Vec<usize> = (0..stored.len()).filter_map(|dim| order.iter().position(|&d| d == dim)).collect();
-    if places == [1, 0] {
-        calls += ".t()?";
-    } else if !places.iter().copied().eq(0..places.len()) {
-        let list: Vec<String> = places.iter().map(ToString::to_string).collect();
-        calls += &format!(".permute(vec![{}])?", list.join(", "));
-    }
-    if !view.broadcast.is_empty() {
-        calls += &format!(".broadcast_as({})?", shape(&data.shape));
-    }
-    calls
+    let call = |step: &Step| match step {
+        Step::Narrow(dim, start, len) => format!(".narrow({dim}, {start}, {len})?"),
+        Step::First(dim) => format!(".narrow({dim}, 0, 1)?.squeeze({dim})?"),
+        Step::Transpose => ".t()?".to_string(),
+        Step::Permute(order) => format!(".permute(vec!{order:?})?"),
+        Step::Expand(sizes) => format!(".broadcast_as({})?", shape(sizes)),
+    };
+    memory::steps(data).iter().map(call).collect()
 }

@@ -1,13 +1,13 @@
-//! What a call is in Rust: [`Op::source`], filled in.
+//! What a call is in Rust and in Python: [`Op::source`] and [`Op::torch`], filled in.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use minijinja::value::ValueKind;
-use minijinja::{Environment, ErrorKind, State, Value as Jinja};
+use minijinja::{Environment, Error, ErrorKind, State, Value as Jinja};
 use serde::Serialize;
 
-use super::literal;
+use super::{literal, python};
 use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::ops::{self, Op};
@@ -16,36 +16,120 @@ use crate::tensor::{DType, Tensor, Value};
 /// An input as templates see it.
 #[derive(Serialize)]
 struct Input {
+    name: &'static str,
     rust: &'static str,
     dtype: &'static str,
+    float: bool,
     shape: Vec<usize>,
 }
 
-impl From<&Tensor> for Input {
-    fn from(data: &Tensor) -> Self {
-        Self { rust: literal::rust(data.dtype), dtype: literal::dtype(data.dtype), shape: data.shape.clone() }
+/// How a language writes what templates hold.
+struct Language {
+    dtype: fn(DType) -> &'static str,
+    number: fn(Value) -> String,
+    constant: fn(DType, f64) -> String,
+    sizes: fn(&[String]) -> String,
+    truth: [&'static str; 2],
+}
+
+static RUST: Language = Language {
+    dtype: literal::dtype,
+    number: literal::number,
+    constant: literal::constant,
+    sizes: literal::sizes,
+    truth: ["false", "true"],
+};
+
+static PYTHON: Language = Language {
+    dtype: python::dtype,
+    number: python::number,
+    constant: python::constant,
+    sizes: python::sizes,
+    truth: ["False", "True"],
+};
+
+impl Language {
+    /// What the templates of all ops in this language have in common; one may include another.
+    fn environment(&'static self) -> Environment<'static> {
+        let mut environment = Environment::new();
+        // A case may lack a param: it can be asked for, but not be written.
+        environment.set_formatter(|out, state, value| match value.kind() {
+            ValueKind::Undefined => Err(ErrorKind::UndefinedError.into()),
+            ValueKind::Bool => Ok(out.write_str(self.truth[usize::from(value.is_true())])?),
+            _ => minijinja::escape_formatter(out, state, value),
+        });
+        environment.add_filter("dtype", |name: &Jinja| (self.dtype)(named(name)));
+        environment.add_filter("of", |number: &Jinja, name: &Jinja| (self.constant)(named(name), self.float(number)));
+        environment.add_function("list", |state: &State, stem: &str| listed(state, stem).join(", "));
+        environment.add_function("shape", |state: &State, stem: &str| (self.sizes)(&listed(state, stem)));
+        environment
+    }
+
+    /// The number that a param is.
+    fn float(&self, number: &Jinja) -> f64 {
+        let Some(text) = number.as_str() else { return f64::try_from(number.clone()).unwrap_or(f64::NAN) };
+        let infinite =
+            [f64::INFINITY, f64::NEG_INFINITY].into_iter().find(|&it| (self.number)(Value::Float(it)) == text);
+        infinite.unwrap_or_else(|| text.parse().unwrap_or(f64::NAN))
+    }
+
+    /// The params and inputs of `call`.
+    fn context(&self, call: &Case) -> BTreeMap<String, Jinja> {
+        let param = |(name, param): (&String, &Param)| {
+            let value = match param {
+                Param::Number(Value::Int(number)) if SIGNED.contains(&name.as_str()) => Jinja::from(*number),
+                Param::Number(Value::Int(number)) => Jinja::from(number.max(&0)),
+                Param::Number(number) => Jinja::from((self.number)(*number)),
+                Param::Text(text) => Jinja::from(text.as_str()),
+            };
+            (name.clone(), value)
+        };
+        let input = |data: &Tensor| Input {
+            name: data.dtype.name(),
+            rust: literal::rust(data.dtype),
+            dtype: (self.dtype)(data.dtype),
+            float: data.dtype.is_float(),
+            shape: data.shape.clone(),
+        };
+        let params: BTreeMap<String, Jinja> = call.params.iter().map(param).collect();
+        let inputs: BTreeMap<&str, Input> =
+            call.inputs.iter().map(|(name, data)| (name.as_str(), input(data))).collect();
+        let mut context = params.clone();
+        context.insert("params".to_string(), params.into());
+        context.insert("inputs".to_string(), Jinja::from(minijinja::value::Serde(inputs)));
+        context
     }
 }
 
-/// The sources of all ops by name: one may include another.
+/// The sources of all ops by name.
 static SOURCES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut environment = Environment::new();
-    // A case may lack a param: it can be asked for, but not be written.
-    environment.set_formatter(|out, state, value| match value.kind() {
-        ValueKind::Undefined => Err(ErrorKind::UndefinedError.into()),
-        ValueKind::Bool => Ok(out.write_str(if value.is_true() { "true" } else { "false" })?),
-        _ => minijinja::escape_formatter(out, state, value),
-    });
-    environment.add_filter("dtype", |name: &Jinja| literal::dtype(named(name)));
+    let mut environment = RUST.environment();
     environment.add_filter("f32", |number: &Jinja| number.as_str().map(|text| text.replace("f64::", "f32::")));
-    environment.add_filter("of", |number: &Jinja, name: &Jinja| literal::constant(named(name), float(number)));
     environment.add_filter("i32", |number: i64| number.clamp(i32::MIN.into(), i32::MAX.into()));
     environment.add_filter("option", |value: &Jinja| {
         if value.is_undefined() || value.is_none() { "None".to_string() } else { format!("Some({value})") }
     });
-    environment.add_function("list", |state: &State, stem: &str| listed(state, stem).join(", "));
-    environment.add_function("shape", |state: &State, stem: &str| literal::sizes(&listed(state, stem)));
     for (name, source) in ops::ALL.iter().map(|op| (op.name, op.source)).chain(ops::PIECES) {
+        environment.add_template(name, source).expect(name);
+    }
+    environment
+});
+
+/// What is PyTorch of all ops by name.
+static TORCH: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = PYTHON.environment();
+    environment.add_filter("tuple", |sizes: Vec<usize>| {
+        python::sizes(&sizes.iter().map(ToString::to_string).collect::<Vec<_>>())
+    });
+    // PyTorch takes ids of 64 bits everywhere, and others in some places.
+    environment.add_function("ids", |state: &State, name: &str| {
+        let dtype = state.lookup("inputs")?.get_attr(name).ok()?.get_attr("dtype").ok()?;
+        Some(if dtype.as_str() == Some("torch.int64") { name.to_string() } else { format!("{name}.long()") })
+    });
+    environment.add_function("lacks", |what: &str| -> Result<String, Error> {
+        Err(Error::new(ErrorKind::InvalidOperation, format!("PyTorch lacks {what}")))
+    });
+    for (name, source) in ops::ALL.iter().map(|op| (op.name, op.torch)).chain(ops::TORCH_PIECES) {
         environment.add_template(name, source).expect(name);
     }
     environment
@@ -56,25 +140,28 @@ const SIGNED: [&str; 9] = ["asc", "causal", "decimals", "first", "is_scalar", "o
 
 /// The lines of the op's source for this call.
 pub fn rendered(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, String> {
-    let param = |(name, param): (&String, &Param)| {
-        let value = match param {
-            Param::Number(Value::Int(number)) if SIGNED.contains(&name.as_str()) => Jinja::from(*number),
-            Param::Number(Value::Int(number)) => Jinja::from(number.max(&0)),
-            Param::Number(number) => Jinja::from(literal::number(*number)),
-            Param::Text(text) => Jinja::from(text.as_str()),
-        };
-        (name.clone(), value)
-    };
-    let params: BTreeMap<String, Jinja> = call.params.iter().map(param).collect();
-    let inputs: BTreeMap<&str, Input> = call.inputs.iter().map(|(name, data)| (name.as_str(), data.into())).collect();
-    let mut context = params.clone();
-    context.insert("params".to_string(), params.into());
-    context.insert("inputs".to_string(), Jinja::from(minijinja::value::Serde(inputs)));
+    let mut context = RUST.context(call);
     context.insert("cuda".to_string(), (device != Device::Cpu).into());
     let host = if device == Device::Cpu { "" } else { ".to_device(&Device::Cpu)?" };
     context.insert("to_host".to_string(), host.into());
-    let source = SOURCES.get_template(op.name).map_err(|error| error.to_string())?;
-    let text = source.render(context).map_err(|error| format!("{error:#}"))?;
+    lines(&SOURCES, op.name, &context).map_err(|error| format!("{error:#}"))
+}
+
+/// The lines of the same call in PyTorch. An `Err` says why there are none.
+pub fn torch(op: &Op, call: &Case) -> Result<Vec<String>, String> {
+    if op.torch.is_empty() {
+        return Err("PyTorch has no such call".to_string());
+    }
+    lines(&TORCH, op.name, &PYTHON.context(call)).map_err(|error| match error.kind() {
+        ErrorKind::InvalidOperation if error.detail().is_some_and(|why| why.starts_with("PyTorch")) => {
+            error.detail().unwrap_or_default().to_string()
+        }
+        _ => format!("{error:#}"),
+    })
+}
+
+fn lines(of: &Environment, name: &str, context: &BTreeMap<String, Jinja>) -> Result<Vec<String>, Error> {
+    let text = of.get_template(name)?.render(context)?;
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     // Sources are indented where they stand.
     let indent = lines.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
@@ -85,16 +172,6 @@ pub fn rendered(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, Str
 fn named(name: &Jinja) -> DType {
     let name = name.as_str().unwrap_or_default();
     DType::ALL.into_iter().find(|&dtype| dtype.name() == name || literal::rust(dtype) == name).unwrap_or(DType::F32)
-}
-
-/// The number that a param is.
-fn float(number: &Jinja) -> f64 {
-    match number.as_str() {
-        Some("f64::INFINITY") => f64::INFINITY,
-        Some("f64::NEG_INFINITY") => f64::NEG_INFINITY,
-        Some(text) => text.parse().unwrap_or(f64::NAN),
-        None => f64::try_from(number.clone()).unwrap_or(f64::NAN),
-    }
 }
 
 /// The params `d0`, `d1`, … of the stem `d`, or the inputs of such names.

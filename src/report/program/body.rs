@@ -1,0 +1,179 @@
+//! What a program and a test have in common: the inputs of a case, its calls, and where its gradients start.
+
+use std::collections::BTreeSet;
+
+use super::{literal, source};
+use crate::case::{Backward, Case, weight};
+use crate::device::Device;
+use crate::ops::{Op, sequence};
+use crate::tensor::Tensor;
+
+/// The inputs and calls of a case, line by line.
+pub struct Body {
+    pub lines: Vec<String>,
+    /// The variables that gradients are asked for, and the name of the input that each is.
+    pub vars: Vec<(String, String)>,
+    pub device: Device,
+    pub bound: Bound,
+    /// Where the first call begins.
+    pub called: usize,
+}
+
+/// What the lines of a source bind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Nothing: they print what they make.
+    Nothing,
+    /// `output`.
+    One,
+    /// `outputs`.
+    Several,
+}
+
+impl Body {
+    /// The inputs and calls of `case`, of which gradients are asked for as `backward` says.
+    pub fn new(op: &Op, case: &Case, backward: Backward, device: Device) -> Result<Self, String> {
+        let whole = &Case { backward, ..case.clone() };
+        let mut body = Self { lines: Vec::new(), vars: Vec::new(), device, bound: Bound::Nothing, called: usize::MAX };
+        let steps = sequence::steps(case);
+        if steps.is_empty() {
+            body.call(op, case, whole, "")?;
+        }
+        for (number, (op, step)) in steps.iter().enumerate() {
+            body.flow(op.support.of);
+            body.call(op, step, whole, &format!("{}.", number + 1))?;
+        }
+        Ok(body)
+    }
+
+    /// Adds the inputs of `call` and the call; `prefix` is what its inputs are called by in `whole`.
+    fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
+        for (name, data) in &call.inputs {
+            let own = format!("{prefix}{name}");
+            let has_gradient = data.dtype.is_float() && !whole.backward.is_none() && op.differentiates(whole, &own);
+            self.input(name, &own, data, has_gradient)?;
+        }
+        let mut lines = source::rendered(op, call, self.device)?;
+        let binds = |name: &str| {
+            let forms = [format!("let {name} "), format!("let mut {name} ")];
+            lines.iter().any(|line| forms.iter().any(|form| line.starts_with(form)))
+        };
+        self.bound = match lines.last() {
+            _ if binds("outputs") => Bound::Several,
+            Some(last) if last.starts_with("println!") => Bound::Nothing,
+            _ => Bound::One,
+        };
+        // The expression at the end may go over several lines.
+        let start = lines.iter().rposition(|line| !line.starts_with([' ', ')', '}']));
+        if self.bound == Bound::One
+            && !binds("output")
+            && let (Some(start), Some(last)) = (start, lines.len().checked_sub(1))
+        {
+            lines[start].insert_str(0, "let output = ");
+            lines[last].push(';');
+        }
+        self.called = self.called.min(self.lines.len());
+        self.lines.extend(lines);
+        Ok(())
+    }
+
+    /// Calls the first output of the call before this by this name.
+    fn flow(&mut self, name: &str) {
+        let output = self.lines.iter_mut().rfind(|line| line.starts_with("let output = "));
+        match (self.bound, output) {
+            (Bound::One, Some(line)) => *line = line.replacen("output", name, 1),
+            (Bound::Several, _) => self.lines.push(format!("let {name} = outputs[0].clone();")),
+            _ => {}
+        }
+    }
+
+    fn input(&mut self, name: &str, own: &str, data: &Tensor, has_gradient: bool) -> Result<(), String> {
+        let mut before = Vec::new();
+        let buffer = literal::buffer(name, data, "&device", &mut before)?;
+        self.lines.append(&mut before);
+        let view = literal::view(data);
+        if has_gradient {
+            let var = own.split_once('.').map_or(format!("{own}_var"), |(step, name)| format!("{name}_var{step}"));
+            self.lines.push(format!("let {var} = Var::from_tensor(&{buffer})?;"));
+            let view = if view.is_empty() { ".clone()".to_string() } else { view };
+            self.lines.push(format!("let {name} = {var}.as_tensor(){view};"));
+            self.vars.push((var, own.to_string()));
+        } else {
+            self.lines.push(format!("let {name} = {buffer}{view};"));
+        }
+        Ok(())
+    }
+
+    /// Starts the backward pass from the sum of all outputs, weighted or not: `grads` holds the gradients.
+    pub fn start_backward(&mut self, backward: Backward) {
+        let weighted = matches!(backward, Backward::Weighted | Backward::Twice);
+        if weighted {
+            let weights: Vec<String> = (0..7).map(|index| format!("{:?}", weight(index))).collect();
+            self.lines.push(format!(
+                "// Every element has a share of its own.\nlet weighted_sum = |x: &Tensor| -> Result<Tensor> {{\n    \
+                 let weights: Vec<f64> = (0..x.elem_count()).map(|i| [{}][i % 7]).collect();\n    let weights = \
+                 Tensor::from_vec(weights, x.shape(), x.device())?.to_dtype(x.dtype())?;\n    \
+                 (x * weights)?.sum_all()\n}};",
+                weights.join(", ")
+            ));
+        }
+        let sum = |name: &str| if weighted { format!("weighted_sum(&{name})?") } else { format!("{name}.sum_all()?") };
+        if self.bound == Bound::Several {
+            self.lines.push(format!(
+                "let mut total = {};\nfor output in &outputs[1..] {{\n    total = (total + {})?;\n}}",
+                sum("outputs[0]"),
+                sum("output")
+            ));
+        } else {
+            self.lines.push(format!("let total = {};", sum("output")));
+        }
+        self.lines.push("let grads = total.backward()?;".to_string());
+    }
+
+    /// The lines that open the device, and all others, indented by four.
+    pub fn indented(&self) -> String {
+        let opened = match self.device {
+            Device::Cpu => "Device::Cpu".to_string(),
+            Device::Cuda(ordinal) | Device::Sim(ordinal) => format!("Device::new_cuda({ordinal})?"),
+        };
+        let mut text = format!("    let device = {opened};\n");
+        for line in self.lines.iter().flat_map(|lines| lines.lines()) {
+            text += &if line.is_empty() { "\n".to_string() } else { format!("    {line}\n") };
+        }
+        text
+    }
+
+    /// What the lines use of candle, with `also`: for each crate its items.
+    pub fn uses(&self, also: &[&'static str]) -> String {
+        let body = self.lines.join("\n");
+        let mut names: BTreeSet<&str> = also.iter().copied().collect();
+        names.extend(ITEMS.into_iter().filter(|name| needs(&body, name)));
+        let users = [("Optimizer", "optimizer."), ("RNN", "LSTM"), ("RNN", "GRU")];
+        let traits: BTreeSet<&str> =
+            users.iter().filter(|(_, user)| body.contains(user)).map(|(name, _)| *name).collect();
+        let mut text = String::new();
+        for (krate, names) in [("candle_core", names), ("candle_nn", traits)] {
+            let names: Vec<&str> = names.into_iter().collect();
+            text += &match names.as_slice() {
+                [] => String::new(),
+                [name] => format!("use {krate}::{name};\n"),
+                names => format!("use {krate}::{{{}}};\n", names.join(", ")),
+            };
+        }
+        text
+    }
+}
+
+/// Items of candle-core that some programs name.
+const ITEMS: [&str; 6] = ["DType", "IndexOp", "Module", "ModuleT", "Var", "D"];
+
+/// Whether `body` names this item of candle-core; traits by their methods.
+fn needs(body: &str, name: &str) -> bool {
+    match name {
+        "IndexOp" => body.contains(".i("),
+        "Module" => body.contains(".forward("),
+        "ModuleT" => body.contains(".forward_t("),
+        "D" => body.contains("(D::"),
+        name => body.contains(&format!("{name}::")),
+    }
+}

@@ -1,0 +1,86 @@
+//! A case as the `main.rs` of a program that prints what comes.
+
+use super::About;
+use super::body::{Body, Bound};
+use super::literal;
+use crate::case::Backward;
+use crate::device::Device;
+use crate::tensor::DType;
+
+/// The program that prints the outputs of `body`, and its gradients.
+pub fn printed(body: Body, backward: Backward, about: &About) -> String {
+    let mut main = Main(body);
+    if about.outputs.is_empty() && about.device != Device::Cpu {
+        // Printing would not show an error that is on its way: candle prints a tensor that it cannot read without values.
+        main.push("device.synchronize()?;");
+    }
+    if main.0.bound != Bound::Nothing {
+        main.outputs(about.outputs);
+    }
+    if !main.0.vars.is_empty() {
+        main.gradients(backward);
+    }
+    let comments: String = about.comments.iter().map(|line| ["// ", line, "\n"].concat()).collect();
+    let uses = main.0.uses(&["Device", "Result", "Tensor"]);
+    format!("{comments}{uses}\nfn main() -> Result<()> {{\n{}    Ok(())\n}}\n", main.0.indented())
+}
+
+struct Main(Body);
+
+impl Main {
+    fn push(&mut self, line: impl Into<String>) {
+        self.0.lines.push(line.into());
+    }
+
+    /// Prints the outputs' values, exactly where their dtype is known.
+    fn outputs(&mut self, outputs: &[(DType, usize)]) {
+        let shown = |name: &str, of: Option<&(DType, usize)>| match of {
+            Some(&(dtype, rank)) => format!("println!(\"{{:?}}\", {name}{});", read(dtype, rank)),
+            None => format!("println!(\"{{{name}}}\");"),
+        };
+        if self.0.bound != Bound::Several {
+            return self.push(shown("output", outputs.first()));
+        }
+        match outputs.first().filter(|first| outputs.iter().all(|other| other == *first)) {
+            None if !outputs.is_empty() => {
+                let each = |(place, of)| shown(&format!("outputs[{place}]"), Some(of));
+                self.0.lines.extend(outputs.iter().enumerate().map(each));
+            }
+            alike => self.push(format!("for output in &outputs {{\n    {}\n}}", shown("output", alike))),
+        }
+    }
+
+    fn gradients(&mut self, backward: Backward) {
+        self.0.start_backward(backward);
+        let print = |of: &str| -> Vec<String> {
+            let matched = |(var, name): &(String, String)| {
+                format!(
+                    "match grads.get(&{var}) {{\n    Some(grad) => println!(\"{of} of {name}:\\n{{grad}}\"),\n    \
+                     None => println!(\"no {of} of {name}\"),\n}}"
+                )
+            };
+            self.0.vars.iter().map(matched).collect()
+        };
+        let (first, second) = (print("gradient"), print("second derivative"));
+        self.0.lines.extend(first);
+        if backward == Backward::Twice {
+            let grads: Vec<String> = self.0.vars.iter().map(|(var, _)| format!("grads.get(&{var})")).collect();
+            let first = format!("{}{}", grads.join(".or("), ")".repeat(grads.len() - 1));
+            self.push(format!("if let Some(first) = {first} {{\n    let grads = weighted_sum(first)?.backward()?;"));
+            self.push(format!("    {}\n}}", second.join("\n").replace('\n', "\n    ")));
+        }
+    }
+}
+
+/// What reads a tensor of this dtype and rank as numbers.
+fn read(dtype: DType, rank: usize) -> String {
+    let (cast, typed) = match dtype {
+        DType::F16 | DType::Bf16 | DType::F8e4m3 => (".to_device(&Device::Cpu)?.to_dtype(DType::F32)?", "f32"),
+        other => ("", literal::rust(other)),
+    };
+    match rank {
+        0 => format!("{cast}.to_scalar::<{typed}>()?"),
+        1..=3 => format!("{cast}.to_vec{rank}::<{typed}>()?"),
+        _ => format!("{cast}.flatten_all()?.to_vec1::<{typed}>()?"),
+    }
+}

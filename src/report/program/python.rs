@@ -1,0 +1,94 @@
+//! Tensors of a case as the Python a person would write for them.
+
+use super::literal::nested;
+use super::memory::{self, Buffer, Step};
+use crate::tensor::{DType, Tensor, Value};
+
+/// The dtype as PyTorch names it. It has few operations of `uint32`, and `int64` holds the same numbers.
+pub fn dtype(dtype: DType) -> &'static str {
+    match dtype {
+        DType::U8 => "torch.uint8",
+        DType::I16 => "torch.int16",
+        DType::I32 => "torch.int32",
+        DType::U32 | DType::I64 => "torch.int64",
+        DType::F16 => "torch.float16",
+        DType::Bf16 => "torch.bfloat16",
+        DType::F32 => "torch.float32",
+        DType::F64 => "torch.float64",
+        DType::F8e4m3 => "torch.float8_e4m3fn",
+    }
+}
+
+/// A number.
+pub fn number(value: Value) -> String {
+    match value {
+        Value::Int(value) => value.to_string(),
+        Value::Float(value) if value.is_nan() => "torch.nan".to_string(),
+        Value::Float(value) if value.is_infinite() => if value > 0.0 { "torch.inf" } else { "-torch.inf" }.to_string(),
+        Value::Float(value) => format!("{value:?}"),
+    }
+}
+
+/// A number beside tensors of this dtype, which of an integer one may be outside it.
+pub fn constant(dtype: DType, value: f64) -> String {
+    let whole = !dtype.is_float() && value.fract() == 0.0;
+    number(if whole { Value::Int(value as i64) } else { Value::Float(value) })
+}
+
+/// An element; as short as it can be, since an `f32` that `f64` needs 17 digits for has 9.
+fn element(dtype: DType, value: Value) -> String {
+    match value {
+        Value::Float(float) if dtype != DType::F64 && float.is_finite() => format!("{:?}", float as f32),
+        value => number(value),
+    }
+}
+
+/// Sizes that are written already, as a tuple.
+pub fn sizes(sizes: &[String]) -> String {
+    match sizes {
+        [size] => format!("({size},)"),
+        sizes => format!("({})", sizes.join(", ")),
+    }
+}
+
+fn shape(shape: &[usize]) -> String {
+    sizes(&shape.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+/// What makes `data`, without its view; lines that come before it go to `lines`. An `Err` says why nobody would write that.
+pub fn buffer(name: &str, data: &Tensor, lines: &mut Vec<String>) -> Result<String, String> {
+    let (buffer, sizes) = memory::buffer(name, data)?;
+    let (dtype, shape) = (dtype(data.dtype), shape(&sizes));
+    let element = |value| element(data.dtype, value);
+    let full = |shape: &str, value| format!("torch.full({shape}, {}, dtype={dtype})", element(value));
+    Ok(match buffer {
+        Buffer::Filled(fill, _) if fill.except.is_empty() => full(&shape, fill.constant),
+        Buffer::Filled(fill, count) => {
+            lines.push(format!("values = {}", full(&format!("({count},)"), fill.constant)));
+            let set = |(position, value): &(usize, Value)| format!("values[{position}] = {}", element(*value));
+            lines.extend(fill.except.iter().map(set));
+            format!("values.reshape({shape})")
+        }
+        Buffer::Spelled(values) if values.is_empty() => format!("torch.zeros({shape}, dtype={dtype})"),
+        Buffer::Spelled(values) => {
+            let parts: Vec<String> = values.into_iter().map(element).collect();
+            match sizes.len() {
+                0 => format!("torch.tensor({}, dtype={dtype})", parts[0]),
+                1..=3 => format!("torch.tensor({}, dtype={dtype})", nested(&parts, &sizes)),
+                _ => format!("torch.tensor([{}], dtype={dtype}).reshape({shape})", parts.join(", ")),
+            }
+        }
+    })
+}
+
+/// What is called on the buffer to make the view of it.
+pub fn view(data: &Tensor) -> String {
+    let call = |step: &Step| match step {
+        Step::Narrow(dim, start, len) => format!(".narrow({dim}, {start}, {len})"),
+        Step::First(dim) => format!(".select({dim}, 0)"),
+        Step::Transpose => ".t()".to_string(),
+        Step::Permute(order) => format!(".permute({})", shape(order)),
+        Step::Expand(sizes) => format!(".expand({})", shape(sizes)),
+    };
+    memory::steps(data).iter().map(call).collect()
+}

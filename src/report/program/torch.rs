@@ -1,0 +1,134 @@
+//! The same call in PyTorch, for comparison.
+
+use super::{python, source};
+use crate::case::{Backward, Case, weight};
+use crate::ops::{Contract, Op, sequence};
+use crate::tensor::{DType, Tensor};
+
+/// The script of `case`. An `Err` says why there is none.
+pub fn torch(op: &Op, case: &Case) -> Result<String, String> {
+    // Of other dtypes there are no gradients.
+    let backward = match (op.contract)(case) {
+        Contract::Accepts { outputs, .. } if !outputs.iter().all(|(dtype, _)| dtype.is_float()) => Backward::None,
+        _ => case.backward,
+    };
+    let whole = &Case { backward, ..case.clone() };
+    let mut script = Script { body: Vec::new(), leaves: Vec::new(), several: false };
+    let steps = sequence::steps(case);
+    if steps.is_empty() {
+        script.call(op, case, whole, "")?;
+    }
+    for (number, (op, step)) in steps.iter().enumerate() {
+        if number > 0 {
+            script.body.push(format!("{} = {}", op.support.of, if script.several { "outputs[0]" } else { "output" }));
+        }
+        script.call(op, step, whole, &format!("{}.", number + 1))?;
+    }
+    let unsigned = steps.iter().map(|(_, step)| step).chain([case]).any(holds_u32);
+    Ok(script.text(backward, unsigned))
+}
+
+/// Whether `case` has a tensor of `u32`, or makes one.
+fn holds_u32(case: &Case) -> bool {
+    let named = ["dtype", "to"].iter().any(|param| case.text(param) == DType::U32.name());
+    named || case.inputs.values().any(|data| data.dtype == DType::U32)
+}
+
+/// A script in the making.
+struct Script {
+    body: Vec<String>,
+    /// The variables that gradients are asked for, and the name of the input that each is.
+    leaves: Vec<(String, String)>,
+    /// Whether there is a list of `outputs`, or one `output`.
+    several: bool,
+}
+
+impl Script {
+    /// Adds the inputs of `call` and the call; `prefix` is what its inputs are called by in `whole`.
+    fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
+        for (name, data) in &call.inputs {
+            let own = format!("{prefix}{name}");
+            let has_gradient = data.dtype.is_float() && !whole.backward.is_none() && op.differentiates(whole, &own);
+            self.input(name, &own, data, has_gradient)?;
+        }
+        let mut lines = source::torch(op, call)?;
+        self.several = lines.iter().any(|line| line.starts_with("outputs = "));
+        if let Some(last) = lines.last_mut().filter(|last| !self.several && !last.starts_with("output")) {
+            last.insert_str(0, "output = ");
+        } else if !self.several {
+            // What is bound first and written to afterwards.
+            lines.retain(|line| line != "output");
+        }
+        self.body.extend(lines);
+        Ok(())
+    }
+
+    fn input(&mut self, name: &str, own: &str, data: &Tensor, has_gradient: bool) -> Result<(), String> {
+        let buffer = python::buffer(name, data, &mut self.body)?;
+        let view = python::view(data);
+        if !has_gradient {
+            self.body.push(format!("{name} = {buffer}{view}"));
+            return Ok(());
+        }
+        let leaf = match own.split_once('.') {
+            Some((step, name)) => format!("{name}_leaf{step}"),
+            None if view.is_empty() => name.to_string(),
+            None => format!("{name}_leaf"),
+        };
+        self.body.push(format!("{leaf} = {buffer}.requires_grad_()"));
+        if leaf != name {
+            self.body.push(format!("{name} = {leaf}{view}"));
+        }
+        self.leaves.push((leaf, own.to_string()));
+        Ok(())
+    }
+
+    fn text(mut self, backward: Backward, unsigned: bool) -> String {
+        let print = if self.several { "for output in outputs:\n    print(output)" } else { "print(output)" };
+        self.body.push(print.to_string());
+        if !self.leaves.is_empty() {
+            self.backward(backward);
+        }
+        let body = self.body.join("\n");
+        let functional = if body.contains("F.") { "import torch.nn.functional as F\n" } else { "" };
+        let note =
+            if unsigned { "# int64 stands for candle's u32, of which PyTorch has few operations.\n" } else { "" };
+        format!("{note}import torch\n{functional}\n{body}\n")
+    }
+
+    fn backward(&mut self, backward: Backward) {
+        let weighted = matches!(backward, Backward::Weighted | Backward::Twice);
+        if weighted {
+            let weights: Vec<String> = (0..7).map(|index| format!("{:?}", weight(index))).collect();
+            self.body.push(format!(
+                "\n# Every element has a share of its own.\ndef weighted_sum(x):\n    weights = torch.tensor([{}], \
+                 dtype=x.dtype)\n    weights = weights.repeat(x.numel() // 7 + 1)[:x.numel()]\n    \
+                 return (x * weights.reshape(x.shape)).sum()\n",
+                weights.join(", ")
+            ));
+        }
+        let sum = if weighted { "weighted_sum(output)" } else { "output.sum()" };
+        let twice = backward == Backward::Twice;
+        let graph = if twice { "create_graph=True" } else { "" };
+        self.body.push(if self.several {
+            format!("sum({sum} for output in outputs).backward({graph})")
+        } else {
+            format!("{sum}.backward({graph})")
+        });
+        let print = |what: &str, name: &str, grad: &str| format!("print(\"{what} of {name}:\", {grad}, sep=\"\\n\")");
+        self.body.extend(self.leaves.iter().map(|(leaf, name)| print("gradient", name, &format!("{leaf}.grad"))));
+        if twice {
+            let names: Vec<&str> = self.leaves.iter().map(|(leaf, _)| leaf.as_str()).collect();
+            let first = names[0];
+            self.body.push(format!(
+                "if {first}.grad.requires_grad:\n    second = torch.autograd.grad(weighted_sum({first}.grad), [{}], \
+                 allow_unused=True)",
+                names.join(", ")
+            ));
+            let second = |(place, (_, name)): (usize, &(String, String))| {
+                format!("    {}", print("second derivative", name, &format!("second[{place}]")))
+            };
+            self.body.extend(self.leaves.iter().enumerate().map(second));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The PyTorch scripts that reports hold: every one can be written, and is left where `tests/torch/check.py` runs it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+use snuffer::case::Case;
+use snuffer::generate::Mode;
+use snuffer::ops::{self, Contract, Op};
+use snuffer::oracle::{Evidence, Wanted};
+use snuffer::outcome::{Gradients, Returned};
+use snuffer::report::torch;
+use snuffer::sample::nth;
+use snuffer::tensor::{DType, Tensor, Value};
+
+use crate::regressions::regressions;
+
+/// How many valid cases of each op.
+const CASES: u64 = 12;
+
+#[test]
+fn every_op_that_pytorch_has_makes_a_script_of_every_case() {
+    let mut scripts = BTreeMap::new();
+    for op in ops::ALL.iter().filter(|op| !op.torch.is_empty() || op.name == "sequence") {
+        for number in 0..CASES {
+            let case = nth(&[*op], &[Mode::Valid], 1, number).drawn.case;
+            match torch(op, &case) {
+                Ok(script) => drop(scripts.insert(format!("{}_{number}", op.name), (script, expected(op, &case)))),
+                Err(why) if why.contains("too many") || why.starts_with("PyTorch lacks") => {}
+                Err(_) if !case.steps.is_empty() => {}
+                Err(why) => panic!("{}: {why}\n{}", op.name, case.to_text()),
+            }
+        }
+        let some = (0..CASES).any(|number| scripts.contains_key(&format!("{}_{number}", op.name)));
+        assert!(some, "{}: no case of it has a script", op.name);
+    }
+    for (name, regression) in regressions() {
+        let op = ops::find(&regression.case.op).expect(&name);
+        if let Ok(script) = torch(op, &regression.case) {
+            scripts.insert(format!("regression--{name}"), (script, expected(op, &regression.case)));
+        }
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("torch");
+    std::fs::create_dir_all(&folder).expect("writable");
+    std::fs::write(folder.join("scripts.json"), json!(scripts).to_string()).expect("writable");
+}
+
+/// What the script should make: elements of outputs, and of gradients by variable, with how far off each may be.
+fn expected(op: &'static Op, case: &Case) -> Json {
+    let Contract::Accepts { outputs, .. } = (op.contract)(case) else { return Json::Null };
+    let evidence = Evidence::new(op, case, &[]);
+    // Of what was got only shape and dtype are asked.
+    let got = |dtype: DType, shape: &[usize]| {
+        let elements = shape.iter().product();
+        Tensor::new(dtype, shape.to_vec(), vec![Value::of(dtype, 0.0); elements])
+    };
+    let returned = Returned {
+        outputs: outputs.iter().map(|(dtype, shape)| got(*dtype, shape)).collect(),
+        backward: Gradients::NotAsked,
+    };
+    let element = |wanted: &Wanted| json!([wanted.position, wanted.value.to_string(), wanted.within]);
+    let elements = |wanted: Vec<Wanted>| wanted.iter().map(element).collect::<Vec<_>>();
+    let finite = |data: &Tensor| data.floats().iter().all(|value| value.is_finite());
+    let mut gradients = BTreeMap::new();
+    let asked = !case.backward.is_none() && outputs.iter().all(|(dtype, _)| dtype.is_float());
+    if asked && evidence.expected().is_some() && case.inputs.values().all(finite) {
+        for (name, data) in &case.inputs {
+            // The gradient of what a view looks at has other places.
+            if data.dtype.is_float() && op.differentiates(case, name) && data.view.is_contiguous() {
+                let leaf = name.split_once('.').map_or(name.clone(), |(step, name)| format!("{name}_leaf{step}"));
+                gradients.insert(leaf, elements(evidence.wanted_gradient(name, &got(data.dtype, &data.shape))));
+            }
+        }
+    }
+    json!({ "outputs": evidence.wanted(&returned).into_iter().map(elements).collect::<Vec<_>>(), "gradients": gradients })
+}

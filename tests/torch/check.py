@@ -1,0 +1,88 @@
+"""Runs the PyTorch scripts that `cargo test --test it -- torch` leaves behind, and compares what they make with the reference.
+
+    python tests/torch/check.py [SCRIPTS.json]
+
+Needs PyTorch. Fails where a script does not run, or makes something else. What PyTorch has no kernel for is counted.
+"""
+
+import collections
+import contextlib
+import io
+import json
+import math
+import sys
+from pathlib import Path
+
+import torch
+
+# Halves go to even in PyTorch, away from zero in candle; and 10^decimals overflows.
+ROUNDING = {"tensor.round", "tensor.round_to"}
+
+
+def run(script):
+    """The names that the script binds, or the error that ended it."""
+    names = {}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(script, "script", "exec"), names)
+    except Exception as error:  # whatever PyTorch raises
+        return error
+    return names
+
+
+def differences(tensor, expected, rounding, slack):
+    """Elements of `tensor` that are not as they should be."""
+    values = tensor.detach().to(torch.float64).flatten().tolist()
+    for place, value, within in expected:
+        if place >= len(values):
+            yield f"{len(values)} elements"
+            return
+        value, got = float(value), values[place]
+        if got == value or math.isnan(got) and math.isnan(value):
+            continue
+        if abs(got - value) <= slack * within or rounding and not abs(got - value) > 1:
+            continue
+        yield f"{got} at {place}, not {value} ± {within}"
+
+
+def judge(name, script, expected, slack):
+    """What is wrong with a script, if anything; `None` where PyTorch has no kernel. Errors may be `slack` times their bound."""
+    made = run(script)
+    if isinstance(made, Exception):
+        message = str(made).splitlines()[0]
+        promised = any(expected["outputs"])
+        if isinstance(made, NotImplementedError) or "not implemented for" in message or not promised:
+            return None
+        return [f"{type(made).__name__}: {message}"]
+    rounding = name.rsplit("_", 1)[0] in ROUNDING
+    outputs = made["outputs"] if "outputs" in made else [made["output"]]
+    wrong = []
+    for output, wanted in zip(outputs, expected["outputs"]):
+        wrong += differences(output, wanted, rounding, slack)
+    # The backward pass of PyTorch's batch norm reads past the end of a weight that is expanded.
+    beyond = name.startswith("layer.batch_norm") and "weight = weight_leaf.expand" in script
+    for leaf, wanted in expected["gradients"].items() if not beyond else ():
+        if made[leaf].grad is not None:
+            wrong += [f"gradient of {leaf}: {one}" for one in differences(made[leaf].grad, wanted, rounding, slack)]
+        elif wanted:
+            wrong.append(f"no gradient of {leaf}")
+    return wrong
+
+
+def main():
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("target/tmp/torch/scripts.json")
+    counts = collections.Counter()
+    for name, (script, expected) in json.loads(path.read_text()).items():
+        if expected is None or name.startswith("regression--"):
+            continue
+        # PyTorch may add up in another order and dtype than candle.
+        wrong = judge(name, script, expected, slack=2)
+        counts["no kernel" if wrong is None else "wrong" if wrong else "right"] += 1
+        if wrong:
+            print(f"-- {name}: {wrong[0]}\n{script}")
+    print(f"PyTorch {torch.__version__}:", ", ".join(f"{count} {what}" for what, count in counts.items()))
+    return counts["wrong"] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
