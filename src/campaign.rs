@@ -28,7 +28,7 @@ pub use blame::{Blame, blame};
 pub use canary::check as check_canary;
 pub use matters::matters;
 pub use plan::{Plan, Shard};
-pub use settle::{Settings, settle, versions};
+pub use settle::{Search, Settings, canonical, settle, versions, violation};
 
 /// What a campaign tells while it runs.
 #[derive(Debug)]

@@ -5,6 +5,7 @@
 //! caller's question; what it meets on the way and how long it may take are the caller's too.
 
 mod passes;
+mod together;
 
 use std::collections::HashSet;
 
@@ -26,10 +27,14 @@ static PASSES: &[Pass] = &[
     Pass { name: "dims", candidates: passes::dims },
     Pass { name: "ranks", candidates: passes::ranks },
     Pass { name: "inputs", candidates: passes::inputs },
+    Pass { name: "entries", candidates: together::entries },
+    Pass { name: "sides", candidates: together::sides },
     Pass { name: "views", candidates: passes::views },
+    Pass { name: "other views", candidates: together::views },
     Pass { name: "dtypes", candidates: passes::dtypes },
     Pass { name: "backward", candidates: passes::backward },
     Pass { name: "params", candidates: passes::params },
+    Pass { name: "params' values", candidates: together::values },
     Pass { name: "fills", candidates: passes::fills },
     Pass { name: "values", candidates: passes::values },
 ];

@@ -124,6 +124,14 @@ impl Num {
         }
     }
 
+    /// The same, read `times` by an index. The gradient is a sum of as many terms, which PyTorch's CPU backend, too, adds one by
+    /// one in the dtype itself.
+    #[must_use]
+    pub fn read_often(self, times: usize) -> Self {
+        let added = (times.saturating_sub(1)) as f64 * self.unit * self.slope.abs();
+        Self { slope_error: self.slope_error + added, ..self }
+    }
+
     /// A sum of many terms, accumulated in at least `f32` whatever the dtype and in any order, as PyTorch and candle's
     /// CUDA kernels do; one rounding to the dtype at the end.
     pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {

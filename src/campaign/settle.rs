@@ -60,7 +60,7 @@ pub(super) fn examine(
 }
 
 /// The violation of `case`, if it has one.
-pub(super) fn violation(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::Result<Option<Violation>> {
+pub fn violation(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::Result<Option<Violation>> {
     Ok(match examine(executor, op, case)?.0 {
         Verdict::Fail(violation) => Some(violation),
         Verdict::Pass | Verdict::Skip(_) => None,
@@ -91,7 +91,8 @@ pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> a
 }
 
 /// A minimization under one signature, and what it meets on the way.
-struct Search<'a> {
+#[derive(Debug)]
+pub struct Search<'a> {
     op: &'static Op,
     signature: &'a Signature,
     settings: &'a Settings,
@@ -103,7 +104,8 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(op: &'static Op, case: &Case, signature: &'a Signature, settings: &'a Settings) -> Self {
+    /// A search that begins at `case`, which fails under `signature`.
+    pub fn new(op: &'static Op, case: &Case, signature: &'a Signature, settings: &'a Settings) -> Self {
         let promised = discriminant(&(op.contract)(case));
         Self { op, signature, settings, promised, begun: Instant::now(), attempts: 0, met: Vec::new() }
     }
@@ -113,7 +115,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether `candidate` fails under the signature; `None` when the time or the attempts are over.
-    fn fails(&mut self, executor: &mut Executor, candidate: &Case) -> anyhow::Result<Option<bool>> {
+    pub fn fails(&mut self, executor: &mut Executor, candidate: &Case) -> anyhow::Result<Option<bool>> {
         self.attempts += 1;
         if self.begun.elapsed() > self.settings.time || self.attempts > self.settings.attempts {
             return Ok(None);

@@ -20,7 +20,7 @@ fn smaller(size: usize) -> Vec<usize> {
 }
 
 /// The case with `edit` applied to the input `name`, if it has one.
-fn with_input(case: &Case, name: &str, edit: impl Fn(&Tensor) -> Tensor) -> Case {
+pub(super) fn with_input(case: &Case, name: &str, edit: impl Fn(&Tensor) -> Tensor) -> Case {
     let mut case = case.clone();
     if let Some(tensor) = case.inputs.get_mut(name) {
         *tensor = edit(tensor);
@@ -29,7 +29,7 @@ fn with_input(case: &Case, name: &str, edit: impl Fn(&Tensor) -> Tensor) -> Case
 }
 
 /// The case with `edit` applied to every input.
-fn with_inputs(case: &Case, edit: impl Fn(&Tensor) -> Tensor) -> Case {
+pub(super) fn with_inputs(case: &Case, edit: impl Fn(&Tensor) -> Tensor) -> Case {
     let inputs = case.inputs.iter().map(|(name, tensor)| (name.clone(), edit(tensor))).collect();
     Case { inputs, ..case.clone() }
 }
@@ -104,7 +104,7 @@ fn slices(case: &Case) -> Vec<Case> {
     candidates
 }
 
-fn with_size(tensor: &Tensor, dim: usize, size: usize) -> Tensor {
+pub(super) fn with_size(tensor: &Tensor, dim: usize, size: usize) -> Tensor {
     let mut shape = tensor.shape.clone();
     shape[dim] = size;
     resized(tensor, shape)
@@ -181,16 +181,19 @@ pub fn views(case: &Case) -> Vec<Case> {
 /// Simpler dtypes: for all inputs of one dtype together, then one by one.
 pub fn dtypes(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
+    let simpler = |from: DType| {
+        let alike = move |to: DType| to.is_float() == from.is_float() || to == DType::F32;
+        DType::ALL.into_iter().filter(move |&to| to < from && alike(to))
+    };
     let present: BTreeSet<DType> = case.inputs.values().map(|tensor| tensor.dtype).collect();
     for &from in present.iter().rev() {
-        for to in DType::ALL.into_iter().filter(|&to| to < from && to.is_float() == from.is_float()) {
+        for to in simpler(from) {
             let lower = |t: &Tensor| if t.dtype == from { cast(t, to) } else { t.clone() };
             candidates.push(with_inputs(case, lower));
         }
     }
     for (name, tensor) in &case.inputs {
-        let lower = DType::ALL.into_iter().filter(|&to| to < tensor.dtype && to.is_float() == tensor.dtype.is_float());
-        candidates.extend(lower.map(|to| with_input(case, name, |t| cast(t, to))));
+        candidates.extend(simpler(tensor.dtype).map(|to| with_input(case, name, |t| cast(t, to))));
     }
     candidates
 }
@@ -278,7 +281,7 @@ pub fn values(case: &Case) -> Vec<Case> {
                     values.extend([float.round(), float / 2.0, float.abs()].map(|float| Value::of(dtype, float)));
                 }
                 Value::Float(_) => {}
-                Value::Int(int) => values.extend([int / 2, int - int.signum()].map(Value::Int)),
+                Value::Int(int) => values.extend([2, 3, int / 2, int - int.signum()].map(Value::Int)),
             }
             values.retain(|new| *new < value);
             values

@@ -165,13 +165,10 @@ impl Num {
         self.gated(documented.valued(stable))
     }
 
-    /// `gated`, or the limits at the infinities of `x` times something from 0 to 1: 0 and infinity.
+    /// `gated`, or infinity, the limit of `x` times something from 0 to 1. At minus infinity that is a product of it and 0, of
+    /// which PyTorch, too, makes NaN: nothing is promised there.
     fn gated(self, gated: Self) -> Self {
-        match self.value {
-            f64::INFINITY => Self::exact(f64::INFINITY),
-            f64::NEG_INFINITY => Self::exact(0.0),
-            _ => gated,
-        }
+        if self.value == f64::INFINITY { Self::exact(f64::INFINITY) } else { gated }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Reading at ids: `gather`, `index_select` and `nn::Embedding`.
 
+use std::collections::BTreeMap;
+
 use candle_core::Module;
 use ndarray::{ArrayD, Dimension, IxDyn};
 
@@ -49,7 +51,7 @@ pub static GATHER: Op = Op {
         let picked = ids.indexed_iter().map(|(index, &id)| {
             let mut index = index.slice().to_vec();
             index[dim] = usize::try_from(id).unwrap_or(usize::MAX);
-            x.get(index.as_slice()).copied().unwrap_or(Num::exact(0.0))
+            x.get(index.as_slice()).map_or(Num::exact(0.0), |x| x.read_often(ids.shape()[dim]))
         });
         let picked = picked.collect();
         vec![ArrayD::from_shape_vec(ids.raw_dim(), picked).expect("one value per id")]
@@ -165,10 +167,13 @@ fn reading(draw: &mut Draw, x: &[usize], ids: &[usize], dim: usize) -> arbitrary
 fn selected(x: &ArrayD<Num>, ids: &[i64], dim: usize) -> ArrayD<Num> {
     let mut shape = x.shape().to_vec();
     shape[dim] = ids.len();
+    let mut times = BTreeMap::new();
+    ids.iter().for_each(|id| *times.entry(id).or_default() += 1);
     ArrayD::from_shape_fn(IxDyn(&shape), |index| {
         let mut index = index.slice().to_vec();
-        index[dim] = usize::try_from(ids[index[dim]]).unwrap_or(usize::MAX);
-        x.get(index.as_slice()).copied().unwrap_or(Num::exact(0.0))
+        let id = ids[index[dim]];
+        index[dim] = usize::try_from(id).unwrap_or(usize::MAX);
+        x.get(index.as_slice()).map_or(Num::exact(0.0), |x| x.read_often(times[&id]))
     })
 }
 

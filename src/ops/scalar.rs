@@ -186,7 +186,13 @@ pub static ROUND_TO: Op = Op {
         Ok(case(draw, FLOATS)?.param("decimals", decimals))
     },
     contract: |case| {
-        if i32::try_from(case.int("decimals", 0)).is_ok() { of_floats(case) } else { Contract::Unspecified("no i32") }
+        // Of an infinite power PyTorch makes NaN, too.
+        let has_power = |decimals| 10f64.powi(decimals).is_normal();
+        if i32::try_from(case.int("decimals", 0)).is_ok_and(has_power) {
+            of_floats(case)
+        } else {
+            Contract::Unspecified("decimals of which the power of ten is no f64")
+        }
     },
     call: |call| Ok(vec![call.tensor("x")?.round_to(i32::try_from(call.case.int("decimals", 0)).unwrap_or(0))?]),
     source: "x.round_to({{ decimals|default(0) }})?",
@@ -195,8 +201,7 @@ pub static ROUND_TO: Op = Op {
         x.round(decimals={{ decimals|default(0) }})
     ",
     reference: Some(|given| each(given, "x", |x| rounded_to(x, given.case.int("decimals", 0)))),
-    promise: "candle-core/src/tensor.rs:653-660 (its documentation); where the power of ten is no f64, every float is \
-              a multiple, or nearest to 0",
+    promise: "candle-core/src/tensor.rs:653-660 (its documentation); torch.round",
     ..ELEMENTWISE
 };
 
@@ -215,14 +220,8 @@ pub fn elu(x: Num, alpha: f64) -> Num {
 }
 
 fn rounded_to(x: Num, decimals: i64) -> Num {
-    match 10f64.powi(i32::try_from(decimals).unwrap_or(0)) {
-        0.0 => Num::exact(0.0),
-        f64::INFINITY => Num { slope: 0.0, ..x },
-        scale => {
-            let scaled = (x * Num::constant(scale, x.unit)).step(f64::round);
-            scaled * Num::constant(1.0 / scale, x.unit)
-        }
-    }
+    let scale = 10f64.powi(i32::try_from(decimals).unwrap_or(0));
+    (x * Num::constant(scale, x.unit)).step(f64::round) * Num::constant(1.0 / scale, x.unit)
 }
 
 /// Whether a constant is 0 or of ordinary size.

@@ -86,7 +86,7 @@ pub const ELEMENTWISE: Op = Op {
     promise: "candle-core/src/op.rs:490-1020, backprop.rs:537-690 (the CUDA kernels: candle-kernels/src/unary.cu); the \
               torch functions of these names: NaN passes through relu, and the derivative of a \
               step is 0, halves round away from 0 (candle-core/tests/tensor_tests.rs:294); an integer function of integers is exact, and another one off by less than 1; gelu and silu \
-              of an infinity are their limits",
+              of infinity are infinite",
 };
 
 /// A tensor of a dtype of `support`, of any shape and view.

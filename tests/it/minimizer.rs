@@ -5,9 +5,9 @@ use std::convert::Infallible;
 use snuffer::case::Case;
 use snuffer::generate::Mode;
 use snuffer::minimize::{Minimized, minimize};
-use snuffer::ops;
+use snuffer::ops::{self, Contract};
 use snuffer::sample::nth;
-use snuffer::tensor::Tensor;
+use snuffer::tensor::{DType, Tensor, Value};
 
 fn minimized(case: Case, fails: impl Fn(&Case) -> bool) -> Minimized {
     let result: Result<_, Infallible> = minimize(case, |candidate| Ok(Some(fails(candidate))));
@@ -46,6 +46,49 @@ fn a_value_that_matters_stands_alone() {
     let small = minimized(failing(nan), nan);
     let elements: usize = small.case.inputs.values().filter_map(Tensor::elements).sum();
     assert_eq!(elements, 1, "{}", small.case.to_text());
+}
+
+/// Cases whose arguments only change together, and the smallest ones that still fail.
+#[test]
+fn what_belongs_together_shrinks_together() {
+    let ones = |shape: &[usize]| {
+        let count = shape.iter().product();
+        Tensor::new(DType::F32, shape.to_vec(), vec![Value::Float(1.0); count])
+    };
+    let shape = |case: &Case, name: &str| case.tensor(name).map_or(Vec::new(), |t| t.shape.clone());
+
+    // Channels and groups.
+    let accepted = |case: &Case| {
+        let op = ops::find("tensor.conv1d").expect("an op");
+        matches!((op.contract)(case), Contract::Accepts { .. })
+    };
+    let case = Case::new("tensor.conv1d")
+        .param("groups", 3_usize)
+        .input("x", ones(&[1, 9, 4]))
+        .input("kernel", ones(&[9, 3, 2]));
+    let small = minimized(case, accepted).case;
+    assert_eq!((shape(&small, "x"), shape(&small, "kernel")), (vec![1, 1, 1], vec![1, 1, 1]));
+
+    // A window and what it moves over.
+    let two_windows = |case: &Case| {
+        let width = case.int("k", 0);
+        width > 1 && shape(case, "x").first().is_some_and(|&n| n as i64 == width + 1)
+    };
+    let small = minimized(Case::new("pool").param("k", 5_usize).input("x", ones(&[6])), two_windows).case;
+    assert_eq!((small.int("k", 0), shape(&small, "x")), (2, vec![3]));
+
+    // The entries of a numbered list.
+    let list = |case: &Case| {
+        let named = |stem: &str| case.inputs.keys().filter(|name| name.starts_with(stem)).count();
+        let in_order = (0..named("k")).all(|n| case.tensor(&format!("k{n}")).is_some());
+        in_order && named("k") == named("v") && case.inputs.values().any(|tensor| tensor.shape == [7])
+    };
+    let mut case = Case::new("cache");
+    for (n, size) in [2, 2, 7, 2].into_iter().enumerate() {
+        case = case.input(&format!("k{n}"), ones(&[size])).input(&format!("v{n}"), ones(&[size]));
+    }
+    let names: Vec<String> = minimized(case, list).case.inputs.into_keys().collect();
+    assert_eq!(names, ["k0", "v0"]);
 }
 
 #[test]

@@ -1,0 +1,147 @@
+//! What else two findings may have in common where they have one cause: candidates for grouping those of different ops.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::exec::{Build, Executor, Limits};
+use snuffer::oracle::Violation;
+use snuffer::tensor::DType;
+
+use super::pairs::Pairs;
+use super::planted::Noticed;
+
+/// Kernels by name.
+pub type Kernels = BTreeSet<String>;
+
+/// A finding of a planted bug, and what there is to compare.
+struct Finding<'a> {
+    bug: &'a str,
+    op: &'a str,
+    /// The source line that its site names.
+    place: Option<String>,
+    /// The kernel that the device says is at fault.
+    at_fault: Option<String>,
+    /// Its message without numbers and dtypes.
+    message: String,
+    /// What the minimized case launches.
+    launches: Kernels,
+    /// Of these, the one that the fewest ops launch.
+    rarest: Option<String>,
+    /// Of these, the one that best tells the failing cases of the signature from cases of the op that pass, and the
+    /// rarest where several tell alike.
+    telling: Option<String>,
+}
+
+/// A rule that groups findings.
+type Rule = fn(&Finding, &Finding) -> bool;
+
+/// The candidates.
+const RULES: &[(&str, Rule)] = &[
+    ("same place in candle's code", |a, b| same(a.place.as_ref(), b.place.as_ref())),
+    ("same kernel at fault, as the device says", |a, b| same(a.at_fault.as_ref(), b.at_fault.as_ref())),
+    ("same message without numbers and dtypes", |a, b| a.message == b.message),
+    ("the minimized cases launch the same kernels", |a, b| !a.launches.is_empty() && a.launches == b.launches),
+    ("same rarest kernel of the minimized case", |a, b| same(a.rarest.as_ref(), b.rarest.as_ref())),
+    ("same kernel that tells failing cases from passing ones best", |a, b| {
+        same(a.telling.as_ref(), b.telling.as_ref())
+    }),
+    ("kernel at fault, else the rarest", |a, b| same(a.at_fault_or_rarest(), b.at_fault_or_rarest())),
+    ("kernel at fault, else the one that tells best", |a, b| same(a.at_fault_or_telling(), b.at_fault_or_telling())),
+];
+
+impl Finding<'_> {
+    fn at_fault_or_rarest(&self) -> Option<&String> {
+        self.at_fault.as_ref().or(self.rarest.as_ref())
+    }
+
+    fn at_fault_or_telling(&self) -> Option<&String> {
+        self.at_fault.as_ref().or(self.telling.as_ref())
+    }
+}
+
+fn same(a: Option<&String>, b: Option<&String>) -> bool {
+    a.is_some() && a == b
+}
+
+/// Precision and recall of each candidate over pairs of findings of different ops. `launched` are each op's kernels.
+pub fn table(bugs: &[(&str, Noticed)], launched: &BTreeMap<String, Kernels>) -> anyhow::Result<String> {
+    let users = |kernel: &String| launched.values().filter(|kernels| kernels.contains(kernel)).count();
+    let mut findings = Vec::new();
+    for (bug, noticed) in bugs {
+        findings.extend(of_bug(bug, noticed, &users)?);
+    }
+    let mut text =
+        format!("\n{} findings\n\n| findings of different ops | precision | recall |\n|---|---|---|\n", findings.len());
+    for (name, rule) in RULES {
+        let pairs = Pairs::of(&findings, |a, b| a.op != b.op, rule, |a, b| a.bug == b.bug);
+        text += &format!("| {name} | {} |\n", pairs.row());
+    }
+    Ok(text)
+}
+
+fn of_bug<'a>(
+    bug: &'a str,
+    noticed: &'a Noticed,
+    users: &dyn Fn(&String) -> usize,
+) -> anyhow::Result<Vec<Finding<'a>>> {
+    let passing = noticed.passes.iter().map(|drawn| Ok((&drawn.op, kernels(&drawn.case())?)));
+    let passing: Vec<(&String, Kernels)> = passing.collect::<anyhow::Result<_>>()?;
+    let mut findings = Vec::new();
+    for (signature, (case, violation)) in &noticed.findings {
+        let launches = kernels(case)?;
+        let failing: Vec<_> = noticed.failures.iter().filter(|(_, of)| of.to_string() == *signature).collect();
+        let ops: BTreeSet<&String> = failing.iter().map(|(drawn, _)| &drawn.op).collect();
+        let failing = failing.iter().map(|(drawn, _)| kernels(&drawn.case()));
+        let failing: Vec<Kernels> = failing.collect::<anyhow::Result<_>>()?;
+        let passing: Vec<&Kernels> = passing.iter().filter(|(op, _)| ops.contains(op)).map(|(_, all)| all).collect();
+        let tells = |kernel: &&String| telling(kernel, &failing, &passing);
+        let best = launches.iter().map(|kernel| tells(&kernel)).max();
+        let rarest = |kernels: &mut dyn Iterator<Item = &String>| kernels.min_by_key(|kernel| users(kernel)).cloned();
+        findings.push(Finding {
+            bug,
+            op: &case.op,
+            place: place(&violation.site),
+            at_fault: at_fault(violation),
+            message: without_numbers(&violation.detail),
+            rarest: rarest(&mut launches.iter()),
+            telling: rarest(&mut launches.iter().filter(|kernel| Some(tells(kernel)) == best)),
+            launches,
+        });
+    }
+    Ok(findings)
+}
+
+/// How well a kernel tells failing cases from passing ones, in thousandths: Ochiai's coefficient.
+fn telling(kernel: &str, failing: &[Kernels], passing: &[&Kernels]) -> u64 {
+    let failed = failing.iter().filter(|kernels| kernels.contains(kernel)).count() as f64;
+    let passed = passing.iter().filter(|kernels| kernels.contains(kernel)).count() as f64;
+    let all = failing.len() as f64 * (failed + passed);
+    if all == 0.0 { 0 } else { (1000.0 * failed / all.sqrt()) as u64 }
+}
+
+/// The kernels that `case` launches where nothing is planted.
+fn kernels(case: &Case) -> anyhow::Result<Kernels> {
+    let mut executor = Executor::start(&[Device::Sim(0)], Build::Checked, Limits::default())?;
+    executor.hurried(|executor| executor.observe(case))?;
+    Ok(executor.finish()?.kernels.into_keys().map(|(_, kernel)| kernel).collect())
+}
+
+/// `candle-kernels/src/indexing.cu:63`, if the site is such a place, in whichever half of the case.
+fn place(site: &str) -> Option<String> {
+    let word = site.split(' ').next()?;
+    [".rs:", ".cu:", ".cuh:"].iter().any(|end| word.contains(end)).then(|| word.to_string())
+}
+
+/// `is_u32_f32` of a sanitizer's report.
+fn at_fault(violation: &Violation) -> Option<String> {
+    let (_, rest) = violation.detail.split_once("; at ")?;
+    Some(rest.split_once('(')?.0.to_string())
+}
+
+fn without_numbers(message: &str) -> String {
+    let words = message.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    let mut words: Vec<&str> = words.collect();
+    words.retain(|word| DType::ALL.iter().all(|dtype| dtype.name().trim_end_matches(char::is_numeric) != *word));
+    words.join(" ")
+}

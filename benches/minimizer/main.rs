@@ -1,0 +1,243 @@
+//! How small the minimizer gets, against proptest's shrinking of the same starts with the same predicate, and against the
+//! smallest case known of each signature.
+//!
+//! `cargo bench --profile dev --bench minimizer`: with the overflow checks that hunts have. A word on the command line
+//! keeps the signatures whose text contains it, and prints the cases of those that could be smaller.
+
+mod shrink;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::time::Instant;
+
+use snuffer::campaign::{Search, Settings, canonical, settle, violation};
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::exec::{Build, Executor, Limits};
+use snuffer::generate::Mode;
+use snuffer::ops::{self, Op};
+use snuffer::oracle::{Evidence, Signature, Verdict, judge};
+use snuffer::regression::Regression;
+use snuffer::sample::nth;
+use snuffer::tensor::Tensor;
+
+const SEED: u64 = 1;
+
+/// How many cases are drawn. The largest run first.
+const DRAWN: u64 = 100_000;
+
+/// How many signatures are looked at.
+const SIGNATURES: usize = 50;
+
+/// How many further starts of each are minimized as well.
+const OTHERS: usize = 5;
+
+/// The failing cases of one signature: the largest, and others.
+type Starts = Vec<Case>;
+
+/// What came of one start.
+struct Shrunk {
+    case: Case,
+    tried: usize,
+    seconds: f64,
+}
+
+/// One signature's results.
+struct Row {
+    signature: Signature,
+    start: Case,
+    ours: Shrunk,
+    proptest: Shrunk,
+    /// The smallest case known, and what it comes from.
+    smallest: (Case, &'static str),
+    /// How many results fail otherwise than their start.
+    slipped: usize,
+}
+
+fn main() -> anyhow::Result<()> {
+    let word = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default())?;
+    let mut known = kept()?;
+    let mut rows = Vec::new();
+    for (signature, starts) in failing(&mut executor)? {
+        if word.as_ref().is_none_or(|word| signature.to_string().contains(word)) {
+            let kept = known.remove(&signature).unwrap_or_default();
+            rows.push(row(&mut executor, signature, starts, kept)?);
+        }
+    }
+    print!("{}", table(&rows));
+    for row in rows.iter().filter(|row| row.ours.case.complexity() > row.smallest.0.complexity()) {
+        let Row { signature, ours, smallest, .. } = row;
+        println!("{signature}: {:?}, and {:?} from {}", size(&ours.case), size(&smallest.0), smallest.1);
+        if word.is_some() {
+            println!(
+                "start:\n{}\nours:\n{}\nsmallest:\n{}",
+                row.start.to_text(),
+                ours.case.to_text(),
+                smallest.0.to_text()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Failing cases by signature: the largest drawn case of each of as many signatures as are wanted, then others as drawn.
+fn failing(executor: &mut Executor) -> anyhow::Result<Vec<(Signature, Starts)>> {
+    let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name != "canary").collect();
+    let drawn = |index: u64| nth(&ops, &Mode::ALL, SEED, index);
+    let mut largest: Vec<u64> = (0..DRAWN).collect();
+    largest.sort_by_cached_key(|index| std::cmp::Reverse(elements(&drawn(*index).drawn.case)));
+    let mut found: Vec<(Signature, Starts)> = Vec::new();
+    // What each failure as it comes is called in its canonical form: known failures need none.
+    let mut names: HashMap<Signature, Signature> = HashMap::new();
+    for index in largest.into_iter().chain(0..DRAWN) {
+        if found.len() == SIGNATURES && found.iter().all(|(_, starts)| starts.len() > OTHERS) {
+            break;
+        }
+        let sample = drawn(index);
+        let wanted = |found: &[(Signature, Starts)], signature: &Signature| {
+            let starts = found.iter().find(|(known, _)| known == signature).map(|(_, starts)| starts.len());
+            starts.map_or(found.len() < SIGNATURES, |count| count <= OTHERS)
+        };
+        let Some(came) = signature(executor, sample.op, &sample.drawn.case)? else { continue };
+        if names.get(&came).is_some_and(|name| !wanted(&found, name)) {
+            continue;
+        }
+        let (case, name) = canonical(executor, sample.drawn.case, came.clone())?;
+        names.insert(came, name.clone());
+        if !wanted(&found, &name) {
+            continue;
+        }
+        match found.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, starts)) => starts.push(case),
+            None => found.push((name, vec![case])),
+        }
+    }
+    Ok(found)
+}
+
+/// How `case` fails, if it does; what is late has all of the deadline, as in a hunt.
+fn signature(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::Result<Option<Signature>> {
+    let mut found = executor.hurried(|executor| violation(executor, op, case))?;
+    if found.as_ref().is_some_and(|violation| violation.kind == "hang") {
+        found = violation(executor, op, case)?;
+    }
+    Ok(found.map(|violation| violation.signature(op.name)))
+}
+
+/// The regressions' cases by signature.
+fn kept() -> anyhow::Result<BTreeMap<Signature, Vec<Case>>> {
+    let mut kept: BTreeMap<Signature, Vec<Case>> = BTreeMap::new();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions"))? {
+        let regression = Regression::parse(&std::fs::read_to_string(entry?.path())?).map_err(anyhow::Error::msg)?;
+        if let Some(signature) = regression.signature {
+            kept.entry(signature).or_default().push(regression.case);
+        }
+    }
+    Ok(kept)
+}
+
+fn row(executor: &mut Executor, signature: Signature, mut starts: Starts, kept: Vec<Case>) -> anyhow::Result<Row> {
+    let start = starts.remove(0);
+    let ours = minimized(executor, &start, &signature)?;
+    let proptest = shrunk(executor, &start, &signature)?;
+    let mut results = vec![(ours.case.clone(), "this start"), (proptest.case.clone(), "proptest")];
+    for (from, cases) in [("another start", starts), ("a regression", kept)] {
+        for case in cases {
+            if self::signature(executor, op(&case), &case)?.as_ref() == Some(&signature) {
+                results.push((minimized(executor, &case, &signature)?.case, from));
+            }
+        }
+    }
+    let mut slipped = 0;
+    let mut smallest = (start.clone(), "nothing");
+    for (case, from) in results {
+        if !fails_afresh(executor, &case, &signature)? {
+            slipped += 1;
+        } else if case.complexity() < smallest.0.complexity() {
+            smallest = (case, from);
+        }
+    }
+    Ok(Row { signature, start, ours, proptest, smallest, slipped })
+}
+
+fn op(case: &Case) -> &'static Op {
+    ops::find(&case.op).expect("the case was drawn")
+}
+
+/// What a hunt makes of the case.
+fn minimized(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
+    let begun = Instant::now();
+    let settings = Settings { tries: 1, ..Settings::default() };
+    let finding = settle(executor, case.clone(), signature, &settings)?.finding;
+    let seconds = begun.elapsed().as_secs_f64();
+    // What fails now and then only is left as it was.
+    let (case, tried) = finding.map_or((case.clone(), 0), |finding| (finding.case, finding.origin.attempts));
+    Ok(Shrunk { case, tried, seconds })
+}
+
+/// What proptest makes of it, with the same predicate.
+fn shrunk(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
+    let begun = Instant::now();
+    let settings = Settings::default();
+    let mut search = Search::new(op(case), case, signature, &settings);
+    let mut tried = 0;
+    let mut result = Ok(());
+    let case = executor.hurried(|executor| {
+        shrink::shrink(case, settings.attempts, settings.time, |candidate| {
+            tried += 1;
+            search.fails(executor, candidate).unwrap_or_else(|error| {
+                result = Err(error);
+                None
+            }) == Some(true)
+        })
+    });
+    result?;
+    Ok(Shrunk { case, tried, seconds: begun.elapsed().as_secs_f64() })
+}
+
+fn fails_afresh(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<bool> {
+    let observations = executor.observe_afresh(case)?;
+    let verdict = judge(&Evidence::new(op(case), case, &observations));
+    Ok(matches!(verdict, Verdict::Fail(violation) if violation.signature(&case.op) == *signature))
+}
+
+fn elements(case: &Case) -> usize {
+    case.inputs.values().filter_map(Tensor::elements).sum()
+}
+
+/// What a person sees: elements of all inputs, and lines of text.
+fn size(case: &Case) -> (usize, usize) {
+    (elements(case), case.to_text().lines().filter(|line| !line.is_empty()).count())
+}
+
+/// Half of the values are at most the first, nine in ten the second.
+fn spread(values: impl Iterator<Item = f64>, digits: usize) -> String {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
+    if values.is_empty() { "none".into() } else { format!("{:.digits$}, {:.digits$}", at(0.5), at(0.9)) }
+}
+
+fn table(rows: &[Row]) -> String {
+    let of = |of: &dyn Fn(&Row) -> f64, digits| spread(rows.iter().map(of), digits);
+    let smallest = |of: &dyn Fn(&Row) -> &Case| {
+        let count = rows.iter().filter(|row| of(row).complexity() <= row.smallest.0.complexity()).count();
+        format!("{count} of {}", rows.len())
+    };
+    let [ours, proptest]: [fn(&Row) -> &Shrunk; 2] = [|row| &row.ours, |row| &row.proptest];
+    let line = |what: &str, of: &dyn Fn(fn(&Row) -> &Shrunk) -> String| {
+        format!("| {what} | {} | {} |\n", of(ours), of(proptest))
+    };
+    let mut text = String::from("| median, 90th percentile | ours | proptest |\n|---|---|---|\n");
+    let start = of(&|row| size(&row.start).0 as f64, 0);
+    text += &format!("| elements of the start | {start} | {start} |\n");
+    let start = of(&|row| size(&row.start).1 as f64, 0);
+    text += &format!("| lines of the start | {start} | {start} |\n");
+    text += &line("elements", &|result| of(&|row| size(&result(row).case).0 as f64, 0));
+    text += &line("lines", &|result| of(&|row| size(&result(row).case).1 as f64, 0));
+    text += &line("candidates", &|result| of(&|row| result(row).tried as f64, 0));
+    text += &line("seconds", &|result| of(&|row| result(row).seconds, 3));
+    text += &line("the simplest known", &|result| smallest(&|row| &result(row).case));
+    text + &format!("| slipped, of all results | {} | |\n", rows.iter().map(|row| row.slipped).sum::<usize>())
+}
