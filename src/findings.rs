@@ -3,6 +3,7 @@
 
 mod merge;
 mod record;
+mod similar;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,6 +22,7 @@ use crate::regression::Place;
 
 pub use merge::Merged;
 pub use record::{Counts, Failure, Log, Record, Tally};
+pub use similar::{Cause, similar};
 
 /// A minimized case, what it breaks, and what every device did with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Executor, Limits};
+use snuffer::findings::Cause;
 use snuffer::oracle::Violation;
 use snuffer::tensor::DType;
 
@@ -22,6 +23,8 @@ struct Finding<'a> {
     place: Option<String>,
     /// The kernel that the device says is at fault.
     at_fault: Option<String>,
+    /// What the violation says of its cause.
+    cause: Option<Cause>,
     /// Its message without numbers and dtypes.
     message: String,
     /// What the minimized case launches.
@@ -40,6 +43,7 @@ type Rule = fn(&Finding, &Finding) -> bool;
 const RULES: &[(&str, Rule)] = &[
     ("same place in candle's code", |a, b| same(a.place.as_ref(), b.place.as_ref())),
     ("same kernel at fault, as the device says", |a, b| same(a.at_fault.as_ref(), b.at_fault.as_ref())),
+    ("what `snuffer findings similar` says", |a, b| a.cause.is_some() && a.cause == b.cause),
     ("same message without numbers and dtypes", |a, b| a.message == b.message),
     ("the minimized cases launch the same kernels", |a, b| !a.launches.is_empty() && a.launches == b.launches),
     ("same rarest kernel of the minimized case", |a, b| same(a.rarest.as_ref(), b.rarest.as_ref())),
@@ -103,6 +107,7 @@ fn of_bug<'a>(
             op: &case.op,
             place: place(&violation.site),
             at_fault: at_fault(violation),
+            cause: Cause::of(violation),
             message: without_numbers(&violation.detail),
             rarest: rarest(&mut launches.iter()),
             telling: rarest(&mut launches.iter().filter(|kernel| Some(tells(kernel)) == best)),

@@ -176,8 +176,9 @@ impl<T: FnMut(&Tried)> Bisection<'_, T> {
         keep_program(&folder, &manifest(&name, &self.text, device, candle), &self.text)?;
         if let Err(problem) = reproduction::build(&folder, &target) {
             let text = problem.to_string();
-            // An error with a number is rustc's about the program; another is Cargo's, which says nothing of candle.
-            match text.lines().find(|line| line.starts_with("error[")) {
+            // Where candle compiles and the program does not, candle lacks what that calls.
+            let lacks = text.contains(&format!("could not compile `{name}`"));
+            match text.lines().find(|line| line.starts_with("error[")).filter(|_| lacks) {
                 Some(line) => return Ok((Does::Lacks, line.to_string())),
                 None => bail!("cannot build with candle {version}: {text}"),
             }

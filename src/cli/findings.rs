@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{KnownArg, StoreArg, UsageError, issues, known, promote};
 use crate::exit_code::Exit;
-use crate::findings::{Finding, Store};
+use crate::findings::{Finding, Store, similar};
 use crate::ops;
 use crate::oracle::{Evidence, Signature, judge};
 use crate::regression::{Regression, Standing, standing};
@@ -40,6 +40,11 @@ enum Command {
     Show {
         /// Its name in the list.
         name: String,
+    },
+    /// Findings that likely have one cause: those with one finding, or all in groups.
+    Similar {
+        /// Its name in the list.
+        name: Option<String>,
     },
     /// Which issues of a list the findings show.
     Known {
@@ -75,6 +80,7 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     match args.command {
         Command::List { new, json } => list(&store, &args.known.read()?, new, json),
         Command::Show { name } => show(&args.store.finding(&name)?),
+        Command::Similar { name } => alike(&store, name.as_deref()),
         Command::Known { list } => known::run(&store, &list),
         Command::Export { form } => export(&store, form, &args.known.read()?),
         Command::Issues(issues) => issues::run(&issues, &news(&store, &args.known.read()?)?),
@@ -141,6 +147,23 @@ impl<'a> Listed<'a> {
             devices: finding.devices().iter().map(ToString::to_string).collect(),
         }
     }
+}
+
+/// Prints the groups of findings that likely have one cause, or that of one of them.
+fn alike(store: &Store, name: Option<&str>) -> anyhow::Result<Exit> {
+    let findings = readable(store)?;
+    if let Some(name) = name.filter(|name| findings.iter().all(|(other, _)| other != name)) {
+        return Err(UsageError(format!("no finding `{name}`; `snuffer findings list` shows what there is")).into());
+    }
+    let mut groups = similar(&findings);
+    groups.retain(|(_, names)| name.is_none_or(|name| names.contains(&name)));
+    for (cause, names) in &groups {
+        println!("{} findings: {cause}", names.len());
+        names.iter().for_each(|name| println!("    {name}"));
+    }
+    let grouped: usize = groups.iter().map(|(_, names)| names.len()).sum();
+    println!("{grouped} of {} findings in {} groups", findings.len(), groups.len());
+    Ok(if findings.is_empty() { Exit::Clean } else { Exit::Findings })
 }
 
 /// Prints all findings in another form. `Findings` where one is new, `Harness` where no campaign ran a case: a night in

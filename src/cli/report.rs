@@ -1,6 +1,7 @@
 //! `snuffer report`.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use super::{KnownArg, StoreArg, UsageError, duration};
@@ -11,6 +12,7 @@ use crate::exit_code::Exit;
 use crate::findings::{Finding, keep_program, write_atomically};
 use crate::ops::{self, Op};
 use crate::oracle::Evidence;
+use crate::outcome::Outcome;
 use crate::regression::standing;
 use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
 
@@ -44,6 +46,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
     let device = finding.violation.device;
+    if device != Device::Cpu && Command::new("nvcc").arg("--version").output().is_err() {
+        let how = format!("`cargo xtask report -- {}` finds it", args.name);
+        return Err(UsageError(format!("a program for {device} is built by NVIDIA's compiler, nvcc: {how}")).into());
+    }
     let folder = args.into.join(&args.name);
     let made = reproduced(op, &finding, device, &folder, args, limits)?;
     let known = args.known.read()?;
@@ -99,7 +105,10 @@ fn reproduced(
     let Some(seen) = finding.observations.iter().find(|seen| seen.device == device) else {
         return Ok(Err("the device that it fails on was not observed".to_string()));
     };
-    let comments = [format!("expected: {}", report::promised(&(op.contract)(&finding.case)))];
+    let mut comments = vec![format!("expected: {}", report::promised(&(op.contract)(&finding.case)))];
+    if matches!((&seen.outcome, finding.signature.kind.as_str()), (Outcome::Returned(_), "wrong value")) {
+        comments.push(finding.violation.detail.clone());
+    }
     let about = About { device, comments: &comments, outputs: &outputs(&seen.outcome) };
     let text = match program(op, &finding.case, &about) {
         Ok(text) => text,

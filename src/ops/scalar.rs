@@ -182,7 +182,7 @@ pub static ROUND_TO: Op = Op {
     covers: &["Tensor::round_to"],
     support: FLOATS,
     generate: |draw| {
-        let decimals = *draw.choose(&[0_i64, 1, 2, 3, -1, -2, 0, 1, 2, 3, -1, 400])?;
+        let decimals = *draw.choose(&[0_i64, 1, 2, 3, -1, -2])?;
         Ok(case(draw, FLOATS)?.param("decimals", decimals))
     },
     contract: |case| {

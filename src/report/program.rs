@@ -83,8 +83,10 @@ pub fn manifest(name: &str, program: &str, device: Device, candle: Candle) -> St
             Candle::Checkout(path) => format!("{krate} = {{ path = \"{path}/{krate}\"{cuda} }}\n"),
         };
     }
-    for (krate, version) in [("half", "2"), ("float8", "0.7")] {
-        if program.contains(&format!("{krate}::")) {
+    // candle before 0.8.4 does not compile with the half that came after it.
+    let is_old = matches!(candle, Candle::Release("0.8.0" | "0.8.1" | "0.8.2" | "0.8.3"));
+    for (krate, version) in [("half", if is_old { "=2.4.1" } else { "2" }), ("float8", "0.7")] {
+        if program.contains(&format!("{krate}::")) || is_old && krate == "half" {
             text += &format!("{krate} = \"{version}\"\n");
         }
     }

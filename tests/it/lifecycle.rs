@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use snuffer::device::{Device, Hardware};
-use snuffer::findings::{Finding, Store};
+use snuffer::findings::{Finding, Store, similar};
+use snuffer::outcome::{Outcome, Phase, Refusal};
 use snuffer::regression::{Expected, Place, Regression, Status, read, standing};
 
 use crate::store::finding;
@@ -167,4 +168,42 @@ fn an_unexpected_pass_is_red_and_says_what_to_do() {
     std::fs::write(known.join("passes.toml"), fixed.to_text()).expect("written");
     let (code, said) = snuffer(folder.path(), &["regressions"], "");
     assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn findings_of_one_place_one_kernel_or_one_answer_are_alike() {
+    let refused = |message: &str| Outcome::Rejected(Refusal { variant: "Msg".into(), message: message.into() });
+    let at = |op: &str, site: &str, detail: &str, outcome: Outcome| {
+        let mut found = finding(site);
+        (found.signature.op, found.violation.detail) = (op.into(), detail.into());
+        found.observations[0].outcome = outcome;
+        (op.to_string(), found)
+    };
+    let late = || Outcome::TimedOut(Phase::Forward);
+    let blamed = "Invalid __global__ read of size 4 bytes; at is_u32_f32() in candle-kernels/src/indexing.cu:60; by …";
+    let findings = [
+        at("a", "candle-core/src/conv.rs:46", "panic", late()),
+        at("b", "candle-core/src/conv.rs:46 in backward", "panic", late()),
+        at("c", "candle-core/src/conv.rs:47", "panic", late()),
+        at("d", "candle-kernels/src/indexing.cu:60", blamed, late()),
+        at("e", "candle-kernels/src/indexing.cu:61", blamed, late()),
+        at("f", "of nothing", "refused", refused("shape mismatch, lhs: [2], dtype F32")),
+        at("g", "of nothing", "refused", refused("shape mismatch, lhs: [3], dtype BF16")),
+        at("h", "of nothing", "refused", refused("something else")),
+        at("i", "candle-kernels/src/cuda_utils.cuh:9", "a line in every kernel", late()),
+        at("j", "candle-kernels/src/cuda_utils.cuh:9", "a line in every kernel", late()),
+        at("k", "", "wrong", late()),
+        at("l", "", "wrong", late()),
+    ];
+    let groups = similar(&findings);
+    let mut shown: Vec<String> = groups.iter().map(|(cause, names)| format!("{}: {cause}", names.join(" "))).collect();
+    shown.sort();
+    assert_eq!(
+        shown,
+        [
+            "a b: at candle-core/src/conv.rs:46",
+            "d e: the device blames the kernel is_u32_f32",
+            "f g: candle answers: shape mismatch lhs dtype"
+        ]
+    );
 }

@@ -32,15 +32,8 @@ NOTES = {
     "by-design--gather-largest-id-reads-zero": "Candle's own design (PR #2940); PyTorch refuses the id.",
     "by-design--nll-refuses-minus-100": "PyTorch ignores the label -100 unless told otherwise, and the mean of no label is NaN; "
     "candle documents no such label.",
-    "layer.embedding--gradient--wrong-value--gradient-of-weight-in-reduced-precision": "The gradient stalls at 256 in PyTorch on "
-    "the CPU too, which adds up the rows of an embedding in bf16.",
     "op.softmax_last_dim--contract--invalid-not-refused--wrong-number-of-dimensions": "PyTorch takes a tensor without dimensions "
     "and returns 1. That a panic is wrong remains; that only an `Err` is right is not PyTorch's word.",
-    "optim.adamw--reference--wrong-value--in-reduced-precision": "PyTorch's AdamW becomes infinite too: in f16 the squared "
-    "gradient and eps both round to 0. That the step is finite is the documented algorithm's word, not PyTorch's.",
-    "tensor.gelu_erf--reference--wrong-value": "The GELU of minus infinity is NaN in PyTorch too. Its limit, 0, is mathematics.",
-    "tensor.round_to--reference--wrong-value": "10^400 is infinite, and PyTorch makes NaN of it too. That a number that has no "
-    "such decimals stays what it is, is mathematics.",
     "tensor.matmul--contract--invalid-not-refused--other-batch-dimensions": "PyTorch broadcasts the batches and returns another "
     "shape than candle, which documents that they must be equal: candle's result is neither an `Err` nor PyTorch's.",
     "tensor.sum--reference--wrong-value--in-reduced-precision": "PyTorch has no such kernel on the CPU.",

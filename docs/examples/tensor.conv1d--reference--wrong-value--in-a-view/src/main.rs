@@ -1,11 +1,12 @@
-// expected: Ok with f32[1, 3, 2]
+// expected: Ok with f32[1, 1, 1]
+// element 0 of f32[1, 1, 1]: expected 0.0 ± 1.4e-37, got 80.0
 use candle_core::{Device, Result, Tensor};
 
 fn main() -> Result<()> {
     let device = Device::Cpu;
-    let kernel = Tensor::new(&[[[0f32, 0.0, 0.0], [1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]], &device)?.permute(vec![0, 2, 1])?;
-    let x = Tensor::new(&[[[1f32], [0.0], [0.0], [0.0], [0.0], [0.0], [0.0], [0.0], [0.0]]], &device)?;
-    let output = x.conv1d(&kernel, 1, 1, 1, 3)?;
+    let kernel = Tensor::from_vec(vec![0f32, 80.0, 0.0, 80.0], (1, 2, 2, 1), &device)?.narrow(2, 0, 1)?.squeeze(2)?;
+    let x = Tensor::new(&[[[0f32], [1.0]]], &device)?;
+    let output = x.conv1d(&kernel, 0, 1, 1, 1)?;
     println!("{:?}", output.to_vec3::<f32>()?);
     Ok(())
 }

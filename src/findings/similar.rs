@@ -1,0 +1,87 @@
+//! Findings of different ops that likely have one cause, by what a finding says of itself.
+
+use std::collections::BTreeMap;
+
+use super::Finding;
+use crate::ops;
+use crate::oracle::Violation;
+use crate::outcome::{Gradients, Outcome};
+use crate::tensor::DType;
+
+/// What findings have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The kernel that the device blames.
+    Kernel(String),
+    /// The line of candle's code that panics, or whose assertion fails.
+    Place(String),
+    /// What candle answers, without numbers and names of dtypes; of a dtype that only one device takes, with that dtype.
+    Answer(String),
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Kernel(name) => write!(f, "the device blames the kernel {name}"),
+            Self::Place(place) => write!(f, "at {place}"),
+            Self::Answer(text) => write!(f, "candle answers: {text}"),
+        }
+    }
+}
+
+impl Cause {
+    /// What a violation says of its cause by itself.
+    pub fn of(violation: &Violation) -> Option<Self> {
+        if let Some((_, rest)) = violation.detail.split_once("; at ")
+            && let Some((kernel, _)) = rest.split_once("() in ")
+        {
+            return Some(Self::Kernel(kernel.to_string()));
+        }
+        let place = violation.site.split(' ').next().unwrap_or_default();
+        // A line of a header is inlined in every kernel.
+        let is_place = [".rs:", ".cu:"].iter().any(|end| place.contains(end));
+        is_place.then(|| Self::Place(place.to_string()))
+    }
+
+    fn of_finding(finding: &Finding) -> Option<Self> {
+        Self::of(&finding.violation).or_else(|| {
+            let device = finding.violation.device;
+            let seen = finding.observations.iter().find(|seen| seen.device == device)?;
+            let refusal = match &seen.outcome {
+                Outcome::Rejected(refusal) => refusal,
+                Outcome::Returned(returned) => match &returned.backward {
+                    Gradients::Rejected(refusal) => refusal,
+                    Gradients::NotAsked | Gradients::Returned(_) => return None,
+                },
+                _ => return None,
+            };
+            let one_device = finding.signature.site == "a dtype of one device";
+            let dtype = ops::find(&finding.case.op).filter(|_| one_device).and_then(|op| op.dtype(&finding.case));
+            let of = dtype.map_or_else(String::new, |dtype| format!(", of {dtype}"));
+            Some(Self::Answer(without_names(&refusal.message) + &of))
+        })
+    }
+}
+
+/// Groups of two findings or more that likely have one cause, the largest first: what they have in common, and their names.
+pub fn similar(findings: &[(String, Finding)]) -> Vec<(Cause, Vec<&str>)> {
+    let mut groups: BTreeMap<Cause, Vec<&str>> = BTreeMap::new();
+    for (name, finding) in findings {
+        if let Some(cause) = Cause::of_finding(finding) {
+            groups.entry(cause).or_default().push(name);
+        }
+    }
+    let mut groups: Vec<_> = groups.into_iter().filter(|(_, names)| names.len() > 1).collect();
+    groups.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    groups
+}
+
+/// A message without numbers, dtypes and layouts.
+fn without_names(message: &str) -> String {
+    let message = message.split(" lstride: ").next().unwrap_or_default();
+    let is_dtype = |word: &str| DType::ALL.iter().any(|dtype| dtype.name().eq_ignore_ascii_case(word));
+    let words = message.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let words =
+        words.filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()) && !is_dtype(word));
+    words.collect::<Vec<_>>().join(" ")
+}
