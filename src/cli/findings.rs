@@ -159,7 +159,9 @@ fn alike(store: &Store, name: Option<&str>) -> anyhow::Result<Exit> {
     groups.retain(|(_, names)| name.is_none_or(|name| names.contains(&name)));
     for (cause, names) in &groups {
         println!("{} findings: {cause}", names.len());
-        names.iter().for_each(|name| println!("    {name}"));
+        for name in names {
+            println!("    {name}");
+        }
     }
     let grouped: usize = groups.iter().map(|(_, names)| names.len()).sum();
     println!("{grouped} of {} findings in {} groups", findings.len(), groups.len());

@@ -168,7 +168,9 @@ fn selected(x: &ArrayD<Num>, ids: &[i64], dim: usize) -> ArrayD<Num> {
     let mut shape = x.shape().to_vec();
     shape[dim] = ids.len();
     let mut times = BTreeMap::new();
-    ids.iter().for_each(|id| *times.entry(id).or_default() += 1);
+    for id in ids {
+        *times.entry(id).or_default() += 1;
+    }
     ArrayD::from_shape_fn(IxDyn(&shape), |index| {
         let mut index = index.slice().to_vec();
         let id = ids[index[dim]];

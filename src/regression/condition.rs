@@ -78,12 +78,11 @@ impl Condition {
 
 impl Backend {
     fn has(self, device: Device) -> bool {
-        match (self, device) {
-            (Self::Cpu, Device::Cpu) => true,
-            (Self::Cuda, Device::Cuda(_) | Device::Sim(_)) => true,
-            (Self::Gpu, Device::Cuda(_)) => true,
-            (Self::Sim, Device::Sim(_)) => true,
-            _ => false,
+        match self {
+            Self::Cpu => device == Device::Cpu,
+            Self::Cuda => device != Device::Cpu,
+            Self::Gpu => matches!(device, Device::Cuda(_)),
+            Self::Sim => matches!(device, Device::Sim(_)),
         }
     }
 }
