@@ -29,11 +29,13 @@ pub struct Limits {
     pub deadline: Duration,
     /// Address space, in MiB.
     pub memory_mib: u64,
+    /// Whether simulated devices do without the failures that `SNUFFER_SIM_FAIL` asks for.
+    pub sound: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { deadline: Duration::from_secs(10), memory_mib: 4096 }
+        Self { deadline: Duration::from_secs(10), memory_mib: 4096, sound: false }
     }
 }
 

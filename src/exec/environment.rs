@@ -66,6 +66,9 @@ pub fn simulate(command: &mut Command, device: Device) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The variable that asks a simulated device to fail a call.
+pub const FAIL: &str = "SNUFFER_SIM_FAIL";
+
 /// The devices to use where none is asked for: `cpu`, and the GPU or else the simulated device, where its worker is built.
 pub fn default_devices() -> Vec<Device> {
     let gpu = Path::new("/dev/nvidia0").exists();

@@ -129,7 +129,7 @@ fn tell(
     assert!(without.is_empty(), "violations without a test:\n{}", without.join("\n"));
     assert!(wrong.values().filter(|wrong| **wrong).count() > 50, "few tests that fail");
     let binary = build(krate, device, tests.iter());
-    let limits = Limits { deadline: Duration::from_secs(10), memory_mib: 8192 };
+    let limits = Limits { deadline: Duration::from_secs(10), memory_mib: 8192, ..Limits::default() };
     let hollow: Vec<String> = tests
         .iter()
         .filter_map(|(name, text)| {

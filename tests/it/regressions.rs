@@ -16,7 +16,7 @@ use crate::simulated;
 #[test]
 fn every_regression_does_what_its_snapshot_and_its_status_say() {
     // Little memory, which is soon filled: how it ends must not depend on how fast the machine is.
-    let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024 };
+    let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
     let mut surprised = Vec::new();
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");

@@ -1,6 +1,7 @@
 //! The simulated CUDA device under unmodified candle: what a GPU would do with a bad label, and how a worker survives.
 
 use std::io::Write;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use snuffer::campaign::check_canary;
@@ -111,4 +112,37 @@ fn what_was_executed_is_known_when_a_worker_ends_even_by_a_fault() {
     let reached = gather.1.reached();
     assert!(reached.blocks > 3 && reached.blocks <= reached.all_blocks, "{reached:?}");
     assert!(coverage.modules.values().any(|kernels| *kernels > 100), "the module's other kernels are counted");
+}
+
+/// What `snuffer` with these arguments says, and its exit code, where an allocation is asked to fail.
+fn failing(allocation: &str, args: &[&str], typed: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(args).env("SNUFFER_SIM_FAIL", allocation).env("SNUFFER_DEVICES", "sim:0");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("snuffer starts");
+    child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("typed");
+    let output = child.wait_with_output().expect("snuffer ends");
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn a_call_that_is_asked_to_fail_is_an_error_of_candle_and_charged_to_nobody() {
+    if device().is_none() {
+        return;
+    }
+    let case = labelled("loss.nll", 1).to_text();
+    for allocation in ["allocation:1", "allocation:2", "cuMemAllocAsync:1:2"] {
+        let (code, said) = failing(allocation, &["replay", "-"], &case);
+        assert!(said.contains("asked to fail: cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY"), "{said}");
+        assert!(code == Some(0) && said.contains("verdict   skip"), "{said}");
+    }
+    let (_, said) = failing("allocation:1000", &["replay", "-"], &case);
+    assert!(said.contains("verdict   pass"), "{said}");
+    // A real fault is told as ever, and the canary runs on a sound device.
+    let (code, said) = failing("allocation:1000", &["replay", "-"], &labelled("loss.nll", 3).to_text());
+    assert!(code == Some(2) && said.contains("Assertion"), "{said}");
+    let store = tempfile::tempdir().expect("a folder");
+    let store = store.path().to_str().expect("a path");
+    let hunt = ["hunt", "--ops", "tensor.add", "--mode", "valid", "--cases", "2", "--seed", "1", "--store", store];
+    let (code, said) = failing("allocation:1", &hunt, "");
+    assert!(code == Some(0) && said.contains("planted faults noticed"), "{code:?} {said}");
 }

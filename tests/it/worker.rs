@@ -9,7 +9,7 @@ use snuffer::ops::canary::case;
 use snuffer::outcome::{Outcome, Phase};
 
 fn worker() -> Worker {
-    let limits = Limits { deadline: Duration::from_secs(2), memory_mib: 1024 };
+    let limits = Limits { deadline: Duration::from_secs(2), memory_mib: 1024, ..Limits::default() };
     Worker::start(Device::Cpu, Build::Checked, limits).expect("a worker starts")
 }
 

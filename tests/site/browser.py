@@ -11,6 +11,7 @@ import tempfile
 import urllib.parse
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
@@ -18,7 +19,7 @@ from selenium.webdriver.support.ui import Select
 
 def browser(profile):
     options = webdriver.ChromeOptions()
-    for flag in ["headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking",
+    for flag in ["headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-dev-shm-usage", "disable-background-networking",
                  "disable-component-update", "disable-sync", "hide-scrollbars", f"user-data-dir={profile}"]:
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -50,13 +51,18 @@ def choose(driver, name, index):
     driver.execute_script("arguments[0].dispatchEvent(new Event('input', { bubbles: true }))", field)
 
 
+def reach(driver, address):
+    """Opens a page anew, also where only what follows its `#` differs from the page before."""
+    driver.get("about:blank")
+    driver.get(address)
+
+
 def check_filters(driver, index):
     driver.get(index)
     everything = count(driver)
     assert everything > 0, "a site without findings has no filters to try"
     for name in ["family", "op", "class", "status", "kind", "oracle", "device", "dtype"]:
-        driver.get(index)
-        driver.refresh()
+        reach(driver, index)
         select = Select(driver.find_element(By.NAME, name))
         expected = int(select.options[1].text.rsplit("(", 1)[1].rstrip(")"))
         choose(driver, name, 1)
@@ -64,8 +70,7 @@ def check_filters(driver, index):
     # Two filters at once, kept by the address and restored from it.
     choose(driver, "kind", 1)
     both, address = count(driver), driver.current_url
-    driver.get("about:blank")
-    driver.get(address)
+    reach(driver, address)
     assert count(driver) == both, "the address does not restore the filters"
     driver.find_element(By.CSS_SELECTOR, "button[type=reset]").click()
     driver.execute_async_script("setTimeout(arguments[0], 50)")
@@ -74,8 +79,7 @@ def check_filters(driver, index):
 
 
 def check_keys(driver, index):
-    driver.get(index)
-    driver.refresh()
+    reach(driver, index)
     body = driver.find_element(By.TAG_NAME, "body")
     body.send_keys("/")
     focused = driver.switch_to.active_element
@@ -96,8 +100,7 @@ def check_keys(driver, index):
 
 
 def check_cell(driver, index):
-    driver.get(index)
-    driver.refresh()
+    reach(driver, index)
     cell = driver.find_element(By.CSS_SELECTOR, ".matrix td a")
     expected = int(cell.get_attribute("title").rsplit("(", 1)[1].rstrip(")"))
     driver.execute_script("arguments[0].click()", cell)
@@ -173,13 +176,13 @@ def shoot(driver, pages, folder):
                 driver.save_screenshot(str(folder / f"{stem}-{screen}-{name}.png"))
 
 
-def main():
-    root = pathlib.Path(sys.argv[1]).resolve()
+def look(root):
+    """Looks at everything in a browser of its own; gives what there was to see."""
     index = (root / "index.html").as_uri()
     samples = [next(iter(sorted(root.glob(f"{folder}/*.html"))), None) for folder in ["finding", "coverage"]]
     pages = [index] + [(root / name).as_uri() for name in ["coverage.html", "trends.html"]]
     pages += [sample.as_uri() for sample in samples if sample]
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         driver = browser(profile)
         try:
             resize(driver, 1400, 1000)
@@ -197,7 +200,20 @@ def main():
                 shoot(driver, [*pages, index + "#device=cpu"], folder)
         finally:
             driver.quit()
-    print(f"{findings} findings, {links} links, {len(pages)} pages looked at: all well")
+    return f"{findings} findings, {links} links, {len(pages)} pages looked at: all well"
+
+
+def main():
+    attempts = 3
+    for attempt in range(1, attempts + 1):
+        try:
+            print(look(pathlib.Path(sys.argv[1]).resolve()))
+            return
+        except WebDriverException as trouble:
+            # A page that is wrong is an assertion; this is between the browser and its driver, or a missing element.
+            if attempt == attempts:
+                raise
+            print(f"once more, as the browser's driver says: {trouble.msg}")
 
 
 if __name__ == "__main__":

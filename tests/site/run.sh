@@ -4,7 +4,10 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 python=/usr/bin/python3 # Debian's, which knows Debian's Selenium
-ready() { command -v chromium chromedriver >/dev/null && "$python" -c 'import selenium' 2>/dev/null; }
+ready() {
+  command -v chromium chromedriver >/dev/null && "$python" -c 'import selenium' 2>/dev/null &&
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --dump-dom about:blank >/dev/null 2>&1
+}
 if ! ready && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   apt-get install --yes --no-install-recommends chromium chromium-driver python3-selenium >/dev/null 2>&1 ||
     { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver python3-selenium; } >/dev/null 2>&1 || true

@@ -2,14 +2,23 @@
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
 //! `_BUDGET` (warp instructions of a launch), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next,
-//! immediate); and `_COVERAGE`, see `coverage.rs`.
+//! immediate), `_FAIL` (a call that fails); and `_COVERAGE`, see `coverage.rs`.
 
+use crate::inject::Injection;
 use crate::state::Delivery;
 use simulator::Config;
 use std::str::FromStr;
 
-/// The configuration that the variables `SNUFFER_SIM_*` describe, as `read` finds them, or what is wrong with them.
-pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<(Config, Delivery), String> {
+/// What the environment asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    pub config: Config,
+    pub delivery: Delivery,
+    pub injection: Option<Injection>,
+}
+
+/// The settings that the variables `SNUFFER_SIM_*` describe, as `read` finds them, or what is wrong with them.
+pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     let default = Config::default();
     let get = |name: &str, least: u64, most: u64| -> Result<Option<u64>, String> {
         let Some(text) = read(name) else { return Ok(None) };
@@ -39,7 +48,11 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<(Config, Delive
         Some("immediate") => Delivery::Immediate,
         Some(text) => return Err(format!("SNUFFER_SIM_DELIVERY={text}: late, next or immediate is wanted")),
     };
-    Ok((config, delivery))
+    let injection = match read("SNUFFER_SIM_FAIL") {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_FAIL={text}: {why}"))?),
+    };
+    Ok(Settings { config, delivery, injection })
 }
 
 fn capability(text: &str) -> Option<(u32, u32)> {
@@ -52,25 +65,27 @@ fn capability(text: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Config, Delivery, settings};
+    use super::{Config, Delivery, Settings, settings};
 
-    fn with(name: &str, value: &str) -> Result<(Config, Delivery), String> {
+    fn with(name: &str, value: &str) -> Result<Settings, String> {
         settings(|asked| (asked == name).then(|| value.to_owned()))
     }
 
     #[test]
     fn without_variables_the_defaults_hold() {
-        assert_eq!(settings(|_| None), Ok((Config::default(), Delivery::Late)));
+        let defaults = Settings { config: Config::default(), delivery: Delivery::Late, injection: None };
+        assert_eq!(settings(|_| None), Ok(defaults));
     }
 
     #[test]
     fn each_variable_sets_its_own_property() {
-        assert_eq!(with("SNUFFER_SIM_DEVICES", "0").unwrap().0.devices, 0);
-        assert_eq!(with("SNUFFER_SIM_MEMORY", "3").unwrap().0.memory, 3 << 20);
-        assert_eq!(with("SNUFFER_SIM_CAPABILITY", "8.6").unwrap().0.capability, (8, 6));
-        assert_eq!(with("SNUFFER_SIM_SMS", "300").unwrap().0.multiprocessors, 300);
-        assert_eq!(with("SNUFFER_SIM_MUTATE", "uadd_f32:7").unwrap().0.mutate.unwrap().seed, 7);
-        assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().1, Delivery::Immediate);
+        assert_eq!(with("SNUFFER_SIM_DEVICES", "0").unwrap().config.devices, 0);
+        assert_eq!(with("SNUFFER_SIM_MEMORY", "3").unwrap().config.memory, 3 << 20);
+        assert_eq!(with("SNUFFER_SIM_CAPABILITY", "8.6").unwrap().config.capability, (8, 6));
+        assert_eq!(with("SNUFFER_SIM_SMS", "300").unwrap().config.multiprocessors, 300);
+        assert_eq!(with("SNUFFER_SIM_MUTATE", "uadd_f32:7").unwrap().config.mutate.unwrap().seed, 7);
+        assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
+        assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);
     }
 
     #[test]
@@ -82,6 +97,7 @@ mod tests {
             ("SNUFFER_SIM_BUDGET", "0"),
             ("SNUFFER_SIM_MUTATE", "uadd_f32"),
             ("SNUFFER_SIM_DELIVERY", "soon"),
+            ("SNUFFER_SIM_FAIL", "sometimes"),
         ] {
             let said = with(name, value).unwrap_err();
             assert!(said.starts_with(&format!("{name}={value}: ")), "{said}");

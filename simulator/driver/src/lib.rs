@@ -28,6 +28,7 @@ mod coverage;
 mod environment;
 mod gemm;
 mod image;
+mod inject;
 pub mod launch;
 pub mod linked;
 pub mod memory;

@@ -8,7 +8,8 @@
 use crate::blas::Blas;
 use crate::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, NOT_INITIALIZED};
 use crate::coverage;
-use crate::environment;
+use crate::environment::{self, Settings};
+use crate::inject::Injection;
 use crate::launch::Function;
 use crate::module::Module;
 use crate::rand::Generator;
@@ -17,6 +18,7 @@ use crate::slab::Slab;
 use crate::stream::{Event, Stream};
 use simulator::{Config, Device, Fault};
 use std::alloc::Layout;
+use std::any::type_name;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
@@ -77,6 +79,7 @@ impl Context {
 pub struct Driver {
     pub(crate) config: Config,
     delivery: Delivery,
+    injection: Option<Injection>,
     /// What is wrong with the environment's configuration.
     pub(crate) malformed: bool,
     pub(crate) initialized: bool,
@@ -95,21 +98,29 @@ static DRIVER: OnceLock<Mutex<Driver>> = OnceLock::new();
 
 /// Sets what the environment sets otherwise; too late, and false, once any function of the library was called.
 pub fn configure(config: Config, delivery: Delivery) -> bool {
-    DRIVER.set(Mutex::new(Driver::new(config, delivery, false))).is_ok()
+    let settings = Settings { config, delivery, injection: None };
+    DRIVER.set(Mutex::new(Driver::new(settings, false))).is_ok()
 }
 
-/// Runs `f` on the driver, alone.
-pub(crate) fn call(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+/// Runs `f` on the driver, alone; or not, where the function of CUDA's that it is a closure of is asked to fail.
+pub(crate) fn call<F: FnOnce(&mut Driver) -> Result<(), Code>>(f: F) -> Code {
     let driver = DRIVER.get_or_init(|| {
         let settings = environment::settings(|name| std::env::var(name).ok());
-        let (config, delivery) = settings.clone().unwrap_or_else(|wrong| {
+        let sound = settings.clone().unwrap_or_else(|wrong| {
             report::say(&format!("snuffer-sim: {wrong}"));
-            (Config { devices: 0, ..Config::default() }, Delivery::Late)
+            let config = Config { devices: 0, ..Config::default() };
+            Settings { config, delivery: Delivery::Late, injection: None }
         });
         coverage::record_at_exit();
-        Mutex::new(Driver::new(config, delivery, settings.is_err()))
+        Mutex::new(Driver::new(sound, settings.is_err()))
     });
-    match f(&mut driver.lock().expect("a panic under the lock ends the process")) {
+    let mut driver = driver.lock().expect("a panic under the lock ends the process");
+    if let Some(injection) = &mut driver.injection
+        && injection.strikes(type_name::<F>())
+    {
+        return injection.code;
+    }
+    match f(&mut driver) {
         Ok(()) => codes::SUCCESS,
         Err(code) => code,
     }
@@ -144,11 +155,13 @@ thread_local! {
 const CONTEXT: usize = 0xC0 << 56;
 
 impl Driver {
-    fn new(config: Config, delivery: Delivery, malformed: bool) -> Self {
+    fn new(settings: Settings, malformed: bool) -> Self {
+        let Settings { config, delivery, injection } = settings;
         Self {
             contexts: (0..config.devices).map(|_| None).collect(),
             config,
             delivery,
+            injection,
             malformed,
             initialized: false,
             streams: Slab::new(0x51),

@@ -109,6 +109,11 @@ pub const CODES: &[(Code, &CStr, &CStr)] = &[
     (999, c"CUDA_ERROR_UNKNOWN", c"unknown error"),
 ];
 
+/// The name of a code, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+pub(crate) fn name(code: Code) -> String {
+    find(code).map_or_else(|| code.to_string(), |(_, name, _)| name.to_string_lossy().into_owned())
+}
+
 fn find(code: Code) -> Option<&'static (Code, &'static CStr, &'static CStr)> {
     CODES.binary_search_by_key(&code, |row| row.0).ok().map(|at| &CODES[at])
 }
