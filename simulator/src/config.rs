@@ -15,12 +15,80 @@ pub struct Config {
     pub multiprocessors: u32,
     /// Warp instructions that one launch may execute before it counts as hanging.
     pub budget: u64,
+    /// What is checked beyond the bounds and lifetime of memory, which always are.
+    pub checks: Checks,
     /// Applies one mutation, chosen by this seed, to the kernels that are loaded.
     pub mutate: Option<Mutation>,
 }
 
+/// The checkers that can be switched off, each by itself. None changes what a kernel computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checks {
+    /// Values that nobody wrote, followed to where they decide something.
+    pub initialization: bool,
+    /// Accesses of a launch without an order between them.
+    pub races: bool,
+    /// Work of different streams without an order.
+    pub streams: bool,
+    /// Division by zero, conversions out of range and index arithmetic that wraps: facts, no faults.
+    pub arithmetic: bool,
+    /// Loops that cannot end.
+    pub loops: bool,
+}
+
+impl Checks {
+    /// No checker at all.
+    pub const NONE: Self =
+        Self { initialization: false, races: false, streams: false, arithmetic: false, loops: false };
+
+    fn named(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "initialization" => &mut self.initialization,
+            "races" => &mut self.races,
+            "streams" => &mut self.streams,
+            "arithmetic" => &mut self.arithmetic,
+            "loops" => &mut self.loops,
+            _ => return None,
+        })
+    }
+}
+
+impl Default for Checks {
+    /// All of them.
+    fn default() -> Self {
+        Self { initialization: true, races: true, streams: true, arithmetic: true, loops: true }
+    }
+}
+
+impl std::str::FromStr for Checks {
+    type Err = String;
+    /// `all`, `none`, or names with commas between them.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut checks = Self::NONE;
+        match text {
+            "all" => return Ok(Self::default()),
+            "none" => return Ok(checks),
+            _ => {}
+        }
+        for name in text.split(',') {
+            *checks
+                .named(name)
+                .ok_or("all, none, or some of initialization,races,streams,arithmetic,loops is wanted")? = true;
+        }
+        Ok(checks)
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
-        Self { devices: 1, memory: 2 << 30, capability: (9, 0), multiprocessors: 2, budget: 200_000_000, mutate: None }
+        Self {
+            devices: 1,
+            memory: 2 << 30,
+            capability: (9, 0),
+            multiprocessors: 2,
+            budget: 200_000_000,
+            checks: Checks::default(),
+            mutate: None,
+        }
     }
 }

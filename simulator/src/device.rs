@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::coverage::{Branch, KernelCoverage};
 use crate::fault::{Fault, Kind};
 use crate::kernel::{self, Kernel};
-use crate::launch::{self, Launch, State};
+use crate::launch::{self, Launch, On, State};
 use crate::memory::{Memory, Trouble};
 use crate::mutate;
 use crate::ptx::{self, Module};
@@ -78,6 +78,7 @@ pub struct Device {
     functions: Vec<Function>,
     names: HashMap<(usize, String), FunctionId>,
     warps: Vec<Warp>,
+    reports: Vec<Fault>,
     mutated: bool,
     /// What was executed of modules that were unloaded.
     past: Vec<KernelCoverage>,
@@ -93,6 +94,7 @@ impl Device {
             functions: Vec::new(),
             names: HashMap::new(),
             warps: Vec::new(),
+            reports: Vec::new(),
             mutated: false,
             past: Vec::new(),
         }
@@ -219,8 +221,14 @@ impl Device {
         let Some(loaded) = &self.modules[*module] else {
             return Err(unsupported(kernel.name.clone(), "a kernel of a module that was unloaded".to_string()));
         };
-        let budget = self.config.budget;
-        launch::run(&kernel, state, &mut self.warps, &mut self.memory, launch, budget, &loaded.module)
+        let (warps, memory, reports) = (&mut self.warps, &mut self.memory, &mut self.reports);
+        let on = On { state, warps, memory, module: &loaded.module, reports };
+        launch::run(&kernel, launch, self.config.budget, on)
+    }
+
+    /// What was found since this was asked last that did not end anything: the program goes on, as on hardware.
+    pub fn reports(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.reports)
     }
 
     /// How often each branch of a kernel was not taken, and taken, since this was asked last.
@@ -323,15 +331,27 @@ fn host_fault(trouble: Trouble) -> Fault {
         kind: trouble.kind,
         kernel: String::new(),
         source: None,
+        ptx: 0,
         block: [0; 3],
         thread: [0; 3],
         address: Some(trouble.address),
         detail: "Invalid range in a call of the host".to_string(),
         near: trouble.place,
+        notes: trouble.notes,
     }
 }
 
 fn unsupported(kernel: String, detail: String) -> Fault {
-    let (block, thread, near) = ([0; 3], [0; 3], String::new());
-    Fault { kind: Kind::Unsupported, kernel, source: None, block, thread, address: None, detail, near }
+    Fault {
+        kind: Kind::Unsupported,
+        kernel,
+        source: None,
+        ptx: 0,
+        block: [0; 3],
+        thread: [0; 3],
+        address: None,
+        detail,
+        near: String::new(),
+        notes: Vec::new(),
+    }
 }

@@ -1,4 +1,5 @@
-//! What a kernel did wrong, where, and how the driver and `compute-sanitizer` would say it.
+//! What a kernel did wrong, where, and how the driver and `compute-sanitizer` would say it. Some faults end the launch, as
+//! on hardware; what hardware goes on after is reported, and goes on here too.
 
 use std::fmt;
 
@@ -11,16 +12,30 @@ pub enum Kind {
     OutOfBounds,
     /// An access to an allocation that was freed.
     UseAfterFree,
+    /// A free of what is no allocation, or no longer one.
+    InvalidFree,
     /// An address that is no multiple of the access's size.
     Misaligned,
-    /// An access outside the shared or local window, or the parameters.
+    /// An access outside the arrays of shared or local memory, or the parameters.
     OutOfWindow,
+    /// An access to bytes of a buffer that are not of the tensor's view.
+    OutOfView,
     /// The kernel executed `trap`.
     Trap,
     /// No thread of a block can go on.
     Deadlock,
+    /// Threads of a warp that wait at different barriers, or lanes that are not in the mask that they name.
+    Barrier,
+    /// A loop that cannot end: its state repeats.
+    Loop,
     /// The launch used up its budget of instructions.
     Budget,
+    /// A value that nobody wrote decides something.
+    Uninitialized,
+    /// Two accesses without an order, one of them a write.
+    Race,
+    /// Work of two streams on the same memory without an order.
+    StreamRace,
     /// The simulator cannot execute this; the kernel may be right.
     Unsupported,
 }
@@ -32,11 +47,18 @@ impl Kind {
             Self::Assert => "assert",
             Self::OutOfBounds => "out of bounds",
             Self::UseAfterFree => "use after free",
+            Self::InvalidFree => "invalid free",
             Self::Misaligned => "misaligned",
             Self::OutOfWindow => "out of window",
+            Self::OutOfView => "out of view",
             Self::Trap => "trap",
             Self::Deadlock => "deadlock",
+            Self::Barrier => "barrier",
+            Self::Loop => "infinite loop",
             Self::Budget => "budget",
+            Self::Uninitialized => "uninitialized read",
+            Self::Race => "race",
+            Self::StreamRace => "stream race",
             Self::Unsupported => "unsupported",
         }
     }
@@ -51,6 +73,8 @@ pub struct Fault {
     pub kernel: String,
     /// The source file, as the compiler named it, and the line.
     pub source: Option<(String, u32)>,
+    /// The line of the module's PTX, from 1; 0 for the host's own calls.
+    pub ptx: u32,
     /// The block's coordinates.
     pub block: [u32; 3],
     /// The thread's coordinates.
@@ -61,16 +85,28 @@ pub struct Fault {
     pub detail: String,
     /// What lies at the address.
     pub near: String,
+    /// What else is known, a line each: the other side of a race, where memory was allocated, values that were compared.
+    pub notes: Vec<String>,
 }
 
 /// As `compute-sanitizer` prints it, and an assertion as the driver does: one parser reads all three.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            Kind::Assert => return f.write_str(&self.detail),
             Kind::Unsupported => return write!(f, "snuffer-sim: unsupported: {}: {}", self.kernel, self.detail),
-            _ => {}
+            Kind::Assert => f.write_str(&self.detail)?,
+            _ => self.describe(f)?,
         }
+        let line = (self.ptx > 0).then(|| format!("in line {} of the PTX", self.ptx));
+        for note in self.notes.iter().chain(&line) {
+            write!(f, "\n=========     {note}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Fault {
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "========= {}", self.detail)?;
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
         if !self.kernel.is_empty() {
@@ -84,6 +120,9 @@ impl fmt::Display for Fault {
         let how = match self.kind {
             Kind::Misaligned => "misaligned",
             Kind::UseAfterFree => "in memory that was freed",
+            Kind::OutOfView => "outside the view",
+            Kind::Uninitialized => "of memory that was never written",
+            Kind::Race | Kind::StreamRace => "not ordered",
             _ => "out of bounds",
         };
         write!(f, "\n=========     Access to 0x{address:x} is {how}")?;

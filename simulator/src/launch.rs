@@ -31,16 +31,19 @@ pub struct State {
     pub branches: Vec<[u64; 2]>,
 }
 
-/// Runs `kernel` to its end or first fault.
-pub fn run(
-    kernel: &Kernel,
-    state: &mut State,
-    warps: &mut Vec<Warp>,
-    memory: &mut Memory,
-    launch: &Launch,
-    budget: u64,
-    module: &Module,
-) -> Result<(), Fault> {
+/// What a kernel runs on.
+pub struct On<'a> {
+    pub state: &'a mut State,
+    pub warps: &'a mut Vec<Warp>,
+    pub memory: &'a mut Memory,
+    pub module: &'a Module,
+    /// Gets what is found that does not end the launch.
+    pub reports: &'a mut Vec<Fault>,
+}
+
+/// Runs `kernel` to its end or first fault, within a budget of warp instructions.
+pub fn run(kernel: &Kernel, launch: &Launch, budget: u64, on: On) -> Result<(), Fault> {
+    let On { state, warps, memory, module, reports } = on;
     state.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
     let count = threads.div_ceil(WARP);
@@ -58,6 +61,7 @@ pub fn run(
         budget,
         blocks: &mut state.blocks,
         branches: &mut state.branches,
+        reports: Vec::new(),
     };
     let shared = kernel.shared as usize + launch.shared as usize;
     let [width, height, depth] = launch.grid;
@@ -72,7 +76,14 @@ pub fn run(
                 } else {
                     in_turn(&mut machine, &mut warps[0], launch, block)
                 };
-                done.map_err(|(warp, stop)| fault(stop, warp, kernel, launch, block, module))?;
+                let whole = |(warp, stop)| fault(stop, warp, kernel, launch, block, module);
+                for found in machine.reports.drain(..).map(whole) {
+                    let same = |known: &Fault| known.kind == found.kind && known.ptx == found.ptx;
+                    if !reports.iter().any(same) {
+                        reports.push(found);
+                    }
+                }
+                done.map_err(whole)?;
             }
         }
     }
@@ -169,8 +180,8 @@ fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
 fn deadlock(warp: &Warp, kernel: &Kernel) -> Stop {
     let (lane, source) = warp.stuck(kernel).unwrap_or_default();
     let detail = "Barrier error detected. No thread of the block can go on".to_string();
-    let near = String::new();
-    Stop { kind: Kind::Deadlock, lane, source, address: None, detail, near }
+    let (near, notes) = (String::new(), Vec::new());
+    Stop { kind: Kind::Deadlock, lane, source, address: None, detail, near, notes }
 }
 
 fn fault(stop: Stop, warp: usize, kernel: &Kernel, launch: &Launch, block: [u32; 3], module: &Module) -> Fault {
@@ -182,10 +193,12 @@ fn fault(stop: Stop, warp: usize, kernel: &Kernel, launch: &Launch, block: [u32;
         kind: stop.kind,
         kernel: kernel.name.clone(),
         source: file.map(|file| (file.clone(), stop.source.line)),
+        ptx: stop.source.ptx,
         block,
         thread,
         address: stop.address,
         detail: stop.detail.replacen("{place}", &place, 1),
         near: stop.near,
+        notes: stop.notes,
     }
 }

@@ -21,7 +21,7 @@ mod place;
 mod ptx;
 mod warp;
 
-pub use config::Config;
+pub use config::{Checks, Config};
 pub use coverage::{Branch, KernelCoverage};
 pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
 pub use fault::{Fault, Kind};

@@ -26,6 +26,8 @@ pub struct Trouble {
     pub address: u64,
     /// What lies there, in words.
     pub place: String,
+    /// What else is known of it, a line each.
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -179,7 +181,9 @@ impl Memory {
 
     fn trouble_of_access(&self, address: u64, bytes: u64) -> Trouble {
         match self.bytes(address, bytes) {
-            Ok(_) => Trouble { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}") },
+            Ok(_) => {
+                Trouble { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}"), notes: Vec::new() }
+            }
             Err(trouble) => trouble,
         }
     }
@@ -204,7 +208,7 @@ impl Memory {
                 (if slot.live { Kind::OutOfBounds } else { Kind::UseAfterFree }, place)
             }
         };
-        Trouble { kind, address, place }
+        Trouble { kind, address, place, notes: Vec::new() }
     }
 }
 

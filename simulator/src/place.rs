@@ -54,7 +54,7 @@ impl Place<'_> {
 
     /// The trouble of an address that is no multiple of `bytes`.
     pub fn misaligned(address: u64, bytes: u64) -> Trouble {
-        Trouble { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}") }
+        Trouble { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}"), notes: Vec::new() }
     }
 
     /// A lane's bytes of shared or local memory.
@@ -70,7 +70,10 @@ impl Place<'_> {
         let end = start.saturating_add(usize::from(bytes));
         match window.get_mut(start..end) {
             Some(found) if kind == Kind::OutOfWindow => Ok(found),
-            _ => Err((lane, Trouble { kind, address, place: format!("offset {address} of {size} bytes") })),
+            _ => {
+                let place = format!("offset {address} of {size} bytes");
+                Err((lane, Trouble { kind, address, place, notes: Vec::new() }))
+            }
         }
     }
 }

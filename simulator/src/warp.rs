@@ -52,6 +52,8 @@ pub struct Machine<'a> {
     pub blocks: &'a mut [u64],
     /// How often each branch was not taken, and taken.
     pub branches: &'a mut [[u64; 2]],
+    /// What was found that does not end the launch: the warp's number, and what.
+    pub reports: Vec<(usize, Stop)>,
 }
 
 /// A fault before it is known whose.
@@ -63,6 +65,7 @@ pub struct Stop {
     pub address: Option<u64>,
     pub detail: String,
     pub near: String,
+    pub notes: Vec<String>,
 }
 
 /// Why a fragment stopped running.
@@ -280,7 +283,8 @@ fn parameter(params: &[u8], inst: &Inst, bytes: u8, signed: bool, mask: u32) -> 
 }
 
 fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {
-    Stop { kind, lane: mask.trailing_zeros() as usize, source: inst.source, address: None, detail, near: String::new() }
+    let (lane, near, notes) = (mask.trailing_zeros() as usize, String::new(), Vec::new());
+    Stop { kind, lane, source: inst.source, address: None, detail, near, notes }
 }
 
 /// Computes a register that may be a source of its own, and writes the lanes of `mask`.

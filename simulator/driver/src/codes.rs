@@ -45,11 +45,14 @@ pub const SYSTEM_NOT_READY: Code = 802;
 pub fn of(kind: Kind) -> Code {
     match kind {
         Kind::Assert => 710,
-        Kind::OutOfBounds | Kind::UseAfterFree => 700,
+        Kind::OutOfBounds | Kind::UseAfterFree | Kind::OutOfView => 700,
         Kind::Misaligned => 716,
-        Kind::OutOfWindow | Kind::Trap => 719,
+        Kind::OutOfWindow | Kind::Trap | Kind::Barrier => 719,
         // A device without a watchdog hangs instead; the time limit is the simulator's.
-        Kind::Deadlock | Kind::Budget => 702,
+        Kind::Deadlock | Kind::Budget | Kind::Loop => 702,
+        Kind::InvalidFree => INVALID_VALUE,
+        // Hardware goes on after these, and so does the launch.
+        Kind::Uninitialized | Kind::Race | Kind::StreamRace => SUCCESS,
         Kind::Unsupported => NOT_SUPPORTED,
     }
 }

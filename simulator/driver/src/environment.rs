@@ -1,7 +1,7 @@
 //! Reads the configuration from the environment, where a process under test can be given one.
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
-//! `_BUDGET` (warp instructions of a launch), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next,
+//! `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next,
 //! immediate), `_FAIL` (a call that fails); and `_COVERAGE`, see `coverage.rs`.
 
 use crate::inject::Injection;
@@ -37,6 +37,10 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         },
         multiprocessors: get("SNUFFER_SIM_SMS", 1, 1 << 16)?.map_or(default.multiprocessors, |count| count as u32),
         budget: get("SNUFFER_SIM_BUDGET", 1, u64::MAX)?.unwrap_or(default.budget),
+        checks: match read("SNUFFER_SIM_CHECKS") {
+            None => default.checks,
+            Some(text) => text.parse().map_err(|why| format!("SNUFFER_SIM_CHECKS={text}: {why}"))?,
+        },
         mutate: match read("SNUFFER_SIM_MUTATE") {
             None => default.mutate,
             Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_MUTATE={text}: {why}"))?),
@@ -84,6 +88,7 @@ mod tests {
         assert_eq!(with("SNUFFER_SIM_CAPABILITY", "8.6").unwrap().config.capability, (8, 6));
         assert_eq!(with("SNUFFER_SIM_SMS", "300").unwrap().config.multiprocessors, 300);
         assert_eq!(with("SNUFFER_SIM_MUTATE", "uadd_f32:7").unwrap().config.mutate.unwrap().seed, 7);
+        assert!(!with("SNUFFER_SIM_CHECKS", "initialization,races").unwrap().config.checks.loops);
         assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
         assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);
     }
@@ -95,6 +100,7 @@ mod tests {
             ("SNUFFER_SIM_MEMORY", "2GiB"),
             ("SNUFFER_SIM_CAPABILITY", "90"),
             ("SNUFFER_SIM_BUDGET", "0"),
+            ("SNUFFER_SIM_CHECKS", "races,bounds"),
             ("SNUFFER_SIM_MUTATE", "uadd_f32"),
             ("SNUFFER_SIM_DELIVERY", "soon"),
             ("SNUFFER_SIM_FAIL", "sometimes"),

@@ -85,6 +85,7 @@ impl Driver {
         let params = unsafe { parameters(entry, values)? };
         let Some(device) = self.context(context)?.working() else { return Ok(()) };
         let result = device.launch(id, &Launch { grid, block, shared, params });
+        device.reports().iter().for_each(report::fault);
         counters::count(device, id, grid);
         match result {
             Ok(()) => Ok(()),

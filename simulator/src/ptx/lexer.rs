@@ -29,6 +29,11 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
+    /// The line of the module that has been read up to.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
     /// Begins at the start of `text`, which is `line` of its module.
     pub fn new(text: &'a str, line: u32) -> Result<Self, SyntaxError> {
         let mut lexer = Self { text, at: 0, line, next: Token::End };

@@ -10,6 +10,8 @@ pub struct Source {
     pub file: u32,
     /// The line, from 1; 0 where none is known.
     pub line: u32,
+    /// The line of the PTX itself, from 1.
+    pub ptx: u32,
 }
 
 /// A parameter, or any variable's declaration: alignment, type, name, size.
@@ -69,7 +71,7 @@ pub fn body(text: &str, line: u32) -> Result<Vec<Statement<'_>>, SyntaxError> {
     loop {
         match lexer.take()? {
             Token::End => return Ok(statements),
-            Token::Location { file, line } => source = Source { file, line },
+            Token::Location { file, line } => source = Source { file, line, ptx: 0 },
             Token::Mark(b'{') => statements.push(Statement::Open),
             Token::Mark(b'}') => statements.push(Statement::Close),
             Token::Mark(b';') => {}
@@ -167,6 +169,7 @@ fn instruction<'a>(
     opcode: &'a str,
     source: Source,
 ) -> Result<Statement<'a>, SyntaxError> {
+    let source = Source { ptx: lexer.line(), ..source };
     let mut operands = Vec::new();
     while !lexer.accept(b';')? {
         operands.push(operand(lexer)?);

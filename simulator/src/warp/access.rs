@@ -85,7 +85,7 @@ impl Warp {
             _ => match lanes(mask).find(|&lane| !at[lane].is_multiple_of(u64::from(bytes))) {
                 Some(lane) => {
                     let place = format!("no multiple of {bytes}, as a vector's must be");
-                    Err((lane, Trouble { kind: Kind::Misaligned, address: at[lane], place }))
+                    Err((lane, Trouble { kind: Kind::Misaligned, address: at[lane], place, notes: Vec::new() }))
                 }
                 None => Ok(()),
             },
@@ -94,7 +94,7 @@ impl Warp {
             let space = format!("{space:?}").to_lowercase();
             let detail = format!("Invalid __{space}__ {what} of size {bytes} bytes");
             let stop = stop(trouble.kind, inst, 1 << lane, detail);
-            Stop { address: Some(trouble.address), near: trouble.place, ..stop }
+            Stop { address: Some(trouble.address), near: trouble.place, notes: trouble.notes, ..stop }
         })
     }
 }

@@ -33,7 +33,7 @@ impl Warp {
                 read.map_err(|(lane, trouble)| {
                     let detail = "Invalid __shared__ read of size 16 bytes".to_string();
                     let stop = stop(trouble.kind, inst, 1 << lane, detail);
-                    Stop { address: Some(trouble.address), near: trouble.place, ..stop }
+                    Stop { address: Some(trouble.address), near: trouble.place, notes: trouble.notes, ..stop }
                 })?;
             }
         }

@@ -1,35 +1,48 @@
-//! Faults: the kernels of `tests/fail/`. Each file says what it shows, and after `//|` the diagnosis, to the letter; its
-//! kernel `twin` does the same without the mistake.
+//! Faults and reports: the kernels of `tests/fail/`. Each file says what it shows, and after `//|` at its end the diagnosis,
+//! to the letter; its kernel `twin` does the same without the mistake. `UPDATE_GOLDEN=1` writes what is said now.
 
 use simulator::{Fault, Kind};
 
 use crate::machine::{Shape, device, launch, upload};
-use crate::passes::files;
+use crate::passes::{files, folder};
 
 /// The texts of all kernels that fail.
 pub fn texts() -> impl Iterator<Item = String> {
     files("fail").into_iter().map(|(_, text)| text)
 }
 
-/// Launches a kernel of 64 threads with two pointers: to 256 bytes, and to 64 bytes that were freed.
-fn outcome(text: &str, kernel: &str) -> Result<(), Fault> {
+/// What is said of a kernel of two blocks of 64 threads with three pointers: to 256 bytes, to 64 bytes that were freed, and
+/// to 64 bytes that nobody wrote.
+fn said(text: &str, kernel: &str) -> Vec<Fault> {
     let mut device = device();
     let live = upload(&mut device, &[1; 256]);
     let freed = upload(&mut device, &[1; 64]);
     device.free(freed).expect("allocated");
-    let params = [live.to_le_bytes(), freed.to_le_bytes()].concat();
-    launch(&mut device, text, kernel, Shape::line(2, 64), params)
+    let fresh = device.allocate(64).expect("memory");
+    let declared = text.split(&format!(".entry {kernel}(")).nth(1).and_then(|rest| rest.split(')').next());
+    let pointers = declared.expect("a kernel of this name").matches(".param").count();
+    let params = [live, freed, fresh][..pointers].iter().flat_map(|address| address.to_le_bytes()).collect();
+    let ended = launch(&mut device, text, kernel, Shape::line(2, 64), params);
+    device.reports().into_iter().chain(ended.err()).collect()
 }
 
 #[test]
 fn every_fault_is_diagnosed_to_the_letter() {
     let files = files("fail");
     for (file, text) in &files {
-        let wanted: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//|")).map(str::trim).collect();
-        let fault = outcome(text, "k").expect_err(file);
-        let got = fault.to_string();
-        let got: Vec<&str> = got.lines().map(str::trim).collect();
-        assert_eq!(got, wanted, "{file}");
+        let said = said(text, "k");
+        assert!(!said.is_empty(), "{file}: nothing is said");
+        let said: Vec<String> =
+            said.iter().flat_map(|fault| fault.to_string().lines().map(str::to_string).collect::<Vec<_>>()).collect();
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            let code: Vec<&str> = text.lines().filter(|line| !line.starts_with("//|")).collect();
+            let golden: Vec<String> = said.iter().map(|line| format!("//| {line}")).collect();
+            let whole = format!("{}\n\n{}\n", code.join("\n").trim_end(), golden.join("\n"));
+            std::fs::write(folder("fail").join(file), whole).expect("written");
+            continue;
+        }
+        let wanted: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//| ")).collect();
+        assert_eq!(said, wanted, "{file}");
     }
     assert!(files.len() >= 15, "only {} faults", files.len());
 }
@@ -37,13 +50,13 @@ fn every_fault_is_diagnosed_to_the_letter() {
 #[test]
 fn the_twin_of_every_fault_reports_nothing() {
     for (file, text) in files("fail") {
-        assert_eq!(outcome(&text, "twin"), Ok(()), "{file}");
+        assert_eq!(said(&text, "twin"), Vec::new(), "{file}");
     }
 }
 
 #[test]
 fn every_kind_of_fault_has_a_kernel() {
-    let kinds: Vec<Kind> = files("fail").iter().filter_map(|(_, text)| Some(outcome(text, "k").err()?.kind)).collect();
+    let kinds: Vec<Kind> = files("fail").iter().flat_map(|(_, text)| said(text, "k")).map(|fault| fault.kind).collect();
     for kind in [
         Kind::Assert,
         Kind::OutOfBounds,

@@ -1,6 +1,6 @@
 //! Warps, barriers and calls: the kernels of `tests/pass/`, each against what its threads must write.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use simulator::Fault;
 
@@ -8,16 +8,20 @@ use crate::machine::{Shape, launch, upload, words};
 
 /// The text of a kernel's file.
 fn text(folder: &str, file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder).join(file);
+    let path = self::folder(folder).join(file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// A folder of kernels.
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
 /// The files of a folder of kernels, by name.
-pub fn files(folder: &str) -> Vec<(String, String)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
-    let entries = std::fs::read_dir(path).expect("readable");
+pub fn files(name: &str) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder(name)).expect("readable");
     let names = entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned());
-    let mut files: Vec<(String, String)> = names.map(|name| (name.clone(), text(folder, &name))).collect();
+    let mut files: Vec<(String, String)> = names.map(|file| (file.clone(), text(name, &file))).collect();
     files.sort_unstable();
     files
 }
