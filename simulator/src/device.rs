@@ -8,6 +8,7 @@ use crate::coverage::{Branch, KernelCoverage};
 use crate::fault::{Fault, Kind};
 use crate::kernel::{self, Kernel};
 use crate::launch::{self, Launch, On, State};
+use crate::marks::Marks;
 use crate::memory::{Memory, Trouble};
 use crate::mutate;
 use crate::ptx::{self, Module};
@@ -89,7 +90,7 @@ impl Device {
     pub fn new(ordinal: usize, config: &Config) -> Self {
         Self {
             config: config.clone(),
-            memory: Memory::new(ordinal, config.memory),
+            memory: Memory::new(ordinal, config.memory, config.checks.initialization),
             modules: Vec::new(),
             functions: Vec::new(),
             names: HashMap::new(),
@@ -120,11 +121,44 @@ impl Device {
         self.memory.bytes_mut(address, bytes).map_err(host_fault)
     }
 
-    /// Copies within the device.
+    /// A range of one live allocation that the host reads: bytes of it that nobody wrote are reported.
+    pub fn read(&mut self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
+        self.memory.bytes(address, bytes).map_err(host_fault)?;
+        if let Some((first, count)) = self.memory.undefined(address, bytes).within(0, bytes as usize) {
+            let place = self.memory.place(address + first as u64, 1);
+            let detail = format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
+            let trouble = Trouble { kind: Kind::Uninitialized, address: address + first as u64, place, notes: Vec::new() };
+            self.reports.push(Fault { detail, ..host_fault(trouble) });
+        }
+        self.bytes(address, bytes)
+    }
+
+    /// Copies within the device. What nobody wrote is as undefined in its new place.
     pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
-        let data = self.bytes(from, bytes)?.to_vec();
-        self.bytes_mut(to, bytes)?.copy_from_slice(&data);
+        let (data, undefined) = self.take(from, bytes)?;
+        self.put(to, &data, &undefined)
+    }
+
+    /// A range of one live allocation, and which bytes of it nobody wrote.
+    pub fn take(&self, from: u64, bytes: u64) -> Result<(Vec<u8>, Marks), Fault> {
+        Ok((self.bytes(from, bytes)?.to_vec(), self.memory.undefined(from, bytes)))
+    }
+
+    /// Writes what [`Self::take`] gave, of this device or another.
+    pub fn put(&mut self, to: u64, data: &[u8], undefined: &Marks) -> Result<(), Fault> {
+        self.bytes_mut(to, data.len() as u64)?.copy_from_slice(data);
+        self.memory.set_undefined(to, undefined);
         Ok(())
+    }
+
+    /// Whether nobody wrote some of these bytes.
+    pub fn is_undefined(&self, address: u64, bytes: u64) -> bool {
+        !self.memory.undefined(address, bytes).is_none()
+    }
+
+    /// Says that what was just written to these bytes came from undefined ones.
+    pub fn make_undefined(&mut self, address: u64, bytes: u64) {
+        self.memory.set_undefined(address, &Marks::all(bytes as usize));
     }
 
     /// Whether `address` is in this device's range.
@@ -223,7 +257,7 @@ impl Device {
         };
         let (warps, memory, reports) = (&mut self.warps, &mut self.memory, &mut self.reports);
         let on = On { state, warps, memory, module: &loaded.module, reports };
-        launch::run(&kernel, launch, self.config.budget, on)
+        launch::run(&kernel, launch, &self.config, on)
     }
 
     /// What was found since this was asked last that did not end anything: the program goes on, as on hardware.

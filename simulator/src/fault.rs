@@ -36,6 +36,8 @@ pub enum Kind {
     Race,
     /// Work of two streams on the same memory without an order.
     StreamRace,
+    /// A fact and no fault: arithmetic whose result is hardly meant.
+    Arithmetic,
     /// The simulator cannot execute this; the kernel may be right.
     Unsupported,
 }
@@ -59,6 +61,7 @@ impl Kind {
             Self::Uninitialized => "uninitialized read",
             Self::Race => "race",
             Self::StreamRace => "stream race",
+            Self::Arithmetic => "arithmetic",
             Self::Unsupported => "unsupported",
         }
     }
@@ -94,6 +97,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Unsupported => return write!(f, "snuffer-sim: unsupported: {}: {}", self.kernel, self.detail),
+            Kind::Arithmetic => return self.fact(f),
             Kind::Assert => f.write_str(&self.detail)?,
             _ => self.describe(f)?,
         }
@@ -106,6 +110,15 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
+    /// One line.
+    fn fact(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "snuffer-sim: fact: {} at {}()", self.detail, self.kernel)?;
+        if let Some((file, line)) = &self.source {
+            write!(f, " in {file}:{line}")?;
+        }
+        self.notes.iter().try_for_each(|note| write!(f, ", {note}"))
+    }
+
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "========= {}", self.detail)?;
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);

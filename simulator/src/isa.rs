@@ -7,6 +7,7 @@ mod float;
 mod integer;
 mod matrix;
 mod memory;
+mod trace;
 mod warp;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use std::sync::OnceLock;
 use crate::lanes::Lanes;
 
 pub use memory::{Access, Space};
+pub use trace::{Real, Spread, Watch};
 pub use warp::{Choose, Vote};
 
 /// Writes every lane of its last argument.

@@ -6,7 +6,7 @@ mod matrix;
 mod operands;
 mod order;
 
-use crate::isa::{Choose, Four, One, Space, Three, Two, Vote};
+use crate::isa::{Choose, Four, One, Space, Spread, Three, Two, Vote, Watch};
 use crate::lanes::Lanes;
 use crate::ptx::Source;
 
@@ -83,6 +83,12 @@ pub struct Inst {
     pub args: [Register; 4],
     pub offset: i64,
     pub source: Source,
+    /// How undefined bytes reach the result.
+    pub spread: Spread,
+    /// What can go wrong without being a fault.
+    pub watch: Watch,
+    /// Whether other threads may make the same access at the same time.
+    pub strong: bool,
 }
 
 /// A read-only register that the hardware fills.

@@ -1,11 +1,14 @@
 //! A launch: every block in turn, each warp until it ends or waits.
 
+use crate::config::Config;
 use crate::fault::{Fault, Kind};
 use crate::kernel::{Kernel, Special};
 use crate::lanes::WARP;
 use crate::memory::Memory;
 use crate::ptx::Module;
+use crate::piece::Piece;
 use crate::warp::{Machine, Stop, Warp};
+use std::collections::HashMap;
 
 /// What the driver is asked to run a kernel with.
 #[derive(Debug, Clone)]
@@ -41,8 +44,8 @@ pub struct On<'a> {
     pub reports: &'a mut Vec<Fault>,
 }
 
-/// Runs `kernel` to its end or first fault, within a budget of warp instructions.
-pub fn run(kernel: &Kernel, launch: &Launch, budget: u64, on: On) -> Result<(), Fault> {
+/// Runs `kernel` to its end or first fault.
+pub fn run(kernel: &Kernel, launch: &Launch, config: &Config, on: On) -> Result<(), Fault> {
     let On { state, warps, memory, module, reports } = on;
     state.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
@@ -52,13 +55,26 @@ pub fn run(kernel: &Kernel, launch: &Launch, budget: u64, on: On) -> Result<(), 
     warps.resize_with(files.max(warps.len()), Warp::default);
     for warp in &mut warps[..files] {
         prepare(warp, kernel, launch);
+        warp.track(config.checks);
     }
+    let epoch = memory.begin();
     let mut machine = Machine {
         kernel,
         memory,
-        shared: Vec::new(),
+        shared: Piece::default(),
         params: &launch.params,
-        budget,
+        launch,
+        files: &module.files,
+        checks: config.checks,
+        pc: 0,
+        epoch,
+        block: 0,
+        phase: 0,
+        acquainted: false,
+        alone: count == 1 && launch.grid == [1; 3],
+        effects: 0,
+        origins: HashMap::new(),
+        budget: config.budget,
         blocks: &mut state.blocks,
         branches: &mut state.branches,
         reports: Vec::new(),
@@ -68,9 +84,9 @@ pub fn run(kernel: &Kernel, launch: &Launch, budget: u64, on: On) -> Result<(), 
     for z in 0..depth {
         for y in 0..height {
             for x in 0..width {
-                machine.shared.clear();
-                machine.shared.resize(shared, 0xA5);
+                machine.shared.reset(shared, 0xA5, !config.checks.initialization);
                 let block = [x, y, z];
+                (machine.phase, machine.acquainted) = (0, false);
                 let done = if kernel.barriers {
                     together(&mut machine, &mut warps[..count], launch, block)
                 } else {
@@ -84,6 +100,7 @@ pub fn run(kernel: &Kernel, launch: &Launch, budget: u64, on: On) -> Result<(), 
                     }
                 }
                 done.map_err(whole)?;
+                machine.block += 1;
             }
         }
     }
@@ -97,7 +114,7 @@ fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32;
     let threads = launch.block.iter().product::<u32>();
     for first in (0..threads).step_by(WARP) {
         let number = first as usize / WARP;
-        enter(warp, machine.kernel, launch, block, first);
+        enter(warp, machine, launch, block, first);
         warp.run(machine).map_err(|stop| (number, stop))?;
         if !warp.ended() {
             return Err((number, deadlock(warp, machine.kernel)));
@@ -108,7 +125,7 @@ fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32;
 
 fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [u32; 3]) -> Ended {
     for (number, warp) in warps.iter_mut().enumerate() {
-        enter(warp, machine.kernel, launch, block, (number * WARP) as u32);
+        enter(warp, machine, launch, block, (number * WARP) as u32);
     }
     loop {
         for (number, warp) in warps.iter_mut().enumerate() {
@@ -121,6 +138,8 @@ fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [
         if let Some((number, stuck)) = warps.iter().enumerate().find(|(_, warp)| !warp.waits()) {
             return Err((number, deadlock(stuck, machine.kernel)));
         }
+        machine.phase += 1;
+        machine.effects += 1;
         warps.iter_mut().for_each(Warp::release);
     }
 }
@@ -129,8 +148,6 @@ fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [
 fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch) {
     warp.registers.clear();
     warp.registers.resize(kernel.registers, [0; WARP]);
-    warp.local.clear();
-    warp.local.resize(kernel.local as usize * WARP, 0xA5);
     for &(register, value) in &kernel.constants {
         warp.registers[register as usize] = [value; WARP];
     }
@@ -153,7 +170,9 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch) {
 }
 
 /// Begins the warp of thread `first` of `block`.
-fn enter(warp: &mut Warp, kernel: &Kernel, launch: &Launch, block: [u32; 3], first: u32) {
+fn enter(warp: &mut Warp, machine: &Machine, launch: &Launch, block: [u32; 3], first: u32) {
+    let (kernel, tracked) = (machine.kernel, machine.checks.initialization);
+    warp.local.reset(kernel.local as usize * WARP, 0xA5, !tracked);
     for &(register, special) in &kernel.specials {
         let lanes = &mut warp.registers[register as usize];
         match special {
@@ -165,11 +184,13 @@ fn enter(warp: &mut Warp, kernel: &Kernel, launch: &Launch, block: [u32; 3], fir
             _ => {}
         }
     }
+    warp.number = first as usize / WARP;
     let threads = launch.block.iter().product::<u32>() - first;
     warp.begin(if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });
 }
 
-fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
+/// The coordinates of a thread, or of a block in its grid.
+pub fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
     // Almost all blocks have one dimension, and a division for each thread shows.
     if height * depth == 1 {
         return [thread, 0, 0];

@@ -4,7 +4,10 @@
 use std::collections::VecDeque;
 
 use crate::fault::Kind;
-use crate::lanes::{Lanes, lanes};
+use crate::lanes::{Lanes, WARP, lanes};
+use crate::marks::Marks;
+use crate::piece::{Piece, Seen, Written};
+use crate::race::{EPOCHS, Who};
 
 /// The bits of an address within a slot: 1 TiB, so that any 32-bit index times any element stays inside.
 const SLOT_BITS: u32 = 40;
@@ -30,9 +33,9 @@ pub struct Trouble {
     pub notes: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slot {
-    data: Vec<u8>,
+    piece: Piece,
     live: bool,
     bytes: u64,
 }
@@ -43,16 +46,30 @@ pub struct Memory {
     ordinal: u64,
     budget: u64,
     in_use: u64,
+    /// Whether fresh memory counts as undefined.
+    tracked: bool,
+    /// The launch, as stamps of accesses count them: from 1.
+    epoch: u32,
     slots: Vec<Slot>,
     freed: VecDeque<usize>,
 }
 
 impl Memory {
-    /// The memory of device `ordinal`, of `budget` bytes.
-    pub fn new(ordinal: usize, budget: u64) -> Self {
+    /// The memory of device `ordinal`, of `budget` bytes; whether it is tracked who has written what.
+    pub fn new(ordinal: usize, budget: u64, tracked: bool) -> Self {
         // Slot 0 is null's.
-        let null = Slot { data: Vec::new(), live: false, bytes: 0 };
-        Self { ordinal: ordinal as u64 + 1, budget, in_use: 0, slots: vec![null], freed: VecDeque::new() }
+        let slots = vec![Slot::default()];
+        Self { ordinal: ordinal as u64 + 1, budget, in_use: 0, tracked, epoch: 0, slots, freed: VecDeque::new() }
+    }
+
+    /// Begins a launch: what happened before is ordered before it. The number of the launch.
+    pub fn begin(&mut self) -> u32 {
+        self.epoch += 1;
+        if self.epoch == EPOCHS {
+            self.epoch = 1;
+            self.slots.iter_mut().for_each(|slot| slot.piece.cells.clear());
+        }
+        self.epoch
     }
 
     pub fn in_use(&self) -> u64 {
@@ -69,7 +86,7 @@ impl Memory {
         if bytes > self.budget - self.in_use {
             return None;
         }
-        let slot = Slot { data: vec![FRESH; bytes as usize], live: true, bytes };
+        let slot = Slot { piece: Piece::new(bytes as usize, FRESH, !self.tracked), live: true, bytes };
         let number = if self.freed.len() > QUARANTINE || self.slots.len() == 1 << NUMBER_BITS {
             let number = self.freed.pop_front()?;
             self.slots[number] = slot;
@@ -88,7 +105,7 @@ impl Memory {
         match self.slots.get_mut(number).filter(|_| self.ordinal == address >> (SLOT_BITS + NUMBER_BITS)) {
             Some(slot) if slot.live && address & ((1 << SLOT_BITS) - 1) == BASE => {
                 slot.live = false;
-                slot.data = Vec::new();
+                slot.piece = Piece::default();
                 self.in_use -= slot.bytes;
                 self.freed.push_back(number);
                 Ok(())
@@ -100,7 +117,7 @@ impl Memory {
     /// `bytes` bytes at `address`, all of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Trouble> {
         let (number, offset) = locate(address);
-        let found = self.slots.get(number).and_then(|slot| slot.data.get(offset..offset.checked_add(bytes as usize)?));
+        let found = self.slots.get(number).and_then(|slot| slot.piece.data.get(offset..offset.checked_add(bytes as usize)?));
         match found {
             Some(found) if self.is_live(address, number) => Ok(found),
             _ => Err(self.trouble(address, bytes)),
@@ -111,7 +128,66 @@ impl Memory {
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Trouble> {
         self.bytes(address, bytes)?;
         let (number, offset) = locate(address);
-        Ok(&mut self.slots[number].data[offset..offset + bytes as usize])
+        let Piece { data, undefined, .. } = &mut self.slots[number].piece;
+        undefined.clear(offset, bytes as usize);
+        Ok(&mut data[offset..offset + bytes as usize])
+    }
+
+    /// Which of some bytes nobody has written; of no allocation, none.
+    pub fn undefined(&self, address: u64, bytes: u64) -> Marks {
+        match self.bytes(address, bytes) {
+            Ok(_) => self.slots[locate(address).0].piece.undefined.part(locate(address).1, bytes as usize),
+            Err(_) => Marks::none(bytes as usize),
+        }
+    }
+
+    /// Says which of some bytes, that were just written, are as undefined as what was written there.
+    pub fn set_undefined(&mut self, address: u64, marks: &Marks) {
+        let (number, offset) = locate(address);
+        if self.tracked && self.bytes(address, marks.len() as u64).is_ok() {
+            self.slots[number].piece.undefined.put(offset, marks);
+        }
+    }
+
+    /// Looks at a warp's reads; see [`Piece::reads`].
+    pub fn reads(&mut self, bytes: usize, at: &Lanes, mask: u32, who: Option<&Who>, seen: &mut Seen) {
+        self.each_slot(at, mask, |piece, starts, mask| piece.reads(bytes, starts, mask, who, seen));
+    }
+
+    /// Looks at a warp's writes; see [`Piece::writes`].
+    pub fn writes(
+        &mut self,
+        bytes: usize,
+        at: &Lanes,
+        mask: u32,
+        written: Written,
+        who: Option<&Who>,
+        seen: &mut Seen,
+    ) {
+        self.each_slot(at, mask, |piece, starts, mask| piece.writes(bytes, starts, mask, written, who, seen));
+    }
+
+    /// The allocation that an address lies in or near, in words.
+    pub fn place(&self, address: u64, bytes: u64) -> String {
+        self.trouble(address, bytes).place
+    }
+
+    /// One live allocation at a time, with the offsets of the lanes that access it.
+    fn each_slot(&mut self, at: &Lanes, mask: u32, mut visit: impl FnMut(&mut Piece, &Lanes, u32)) {
+        let mut rest = mask;
+        while rest != 0 {
+            let first = at[rest.trailing_zeros() as usize];
+            let (mut here, mut starts) = (0, [0; WARP]);
+            for lane in 0..WARP {
+                here |= u32::from(at[lane] >> SLOT_BITS == first >> SLOT_BITS) << lane;
+                starts[lane] = (at[lane] & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE);
+            }
+            let (number, _) = locate(first);
+            if self.is_live(first, number) {
+                visit(&mut self.slots[number].piece, &starts, here & rest);
+            }
+            rest &= !here;
+        }
     }
 
     /// Reads `N` bytes for each lane of `mask` into `out`.
@@ -142,7 +218,7 @@ impl Memory {
             let (number, _) = locate(first);
             let live = self.is_live(first, number);
             let mut bad = None;
-            let data: &mut [u8] = if live { &mut self.slots[number].data } else { &mut [] };
+            let data: &mut [u8] = if live { &mut self.slots[number].piece.data } else { &mut [] };
             for lane in lanes(rest) {
                 let address = at[lane];
                 if address >> SLOT_BITS != first >> SLOT_BITS {
@@ -176,7 +252,7 @@ impl Memory {
     }
 
     fn live_data(&self, address: u64, number: usize) -> &[u8] {
-        if self.is_live(address, number) { &self.slots[number].data } else { &[] }
+        if self.is_live(address, number) { &self.slots[number].piece.data } else { &[] }
     }
 
     fn trouble_of_access(&self, address: u64, bytes: u64) -> Trouble {

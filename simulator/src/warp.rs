@@ -4,12 +4,22 @@
 mod access;
 mod matrix;
 mod meet;
+mod note;
+mod rounds;
+mod taint;
 
+use std::collections::HashMap;
+
+use crate::config::Checks;
 use crate::fault::Kind;
 use crate::kernel::{CARRY, Do, Inst, Kernel};
 use crate::lanes::{Lanes, WARP, mask_of};
+use crate::launch::Launch;
 use crate::memory::Memory;
+use crate::piece::Piece;
 use crate::ptx::Source;
+use rounds::Rounds;
+use taint::Taint;
 
 /// Why a fragment does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +34,7 @@ enum State {
 }
 
 /// Lanes that are at one instruction.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Fragment {
     pc: usize,
     mask: u32,
@@ -35,17 +45,43 @@ struct Fragment {
 #[derive(Debug, Default)]
 pub struct Warp {
     pub registers: Vec<Lanes>,
-    pub local: Vec<u8>,
+    pub local: Piece,
+    /// Its number in the block.
+    pub number: usize,
     fragments: Vec<Fragment>,
     live: u32,
+    /// What is doubtful of each register; all zero unless `tainted`.
+    taints: Vec<Taint>,
+    tainted: bool,
+    /// Barriers of this warp that it has passed.
+    step: u32,
+    rounds: Rounds,
 }
 
 /// What all warps of a launch share.
 pub struct Machine<'a> {
     pub kernel: &'a Kernel,
     pub memory: &'a mut Memory,
-    pub shared: Vec<u8>,
+    pub shared: Piece,
     pub params: &'a [u8],
+    pub launch: &'a Launch,
+    pub files: &'a HashMap<u32, String>,
+    pub checks: Checks,
+    /// The instruction that accesses memory.
+    pub pc: u32,
+    /// The launch's number.
+    pub epoch: u32,
+    /// The block's number in the launch, and how many barriers it has passed.
+    pub block: u32,
+    pub phase: u32,
+    /// Whether the block has met others through atomics and the like.
+    pub acquainted: bool,
+    /// Whether the launch has one warp.
+    pub alone: bool,
+    /// What has happened so far by which threads can learn of each other.
+    pub effects: u64,
+    /// Where undefined bytes were read last, by the instruction that read them: address and what lies there.
+    pub origins: HashMap<u32, (u64, String)>,
     /// Warp instructions left.
     pub budget: u64,
     /// How often each block was entered.
@@ -87,6 +123,11 @@ impl Warp {
     /// Lanes of `mask` begin the kernel.
     pub fn begin(&mut self, mask: u32) {
         self.live = mask;
+        if self.tainted {
+            self.taints.fill(Taint::default());
+            self.tainted = false;
+        }
+        (self.step, self.rounds) = (0, Rounds::default());
         self.fragments.clear();
         self.fragments.push(Fragment { pc: 0, mask, state: State::Ready });
     }
@@ -193,6 +234,9 @@ impl Warp {
             let inst = &kernel.code[pc];
             let [a, b, c, e] = inst.args.map(|arg| arg as usize);
             let d = inst.d as usize;
+            if self.tainted || inst.watch.acts() && machine.checks.arithmetic {
+                self.follow(machine, pc, mask);
+            }
             let registers = &mut self.registers;
             let mut next = pc + 1;
             match inst.what {
@@ -240,6 +284,7 @@ impl Warp {
                     }
                 }
                 Do::Load { .. } | Do::Store { .. } | Do::Atomic { .. } | Do::Align { .. } => {
+                    machine.pc = pc as u32;
                     self.access(machine, inst, mask)?;
                 }
                 Do::Param { bytes, signed } => {
@@ -247,6 +292,7 @@ impl Warp {
                     write(&mut registers[inst.d as usize], &[value; WARP], mask);
                 }
                 Do::Shuffle(_) | Do::Vote(_) | Do::LoadMatrix { .. } | Do::Multiply { .. } | Do::WarpBarrier => {
+                    machine.pc = pc as u32;
                     if let Some(state) = self.together(machine, inst, mask)? {
                         return Ok(Pause::Wait(state, pc));
                     }
@@ -260,9 +306,13 @@ impl Warp {
                 }
                 Do::Exit => return Ok(Pause::Ended),
             }
-            if next <= pc && self.fragments.len() > 1 {
+            if next <= pc {
+                if machine.checks.loops && self.goes_round(next, mask, machine.effects) {
+                    let detail = "Infinite loop detected. The warp comes back to where it was".to_string();
+                    return Err(stop(Kind::Loop, inst, mask, detail));
+                }
                 back += 1;
-                if back > PATIENCE {
+                if back > PATIENCE && self.fragments.len() > 1 {
                     return Ok(Pause::Tired(next));
                 }
             }

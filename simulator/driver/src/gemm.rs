@@ -103,6 +103,25 @@ pub struct Matrix {
 }
 
 impl Matrix {
+    /// Whether nobody wrote some element of each row, or each column, of the operand.
+    fn undefined(&self, device: &Device, batch: usize, rows: usize, columns: usize, by_row: bool) -> Vec<bool> {
+        let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        let mut found = vec![false; if by_row { rows } else { columns }];
+        for outer in 0..if height > 0 { width } else { 0 } {
+            let start = self.column(batch, outer);
+            if !device.is_undefined(start, height as u64 * self.element.size()) {
+                continue;
+            }
+            // What is stored down a column is across a row of the transpose.
+            for inner in 0..height {
+                let at = start + inner as u64 * self.element.size();
+                let place = if self.transposed == by_row { outer } else { inner };
+                found[place] |= device.is_undefined(at, self.element.size());
+            }
+        }
+        found
+    }
+
     fn column(&self, batch: usize, column: usize) -> u64 {
         let elements = self.leading.wrapping_mul(column as u64).wrapping_add_signed(self.stride * batch as i64);
         self.address.wrapping_add(elements.wrapping_mul(self.element.size()))
@@ -143,6 +162,7 @@ pub fn multiply<T: Real>(
     round: impl Fn(T) -> T,
 ) -> Result<(), Fault> {
     for batch in 0..batch {
+        let (rows, columns) = (a.undefined(device, batch, m, k, true), b.undefined(device, batch, k, n, false));
         let mut left = a.read(device, batch, m, k)?;
         let mut right = b.read(device, batch, k, n)?;
         left.iter_mut().chain(&mut right).for_each(|x| *x = input(*x));
@@ -160,6 +180,11 @@ pub fn multiply<T: Real>(
                 result.iter_mut().zip(&old).for_each(|(x, &old)| *x = round(*x + round(beta * old)));
             }
             T::write(c.element, result, bytes);
+            for row in 0..m {
+                if rows[row] || columns[column] {
+                    device.make_undefined(c.column(batch, column) + row as u64 * c.element.size(), c.element.size());
+                }
+            }
         }
     }
     Ok(())

@@ -53,9 +53,11 @@ impl Driver {
         if bytes == 0 {
             return Ok(());
         }
-        let from = self.owner(from)?.bytes(from, bytes as u64).map_err(|fault| refused(&fault))?;
+        let device = self.owner(from)?;
+        let from = device.read(from, bytes as u64).map_err(|fault| refused(&fault))?;
         // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), bytes) };
+        device.reports().iter().for_each(report::fault);
         Ok(())
     }
 
@@ -68,9 +70,8 @@ impl Driver {
         if device.owns(to) {
             return device.copy(to, from, bytes).map_err(|fault| refused(&fault));
         }
-        let between = device.bytes(from, bytes).map_err(|fault| refused(&fault))?.to_vec();
-        self.owner(to)?.bytes_mut(to, bytes).map_err(|fault| refused(&fault))?.copy_from_slice(&between);
-        Ok(())
+        let (data, undefined) = device.take(from, bytes).map_err(|fault| refused(&fault))?;
+        self.owner(to)?.put(to, &data, &undefined).map_err(|fault| refused(&fault))
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Access {
     pub signed: bool,
     /// Elements: 1, 2 or 4.
     pub elements: u8,
+    /// Whether other threads may do the same at the same time: volatile and ordered accesses (PTX ISA 8.4, "strong").
+    pub strong: bool,
 }
 
 const TYPES: [(&str, u8, bool); 17] = [
@@ -69,12 +71,13 @@ pub(super) fn forms(table: &mut Table) {
     for (space_name, space) in spaces {
         for (suffix, bytes, signed) in TYPES {
             for (vector, elements) in [("", 1), (".v2", 2), (".v4", 4)] {
-                let access = Access { bytes, signed, elements };
                 for order in ["", ".volatile", ".relaxed.gpu"] {
+                    let access = Access { bytes, signed, elements, strong: !order.is_empty() };
                     table.add(format!("ld{order}{space_name}{vector}.{suffix}"), Act::Load(space, access));
                     table.add(format!("st{order}{space_name}{vector}.{suffix}"), Act::Store(space, access));
                 }
                 if space == Space::Global {
+                    let access = Access { bytes, signed, elements, strong: false };
                     table.add(format!("ld.global.nc{vector}.{suffix}"), Act::Load(space, access));
                 }
             }
@@ -106,7 +109,7 @@ fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
     ];
     for &(space_name, space) in spaces {
         for (name, suffix, bytes, update) in updates {
-            let access = Access { bytes, signed: false, elements: 1 };
+            let access = Access { bytes, signed: false, elements: 1, strong: true };
             table.add(format!("atom{space_name}.{name}.{suffix}"), Act::Atomic(space, access, update));
         }
     }

@@ -3,7 +3,7 @@
 use super::decode::Decoder;
 use super::operands::Named;
 use super::{Do, Inst, Register, ZERO};
-use crate::isa::{self, Access, Act, Space};
+use crate::isa::{self, Access, Act, Space, Spread};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
@@ -30,7 +30,8 @@ impl<'a> Decoder<'a> {
             let d = self.destination(to)?;
             let offset = offset + place as i64 * i64::from(access.bytes);
             let what = Do::Load { space, bytes: access.bytes, signed: access.signed };
-            self.push(Inst { d, args: [address, ZERO, ZERO, ZERO], offset, source, ..Inst::new(what) });
+            let (args, strong) = ([address, ZERO, ZERO, ZERO], access.strong);
+            self.push(Inst { d, args, offset, source, strong, ..Inst::new(what) });
         }
         Ok(())
     }
@@ -46,7 +47,8 @@ impl<'a> Decoder<'a> {
                 let from = self.names.at_place(place, offset, access.bytes)?;
                 let (sign, bits) = (if access.signed { 's' } else { 'u' }, 8 * access.bytes);
                 let extend = Self::one(&format!("cvt.{sign}64.{sign}{bits}"))?;
-                Ok(Inst { args: [from, ZERO, ZERO, ZERO], ..Inst::new(extend) })
+                let spread = Spread::Bytes(access.bytes);
+                Ok(Inst { args: [from, ZERO, ZERO, ZERO], spread, ..Inst::new(extend) })
             }
             _ => Err(format!("unknown parameter `{name}`")),
         }
@@ -70,7 +72,8 @@ impl<'a> Decoder<'a> {
                 let args = [self.value(from)?, ZERO, ZERO, ZERO];
                 let offset = offset + index as i64 * i64::from(access.bytes);
                 let d = self.names.at_place(place, offset, access.bytes)?;
-                self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
+                let spread = Spread::Bytes(8);
+                self.push(Inst { d, args, source, spread, ..Inst::new(Self::one("mov.b64")?) });
             }
             return Ok(());
         }
@@ -78,7 +81,8 @@ impl<'a> Decoder<'a> {
         for (place, from) in from.iter().enumerate() {
             let args = [address, self.value(from)?, ZERO, ZERO];
             let offset = offset + place as i64 * i64::from(access.bytes);
-            self.push(Inst { args, offset, source, ..Inst::new(Do::Store { space, bytes: access.bytes }) });
+            let what = Do::Store { space, bytes: access.bytes };
+            self.push(Inst { args, offset, source, strong: access.strong, ..Inst::new(what) });
         }
         Ok(())
     }
@@ -115,12 +119,14 @@ impl<'a> Decoder<'a> {
         match operands {
             [Operand::Vector(one), from] if one.len() == 1 => {
                 let (d, args) = (self.destination(&one[0])?, [self.value(from)?, ZERO, ZERO, ZERO]);
-                self.push(Inst { d, args, source, ..Inst::new(Self::one("unpack.0")?) });
+                let spread = Spread::Bytes(8);
+                self.push(Inst { d, args, source, spread, ..Inst::new(Self::one("unpack.0")?) });
                 Ok(())
             }
             [to, Operand::Vector(one)] if one.len() == 1 => {
                 let (d, args) = (self.destination(to)?, [self.value(&one[0])?, ZERO, ZERO, ZERO]);
-                self.push(Inst { d, args, source, ..Inst::new(Self::one("unpack.0")?) });
+                let spread = Spread::Bytes(8);
+                self.push(Inst { d, args, source, spread, ..Inst::new(Self::one("unpack.0")?) });
                 Ok(())
             }
             [Operand::Vector(none), _] | [_, Operand::Vector(none)] if none.is_empty() => {
@@ -132,7 +138,9 @@ impl<'a> Decoder<'a> {
                 for (place, part) in parts.iter().enumerate() {
                     let what = Self::one(&format!("unpack.{}", width * place as u32))?;
                     let d = self.destination(part)?;
-                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, ..Inst::new(what) });
+                    let bytes = (width / 8) as u8;
+                    let spread = Spread::Unpack(bytes * place as u8, bytes);
+                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, spread, ..Inst::new(what) });
                 }
                 Ok(())
             }
@@ -148,7 +156,8 @@ impl<'a> Decoder<'a> {
                     parts.clear();
                     for [low, high] in pairs {
                         let d = if width * 2 == total { d } else { self.names.fresh() };
-                        self.push(Inst { d, args: [low, high, ZERO, ZERO], source, ..Inst::new(Do::Two(pack)) });
+                        let (args, spread) = ([low, high, ZERO, ZERO], Spread::Pack((width / 8) as u8));
+                        self.push(Inst { d, args, source, spread, ..Inst::new(Do::Two(pack)) });
                         parts.push(d);
                     }
                     width *= 2;

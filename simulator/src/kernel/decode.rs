@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::operands::{Named, Names, offsets};
 use super::order::{Item, lay_out, order, split};
 use super::{CARRY, Do, Inst, Kernel, Register, SINK, ZERO};
-use crate::isa::{self, Act};
+use crate::isa::{self, Act, Spread, Watch};
 use crate::lanes::WARP;
 use crate::ptx::{self, Function, Module, Operand, Parameter, Source, Statement};
 
@@ -63,7 +63,17 @@ const MOST_LOCAL: u32 = 512 << 10;
 impl Inst {
     /// An instruction without operands.
     pub fn new(what: Do) -> Self {
-        Self { what, d: SINK, d2: SINK, args: [ZERO; 4], offset: 0, source: Source::default() }
+        Self {
+            what,
+            d: SINK,
+            d2: SINK,
+            args: [ZERO; 4],
+            offset: 0,
+            source: Source::default(),
+            spread: Spread::Whole,
+            watch: Watch::Nothing,
+            strong: false,
+        }
     }
 }
 
@@ -178,7 +188,7 @@ impl<'a> Decoder<'a> {
                 }
                 let what = Do::Atomic { space, bytes: access.bytes, update };
                 let d = self.destination(d)?;
-                self.push(Inst { d, args, offset: *offset, source, ..Inst::new(what) });
+                self.push(Inst { d, args, offset: *offset, source, strong: true, ..Inst::new(what) });
                 return Ok(());
             }
             Act::LoadMatrix(count) => return self.load_matrix(count, operands, source),
@@ -226,7 +236,8 @@ impl<'a> Decoder<'a> {
         for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
             *arg = self.value(operand)?;
         }
-        self.push(Inst { d, d2, args, source, ..Inst::new(what) });
+        let (spread, watch) = (Spread::of(opcode), Watch::of(opcode));
+        self.push(Inst { d, d2, args, source, spread, watch, ..Inst::new(what) });
         if opcode.starts_with("setp.") && d2 != SINK {
             // The second result of a comparison is the first one's complement.
             self.push(Inst { d: d2, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::one("not.pred")?) });

@@ -59,9 +59,10 @@ impl Warp {
             Do::Atomic { .. } => "atomic",
             _ => "access",
         };
+        self.note(machine, inst, space, usize::from(bytes), at, mask);
         let local = machine.kernel.local as usize;
         let mut place =
-            Place { space, memory: machine.memory, shared: &mut machine.shared, local: &mut self.local, stride: local };
+            Place { space, memory: machine.memory, shared: &mut machine.shared.data, local: &mut self.local.data, stride: local };
         let done = match inst.what {
             Do::Load { signed, .. } => {
                 let d = &mut self.registers[inst.d as usize];

@@ -1,6 +1,7 @@
 //! Matrices spread over the lanes: lane `l` is number `l % 4` of group `l / 4`. The layouts are those of PTX ISA 9.7.15.5
 //! (`mma.m16n8k16` and `m16n8k32` of bytes) and 9.7.15.5.15 (`ldmatrix`).
 
+use super::taint::Taint;
 use super::{Machine, Stop, Warp, stop};
 use crate::isa::Space;
 use crate::kernel::{Inst, Register};
@@ -18,24 +19,21 @@ impl Warp {
         // Addresses are generic ones of shared memory, or offsets in it.
         resolve(Space::Shared, &mut at, named);
         let stride = machine.kernel.local as usize;
-        let (memory, shared, local) = (&mut *machine.memory, &mut machine.shared[..], &mut self.local[..]);
-        let mut place = Place { space: Space::Shared, memory, shared, local, stride };
         for (matrix, &register) in to.iter().enumerate() {
-            for lane in 0..WARP {
-                let from = 8 * matrix + lane / 4;
-                let mut row = at;
-                row[lane] = at[from] + 4 * (lane as u64 % 4);
-                let trouble = if at[from].is_multiple_of(16) { None } else { Some(at[from]) };
-                let read = match trouble {
-                    None => place.load(4, &row, 1 << lane, &mut self.registers[register as usize]),
-                    Some(address) => Err((from, Place::misaligned(address, 16))),
-                };
-                read.map_err(|(lane, trouble)| {
-                    let detail = "Invalid __shared__ read of size 16 bytes".to_string();
-                    let stop = stop(trouble.kind, inst, 1 << lane, detail);
-                    Stop { address: Some(trouble.address), near: trouble.place, notes: trouble.notes, ..stop }
-                })?;
-            }
+            let rows = std::array::from_fn(|lane| at[8 * matrix + lane / 4] + 4 * (lane as u64 % 4));
+            self.note_read(machine, inst, Space::Shared, 4, &rows, u32::MAX, register);
+            let (memory, shared, local) = (&mut *machine.memory, &mut machine.shared.data, &mut self.local.data);
+            let mut place = Place { space: Space::Shared, memory, shared, local, stride };
+            let misaligned = (8 * matrix..8 * matrix + 8).find(|&row| !at[row].is_multiple_of(16));
+            let read = match misaligned {
+                None => place.load(4, &rows, u32::MAX, &mut self.registers[register as usize]),
+                Some(row) => Err((row, Place::misaligned(at[row], 16))),
+            };
+            read.map_err(|(lane, trouble)| {
+                let detail = "Invalid __shared__ read of size 16 bytes".to_string();
+                let stop = stop(trouble.kind, inst, 1 << lane, detail);
+                Stop { address: Some(trouble.address), near: trouble.place, notes: trouble.notes, ..stop }
+            })?;
         }
         Ok(())
     }
@@ -69,8 +67,28 @@ impl Warp {
                 *sum = u64::from(products.fold(addend, i32::wrapping_add) as u32);
             }
         }
-        for (result, &register) in results.iter().zip(d) {
+        for (number, (result, &register)) in results.iter().zip(d).enumerate() {
             self.registers[register as usize] = *result;
+            if self.tainted {
+                self.taint(register, u32::MAX, &self.product_taint(number, [a, b, c]));
+            }
         }
+    }
+
+    /// What is doubtful of one register of a product: elements whose row or column of the factors is.
+    fn product_taint(&self, number: usize, [a, b, c]: [&[Register]; 3]) -> Taint {
+        let doubtful = |register: &Register, lane: usize| self.taints[*register as usize].holes[lane] != 0;
+        let mut new = self.taint_of(c[number]);
+        let tainted = a.iter().chain(b).map(|&register| self.taint_of(register));
+        new.origin = tainted.filter(|taint| taint.holes != [0; WARP]).fold(new.origin, |_, taint| taint.origin);
+        for lane in 0..WARP {
+            let (half, column) = (number / 2, lane % 4 * 2 + number % 2);
+            let row = (lane / 4 * 4..lane / 4 * 4 + 4).any(|own| a.iter().skip(half).step_by(2).any(|r| doubtful(r, own)));
+            let column = (column * 4..column * 4 + 4).any(|own| b.iter().any(|r| doubtful(r, own)));
+            if row || column {
+                new.holes[lane] = u8::MAX;
+            }
+        }
+        new
     }
 }

@@ -1,5 +1,6 @@
 //! What lanes of a warp tell each other: shuffles, votes and barriers, for which the lanes of a member mask meet.
 
+use super::taint::Taint;
 use super::{Machine, State, Stop, Warp, stop, write};
 use crate::fault::Kind;
 use crate::isa::{Choose, Vote};
@@ -33,10 +34,17 @@ impl Warp {
     fn shuffle(&mut self, choose: Choose, inst: &Inst, mask: u32) {
         let [from, places, clamps] = [0, 1, 2].map(|arg| self.registers[inst.args[arg] as usize]);
         let (mut value, mut inside) = (from, [0; WARP]);
+        let (taint, mut new) = (self.taint_of(inst.args[0]), self.taint_of(inst.args[0]));
         for lane in lanes(mask) {
             let (source, valid) = choose.source(lane as u32, places[lane] as u32, clamps[lane] as u32);
             value[lane] = from[source as usize % WARP] & 0xffff_ffff;
             inside[lane] = u64::from(valid);
+            new.holes[lane] = taint.holes[source as usize % WARP];
+            new.wrong[lane] = taint.wrong[source as usize % WARP];
+        }
+        if self.tainted {
+            self.taint(inst.d, mask, &new);
+            self.clean(inst.d2, mask);
         }
         write(&mut self.registers[inst.d as usize], &value, mask);
         write(&mut self.registers[inst.d2 as usize], &inside, mask);
@@ -57,6 +65,12 @@ impl Warp {
             };
         }
         write(&mut self.registers[inst.d as usize], &answers, mask);
+        if self.tainted {
+            // Who does not know one vote does not know the answer.
+            let taint = self.taint_of(inst.args[0]);
+            let known = lanes(mask).all(|lane| taint.holes[lane] == 0);
+            self.taint(inst.d, mask, &Taint { holes: [if known { 0 } else { u8::MAX }; WARP], ..taint });
+        }
     }
 
     /// The living lanes of the member masks of `mask` that are not here: not in `mask`, nor at a `bar.warp.sync` where
@@ -91,6 +105,7 @@ impl Warp {
 
     /// Lets the members go on that wait at a `bar.warp.sync`, at whichever.
     fn release_members(&mut self, members: usize, mask: u32) {
+        self.step += 1;
         let members = lanes(mask).fold(0, |all, lane| all | self.registers[members][lane] as u32);
         for fragment in &mut self.fragments {
             if fragment.state == State::Warp && fragment.mask & members != 0 {

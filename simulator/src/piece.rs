@@ -1,0 +1,147 @@
+//! A piece of memory, global, shared or local, with what the checkers know of each byte. Values move elsewhere, and fast;
+//! here a warp's access is looked at before it happens.
+
+use crate::lanes::{Lanes, WARP, lanes};
+use crate::marks::Marks;
+use crate::race::{Cells, Earlier, Who};
+
+/// Bytes, which of them nobody has written, and who accessed them last.
+#[derive(Debug, Default)]
+pub struct Piece {
+    pub data: Vec<u8>,
+    pub undefined: Marks,
+    /// The bytes that are not of the view that a tensor was made as; kernels have no business there.
+    pub hidden: Marks,
+    pub cells: Cells,
+}
+
+/// A bit for each byte of each lane's value: those that nobody wrote.
+pub type Holes = [u8; WARP];
+
+/// What was seen of one warp's access.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The undefined bytes of what each lane reads.
+    pub holes: Holes,
+    /// The first lane that reads any.
+    pub hole: Option<usize>,
+    /// The first lane whose access races, and with what.
+    pub clash: Option<(usize, Earlier)>,
+    /// The first lane that reaches outside the view.
+    pub outside: Option<usize>,
+}
+
+/// What is written: the values, and which of their bytes are undefined.
+#[derive(Clone, Copy)]
+pub struct Written<'a> {
+    pub values: &'a Lanes,
+    pub holes: &'a Holes,
+}
+
+impl Piece {
+    /// `length` fresh bytes, each of value `fill`. Whether that counts as written is `defined`.
+    pub fn new(length: usize, fill: u8, defined: bool) -> Self {
+        let undefined = if defined { Marks::none(length) } else { Marks::all(length) };
+        Self { data: vec![fill; length], undefined, hidden: Marks::default(), cells: Cells::default() }
+    }
+
+    /// Makes all bytes fresh again.
+    pub fn reset(&mut self, length: usize, fill: u8, defined: bool) {
+        self.data.clear();
+        self.data.resize(length, fill);
+        self.undefined = if defined { Marks::none(length) } else { Marks::all(length) };
+    }
+
+    /// Looks at the lanes of `mask` as each is about to read `bytes` bytes from `starts`. Accesses that are out of bounds
+    /// or misaligned are not looked at: they will not happen.
+    pub fn reads(&mut self, bytes: usize, starts: &Lanes, mask: u32, who: Option<&Who>, seen: &mut Seen) {
+        if !self.undefined.is_none() {
+            for lane in self.valid(bytes, starts, mask) {
+                seen.holes[lane] = self.undefined.of(starts[lane] as usize, bytes);
+                if seen.holes[lane] != 0 {
+                    seen.hole = seen.hole.or(Some(lane));
+                }
+            }
+        }
+        self.peeks(bytes, starts, mask, seen);
+        if let Some(who) = who {
+            self.cells.prepare(self.data.len(), bytes);
+            for lane in lanes(mask) {
+                let start = starts[lane] as usize;
+                if self.holds(start, bytes)
+                    && let Some(earlier) = self.cells.read(start, bytes, lane, who)
+                {
+                    seen.clash = seen.clash.or(Some((lane, earlier)));
+                }
+            }
+        }
+    }
+
+    /// As [`Self::reads`], of lanes that write.
+    pub fn writes(
+        &mut self,
+        bytes: usize,
+        starts: &Lanes,
+        mask: u32,
+        written: Written,
+        who: Option<&Who>,
+        seen: &mut Seen,
+    ) {
+        if !self.undefined.is_none() || *written.holes != [0; WARP] {
+            for lane in lanes(mask) {
+                let start = starts[lane] as usize;
+                if self.holds(start, bytes) {
+                    self.undefined.set(start, bytes, written.holes[lane]);
+                }
+            }
+        }
+        self.peeks(bytes, starts, mask, seen);
+        if let Some(who) = who {
+            self.cells.prepare(self.data.len(), bytes);
+            for lane in lanes(mask) {
+                let start = starts[lane] as usize;
+                if self.holds(start, bytes)
+                    && let Some(earlier) = self.cells.write(start, bytes, lane, who)
+                    && !self.is_same(bytes, start, lane, written.values, &earlier, who)
+                {
+                    seen.clash = seen.clash.or(Some((lane, earlier)));
+                }
+            }
+        }
+    }
+
+    /// Finds a lane that reaches outside the view.
+    fn peeks(&self, bytes: usize, starts: &Lanes, mask: u32, seen: &mut Seen) {
+        if !self.hidden.is_none() && seen.outside.is_none() {
+            seen.outside =
+                self.valid(bytes, starts, mask).find(|&lane| self.hidden.of(starts[lane] as usize, bytes) != 0);
+        }
+    }
+
+    /// Whether a write changes nothing: the memory holds the value already, or another lane writes it in this very
+    /// instruction. All threads may write one value to one place.
+    fn is_same(
+        &self,
+        bytes: usize,
+        start: usize,
+        lane: usize,
+        values: &Lanes,
+        earlier: &Earlier,
+        who: &Who,
+    ) -> bool {
+        let value = values[lane].to_le_bytes();
+        let together = earlier.write && earlier.pc == who.pc && earlier.thread >> 5 == who.warp;
+        let cut = u64::MAX >> (64 - 8 * bytes);
+        let other = values[earlier.thread as usize % WARP];
+        self.data[start..start + bytes] == value[..bytes] || together && (other ^ values[lane]) & cut == 0
+    }
+
+    fn valid(&self, bytes: usize, starts: &Lanes, mask: u32) -> impl Iterator<Item = usize> {
+        lanes(mask).filter(move |&lane| self.holds(starts[lane] as usize, bytes))
+    }
+
+    /// Whether an aligned access of this size is inside.
+    fn holds(&self, start: usize, bytes: usize) -> bool {
+        start & (bytes - 1) == 0 && start < self.data.len() && bytes <= self.data.len() - start
+    }
+}

@@ -1,0 +1,227 @@
+//! Who accessed each cell of memory last in this launch, and whether an access now is ordered after that: by the order of
+//! one thread, a barrier of the block, or one of the warp. Accesses of different launches are ordered by their stream.
+
+/// Who accesses, when and how: one warp executing one instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Who {
+    /// The launch.
+    pub epoch: u32,
+    /// The block, linear.
+    pub block: u32,
+    /// The warp of the block.
+    pub warp: u32,
+    /// Barriers that the block has passed.
+    pub phase: u32,
+    /// Barriers that the warp has passed.
+    pub step: u32,
+    /// The instruction.
+    pub pc: u32,
+    /// Whether it is an atomic, or ordered or volatile access, which races with no other one.
+    pub strong: bool,
+    /// Whether the block has met others through such accesses: then it may know what they did.
+    pub acquainted: bool,
+}
+
+/// The most launches that stamps tell apart; after as many, they are cleared.
+pub const EPOCHS: u32 = 1 << 20;
+
+/// An access: launch, block, thread and phase, packed so that a cell stays small. 0 is none: launches count from 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Stamp(u64);
+
+const MANY_WARPS: u64 = 1;
+const MANY_LANES: u64 = 2;
+const MANY_BLOCKS: u64 = 4;
+const STRONG: u64 = 8;
+
+impl Stamp {
+    fn new(who: &Who, lane: usize) -> Self {
+        let thread = u64::from(who.warp) << 5 | lane as u64;
+        let strong = if who.strong { STRONG } else { 0 };
+        let (epoch, block) = (u64::from(who.epoch), u64::from(who.block) & 0xffff);
+        Self(epoch << 44 | block << 28 | thread << 18 | (u64::from(who.phase) & 0xfff) << 6 | strong)
+    }
+
+    fn epoch(self) -> u64 {
+        self.0 >> 44
+    }
+
+    fn block(self) -> u32 {
+        (self.0 >> 28) as u32 & 0xffff
+    }
+
+    fn thread(self) -> u32 {
+        (self.0 >> 18) as u32 & 0x3ff
+    }
+
+    fn phase(self) -> u64 {
+        self.0 >> 6 & 0xfff
+    }
+
+    fn is(self, flag: u64) -> bool {
+        self.0 & flag != 0
+    }
+}
+
+/// Where an access stands: the instruction, and the step of its warp.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct At(u32);
+
+impl At {
+    fn new(who: &Who) -> Self {
+        Self(who.pc & 0xf_ffff | who.step << 20)
+    }
+
+    fn pc(self) -> u32 {
+        self.0 & 0xf_ffff
+    }
+
+    fn step(self) -> u32 {
+        self.0 >> 20
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    write: Stamp,
+    read: Stamp,
+    write_at: At,
+    read_at: At,
+}
+
+/// The other side of a race.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Earlier {
+    /// Whether it wrote.
+    pub write: bool,
+    /// Its instruction.
+    pub pc: u32,
+    /// Its block, modulo 2^16.
+    pub block: u32,
+    /// Its thread in the block.
+    pub thread: u32,
+}
+
+/// The cells of one piece of memory, each as large as the smallest access so far.
+#[derive(Debug, Default)]
+pub struct Cells {
+    shift: u32,
+    cells: Vec<Cell>,
+}
+
+impl Cells {
+    /// Forgets all accesses.
+    pub fn clear(&mut self) {
+        self.cells.clear();
+    }
+
+    /// Makes cells of at most `bytes` for `length` bytes.
+    #[inline]
+    pub fn prepare(&mut self, length: usize, bytes: usize) {
+        let shift = bytes.trailing_zeros();
+        if self.cells.len() << self.shift < length || shift < self.shift {
+            self.make(length, shift);
+        }
+    }
+
+    #[cold]
+    fn make(&mut self, length: usize, shift: u32) {
+        if self.cells.is_empty() {
+            self.shift = shift;
+        }
+        let shift = shift.min(self.shift);
+        let parts = 1 << (self.shift - shift);
+        if parts > 1 {
+            self.cells = self.cells.iter().flat_map(|&cell| std::iter::repeat_n(cell, parts)).collect();
+            self.shift = shift;
+        }
+        let count = length.div_ceil(1 << shift);
+        if self.cells.len() < count {
+            self.cells.resize(count, Cell::default());
+        }
+    }
+
+    /// Notes a read, and gives the write that it is not ordered after.
+    #[inline]
+    pub fn read(&mut self, start: usize, bytes: usize, lane: usize, who: &Who) -> Option<Earlier> {
+        let (now, at) = (Stamp::new(who, lane), At::new(who));
+        let mut clash = None;
+        for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
+            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, who) {
+                clash = Some(earlier(true, cell.write, cell.write_at));
+            }
+            let flags = readers(cell.read, cell.read_at, now, at);
+            (cell.read, cell.read_at) = (Stamp(now.0 | flags), at);
+        }
+        clash
+    }
+
+    /// Notes a write, and gives the access that it is not ordered after.
+    #[inline]
+    pub fn write(&mut self, start: usize, bytes: usize, lane: usize, who: &Who) -> Option<Earlier> {
+        let (now, at) = (Stamp::new(who, lane), At::new(who));
+        let mut clash = None;
+        for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
+            if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at, who) {
+                clash = Some(earlier(false, cell.read, cell.read_at));
+            }
+            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, who) {
+                clash = Some(earlier(true, cell.write, cell.write_at));
+            }
+            (cell.write, cell.write_at) = (now, at);
+        }
+        clash
+    }
+}
+
+fn earlier(write: bool, stamp: Stamp, at: At) -> Earlier {
+    Earlier { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread() }
+}
+
+/// Whether two accesses of one launch have no order.
+fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, who: &Who) -> bool {
+    if before.is(STRONG) && now.is(STRONG) {
+        return false;
+    }
+    if before.block() != now.block() {
+        return !who.acquainted;
+    }
+    if before.thread() == now.thread() || before.phase() != now.phase() {
+        return false;
+    }
+    before.thread() >> 5 != now.thread() >> 5 || before_at.step() == at.step()
+}
+
+/// Whether a write has no order with one of the reads that a stamp stands for.
+fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, who: &Who) -> bool {
+    if reads.is(STRONG) && now.is(STRONG) {
+        return false;
+    }
+    if reads.is(MANY_BLOCKS) && !who.acquainted || unordered(reads, reads_at, now, at, who) {
+        return true;
+    }
+    let here = reads.block() == now.block() && reads.phase() == now.phase();
+    here && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
+}
+
+/// What a read leaves of the readers before it.
+fn readers(before: Stamp, before_at: At, now: Stamp, at: At) -> u64 {
+    if before.epoch() != now.epoch() {
+        return 0;
+    }
+    if before.block() != now.block() {
+        return MANY_BLOCKS;
+    }
+    let mut flags = before.0 & MANY_BLOCKS;
+    if before.phase() == now.phase() {
+        flags |= before.0 & MANY_WARPS;
+        let same_warp = before.thread() >> 5 == now.thread() >> 5;
+        if !same_warp {
+            flags |= MANY_WARPS;
+        } else if before_at.step() == at.step() {
+            let other = if before.thread() == now.thread() { 0 } else { MANY_LANES };
+            flags |= before.0 & MANY_LANES | other;
+        }
+    }
+    flags
+}
