@@ -118,6 +118,6 @@ fn in_process(sample: &Sample) {
         run(&twin);
         run(&twin)
     });
-    let observations = [Observation { device: Device::Cpu, outcome, again, contiguous }];
+    let observations = [Observation { again, contiguous, ..Observation::new(Device::Cpu, outcome) }];
     std::hint::black_box(judge(&Evidence::new(sample.op, case, &observations)));
 }

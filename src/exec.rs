@@ -18,7 +18,7 @@ use crate::oracle::Observation;
 use crate::outcome::Outcome;
 
 pub use environment::Build;
-pub use process::Worker;
+pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
 
@@ -69,14 +69,14 @@ impl Executor {
         let twin = (!case.is_contiguous()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.workers.len());
         for worker in &mut self.workers {
-            let (outcome, again) = worker.run(case)?;
+            let Answer { outcome, again, remarks } = worker.run(case)?;
             let late = matches!(outcome, Outcome::TimedOut(_));
             let contiguous = match &twin {
                 // A case that hangs or dies is judged without its twin, which would cost another worker.
-                Some(twin) if !outcome.lost_the_process() => Some(worker.run(twin)?.0),
+                Some(twin) if !outcome.lost_the_process() => Some(worker.run(twin)?.outcome),
                 _ => None,
             };
-            observations.push(Observation { device: worker.device(), outcome, again, contiguous });
+            observations.push(Observation { device: worker.device(), outcome, again, contiguous, remarks });
             if late && self.hurried {
                 break;
             }
@@ -118,6 +118,6 @@ impl Executor {
 
     /// Runs `case` on the first device only, once, for its outcome.
     pub fn run(&mut self, case: &Case) -> anyhow::Result<Outcome> {
-        Ok(self.workers[0].run(case)?.0)
+        Ok(self.workers[0].run(case)?.outcome)
     }
 }

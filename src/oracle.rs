@@ -2,6 +2,7 @@
 //! verdict can be recomputed from a case and its stored observations.
 
 mod agreement;
+mod checker;
 mod compare;
 mod contract;
 mod determinism;
@@ -22,7 +23,7 @@ use crate::case::Case;
 use crate::device::Device;
 use crate::number::Num;
 use crate::ops::{Contract, Given, Op};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Remarks};
 
 pub use wanted::Wanted;
 
@@ -39,6 +40,16 @@ pub struct Observation {
     /// What it did with the same values in contiguous tensors, where the case has views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contiguous: Option<Outcome>,
+    /// What the device remarked meanwhile.
+    #[serde(default, skip_serializing_if = "Remarks::is_empty")]
+    pub remarks: Remarks,
+}
+
+impl Observation {
+    /// That `device` came to `outcome`, and nothing else.
+    pub fn new(device: Device, outcome: Outcome) -> Self {
+        Self { device, outcome, again: None, contiguous: None, remarks: Remarks::default() }
+    }
 }
 
 /// Everything an oracle may look at.
@@ -158,6 +169,7 @@ pub struct Oracle {
 pub static ORACLES: &[Oracle] = &[
     Oracle { name: "contract", judge: contract::judge },
     Oracle { name: "fault", judge: fault::judge },
+    Oracle { name: "checker", judge: checker::judge },
     Oracle { name: "reference", judge: reference::judge },
     Oracle { name: "gradient", judge: gradient::judge },
     Oracle { name: "second derivative", judge: second::judge },

@@ -100,6 +100,35 @@ pub struct Fault {
     pub message: String,
 }
 
+/// What a device remarked of a case that it went on with: a simulated device, or a sanitizer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remarks {
+    /// What a kernel did wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<Remark>,
+    /// What is odd and may be meant, such as index arithmetic that wraps; a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<String>,
+}
+
+impl Remarks {
+    /// Whether nothing was remarked.
+    pub fn is_empty(&self) -> bool {
+        self.reports.is_empty() && self.facts.is_empty()
+    }
+}
+
+/// A diagnosis that did not end the case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    /// The checker: `uninitialized read`, `race`, `barrier` …
+    pub kind: String,
+    /// The source line of the kernel, or the kernel, where the device says.
+    pub place: String,
+    /// What the device said, for people.
+    pub message: String,
+}
+
 /// The end of a process by a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Death {

@@ -8,7 +8,7 @@ use anyhow::Context;
 pub(super) use super::blame::alone;
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Executor, Limits, Worker};
+use crate::exec::{Answer, Build, Executor, Limits, Worker};
 use crate::findings::{Finding, Origin, Reproduction};
 use crate::minimize::{Minimized, minimize};
 use crate::mutate::cast;
@@ -221,9 +221,9 @@ fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits
         Err(_) if device != Device::Cpu => return Ok(format!("not run: no such build for {device}")),
         Err(missing) => return Ok(format!("not run: {missing}")),
     };
-    let (outcome, again) = worker.run(case)?;
-    let contiguous = if case.is_contiguous() { None } else { Some(worker.run(&case.contiguous())?.0) };
-    let observations = [Observation { device, outcome, again, contiguous }];
+    let Answer { outcome, again, remarks } = worker.run(case)?;
+    let contiguous = if case.is_contiguous() { None } else { Some(worker.run(&case.contiguous())?.outcome) };
+    let observations = [Observation { device, outcome, again, contiguous, remarks }];
     let same = match judge(&Evidence::new(op, case, &observations)) {
         Verdict::Fail(other) => other.signature(op.name) == violation.signature(op.name),
         Verdict::Pass | Verdict::Skip(_) => false,

@@ -1,7 +1,7 @@
 //! Reads what a device said of a fault: the driver's assertions and `compute-sanitizer`'s reports, which the simulated
 //! device prints alike.
 
-use crate::outcome::{Fault, Outcome};
+use crate::outcome::{Fault, Outcome, Remark, Remarks};
 use crate::run::crate_path;
 
 /// The fault with what the device said of it on standard error; `Unsupported` where it is the simulator's fault.
@@ -9,11 +9,50 @@ pub fn explain(mut fault: Fault, said: &str) -> Outcome {
     if let Some(what) = said.lines().find_map(|line| line.strip_prefix("snuffer-sim: unsupported: ")) {
         return Outcome::Unsupported(what.to_string());
     }
-    if let Some((place, message)) = assertion(said).or_else(|| report(said)) {
+    // What ended the case comes after what did not.
+    let report = || reports(said).into_iter().find(|report| !goes_on(&report.kind));
+    if let Some((place, message)) = assertion(said).or_else(|| report().map(|report| (report.place, report.message))) {
         fault.place = place;
         fault.message = message;
     }
     Outcome::Faulted(fault)
+}
+
+/// What the device said that ended nothing.
+pub fn remarks(said: &str) -> Remarks {
+    let mut remarks = Remarks::default();
+    for report in reports(said).into_iter().filter(|report| goes_on(&report.kind)) {
+        let same = |known: &Remark| (&known.kind, &known.place) == (&report.kind, &report.place);
+        if !remarks.reports.iter().any(same) {
+            remarks.reports.push(report);
+        }
+    }
+    for line in said.lines().filter_map(|line| line.strip_prefix("snuffer-sim: fact: ")) {
+        let fact = shortened(line);
+        if !remarks.facts.contains(&fact) {
+            remarks.facts.push(fact);
+        }
+    }
+    remarks
+}
+
+/// The checker that a report of this title comes from. The words are those of `compute-sanitizer`'s tools, where it has
+/// the check.
+fn kind(title: &str) -> &'static str {
+    const TITLES: [(&str, &str); 6] = [
+        ("Uninitialized", "uninitialized read"),
+        ("Race reported", "race"),
+        ("Error: Race reported", "race"),
+        ("Barrier error", "barrier"),
+        ("Stream order", "stream race"),
+        ("Outside the view", "out of view"),
+    ];
+    TITLES.iter().find(|(start, _)| title.starts_with(start)).map_or("fault", |(_, kind)| kind)
+}
+
+/// Whether a case goes on after such a report.
+fn goes_on(kind: &str) -> bool {
+    kind != "fault"
 }
 
 /// `file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `condition` failed.`
@@ -30,28 +69,50 @@ fn kernel_path(file: &str) -> String {
     if file.starts_with("src/") { format!("candle-kernels/{file}") } else { crate_path(file) }
 }
 
-/// The first report of a sanitizer: its lines begin with nine equal signs, the first of a report with one blank more.
-fn report(said: &str) -> Option<(String, String)> {
+/// The reports of a sanitizer: their lines begin with nine equal signs, those after a report's first with more blanks.
+fn reports(said: &str) -> Vec<Remark> {
     const MARK: &str = "========= ";
     const MORE: &str = "=========     ";
-    let mut lines = said.lines().skip_while(|line| {
-        // The tool's own banner has no details.
-        !line.starts_with(MARK) || line.starts_with(MORE) || line.starts_with("========= COMPUTE")
-    });
-    let title = lines.next()?.strip_prefix(MARK)?;
-    let details: Vec<&str> = lines.map_while(|line| line.strip_prefix(MORE)).map(str::trim).collect();
-    let at = details.iter().find_map(|line| line.strip_prefix("at ")).unwrap_or_default();
-    let text = std::iter::once(title).chain(details.iter().copied()).collect::<Vec<_>>().join("; ");
+    let mut found: Vec<Vec<&str>> = Vec::new();
+    let mut open = false;
+    for line in said.lines() {
+        if let Some(detail) = line.strip_prefix(MORE) {
+            if let Some(report) = found.last_mut().filter(|_| open) {
+                report.push(detail.trim());
+            }
+        } else {
+            // The tool's own banner, summary and empty lines have no details.
+            let title = line.strip_prefix(MARK).filter(|title| !title.starts_with("COMPUTE") && !title.trim().is_empty());
+            open = title.is_some();
+            found.extend(title.map(|title| vec![title]));
+        }
+    }
+    found.iter().filter(|lines| lines.len() > 1).map(|lines| report(lines)).collect()
+}
+
+fn report(lines: &[&str]) -> Remark {
+    let at = lines[1..].iter().find_map(|line| line.strip_prefix("at ")).unwrap_or_default();
+    let text = shortened(&lines.join("; "));
+    let kind = kind(lines[0]).to_string();
     let Some((file, number)) = at.rsplit_once(" in ").and_then(|(_, place)| place.rsplit_once(':')) else {
-        return Some((at.split('(').next().unwrap_or(at).to_string(), text));
+        let place = at.split('(').next().unwrap_or(at).to_string();
+        return Remark { kind, place, message: text };
     };
-    let path = crate_path(file);
-    Some((format!("{path}:{number}"), text.replacen(file, &path, 1)))
+    Remark { kind, place: format!("{}:{number}", crate_path(file)), message: text }
+}
+
+/// A text with the paths in it as crates, without the machine they were compiled on.
+fn shortened(text: &str) -> String {
+    let short = |word: &str| match word.rsplit_once(':') {
+        Some((file, number)) if file.starts_with('/') => format!("{}:{number}", crate_path(file)),
+        _ => word.to_string(),
+    };
+    text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::explain;
+    use super::{explain, remarks};
     use crate::outcome::{Fault, Outcome, Phase};
 
     fn explained(said: &str) -> Fault {
@@ -85,6 +146,21 @@ mod tests {
         assert_eq!(fault.place, "memcheck/src/demo.cu:39");
         assert!(fault.message.starts_with("Invalid __global__ write of size 4 bytes; at out_of_bounds_kernel()"));
         assert!(fault.message.ends_with("Address 0x87654320 is out of bounds"));
+    }
+
+    #[test]
+    fn what_ends_nothing_is_a_remark() {
+        let said = "========= Uninitialized value decides a branch\n\
+             =========     at k() in /x/candle-kernels-0.11.1/src/sort.cu:12\n\
+             ========= Invalid __global__ write of size 4 bytes\n\
+             =========     at j() in /x/candle-kernels-0.11.1/src/sort.cu:20\n\
+             snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7\n";
+        let remarks = remarks(said);
+        let [report] = &remarks.reports[..] else { panic!("{remarks:?}") };
+        assert_eq!(report.kind, "uninitialized read");
+        assert_eq!(report.place, "candle-kernels/src/sort.cu:12");
+        assert_eq!(remarks.facts, ["division of an integer by zero at k() in candle-kernels/src/sort.cu:7"]);
+        assert_eq!(explained(said).place, "candle-kernels/src/sort.cu:20");
     }
 
     #[test]

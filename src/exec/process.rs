@@ -17,7 +17,7 @@ use super::{Build, Limits, diagnosis, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
-use crate::outcome::{Death, Gradients, Outcome, Phase, Returned};
+use crate::outcome::{Death, Gradients, Outcome, Phase, Remarks, Returned};
 
 /// How long a new worker has for its first word.
 const START: Duration = Duration::from_secs(60);
@@ -74,19 +74,19 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs `case` twice; the second outcome is given where it differs. An `Err` is the harness's failure.
-    pub fn run(&mut self, case: &Case) -> anyhow::Result<(Outcome, Option<Outcome>)> {
+    /// Runs `case` twice. An `Err` is the harness's failure.
+    pub fn run(&mut self, case: &Case) -> anyhow::Result<Answer> {
         // A worker that dies before it begins the case (a neighbour's kill, a machine out of memory) says nothing of it.
         for _ in 0..3 {
             match self.attempt(case)? {
                 None => {}
                 // Which call fails is counted from the start of the process: each case has one of its own.
-                Some((outcome, _)) if self.is_failing() => {
-                    let outcome = excused(outcome, &self.captured()?);
+                Some(answer) if self.is_failing() => {
+                    let outcome = excused(answer.outcome, &self.captured()?);
                     self.restart()?;
-                    return Ok((outcome, None));
+                    return Ok(outcome.into());
                 }
-                Some(result) => return Ok(result),
+                Some(answer) => return Ok(answer),
             }
         }
         bail!("{} dies before it begins a case; the journal is in {}", self.hello.device, self.folder.path().display())
@@ -99,7 +99,7 @@ impl Worker {
     }
 
     /// One attempt; `None` where the worker died before it began the case.
-    fn attempt(&mut self, case: &Case) -> anyhow::Result<Option<(Outcome, Option<Outcome>)>> {
+    fn attempt(&mut self, case: &Case) -> anyhow::Result<Option<Answer>> {
         self.number += 1;
         let frame = protocol::encode(&Request { number: self.number, case: case.clone() })?;
         self.discard_output()?;
@@ -108,11 +108,15 @@ impl Worker {
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
-                    let outcome = diagnosis::explain(fault, &self.captured()?);
+                    let said = self.captured()?;
                     self.restart()?;
-                    Ok(Some((outcome, None)))
+                    let (outcome, remarks) = (diagnosis::explain(fault, &said), diagnosis::remarks(&said));
+                    Ok(Some(Answer { outcome, again: None, remarks }))
                 }
-                outcome => Ok(Some((outcome, reply.again))),
+                outcome => {
+                    let remarks = diagnosis::remarks(&self.captured()?);
+                    Ok(Some(Answer { outcome, again: reply.again, remarks }))
+                }
             },
             Ok(reply) => bail!("the worker answered case {} when asked case {}", reply.number, self.number),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error).context("the worker talks nonsense"),
@@ -120,7 +124,7 @@ impl Worker {
                 let late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
                 let outcome = self.post_mortem(late)?;
                 self.restart()?;
-                Ok(outcome.map(|outcome| (outcome, None)))
+                Ok(outcome.map(Answer::from))
             }
         }
     }
@@ -183,7 +187,11 @@ impl Worker {
     /// The last of what the worker printed since the case began.
     fn captured(&mut self) -> anyhow::Result<String> {
         const LAST: u64 = 16_384;
-        let start = self.output.metadata()?.len().saturating_sub(LAST);
+        let length = self.output.metadata()?.len();
+        if length == 0 {
+            return Ok(String::new());
+        }
+        let start = length.saturating_sub(LAST);
         self.output.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
         Read::by_ref(&mut self.output).take(LAST).read_to_end(&mut bytes)?;
@@ -194,6 +202,23 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.kill();
+    }
+}
+
+/// What came of a case on a worker's device.
+#[derive(Debug)]
+pub struct Answer {
+    /// The first run's outcome.
+    pub outcome: Outcome,
+    /// The second run's, where it differs.
+    pub again: Option<Outcome>,
+    /// What the device remarked in both.
+    pub remarks: Remarks,
+}
+
+impl From<Outcome> for Answer {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, again: None, remarks: Remarks::default() }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::exec::diagnosis;
 use crate::findings::keep_case;
 use crate::ops::{Contract, Op, canary, why};
 use crate::oracle::{Evidence, Observation, Signature, Verdict, judge};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Remarks};
 use crate::run::{self, Opened};
 use crate::tensor::Value;
 
@@ -107,28 +107,30 @@ impl Session {
         let twin = (!case.is_contiguous()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.devices.len());
         for place in 0..self.devices.len() {
-            let outcome = self.run(place, case)?;
+            let (outcome, remarks) = self.run(place, case)?;
             let contiguous = match &twin {
-                Some(twin) if !outcome.lost_the_process() => Some(self.run(place, twin)?),
+                Some(twin) if !outcome.lost_the_process() => Some(self.run(place, twin)?.0),
                 _ => None,
             };
-            observations.push(Observation { device: self.devices[place].0, outcome, again: None, contiguous });
+            let device = self.devices[place].0;
+            observations.push(Observation { device, outcome, again: None, contiguous, remarks });
         }
         Ok(observations)
     }
 
-    fn run(&mut self, place: usize, case: &Case) -> anyhow::Result<Outcome> {
+    fn run(&mut self, place: usize, case: &Case) -> anyhow::Result<(Outcome, Remarks)> {
         let (device, on) = &mut self.devices[place];
         if *device == Device::Cpu {
-            return Ok(run::run(case, on, |_| {}));
+            return Ok((run::run(case, on, |_| {}), Remarks::default()));
         }
         let (outcome, said) = self.said.during(|| run::run(case, on, |_| {}))?;
-        let Outcome::Faulted(fault) = outcome else { return Ok(outcome) };
+        let remarks = diagnosis::remarks(&said);
+        let Outcome::Faulted(fault) = outcome else { return Ok((outcome, remarks)) };
         // A simulated device forgets its fault with its last user; a real one would not, and needs a new process.
         let device = *device;
         self.devices.remove(place);
         self.devices.insert(place, (device, run::open(device).context("cannot open the device again")?));
-        Ok(diagnosis::explain(fault, &said))
+        Ok((diagnosis::explain(fault, &said), remarks))
     }
 
     /// Marks the cell of what came of a call of `op`. What its dtypes, views and sizes are is seen in candle's code: where cells

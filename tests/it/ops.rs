@@ -127,7 +127,7 @@ fn a_wrong_value_a_lost_gradient_and_an_accepted_label_are_noticed() {
     let case = Case::parse(text).expect("a case");
     let honest = executor().run(&case).expect("the harness survives");
     let judged = |case: &Case, outcome: Outcome| {
-        let seen = [Observation { device: Device::Cpu, outcome, again: None, contiguous: None }];
+        let seen = [Observation::new(Device::Cpu, outcome)];
         snuffer::oracle::judge(&Evidence::new(nll, case, &seen))
     };
     assert_eq!(judged(&case, honest.clone()), Verdict::Pass);
@@ -163,7 +163,7 @@ fn a_second_derivative_is_judged_and_a_wrong_one_is_noticed() {
         panic!("mse returns")
     };
     let judged = |outcome: Outcome| {
-        let seen = [Observation { device: Device::Cpu, outcome, again: None, contiguous: None }];
+        let seen = [Observation::new(Device::Cpu, outcome)];
         let evidence = Evidence::new(mse, &case, &seen);
         let oracle = ORACLES.iter().find(|oracle| oracle.name == "second derivative").expect("an oracle");
         (oracle.judge)(&evidence, &seen[0])

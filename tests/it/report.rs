@@ -34,7 +34,7 @@ fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
 fn a_report_is_an_issue_that_can_be_filed() {
     let (case, outcome) = (labels_out_of_range(), returned(0.0));
     let op = ops::find(&case.op).expect("an op");
-    let observation = |device| Observation { device, outcome: outcome.clone(), again: None, contiguous: None };
+    let observation = |device| Observation::new(device, outcome.clone());
     let signature = Signature {
         op: case.op.clone(),
         oracle: "contract".into(),

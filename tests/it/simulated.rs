@@ -30,7 +30,7 @@ fn worker(device: Device) -> Worker {
 }
 
 fn run(worker: &mut Worker, case: &Case) -> Outcome {
-    worker.run(case).expect("the harness survives").0
+    worker.run(case).expect("the harness survives").outcome
 }
 
 /// A loss of one row of three classes with this label.
@@ -86,7 +86,7 @@ fn what_the_simulator_cannot_do_is_named_and_charged_to_nobody() {
     let outcome = run(&mut worker, &canary::case("canary_unsupported"));
     assert_eq!(outcome, Outcome::Unsupported("canary_unsupported: sin.approx.f32".to_string()));
     let case = canary::case("canary_unsupported");
-    let seen = [Observation { device, outcome, again: None, contiguous: None }];
+    let seen = [Observation::new(device, outcome)];
     assert!(matches!(judge(&Evidence::new(&canary::CANARY, &case, &seen)), Verdict::Skip(_)));
 }
 

@@ -32,12 +32,7 @@ pub fn finding(site: &str) -> Finding {
             minimal: true,
         },
         case: canary::case("hang"),
-        observations: vec![Observation {
-            device: Device::Cpu,
-            outcome: Outcome::TimedOut(Phase::Forward),
-            again: None,
-            contiguous: None,
-        }],
+        observations: vec![Observation::new(Device::Cpu, Outcome::TimedOut(Phase::Forward))],
     }
 }
 

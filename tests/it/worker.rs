@@ -14,7 +14,7 @@ fn worker() -> Worker {
 }
 
 fn outcome(worker: &mut Worker, fault: &str) -> Outcome {
-    worker.run(&case(fault)).expect("the harness survives").0
+    worker.run(&case(fault)).expect("the harness survives").outcome
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn a_death_tells_its_signal_phase_and_last_words() {
 #[test]
 fn only_the_nondeterministic_fault_differs_from_itself() {
     let mut worker = worker();
-    assert!(worker.run(&case("nondeterministic")).expect("runs").1.is_some());
-    assert!(worker.run(&case("none")).expect("runs").1.is_none());
+    assert!(worker.run(&case("nondeterministic")).expect("runs").again.is_some());
+    assert!(worker.run(&case("none")).expect("runs").again.is_none());
 }
 
 #[test]

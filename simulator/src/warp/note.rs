@@ -157,7 +157,7 @@ impl Warp {
             machine.report(self.number, found);
         }
         if let Some(lane) = seen.outside {
-            let detail = format!("Invalid __{name}__ {what} outside the tensor's view");
+            let detail = format!("Outside the view: __{name}__ {what}");
             let mut found = stop(Kind::OutOfView, inst, 1 << lane, detail);
             (found.address, found.near) = (Some(at[lane]), place(machine, lane));
             machine.report(self.number, found);
