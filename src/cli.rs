@@ -21,7 +21,7 @@ mod schema;
 mod site;
 mod triage;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -110,15 +110,25 @@ struct StoreArg {
 }
 
 impl StoreArg {
+    /// The store, which must be there.
+    fn existing(&self) -> Result<Store, UsageError> {
+        existing(&self.store)
+    }
+
     /// The finding of this name in a store that is there.
     fn finding(&self, name: &str) -> anyhow::Result<Finding> {
-        let store = Store::existing(&self.store).map_err(|missing| UsageError(missing.to_string()))?;
+        let store = self.existing()?;
         let missing = || {
             let store = self.store.display();
             UsageError(format!("no finding `{name}` in {store}; `snuffer findings list` shows what there is"))
         };
         Ok(store.get(name)?.ok_or_else(missing)?)
     }
+}
+
+/// The store at `root`, which must be there.
+fn existing(root: &Path) -> Result<Store, UsageError> {
+    Store::existing(root).map_err(|missing| UsageError(missing.to_string()))
 }
 
 /// What is known.

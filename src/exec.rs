@@ -22,7 +22,7 @@ pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
 
-/// What a worker may use up before it is stopped.
+/// What a worker may use up before it is stopped, and whether its device may be asked to fail.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// For one case.

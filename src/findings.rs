@@ -75,14 +75,13 @@ pub struct Origin {
 impl Finding {
     /// The devices whose own observation breaks the same promise in the same way; else the one that the violation names.
     pub fn devices(&self) -> Vec<Device> {
+        let evidence = ops::find(&self.case.op).map(|op| Evidence::new(op, &self.case, &self.observations));
+        let oracle = ORACLES.iter().find(|oracle| oracle.name == self.signature.oracle);
+        let judged = evidence.as_ref().zip(oracle);
         let shows = |seen: &&Observation| {
-            ops::find(&self.case.op).is_some_and(|op| {
-                let evidence = Evidence::new(op, &self.case, &self.observations);
-                let oracles = ORACLES.iter().filter(|oracle| oracle.name == self.signature.oracle);
-                oracles.map(|oracle| (oracle.judge)(&evidence, seen)).any(|verdict| match verdict {
-                    Verdict::Fail(violation) => violation.kind == self.signature.kind,
-                    Verdict::Pass | Verdict::Skip(_) => false,
-                })
+            judged.is_some_and(|(evidence, oracle)| match (oracle.judge)(evidence, seen) {
+                Verdict::Fail(violation) => violation.kind == self.signature.kind,
+                Verdict::Pass | Verdict::Skip(_) => false,
             })
         };
         let devices: Vec<Device> = self.observations.iter().filter(shows).map(|seen| seen.device).collect();
@@ -92,10 +91,15 @@ impl Finding {
     /// Where it fails.
     pub fn place(&self) -> Place {
         let device = self.violation.device;
-        let candle = self.origin.versions.split([' ', ',']).skip_while(|word| *word != "candle-core").nth(1);
+        let candle = version(&self.origin.versions, "candle-core");
         let today = Place::today(device, self.origin.hardware.get(&device));
         Place { candle: candle.and_then(|release| release.parse().ok()).unwrap_or(today.candle), ..today }
     }
+}
+
+/// The version that `versions`, such as `snuffer 0.1.0, candle-core 0.11.1`, names for `of`.
+pub fn version<'a>(versions: &'a str, of: &str) -> Option<&'a str> {
+    versions.split(", ").find_map(|one| one.strip_prefix(of)?.strip_prefix(' '))
 }
 
 /// Keeps a case that fails with `signature` as a file of `folder`, for somebody to minimize.

@@ -185,8 +185,13 @@ impl Op {
         own && sequence::placed(case).iter().all(|(op, step)| op.supports(step, device))
     }
 
-    /// Whether the input `name` of `case` has a gradient where it is a float.
-    pub fn differentiates(&self, case: &Case, name: &str) -> bool {
+    /// Whether `case` asks for the gradient of its input `name`, and there should be one: that is a float, and no label or mask.
+    pub fn has_gradient(&self, case: &Case, name: &str) -> bool {
+        let is_float = case.tensor(name).is_some_and(|tensor| tensor.dtype.is_float());
+        is_float && !case.backward.is_none() && self.differentiates(case, name)
+    }
+
+    fn differentiates(&self, case: &Case, name: &str) -> bool {
         match sequence::split(name) {
             Some((number, name)) if !case.steps.is_empty() => {
                 sequence::steps(case).get(number - 1).is_some_and(|(op, _)| op.differentiable.contains(&name))

@@ -90,8 +90,7 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
     let mut tensors = BTreeMap::new();
     for (name, data) in &case.inputs {
         let buffer = tensors::buffer(data, device)?;
-        let differentiable = data.dtype.is_float() && op.differentiates(case, name);
-        let tensor = if differentiable && !case.backward.is_none() {
+        let tensor = if op.has_gradient(case, name) {
             let var = Var::from_tensor(&buffer)?;
             let tensor = tensors::view(var.as_tensor(), data)?;
             vars.insert(name.as_str(), var);

@@ -126,8 +126,10 @@ impl Device {
         self.memory.bytes(address, bytes).map_err(host_fault)?;
         if let Some((first, count)) = self.memory.undefined(address, bytes).within(0, bytes as usize) {
             let place = self.memory.place(address + first as u64, 1);
-            let detail = format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
-            let trouble = Trouble { kind: Kind::Uninitialized, address: address + first as u64, place, notes: Vec::new() };
+            let detail =
+                format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
+            let trouble =
+                Trouble { kind: Kind::Uninitialized, address: address + first as u64, place, notes: Vec::new() };
             self.reports.push(Fault { detail, ..host_fault(trouble) });
         }
         self.bytes(address, bytes)

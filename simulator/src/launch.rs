@@ -5,8 +5,8 @@ use crate::fault::{Fault, Kind};
 use crate::kernel::{Kernel, Special};
 use crate::lanes::WARP;
 use crate::memory::Memory;
-use crate::ptx::Module;
 use crate::piece::Piece;
+use crate::ptx::Module;
 use crate::warp::{Machine, Stop, Warp};
 use std::collections::HashMap;
 

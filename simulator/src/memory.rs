@@ -117,7 +117,8 @@ impl Memory {
     /// `bytes` bytes at `address`, all of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Trouble> {
         let (number, offset) = locate(address);
-        let found = self.slots.get(number).and_then(|slot| slot.piece.data.get(offset..offset.checked_add(bytes as usize)?));
+        let found =
+            self.slots.get(number).and_then(|slot| slot.piece.data.get(offset..offset.checked_add(bytes as usize)?));
         match found {
             Some(found) if self.is_live(address, number) => Ok(found),
             _ => Err(self.trouble(address, bytes)),

@@ -120,15 +120,7 @@ impl Piece {
 
     /// Whether a write changes nothing: the memory holds the value already, or another lane writes it in this very
     /// instruction. All threads may write one value to one place.
-    fn is_same(
-        &self,
-        bytes: usize,
-        start: usize,
-        lane: usize,
-        values: &Lanes,
-        earlier: &Earlier,
-        who: &Who,
-    ) -> bool {
+    fn is_same(&self, bytes: usize, start: usize, lane: usize, values: &Lanes, earlier: &Earlier, who: &Who) -> bool {
         let value = values[lane].to_le_bytes();
         let together = earlier.write && earlier.pc == who.pc && earlier.thread >> 5 == who.warp;
         let cut = u64::MAX >> (64 - 8 * bytes);

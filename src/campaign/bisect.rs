@@ -103,24 +103,32 @@ impl std::fmt::Display for Bisected {
 }
 
 /// Bisects `case` over `releases`, and tells of each that was tried. That a later release does the same does not say that it is
-/// right; the verdict is part of the answer.
-pub fn bisect(op: &'static Op, case: &Case, releases: Releases, tell: impl FnMut(&Tried)) -> anyhow::Result<Bisected> {
+/// right; the verdict is part of the answer. The inner `Err` says why there is no program to try.
+pub fn bisect(
+    op: &'static Op,
+    case: &Case,
+    releases: Releases,
+    tell: impl FnMut(&Tried),
+) -> anyhow::Result<Result<Bisected, String>> {
     let observations = Executor::start(&[releases.device], Build::Checked, releases.limits)?.observe(case)?;
     let verdict = judge(&Evidence::new(op, case, &observations));
     let today = &observations[0].outcome;
     let about = About { device: releases.device, comments: &[], outputs: &outputs(today) };
-    let text = program(op, case, &about).map_err(anyhow::Error::msg)?;
+    let text = match program(op, case, &about) {
+        Ok(text) => text,
+        Err(why) => return Ok(Err(why)),
+    };
     let mut bisection = Bisection { releases, case, text, today, tried: BTreeMap::new(), tell };
     let first = bisection.first()?;
     let before = first.and_then(|first| first.checked_sub(1));
     let version = |place: usize| releases.versions[place].clone();
-    Ok(Bisected {
+    Ok(Ok(Bisected {
         today: today.summary(),
         fails: matches!(verdict, Verdict::Fail(_)),
         tried: bisection.tried.into_values().collect(),
         since: first.map(version),
         before: before.map(version),
-    })
+    }))
 }
 
 struct Bisection<'a, T> {

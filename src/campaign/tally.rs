@@ -3,13 +3,14 @@
 use crate::findings::{Counts, Tally};
 use crate::oracle::{Observation, Verdict};
 use crate::sample::Sample;
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 
 /// Adds one judged case.
 pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], verdict: &Verdict) {
     let case = &sample.drawn.case;
     let floats = case.inputs.values().find(|tensor| tensor.dtype.is_float());
     let dtype = floats.or_else(|| case.inputs.values().next()).map_or("none", |tensor| tensor.dtype.name());
+    let main = sample.op.dtype(case).map_or("none", DType::name);
     add(&mut tally.total, verdict);
     add(tally.ops.entry(sample.op.name.to_string()).or_default(), verdict);
     add(tally.modes.entry(sample.mode.name().to_string()).or_default(), verdict);
@@ -19,7 +20,7 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
     }
     for observation in observations {
         let key = format!("{} {}", observation.device, observation.outcome.name());
-        *tally.calls.entry(format!("{} {dtype} {key}", sample.op.name)).or_default() += 1;
+        *tally.calls.entry(format!("{} {main} {key}", sample.op.name)).or_default() += 1;
         *tally.outcomes.entry(key).or_default() += 1;
     }
     for label in &sample.drawn.violations {

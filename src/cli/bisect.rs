@@ -37,9 +37,6 @@ pub struct Args {
 /// Says since which release of candle the case does what it does today.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let (op, case) = cases::read(&args.path)?;
-    if args.versions.is_empty() {
-        return Err(UsageError("no versions".to_string()).into());
-    }
     let releases = Releases {
         versions: &args.versions,
         all: args.all,
@@ -52,6 +49,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             println!("{:<9} {tried}", tried.version);
         }
     })?;
+    let bisected =
+        bisected.map_err(|why| UsageError(format!("{}: no program can be made of it: {why}", args.path.display())))?;
     if args.json {
         println!("{}", serde_json::to_string(&bisected)?);
     } else {

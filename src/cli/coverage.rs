@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn of_last_campaign(args: &Args) -> anyhow::Result<Coverage> {
-    let store = Store::open(&args.store.store)?;
+    let store = args.store.existing()?;
     let Some((name, _)) = Record::latest(&store.campaigns())? else {
         return Err(UsageError("there is no campaign in the store; name cases to run".to_string()).into());
     };

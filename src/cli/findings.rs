@@ -76,7 +76,7 @@ enum Form {
 }
 
 pub fn run(args: Args) -> anyhow::Result<Exit> {
-    let store = Store::open(&args.store.store)?;
+    let store = args.store.existing()?;
     match args.command {
         Command::List { new, json } => list(&store, &args.known.read()?, new, json),
         Command::Show { name } => show(&args.store.finding(&name)?),

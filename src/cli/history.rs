@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
-use super::UsageError;
+use super::{UsageError, existing};
 use crate::exit_code::Exit;
-use crate::findings::Store;
 use crate::history::{Answer, CampaignRow, Filter, History, HistoryError, SignatureRow, Table};
 
 /// Arguments of `snuffer history`.
@@ -73,7 +72,7 @@ fn up_to_date(args: &Args, exit: &mut Exit) -> anyhow::Result<PathBuf> {
         return Ok(path);
     }
     for store in stores {
-        Store::existing(store).map_err(|missing| UsageError(missing.to_string()))?;
+        existing(store)?;
     }
     let mut history = History::open(&path)?;
     for store in stores {

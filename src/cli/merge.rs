@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::UsageError;
+use super::existing;
 use crate::exit_code::Exit;
 use crate::findings::Store;
 
@@ -21,7 +21,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let into = Store::open(&args.into)?;
     let mut findings = 0;
     for path in &args.stores {
-        let merged = into.merge(&Store::existing(path).map_err(|missing| UsageError(missing.to_string()))?)?;
+        let merged = into.merge(&existing(path)?)?;
         println!(
             "{}: {} new findings of {}, {} campaigns",
             path.display(),

@@ -88,7 +88,13 @@ fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> any
     let versions = RELEASES.map(String::from);
     let releases = Releases { versions: &versions, all: false, device: Device::Cpu, target: &args.target, limits };
     let tell = |tried: &Tried| eprintln!("candle {}: {tried}", tried.version);
-    bisect(op, &finding.case, releases, tell).map(|bisected| Some(bisected.to_string()))
+    match bisect(op, &finding.case, releases, tell)? {
+        Ok(bisected) => Ok(Some(bisected.to_string())),
+        Err(why) => {
+            eprintln!("snuffer: no releases are tried, as no program can be made of it: {why}");
+            Ok(None)
+        }
+    }
 }
 
 /// Writes the crate that reproduces `finding`, once a build of it in a clean process has done what the finding says: its

@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::{KnownArg, StoreArg, UsageError, coverage};
 use crate::exit_code::Exit;
-use crate::findings::{Store, write_atomically};
+use crate::findings::write_atomically;
 use crate::report::site::{Campaign, Contents, Page, site};
 
 /// Arguments of `snuffer site`.
@@ -27,7 +27,7 @@ const MARKER: &str = ".snuffer-site";
 
 /// Writes the site. `Harness` where something of the store is damaged, and so left out.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let store = Store::existing(&args.store.store).map_err(|missing| UsageError(missing.to_string()))?;
+    let store = args.store.existing()?;
     let mut exit = Exit::Clean;
     let mut left_out = |name: &str, problem: anyhow::Error| {
         exit = Exit::Harness;

@@ -3,9 +3,9 @@
 use std::io::{BufRead, Write, stdin, stdout};
 
 use super::findings::{news, show};
-use super::{KnownArg, StoreArg, UsageError, issues, promote};
+use super::{KnownArg, StoreArg, issues, promote};
 use crate::exit_code::Exit;
-use crate::findings::{Finding, Store};
+use crate::findings::Finding;
 use crate::regression::{Regression, Status};
 
 /// Arguments of `snuffer triage`.
@@ -22,7 +22,7 @@ const CHOICES: &str = "[k]eep as a regression, [f]ile on paper, [m]ute, [s]kip, 
 
 /// Asks until every new finding has been seen. `Findings` where some are left as they were.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let store = Store::existing(&args.store.store).map_err(|missing| UsageError(missing.to_string()))?;
+    let store = args.store.existing()?;
     let new = news(&store, &args.known.read()?)?;
     let (mut left, to) = (new.len(), args.known.folder());
     println!("{} new findings", new.len());

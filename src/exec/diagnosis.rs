@@ -82,7 +82,8 @@ fn reports(said: &str) -> Vec<Remark> {
             }
         } else {
             // The tool's own banner, summary and empty lines have no details.
-            let title = line.strip_prefix(MARK).filter(|title| !title.starts_with("COMPUTE") && !title.trim().is_empty());
+            let title =
+                line.strip_prefix(MARK).filter(|title| !title.starts_with("COMPUTE") && !title.trim().is_empty());
             open = title.is_some();
             found.extend(title.map(|title| vec![title]));
         }

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
+use super::Limits;
 use crate::device::Device;
 
 /// Which build of candle a worker has.
@@ -67,7 +68,17 @@ pub fn simulate(command: &mut Command, device: Device) -> anyhow::Result<()> {
 }
 
 /// The variable that asks a simulated device to fail a call.
-pub const FAIL: &str = "SNUFFER_SIM_FAIL";
+const FAIL: &str = "SNUFFER_SIM_FAIL";
+
+/// Whether calls of `device` are asked to fail.
+pub fn is_failing(device: Device, limits: Limits) -> bool {
+    matches!(device, Device::Sim(_)) && !limits.sound && std::env::var_os(FAIL).is_some()
+}
+
+/// Keeps what `command` starts from failing calls on request.
+pub fn make_sound(command: &mut Command) {
+    command.env_remove(FAIL);
+}
 
 /// The devices to use where none is asked for: `cpu`, and the GPU or else the simulated device, where its worker is built.
 pub fn default_devices() -> Vec<Device> {

@@ -81,7 +81,7 @@ impl Worker {
             match self.attempt(case)? {
                 None => {}
                 // Which call fails is counted from the start of the process: each case has one of its own.
-                Some(answer) if self.is_failing() => {
+                Some(answer) if environment::is_failing(self.device, self.limits) => {
                     let outcome = excused(answer.outcome, &self.captured()?);
                     self.restart()?;
                     return Ok(outcome.into());
@@ -90,12 +90,6 @@ impl Worker {
             }
         }
         bail!("{} dies before it begins a case; the journal is in {}", self.hello.device, self.folder.path().display())
-    }
-
-    /// Whether the simulated device is asked to fail.
-    fn is_failing(&self) -> bool {
-        let asked = || std::env::var_os(environment::FAIL).is_some();
-        matches!(self.device, Device::Sim(_)) && !self.limits.sound && asked()
     }
 
     /// One attempt; `None` where the worker died before it began the case.
@@ -246,7 +240,7 @@ fn spawn(
     let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
     let mut command = environment::command(device, build)?;
     if limits.sound {
-        command.env_remove(environment::FAIL);
+        environment::make_sound(&mut command);
     }
     command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
     command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());

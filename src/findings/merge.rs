@@ -25,7 +25,7 @@ impl Store {
     /// The store at `root`, which must be there.
     pub fn existing(root: &Path) -> anyhow::Result<Self> {
         if !root.is_dir() {
-            bail!("there is no store at {}", root.display());
+            bail!("there is no store at {}; `snuffer hunt` makes one", root.display());
         }
         Self::open(root)
     }

@@ -43,7 +43,7 @@ pub struct Tally {
     /// By outcome, per device.
     #[serde(default)]
     pub outcomes: BTreeMap<String, u64>,
-    /// By op, dtype, device and outcome, such as `tensor.exp f16 sim:0 rejected`.
+    /// By op, dtype of its main input, device and outcome, such as `tensor.exp f16 sim:0 rejected`.
     #[serde(default)]
     pub calls: BTreeMap<String, u64>,
     /// Cases that made this suite panic, whatever candle did with them.
@@ -64,6 +64,16 @@ pub struct Tally {
     /// Planted canary faults: how many were charged to the right case, of how many.
     #[serde(default)]
     pub canaries: BTreeMap<String, (u64, u64)>,
+}
+
+impl Tally {
+    /// Op, dtype, device and outcome of calls, and how many there were.
+    pub fn each_call(&self) -> impl Iterator<Item = ([&str; 4], u64)> {
+        self.calls.iter().map(|(key, &cases)| {
+            let mut words = key.splitn(4, ' ');
+            ([(); 4].map(|()| words.next().unwrap_or_default()), cases)
+        })
+    }
 }
 
 /// A campaign: its plan, how far it came, and its tally.

@@ -9,7 +9,7 @@ use anyhow::Context;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::History;
-use crate::findings::{Finding, Record, Store};
+use crate::findings::{Finding, Record, Store, version};
 use crate::ops;
 use crate::outcome::tensor_summary;
 use crate::report::call;
@@ -121,8 +121,8 @@ fn campaign(transaction: &Transaction, name: &str, begun: i64, record: &Record) 
             name,
             record.shard,
             begun,
-            version(&record.versions, "snuffer"),
-            version(&record.versions, "candle-core"),
+            version(&record.versions, "snuffer").unwrap_or("unknown"),
+            version(&record.versions, "candle-core").unwrap_or("unknown"),
             record.seed.to_string(),
             record.imported,
             record.devices.join(", "),
@@ -184,21 +184,15 @@ fn failures(record: &Record) -> Vec<(&str, String, u64)> {
 
 /// Op, dtype, device, outcome and cases. What an older build counted names neither op nor dtype.
 fn outcomes(record: &Record) -> Vec<([&str; 4], u64)> {
-    let mut rows = Vec::new();
-    let mut rest: BTreeMap<&str, u64> =
-        record.tally.outcomes.iter().map(|(key, &cases)| (key.as_str(), cases)).collect();
-    for (key, &cases) in &record.tally.calls {
-        let mut words = key.splitn(3, ' ');
-        let mut word = || words.next().unwrap_or_default();
-        let (op, dtype, outcome) = (word(), word(), word());
-        rest.entry(outcome).and_modify(|rest| *rest = rest.saturating_sub(cases));
-        let (device, outcome) = outcome.split_once(' ').unwrap_or((outcome, ""));
-        rows.push(([op, dtype, device, outcome], cases));
+    let mut rows: Vec<_> = record.tally.each_call().collect();
+    let all = record.tally.outcomes.iter();
+    let mut rest: BTreeMap<_, u64> =
+        all.map(|(key, &cases)| (key.split_once(' ').unwrap_or((key, "")), cases)).collect();
+    for &([_, _, device, outcome], cases) in &rows {
+        rest.entry((device, outcome)).and_modify(|rest| *rest = rest.saturating_sub(cases));
     }
-    for (key, cases) in rest.into_iter().filter(|(_, cases)| *cases > 0) {
-        let (device, outcome) = key.split_once(' ').unwrap_or((key, ""));
-        rows.push((["", "", device, outcome], cases));
-    }
+    let rest = rest.into_iter().filter(|(_, cases)| *cases > 0);
+    rows.extend(rest.map(|((device, outcome), cases)| (["", "", device, outcome], cases)));
     rows
 }
 
@@ -223,10 +217,4 @@ fn line(finding: &Finding) -> String {
     });
     let backward = (!case.backward.is_none()).then(|| format!("backward: {:?}", case.backward).to_lowercase());
     std::iter::once(call).chain(inputs).chain(backward).collect::<Vec<_>>().join("; ")
-}
-
-/// The version that `versions` names for `of`.
-fn version(versions: &str, of: &str) -> String {
-    let named = versions.split(", ").find_map(|one| one.strip_prefix(of)?.strip_prefix(' '));
-    named.unwrap_or("unknown").to_string()
 }

@@ -41,7 +41,7 @@ CREATE TABLE counts (
 ) WITHOUT ROWID;
 CREATE INDEX counts_by_name ON counts (part, name);
 
--- What the devices did. Older records know it by device alone: op and dtype are empty then.
+-- What the devices did; the dtype is the main input's. Older records know it by device alone: op and dtype are empty then.
 CREATE TABLE outcomes (
     campaign INTEGER NOT NULL REFERENCES campaigns ON DELETE CASCADE,
     op TEXT NOT NULL,

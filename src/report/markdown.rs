@@ -137,9 +137,9 @@ impl Report<'_> {
     /// Which gradients should be there, where the case asks for any.
     fn gradients(&self) -> String {
         let case = &self.finding.case;
-        let has = |name: &&String| case.inputs[*name].dtype.is_float() && self.op.differentiates(case, name);
-        let names: Vec<String> = case.inputs.keys().filter(has).map(|name| format!("`{name}`")).collect();
-        if case.backward.is_none() || names.is_empty() {
+        let names = case.inputs.keys().filter(|name| self.op.has_gradient(case, name));
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        if names.is_empty() {
             return String::new();
         }
         format!(", and a gradient of {}", names.join(", "))

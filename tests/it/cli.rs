@@ -1,7 +1,7 @@
 //! The command line as people and CI see it: what it prints, and the exit codes.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 fn command(store: &Path, args: &[&str]) -> Command {
@@ -101,6 +101,8 @@ fn a_killed_hunt_is_resumed_where_it_stopped() {
 fn mistakes_are_one_clear_line_and_end_with_1() {
     let store = tempfile::tempdir().expect("a folder");
     let case = store.path().join("case.toml");
+    let long =
+        format!("op = 'tensor.exp'\n[inputs.x]\ndtype = 'f32'\nshape = [5000]\nvalues.list = {:?}", vec![0.5; 5000]);
     for (content, args, message) in [
         ("op = \"no.such\"", vec!["replay", "CASE"], "there is no op `no.such`; `snuffer ops` lists them"),
         ("op = 3", vec!["replay", "CASE"], "invalid type: integer `3`, expected a string"),
@@ -111,6 +113,9 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
         ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),
         ("", vec!["hunt", "--time", "soon"], "`soon` is no duration"),
+        ("", vec!["findings", "--store", "nowhere", "list"], "there is no store at nowhere; `snuffer hunt` makes one"),
+        ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` makes one"),
+        (&long, vec!["bisect", "CASE"], "no program can be made of it: `x` has 5000 elements, too many to spell out"),
     ] {
         std::fs::write(&case, content).expect("written");
         let args: Vec<&str> =
@@ -121,6 +126,17 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
         assert!(shown.contains(message), "{args:?}: {shown}");
         assert!(!shown.contains("panicked"), "{shown}");
     }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_snuffer_quietly() {
+    let store = tempfile::tempdir().expect("a folder");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = command(store.path(), &["ops"]);
+    let output = command.stdout(writer).stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output);
+    let output = output.expect("snuffer ends");
+    assert_eq!((code(&output), text(&output.stderr).as_str()), (141, ""));
 }
 
 #[test]

@@ -50,10 +50,11 @@ fn contents() -> Contents {
 fn campaign(name: &str, branches: &str) -> Campaign {
     let counts = Counts { cases: 40, passed: 30, skipped: 9, failed: 1 };
     let count = |name: &str| BTreeMap::from([(name.to_string(), counts.clone())]);
+    let calls = ["op.softmax f32 cpu returned", "op.softmax f64 sim:0 unsupported", "tensor.exp f64 cpu returned"];
     let tally = Tally {
         total: counts.clone(),
         ops: count("op.softmax"),
-        dtypes: count("f32"),
+        calls: calls.map(|call| (call.to_string(), 10)).into(),
         signatures: BTreeMap::from([("one".to_string(), 1)]),
         ..Tally::default()
     };
@@ -165,19 +166,22 @@ fn a_finding_has_its_sentence_its_case_its_replay_and_what_is_known_of_it() {
     settings.bind(|| insta::assert_snapshot!("site_finding", page));
 }
 
+/// The marks of an op's cells in the matrix.
+fn marks<'a>(index: &'a str, op: &str) -> Vec<&'a str> {
+    let (family, name) = op.split_once('.').expect("a name with a family");
+    let head = format!("<span class=\"prefix\">{family}.</span>{name}</");
+    let row = index.split("<tr>").find(|row| row.contains(&head)).expect("a row");
+    row.split("<td class=\"").skip(1).map(|cell| cell.split(['"', ' ']).next().unwrap()).collect()
+}
+
 #[test]
 fn a_cell_shows_the_worst_and_says_no_more_than_the_records_do() {
-    let index = &pages()["index.html"];
-    let row = index
-        .split("<tr>")
-        .find(|row| row.contains("<a href=\"#op=op.softmax\">"))
-        .expect("a row")
-        .replace("&#x2f;", "/");
-    let cells: Vec<&str> =
-        row.split("<td class=\"").skip(1).map(|cell| cell.split(['"', ' ']).next().unwrap()).collect();
-    // f32 was run in a campaign that ran the op, f64 was not, f16 has the finding, and integers are not listed.
+    let pages = pages();
+    let cells = marks(&pages["index.html"], "op.softmax");
+    // The op was run in f32, in f64 was another one, f16 has the finding, and integers are not listed.
     assert_eq!(cells[..4], ["clean", "untried", "crash", "untried"]);
-    assert_eq!(cells[10..13], ["clean", "untried", "untried"], "the finding is not shown on sim:0");
+    // The finding is not shown on sim:0, which could not run f64, and was asked nothing else.
+    assert_eq!(cells[10..13], ["untried", "untried", "untried"]);
     assert_eq!(cells[5], "unlisted");
 }
 
@@ -228,6 +232,21 @@ fn a_site_follows_its_store_and_touches_nothing_else_in_its_folder() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.lines().count() == 1 && said.contains(gone.as_str()) && said.contains("is damaged"), "{said}");
     assert!(!page.exists() && into.join("finding/mine.html").exists());
+}
+
+#[test]
+fn what_a_hunt_ran_is_tried_in_its_dtype_and_nothing_else_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, into) = (folder.path().join("store"), folder.path().join("site"));
+    let mut hunt = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    // An op without inputs: a param says in which dtype it is called.
+    hunt.args(["hunt", "--ops", "create.zeros", "--device", "cpu", "--mode", "valid", "--cases", "200", "--seed", "1"]);
+    assert_eq!(hunt.arg("--store").arg(&store).output().expect("snuffer starts").status.code(), Some(0));
+    assert_eq!(run(&store, &into).status.code(), Some(0));
+    let index = std::fs::read_to_string(into.join("index.html")).expect("readable");
+    let of = |op: &str, mark: &str| marks(&index, op).iter().filter(|cell| **cell == mark).count();
+    assert_eq!((of("create.zeros", "clean"), of("create.zeros", "untried")), (DType::ALL.len(), 0));
+    assert_eq!(of("create.ones", "clean"), 0);
 }
 
 #[test]

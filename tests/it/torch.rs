@@ -66,7 +66,7 @@ fn expected(op: &'static Op, case: &Case) -> Json {
     if asked && evidence.expected().is_some() && case.inputs.values().all(finite) {
         for (name, data) in &case.inputs {
             // The gradient of what a view looks at has other places.
-            if data.dtype.is_float() && op.differentiates(case, name) && data.view.is_contiguous() {
+            if op.has_gradient(case, name) && data.view.is_contiguous() {
                 let leaf = name.split_once('.').map_or(name.clone(), |(step, name)| format!("{name}_leaf{step}"));
                 gradients.insert(leaf, elements(evidence.wanted_gradient(name, &got(data.dtype, &data.shape))));
             }

@@ -48,8 +48,8 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"])),
         "no nightly Rust, which coverage needs: `rustup toolchain install nightly --profile minimal` installs it"
     );
-    let devices = set_up(&args.devices, false)?;
-    let cuda = if args.devices.cpu || !devices.contains("sim:0;") { None } else { Some(crate::toolkit()?) };
+    let (devices, toolkit) = set_up(&args.devices, false)?;
+    let cuda = toolkit.filter(Toolkit::is_simulated);
     let binary = build(&args.target, cuda.as_ref())?;
     let folder = target()?.join("fuzz");
     let corpus = Path::new("fuzz/corpus").join(&args.target);
@@ -172,14 +172,15 @@ pub struct Corpus {
 
 /// Adds to the seeds of a target the fewest of what was fuzzed here that reach more than they do.
 pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
-    let simulated = set_up(&args.devices, false)?.contains("sim:0;") && !args.devices.cpu;
-    let binary = build(&args.target, simulated.then(crate::toolkit).transpose()?.as_ref())?;
+    let (_, toolkit) = set_up(&args.devices, false)?;
+    let cuda = toolkit.filter(Toolkit::is_simulated);
+    let binary = build(&args.target, cuda.as_ref())?;
     let (seeds, fuzzed) = (Path::new("corpora").join(&args.target), Path::new("fuzz/corpus").join(&args.target));
     ensure!(fuzzed.is_dir(), "nothing was fuzzed here: `cargo xtask fuzz {}` comes first", args.target);
     let mut merge = Command::new(binary);
     // What is reached, not how often or what came of it: seeds are few and small.
     merge.env("SNUFFER_FUZZ_WITHOUT", "cells").args(["-set_cover_merge=1", "-use_counters=0", "-max_len=1024"]);
-    environment(merge.args([&seeds, &fuzzed]), simulated)?;
+    environment(merge.args([&seeds, &fuzzed]), cuda.is_some())?;
     ensure!(status(&mut merge)? == 0, "libFuzzer could not merge");
     for file in std::fs::read_dir(&seeds)? {
         let path = file?.path();

@@ -100,7 +100,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
     std::env::set_current_dir(root)?;
     match task {
         Task::Build { devices, release } => {
-            eprintln!("xtask: built for {}", set_up(&devices, release)?);
+            eprintln!("xtask: built for {}", set_up(&devices, release)?.0);
             Ok(0)
         }
         Task::Hunt { devices, args } => {
@@ -109,20 +109,20 @@ fn run(task: Task) -> anyhow::Result<u8> {
             status(devices.limit(&mut snuffer).arg("hunt").args(args))
         }
         Task::Report { devices, args } => {
-            let there = set_up(&devices, false)?;
+            let (_, toolkit) = set_up(&devices, false)?;
             let mut snuffer = Command::new(target()?.join("debug/snuffer"));
-            if there.contains(":0;") {
+            if let Some(toolkit) = toolkit {
                 // The program of a finding on a CUDA device is built with candle's kernels.
-                toolkit()?.equip(&mut snuffer)?;
+                toolkit.equip(&mut snuffer)?;
             }
             status(devices.limit(&mut snuffer).arg("report").args(args))
         }
         Task::Test { devices, args } => {
-            let there = set_up(&devices, false)?;
+            let (there, toolkit) = set_up(&devices, false)?;
             let mut cargo = cargo();
-            if there.contains(":0;") {
+            if let Some(toolkit) = toolkit {
                 // Tests build programs with candle's kernels.
-                toolkit()?.equip(&mut cargo)?;
+                toolkit.equip(&mut cargo)?;
             }
             let code = status(devices.limit(&mut cargo).args(["test", "--workspace", "--locked"]).args(args))?;
             eprintln!("xtask: tests ran on {there}");
@@ -134,17 +134,18 @@ fn run(task: Task) -> anyhow::Result<u8> {
     }
 }
 
-/// Builds everything; says which devices this makes, and which it does not.
-fn set_up(devices: &Devices, unchecked_cuda: bool) -> anyhow::Result<&'static str> {
+/// Builds everything; says which devices this makes and which it does not, and gives the toolkit of the CUDA device, if there
+/// is one.
+fn set_up(devices: &Devices, unchecked_cuda: bool) -> anyhow::Result<(&'static str, Option<Toolkit>)> {
     const USUALLY: &str = "minutes on a new machine, else a second";
     build("snuffer and its worker, optimized, with overflow checks", USUALLY, cargo().args(["build", "--locked"]))?;
     let unchecked = ["build", "--locked", "--release", "--bin", "snuffer-worker"];
     build("the worker without overflow checks", USUALLY, cargo().args(unchecked))?;
     if devices.cpu {
-        return Ok("cpu; without sim:0 and cuda:0, left out by --cpu");
+        return Ok(("cpu; without sim:0 and cuda:0, left out by --cpu", None));
     }
     if !toolkit::there_is_one() {
-        return Ok("cpu; without sim:0, for which NVIDIA's compiler must run here (x86-64 Linux), and cuda:0");
+        return Ok(("cpu; without sim:0, for which NVIDIA's compiler must run here (x86-64 Linux), and cuda:0", None));
     }
     let toolkit = toolkit().context("cannot set a CUDA device up (--cpu goes without)")?;
     let cuda = ["build", "--locked", "--features", "cuda", "--bin", "snuffer-worker-cuda"];
@@ -155,13 +156,14 @@ fn set_up(devices: &Devices, unchecked_cuda: bool) -> anyhow::Result<&'static st
         toolkit.equip(worker.args(cuda).args(profile))?;
         build(what, "four minutes on a new machine, else a second", &mut worker)?;
     }
-    match toolkit {
-        Toolkit::Installed(_) => Ok("cpu and cuda:0; without sim:0, which is for machines without a GPU"),
+    let there = match toolkit {
+        Toolkit::Installed(_) => "cpu and cuda:0; without sim:0, which is for machines without a GPU",
         Toolkit::Assembled(_) => {
             simulator::install()?;
-            Ok("cpu and sim:0; without cuda:0, which needs a GPU and a CUDA toolkit")
+            "cpu and sim:0; without cuda:0, which needs a GPU and a CUDA toolkit"
         }
-    }
+    };
+    Ok((there, Some(toolkit)))
 }
 
 fn toolkit() -> anyhow::Result<Toolkit> {

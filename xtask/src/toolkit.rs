@@ -57,6 +57,11 @@ impl Toolkit {
         Ok(Self::Assembled(home))
     }
 
+    /// Whether it is for the simulated device.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self, Self::Assembled(_))
+    }
+
     /// Gives `command`, a `cargo`, what candle's build scripts ask for.
     pub fn equip(&self, command: &mut Command) -> anyhow::Result<()> {
         let (Self::Installed(home) | Self::Assembled(home)) = self;

@@ -75,9 +75,7 @@ impl Spread {
             "prmt" => Self::Permute,
             "cvt" => match rest.split('.').collect::<Vec<_>>()[..] {
                 // An extension by the sign says of the upper bytes what the lower ones say already.
-                [to, from] if is_integer(to) && is_integer(from) => {
-                    Self::Unpack(0, bytes_of(to).min(bytes_of(from)))
-                }
+                [to, from] if is_integer(to) && is_integer(from) => Self::Unpack(0, bytes_of(to).min(bytes_of(from))),
                 _ => Self::Whole,
             },
             _ => Self::Whole,

@@ -61,8 +61,13 @@ impl Warp {
         };
         self.note(machine, inst, space, usize::from(bytes), at, mask);
         let local = machine.kernel.local as usize;
-        let mut place =
-            Place { space, memory: machine.memory, shared: &mut machine.shared.data, local: &mut self.local.data, stride: local };
+        let mut place = Place {
+            space,
+            memory: machine.memory,
+            shared: &mut machine.shared.data,
+            local: &mut self.local.data,
+            stride: local,
+        };
         let done = match inst.what {
             Do::Load { signed, .. } => {
                 let d = &mut self.registers[inst.d as usize];

@@ -83,7 +83,8 @@ impl Warp {
         new.origin = tainted.filter(|taint| taint.holes != [0; WARP]).fold(new.origin, |_, taint| taint.origin);
         for lane in 0..WARP {
             let (half, column) = (number / 2, lane % 4 * 2 + number % 2);
-            let row = (lane / 4 * 4..lane / 4 * 4 + 4).any(|own| a.iter().skip(half).step_by(2).any(|r| doubtful(r, own)));
+            let row =
+                (lane / 4 * 4..lane / 4 * 4 + 4).any(|own| a.iter().skip(half).step_by(2).any(|r| doubtful(r, own)));
             let column = (column * 4..column * 4 + 4).any(|own| b.iter().any(|r| doubtful(r, own)));
             if row || column {
                 new.holes[lane] = u8::MAX;

@@ -122,15 +122,7 @@ impl Warp {
     }
 
     /// Keeps which bytes of a register came from where nobody wrote.
-    fn remember(
-        &mut self,
-        machine: &mut Machine,
-        d: Register,
-        space: Space,
-        at: &Lanes,
-        mask: u32,
-        seen: &Seen,
-    ) {
+    fn remember(&mut self, machine: &mut Machine, d: Register, space: Space, at: &Lanes, mask: u32, seen: &Seen) {
         let Some(lane) = seen.hole else { return self.clean(d, mask) };
         let place = match space {
             Space::Global => machine.memory.place(at[lane], 1),

@@ -67,7 +67,8 @@ impl Warp {
             let taints = args.map(|arg| &self.taints[arg]);
             spread(inst.spread, taints, sources, args.map(|arg| &self.registers[arg]), &mut new.holes);
             new.wrong = wrongs(inst.spread, taints, &self.registers[args[2]], sources);
-            if let Some(taint) = taints[..sources].iter().find(|taint| taint.holes != [0; WARP] || taint.wrong != [0; WARP])
+            if let Some(taint) =
+                taints[..sources].iter().find(|taint| taint.holes != [0; WARP] || taint.wrong != [0; WARP])
             {
                 new.origin = taint.origin;
             }

@@ -50,8 +50,7 @@ impl Body {
     fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
         for (name, data) in &call.inputs {
             let own = format!("{prefix}{name}");
-            let has_gradient = data.dtype.is_float() && !whole.backward.is_none() && op.differentiates(whole, &own);
-            self.input(name, &own, data, has_gradient)?;
+            self.input(name, &own, data, op.has_gradient(whole, &own))?;
         }
         let mut lines = source::rendered(op, call, self.device)?;
         let binds = |name: &str| {

@@ -48,8 +48,7 @@ impl Script {
     fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
         for (name, data) in &call.inputs {
             let own = format!("{prefix}{name}");
-            let has_gradient = data.dtype.is_float() && !whole.backward.is_none() && op.differentiates(whole, &own);
-            self.input(name, &own, data, has_gradient)?;
+            self.input(name, &own, data, op.has_gradient(whole, &own))?;
         }
         let mut lines = source::torch(op, call)?;
         self.several = lines.iter().any(|line| line.starts_with("outputs = "));

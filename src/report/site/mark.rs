@@ -57,7 +57,7 @@ impl Mark {
             Self::Wrong => ("wrong", "W", "wrong value, shape or gradient"),
             Self::Refusal => ("refusal", "R", "wrongly refused or taken"),
             Self::Single => ("single", "1", "only another device takes it"),
-            Self::Clean => ("clean", "·", "op and dtype tried, nothing found"),
+            Self::Clean => ("clean", "·", "tried, nothing found"),
             Self::Untried => ("untried", "?", "not tried"),
             Self::Unlisted => ("unlisted", "–", "dtype not listed by candle"),
         };

@@ -72,6 +72,7 @@ pub fn matrix<'a>(contents: &Contents, entries: &'a [Entry<'a>]) -> Matrix<'a> {
     for entry in entries {
         by_op.entry(&entry.finding.signature.op).or_default().push(entry);
     }
+    let tried = tried(&contents.campaigns);
     let mut families: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
     for (op, found) in by_op {
         let place = |&device: &Device| dtypes.iter().map(move |&dtype| (device, dtype));
@@ -79,7 +80,7 @@ pub fn matrix<'a>(contents: &Contents, entries: &'a [Entry<'a>]) -> Matrix<'a> {
             let here = |entry: &&&Entry| entry.dtype == dtype && entry.devices.contains(&device);
             let found: Vec<&&Entry> = found.iter().filter(here).collect();
             let worst = found.iter().map(|entry| entry.mark).max();
-            let mark = worst.unwrap_or_else(|| unfound(op, dtype, device, &contents.campaigns));
+            let mark = worst.unwrap_or_else(|| unfound(op, dtype, device, &tried));
             Cell {
                 mark: mark.look(),
                 findings: found.len(),
@@ -109,17 +110,19 @@ fn devices(contents: &Contents, entries: &[Entry]) -> BTreeSet<Device> {
     used.filter_map(|name| name.parse().ok()).chain(seen).collect()
 }
 
-/// The mark of a cell without findings. A record counts the cases of each op and those of each dtype, not those of the
-/// two together: tried means that one campaign on the device had both.
-fn unfound(op: &str, dtype: &str, device: Device, campaigns: &[Campaign]) -> Mark {
+/// Op, dtype and device of every call that some campaign made. What a simulated device cannot run, it has not tried.
+fn tried(campaigns: &[Campaign]) -> BTreeSet<[String; 3]> {
+    let calls = campaigns.iter().flat_map(|campaign| campaign.record.tally.each_call());
+    let ran = calls.filter(|([.., outcome], _)| *outcome != "unsupported");
+    ran.map(|([op, dtype, device, _], _)| [op, dtype, device].map(ToString::to_string)).collect()
+}
+
+/// The mark of a cell without findings.
+fn unfound(op: &str, dtype: &str, device: Device, tried: &BTreeSet<[String; 3]>) -> Mark {
     let listed = |op: &ops::Op| op.support.on(device).iter().any(|listed| listed.name() == dtype);
     if dtype != "none" && ops::find(op).is_some_and(|op| !listed(op)) {
         return Mark::Unlisted;
     }
-    let device = device.to_string();
-    let tried = campaigns.iter().map(|campaign| &campaign.record).any(|record| {
-        let has = |counts: Option<&crate::findings::Counts>| counts.is_some_and(|counts| counts.cases > 0);
-        record.devices.contains(&device) && has(record.tally.ops.get(op)) && has(record.tally.dtypes.get(dtype))
-    });
-    if tried { Mark::Clean } else { Mark::Untried }
+    let place = [op.to_string(), dtype.to_string(), device.to_string()];
+    if tried.contains(&place) { Mark::Clean } else { Mark::Untried }
 }
