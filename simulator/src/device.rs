@@ -125,7 +125,7 @@ impl Device {
     pub fn read(&mut self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
         self.memory.bytes(address, bytes).map_err(host_fault)?;
         if let Some((first, count)) = self.memory.undefined(address, bytes).within(0, bytes as usize) {
-            let place = self.memory.place(address + first as u64, 1);
+            let place = self.memory.place(address + first as u64);
             let detail =
                 format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
             let trouble =

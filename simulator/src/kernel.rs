@@ -89,6 +89,8 @@ pub struct Inst {
     pub watch: Watch,
     /// Whether other threads may make the same access at the same time.
     pub strong: bool,
+    /// Whether a thread learns by this access what others did before: a lock, a flag.
+    pub acquires: bool,
 }
 
 /// A read-only register that the hardware fills.

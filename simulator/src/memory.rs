@@ -168,9 +168,11 @@ impl Memory {
         self.each_slot(at, mask, |piece, starts, mask| piece.writes(bytes, starts, mask, written, who, seen));
     }
 
-    /// The allocation that an address lies in or near, in words.
-    pub fn place(&self, address: u64, bytes: u64) -> String {
-        self.trouble(address, bytes).place
+    /// Where an address of a live allocation lies, in words.
+    pub fn place(&self, address: u64) -> String {
+        let (number, offset) = locate(address);
+        let bytes = self.slots.get(number).map_or(0, |slot| slot.bytes);
+        format!("at offset {offset} of an allocation of size {bytes} bytes")
     }
 
     /// One live allocation at a time, with the offsets of the lanes that access it.

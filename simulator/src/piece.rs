@@ -122,7 +122,8 @@ impl Piece {
     /// instruction. All threads may write one value to one place.
     fn is_same(&self, bytes: usize, start: usize, lane: usize, values: &Lanes, earlier: &Earlier, who: &Who) -> bool {
         let value = values[lane].to_le_bytes();
-        let together = earlier.write && earlier.pc == who.pc && earlier.thread >> 5 == who.warp;
+        let here = earlier.block == who.block & 0xffff && earlier.thread >> 5 == who.warp;
+        let together = earlier.write && earlier.pc == who.pc && here;
         let cut = u64::MAX >> (64 - 8 * bytes);
         let other = values[earlier.thread as usize % WARP];
         self.data[start..start + bytes] == value[..bytes] || together && (other ^ values[lane]) & cut == 0

@@ -18,7 +18,7 @@ pub struct Who {
     pub pc: u32,
     /// Whether it is an atomic, or ordered or volatile access, which races with no other one.
     pub strong: bool,
-    /// Whether the block has met others through such accesses: then it may know what they did.
+    /// Whether the block has looked at a lock or flag: then it may know what others did, and is believed.
     pub acquainted: bool,
 }
 
@@ -186,6 +186,10 @@ fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, who: &Who) -> boo
     if before.block() != now.block() {
         return !who.acquainted;
     }
+    // A lock or a flag may have told.
+    if who.acquainted && before.thread() >> 5 != now.thread() >> 5 {
+        return false;
+    }
     if before.thread() == now.thread() || before.phase() != now.phase() {
         return false;
     }
@@ -201,7 +205,7 @@ fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, who: &Who) -> bool {
         return true;
     }
     let here = reads.block() == now.block() && reads.phase() == now.phase();
-    here && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
+    here && (reads.is(MANY_WARPS) && !who.acquainted || reads.is(MANY_LANES) && reads_at.step() == at.step())
 }
 
 /// What a read leaves of the readers before it.

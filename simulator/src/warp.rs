@@ -74,7 +74,7 @@ pub struct Machine<'a> {
     /// The block's number in the launch, and how many barriers it has passed.
     pub block: u32,
     pub phase: u32,
-    /// Whether the block has met others through atomics and the like.
+    /// Whether the block has looked at a lock or flag.
     pub acquainted: bool,
     /// Whether the launch has one warp.
     pub alone: bool,

@@ -31,7 +31,7 @@ impl<'a> Decoder<'a> {
             let offset = offset + place as i64 * i64::from(access.bytes);
             let what = Do::Load { space, bytes: access.bytes, signed: access.signed };
             let (args, strong) = ([address, ZERO, ZERO, ZERO], access.strong);
-            self.push(Inst { d, args, offset, source, strong, ..Inst::new(what) });
+            self.push(Inst { d, args, offset, source, strong, acquires: strong, ..Inst::new(what) });
         }
         Ok(())
     }

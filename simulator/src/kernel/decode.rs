@@ -73,6 +73,7 @@ impl Inst {
             spread: Spread::Whole,
             watch: Watch::Nothing,
             strong: false,
+            acquires: false,
         }
     }
 }
@@ -188,7 +189,8 @@ impl<'a> Decoder<'a> {
                 }
                 let what = Do::Atomic { space, bytes: access.bytes, update };
                 let d = self.destination(d)?;
-                self.push(Inst { d, args, offset: *offset, source, strong: true, ..Inst::new(what) });
+                let (offset, acquires) = (*offset, opcode.contains(".cas.") || opcode.contains(".exch."));
+                self.push(Inst { d, args, offset, source, strong: true, acquires, ..Inst::new(what) });
                 return Ok(());
             }
             Act::LoadMatrix(count) => return self.load_matrix(count, operands, source),

@@ -85,7 +85,7 @@ impl Warp {
             _ => return None,
         };
         let acquainted = machine.acquainted;
-        machine.acquainted |= inst.strong && space == Space::Global;
+        machine.acquainted |= inst.acquires;
         machine.checks.races.then_some(Who {
             epoch,
             block: machine.block,
@@ -124,11 +124,12 @@ impl Warp {
     /// Keeps which bytes of a register came from where nobody wrote.
     fn remember(&mut self, machine: &mut Machine, d: Register, space: Space, at: &Lanes, mask: u32, seen: &Seen) {
         let Some(lane) = seen.hole else { return self.clean(d, mask) };
+        let address = at[lane] + u64::from(seen.holes[lane].trailing_zeros());
         let place = match space {
-            Space::Global => machine.memory.place(at[lane], 1),
-            _ => format!("offset {} of {} memory", at[lane], format!("{space:?}").to_lowercase()),
+            Space::Global => machine.memory.place(address),
+            _ => format!("at offset {} of {} memory", address, format!("{space:?}").to_lowercase()),
         };
-        machine.origins.entry(machine.pc).or_insert((at[lane], place));
+        machine.origins.entry(machine.pc).or_insert((address, place));
         self.taint(d, mask, &Taint { holes: seen.holes, origin: machine.pc, ..Taint::default() });
     }
 
@@ -137,7 +138,7 @@ impl Warp {
         let name = format!("{space:?}").to_lowercase();
         let what = if matches!(inst.what, Do::Load { .. }) { "read" } else { "write" };
         let place = |machine: &Machine, lane: usize| match space {
-            Space::Global => machine.memory.place(at[lane], 1),
+            Space::Global => machine.memory.place(at[lane]),
             _ => String::new(),
         };
         if let Some((lane, earlier)) = &seen.clash {

@@ -1,6 +1,6 @@
 //! A device for one kernel: buffers in, buffers out.
 
-use simulator::{Config, Device, Fault, Launch, isa};
+use simulator::{Config, Device, Fault, Kind, Launch, isa};
 
 /// What every generated module begins with.
 pub const HEADER: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
@@ -41,6 +41,8 @@ pub fn run(text: &str, shape: Shape, buffers: &mut [Vec<u8>], rest: &[u8]) -> Re
     let mut params: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
     params.extend(rest);
     launch(&mut device, text, "k", shape, params)?;
+    let reports: Vec<Fault> = device.reports().into_iter().filter(|report| report.kind != Kind::Arithmetic).collect();
+    assert_eq!(reports, Vec::new(), "reports of a kernel without fault:\n{text}");
     for (buffer, address) in buffers.iter_mut().zip(addresses) {
         *buffer = device.bytes(address, buffer.len() as u64).expect("still allocated").to_vec();
     }
