@@ -10,6 +10,18 @@ use simulator::{Config, Device, FunctionId, Launch, ModuleId};
 const MODULES: [&str; 11] =
     ["affine", "binary", "cast", "conv", "fill", "indexing", "quantized", "reduce", "sort", "ternary", "unary"];
 
+/// Kernels of candle, with their modules.
+const KERNELS: [(&str, &str); 5] = [
+    ("affine", "affine_f32"),
+    ("unary", "uexp_f32"),
+    ("unary", "ugelu_f16"),
+    ("binary", "badd_f32"),
+    ("reduce", "fast_sum_f32"),
+];
+
+/// The columns of the table: checkers alone, and all of them.
+const SWITCHES: [&str; 6] = ["none", "initialization", "races", "arithmetic", "loops", "all"];
+
 fn main() {
     let Some(folder) = folder() else {
         println!("not measured: no PTX of candle's kernels; run `cargo xtask build`, or name a folder in SNUFFER_PTX");
@@ -30,12 +42,21 @@ fn main() {
     }
     println!("decode of {decoded} kernels: {:.0} ms", begun.elapsed().as_secs_f64() * 1e3);
 
-    for (module, name) in
-        [("affine", "affine_f32"), ("unary", "uexp_f32"), ("unary", "ugelu_f16"), ("binary", "badd_f32")]
-    {
-        let module = modules[MODULES.iter().position(|known| *known == module).expect("a module")];
+    println!("\nµs of a launch, by checker:");
+    print!("{:<12} {:>9}", "kernel", "elements");
+    SWITCHES.iter().for_each(|name| print!(" {name:>14}"));
+    println!();
+    for (module, name) in KERNELS {
+        let text = &texts[MODULES.iter().position(|known| *known == module).expect("a module")];
         for elements in [12, 1_000_000] {
-            measure(&mut device, module, name, elements);
+            print!("{name:<12} {elements:>9}");
+            for checks in SWITCHES {
+                let checks = checks.parse().expect("names of checkers");
+                let mut device = Device::new(0, &Config { checks, ..Config::default() });
+                let module = device.load(text).expect("a module");
+                print!(" {:>14.1}", measure(&mut device, module, name, elements));
+            }
+            println!();
         }
     }
 }
@@ -60,7 +81,8 @@ fn kernels(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.strip_suffix('(')).collect()
 }
 
-fn measure(device: &mut Device, module: ModuleId, name: &str, elements: u64) {
+/// The microseconds of a launch.
+fn measure(device: &mut Device, module: ModuleId, name: &str, elements: u64) -> f64 {
     let function: FunctionId = device.function(module, name).expect("a kernel of candle");
     let buffer = |device: &mut Device| {
         let address = device.allocate(4 * elements).expect("memory");
@@ -68,24 +90,27 @@ fn measure(device: &mut Device, module: ModuleId, name: &str, elements: u64) {
         address
     };
     let (left, right, out) = (buffer(device), buffer(device), buffer(device));
+    let layout = device.allocate(16).expect("memory");
+    let dims = [elements, 1].map(u64::to_le_bytes).concat();
+    device.bytes_mut(layout, 16).expect("allocated").copy_from_slice(&dims);
     // Elements, dimensions, a null layout (contiguous), then pointers, as candle passes them.
     let mut words = vec![elements, 1, 0];
     match name {
         "affine_f32" => words.extend([left, out, u64::from(2f32.to_bits()) | u64::from(1f32.to_bits()) << 32]),
         "badd_f32" => words.extend([left, right, out]),
+        "fast_sum_f32" => words = vec![elements, elements, 1, layout, left, out],
         _ => words.extend([left, out]),
     }
     let params: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let grid = [elements.div_ceil(1024) as u32, 1, 1];
-    let launch = Launch { grid, block: [1024, 1, 1], shared: 0, params };
+    let blocks = if name == "fast_sum_f32" { 1 } else { elements.div_ceil(1024) as u32 };
+    let launch = Launch { grid: [blocks, 1, 1], block: [1024, 1, 1], shared: 0, params };
     let times = if elements < 1000 { 2000 } else { 5 };
     device.launch(function, &launch).expect("no fault");
     let begun = Instant::now();
     for _ in 0..times {
         device.launch(function, &launch).expect("no fault");
     }
-    println!("{name:<12} {elements:>9} elements: {:>10.1} µs", begun.elapsed().as_secs_f64() * 1e6 / f64::from(times));
-    for address in [left, right, out] {
-        device.free(address).expect("allocated");
-    }
+    let took = begun.elapsed().as_secs_f64() * 1e6 / f64::from(times);
+    assert_eq!(device.reports(), [], "{name} is right");
+    took
 }

@@ -257,9 +257,22 @@ impl Device {
         let Some(loaded) = &self.modules[*module] else {
             return Err(unsupported(kernel.name.clone(), "a kernel of a module that was unloaded".to_string()));
         };
+        if self.config.checks.streams {
+            self.memory.note_touched();
+        }
         let (warps, memory, reports) = (&mut self.warps, &mut self.memory, &mut self.reports);
         let on = On { state, warps, memory, module: &loaded.module, reports };
         launch::run(&kernel, launch, &self.config, on)
+    }
+
+    /// The allocations that the last launch read or wrote, by their addresses, and whether it wrote them.
+    pub fn touched(&mut self) -> Vec<(u64, bool)> {
+        self.memory.touched()
+    }
+
+    /// Where the live allocation that holds this address begins.
+    pub fn base(&self, address: u64) -> Option<u64> {
+        self.memory.base(address)
     }
 
     /// What was found since this was asked last that did not end anything: the program goes on, as on hardware.

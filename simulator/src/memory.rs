@@ -50,6 +50,8 @@ pub struct Memory {
     tracked: bool,
     /// The launch, as stamps of accesses count them: from 1.
     epoch: u32,
+    /// The allocations that this launch reads or writes, and whether it writes; while somebody wants to know.
+    touched: Option<Vec<(u64, bool)>>,
     slots: Vec<Slot>,
     freed: VecDeque<usize>,
 }
@@ -59,7 +61,7 @@ impl Memory {
     pub fn new(ordinal: usize, budget: u64, tracked: bool) -> Self {
         // Slot 0 is null's.
         let slots = vec![Slot::default()];
-        Self { ordinal: ordinal as u64 + 1, budget, in_use: 0, tracked, epoch: 0, slots, freed: VecDeque::new() }
+        Self { ordinal: ordinal as u64 + 1, budget, in_use: 0, tracked, epoch: 0, touched: None, slots, freed: VecDeque::new() }
     }
 
     /// Begins a launch: what happened before is ordered before it. The number of the launch.
@@ -152,7 +154,7 @@ impl Memory {
 
     /// Looks at a warp's reads; see [`Piece::reads`].
     pub fn reads(&mut self, bytes: usize, at: &Lanes, mask: u32, who: Option<&Who>, seen: &mut Seen) {
-        self.each_slot(at, mask, |piece, starts, mask| piece.reads(bytes, starts, mask, who, seen));
+        self.each_slot(at, mask, false, |piece, starts, mask| piece.reads(bytes, starts, mask, who, seen));
     }
 
     /// Looks at a warp's writes; see [`Piece::writes`].
@@ -165,7 +167,7 @@ impl Memory {
         who: Option<&Who>,
         seen: &mut Seen,
     ) {
-        self.each_slot(at, mask, |piece, starts, mask| piece.writes(bytes, starts, mask, written, who, seen));
+        self.each_slot(at, mask, true, |piece, starts, mask| piece.writes(bytes, starts, mask, written, who, seen));
     }
 
     /// Where an address of a live allocation lies, in words.
@@ -175,8 +177,33 @@ impl Memory {
         format!("at offset {offset} of an allocation of size {bytes} bytes")
     }
 
+    /// Begins to note which allocations are touched.
+    pub fn note_touched(&mut self) {
+        self.touched = Some(Vec::new());
+    }
+
+    /// The allocations that were touched since, by their addresses, and whether they were written.
+    pub fn touched(&mut self) -> Vec<(u64, bool)> {
+        self.touched.take().unwrap_or_default()
+    }
+
+    /// Where the live allocation that holds this address begins.
+    pub fn base(&self, address: u64) -> Option<u64> {
+        let (number, _) = locate(address);
+        self.is_live(address, number).then(|| self.address(number))
+    }
+
+    fn touch(&mut self, number: usize, write: bool) {
+        let base = self.address(number);
+        let Some(touched) = &mut self.touched else { return };
+        match touched.iter_mut().find(|(known, _)| *known == base) {
+            Some((_, wrote)) => *wrote |= write,
+            None => touched.push((base, write)),
+        }
+    }
+
     /// One live allocation at a time, with the offsets of the lanes that access it.
-    fn each_slot(&mut self, at: &Lanes, mask: u32, mut visit: impl FnMut(&mut Piece, &Lanes, u32)) {
+    fn each_slot(&mut self, at: &Lanes, mask: u32, write: bool, mut visit: impl FnMut(&mut Piece, &Lanes, u32)) {
         let mut rest = mask;
         while rest != 0 {
             let first = at[rest.trailing_zeros() as usize];
@@ -187,6 +214,7 @@ impl Memory {
             }
             let (number, _) = locate(first);
             if self.is_live(first, number) {
+                self.touch(number, write);
                 visit(&mut self.slots[number].piece, &starts, here & rest);
             }
             rest &= !here;

@@ -11,6 +11,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 /// A handle of cuBLAS.
 pub struct Blas {
     context: usize,
+    stream: usize,
 }
 
 const NOT_INITIALIZED: Code = 1;
@@ -25,7 +26,7 @@ pub unsafe extern "C" fn cublasCreate_v2(handle: *mut usize) -> Code {
         let context = driver.current().map_err(|_| NOT_INITIALIZED)?;
         driver.context(context).and_then(|context| context.check()).map_err(|_| NOT_INITIALIZED)?;
         // SAFETY: the caller's promise.
-        unsafe { put(handle, driver.blas.insert(Blas { context })) }.map_err(|_| INVALID_VALUE)
+        unsafe { put(handle, driver.blas.insert(Blas { context, stream: 0 })) }.map_err(|_| INVALID_VALUE)
     })
 }
 
@@ -41,7 +42,11 @@ pub extern "C" fn cublasSetStream_v2(handle: usize, stream: usize) -> Code {
     call(|driver| {
         let context = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?.context;
         // The default streams are those of the handle's context, whatever is current.
-        if stream <= 2 || driver.stream_context(stream) == Ok(context) { Ok(()) } else { Err(INVALID_VALUE) }
+        if stream > 2 && driver.stream_context(stream) != Ok(context) {
+            return Err(INVALID_VALUE);
+        }
+        driver.blas.get_mut(handle).ok_or(NOT_INITIALIZED)?.stream = stream;
+        Ok(())
     })
 }
 
@@ -85,7 +90,7 @@ fn run(
     arguments: &Arguments,
     multiply: impl FnOnce(&mut Device, Shape, &[Matrix; 3]) -> Result<Result<(), Fault>, Code>,
 ) -> Result<(), Code> {
-    let ordinal = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?.context;
+    let &Blas { context: ordinal, stream } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
     let (shape, matrices) = arguments.checked()?;
     let context = driver.context(ordinal).map_err(|_| EXECUTION_FAILED)?;
     context.check().map_err(|_| EXECUTION_FAILED)?;
@@ -98,7 +103,11 @@ fn run(
             let detail = "Invalid __global__ access".to_owned();
             driver.fault(ordinal, &Fault { kernel: name.to_owned(), detail, ..fault })
         })
-        .map_err(|_| EXECUTION_FAILED)
+        .map_err(|_| EXECUTION_FAILED)?;
+    let [a, b, c] = matrices.map(|matrix| matrix.address);
+    let touched = [(a, false), (b, false), (c, true)].map(|(address, wrote)| driver.touch(address, wrote));
+    driver.works((ordinal, stream), &touched.into_iter().flatten().collect::<Vec<_>>(), name);
+    Ok(())
 }
 
 /// Reads the factors, as numbers of the type that the sums are kept in.

@@ -240,6 +240,7 @@ pub unsafe extern "C" fn cuCtxGetDevice(device: *mut c_int) -> Code {
 pub extern "C" fn cuCtxSynchronize() -> Code {
     call(|driver| {
         let context = driver.current()?;
+        driver.order.synchronize(context, None);
         driver.context(context)?.synchronize()
     })
 }

@@ -87,6 +87,8 @@ impl Driver {
         let result = device.launch(id, &Launch { grid, block, shared, params });
         device.reports().iter().for_each(report::fault);
         counters::count(device, id, grid);
+        let (touched, name) = (device.touched(), device.entry(id).name.clone());
+        self.works((context, stream), &touched, &name);
         match result {
             Ok(()) => Ok(()),
             Err(fault) => self.fault(context, &fault),

@@ -33,6 +33,7 @@ pub mod launch;
 pub mod linked;
 pub mod memory;
 pub mod module;
+mod order;
 mod philox;
 pub mod rand;
 mod report;

@@ -22,7 +22,10 @@ impl Driver {
 
     /// Frees memory, and does so in a dead context too, whose error it then returns.
     pub(crate) fn free(&mut self, address: u64, stream: usize) -> Result<(), Code> {
+        let freed = self.touch(address, true);
         self.owner(address)?.free(address).map_err(|fault| refused(&fault))?;
+        self.works((self.stream_context(stream)?, stream), freed.as_slice(), "cuMemFreeAsync");
+        self.order.forget(address);
         self.on(stream).map(drop)
     }
 
@@ -32,6 +35,8 @@ impl Driver {
             return Ok(());
         }
         self.owner(address)?.bytes_mut(address, bytes as u64).map_err(|fault| refused(&fault))?.fill(value);
+        let filled = self.touch(address, true);
+        self.works((self.stream_context(stream)?, stream), filled.as_slice(), "cuMemsetD8Async");
         Ok(())
     }
 
@@ -39,8 +44,9 @@ impl Driver {
         if self.on(stream)?.working().is_none() || from.is_empty() {
             return Ok(());
         }
-        let to = self.owner(to)?.bytes_mut(to, from.len() as u64).map_err(|fault| refused(&fault))?;
-        to.copy_from_slice(from);
+        self.owner(to)?.bytes_mut(to, from.len() as u64).map_err(|fault| refused(&fault))?.copy_from_slice(from);
+        let written = self.touch(to, true);
+        self.works((self.stream_context(stream)?, stream), written.as_slice(), "cuMemcpyHtoDAsync");
         Ok(())
     }
 
@@ -53,11 +59,15 @@ impl Driver {
         if bytes == 0 {
             return Ok(());
         }
-        let device = self.owner(from)?;
+        let (address, device) = (from, self.owner(from)?);
         let from = device.read(from, bytes as u64).map_err(|fault| refused(&fault))?;
         // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), bytes) };
         device.reports().iter().for_each(report::fault);
+        let read = self.touch(address, false);
+        self.works((self.stream_context(stream)?, stream), read.as_slice(), "cuMemcpyDtoHAsync");
+        let context = self.stream_context(stream)?;
+        self.order.synchronize(context, Some(stream));
         Ok(())
     }
 
@@ -65,13 +75,11 @@ impl Driver {
         if self.on(stream)?.working().is_none() || bytes == 0 {
             return Ok(());
         }
-        let bytes = bytes as u64;
-        let device = self.owner(from)?;
-        if device.owns(to) {
-            return device.copy(to, from, bytes).map_err(|fault| refused(&fault));
-        }
-        let (data, undefined) = device.take(from, bytes).map_err(|fault| refused(&fault))?;
-        self.owner(to)?.put(to, &data, &undefined).map_err(|fault| refused(&fault))
+        let (data, undefined) = self.owner(from)?.take(from, bytes as u64).map_err(|fault| refused(&fault))?;
+        self.owner(to)?.put(to, &data, &undefined).map_err(|fault| refused(&fault))?;
+        let touched: Vec<_> = self.touch(from, false).into_iter().chain(self.touch(to, true)).collect();
+        self.works((self.stream_context(stream)?, stream), &touched, "cuMemcpyDtoDAsync");
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ pub struct Generator {
     context: usize,
     seed: u64,
     words: Philox,
+    stream: usize,
 }
 
 const NOT_INITIALIZED: Code = 101;
@@ -28,7 +29,7 @@ pub unsafe extern "C" fn curandCreateGenerator(generator: *mut usize, kind: c_ui
         }
         let context = driver.current().map_err(|_| NOT_INITIALIZED)?;
         driver.context(context).and_then(|context| context.check()).map_err(|_| NOT_INITIALIZED)?;
-        let new = Generator { context, seed: 0, words: Philox::new(0) };
+        let new = Generator { context, seed: 0, words: Philox::new(0), stream: 0 };
         // SAFETY: the caller's promise.
         unsafe { put(generator, driver.generators.insert(new)) }.map_err(|_| OUT_OF_RANGE)
     })
@@ -40,10 +41,13 @@ pub extern "C" fn curandDestroyGenerator(generator: usize) -> Code {
     call(|driver| driver.generators.remove(generator).map(drop).ok_or(NOT_INITIALIZED))
 }
 
-/// Sets the stream of a generator; they are alike, as work is done at the call.
+/// Sets the stream of a generator.
 #[unsafe(no_mangle)]
-pub extern "C" fn curandSetStream(generator: usize, _stream: usize) -> Code {
-    call(|driver| driver.generator(generator).map(drop))
+pub extern "C" fn curandSetStream(generator: usize, stream: usize) -> Code {
+    call(|driver| {
+        driver.generator(generator)?.stream = stream;
+        Ok(())
+    })
 }
 
 /// Sets the seed, and starts its sequence from the beginning.
@@ -79,7 +83,7 @@ impl Driver {
         mut draw: impl FnMut(&mut Philox) -> [[u8; N]; 2],
     ) -> Result<(), Code> {
         let generator = self.generator(handle)?;
-        let (ordinal, seed) = (generator.context, generator.seed);
+        let (ordinal, seed, stream) = (generator.context, generator.seed, generator.stream);
         let mut words = std::mem::replace(&mut generator.words, Philox::new(seed));
         let context = self.context(ordinal).map_err(|_| LAUNCH_FAILURE)?;
         context.check().map_err(|_| LAUNCH_FAILURE)?;
@@ -92,6 +96,8 @@ impl Driver {
             _ => Ok(()),
         };
         self.generator(handle)?.words = words;
+        let filled = self.touch(address, true);
+        self.works((ordinal, stream), filled.as_slice(), "curandGenerate");
         let kernel = || "curandGenerate".to_owned();
         done.or_else(|fault| self.fault(ordinal, &Fault { kernel: kernel(), ..fault })).map_err(|_| LAUNCH_FAILURE)
     }

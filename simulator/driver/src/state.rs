@@ -12,11 +12,12 @@ use crate::environment::{self, Settings};
 use crate::inject::Injection;
 use crate::launch::Function;
 use crate::module::Module;
+use crate::order::{Key, Order, Work};
 use crate::rand::Generator;
 use crate::report;
 use crate::slab::Slab;
 use crate::stream::{Event, Stream};
-use simulator::{Config, Device, Fault};
+use simulator::{Config, Device, Fault, Kind};
 use std::alloc::Layout;
 use std::any::type_name;
 use std::cell::Cell;
@@ -92,6 +93,7 @@ pub struct Driver {
     pub(crate) generators: Slab<Generator>,
     /// Host memory that the program got from here.
     pub(crate) pinned: HashMap<usize, Layout>,
+    pub(crate) order: Order,
 }
 
 static DRIVER: OnceLock<Mutex<Driver>> = OnceLock::new();
@@ -171,6 +173,7 @@ impl Driver {
             blas: Slab::new(0xB1),
             generators: Slab::new(0x61),
             pinned: HashMap::new(),
+            order: Order::default(),
         }
     }
 
@@ -251,6 +254,25 @@ impl Driver {
         devices.find(|device| device.owns(address)).ok_or(INVALID_VALUE)
     }
 
+    /// Notes that work in a stream reads or writes allocations, and tells where nothing orders it after work in another.
+    pub(crate) fn works(&mut self, key: Key, touched: &[(u64, bool)], what: &str) {
+        if !self.config.checks.streams {
+            return;
+        }
+        let stream = key.1;
+        self.order.begin(key, stream == 2 || self.streams.get(stream).is_some_and(|stream| stream.blocking));
+        for &(address, wrote) in touched {
+            if let Some(before) = self.order.access(key, address, wrote, what) {
+                report::fault(&unordered(address, wrote, what, &before));
+            }
+        }
+    }
+
+    /// The allocation at an address, as [`Self::works`] wants it.
+    pub(crate) fn touch(&mut self, address: u64, wrote: bool) -> Option<(u64, bool)> {
+        Some((self.owner(address).ok()?.base(address)?, wrote))
+    }
+
     /// Diagnoses a fault of work on a device: at once on the error stream, and to the program when it is due.
     pub(crate) fn fault(&mut self, ordinal: usize, fault: &Fault) -> Result<(), Code> {
         report::fault(fault);
@@ -265,6 +287,24 @@ impl Driver {
             context.health = if delivery == Delivery::Late { Health::Faulted(code) } else { Health::Dead(code) };
         }
         if delivery == Delivery::Immediate { context.check() } else { Ok(()) }
+    }
+}
+
+/// The report on work of two streams without an order.
+fn unordered(address: u64, wrote: bool, what: &str, before: &Work) -> Fault {
+    let how = |wrote: bool| if wrote { "writes" } else { "reads" };
+    let (now, then) = (how(wrote), how(before.wrote));
+    Fault {
+        kind: Kind::StreamRace,
+        kernel: what.to_owned(),
+        source: None,
+        ptx: 0,
+        block: [0; 3],
+        thread: [0; 3],
+        address: Some(address),
+        detail: format!("Stream order: `{what}` {now} what `{}` {then} in another stream", before.what),
+        near: String::new(),
+        notes: vec!["no event, wait or default stream orders the one after the other".to_owned()],
     }
 }
 

@@ -1,6 +1,7 @@
 //! Streams and events. Work runs to its end at the call, so that waiting means learning of errors only.
 
 use crate::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::order::Clock;
 use crate::state::{Driver, call, put};
 use std::ffi::{c_int, c_uint};
 use std::time::Instant;
@@ -8,6 +9,8 @@ use std::time::Instant;
 /// A stream that the program made.
 pub struct Stream {
     pub(crate) context: usize,
+    /// Whether it waits for the default stream, and is waited for.
+    pub(crate) blocking: bool,
 }
 
 /// An event; candle's bindings make two with every allocation.
@@ -15,6 +18,8 @@ pub struct Event {
     pub(crate) context: usize,
     timing: bool,
     recorded: Option<Instant>,
+    /// The work that it stands for.
+    after: Clock,
 }
 
 const DISABLE_TIMING: c_uint = 2;
@@ -23,6 +28,7 @@ impl Driver {
     /// Waits for a stream.
     pub(crate) fn wait(&mut self, stream: usize) -> Result<(), Code> {
         let context = self.stream_context(stream)?;
+        self.order.synchronize(context, Some(stream));
         self.context(context)?.synchronize()
     }
 
@@ -32,7 +38,9 @@ impl Driver {
 
     /// Waits for an event's context, which has nothing left to do.
     fn wait_for_event(&mut self, handle: usize) -> Result<(), Code> {
-        let context = self.event(handle)?.context;
+        let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;
+        let context = event.context;
+        self.order.host_waits(&event.after);
         self.context(context)?.synchronize()
     }
 }
@@ -47,7 +55,7 @@ pub unsafe extern "C" fn cuStreamCreate(stream: *mut usize, flags: c_uint) -> Co
         driver.here()?;
         let context = driver.current()?;
         // SAFETY: the caller's promise.
-        unsafe { put(stream, driver.streams.insert(Stream { context })) }
+        unsafe { put(stream, driver.streams.insert(Stream { context, blocking: flags == 0 })) }
     })
 }
 
@@ -86,7 +94,9 @@ pub extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, flags: c_uint) 
         if flags > 1 {
             return Err(INVALID_VALUE);
         }
-        driver.event(event)?;
+        let context = driver.stream_context(stream)?;
+        let event = driver.events.get(event).ok_or(INVALID_HANDLE)?;
+        driver.order.wait((context, stream), &event.after);
         driver.on(stream).map(drop)
     })
 }
@@ -110,7 +120,7 @@ pub unsafe extern "C" fn cuEventCreate(event: *mut usize, flags: c_uint) -> Code
         }
         driver.here()?;
         let context = driver.current()?;
-        let new = Event { context, timing: flags & DISABLE_TIMING == 0, recorded: None };
+        let new = Event { context, timing: flags & DISABLE_TIMING == 0, recorded: None, after: Clock::new() };
         // SAFETY: the caller's promise.
         unsafe { put(event, driver.events.insert(new)) }
     })
@@ -130,10 +140,12 @@ pub extern "C" fn cuEventDestroy_v2(event: usize) -> Code {
 pub extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
     call(|driver| {
         let context = driver.stream_context(stream)?;
+        let after = driver.order.recorded((context, stream));
         let event = driver.event(event)?;
         if event.context != context {
             return Err(INVALID_HANDLE);
         }
+        event.after = after;
         event.recorded = event.timing.then(Instant::now);
         driver.context(context)?.check()
     })

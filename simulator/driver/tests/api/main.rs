@@ -7,6 +7,7 @@
 mod blas;
 mod driver;
 mod memory;
+mod order;
 mod runtime;
 mod sticky;
 
