@@ -17,6 +17,8 @@ pub struct Config {
     pub budget: u64,
     /// What is checked beyond the bounds and lifetime of memory, which always are.
     pub checks: Checks,
+    /// Decides otherwise what the ISA leaves open: approximations and the order of warps. For all devices of the process.
+    pub jitter: Option<u64>,
     /// Applies one mutation, chosen by this seed, to the kernels that are loaded.
     pub mutate: Option<Mutation>,
 }
@@ -88,6 +90,7 @@ impl Default for Config {
             multiprocessors: 2,
             budget: 200_000_000,
             checks: Checks::default(),
+            jitter: None,
             mutate: None,
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::coverage::{Branch, KernelCoverage};
 use crate::fault::{Fault, Kind};
+use crate::jitter;
 use crate::kernel::{self, Kernel};
 use crate::launch::{self, Launch, On, State};
 use crate::marks::Marks;
@@ -88,6 +89,7 @@ pub struct Device {
 impl Device {
     /// Device `ordinal` of this configuration.
     pub fn new(ordinal: usize, config: &Config) -> Self {
+        jitter::set(config.jitter);
         Self {
             config: config.clone(),
             memory: Memory::new(ordinal, config.memory, config.checks.initialization),

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::fault::{Fault, Kind};
+use crate::jitter;
 use crate::kernel::{Kernel, Special};
 use crate::lanes::WARP;
 use crate::memory::Memory;
@@ -112,9 +113,10 @@ type Ended = Result<(), (usize, Stop)>;
 
 fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32; 3]) -> Ended {
     let threads = launch.block.iter().product::<u32>();
-    for first in (0..threads).step_by(WARP) {
-        let number = first as usize / WARP;
-        enter(warp, machine, launch, block, first);
+    let count = (threads as usize).div_ceil(WARP);
+    for turn in 0..count {
+        let number = jitter::place(turn, count, machine.block.into());
+        enter(warp, machine, launch, block, (number * WARP) as u32);
         warp.run(machine).map_err(|stop| (number, stop))?;
         if !warp.ended() {
             return Err((number, deadlock(warp, machine.kernel)));
@@ -127,8 +129,11 @@ fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [
     for (number, warp) in warps.iter_mut().enumerate() {
         enter(warp, machine, launch, block, (number * WARP) as u32);
     }
+    let count = warps.len();
     loop {
-        for (number, warp) in warps.iter_mut().enumerate() {
+        for turn in 0..count {
+            let number = jitter::place(turn, count, u64::from(machine.block) << 20 ^ u64::from(machine.phase));
+            let warp = &mut warps[number];
             warp.run(machine).map_err(|stop| (number, stop))?;
         }
         if warps.iter().all(Warp::ended) {

@@ -12,6 +12,7 @@ mod device;
 mod fault;
 mod float;
 pub mod isa;
+mod jitter;
 mod kernel;
 mod lanes;
 mod launch;

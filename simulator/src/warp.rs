@@ -12,6 +12,7 @@ use std::collections::HashMap;
 
 use crate::config::Checks;
 use crate::fault::Kind;
+use crate::jitter;
 use crate::kernel::{CARRY, Do, Inst, Kernel};
 use crate::lanes::{Lanes, WARP, mask_of};
 use crate::launch::Launch;
@@ -191,7 +192,7 @@ impl Warp {
     /// The ready fragment that is furthest behind, a tired one last.
     fn next(&self, tired: u32) -> Option<usize> {
         let ready = self.fragments.iter().enumerate().filter(|(_, fragment)| fragment.state == State::Ready);
-        ready.min_by_key(|(_, fragment)| (fragment.mask & tired != 0, fragment.pc)).map(|(index, _)| index)
+        ready.min_by_key(|(_, fragment)| (fragment.mask & tired != 0, jitter::rank(fragment.pc))).map(|(index, _)| index)
     }
 
     /// Lets those that wait for other lanes look again.

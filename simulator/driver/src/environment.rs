@@ -1,8 +1,8 @@
 //! Reads the configuration from the environment, where a process under test can be given one.
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
-//! `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next,
-//! immediate), `_FAIL` (a call that fails); and `_COVERAGE`, see `coverage.rs`.
+//! `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves
+//! open is decided), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that fails); and `_COVERAGE`, see `coverage.rs`.
 
 use crate::inject::Injection;
 use crate::state::Delivery;
@@ -41,6 +41,7 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
             None => default.checks,
             Some(text) => text.parse().map_err(|why| format!("SNUFFER_SIM_CHECKS={text}: {why}"))?,
         },
+        jitter: get("SNUFFER_SIM_JITTER", 0, u64::MAX)?,
         mutate: match read("SNUFFER_SIM_MUTATE") {
             None => default.mutate,
             Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_MUTATE={text}: {why}"))?),
@@ -101,6 +102,7 @@ mod tests {
             ("SNUFFER_SIM_CAPABILITY", "90"),
             ("SNUFFER_SIM_BUDGET", "0"),
             ("SNUFFER_SIM_CHECKS", "races,bounds"),
+            ("SNUFFER_SIM_JITTER", "some"),
             ("SNUFFER_SIM_MUTATE", "uadd_f32"),
             ("SNUFFER_SIM_DELIVERY", "soon"),
             ("SNUFFER_SIM_FAIL", "sometimes"),

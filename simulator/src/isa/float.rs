@@ -4,6 +4,7 @@
 use super::integer::each;
 use super::{Act, Table, op};
 use crate::float::{Format, Rounding, add_odd, add_rz, flush, fma, narrow};
+use crate::jitter::approximate;
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
@@ -146,23 +147,27 @@ fn roots(table: &mut Table) {
 }
 
 /// Approximations: what is documented is a bound, what is computed is the correctly rounded value.
+/// Each with how many units in the last place jitter may move it, which is no more than the ISA allows.
 fn approximations(table: &mut Table) {
     table.group("Approximations (9.7.3.8, 9.7.3.12 to 9.7.3.21)");
     macro_rules! approximate {
-        ($($name:literal: |$($a:ident),+| $body:expr),+ $(,)?) => {$(
-            table.add(concat!($name, ".approx.f32"), op!(|$($a: f32),+| { $(let $a = f64::from($a);)+ $body as f32 }));
+        ($($name:literal, $ulps:literal: |$($a:ident),+| $body:expr),+ $(,)?) => {$(
+            table.add(concat!($name, ".approx.f32"), op!(|$($a: f32),+| {
+                $(let $a = f64::from($a);)+
+                approximate($body, $ulps)
+            }));
             table.add(concat!($name, ".approx.ftz.f32"), op!(|$($a: f32),+| {
                 $(let $a = f64::from(flush($a));)+
-                flush($body as f32)
+                flush(approximate($body, $ulps))
             }));
         )+};
     }
     approximate! {
-        "ex2": |a| libm::exp2(a),
-        "lg2": |a| libm::log2(a),
-        "rcp": |a| 1.0 / a,
-        "rsqrt": |a| 1.0 / a.sqrt(),
-        "sqrt": |a| a.sqrt(),
+        "ex2", 2: |a| libm::exp2(a),
+        "lg2", 1: |a| libm::log2(a),
+        "rcp", 1: |a| 1.0 / a,
+        "rsqrt", 1: |a| 1.0 / a.sqrt(),
+        "sqrt", 1: |a| a.sqrt(),
     }
     table.add("div.approx.f32", op!(|a: f32, b: f32| divide(a, b)));
     table.add("div.approx.ftz.f32", op!(|a: f32, b: f32| flush(divide(flush(a), flush(b)))));
@@ -176,7 +181,7 @@ fn divide(a: f32, b: f32) -> f32 {
     if b.is_finite() && b.abs() > 2f32.powi(126) {
         return if a.is_infinite() || a.is_nan() { f32::NAN } else { 0f32.copysign(a * b.signum()) };
     }
-    a / b
+    approximate(f64::from(a) / f64::from(b), 2)
 }
 
 /// An approximation on the upper word of a double: the lower word of argument and result is zero, subnormals are flushed
