@@ -97,7 +97,7 @@ impl Common {
     }
 
     fn limits(&self) -> crate::exec::Limits {
-        crate::exec::Limits { deadline: self.timeout, memory_mib: self.memory, sound: false }
+        crate::exec::Limits { deadline: self.timeout, memory_mib: self.memory, ..Default::default() }
     }
 }
 

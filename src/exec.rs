@@ -22,20 +22,25 @@ pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
 
-/// What a worker may use up before it is stopped, and whether its device may be asked to fail.
+/// What a worker may use up before it is stopped, and how its device behaves.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// For one case.
     pub deadline: Duration,
     /// Address space, in MiB.
     pub memory_mib: u64,
+    /// Whether a CUDA device's error comes from the very call at fault, and not from one that waits later.
+    pub immediate: bool,
+    /// The seed by which simulated devices decide what the ISA leaves open; without one they do as hardware mostly does.
+    pub jitter: Option<u64>,
     /// Whether simulated devices do without the failures that `SNUFFER_SIM_FAIL` asks for.
     pub sound: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { deadline: Duration::from_secs(10), memory_mib: 4096, sound: false }
+        let deadline = Duration::from_secs(10);
+        Self { deadline, memory_mib: 4096, immediate: false, jitter: None, sound: false }
     }
 }
 

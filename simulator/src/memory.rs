@@ -61,7 +61,16 @@ impl Memory {
     pub fn new(ordinal: usize, budget: u64, tracked: bool) -> Self {
         // Slot 0 is null's.
         let slots = vec![Slot::default()];
-        Self { ordinal: ordinal as u64 + 1, budget, in_use: 0, tracked, epoch: 0, touched: None, slots, freed: VecDeque::new() }
+        Self {
+            ordinal: ordinal as u64 + 1,
+            budget,
+            in_use: 0,
+            tracked,
+            epoch: 0,
+            touched: None,
+            slots,
+            freed: VecDeque::new(),
+        }
     }
 
     /// Begins a launch: what happened before is ordered before it. The number of the launch.

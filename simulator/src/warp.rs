@@ -192,7 +192,9 @@ impl Warp {
     /// The ready fragment that is furthest behind, a tired one last.
     fn next(&self, tired: u32) -> Option<usize> {
         let ready = self.fragments.iter().enumerate().filter(|(_, fragment)| fragment.state == State::Ready);
-        ready.min_by_key(|(_, fragment)| (fragment.mask & tired != 0, jitter::rank(fragment.pc))).map(|(index, _)| index)
+        ready
+            .min_by_key(|(_, fragment)| (fragment.mask & tired != 0, jitter::rank(fragment.pc)))
+            .map(|(index, _)| index)
     }
 
     /// Lets those that wait for other lanes look again.

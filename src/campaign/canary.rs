@@ -21,7 +21,7 @@ pub struct Checked {
 /// Plants every fault on every device, under tight limits; what was not noticed then may have been late on a busy machine, and
 /// has ten times as long.
 pub fn check(devices: &[Device]) -> anyhow::Result<Checked> {
-    let limits = Limits { deadline: Duration::from_secs(2), memory_mib: 1024, sound: true };
+    let limits = Limits { deadline: Duration::from_secs(2), memory_mib: 1024, sound: true, ..Limits::default() };
     let patient = Limits { deadline: limits.deadline * 10, ..limits };
     let mut checked = Checked { faults: 0, missed: Vec::new(), overflow_checks: true };
     let harmless = case("none");

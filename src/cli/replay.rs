@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::{Common, cases};
+use super::{Common, UsageError, cases};
 use crate::campaign;
-use crate::exec::{Build, Executor};
+use crate::case::Case;
+use crate::device::Device;
+use crate::exec::{Build, Executor, Limits};
 use crate::exit_code::Exit;
-use crate::oracle::{Evidence, Verdict, judge};
+use crate::oracle::{Evidence, Verdict, Violation, judge};
 use crate::report;
 
 /// Arguments of `snuffer replay`.
@@ -19,6 +21,13 @@ pub struct Args {
     /// Name the call that is at fault, and whether forward or backward: runs ever longer parts of the case.
     #[arg(long)]
     blame: bool,
+    /// Run so many times in new processes, and say whether every outcome and diagnosis is the same to the byte.
+    #[arg(long)]
+    times: Option<u32>,
+    /// Run with so many seeds by which the simulated device decides what PTX leaves open: approximations within their
+    /// bounds, and the order of warps. A verdict that changes is fragile.
+    #[arg(long)]
+    jitter: Option<u64>,
     /// Run on the build without debug assertions and overflow checks.
     #[arg(long)]
     unchecked: bool,
@@ -27,16 +36,60 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let (op, case) = cases::read(&args.path)?;
     let build = if args.unchecked { Build::Unchecked } else { Build::Checked };
-    let mut executor = Executor::start(&args.common.devices(), build, args.common.limits())?;
+    let devices = args.common.devices();
+    if args.jitter.is_some() && !devices.iter().any(|device| matches!(device, Device::Sim(_))) {
+        return Err(UsageError("--jitter is for a simulated device: add `--device sim:0`".to_string()).into());
+    }
+    let limits = args.common.limits();
+    let start = |limits| Executor::start(&devices, build, limits);
+    let mut executor = start(limits)?;
     let observations = executor.observe(&case)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
     print!("{}", report::text(&evidence, &verdict));
     if args.blame {
-        println!(
-            "blame     {}",
-            campaign::blame(&mut executor, &case)?.map_or("no call".to_string(), |b| b.to_string())
-        );
+        // A device that delivers its error late would charge it to a call that is not at fault.
+        let blame = campaign::blame(&mut start(Limits { immediate: true, ..limits })?, &case)?;
+        println!("blame     {}", blame.map_or("no call".to_string(), |blame| blame.to_string()));
     }
-    Ok(if matches!(verdict, Verdict::Fail(_)) { Exit::Findings } else { Exit::Clean })
+    let mut steady = true;
+    if let Some(times) = args.times {
+        let same = repeated(&mut executor, &case, times)?;
+        println!("times     {same} of {times} the same, to the byte");
+        steady &= same == times;
+    }
+    for seed in 0..args.jitter.unwrap_or_default() {
+        let observations = start(Limits { jitter: Some(seed), ..limits })?.observe(&case)?;
+        let moved = judge(&Evidence::new(op, &case, &observations));
+        let same = signature(&moved) == signature(&verdict);
+        println!("jitter    seed {seed}: {}", if same { "the same verdict".to_string() } else { told(&moved) });
+        steady &= same;
+    }
+    Ok(if matches!(verdict, Verdict::Fail(_)) || !steady { Exit::Findings } else { Exit::Clean })
+}
+
+/// In how many of so many runs, each in new processes, everything is as in the first.
+fn repeated(executor: &mut Executor, case: &Case, times: u32) -> anyhow::Result<u32> {
+    let mut first = None;
+    let mut same = 0;
+    for _ in 0..times {
+        let seen = executor.observe_afresh(case)?;
+        same += u32::from(*first.get_or_insert_with(|| seen.clone()) == seen);
+    }
+    Ok(same)
+}
+
+/// What makes two verdicts the same, whatever the values.
+fn signature(verdict: &Verdict) -> Option<(&str, &str, &str)> {
+    match verdict {
+        Verdict::Fail(Violation { oracle, kind, site, .. }) => Some((oracle, kind, site)),
+        Verdict::Pass | Verdict::Skip(_) => None,
+    }
+}
+
+fn told(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Fail(violation) => format!("{} ({}): {}", violation.kind, violation.oracle, violation.detail),
+        Verdict::Pass | Verdict::Skip(_) => "no violation".to_string(),
+    }
 }

@@ -75,9 +75,23 @@ pub fn is_failing(device: Device, limits: Limits) -> bool {
     matches!(device, Device::Sim(_)) && !limits.sound && std::env::var_os(FAIL).is_some()
 }
 
-/// Keeps what `command` starts from failing calls on request.
-pub fn make_sound(command: &mut Command) {
-    command.env_remove(FAIL);
+/// Tells the device of what `command` starts how to behave.
+pub fn behave(command: &mut Command, device: Device, limits: Limits) {
+    if limits.sound {
+        command.env_remove(FAIL);
+    }
+    match device {
+        Device::Sim(_) => {
+            if limits.immediate {
+                command.env("SNUFFER_SIM_DELIVERY", "immediate");
+            }
+            command.envs(limits.jitter.map(|seed| ("SNUFFER_SIM_JITTER", seed.to_string())));
+        }
+        Device::Cuda(_) if limits.immediate => {
+            command.env("CUDA_LAUNCH_BLOCKING", "1");
+        }
+        Device::Cuda(_) | Device::Cpu => {}
+    }
 }
 
 /// The devices to use where none is asked for: `cpu`, and the GPU or else the simulated device, where its worker is built.

@@ -239,9 +239,7 @@ fn spawn(
 ) -> anyhow::Result<(Child, UnixStream, Hello)> {
     let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
     let mut command = environment::command(device, build)?;
-    if limits.sound {
-        environment::make_sound(&mut command);
-    }
+    environment::behave(&mut command, device, limits);
     command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
     command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
     command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);

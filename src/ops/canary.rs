@@ -36,10 +36,15 @@ const DEVICE_FAULTS: [Fault; 5] = [
     ("canary_hang", "hang"),
 ];
 
+/// Those that only the checkers of a simulated device notice.
+const CHECKED_FAULTS: [Fault; 2] = [("canary_uninitialized", "uninitialized read"), ("canary_race", "race")];
+
 /// The faults that can be planted on every one of `devices`.
 pub fn faults(devices: &[Device]) -> Vec<Fault> {
-    let cuda = devices.iter().all(|device| *device != Device::Cpu);
-    FAULTS.into_iter().chain(DEVICE_FAULTS.into_iter().filter(|_| cuda)).collect()
+    let all = |is: fn(&Device) -> bool| devices.iter().all(is);
+    let cuda = DEVICE_FAULTS.into_iter().filter(|_| all(|device| *device != Device::Cpu));
+    let simulated = CHECKED_FAULTS.into_iter().filter(|_| all(|device| matches!(device, Device::Sim(_))));
+    FAULTS.into_iter().chain(cuda).chain(simulated).collect()
 }
 
 /// Returns its input, or plants a fault.
