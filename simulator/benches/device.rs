@@ -85,8 +85,8 @@ fn kernels(text: &str) -> Vec<&str> {
 fn measure(device: &mut Device, module: ModuleId, name: &str, elements: u64) -> f64 {
     let function: FunctionId = device.function(module, name).expect("a kernel of candle");
     let buffer = |device: &mut Device| {
-        let address = device.allocate(4 * elements).expect("memory");
-        device.bytes_mut(address, 4 * elements).expect("allocated").fill(0x3c);
+        let address = device.allocate(8 * elements).expect("memory");
+        device.bytes_mut(address, 8 * elements).expect("allocated").fill(0x3c);
         address
     };
     let (left, right, out) = (buffer(device), buffer(device), buffer(device));
@@ -98,7 +98,8 @@ fn measure(device: &mut Device, module: ModuleId, name: &str, elements: u64) -> 
     match name {
         "affine_f32" => words.extend([left, out, u64::from(2f32.to_bits()) | u64::from(1f32.to_bits()) << 32]),
         "badd_f32" => words.extend([left, right, out]),
-        "fast_sum_f32" => words = vec![elements, elements, 1, layout, left, out],
+        // Elements, elements of a sum, no dimensions, pointers: every sum is of the first element, in shared memory.
+        "fast_sum_f64" => words = vec![elements, 1024, 0, 0, left, out],
         _ => words.extend([left, out]),
     }
     let params: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -110,37 +110,46 @@ impl Device {
 
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
-        self.memory.free(address).map_err(host_fault)
+        self.memory.free(address).map_err(|trouble| host_fault("Invalid free of memory".to_string(), trouble))
     }
 
     /// A range of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
-        self.memory.bytes(address, bytes).map_err(host_fault)
+        self.memory.bytes(address, bytes).map_err(|trouble| host_fault(refused("read", bytes), trouble))
     }
 
     /// A range of one live allocation, to write.
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
-        self.memory.bytes_mut(address, bytes).map_err(host_fault)
+        self.memory.bytes_mut(address, bytes).map_err(|trouble| host_fault(refused("write", bytes), trouble))
     }
 
     /// A range of one live allocation that the host reads: bytes of it that nobody wrote are reported.
     pub fn read(&mut self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
-        self.memory.bytes(address, bytes).map_err(host_fault)?;
+        self.bytes(address, bytes)?;
         if let Some((first, count)) = self.memory.undefined(address, bytes).within(0, bytes as usize) {
-            let place = self.memory.place(address + first as u64);
-            let detail =
-                format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
-            let trouble =
-                Trouble { kind: Kind::Uninitialized, address: address + first as u64, place, notes: Vec::new() };
-            self.reports.push(Fault { detail, ..host_fault(trouble) });
+            let (address, notes) = (address + first as u64, self.memory.life(address));
+            let trouble = Trouble { kind: Kind::Uninitialized, address, place: self.memory.place(address), notes };
+            let what = format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
+            self.reports.push(host_fault(what, trouble));
         }
         self.bytes(address, bytes)
     }
 
-    /// Copies within the device. What nobody wrote is as undefined in its new place.
+    /// Copies within the device, as if all were read before any is written; that the ranges overlap is reported. What
+    /// nobody wrote is as undefined in its new place.
     pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
         let (data, undefined) = self.take(from, bytes)?;
-        self.put(to, &data, &undefined)
+        self.put(to, &data, &undefined)?;
+        let distance = to.abs_diff(from);
+        if distance < bytes {
+            let place = format!("the first of {} bytes that are both read and written", bytes - distance);
+            let trouble = Trouble { kind: Kind::Race, address: to.max(from), place, notes: Vec::new() };
+            self.reports.push(host_fault(
+                format!("Race reported in a copy of {bytes} bytes between ranges that overlap"),
+                trouble,
+            ));
+        }
+        Ok(())
     }
 
     /// A range of one live allocation, and which bytes of it nobody wrote.
@@ -377,7 +386,12 @@ fn covered(name: &str, file: &str, function: Option<&Function>) -> KernelCoverag
     }
 }
 
-fn host_fault(trouble: Trouble) -> Fault {
+/// What the host asked for, as `compute-sanitizer` says it of kernels.
+fn refused(what: &str, bytes: u64) -> String {
+    format!("Invalid __global__ {what} of size {bytes} bytes")
+}
+
+fn host_fault(detail: String, trouble: Trouble) -> Fault {
     Fault {
         kind: trouble.kind,
         kernel: String::new(),
@@ -386,7 +400,7 @@ fn host_fault(trouble: Trouble) -> Fault {
         block: [0; 3],
         thread: [0; 3],
         address: Some(trouble.address),
-        detail: "Invalid range in a call of the host".to_string(),
+        detail,
         near: trouble.place,
         notes: trouble.notes,
     }

@@ -72,7 +72,7 @@ impl Kind {
 pub struct Fault {
     /// What went wrong.
     pub kind: Kind,
-    /// The kernel's name as in the PTX; empty for a copy or fill by the host.
+    /// The kernel's name as in the PTX, or that of the function that the host called.
     pub kernel: String,
     /// The source file, as the compiler named it, and the line.
     pub source: Option<(String, u32)>,
@@ -99,8 +99,9 @@ impl fmt::Display for Fault {
             Kind::Unsupported => return write!(f, "snuffer-sim: unsupported: {}: {}", self.kernel, self.detail),
             Kind::Arithmetic => return self.fact(f),
             Kind::Assert => f.write_str(&self.detail)?,
-            _ => self.describe(f)?,
+            _ => write!(f, "========= {}", self.detail)?,
         }
+        self.describe(f)?;
         let line = (self.ptx > 0).then(|| format!("in line {} of the PTX", self.ptx));
         for note in self.notes.iter().chain(&line) {
             write!(f, "\n=========     {note}")?;
@@ -120,17 +121,21 @@ impl Fault {
     }
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "========= {}", self.detail)?;
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
         if !self.kernel.is_empty() {
             write!(f, "\n=========     at {}()", self.kernel)?;
             if let Some((file, line)) = &self.source {
                 write!(f, " in {file}:{line}")?;
             }
+        }
+        // The host's own calls have no threads.
+        if self.ptx > 0 {
             write!(f, "\n=========     by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})")?;
         }
         let Some(address) = self.address else { return Ok(()) };
+        let what = if self.kind == Kind::InvalidFree { "Address" } else { "Access to" };
         let how = match self.kind {
+            Kind::InvalidFree => "not where a live allocation begins",
             Kind::Misaligned => "misaligned",
             Kind::UseAfterFree => "in memory that was freed",
             Kind::OutOfView => "outside the view",
@@ -138,7 +143,7 @@ impl Fault {
             Kind::Race | Kind::StreamRace => "not ordered",
             _ => "out of bounds",
         };
-        write!(f, "\n=========     Access to 0x{address:x} is {how}")?;
+        write!(f, "\n=========     {what} 0x{address:x} is {how}")?;
         if self.near.is_empty() { Ok(()) } else { write!(f, "\n=========     and is {}", self.near) }
     }
 }

@@ -1,6 +1,8 @@
 //! A kernel ready to run: device functions inlined, names resolved, blocks in an order in which lanes meet again.
 
 mod access;
+mod arrays;
+mod condition;
 mod decode;
 mod matrix;
 mod operands;
@@ -10,6 +12,8 @@ use crate::isa::{Choose, Four, One, Space, Spread, Three, Two, Vote, Watch};
 use crate::lanes::Lanes;
 use crate::ptx::Source;
 
+pub use arrays::Arrays;
+pub use condition::Way;
 pub use decode::decode;
 pub use operands::offsets;
 
@@ -60,7 +64,7 @@ pub enum Do {
     Barrier,
     /// The kernel's own `trap`.
     Trap,
-    /// A failed assertion: message, file, line, function.
+    /// A failed assertion: message, file, line, function; `offset` is its number in [`Kernel::assertions`].
     Assert,
     /// Nothing: what a mutation leaves of an instruction that it drops.
     Nothing,
@@ -131,10 +135,16 @@ pub struct Kernel {
     pub shared: u32,
     /// Bytes of local memory of each thread.
     pub local: u32,
+    /// The arrays of shared memory.
+    pub shared_arrays: Arrays,
+    /// The arrays of a thread's local memory.
+    pub local_arrays: Arrays,
     /// Whether threads of a block wait for each other.
     pub barriers: bool,
     /// Where each block begins.
     pub blocks: Vec<Source>,
     /// Where each conditional branch stands.
     pub branches: Vec<Source>,
+    /// The ways to each assertion's failure.
+    pub assertions: Vec<Vec<Way>>,
 }

@@ -1,15 +1,16 @@
 //! A launch: every block in turn, each warp until it ends or waits.
 
 use crate::config::Config;
-use crate::fault::{Fault, Kind};
+use crate::fault::Fault;
 use crate::jitter;
 use crate::kernel::{Kernel, Special};
 use crate::lanes::WARP;
 use crate::memory::Memory;
 use crate::piece::Piece;
 use crate::ptx::Module;
-use crate::warp::{Machine, Stop, Warp};
+use crate::warp::{Machine, Stop, Warp, deadlock};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What the driver is asked to run a kernel with.
 #[derive(Debug, Clone)]
@@ -46,7 +47,7 @@ pub struct On<'a> {
 }
 
 /// Runs `kernel` to its end or first fault.
-pub fn run(kernel: &Kernel, launch: &Launch, config: &Config, on: On) -> Result<(), Fault> {
+pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Result<(), Fault> {
     let On { state, warps, memory, module, reports } = on;
     state.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
@@ -58,14 +59,14 @@ pub fn run(kernel: &Kernel, launch: &Launch, config: &Config, on: On) -> Result<
         prepare(warp, kernel, launch);
         warp.track(config.checks);
     }
-    let epoch = memory.begin();
+    let epoch = memory.begin(kernel);
     let mut machine = Machine {
         kernel,
+        module,
         memory,
         shared: Piece::default(),
         params: &launch.params,
         launch,
-        files: &module.files,
         checks: config.checks,
         pc: 0,
         epoch,
@@ -119,7 +120,7 @@ fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32;
         enter(warp, machine, launch, block, (number * WARP) as u32);
         warp.run(machine).map_err(|stop| (number, stop))?;
         if !warp.ended() {
-            return Err((number, deadlock(warp, machine.kernel)));
+            return Err((number, deadlock(warp, std::slice::from_ref(warp), machine)));
         }
     }
     Ok(())
@@ -139,9 +140,14 @@ fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [
         if warps.iter().all(Warp::ended) {
             return Ok(());
         }
+        for (number, warp) in warps.iter().enumerate() {
+            if let Some(found) = warp.parted(machine) {
+                machine.report(number, found);
+            }
+        }
         // Threads that have ended are not waited for (PTX ISA 9.7.13.1).
         if let Some((number, stuck)) = warps.iter().enumerate().find(|(_, warp)| !warp.waits()) {
-            return Err((number, deadlock(stuck, machine.kernel)));
+            return Err((number, deadlock(stuck, warps, machine)));
         }
         machine.phase += 1;
         machine.effects += 1;
@@ -189,9 +195,8 @@ fn enter(warp: &mut Warp, machine: &Machine, launch: &Launch, block: [u32; 3], f
             _ => {}
         }
     }
-    warp.number = first as usize / WARP;
     let threads = launch.block.iter().product::<u32>() - first;
-    warp.begin(if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });
+    warp.begin(first as usize / WARP, if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });
 }
 
 /// The coordinates of a thread, or of a block in its grid.
@@ -201,13 +206,6 @@ pub fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
         return [thread, 0, 0];
     }
     [thread % width, thread / width % height, thread / (width * height)]
-}
-
-fn deadlock(warp: &Warp, kernel: &Kernel) -> Stop {
-    let (lane, source) = warp.stuck(kernel).unwrap_or_default();
-    let detail = "Barrier error detected. No thread of the block can go on".to_string();
-    let (near, notes) = (String::new(), Vec::new());
-    Stop { kind: Kind::Deadlock, lane, source, address: None, detail, near, notes }
 }
 
 fn fault(stop: Stop, warp: usize, kernel: &Kernel, launch: &Launch, block: [u32; 3], module: &Module) -> Fault {

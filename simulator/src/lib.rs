@@ -9,6 +9,7 @@
 mod config;
 mod coverage;
 mod device;
+mod dump;
 mod fault;
 mod float;
 pub mod isa;
@@ -16,6 +17,7 @@ mod jitter;
 mod kernel;
 mod lanes;
 mod launch;
+mod lifetime;
 mod marks;
 mod memory;
 mod mutate;

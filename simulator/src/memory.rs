@@ -2,9 +2,13 @@
 //! buffer that it was meant for, so bounds, lifetime and alignment are exact, attributed, and cost one table look-up.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use crate::dump;
 use crate::fault::Kind;
+use crate::kernel::Kernel;
 use crate::lanes::{Lanes, WARP, lanes};
+use crate::lifetime::{Lifetime, Moment};
 use crate::marks::Marks;
 use crate::piece::{Piece, Seen, Written};
 use crate::race::{EPOCHS, Who};
@@ -23,7 +27,7 @@ const FRESH: u8 = 0xA5;
 /// An access that is no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// Out of bounds, use after free, or misaligned.
+    /// Out of bounds, use after free, misaligned, or an invalid free.
     pub kind: Kind,
     /// The address.
     pub address: u64,
@@ -38,6 +42,7 @@ struct Slot {
     piece: Piece,
     live: bool,
     bytes: u64,
+    lifetime: Lifetime,
 }
 
 /// The global memory of one device.
@@ -54,13 +59,13 @@ pub struct Memory {
     touched: Option<Vec<(u64, bool)>>,
     slots: Vec<Slot>,
     freed: VecDeque<usize>,
+    now: Moment,
 }
 
 impl Memory {
     /// The memory of device `ordinal`, of `budget` bytes; whether it is tracked who has written what.
     pub fn new(ordinal: usize, budget: u64, tracked: bool) -> Self {
         // Slot 0 is null's.
-        let slots = vec![Slot::default()];
         Self {
             ordinal: ordinal as u64 + 1,
             budget,
@@ -68,13 +73,16 @@ impl Memory {
             tracked,
             epoch: 0,
             touched: None,
-            slots,
+            slots: vec![Slot::default()],
             freed: VecDeque::new(),
+            now: Moment::default(),
         }
     }
 
-    /// Begins a launch: what happened before is ordered before it. The number of the launch.
-    pub fn begin(&mut self) -> u32 {
+    /// Begins a launch, whose number is given: what happened before is ordered before it, and what is allocated and freed
+    /// from now on is so after it.
+    pub fn begin(&mut self, kernel: &Arc<Kernel>) -> u32 {
+        self.now.launch(kernel);
         self.epoch += 1;
         if self.epoch == EPOCHS {
             self.epoch = 1;
@@ -97,7 +105,9 @@ impl Memory {
         if bytes > self.budget - self.in_use {
             return None;
         }
-        let slot = Slot { piece: Piece::new(bytes as usize, FRESH, !self.tracked), live: true, bytes };
+        let lifetime = Lifetime { allocated: self.now.clone(), freed: None };
+        let piece = Piece::new(bytes as usize, FRESH, !self.tracked);
+        let slot = Slot { piece, live: true, bytes, lifetime };
         let number = if self.freed.len() > QUARANTINE || self.slots.len() == 1 << NUMBER_BITS {
             let number = self.freed.pop_front()?;
             self.slots[number] = slot;
@@ -112,16 +122,21 @@ impl Memory {
 
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Trouble> {
-        let (number, _) = locate(address);
+        let (number, offset) = locate(address);
         match self.slots.get_mut(number).filter(|_| self.ordinal == address >> (SLOT_BITS + NUMBER_BITS)) {
             Some(slot) if slot.live && address & ((1 << SLOT_BITS) - 1) == BASE => {
                 slot.live = false;
+                slot.lifetime.freed = Some(self.now.clone());
                 slot.piece = Piece::default();
                 self.in_use -= slot.bytes;
                 self.freed.push_back(number);
                 Ok(())
             }
-            _ => Err(self.trouble(address, 0)),
+            Some(slot) if !slot.live && offset == 0 && number != 0 => {
+                let place = format!("that of an allocation of size {} bytes that was freed before", slot.bytes);
+                Err(Trouble { kind: Kind::InvalidFree, address, place, notes: slot.lifetime.notes() })
+            }
+            _ => Err(Trouble { kind: Kind::InvalidFree, ..self.trouble(address, 0) }),
         }
     }
 
@@ -184,6 +199,11 @@ impl Memory {
         let (number, offset) = locate(address);
         let bytes = self.slots.get(number).map_or(0, |slot| slot.bytes);
         format!("at offset {offset} of an allocation of size {bytes} bytes")
+    }
+
+    /// Where the allocation that holds an address comes from, a line each.
+    pub fn life(&self, address: u64) -> Vec<String> {
+        self.slots.get(locate(address).0).map_or_else(Vec::new, |slot| slot.lifetime.notes())
     }
 
     /// Begins to note which allocations are touched.
@@ -298,7 +318,8 @@ impl Memory {
     fn trouble_of_access(&self, address: u64, bytes: u64) -> Trouble {
         match self.bytes(address, bytes) {
             Ok(_) => {
-                Trouble { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}"), notes: Vec::new() }
+                let place = format!("no multiple of {bytes}");
+                Trouble { kind: Kind::Misaligned, place, ..self.trouble(address, bytes) }
             }
             Err(trouble) => trouble,
         }
@@ -307,24 +328,25 @@ impl Memory {
     fn trouble(&self, address: u64, bytes: u64) -> Trouble {
         let (number, offset) = locate(address);
         let offset = offset as i64;
-        let slot = self.slots.get(number).filter(|_| self.owns(address) && number != 0);
-        let (kind, place) = match slot {
-            None if address >> SLOT_BITS == 0 => (Kind::OutOfBounds, "near the null pointer".to_string()),
-            None => (Kind::OutOfBounds, "where no allocation of this device ever was".to_string()),
-            Some(slot) => {
-                let (size, distance) = (slot.bytes, offset.unsigned_abs());
-                let place = match offset {
-                    ..0 => format!("{distance} bytes before the nearest allocation of size {size} bytes"),
-                    _ if distance >= size => {
-                        let after = distance - size;
-                        format!("{after} bytes after the nearest allocation of size {size} bytes")
-                    }
-                    _ => format!("{bytes} bytes at offset {offset} of an allocation of size {size} bytes"),
-                };
-                (if slot.live { Kind::OutOfBounds } else { Kind::UseAfterFree }, place)
-            }
+        let Some(slot) = self.slots.get(number).filter(|_| self.owns(address) && number != 0) else {
+            let nowhere = "where no allocation of this device ever was";
+            let place = if address >> SLOT_BITS == 0 { "near the null pointer" } else { nowhere }.to_string();
+            return Trouble { kind: Kind::OutOfBounds, address, place, notes: Vec::new() };
         };
-        Trouble { kind, address, place, notes: Vec::new() }
+        let (size, distance) = (slot.bytes, offset.unsigned_abs());
+        let place = match offset {
+            ..0 => format!("{distance} bytes before the nearest allocation of size {size} bytes"),
+            _ if bytes == 0 => format!("offset {offset} of an allocation of size {size} bytes"),
+            _ if distance >= size => {
+                let after = distance - size;
+                format!("{after} bytes after the nearest allocation of size {size} bytes")
+            }
+            _ => format!("{bytes} bytes at offset {offset} of an allocation of size {size} bytes"),
+        };
+        let kind = if slot.live { Kind::OutOfBounds } else { Kind::UseAfterFree };
+        let mut notes = slot.lifetime.notes();
+        notes.extend(dump::around(&slot.piece.data, offset, bytes));
+        Trouble { kind, address, place, notes }
     }
 }
 

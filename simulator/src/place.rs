@@ -1,18 +1,20 @@
 //! Where a warp reads and writes: global memory, the block's shared memory, or each thread's own.
 
+use crate::dump;
 use crate::fault::Kind;
 use crate::isa::Space;
+use crate::kernel::{Arrays, Kernel};
 use crate::lanes::{Lanes, lanes};
 use crate::memory::{Memory, Trouble};
 
 /// The memories of a warp, and which is meant.
 pub struct Place<'a> {
     pub space: Space,
+    pub kernel: &'a Kernel,
     pub memory: &'a mut Memory,
     pub shared: &'a mut [u8],
+    /// The threads' own memory, one after the other.
     pub local: &'a mut [u8],
-    /// Bytes of one thread's local memory.
-    pub stride: usize,
 }
 
 /// Nothing, or the lane that was in trouble.
@@ -20,34 +22,47 @@ pub type Done = Result<(), (usize, Trouble)>;
 
 impl Place<'_> {
     pub fn load(&mut self, bytes: u8, at: &Lanes, mask: u32, out: &mut Lanes) -> Done {
+        match bytes {
+            1 => self.gather::<1>(at, mask, out),
+            2 => self.gather::<2>(at, mask, out),
+            4 => self.gather::<4>(at, mask, out),
+            _ => self.gather::<8>(at, mask, out),
+        }
+    }
+
+    pub fn store(&mut self, bytes: u8, at: &Lanes, mask: u32, values: &Lanes) -> Done {
+        match bytes {
+            1 => self.scatter::<1>(at, mask, values),
+            2 => self.scatter::<2>(at, mask, values),
+            4 => self.scatter::<4>(at, mask, values),
+            _ => self.scatter::<8>(at, mask, values),
+        }
+    }
+
+    fn gather<const N: usize>(&mut self, at: &Lanes, mask: u32, out: &mut Lanes) -> Done {
         if self.space == Space::Global {
-            return match bytes {
-                1 => self.memory.gather::<1>(at, mask, out),
-                2 => self.memory.gather::<2>(at, mask, out),
-                4 => self.memory.gather::<4>(at, mask, out),
-                _ => self.memory.gather::<8>(at, mask, out),
-            };
+            return self.memory.gather::<N>(at, mask, out);
         }
         for lane in lanes(mask) {
-            let found = self.window(bytes, at[lane], lane)?;
+            let Some(found) = self.window::<N>(at[lane], lane) else {
+                return Err(self.trouble(at[lane], N as u64, lane));
+            };
             let mut wide = [0; 8];
-            wide[..found.len()].copy_from_slice(found);
+            wide[..N].copy_from_slice(found);
             out[lane] = u64::from_le_bytes(wide);
         }
         Ok(())
     }
 
-    pub fn store(&mut self, bytes: u8, at: &Lanes, mask: u32, values: &Lanes) -> Done {
+    fn scatter<const N: usize>(&mut self, at: &Lanes, mask: u32, values: &Lanes) -> Done {
         if self.space == Space::Global {
-            return match bytes {
-                1 => self.memory.scatter::<1>(at, mask, values),
-                2 => self.memory.scatter::<2>(at, mask, values),
-                4 => self.memory.scatter::<4>(at, mask, values),
-                _ => self.memory.scatter::<8>(at, mask, values),
-            };
+            return self.memory.scatter::<N>(at, mask, values);
         }
         for lane in lanes(mask) {
-            self.window(bytes, at[lane], lane)?.copy_from_slice(&values[lane].to_le_bytes()[..usize::from(bytes)]);
+            let Some(found) = self.window::<N>(at[lane], lane) else {
+                return Err(self.trouble(at[lane], N as u64, lane));
+            };
+            found.copy_from_slice(&values[lane].to_le_bytes()[..N]);
         }
         Ok(())
     }
@@ -58,27 +73,33 @@ impl Place<'_> {
     }
 
     /// A lane's bytes of shared or local memory.
-    fn window(&mut self, bytes: u8, address: u64, lane: usize) -> Result<&mut [u8], (usize, Trouble)> {
-        let window: &mut [u8] = if self.space == Space::Shared {
-            self.shared
-        } else {
-            self.local.get_mut(lane * self.stride..(lane + 1) * self.stride).unwrap_or_default()
-        };
-        let size = window.len();
-        let start = usize::try_from(address).unwrap_or(usize::MAX);
-        let kind = if address.is_multiple_of(u64::from(bytes)) { Kind::OutOfWindow } else { Kind::Misaligned };
-        let end = start.saturating_add(usize::from(bytes));
-        match window.get_mut(start..end) {
-            Some(found) if kind == Kind::OutOfWindow => Ok(found),
-            _ => {
-                let place = format!("offset {address} of {size} bytes");
-                Err((lane, Trouble { kind, address, place, notes: Vec::new() }))
-            }
+    fn window<const N: usize>(&mut self, address: u64, lane: usize) -> Option<&mut [u8]> {
+        let (arrays, held) = self.arrays(lane);
+        let start = arrays.find(address, N as u32).filter(|_| address.is_multiple_of(N as u64))?;
+        held.get_mut(start..start + N)
+    }
+
+    /// The arrays of shared memory or of a lane's own, and what they hold.
+    fn arrays(&mut self, lane: usize) -> (&Arrays, &mut [u8]) {
+        if self.space == Space::Shared {
+            return (&self.kernel.shared_arrays, self.shared);
         }
+        let stride = self.kernel.local as usize;
+        (&self.kernel.local_arrays, self.local.get_mut(lane * stride..(lane + 1) * stride).unwrap_or_default())
+    }
+
+    /// What is wrong with a lane's address of shared or local memory.
+    #[cold]
+    fn trouble(&mut self, address: u64, bytes: u64, lane: usize) -> (usize, Trouble) {
+        let kind = if address.is_multiple_of(bytes) { Kind::OutOfWindow } else { Kind::Misaligned };
+        let (arrays, held) = self.arrays(lane);
+        let (place, array) = arrays.describe(address, held.len());
+        let dumped = array.and_then(|(range, offset)| dump::around(held.get(range)?, offset, bytes));
+        (lane, Trouble { kind, address, place, notes: dumped.into_iter().collect() })
     }
 }
 
-/// The lanes whose generic addresses are in `space`; their addresses become offsets where it has a window.
+/// The lanes whose generic addresses are in `space`; their addresses become those of the space itself.
 pub fn resolve(space: Space, at: &mut Lanes, mask: u32) -> u32 {
     let mut found = 0;
     for lane in lanes(mask) {

@@ -187,10 +187,7 @@ fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, who: &Who) -> boo
         return !who.acquainted;
     }
     // A lock or a flag may have told.
-    if who.acquainted && before.thread() >> 5 != now.thread() >> 5 {
-        return false;
-    }
-    if before.thread() == now.thread() || before.phase() != now.phase() {
+    if who.acquainted || before.thread() == now.thread() || before.phase() != now.phase() {
         return false;
     }
     before.thread() >> 5 != now.thread() >> 5 || before_at.step() == at.step()
@@ -205,7 +202,7 @@ fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, who: &Who) -> bool {
         return true;
     }
     let here = reads.block() == now.block() && reads.phase() == now.phase();
-    here && (reads.is(MANY_WARPS) && !who.acquainted || reads.is(MANY_LANES) && reads_at.step() == at.step())
+    here && !who.acquainted && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
 }
 
 /// What a read leaves of the readers before it.

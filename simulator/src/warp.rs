@@ -2,6 +2,7 @@
 //! next, and fragments that come to the same instruction are one again.
 
 mod access;
+mod barrier;
 mod matrix;
 mod meet;
 mod note;
@@ -18,9 +19,11 @@ use crate::lanes::{Lanes, WARP, mask_of};
 use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::piece::Piece;
-use crate::ptx::Source;
+use crate::ptx::{Module, Source};
 use rounds::Rounds;
 use taint::Taint;
+
+pub use barrier::deadlock;
 
 /// Why a fragment does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +50,11 @@ struct Fragment {
 pub struct Warp {
     pub registers: Vec<Lanes>,
     pub local: Piece,
-    /// Its number in the block.
-    pub number: usize,
     fragments: Vec<Fragment>,
+    /// Its number in the block.
+    number: usize,
+    /// The lanes that have a thread, and those whose thread has not ended.
+    born: u32,
     live: u32,
     /// What is doubtful of each register; all zero unless `tainted`.
     taints: Vec<Taint>,
@@ -62,11 +67,11 @@ pub struct Warp {
 /// What all warps of a launch share.
 pub struct Machine<'a> {
     pub kernel: &'a Kernel,
+    pub module: &'a Module,
     pub memory: &'a mut Memory,
     pub shared: Piece,
     pub params: &'a [u8],
     pub launch: &'a Launch,
-    pub files: &'a HashMap<u32, String>,
     pub checks: Checks,
     /// The instruction that accesses memory.
     pub pc: u32,
@@ -91,6 +96,16 @@ pub struct Machine<'a> {
     pub branches: &'a mut [[u64; 2]],
     /// What was found that does not end the launch: the warp's number, and what.
     pub reports: Vec<(usize, Stop)>,
+}
+
+impl Machine<'_> {
+    /// Keeps what ends nothing, once for each instruction: a loop may do it again and again.
+    pub fn report(&mut self, warp: usize, found: Stop) {
+        let same = |(_, known): &(usize, Stop)| known.kind == found.kind && known.source == found.source;
+        if !self.reports.iter().any(same) {
+            self.reports.push((warp, found));
+        }
+    }
 }
 
 /// A fault before it is known whose.
@@ -121,9 +136,9 @@ enum Pause {
 const PATIENCE: u32 = 1 << 12;
 
 impl Warp {
-    /// Lanes of `mask` begin the kernel.
-    pub fn begin(&mut self, mask: u32) {
-        self.live = mask;
+    /// Lanes of `mask` begin the kernel, as warp `number` of their block.
+    pub fn begin(&mut self, number: usize, mask: u32) {
+        (self.number, self.born, self.live) = (number, mask, mask);
         if self.tainted {
             self.taints.fill(Taint::default());
             self.tainted = false;
@@ -149,12 +164,6 @@ impl Warp {
     /// Whether every thread that lives waits at the block's barrier.
     pub fn waits(&self) -> bool {
         self.fragments.iter().all(|fragment| fragment.state == State::Barrier)
-    }
-
-    /// Where the first thread is that cannot go on: lane and place.
-    pub fn stuck(&self, kernel: &Kernel) -> Option<(usize, Source)> {
-        let fragment = self.fragments.first()?;
-        Some((fragment.mask.trailing_zeros() as usize, kernel.code[fragment.pc].source))
     }
 
     /// Runs until every thread has ended or waits for other warps.
@@ -305,6 +314,8 @@ impl Warp {
                 Do::Assert => {
                     let mut failed = stop(Kind::Assert, inst, mask, String::new());
                     failed.detail = assertion(machine.memory, registers, inst, failed.lane);
+                    let mut ways = kernel.assertions[inst.offset as usize].iter();
+                    failed.notes = ways.find_map(|way| way.told(registers, failed.lane)).unwrap_or_default();
                     return Err(failed);
                 }
                 Do::Exit => return Ok(Pause::Ended),

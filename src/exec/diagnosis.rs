@@ -9,19 +9,22 @@ pub fn explain(mut fault: Fault, said: &str) -> Outcome {
     if let Some(what) = said.lines().find_map(|line| line.strip_prefix("snuffer-sim: unsupported: ")) {
         return Outcome::Unsupported(what.to_string());
     }
-    // What ended the case comes after what did not.
-    let report = || reports(said).into_iter().find(|report| !goes_on(&report.kind));
-    if let Some((place, message)) = assertion(said).or_else(|| report().map(|report| (report.place, report.message))) {
+    let report = || ending(&mut reports(said)).map(|report| (report.place, report.message));
+    if let Some((place, message)) = assertion(said).or_else(report) {
         fault.place = place;
         fault.message = message;
     }
     Outcome::Faulted(fault)
 }
 
-/// What the device said that ended nothing.
-pub fn remarks(said: &str) -> Remarks {
+/// What the device said that ended nothing. Whether the case ended by a fault is `faulted`.
+pub fn remarks(said: &str, faulted: bool) -> Remarks {
     let mut remarks = Remarks::default();
-    for report in reports(said).into_iter().filter(|report| goes_on(&report.kind)) {
+    let mut reports = reports(said);
+    if faulted && assertion(said).is_none() {
+        ending(&mut reports);
+    }
+    for report in reports.into_iter().filter(|report| report.kind != FAULT) {
         let same = |known: &Remark| (&known.kind, &known.place) == (&report.kind, &report.place);
         if !remarks.reports.iter().any(same) {
             remarks.reports.push(report);
@@ -47,12 +50,16 @@ fn kind(title: &str) -> &'static str {
         ("Stream order", "stream race"),
         ("Outside the view", "out of view"),
     ];
-    TITLES.iter().find(|(start, _)| title.starts_with(start)).map_or("fault", |(_, kind)| kind)
+    TITLES.iter().find(|(start, _)| title.starts_with(start)).map_or(FAULT, |(_, kind)| kind)
 }
 
-/// Whether a case goes on after such a report.
-fn goes_on(kind: &str) -> bool {
-    kind != "fault"
+/// The kind of a report that is of no checker.
+const FAULT: &str = "fault";
+
+/// Takes the report of the fault that ended a case: one that no program goes on after, or else the last one.
+fn ending(reports: &mut Vec<Remark>) -> Option<Remark> {
+    let place = reports.iter().position(|report| report.kind == FAULT).or(reports.len().checked_sub(1))?;
+    Some(reports.remove(place))
 }
 
 /// `file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `condition` failed.`
@@ -156,7 +163,7 @@ mod tests {
              ========= Invalid __global__ write of size 4 bytes\n\
              =========     at j() in /x/candle-kernels-0.11.1/src/sort.cu:20\n\
              snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7\n";
-        let remarks = remarks(said);
+        let remarks = remarks(said, true);
         let [report] = &remarks.reports[..] else { panic!("{remarks:?}") };
         assert_eq!(report.kind, "uninitialized read");
         assert_eq!(report.place, "candle-kernels/src/sort.cu:12");

@@ -104,11 +104,11 @@ impl Worker {
                 Outcome::Faulted(fault) => {
                     let said = self.captured()?;
                     self.restart()?;
-                    let (outcome, remarks) = (diagnosis::explain(fault, &said), diagnosis::remarks(&said));
+                    let (outcome, remarks) = (diagnosis::explain(fault, &said), diagnosis::remarks(&said, true));
                     Ok(Some(Answer { outcome, again: None, remarks }))
                 }
                 outcome => {
-                    let remarks = diagnosis::remarks(&self.captured()?);
+                    let remarks = diagnosis::remarks(&self.captured()?, false);
                     Ok(Some(Answer { outcome, again: reply.again, remarks }))
                 }
             },

@@ -124,7 +124,7 @@ impl Session {
             return Ok((run::run(case, on, |_| {}), Remarks::default()));
         }
         let (outcome, said) = self.said.during(|| run::run(case, on, |_| {}))?;
-        let remarks = diagnosis::remarks(&said);
+        let remarks = diagnosis::remarks(&said, matches!(outcome, Outcome::Faulted(_)));
         let Outcome::Faulted(fault) = outcome else { return Ok((outcome, remarks)) };
         // A simulated device forgets its fault with its last user; a real one would not, and needs a new process.
         let device = *device;

@@ -76,7 +76,8 @@ impl Arguments {
             }
             let element = Element::of(data_type).ok_or(NOT_SUPPORTED)?;
             let transposed = [left, right, false][at];
-            matrices[at] = Some(Matrix { address, element, leading: leading as u64, stride, transposed });
+            let (name, leading) = (['A', 'B', 'C'][at], leading as u64);
+            matrices[at] = Some(Matrix { name, address, element, leading, stride, transposed });
         }
         Ok((shape, matrices.map(|matrix| matrix.expect("each was set"))))
     }
@@ -99,10 +100,7 @@ fn run(
         return Ok(());
     }
     multiply(device, shape, &matrices)?
-        .or_else(|fault| {
-            let detail = "Invalid __global__ access".to_owned();
-            driver.fault(ordinal, &Fault { kernel: name.to_owned(), detail, ..fault })
-        })
+        .or_else(|fault| driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault }))
         .map_err(|_| EXECUTION_FAILED)?;
     let [a, b, c] = matrices.map(|matrix| matrix.address);
     let touched = [(a, false), (b, false), (c, true)].map(|(address, wrote)| driver.touch(address, wrote));

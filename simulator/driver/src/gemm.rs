@@ -93,6 +93,8 @@ fn store<T: Copy, const N: usize>(from: &[T], bytes: &mut [u8], encode: impl Fn(
 /// Matrices of a batch in device memory, each stored column by column.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix {
+    /// `A`, `B` or `C`.
+    pub name: char,
     pub address: u64,
     pub element: Element,
     /// Elements from one column to the next.
@@ -133,13 +135,24 @@ impl Matrix {
         let mut stored = Vec::with_capacity(rows * columns);
         // Columns of no elements lie nowhere.
         for column in 0..if height > 0 { width } else { 0 } {
-            let bytes = device.bytes(self.column(batch, column), height as u64 * self.element.size())?;
+            let bytes = device.bytes(self.column(batch, column), height as u64 * self.element.size());
+            let bytes = bytes.map_err(|fault| self.first_wrong(device, batch, column, height).unwrap_or(fault))?;
             T::read(self.element, bytes, &mut stored);
         }
         if !self.transposed {
             return Ok(stored);
         }
         Ok((0..columns).flat_map(|column| stored.iter().skip(column).step_by(columns).copied()).collect())
+    }
+
+    /// The fault of the first element of a column, as it is stored, that does not exist.
+    fn first_wrong(&self, device: &Device, batch: usize, column: usize, height: usize) -> Option<Fault> {
+        let size = self.element.size();
+        let address = |row: usize| self.column(batch, column).wrapping_add(row as u64 * size);
+        let (row, mut fault) = (0..height).find_map(|row| Some((row, device.bytes(address(row), size).err()?)))?;
+        let whose = format!("the element is that of {} in row {row}, column {column}, batch {batch}", self.name);
+        fault.notes.insert(0, whose);
+        Some(fault)
     }
 }
 
@@ -169,7 +182,12 @@ pub fn multiply<T: Real>(
         let mut result = product(&left, &right, m, n, k, &round);
         let mut old = Vec::new();
         for (column, result) in result.chunks_exact_mut(m).enumerate() {
-            let bytes = device.bytes_mut(c.column(batch, column), m as u64 * c.element.size())?;
+            let (address, size) = (c.column(batch, column), m as u64 * c.element.size());
+            if let Err(fault) = device.bytes(address, size) {
+                let detail = format!("Invalid __global__ write of size {} bytes", c.element.size());
+                return Err(c.first_wrong(device, batch, column, m).map_or(fault, |wrong| Fault { detail, ..wrong }));
+            }
+            let bytes = device.bytes_mut(address, size)?;
             for x in &mut *result {
                 *x = round(alpha * *x);
             }

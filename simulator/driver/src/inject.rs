@@ -60,7 +60,7 @@ impl Injection {
     /// Counts a call of a function, and says whether it is to fail; if so, also on the error stream. `path` is that of the
     /// function or of a closure in it.
     pub(crate) fn strikes(&mut self, path: &str) -> bool {
-        let function = path.split("::").find(|part| is_function(part)).unwrap_or_default();
+        let function = function(path);
         let allocates = || (function.contains("Alloc") || function.contains("Malloc")) && !function.contains("Host");
         if self.function != function && !(self.function == "allocation" && allocates()) {
             return false;
@@ -75,6 +75,11 @@ impl Injection {
         }
         fails
     }
+}
+
+/// The function of CUDA's interfaces that a path is of, or that of a closure in it.
+pub(crate) fn function(path: &str) -> &str {
+    path.split("::").find(|part| is_function(part)).unwrap_or_default()
 }
 
 /// Whether this is the name of a function of CUDA's, as `cuInit` or `cudaMalloc`, and none of a crate or module.

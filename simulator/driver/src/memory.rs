@@ -1,16 +1,21 @@
 //! Device memory: allocation, fills and copies, all of which happen at the call.
 
 use crate::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
-use crate::report;
 use crate::state::{Driver, call, put};
+use crate::{inject, report};
 use simulator::Fault;
 use std::alloc::{self, Layout};
 use std::ffi::{c_uint, c_void};
 use std::{ptr, slice};
 
-/// A fault of the host's own call: it is refused there and then, and leaves the context sound.
-fn refused(fault: &Fault) -> Code {
-    report::fault(fault);
+/// Prints what is wrong with the call that the host is in.
+fn say(calling: &str, fault: Fault) {
+    report::fault(&Fault { kernel: inject::function(calling).to_string(), ..fault });
+}
+
+/// A fault of the call that the host is in: it is refused there and then, and leaves the context sound.
+fn refused(calling: &str, fault: Fault) -> Code {
+    say(calling, fault);
     INVALID_VALUE
 }
 
@@ -22,9 +27,10 @@ impl Driver {
 
     /// Frees memory, and does so in a dead context too, whose error it then returns.
     pub(crate) fn free(&mut self, address: u64, stream: usize) -> Result<(), Code> {
+        let calling = self.calling;
         let freed = self.touch(address, true);
-        self.owner(address)?.free(address).map_err(|fault| refused(&fault))?;
-        self.works((self.stream_context(stream)?, stream), freed.as_slice(), "cuMemFreeAsync");
+        self.owner(address, stream)?.free(address).map_err(|fault| refused(calling, fault))?;
+        self.works((self.stream_context(stream)?, stream), freed.as_slice(), inject::function(calling));
         self.order.forget(address);
         self.on(stream).map(drop)
     }
@@ -34,9 +40,8 @@ impl Driver {
         if self.on(stream)?.working().is_none() || bytes == 0 {
             return Ok(());
         }
-        self.owner(address)?.bytes_mut(address, bytes as u64).map_err(|fault| refused(&fault))?.fill(value);
-        let filled = self.touch(address, true);
-        self.works((self.stream_context(stream)?, stream), filled.as_slice(), "cuMemsetD8Async");
+        self.writable(address, bytes, stream)?.fill(value);
+        self.touched(&[(address, true)], stream)?;
         Ok(())
     }
 
@@ -44,9 +49,8 @@ impl Driver {
         if self.on(stream)?.working().is_none() || from.is_empty() {
             return Ok(());
         }
-        self.owner(to)?.bytes_mut(to, from.len() as u64).map_err(|fault| refused(&fault))?.copy_from_slice(from);
-        let written = self.touch(to, true);
-        self.works((self.stream_context(stream)?, stream), written.as_slice(), "cuMemcpyHtoDAsync");
+        self.writable(to, from.len(), stream)?.copy_from_slice(from);
+        self.touched(&[(to, true)], stream)?;
         Ok(())
     }
 
@@ -59,13 +63,13 @@ impl Driver {
         if bytes == 0 {
             return Ok(());
         }
-        let (address, device) = (from, self.owner(from)?);
-        let from = device.read(from, bytes as u64).map_err(|fault| refused(&fault))?;
+        let (address, calling) = (from, self.calling);
+        let device = self.owner(from, stream)?;
+        let from = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
         // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), bytes) };
-        device.reports().iter().for_each(report::fault);
-        let read = self.touch(address, false);
-        self.works((self.stream_context(stream)?, stream), read.as_slice(), "cuMemcpyDtoHAsync");
+        device.reports().into_iter().for_each(|found| say(calling, found));
+        self.touched(&[(address, false)], stream)?;
         let context = self.stream_context(stream)?;
         self.order.synchronize(context, Some(stream));
         Ok(())
@@ -75,11 +79,31 @@ impl Driver {
         if self.on(stream)?.working().is_none() || bytes == 0 {
             return Ok(());
         }
-        let (data, undefined) = self.owner(from)?.take(from, bytes as u64).map_err(|fault| refused(&fault))?;
-        self.owner(to)?.put(to, &data, &undefined).map_err(|fault| refused(&fault))?;
-        let touched: Vec<_> = self.touch(from, false).into_iter().chain(self.touch(to, true)).collect();
-        self.works((self.stream_context(stream)?, stream), &touched, "cuMemcpyDtoDAsync");
+        let calling = self.calling;
+        let device = self.owner(from, stream)?;
+        if device.owns(to) {
+            device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
+            device.reports().into_iter().for_each(|found| say(calling, found));
+        } else {
+            let (data, undefined) = device.take(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
+            let there = self.owner(to, stream)?;
+            there.put(to, &data, &undefined).map_err(|fault| refused(calling, fault))?;
+        }
+        self.touched(&[(from, false), (to, true)], stream)?;
         Ok(())
+    }
+
+    /// Notes that the call which the host is in reads or writes at these addresses.
+    fn touched(&mut self, addresses: &[(u64, bool)], stream: usize) -> Result<(), Code> {
+        let context = self.stream_context(stream)?;
+        let touched: Vec<_> = addresses.iter().filter_map(|&(address, wrote)| self.touch(address, wrote)).collect();
+        self.works((context, stream), &touched, inject::function(self.calling));
+        Ok(())
+    }
+
+    fn writable(&mut self, address: u64, bytes: usize, stream: usize) -> Result<&mut [u8], Code> {
+        let calling = self.calling;
+        self.owner(address, stream)?.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))
     }
 }
 

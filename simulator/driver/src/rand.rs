@@ -1,6 +1,7 @@
 //! cuRAND: uniform and normal numbers. They are not those of the real library, but as well distributed and repeatable.
 
 use crate::codes::Code;
+use crate::inject;
 use crate::philox::Philox;
 use crate::state::{Driver, call, put};
 use simulator::Fault;
@@ -96,10 +97,10 @@ impl Driver {
             _ => Ok(()),
         };
         self.generator(handle)?.words = words;
+        let kernel = inject::function(self.calling).to_owned();
         let filled = self.touch(address, true);
-        self.works((ordinal, stream), filled.as_slice(), "curandGenerate");
-        let kernel = || "curandGenerate".to_owned();
-        done.or_else(|fault| self.fault(ordinal, &Fault { kernel: kernel(), ..fault })).map_err(|_| LAUNCH_FAILURE)
+        self.works((ordinal, stream), filled.as_slice(), &kernel);
+        done.or_else(|fault| self.fault(ordinal, &Fault { kernel, ..fault })).map_err(|_| LAUNCH_FAILURE)
     }
 }
 

@@ -81,6 +81,8 @@ pub struct Driver {
     pub(crate) config: Config,
     delivery: Delivery,
     injection: Option<Injection>,
+    /// The function of CUDA's that the program is in, by its path or that of a closure in it.
+    pub(crate) calling: &'static str,
     /// What is wrong with the environment's configuration.
     pub(crate) malformed: bool,
     pub(crate) initialized: bool,
@@ -122,6 +124,7 @@ pub(crate) fn call<F: FnOnce(&mut Driver) -> Result<(), Code>>(f: F) -> Code {
     {
         return injection.code;
     }
+    driver.calling = type_name::<F>();
     match f(&mut driver) {
         Ok(()) => codes::SUCCESS,
         Err(code) => code,
@@ -164,6 +167,7 @@ impl Driver {
             config,
             delivery,
             injection,
+            calling: "",
             malformed,
             initialized: false,
             streams: Slab::new(0x51),
@@ -248,10 +252,12 @@ impl Driver {
         Ok(context)
     }
 
-    /// The device whose memory an address lies in, whatever context is current: all share one range of addresses.
-    pub(crate) fn owner(&mut self, address: u64) -> Result<&mut Device, Code> {
-        let mut devices = self.contexts.iter_mut().flatten().map(|context| &mut context.device);
-        devices.find(|device| device.owns(address)).ok_or(INVALID_VALUE)
+    /// The device whose memory an address lies in, whatever context is current: all share one range of addresses. An
+    /// address of none is for the stream's device to refuse.
+    pub(crate) fn owner(&mut self, address: u64, stream: usize) -> Result<&mut Device, Code> {
+        let owner = self.contexts.iter().position(|one| one.as_ref().is_some_and(|one| one.device.owns(address)));
+        let ordinal = owner.map_or_else(|| self.stream_context(stream), Ok)?;
+        Ok(&mut self.context(ordinal)?.device)
     }
 
     /// Notes that work in a stream reads or writes allocations, and tells where nothing orders it after work in another.
@@ -270,7 +276,8 @@ impl Driver {
 
     /// The allocation at an address, as [`Self::works`] wants it.
     pub(crate) fn touch(&mut self, address: u64, wrote: bool) -> Option<(u64, bool)> {
-        Some((self.owner(address).ok()?.base(address)?, wrote))
+        let mut devices = self.contexts.iter().flatten().map(|context| &context.device);
+        Some((devices.find_map(|device| device.base(address))?, wrote))
     }
 
     /// Diagnoses a fault of work on a device: at once on the error stream, and to the program when it is due.

@@ -9,9 +9,9 @@ use crate::lanes::Lane;
 pub enum Space {
     /// A device pointer.
     Global,
-    /// An offset in the block's shared memory.
+    /// An address of the block's shared memory; see `kernel/arrays.rs`.
     Shared,
-    /// An offset in the thread's own memory.
+    /// An address of the thread's own memory.
     Local,
     /// Parameters of the kernel or of a device function.
     Param,

@@ -3,12 +3,14 @@
 
 use std::collections::HashMap;
 
+use super::arrays::Arrays;
+use super::condition::{Origins, ways};
 use super::operands::{Named, Names, offsets};
 use super::order::{Item, lay_out, order, split};
 use super::{CARRY, Do, Inst, Kernel, Register, SINK, ZERO};
 use crate::isa::{self, Act, Spread, Watch};
 use crate::lanes::WARP;
-use crate::ptx::{self, Function, Module, Operand, Parameter, Source, Statement};
+use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
 /// How deep device functions may call each other: they are inlined, so a recursion has no end.
 const DEPTH: usize = 16;
@@ -28,9 +30,11 @@ pub fn decode(
         items: Vec::new(),
         labels: 0,
         shared: HashMap::new(),
-        shared_bytes: 0,
-        dynamic_align: 1,
-        local_bytes: 0,
+        shared_arrays: Arrays::default(),
+        dynamic: None,
+        local_arrays: Arrays::default(),
+        origins: Origins::default(),
+        assertions: 0,
         branches: Vec::new(),
         lists: Vec::new(),
     };
@@ -42,23 +46,21 @@ pub fn decode(
 
 pub(super) struct Decoder<'a> {
     text: &'a str,
-    module: &'a Module,
+    pub(super) module: &'a Module,
     addresses: &'a HashMap<String, u64>,
     pub(super) names: Names<'a>,
     items: Vec<Item>,
     labels: u32,
-    shared: HashMap<String, u64>,
-    shared_bytes: u32,
-    dynamic_align: u32,
-    local_bytes: u32,
+    pub(super) shared: HashMap<String, u64>,
+    pub(super) shared_arrays: Arrays,
+    /// Name and alignment of the launch's shared memory, where the kernel uses it.
+    pub(super) dynamic: Option<(String, u32)>,
+    pub(super) local_arrays: Arrays,
+    origins: Origins<'a>,
+    assertions: i64,
     branches: Vec<Source>,
     pub(super) lists: Vec<Vec<Register>>,
 }
-
-/// Bytes of shared memory that a kernel can declare: more than any device has, and little enough to simulate.
-const MOST_SHARED: u32 = 1 << 20;
-/// Bytes of local memory that a thread can have (CUDA C++ Programming Guide, "Technical specifications").
-const MOST_LOCAL: u32 = 512 << 10;
 
 impl Inst {
     /// An instruction without operands.
@@ -162,7 +164,7 @@ impl<'a> Decoder<'a> {
     fn instruction(
         &mut self,
         form: Act,
-        opcode: &str,
+        opcode: &'a str,
         operands: &[Operand<'a>],
         body: &mut Body<'a>,
     ) -> Result<(), String> {
@@ -238,12 +240,21 @@ impl<'a> Decoder<'a> {
         for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
             *arg = self.value(operand)?;
         }
+        self.origins.add(opcode, what, d, args);
         let (spread, watch) = (Spread::of(opcode), Watch::of(opcode));
         self.push(Inst { d, d2, args, source, spread, watch, ..Inst::new(what) });
         if opcode.starts_with("setp.") && d2 != SINK {
             // The second result of a comparison is the first one's complement.
-            self.push(Inst { d: d2, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::one("not.pred")?) });
+            self.complement(d2, d, source)?;
         }
+        Ok(())
+    }
+
+    /// Makes `d` what `from` is not.
+    fn complement(&mut self, d: Register, from: Register, source: Source) -> Result<(), String> {
+        let (what, args) = (Self::one("not.pred")?, [from, ZERO, ZERO, ZERO]);
+        self.origins.add("not.pred", what, d, args);
+        self.push(Inst { d, args, source, ..Inst::new(what) });
         Ok(())
     }
 
@@ -269,23 +280,14 @@ impl<'a> Decoder<'a> {
         if name == "__assertfail" && places.len() >= 4 {
             let mut arg = |index: usize, bytes| self.names.at_place(places[index], 0, bytes);
             let args = [arg(0, 8)?, arg(1, 8)?, arg(2, 4)?, arg(3, 8)?];
-            self.push(Inst { args, source: body.source, ..Inst::new(Do::Assert) });
+            self.push(Inst { args, offset: self.assertions, source: body.source, ..Inst::new(Do::Assert) });
+            self.assertions += 1;
             return Ok(());
         }
         let Some(function) = self.module.functions.get(name) else { return Err(format!("call of `{name}`")) };
         let formal = function.params.iter().chain(&function.returns);
         let bound = formal.zip(places).map(|(param, place)| (param.name.clone(), Named::Place(place)));
         self.function(function, bound.collect(), body.depth + 1)
-    }
-
-    fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Named, String> {
-        let (total, most) = match space {
-            ".shared" => (&mut self.shared_bytes, MOST_SHARED),
-            ".local" => (&mut self.local_bytes, MOST_LOCAL),
-            _ => return Ok(Named::Place(self.names.place())),
-        };
-        let at = place(total, variable.bytes, variable.align, most)?;
-        Ok(Named::Address(u64::from(at)))
     }
 
     pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
@@ -305,9 +307,8 @@ impl<'a> Decoder<'a> {
             Operand::Number(number) => return Ok(self.names.constant(*number)),
             Operand::Name(name) => *name,
             Operand::Not(name) => {
-                let args = [self.named(name)?, ZERO, ZERO, ZERO];
-                let d = self.names.fresh();
-                self.push(Inst { d, args, ..Inst::new(Self::one("not.pred")?) });
+                let (d, from) = (self.names.fresh(), self.named(name)?);
+                self.complement(d, from, Source::default())?;
                 return Ok(d);
             }
             other => return Err(format!("{other:?} as a value")),
@@ -325,23 +326,6 @@ impl<'a> Decoder<'a> {
             return Ok(self.names.constant(address));
         }
         self.module_shared(name)?.ok_or_else(|| format!("unknown name `{name}`"))
-    }
-
-    /// The register of the offset of a shared variable that the module declares. An array without a size is the launch's
-    /// dynamic memory, which lies behind all others.
-    fn module_shared(&mut self, name: &str) -> Result<Option<Register>, String> {
-        let shared = self.module.variables.get(name).filter(|variable| variable.space == ".shared");
-        let Some(variable) = shared else { return Ok(None) };
-        if variable.bytes == 0 {
-            self.dynamic_align = self.dynamic_align.max(variable.align);
-            return Ok(Some(self.names.dynamic_shared()));
-        }
-        let at = match self.shared.get(name) {
-            Some(&at) => at,
-            None => u64::from(place(&mut self.shared_bytes, variable.bytes, variable.align, MOST_SHARED)?),
-        };
-        self.shared.insert(name.to_string(), at);
-        Ok(Some(self.names.constant(at)))
     }
 
     fn label(&mut self) -> u32 {
@@ -362,10 +346,14 @@ impl<'a> Decoder<'a> {
         self.items.push(Item::Inst(inst));
     }
 
-    fn finish(self, name: &str) -> Result<Kernel, String> {
-        let shared = self.shared_bytes.next_multiple_of(self.dynamic_align);
+    fn finish(mut self, name: &str) -> Result<Kernel, String> {
+        let dynamic = match &self.dynamic {
+            Some((name, align)) => self.shared_arrays.place_dynamic(name, *align)?,
+            None => 0,
+        };
         let (blocks, targets) = split(self.items, self.labels as usize)?;
         let order = order(&blocks);
+        let assertions = if self.assertions > 0 { ways(&self.origins, &blocks, &order) } else { Vec::new() };
         let code = lay_out(&blocks, &order, |label| targets[label as usize]);
         let barriers = code.iter().any(|inst| matches!(inst.what, Do::Barrier));
         let begins = |inst: &Inst| matches!(inst.what, Do::Enter { .. });
@@ -374,22 +362,17 @@ impl<'a> Decoder<'a> {
             name: name.to_string(),
             code,
             registers: self.names.count(),
-            constants: self.names.constants(u64::from(shared)),
+            constants: self.names.constants(dynamic),
             specials: self.names.specials().to_vec(),
-            shared,
-            local: self.local_bytes.next_multiple_of(16),
+            shared: self.shared_arrays.bytes,
+            local: self.local_arrays.bytes.next_multiple_of(16),
+            shared_arrays: self.shared_arrays,
+            local_arrays: self.local_arrays,
             barriers,
             blocks,
             branches: self.branches,
             lists: self.lists,
+            assertions,
         })
     }
-}
-
-/// Puts `bytes` behind what is there already.
-fn place(total: &mut u32, bytes: u32, align: u32, most: u32) -> Result<u32, String> {
-    let at = total.checked_next_multiple_of(align);
-    let end = at.and_then(|at| at.checked_add(bytes)).filter(|&end| end <= most);
-    *total = end.ok_or("more shared or local memory than any device has")?;
-    Ok(*total - bytes)
 }

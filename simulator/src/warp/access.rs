@@ -60,14 +60,9 @@ impl Warp {
             _ => "access",
         };
         self.note(machine, inst, space, usize::from(bytes), at, mask);
-        let local = machine.kernel.local as usize;
-        let mut place = Place {
-            space,
-            memory: machine.memory,
-            shared: &mut machine.shared.data,
-            local: &mut self.local.data,
-            stride: local,
-        };
+        let (kernel, memory) = (machine.kernel, &mut *machine.memory);
+        let (shared, local) = (&mut machine.shared.data[..], &mut self.local.data[..]);
+        let mut place = Place { space, kernel, memory, shared, local };
         let done = match inst.what {
             Do::Load { signed, .. } => {
                 let d = &mut self.registers[inst.d as usize];

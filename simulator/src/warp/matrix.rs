@@ -16,18 +16,20 @@ impl Warp {
             *address = address.wrapping_add(inst.offset as u64);
         }
         let named = if to.len() == 4 { u32::MAX } else { (1 << (8 * to.len())) - 1 };
-        // Addresses are generic ones of shared memory, or offsets in it.
+        // Addresses are generic ones of shared memory, or its own.
         resolve(Space::Shared, &mut at, named);
-        let stride = machine.kernel.local as usize;
         for (matrix, &register) in to.iter().enumerate() {
             let rows = std::array::from_fn(|lane| at[8 * matrix + lane / 4] + 4 * (lane as u64 % 4));
             self.note_read(machine, inst, Space::Shared, 4, &rows, u32::MAX, register);
             let (memory, shared, local) = (&mut *machine.memory, &mut machine.shared.data, &mut self.local.data);
-            let mut place = Place { space: Space::Shared, memory, shared, local, stride };
+            let mut place = Place { space: Space::Shared, kernel: machine.kernel, memory, shared, local };
             let misaligned = (8 * matrix..8 * matrix + 8).find(|&row| !at[row].is_multiple_of(16));
             let read = match misaligned {
-                None => place.load(4, &rows, u32::MAX, &mut self.registers[register as usize]),
                 Some(row) => Err((row, Place::misaligned(at[row], 16))),
+                // The lane that named the row is at fault.
+                None => place
+                    .load(4, &rows, u32::MAX, &mut self.registers[register as usize])
+                    .map_err(|(lane, trouble)| (8 * matrix + lane / 4, trouble)),
             };
             read.map_err(|(lane, trouble)| {
                 let detail = "Invalid __shared__ read of size 16 bytes".to_string();

@@ -22,8 +22,14 @@ impl Warp {
         }
         let lists = &machine.kernel.lists;
         match inst.what {
-            Do::Shuffle(choose) => self.shuffle(choose, inst, mask),
-            Do::Vote(vote) => self.vote(vote, inst, mask),
+            Do::Shuffle(choose) => {
+                self.agreed(machine, inst, e, mask);
+                self.shuffle(machine, choose, inst, mask);
+            }
+            Do::Vote(vote) => {
+                self.agreed(machine, inst, b, mask);
+                self.vote(vote, inst, mask);
+            }
             Do::LoadMatrix { list } => self.load_matrix(machine, inst, &lists[list as usize])?,
             Do::Multiply { depth, list } => self.multiply(usize::from(depth), &lists[list as usize]),
             _ => self.release_members(a, mask),
@@ -31,12 +37,16 @@ impl Warp {
         Ok(None)
     }
 
-    fn shuffle(&mut self, choose: Choose, inst: &Inst, mask: u32) {
-        let [from, places, clamps] = [0, 1, 2].map(|arg| self.registers[inst.args[arg] as usize]);
+    fn shuffle(&mut self, machine: &mut Machine, choose: Choose, inst: &Inst, mask: u32) {
+        let [from, places, clamps, members] = inst.args.map(|arg| self.registers[arg as usize]);
+        let mut absent = None;
         let (mut value, mut inside) = (from, [0; WARP]);
         let (taint, mut new) = (self.taint_of(inst.args[0]), self.taint_of(inst.args[0]));
         for lane in lanes(mask) {
             let (source, valid) = choose.source(lane as u32, places[lane] as u32, clamps[lane] as u32);
+            if members[lane] as u32 & mask & 1 << (source % 32) == 0 {
+                absent = absent.or(Some((lane, source)));
+            }
             value[lane] = from[source as usize % WARP] & 0xffff_ffff;
             inside[lane] = u64::from(valid);
             new.holes[lane] = taint.holes[source as usize % WARP];
@@ -48,6 +58,31 @@ impl Warp {
         }
         write(&mut self.registers[inst.d as usize], &value, mask);
         write(&mut self.registers[inst.d2 as usize], &inside, mask);
+        if let Some((lane, source)) = absent {
+            let detail = "Barrier error detected. Shuffle reads from an inactive lane".to_string();
+            let found = stop(Kind::Barrier, inst, 1 << lane, detail);
+            let notes = vec![format!("lane {source} takes no part: what lane {lane} gets of it is undefined")];
+            machine.report(self.number, Stop { notes, ..found });
+        }
+    }
+
+    /// Reports where two lanes that are in each other's exchange name different members.
+    fn agreed(&self, machine: &mut Machine, inst: &Inst, members: usize, mask: u32) {
+        let named = &self.registers[members];
+        if lanes(mask).all(|lane| named[lane] as u32 == named[mask.trailing_zeros() as usize] as u32) {
+            return;
+        }
+        let differs = |lane: usize| {
+            let members = named[lane] as u32;
+            lanes(members & mask).find(|&other| named[other] as u32 != members).map(|other| (lane, other))
+        };
+        if let Some((lane, other)) = lanes(mask).find_map(differs) {
+            let detail = "Barrier error detected. Lanes that meet name different members".to_string();
+            let found = stop(Kind::Barrier, inst, 1 << lane, detail);
+            let [own, its] = [lane, other].map(|lane| named[lane] as u32);
+            let notes = vec![format!("lane {lane} names 0x{own:x}, and lane {other} in it names 0x{its:x}")];
+            machine.report(self.number, Stop { notes, ..found });
+        }
     }
 
     fn vote(&mut self, vote: Vote, inst: &Inst, mask: u32) {
@@ -80,8 +115,9 @@ impl Warp {
         for lane in lanes(mask) {
             let members = self.registers[members][lane] as u32;
             if members >> lane & 1 == 0 {
-                let detail = format!("a lane with a member mask of 0x{members:x}, which it is not in");
-                return Err(stop(Kind::Unsupported, inst, 1 << lane, detail));
+                let detail = "Barrier error detected. Lane is not among the members that it names".to_string();
+                let notes = vec![format!("lane {lane} names 0x{members:x}")];
+                return Err(Stop { notes, ..stop(Kind::Barrier, inst, 1 << lane, detail) });
             }
             wanted |= members;
         }
@@ -93,11 +129,16 @@ impl Warp {
         Ok(wanted & self.live & !here)
     }
 
-    /// Whether lanes of the warp are elsewhere. An aligned instruction wants all of them, the ended ones too: what it does
-    /// without them is undefined.
+    /// Whether lanes of the warp are elsewhere. An aligned instruction wants all of them: what it does where one has ended
+    /// is undefined (PTX ISA 9.7.15.5). The ISA does not say what it does in a warp that is not full.
     fn someone_is_missing(&self, inst: &Inst, mask: u32) -> Result<bool, Stop> {
-        if self.live != u32::MAX {
-            let detail = "an aligned instruction in a warp of which some lanes have ended".to_string();
+        if self.live != self.born {
+            let detail =
+                "Barrier error detected. Aligned instruction in a warp of which threads have ended".to_string();
+            return Err(stop(Kind::Barrier, inst, mask, detail));
+        }
+        if self.born != u32::MAX {
+            let detail = "an aligned instruction in a warp that is not full".to_string();
             return Err(stop(Kind::Unsupported, inst, mask, detail));
         }
         Ok(mask != u32::MAX)

@@ -5,7 +5,7 @@ use super::{Machine, Warp, stop};
 use crate::config::Checks;
 use crate::fault::Kind;
 use crate::isa::Space;
-use crate::kernel::{Do, Inst, Register};
+use crate::kernel::{Do, Inst, Kernel, Register};
 use crate::lanes::{Lanes, WARP};
 use crate::launch::coordinates;
 use crate::piece::{Holes, Seen, Written};
@@ -47,8 +47,11 @@ impl Warp {
         let values = self.registers[source];
         let written = Written { values: &values, holes: &holes };
         match space {
-            Space::Shared => machine.shared.writes(bytes, at, mask, written, who.as_ref(), &mut seen),
-            Space::Local => self.local.writes(bytes, &self.own(machine, at), mask, written, None, &mut seen),
+            Space::Shared | Space::Local => {
+                let starts = starts(machine.kernel, space, bytes, at);
+                let piece = if space == Space::Shared { &mut machine.shared } else { &mut self.local };
+                piece.writes(bytes, &starts, mask, written, who.as_ref(), &mut seen);
+            }
             _ => machine.memory.writes(bytes, at, mask, written, who.as_ref(), &mut seen),
         }
         self.tell(machine, inst, space, at, &seen);
@@ -109,53 +112,64 @@ impl Warp {
         seen: &mut Seen,
     ) {
         match space {
-            Space::Shared => machine.shared.reads(bytes, at, mask, who, seen),
-            Space::Local => self.local.reads(bytes, &self.own(machine, at), mask, None, seen),
+            Space::Shared | Space::Local => {
+                let starts = starts(machine.kernel, space, bytes, at);
+                let piece = if space == Space::Shared { &mut machine.shared } else { &mut self.local };
+                piece.reads(bytes, &starts, mask, who, seen);
+            }
             _ => machine.memory.reads(bytes, at, mask, who, seen),
         }
-    }
-
-    /// Where in the warp's local memory each lane's own address is.
-    fn own(&self, machine: &Machine, at: &Lanes) -> Lanes {
-        let stride = u64::from(machine.kernel.local);
-        std::array::from_fn(|lane| if at[lane] < stride { lane as u64 * stride + at[lane] } else { u64::MAX })
     }
 
     /// Keeps which bytes of a register came from where nobody wrote.
     fn remember(&mut self, machine: &mut Machine, d: Register, space: Space, at: &Lanes, mask: u32, seen: &Seen) {
         let Some(lane) = seen.hole else { return self.clean(d, mask) };
         let address = at[lane] + u64::from(seen.holes[lane].trailing_zeros());
-        let place = match space {
-            Space::Global => machine.memory.place(address),
-            _ => format!("at offset {} of {} memory", address, format!("{space:?}").to_lowercase()),
-        };
+        let place = self.place(machine, space, address);
         machine.origins.entry(machine.pc).or_insert((address, place));
         self.taint(d, mask, &Taint { holes: seen.holes, origin: machine.pc, ..Taint::default() });
+    }
+
+    /// Where an address lies, in words.
+    fn place(&self, machine: &Machine, space: Space, address: u64) -> String {
+        match space {
+            Space::Shared => machine.kernel.shared_arrays.describe(address, machine.shared.data.len()).0,
+            Space::Local => machine.kernel.local_arrays.describe(address, machine.kernel.local as usize).0,
+            _ => machine.memory.place(address),
+        }
     }
 
     /// Reports what was seen.
     fn tell(&self, machine: &mut Machine, inst: &Inst, space: Space, at: &Lanes, seen: &Seen) {
         let name = format!("{space:?}").to_lowercase();
         let what = if matches!(inst.what, Do::Load { .. }) { "read" } else { "write" };
-        let place = |machine: &Machine, lane: usize| match space {
-            Space::Global => machine.memory.place(at[lane]),
-            _ => String::new(),
-        };
         if let Some((lane, earlier)) = &seen.clash {
             let before = if earlier.write { "write" } else { "read" };
             let detail = format!("Race reported between {what} access and {before} access to __{name}__ memory");
             let mut found = stop(Kind::Race, inst, 1 << lane, detail);
-            (found.address, found.near) = (Some(at[*lane]), place(machine, *lane));
+            (found.address, found.near) = (Some(at[*lane]), self.place(machine, space, at[*lane]));
             found.notes.push(machine.other_side(before, earlier));
             machine.report(self.number, found);
         }
         if let Some(lane) = seen.outside {
             let detail = format!("Outside the view: __{name}__ {what}");
             let mut found = stop(Kind::OutOfView, inst, 1 << lane, detail);
-            (found.address, found.near) = (Some(at[lane]), place(machine, lane));
+            (found.address, found.near) = (Some(at[lane]), self.place(machine, space, at[lane]));
             machine.report(self.number, found);
         }
     }
+}
+
+/// Where each lane's address lies in the memory that holds all arrays of its space; beyond it, where in none of them.
+fn starts(kernel: &Kernel, space: Space, bytes: usize, at: &Lanes) -> Lanes {
+    let (arrays, stride) = match space {
+        Space::Shared => (&kernel.shared_arrays, 0),
+        _ => (&kernel.local_arrays, kernel.local as usize),
+    };
+    std::array::from_fn(|lane| match arrays.find(at[lane], bytes as u32) {
+        Some(start) => (lane * stride + start) as u64,
+        None => u64::MAX,
+    })
 }
 
 impl Machine<'_> {

@@ -1,7 +1,7 @@
 //! What is doubtful of a register: bytes that nobody wrote, and numbers that arithmetic made wrong. Both follow the values
 //! through a warp and are told where they decide something: as a branch's condition, an address, a member mask.
 
-use super::{Machine, Stop, Warp, stop};
+use super::{Machine, Warp, stop};
 use crate::fault::Kind;
 use crate::isa::{Real, Spread, Watch};
 use crate::kernel::{CARRY, Do, Inst, Register};
@@ -191,18 +191,10 @@ impl Warp {
 }
 
 impl Machine<'_> {
-    /// Reports what does not end the launch, once for each instruction.
-    pub(super) fn report(&mut self, warp: usize, found: Stop) {
-        let same = |(_, known): &(usize, Stop)| known.kind == found.kind && known.source.ptx == found.source.ptx;
-        if !self.reports.iter().any(same) {
-            self.reports.push((warp, found));
-        }
-    }
-
     /// Where an instruction stands, in words.
     pub(super) fn line(&self, pc: u32) -> String {
         let source = self.kernel.code[pc as usize].source;
-        match self.files.get(&source.file) {
+        match self.module.files.get(&source.file) {
             Some(file) if source.line > 0 => format!("at {file}:{}", source.line),
             _ => format!("in line {} of the PTX", source.ptx),
         }

@@ -7,6 +7,7 @@ mod atomics;
 mod faults;
 mod forms;
 mod front_end;
+mod lifetime;
 mod machine;
 mod memory;
 mod mutation;

@@ -95,7 +95,7 @@ const PASSES: &[Pass] = &[
         },
         &[],
     ),
-    pass("partial_warp.ptx", 45, |t| vec![if t.own < 32 { u32::MAX } else { (1 << 13) - 1 }, t.own ^ 1], &[]),
+    pass("partial_warp.ptx", 45, |t| vec![if t.own < 32 { u32::MAX } else { (1 << 13) - 1 }, t.own / 32 * 32 + 3], &[]),
     Pass { file: "shared.ptx", shape: DYNAMIC, wanted: |t| vec![63 - t.own, 1000 + 63 - t.own], blocks: &[] },
     pass(
         "constants.ptx",
@@ -169,6 +169,7 @@ fn outcome(pass: &Pass, bytes: usize) -> Result<(Vec<u32>, Vec<u64>), Fault> {
     let mut device = crate::machine::device();
     let out = upload(&mut device, &vec![0; bytes]);
     launch(&mut device, &text("pass", pass.file), "k", pass.shape, out.to_le_bytes().to_vec())?;
+    assert_eq!(device.reports(), Vec::new(), "{}", pass.file);
     let written = words(device.bytes(out, bytes as u64).expect("allocated"));
     let blocks = device.coverage().into_iter().find(|covered| covered.kernel == "k").expect("loaded").blocks;
     Ok((written, blocks))

@@ -1,6 +1,6 @@
 //! Products of matrices, and random numbers.
 
-use crate::{BROKEN_BY_BLAS, WELL, allocate, download, upload, with_device};
+use crate::{BROKEN_BY_BLAS, BROKEN_BY_RESULT, WELL, allocate, download, said_in, upload, with_device};
 use cuda::{blas::*, context::cuCtxSynchronize, rand::*};
 use half::{bf16, f16};
 use std::ffi::{c_int, c_void};
@@ -206,6 +206,37 @@ fn a_product_out_of_range_is_a_fault_that_comes_late() {
     let [a, b, c] = [upload(&[0_f32; 3]), upload(&[0_f32; 4]), upload(&[0_f32; 4])];
     assert_eq!(product.run([1_f32, 0.0], [a, b, c]), 0);
     assert_eq!(cuCtxSynchronize(), 700);
+}
+
+#[test]
+fn what_is_said_of_a_product_names_the_matrix_and_the_element() {
+    let said = said_in("blas::a_product_out_of_range_is_a_fault_that_comes_late");
+    let wanted = "\
+========= Invalid __global__ read of size 4 bytes
+=========     at cublasGemmStridedBatchedEx()
+=========     Access to 0x400001800000000c is out of bounds
+=========     and is 0 bytes after the nearest allocation of size 12 bytes
+=========     the element is that of A in row 1, column 1, batch 0
+=========     allocated before the first launch
+=========     bytes: 00 00 00 00 00 00 00 00 00 00 00 00 [-- -- -- --]
+";
+    assert_eq!(said, wanted);
+}
+
+#[test]
+fn a_result_out_of_range_is_a_write() {
+    with_device(BROKEN_BY_RESULT);
+    let product = Product::new([N, N], [2, 2, 2], 3, [0, 68]);
+    let [a, b, c] = [upload(&[0_f32; 12]), upload(&[0_f32; 12]), upload(&[0_f32; 9])];
+    assert_eq!(product.run([1_f32, 0.0], [a, b, c]), 0);
+    assert_eq!(cuCtxSynchronize(), 700);
+}
+
+#[test]
+fn what_is_said_of_a_result_names_the_batch() {
+    let said = said_in("blas::a_result_out_of_range_is_a_write");
+    assert!(said.starts_with("========= Invalid __global__ write of size 4 bytes\n"), "{said}");
+    assert!(said.contains("the element is that of C in row 1, column 0, batch 2\n"), "{said}");
 }
 
 #[test]

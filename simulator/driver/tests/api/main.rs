@@ -14,6 +14,7 @@ mod sticky;
 use cuda::{context, launch, memory as mem, module, state};
 use simulator::Config;
 use std::ffi::{CStr, c_void};
+use std::process::Command;
 use std::ptr;
 use std::sync::Once;
 
@@ -57,12 +58,13 @@ const BROKEN_BY_BLAS: i32 = 3;
 const BROKEN_BY_RUNTIME: i32 = 4;
 const SMALL: i32 = 5;
 const BROKEN_BY_LINKED: i32 = 6;
+const BROKEN_BY_RESULT: i32 = 7;
 
 /// Makes the primary context of a device current, and returns its handle.
 fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
-        let config = Config { devices: 7, memory: MEMORY, ..Config::default() };
+        let config = Config { devices: 8, memory: MEMORY, ..Config::default() };
         assert!(state::configure(config, state::Delivery::Late));
     });
     let mut handle = 0;
@@ -110,6 +112,14 @@ fn function(name: &CStr) -> usize {
 fn start(function: usize, [grid, block]: [[u32; 3]; 2], shared: u32, values: *const *const c_void) -> u32 {
     let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
     unsafe { launch::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, 0, values, ptr::null()) }
+}
+
+/// What the library says on the error stream in one of these tests, which runs in a process of its own.
+fn said_in(test: &str) -> String {
+    let program = std::env::current_exe().expect("known");
+    let output = Command::new(program).args([test, "--exact", "--nocapture"]).output().expect("it runs");
+    assert!(output.status.success(), "{test} fails");
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Stores a word with a kernel of one thread.

@@ -1,6 +1,6 @@
 //! Device memory.
 
-use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, upload, with_device};
+use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, upload, with_device};
 use cuda::memory::*;
 use std::ptr;
 
@@ -40,6 +40,64 @@ fn memory_is_freed_once() {
     assert_eq!(cuMemFreeAsync(address, 0), 1);
     assert_eq!(cuMemFreeAsync(0x1234, 0), 1, "an address of no device");
     assert_eq!(download::<u8>(address, 1), Err(1));
+}
+
+#[test]
+fn what_is_said_of_a_refused_free_tells_it_from_others() {
+    const SAID: &str = "\
+========= Invalid free of memory
+=========     at cuMemFreeAsync()
+=========     Address 0x1000018000000004 is not where a live allocation begins
+=========     and is offset 4 of an allocation of size 32 bytes
+=========     allocated before the first launch
+========= Invalid free of memory
+=========     at cuMemFreeAsync()
+=========     Address 0x1000018000000000 is not where a live allocation begins
+=========     and is that of an allocation of size 32 bytes that was freed before
+=========     allocated before the first launch
+=========     freed before the first launch
+========= Invalid free of memory
+=========     at cuMemFreeAsync()
+=========     Address 0x1234 is not where a live allocation begins
+=========     and is near the null pointer
+========= Invalid __global__ read of size 1 bytes
+=========     at cuMemcpyDtoHAsync_v2()
+=========     Access to 0x1000018000000000 is in memory that was freed
+=========     and is 1 bytes at offset 0 of an allocation of size 32 bytes
+=========     allocated before the first launch
+=========     freed before the first launch
+";
+    assert_eq!(said_in("memory::memory_is_freed_once"), SAID);
+}
+
+#[test]
+fn copies_that_overlap_are_done_as_if_they_did_not_and_reported() {
+    with_device(WELL);
+    let address = upload(&[1_u32, 2, 3, 4]);
+    assert_eq!(cuMemcpyDtoDAsync_v2(address + 4, address, 12, 0), 0);
+    assert_eq!(download(address, 4), Ok(vec![1_u32, 1, 2, 3]));
+    assert_eq!(cuMemcpyDtoDAsync_v2(address + 8, address, 8, 0), 0);
+}
+
+#[test]
+fn what_is_said_of_copies_names_the_call() {
+    const OVERLAP: &str = "\
+========= Race reported in a copy of 12 bytes between ranges that overlap
+=========     at cuMemcpyDtoDAsync_v2()
+=========     Access to 0x1000018000000004 is not ordered
+=========     and is the first of 8 bytes that are both read and written
+";
+    assert_eq!(said_in("memory::copies_that_overlap_are_done_as_if_they_did_not_and_reported"), OVERLAP);
+    let said = said_in("memory::copies_out_of_range_are_refused_and_break_nothing");
+    for (call, what, bytes) in [
+        ("cuMemcpyDtoHAsync_v2", "read", 20),
+        ("cuMemsetD8Async", "write", 1),
+        ("cuMemcpyDtoDAsync_v2", "read", 12),
+        ("cuMemcpyHtoDAsync_v2", "write", 17),
+    ] {
+        let title = format!("========= Invalid __global__ {what} of size {bytes} bytes\n=========     at {call}()\n");
+        assert!(said.contains(&title), "{title} in {said}");
+    }
 }
 
 #[test]

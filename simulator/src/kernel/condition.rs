@@ -1,0 +1,175 @@
+//! What a failed assertion compared: the comparisons whose results lead to it, found while decoding, and the values that
+//! they had.
+
+use std::collections::{HashMap, HashSet};
+
+use super::order::Block;
+use super::{Do, Register, SINK};
+use crate::isa::Two;
+use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
+
+/// Where a predicate comes from.
+#[derive(Debug)]
+enum Origin<'a> {
+    Compared(&'a str, Two, [Register; 2]),
+    /// Made of other predicates by `and`, `or` or `not`.
+    Of([Register; 2]),
+}
+
+/// The predicates of a kernel while it is decoded.
+#[derive(Debug, Default)]
+pub struct Origins<'a>(HashMap<Register, Origin<'a>>);
+
+impl<'a> Origins<'a> {
+    /// An instruction writes `d`.
+    pub fn add(&mut self, opcode: &'a str, what: Do, d: Register, args: [Register; 4]) {
+        let operands = [args[0], args[1]];
+        let origin = match what {
+            Do::Two(f) if opcode.starts_with("setp.") => Origin::Compared(opcode, f, operands),
+            _ if matches!(opcode, "and.pred" | "or.pred" | "not.pred") => Origin::Of(operands),
+            _ => return,
+        };
+        self.0.insert(d, origin);
+    }
+
+    /// The comparisons that `predicate` is made of, as far as it can be made of no others.
+    fn comparisons(&self, predicate: Register, writes: &HashMap<Register, u32>) -> Vec<Comparison> {
+        let (mut found, mut pending, mut seen) = (Vec::new(), vec![predicate], HashSet::new());
+        while let Some(result) = pending.pop() {
+            if writes.get(&result) != Some(&1) || !seen.insert(result) {
+                continue;
+            }
+            match self.0.get(&result) {
+                Some(&Origin::Compared(opcode, compare, operands)) => {
+                    found.push(Comparison { opcode: opcode.to_string(), compare, operands, result });
+                }
+                // The first one is the next to be looked at.
+                Some(&Origin::Of([first, second])) => pending.extend([second, first]),
+                None => {}
+            }
+        }
+        found
+    }
+}
+
+/// A branch that leads to an assertion's failure.
+#[derive(Debug)]
+pub struct Way {
+    /// The branch's predicate, and what it is where the branch leads there.
+    predicate: Register,
+    holds: bool,
+    comparisons: Vec<Comparison>,
+}
+
+impl Way {
+    /// What was compared, a line each, if this is the way that `lane` went.
+    pub fn told(&self, registers: &[Lanes], lane: usize) -> Option<Vec<String>> {
+        let went = bool::of(registers[self.predicate as usize][lane]) == self.holds;
+        went.then(|| self.comparisons.iter().filter_map(|comparison| comparison.told(registers, lane)).collect())
+    }
+}
+
+#[derive(Debug)]
+struct Comparison {
+    opcode: String,
+    compare: Two,
+    operands: [Register; 2],
+    result: Register,
+}
+
+impl Comparison {
+    /// `70 < 64 is false (u64)`; nothing where the operands are no longer those that were compared.
+    fn told(&self, registers: &[Lanes], lane: usize) -> Option<String> {
+        let [a, b] = self.operands.map(|operand| &registers[operand as usize]);
+        let mut results = [0; WARP];
+        (self.compare)(a, b, &mut results);
+        let result = bool::of(results[lane]);
+        if result != bool::of(registers[self.result as usize][lane]) {
+            return None;
+        }
+        let mut parts = self.opcode.split('.').skip(1);
+        let (test, of) = (parts.next()?, parts.last()?);
+        let (a, b) = (value(of, a[lane]), value(of, b[lane]));
+        Some(format!("{a} {} {b} is {result} ({of})", sign(test)))
+    }
+}
+
+/// The sign of a comparison; the forms that hold of NaN keep their names.
+fn sign(test: &str) -> &str {
+    match test {
+        "eq" => "==",
+        "ne" => "!=",
+        "lt" | "lo" => "<",
+        "le" | "ls" => "<=",
+        "gt" | "hi" => ">",
+        "ge" | "hs" => ">=",
+        other => other,
+    }
+}
+
+fn value(of: &str, bits: u64) -> String {
+    match of {
+        "u16" => (bits as u16).to_string(),
+        "s16" => (bits as i16).to_string(),
+        "u32" => (bits as u32).to_string(),
+        "s32" => (bits as i32).to_string(),
+        "s64" => (bits as i64).to_string(),
+        "b16" => format!("{:#x}", bits as u16),
+        "b32" => format!("{:#x}", bits as u32),
+        "b64" => format!("{bits:#x}"),
+        "f16" => format!("{:?}", F16::of(bits).0),
+        "bf16" => format!("{:?}", Bf16::of(bits).0),
+        "f32" => format!("{:?}", f32::of(bits)),
+        "f64" => format!("{:?}", f64::of(bits)),
+        _ => bits.to_string(),
+    }
+}
+
+/// The ways to each assertion of `blocks`, by number; what is tested first in `order` comes first.
+pub fn ways(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Way>> {
+    let mut before = vec![Vec::new(); blocks.len()];
+    for &from in order {
+        blocks[from].next.iter().for_each(|&to| before[to].push(from));
+    }
+    let mut writes = HashMap::new();
+    for inst in blocks.iter().flat_map(|block| &block.code) {
+        let second = if matches!(inst.what, Do::Shuffle(_)) { inst.d2 } else { SINK };
+        for register in [inst.d, second] {
+            *writes.entry(register).or_default() += 1;
+        }
+    }
+    let rank = |block: usize| order.iter().position(|&known| known == block);
+    let mut all = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        for inst in block.code.iter().filter(|inst| matches!(inst.what, Do::Assert)) {
+            let mut branches = branches_to(number, blocks, &before);
+            branches.sort_by_key(|&(from, ..)| rank(from));
+            let way = |(_, predicate, holds)| {
+                let comparisons = origins.comparisons(predicate, &writes);
+                Way { predicate, holds, comparisons }
+            };
+            all.push((inst.offset, branches.into_iter().map(way).collect()));
+        }
+    }
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, ways)| ways).collect()
+}
+
+/// The last branches before a block: where they stand, their predicate, and what it is on the way to the block.
+fn branches_to(block: usize, blocks: &[Block], before: &[Vec<usize>]) -> Vec<(usize, Register, bool)> {
+    let (mut branches, mut pending, mut seen) = (Vec::new(), vec![block], HashSet::from([block]));
+    while let Some(block) = pending.pop() {
+        for &from in &before[block] {
+            match blocks[from].code.last() {
+                Some(last) if matches!(last.what, Do::If { .. }) => {
+                    let Do::If { negated, .. } = last.what else { continue };
+                    let taken = blocks[from].next.last() == Some(&block);
+                    branches.push((from, last.args[0], taken != negated));
+                }
+                _ if seen.insert(from) => pending.push(from),
+                _ => {}
+            }
+        }
+    }
+    branches
+}
