@@ -89,6 +89,9 @@ struct Common {
     /// Address space of one worker, in MiB.
     #[arg(long, default_value_t = 4096)]
     memory: u64,
+    /// Report kernels that reach around a view in its buffer (simulated devices).
+    #[arg(long)]
+    exact_views: bool,
 }
 
 impl Common {
@@ -97,7 +100,8 @@ impl Common {
     }
 
     fn limits(&self) -> crate::exec::Limits {
-        crate::exec::Limits { deadline: self.timeout, memory_mib: self.memory, ..Default::default() }
+        let Self { timeout, memory, exact_views, .. } = *self;
+        crate::exec::Limits { deadline: timeout, memory_mib: memory, exact_views, ..Default::default() }
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Limits {
     pub immediate: bool,
     /// The seed by which simulated devices decide what the ISA leaves open; without one they do as hardware mostly does.
     pub jitter: Option<u64>,
+    /// Whether simulated devices report kernels that reach around a view in its buffer.
+    pub exact_views: bool,
     /// Whether simulated devices do without the failures that `SNUFFER_SIM_FAIL` asks for.
     pub sound: bool,
 }
@@ -40,7 +42,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let deadline = Duration::from_secs(10);
-        Self { deadline, memory_mib: 4096, immediate: false, jitter: None, sound: false }
+        Self { deadline, memory_mib: 4096, immediate: false, jitter: None, exact_views: false, sound: false }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Runs one case on one candle device in this process, as far as a process can go: a panic is caught, what ends the
 //! process is the worker's parent's to see.
 
+#[cfg(feature = "cuda")]
+mod exact;
 mod place;
 mod refusal;
 mod tensors;

@@ -140,6 +140,7 @@ impl Device {
     pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
         let (data, undefined) = self.take(from, bytes)?;
         self.put(to, &data, &undefined)?;
+        self.memory.copy_hidden(to, from, bytes);
         let distance = to.abs_diff(from);
         if distance < bytes {
             let place = format!("the first of {} bytes that are both read and written", bytes - distance);
@@ -162,6 +163,11 @@ impl Device {
         self.bytes_mut(to, data.len() as u64)?.copy_from_slice(data);
         self.memory.set_undefined(to, undefined);
         Ok(())
+    }
+
+    /// Says that kernels have no business with the marked bytes of an allocation, which begins at this address.
+    pub fn hide(&mut self, address: u64, marks: Marks) {
+        self.memory.hide(address, marks);
     }
 
     /// Whether nobody wrote some of these bytes.

@@ -201,6 +201,24 @@ impl Memory {
         format!("at offset {offset} of an allocation of size {bytes} bytes")
     }
 
+    /// Marks the bytes of an allocation that kernels have no business with.
+    pub fn hide(&mut self, address: u64, marks: Marks) {
+        let (number, offset) = locate(address);
+        if offset == 0 && self.bytes(address, marks.len() as u64).is_ok_and(|bytes| bytes.len() == marks.len()) {
+            self.slots[number].piece.hidden = marks;
+        }
+    }
+
+    /// What is hidden of an allocation is hidden of its whole copy.
+    pub fn copy_hidden(&mut self, to: u64, from: u64, bytes: u64) {
+        let (number, offset) = locate(from);
+        let hidden = &self.slots[number].piece.hidden;
+        if offset == 0 && !hidden.is_none() && hidden.len() as u64 == bytes {
+            let copy = hidden.part(0, bytes as usize);
+            self.hide(to, copy);
+        }
+    }
+
     /// Where the allocation that holds an address comes from, a line each.
     pub fn life(&self, address: u64) -> Vec<String> {
         self.slots.get(locate(address).0).map_or_else(Vec::new, |slot| slot.lifetime.notes())

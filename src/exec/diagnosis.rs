@@ -64,11 +64,15 @@ fn ending(reports: &mut Vec<Remark>) -> Option<Remark> {
 
 /// `file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `condition` failed.`
 fn assertion(said: &str) -> Option<(String, String)> {
-    let line = said.lines().find(|line| line.contains(": block: [") && line.ends_with("` failed."))?;
+    let mut lines = said.lines().skip_while(|line| !(line.contains(": block: [") && line.ends_with("` failed.")));
+    let line = lines.next()?;
     let (place, _) = line.split_once(": ")?;
     let (file, number) = place.rsplit_once(':')?;
     let path = kernel_path(file);
-    Some((format!("{path}:{number}"), line.replacen(file, &path, 1)))
+    // The simulated device also tells the values that were compared.
+    let details = lines.map_while(|line| line.strip_prefix(MORE)).map(|detail| format!("; {}", shortened(detail)));
+    let message = line.replacen(file, &path, 1) + &details.collect::<String>();
+    Some((format!("{path}:{number}"), message))
 }
 
 /// An assertion names the file as the compiler was given it: candle-kernels compiles in its own folder.
@@ -76,10 +80,12 @@ fn kernel_path(file: &str) -> String {
     if file.starts_with("src/") { format!("candle-kernels/{file}") } else { crate_path(file) }
 }
 
+/// What the second and further lines of a report begin with.
+const MORE: &str = "=========     ";
+
 /// The reports of a sanitizer: their lines begin with nine equal signs, those after a report's first with more blanks.
 fn reports(said: &str) -> Vec<Remark> {
     const MARK: &str = "========= ";
-    const MORE: &str = "=========     ";
     let mut found: Vec<Vec<&str>> = Vec::new();
     let mut open = false;
     for line in said.lines() {

@@ -85,6 +85,9 @@ pub fn behave(command: &mut Command, device: Device, limits: Limits) {
             if limits.immediate {
                 command.env("SNUFFER_SIM_DELIVERY", "immediate");
             }
+            if limits.exact_views {
+                command.env("SNUFFER_EXACT_VIEWS", "1");
+            }
             command.envs(limits.jitter.map(|seed| ("SNUFFER_SIM_JITTER", seed.to_string())));
         }
         Device::Cuda(_) if limits.immediate => {

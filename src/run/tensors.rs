@@ -18,6 +18,10 @@ pub fn buffer(data: &Data, device: &Device) -> Result<Tensor> {
     for (&position, &value) in positions.iter().zip(&values) {
         cells[position] = value;
     }
+    #[cfg(feature = "cuda")]
+    if device.is_cuda() {
+        super::exact::hide_around(&positions, length, data.dtype.size());
+    }
     upload(data.dtype, &cells, &data.view.buffer_shape(&stored), device)
 }
 

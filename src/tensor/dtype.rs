@@ -85,6 +85,16 @@ impl DType {
         Self::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
 
+    /// The bytes of an element.
+    pub fn size(self) -> usize {
+        match self {
+            Self::U8 | Self::F8e4m3 => 1,
+            Self::I16 | Self::F16 | Self::Bf16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::I64 | Self::F64 => 8,
+        }
+    }
+
     /// Whether values are floats.
     pub fn is_float(self) -> bool {
         self.format().is_some()

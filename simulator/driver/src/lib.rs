@@ -27,6 +27,7 @@ pub mod counters;
 mod coverage;
 mod environment;
 mod gemm;
+mod hide;
 mod image;
 mod inject;
 pub mod launch;

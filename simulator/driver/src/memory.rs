@@ -2,7 +2,7 @@
 
 use crate::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
 use crate::state::{Driver, call, put};
-use crate::{inject, report};
+use crate::{hide, inject, report};
 use simulator::Fault;
 use std::alloc::{self, Layout};
 use std::ffi::{c_uint, c_void};
@@ -50,6 +50,9 @@ impl Driver {
             return Ok(());
         }
         self.writable(to, from.len(), stream)?.copy_from_slice(from);
+        if let Some(marks) = hide::of_copy(from.len()) {
+            self.owner(to, stream)?.hide(to, marks);
+        }
         self.touched(&[(to, true)], stream)?;
         Ok(())
     }
