@@ -18,6 +18,7 @@ mod regressions;
 mod replay;
 mod report;
 mod schema;
+mod score;
 mod site;
 mod triage;
 
@@ -68,6 +69,8 @@ enum Command {
     Ops(ops::Args),
     /// Show which kernels and branches a campaign, or cases, reached on a simulated device.
     Coverage(coverage::Args),
+    /// Change candle's kernels on a simulated device, one instruction at a time, and show what drawn cases notice.
+    Score(score::Args),
     /// Write a static site of what was found: the matrix of ops, every finding, coverage and trends.
     Site(site::Args),
     /// Show what this machine has and lacks.
@@ -174,6 +177,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Bisect(args) => bisect::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::Coverage(args) => coverage::run(&args),
+        Command::Score(args) => score::run(&args),
         Command::Site(args) => site::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::run(&args),

@@ -17,7 +17,7 @@ use crate::device::{Device, Hardware};
 use crate::oracle::Observation;
 use crate::outcome::Outcome;
 
-pub use environment::Build;
+pub use environment::{Build, Variable};
 pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
@@ -56,7 +56,17 @@ pub struct Executor {
 impl Executor {
     /// Starts a worker for each device.
     pub fn start(devices: &[Device], build: Build, limits: Limits) -> anyhow::Result<Self> {
-        let start = |&device| Worker::start(device, build, limits);
+        Self::start_with(devices, build, limits, &[])
+    }
+
+    /// The same with variables in the environment of the workers, for simulated devices to read.
+    pub fn start_with(
+        devices: &[Device],
+        build: Build,
+        limits: Limits,
+        variables: &[Variable],
+    ) -> anyhow::Result<Self> {
+        let start = |&device| Worker::start_with(device, build, limits, variables);
         Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()?, hurried: false })
     }
 

@@ -34,6 +34,7 @@ pub mod campaign;
 pub mod console;
 pub mod fuzz;
 pub mod matrix;
+pub mod score;
 
 pub mod cli;
 pub mod exit_code;

@@ -17,12 +17,12 @@ use pairs::Pairs;
 use planted::{DEVICES, Drawn, Noticed, canary_fault, fails, notice};
 use similar::Kernels;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Build, Executor, Limits, environment};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::Signature;
 
 /// What the simulated device reads: `KERNEL:SEED`.
-const VARIABLE: &str = "SNUFFER_SIM_MUTATE";
+const VARIABLE: &str = environment::MUTATE;
 
 /// How many cases of each op are drawn.
 const DRAWN: u64 = 100;

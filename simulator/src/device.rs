@@ -11,7 +11,7 @@ use crate::kernel::{self, Kernel};
 use crate::launch::{self, Launch, On, State};
 use crate::marks::Marks;
 use crate::memory::{Memory, Trouble};
-use crate::mutate;
+use crate::mutate::{self, Change};
 use crate::ptx::{self, Module};
 use crate::warp::Warp;
 
@@ -168,6 +168,16 @@ impl Device {
     /// Says that kernels have no business with the marked bytes of an allocation, which begins at this address.
     pub fn hide(&mut self, address: u64, marks: Marks) {
         self.memory.hide(address, marks);
+    }
+
+    /// Reports that some of these bytes, which a library of the device reads, are around a view.
+    pub fn peek(&mut self, address: u64, bytes: u64) {
+        if let Some(first) = self.memory.hidden(address, bytes) {
+            let address = address + first as u64;
+            let place = self.memory.place(address);
+            let trouble = Trouble { kind: Kind::OutOfView, address, place, notes: Vec::new() };
+            self.reports.push(host_fault("Outside the view: __global__ read".to_string(), trouble));
+        }
     }
 
     /// Whether nobody wrote some of these bytes.
@@ -328,6 +338,13 @@ impl Device {
         let entries = loaded.module.functions.values().filter(|function| function.entry);
         let function = |name: &String| self.names.get(&(module, name.clone())).map(|id| &self.functions[id.0]);
         entries.map(|entry| covered(&entry.name, &file, function(&entry.name))).collect()
+    }
+
+    /// The changes that a mutation can make to a kernel, by number; none where it cannot be decoded.
+    pub fn changes(&mut self, function: FunctionId) -> Vec<Change> {
+        let Ok(kernel) = self.kernel(function) else { return Vec::new() };
+        let loaded = self.modules[self.functions[function.0].module].as_ref();
+        loaded.map_or_else(Vec::new, |loaded| mutate::changes(&kernel, &loaded.module))
     }
 
     fn kernel(&mut self, function: FunctionId) -> Result<Arc<Kernel>, String> {

@@ -33,4 +33,4 @@ pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
 pub use fault::{Fault, Kind};
 pub use launch::Launch;
 pub use marks::Marks;
-pub use mutate::Mutation;
+pub use mutate::{Change, Choice, Mutation};

@@ -209,6 +209,14 @@ impl Memory {
         }
     }
 
+    /// The first of some bytes that kernels have no business with.
+    pub fn hidden(&self, address: u64, bytes: u64) -> Option<usize> {
+        let (number, offset) = locate(address);
+        let slot = self.slots.get(number).filter(|slot| slot.live && !slot.piece.hidden.is_none())?;
+        self.bytes(address, bytes).ok()?;
+        slot.piece.hidden.within(offset, bytes as usize).map(|(first, _)| first - offset)
+    }
+
     /// What is hidden of an allocation is hidden of its whole copy.
     pub fn copy_hidden(&mut self, to: u64, from: u64, bytes: u64) {
         let (number, offset) = locate(from);

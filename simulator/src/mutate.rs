@@ -1,6 +1,8 @@
 //! One small, named change to a kernel: what a check of the suite must notice, or be shown not to.
 
-use crate::kernel::{Do, Kernel};
+mod equivalent;
+
+use crate::kernel::{Do, Kernel, ZERO};
 use crate::ptx::Module;
 
 /// Which kernel to change, and which of the possible changes.
@@ -8,25 +10,52 @@ use crate::ptx::Module;
 pub struct Mutation {
     /// The kernel; without one, the first that is decoded.
     pub kernel: Option<String>,
-    /// Chooses among the changes.
-    pub seed: u64,
+    /// Which change.
+    pub choice: Choice,
+}
+
+/// One of a kernel's changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// That which this seed falls on, or else the next that makes a difference.
+    Seed(u64),
+    /// That which [`changes`] lists at this place.
+    Number(usize),
 }
 
 impl std::str::FromStr for Mutation {
     type Err = String;
-    /// `SEED` or `KERNEL:SEED`.
+    /// `SEED`, `KERNEL:SEED` or `KERNEL:#NUMBER`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (kernel, seed) = text.rsplit_once(':').map_or((None, text), |(kernel, seed)| (Some(kernel), seed));
-        let seed = seed.parse().map_err(|_| format!("`{text}` is no mutation; write SEED or KERNEL:SEED"))?;
-        Ok(Self { kernel: kernel.map(str::to_string), seed })
+        let (kernel, choice) = text.rsplit_once(':').map_or((None, text), |(kernel, choice)| (Some(kernel), choice));
+        let wrong = || format!("`{text}` is no mutation; write SEED, KERNEL:SEED or KERNEL:#NUMBER");
+        let choice = match choice.strip_prefix('#') {
+            Some(number) if kernel.is_some() => Choice::Number(number.parse().map_err(|_| wrong())?),
+            _ => Choice::Seed(choice.parse().map_err(|_| wrong())?),
+        };
+        Ok(Self { kernel: kernel.map(str::to_string), choice })
     }
 }
 
-/// A change to the instruction at `at`.
-struct Change {
-    at: usize,
-    what: &'static str,
-    make: fn(&mut Kernel, usize),
+/// A change that a mutation can make to a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What it does.
+    pub what: &'static str,
+    /// The source file of what it changes.
+    pub file: String,
+    /// Its line there, 0 where unknown.
+    pub line: u32,
+    /// The number of its block, as coverage counts them.
+    pub block: usize,
+    /// Whether it is known to make no difference.
+    pub equivalent: bool,
+}
+
+/// Every change that a mutation can make to `kernel`: a [`Choice::Number`] is a place in this list.
+pub fn changes(kernel: &Kernel, module: &Module) -> Vec<Change> {
+    let possible = possible(kernel).into_iter();
+    possible.map(|(at, kind)| described(kernel, module, at, kind)).collect()
 }
 
 /// Applies the change that `mutation` chooses and names it; `None` where this kernel is not meant or has none.
@@ -34,58 +63,106 @@ pub fn apply(kernel: &mut Kernel, mutation: &Mutation, module: &Module) -> Optio
     if mutation.kernel.as_ref().is_some_and(|name| *name != kernel.name) {
         return None;
     }
-    let changes: Vec<Change> = (0..kernel.code.len()).flat_map(|at| changes(kernel, at)).collect();
-    // Spread by a multiplicative hash, so that neighbouring seeds change different places.
-    let spread = mutation.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 16;
-    let change = changes.get((spread % changes.len().max(1) as u64) as usize)?;
-    let source = kernel.code[change.at].source;
-    (change.make)(kernel, change.at);
-    let file = module.files.get(&source.file).map_or("?", |file| file.rsplit('/').next().unwrap_or(file));
-    Some(format!("{}: {} at {file}:{}", kernel.name, change.what, source.line))
+    let possible = possible(kernel);
+    let (at, kind) = match mutation.choice {
+        Choice::Number(number) => *possible.get(number)?,
+        Choice::Seed(seed) => {
+            // Spread by a multiplicative hash, so that neighbouring seeds change different places.
+            let spread = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 16;
+            let (before, from) = possible.split_at((spread % possible.len().max(1) as u64) as usize);
+            *from.iter().chain(before).find(|(at, kind)| !equivalent::is(kernel, *at, *kind))?
+        }
+    };
+    let Change { what, file, line, .. } = described(kernel, module, at, kind);
+    make(kernel, at, kind);
+    Some(format!("{}: {what} at {}:{line}", kernel.name, file.rsplit('/').next().unwrap_or(&file)))
 }
 
-fn changes(kernel: &Kernel, at: usize) -> Vec<Change> {
-    let change = |what, make: fn(&mut Kernel, usize)| Change { at, what, make };
-    match kernel.code[at].what {
-        Do::If { .. } => vec![
-            change("a branch is never taken", drop),
-            change("a branch is always taken", |kernel, at| {
-                if let Do::If { to, .. } = kernel.code[at].what {
-                    kernel.code[at].what = Do::Goto(to);
-                }
-            }),
-            change("a condition is inverted", |kernel, at| {
-                if let Do::If { negated, .. } = &mut kernel.code[at].what {
-                    *negated = !*negated;
-                }
-            }),
-        ],
-        Do::Barrier => vec![change("a barrier is dropped", drop)],
-        Do::Assert => vec![change("an assertion is dropped", drop)],
-        Do::Store { .. } => vec![change("a store is dropped", drop), change("a store goes one element too far", shift)],
-        Do::Load { .. } => vec![change("a load comes from one element too far", shift)],
-        Do::Two(_) => {
-            let mut changes = vec![change("operands are swapped", |kernel, at| kernel.code[at].args.swap(0, 1))];
-            if kernel.constants.iter().any(|(register, _)| *register == kernel.code[at].args[1]) {
-                changes.push(change("a constant is one more", increment));
-            }
-            changes
-        }
-        Do::Three(_) => {
-            vec![change("an addend is dropped", |kernel, at| kernel.code[at].args[2] = crate::kernel::ZERO)]
-        }
-        _ => Vec::new(),
+fn described(kernel: &Kernel, module: &Module, at: usize, kind: Kind) -> Change {
+    let source = kernel.code[at].source;
+    let enters = kernel.code[..=at].iter().filter(|inst| matches!(inst.what, Do::Enter { .. }));
+    Change {
+        what: kind.name(),
+        file: module.files.get(&source.file).cloned().unwrap_or_else(|| "?".to_string()),
+        line: source.line,
+        // Blocks are numbered as they stand.
+        block: enters.count().saturating_sub(1),
+        equivalent: equivalent::is(kernel, at, kind),
     }
 }
 
-fn drop(kernel: &mut Kernel, at: usize) {
-    kernel.code[at].what = Do::Nothing;
+/// What becomes of one instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    NeverTaken,
+    AlwaysTaken,
+    Inverted,
+    BarrierDropped,
+    AssertionDropped,
+    StoreDropped,
+    StoreMoved,
+    LoadMoved,
+    Swapped,
+    Incremented,
+    AddendDropped,
 }
 
-/// Moves an access by its own size.
-fn shift(kernel: &mut Kernel, at: usize) {
-    if let Do::Load { bytes, .. } | Do::Store { bytes, .. } = kernel.code[at].what {
-        kernel.code[at].offset += i64::from(bytes);
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::NeverTaken => "a branch is never taken",
+            Self::AlwaysTaken => "a branch is always taken",
+            Self::Inverted => "a condition is inverted",
+            Self::BarrierDropped => "a barrier is dropped",
+            Self::AssertionDropped => "an assertion is dropped",
+            Self::StoreDropped => "a store is dropped",
+            Self::StoreMoved => "a store goes one element too far",
+            Self::LoadMoved => "a load comes from one element too far",
+            Self::Swapped => "operands are swapped",
+            Self::Incremented => "a constant is one more",
+            Self::AddendDropped => "an addend is dropped",
+        }
+    }
+}
+
+/// Every change by the instruction that it changes.
+fn possible(kernel: &Kernel) -> Vec<(usize, Kind)> {
+    let kinds = |at: usize| kinds(kernel, at).iter().map(move |&kind| (at, kind));
+    (0..kernel.code.len()).flat_map(kinds).collect()
+}
+
+fn kinds(kernel: &Kernel, at: usize) -> &'static [Kind] {
+    let inst = &kernel.code[at];
+    match inst.what {
+        Do::If { .. } => &[Kind::NeverTaken, Kind::AlwaysTaken, Kind::Inverted],
+        Do::Barrier => &[Kind::BarrierDropped],
+        Do::Assert => &[Kind::AssertionDropped],
+        Do::Store { .. } => &[Kind::StoreDropped, Kind::StoreMoved],
+        Do::Load { .. } => &[Kind::LoadMoved],
+        Do::Two(_) if kernel.constants.iter().any(|(register, _)| *register == inst.args[1]) => {
+            &[Kind::Swapped, Kind::Incremented]
+        }
+        Do::Two(_) => &[Kind::Swapped],
+        Do::Three(_) => &[Kind::AddendDropped],
+        _ => &[],
+    }
+}
+
+fn make(kernel: &mut Kernel, at: usize, kind: Kind) {
+    let inst = &mut kernel.code[at];
+    match (kind, &mut inst.what) {
+        (Kind::NeverTaken | Kind::BarrierDropped | Kind::AssertionDropped | Kind::StoreDropped, what) => {
+            *what = Do::Nothing;
+        }
+        (Kind::AlwaysTaken, Do::If { to, .. }) => inst.what = Do::Goto(*to),
+        (Kind::Inverted, Do::If { negated, .. }) => *negated = !*negated,
+        (Kind::StoreMoved | Kind::LoadMoved, Do::Load { bytes, .. } | Do::Store { bytes, .. }) => {
+            inst.offset += i64::from(*bytes);
+        }
+        (Kind::Swapped, _) => inst.args.swap(0, 1),
+        (Kind::Incremented, _) => increment(kernel, at),
+        (Kind::AddendDropped, _) => inst.args[2] = ZERO,
+        (Kind::AlwaysTaken | Kind::Inverted | Kind::StoreMoved | Kind::LoadMoved, _) => {}
     }
 }
 

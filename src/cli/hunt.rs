@@ -77,15 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Runs `plan` under the name `name`, shows what happens, and says how it ended.
 pub fn campaign(plan: &Plan, store: &Store, name: &str, record: Record, json: bool) -> anyhow::Result<Exit> {
     let log = Log::open(&store.campaigns(), name)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let on_signal = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        // The first signal ends the campaign in order, the second one at once.
-        if on_signal.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .context("cannot listen for interrupts")?;
+    let stop = stop_on_signal()?;
     let console = Console::new(json, plan, store);
     let summary = hunt(plan, store, record, log, &stop, &|event| console.event(&event))?;
     console.finished(&summary);
@@ -96,6 +88,19 @@ pub fn campaign(plan: &Plan, store: &Store, name: &str, record: Record, json: bo
         () if summary.record.tally.signatures.is_empty() => Exit::Clean,
         () => Exit::Findings,
     })
+}
+
+/// What the first interrupt sets, so that work ends in order; the second one ends the process at once.
+pub fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_signal = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if on_signal.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot listen for interrupts")?;
+    Ok(stop)
 }
 
 /// Seconds since 1970.
@@ -166,7 +171,7 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
 }
 
 /// The ops whose names match one of `globs`; without globs, all but the canary.
-fn matching(globs: &[String]) -> anyhow::Result<Vec<&'static Op>> {
+pub fn matching(globs: &[String]) -> anyhow::Result<Vec<&'static Op>> {
     let wanted = |op: &&&'static Op| op.name != ops::canary::CANARY.name;
     if globs.is_empty() {
         return Ok(ops::ALL.iter().filter(wanted).copied().collect());

@@ -9,6 +9,7 @@ use crate::console;
 use crate::exit_code::Exit;
 use crate::findings::Failure;
 use crate::history::Answer;
+use crate::score::Score;
 
 /// Arguments of `snuffer schema`.
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,7 @@ struct Output {
 }
 
 /// Every output that is JSON: whoever adds one names its type here.
-const OUTPUTS: [Output; 7] = [
+const OUTPUTS: [Output; 8] = [
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisected> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
@@ -38,6 +39,7 @@ const OUTPUTS: [Output; 7] = [
         schema: schema::<console::Event>,
     },
     Output { name: "matrix", of: "snuffer ops --matrix --json", schema: schema::<ops::Matrix> },
+    Output { name: "score", of: "snuffer score --json", schema: schema::<Score> },
 ];
 
 /// What is written, not what could be read: a field with a default is always there.

@@ -1,5 +1,6 @@
 //! Which executable serves a device, and in what environment. Decided here alone.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -67,6 +68,9 @@ pub fn simulate(command: &mut Command, device: Device) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A variable of a worker's environment, and what it holds.
+pub type Variable = (&'static str, OsString);
+
 /// The variable that asks a simulated device to fail a call.
 const FAIL: &str = "SNUFFER_SIM_FAIL";
 
@@ -96,6 +100,12 @@ pub fn behave(command: &mut Command, device: Device, limits: Limits) {
         Device::Cuda(_) | Device::Cpu => {}
     }
 }
+
+/// The variable that asks a simulated device to change an instruction of a kernel.
+pub const MUTATE: &str = "SNUFFER_SIM_MUTATE";
+
+/// The variable that names the file in which a simulated device tells of launches.
+pub const TRACE: &str = "SNUFFER_SIM_TRACE";
 
 /// The devices to use where none is asked for: `cpu`, and the GPU or else the simulated device, where its worker is built.
 pub fn default_devices() -> Vec<Device> {

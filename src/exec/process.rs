@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
-use super::{Build, Limits, diagnosis, environment};
+use super::{Build, Limits, Variable, diagnosis, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
@@ -28,6 +28,7 @@ pub struct Worker {
     device: Device,
     build: Build,
     limits: Limits,
+    variables: Vec<Variable>,
     deadline: Duration,
     folder: TempDir,
     output: File,
@@ -41,14 +42,33 @@ pub struct Worker {
 impl Worker {
     /// Starts a worker and waits for its first word.
     pub fn start(device: Device, build: Build, limits: Limits) -> anyhow::Result<Self> {
+        Self::start_with(device, build, limits, &[])
+    }
+
+    /// The same with variables in its environment, and in that of all who replace it.
+    pub fn start_with(device: Device, build: Build, limits: Limits, variables: &[Variable]) -> anyhow::Result<Self> {
+        let variables = variables.to_vec();
         let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
         let path = folder.path().join("output");
         let output =
             OpenOptions::new().create(true).append(true).read(true).open(&path).context("cannot make a file")?;
-        let (child, socket, hello) = spawn(device, build, limits, &folder, &output)?;
+        let (child, socket, hello) = spawn(device, build, limits, &variables, &folder, &output)?;
         let coverage = Coverage::default();
         let deadline = limits.deadline;
-        Ok(Self { device, build, limits, deadline, folder, output, child, socket, hello, number: 0, coverage })
+        Ok(Self {
+            device,
+            build,
+            limits,
+            variables,
+            deadline,
+            folder,
+            output,
+            child,
+            socket,
+            hello,
+            number: 0,
+            coverage,
+        })
     }
 
     /// The device that this worker serves.
@@ -70,7 +90,7 @@ impl Worker {
     pub fn restart(&mut self) -> anyhow::Result<()> {
         self.end()?;
         (self.child, self.socket, self.hello) =
-            spawn(self.device, self.build, self.limits, &self.folder, &self.output)?;
+            spawn(self.device, self.build, self.limits, &self.variables, &self.folder, &self.output)?;
         Ok(())
     }
 
@@ -234,15 +254,19 @@ fn spawn(
     device: Device,
     build: Build,
     limits: Limits,
+    variables: &[Variable],
     folder: &TempDir,
     output: &File,
 ) -> anyhow::Result<(Child, UnixStream, Hello)> {
     let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
     let mut command = environment::command(device, build)?;
     environment::behave(&mut command, device, limits);
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
     command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
     command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
     command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
+    // An interrupt at the terminal is the parent's to answer; a worker ends with it.
+    command.process_group(0);
     let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     // The command holds the worker's end of the socket: with it open, a dead worker would never read as one.
     drop(command);

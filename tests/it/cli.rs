@@ -109,6 +109,7 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
         ("", vec!["replay", "nowhere.toml"], "cannot read nowhere.toml"),
         ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
         ("", vec!["coverage"], "there is no campaign in the store; name cases to run"),
+        ("", vec!["score", "--device", "cpu"], "only a simulated device changes kernels"),
         ("", vec!["coverage", "--device", "cpu", "corpora"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
         ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),

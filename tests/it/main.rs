@@ -15,6 +15,7 @@ mod programs;
 mod regressions;
 mod report;
 mod schema;
+mod score;
 mod sequences;
 mod simulated;
 mod site;

@@ -100,7 +100,7 @@ fn schema(name: &str) -> Value {
 }
 
 /// Checks every line against a schema, and returns the lines.
-fn valid(name: &str, lines: &str) -> Vec<Value> {
+pub fn valid(name: &str, lines: &str) -> Vec<Value> {
     let schema = schema(name);
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     for line in &lines {

@@ -12,7 +12,7 @@ const ROWS: [&[&str]; 10] = [
     &["oracle", "run", "sample"],
     &["exec"],
     &["findings", "history", "regression", "report"],
-    &["campaign", "fuzz", "matrix"],
+    &["campaign", "fuzz", "matrix", "score"],
     &["console"],
     &["cli", "exit_code"],
 ];

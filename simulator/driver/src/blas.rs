@@ -99,8 +99,11 @@ fn run(
     if shape.m == 0 || shape.n == 0 || shape.batch == 0 {
         return Ok(());
     }
-    multiply(device, shape, &matrices)?
-        .or_else(|fault| driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault }))
+    let done = multiply(device, shape, &matrices)?;
+    for found in device.reports() {
+        report::fault(&Fault { kernel: name.to_owned(), ..found });
+    }
+    done.or_else(|fault| driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault }))
         .map_err(|_| EXECUTION_FAILED)?;
     let [a, b, c] = matrices.map(|matrix| matrix.address);
     let touched = [(a, false), (b, false), (c, true)].map(|(address, wrote)| driver.touch(address, wrote));

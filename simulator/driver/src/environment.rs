@@ -2,7 +2,8 @@
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
 //! `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves
-//! open is decided), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that fails); and `_COVERAGE`, see `coverage.rs`.
+//! open is decided), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
+//! fails); `_COVERAGE`, see `coverage.rs`, and `_TRACE`, see `trace.rs`.
 
 use crate::inject::Injection;
 use crate::state::Delivery;
@@ -71,6 +72,7 @@ fn capability(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::{Config, Delivery, Settings, settings};
+    use simulator::Choice;
 
     fn with(name: &str, value: &str) -> Result<Settings, String> {
         settings(|asked| (asked == name).then(|| value.to_owned()))
@@ -88,7 +90,7 @@ mod tests {
         assert_eq!(with("SNUFFER_SIM_MEMORY", "3").unwrap().config.memory, 3 << 20);
         assert_eq!(with("SNUFFER_SIM_CAPABILITY", "8.6").unwrap().config.capability, (8, 6));
         assert_eq!(with("SNUFFER_SIM_SMS", "300").unwrap().config.multiprocessors, 300);
-        assert_eq!(with("SNUFFER_SIM_MUTATE", "uadd_f32:7").unwrap().config.mutate.unwrap().seed, 7);
+        assert_eq!(with("SNUFFER_SIM_MUTATE", "uadd_f32:7").unwrap().config.mutate.unwrap().choice, Choice::Seed(7));
         assert!(!with("SNUFFER_SIM_CHECKS", "initialization,races").unwrap().config.checks.loops);
         assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
         assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);

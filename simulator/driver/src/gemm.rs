@@ -129,6 +129,14 @@ impl Matrix {
         self.address.wrapping_add(elements.wrapping_mul(self.element.size()))
     }
 
+    /// Tells the device which elements are read, so that it can report those around a view.
+    fn peek(&self, device: &mut Device, batch: usize, rows: usize, columns: usize) {
+        let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        for column in 0..if height > 0 { width } else { 0 } {
+            device.peek(self.column(batch, column), height as u64 * self.element.size());
+        }
+    }
+
     /// The matrix as an operand of `rows` by `columns`, transposed if need be; only its elements are touched.
     fn read<T: Real>(&self, device: &Device, batch: usize, rows: usize, columns: usize) -> Result<Vec<T>, Fault> {
         let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
@@ -176,6 +184,8 @@ pub fn multiply<T: Real>(
 ) -> Result<(), Fault> {
     for batch in 0..batch {
         let (rows, columns) = (a.undefined(device, batch, m, k, true), b.undefined(device, batch, k, n, false));
+        a.peek(device, batch, m, k);
+        b.peek(device, batch, k, n);
         let mut left = a.read(device, batch, m, k)?;
         let mut right = b.read(device, batch, k, n)?;
         left.iter_mut().chain(&mut right).for_each(|x| *x = input(*x));

@@ -2,7 +2,7 @@
 
 use crate::codes::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
 use crate::state::{Driver, call, put};
-use crate::{counters, report};
+use crate::{counters, report, trace};
 use simulator::{Entry, FunctionId, Launch};
 use std::ffi::{c_int, c_uint, c_void};
 use std::{ptr, slice};
@@ -84,6 +84,7 @@ impl Driver {
         // SAFETY: the caller's promise.
         let params = unsafe { parameters(entry, values)? };
         let Some(device) = self.context(context)?.working() else { return Ok(()) };
+        trace::launched(device, id);
         let result = device.launch(id, &Launch { grid, block, shared, params });
         device.reports().iter().for_each(report::fault);
         counters::count(device, id, grid);

@@ -44,6 +44,7 @@ mod slab;
 pub mod state;
 pub mod stream;
 pub mod texts;
+mod trace;
 
 mod unsupported {
     include!(concat!(env!("OUT_DIR"), "/unsupported.rs"));

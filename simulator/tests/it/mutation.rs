@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use simulator::{Config, Device};
+use simulator::{Change, Config, Device, Mutation};
 
-use crate::machine::{Shape, launch, upload};
+use crate::machine::{HEADER, Shape, launch, upload};
 
 /// Each thread adds up its row, all of whose elements matter.
 const KERNEL: &str = include_str!("../mutate/sums.ptx");
@@ -13,7 +13,15 @@ const SEEDS: u64 = 50;
 
 /// What the kernel writes under the mutation of a seed, or its fault.
 fn outcome(seed: Option<u64>) -> Result<Vec<u8>, String> {
-    let mutate = seed.map(|seed| format!("k:{seed}").parse().expect("a mutation"));
+    run(seed.map(|seed| format!("k:{seed}").parse().expect("a mutation")))
+}
+
+/// The same under the mutation of this name.
+fn mutant(name: &str) -> Result<Vec<u8>, String> {
+    run(Some(name.parse().expect("a mutation")))
+}
+
+fn run(mutate: Option<Mutation>) -> Result<Vec<u8>, String> {
     let mut device = Device::new(0, &Config { budget: 100_000, mutate, ..Config::default() });
     let from: Vec<u8> = (0..40 * 8 * 4).map(|at| (at % 251) as u8).collect();
     let from = upload(&mut device, &from);
@@ -56,6 +64,8 @@ fn every_mutant_is_named_with_its_place() {
     different.sort_unstable();
     different.dedup();
     assert!(different.len() > 10, "only {different:#?}");
+    // There are a sum and a product only, and a seed does not fall on what makes no difference.
+    assert!(!different.contains(&"operands are swapped at sums.cu:8".to_string()));
 }
 
 #[test]
@@ -72,7 +82,56 @@ fn a_mutation_of_another_kernel_changes_nothing() {
 
 #[test]
 fn text_that_is_no_mutation_is_an_error() {
-    for text in ["", "k", "k:", "k:x", "7:seven"] {
-        assert!(text.parse::<simulator::Mutation>().is_err(), "{text}");
+    for text in ["", "k", "k:", "k:x", "7:seven", "#3", "k:#", "k:#x"] {
+        assert!(text.parse::<Mutation>().is_err(), "{text}");
+    }
+}
+
+/// The changes that can be made to the kernel `k` of `text`.
+fn changes(text: &str) -> Vec<Change> {
+    let mut device = Device::new(0, &Config::default());
+    let module = device.load(text).expect("a module");
+    let kernel = device.function(module, "k").expect("a kernel");
+    device.changes(kernel)
+}
+
+#[test]
+fn what_is_known_to_make_no_difference_makes_none() {
+    let healthy = outcome(None);
+    let (mut same, mut other) = (0, 0);
+    for (number, change) in changes(KERNEL).iter().enumerate() {
+        let noticed = mutant(&format!("k:#{number}")) != healthy;
+        assert!(!(noticed && change.equivalent), "#{number}: {change:?}");
+        same += usize::from(change.equivalent);
+        other += usize::from(noticed);
+    }
+    // Five sums and two products commute; neither comparison does.
+    assert!(same == 7 && other > 10, "{same} make no difference, {other} are noticed");
+}
+
+#[test]
+fn a_barrier_matters_where_something_written_is_accessed_on_both_sides() {
+    const STORE: &str = "st.shared.u32 [s], %r1;";
+    const LOAD: &str = "ld.shared.u32 %r1, [s];";
+    for (before, behind, matters) in [
+        (STORE, LOAD, true),
+        (LOAD, STORE, true),
+        (STORE, STORE, true),
+        (LOAD, LOAD, false),
+        (STORE, "", false),
+        ("", STORE, false),
+        (STORE, "ld.global.u32 %r1, [%rd1];", false),
+        (STORE, "ld.u32 %r1, [%rd1];", true),
+        ("st.local.u32 [l], %r1;", "ld.local.u32 %r1, [l];", false),
+        ("@%p1 bra AGAIN;", STORE, true),
+    ] {
+        let text = format!(
+            "{HEADER}.visible .entry k()\n{{\n.reg .pred %p<2>;\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n\
+             .shared .align 4 .b8 s[4];\n.local .align 4 .b8 l[4];\n\
+             AGAIN:\n{before}\nbar.sync 0;\n{behind}\n{}ret;\n}}\n",
+            if before.starts_with('@') { "@%p1 bra AGAIN;\n" } else { "" }
+        );
+        let barrier = changes(&text).into_iter().find(|change| change.what == "a barrier is dropped");
+        assert_eq!(!barrier.expect("there is one").equivalent, matters, "{before} and {behind}");
     }
 }

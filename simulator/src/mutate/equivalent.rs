@@ -1,0 +1,126 @@
+//! Changes that can make no difference to what a kernel computes, as far as its code alone shows.
+
+use super::Kind;
+use crate::isa::{Space, Two};
+use crate::kernel::{Do, Kernel, Register, ZERO};
+use crate::lanes::WARP;
+
+/// Whether the change is known to make no difference.
+pub fn is(kernel: &Kernel, at: usize, kind: Kind) -> bool {
+    let inst = &kernel.code[at];
+    match (kind, inst.what) {
+        // Both ways lead to the next instruction.
+        (Kind::NeverTaken | Kind::AlwaysTaken | Kind::Inverted, Do::If { to, .. }) => to as usize == at + 1,
+        (Kind::Swapped, Do::Two(function)) => inst.args[0] == inst.args[1] || commutes(function),
+        (Kind::AddendDropped, _) => is_zero(kernel, inst.args[2]),
+        (Kind::BarrierDropped, _) => orders_nothing(kernel, at),
+        _ => false,
+    }
+}
+
+fn is_zero(kernel: &Kernel, register: Register) -> bool {
+    register == ZERO || kernel.constants.contains(&(register, 0))
+}
+
+/// Bit patterns that tell functions of any type apart: zeros, ones, bounds, infinities, and numbers without a pattern. Of
+/// each float type there is one NaN at most: which of two comes out is nobody's business.
+const PATTERNS: [u64; 32] = [
+    0,
+    1,
+    2,
+    3,
+    7,
+    31,
+    63,
+    0x3c00,
+    0x7bff,
+    0x7fff,
+    0x8000,
+    0xfc00,
+    0xffff,
+    0x3f80_0000,
+    0x7f80_0000,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xbf80_0000,
+    0xff7f_ffff,
+    0xffff_fffe,
+    0x4248_3c00,
+    0x0102_0304,
+    0x3ff0_0000_0000_0000,
+    0x7ff0_0000_0000_0000,
+    0x7ff8_0000_0000_0000,
+    0x8000_0000_0000_0000,
+    0xbff0_0000_0000_0000,
+    0xffef_ffff_ffff_ffff,
+    0x0123_4567_89ab_cdef,
+    0x4009_21fb_5444_2d18,
+    0x5bd1_e995_7f4a_7c15,
+    0xc2b2_ae3d_27d4_eb4f,
+];
+
+/// Whether a function gives the same when its operands are swapped, tried on all pairs of [`PATTERNS`]: what does not
+/// commute (a difference, a quotient, a shift, an order) shows it on most of them.
+fn commutes(function: Two) -> bool {
+    const { assert!(PATTERNS.len() == WARP) };
+    let (mut one, mut other) = ([0; WARP], [0; WARP]);
+    PATTERNS.iter().all(|&pattern| {
+        function(&PATTERNS, &[pattern; WARP], &mut one);
+        function(&[pattern; WARP], &PATTERNS, &mut other);
+        one == other
+    })
+}
+
+/// Whether threads of a block cannot tell that one of them passed the barrier at `at` before another came there: nothing
+/// that is accessed before it can also be accessed behind it, but for reads of both.
+fn orders_nothing(kernel: &Kernel, at: usize) -> bool {
+    let count = kernel.code.len();
+    let next: Vec<Vec<usize>> = (0..count).map(|from| following(kernel, from)).collect();
+    let mut last = vec![Vec::new(); count];
+    for (from, all) in next.iter().enumerate() {
+        for &to in all {
+            last[to].push(from);
+        }
+    }
+    let accesses = |edges: &[Vec<usize>]| -> Vec<(Space, bool)> {
+        reached(edges, at).filter_map(|at| access(kernel.code[at].what)).collect()
+    };
+    let (before, behind) = (accesses(&last), accesses(&next));
+    let meet = |a: Space, b: Space| a == b || a == Space::Generic || b == Space::Generic;
+    before.iter().all(|(a, writes)| behind.iter().all(|(b, also)| !meet(*a, *b) || !(*writes || *also)))
+}
+
+/// Where control goes from an instruction.
+fn following(kernel: &Kernel, at: usize) -> Vec<usize> {
+    let mut to = match kernel.code[at].what {
+        Do::Goto(to) => vec![to as usize],
+        Do::If { to, .. } => vec![at + 1, to as usize],
+        Do::Exit | Do::Trap => Vec::new(),
+        _ => vec![at + 1],
+    };
+    to.retain(|to| *to < kernel.code.len());
+    to
+}
+
+/// What can be reached from `at` along `edges`; `at` itself only in a loop.
+fn reached(edges: &[Vec<usize>], at: usize) -> impl Iterator<Item = usize> {
+    let mut seen = vec![false; edges.len()];
+    let mut pending = edges[at].clone();
+    while let Some(at) = pending.pop() {
+        if !std::mem::replace(&mut seen[at], true) {
+            pending.extend(&edges[at]);
+        }
+    }
+    seen.into_iter().enumerate().filter_map(|(at, seen)| seen.then_some(at))
+}
+
+/// The space that an instruction accesses, where other threads of the block do too, and whether it writes.
+fn access(what: Do) -> Option<(Space, bool)> {
+    let (space, writes) = match what {
+        Do::Load { space, .. } => (space, false),
+        Do::Store { space, .. } | Do::Atomic { space, .. } => (space, true),
+        Do::LoadMatrix { .. } => (Space::Shared, false),
+        _ => return None,
+    };
+    (!matches!(space, Space::Local | Space::Param)).then_some((space, writes))
+}

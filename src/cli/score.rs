@@ -1,0 +1,87 @@
+//! `snuffer score`: how many small changes of candle's kernels drawn cases notice.
+
+use super::hunt::{cores, matching, stop_on_signal};
+use super::{Common, UsageError};
+use crate::campaign::{check_canary, versions};
+use crate::console;
+use crate::device::Device;
+use crate::exit_code::Exit;
+use crate::score::{Baseline, Plan, Score, choose, markdown, run as run_mutants};
+
+/// Arguments of `snuffer score`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// Only ops whose name matches, such as `loss.*`; may be given several times.
+    #[arg(long)]
+    ops: Vec<String>,
+    /// How many mutants to make.
+    #[arg(long, default_value_t = 300)]
+    mutants: usize,
+    /// How many cases of each op to draw, and on how many to run a mutant at most.
+    #[arg(long, default_value_t = 60)]
+    cases: usize,
+    /// Decides every case and every mutant.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many threads run cases. By default one per core.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Print the score as JSON instead of Markdown.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let plan = plan(args)?;
+    let canary = check_canary(&plan.devices)?;
+    if !canary.missed.is_empty() {
+        canary.missed.iter().for_each(|missed| eprintln!("{missed}"));
+        return Ok(Exit::CanaryMissed);
+    }
+    let stop = stop_on_signal()?;
+    let baseline = Baseline::observe(&plan, &stop, &console::bar(plan.ops.len() * plan.cases))?;
+    let chosen = choose(&baseline.changes, plan.mutants, plan.seed);
+    let mutants = run_mutants(&plan, &baseline, &chosen, &stop, &console::bar(chosen.len()))?;
+    if mutants.is_empty() {
+        eprintln!("no mutant was run");
+        return Ok(Exit::Harness);
+    }
+    let changes = || baseline.changes.values().flatten();
+    let score = Score {
+        versions: versions(),
+        seed: plan.seed,
+        ops: plan.ops.len(),
+        drawn: baseline.cases.len(),
+        cases: plan.cases,
+        kernels: baseline.changes.len(),
+        changes: changes().count(),
+        equivalent: changes().filter(|change| change.equivalent).count(),
+        chosen: chosen.len(),
+        mutants,
+    };
+    if args.json {
+        println!("{}", serde_json::to_string(&score)?);
+    } else {
+        print!("{}", markdown(&score));
+    }
+    Ok(Exit::Clean)
+}
+
+fn plan(args: &Args) -> anyhow::Result<Plan> {
+    let devices = args.common.devices();
+    if devices.iter().filter(|device| matches!(device, Device::Sim(_))).count() != 1 {
+        let message = "only a simulated device changes kernels, and one of them is wanted; use `--device cpu,sim:0`";
+        return Err(UsageError(message.to_string()).into());
+    }
+    Ok(Plan {
+        ops: matching(&args.ops)?,
+        devices,
+        seed: args.seed,
+        cases: args.cases,
+        mutants: args.mutants,
+        jobs: args.jobs.unwrap_or_else(cores).max(1),
+        limits: args.common.limits(),
+    })
+}

@@ -1,0 +1,85 @@
+//! Reads what a simulated device tells of launches as they happen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use anyhow::Context;
+use tempfile::NamedTempFile;
+
+use crate::exec::Variable;
+use crate::exec::environment::TRACE;
+use crate::run::crate_path;
+
+/// A change that a mutation can make to a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What it does.
+    pub what: String,
+    /// The file and line of what it changes.
+    pub place: String,
+    /// The number of its block in the kernel's coverage.
+    pub block: usize,
+    /// Whether it is known to make no difference.
+    pub equivalent: bool,
+}
+
+/// The changes of kernels, by number.
+pub type Changes = BTreeMap<String, Vec<Change>>;
+
+/// The file that one worker writes, read as it grows.
+#[derive(Debug)]
+pub struct Trace {
+    file: NamedTempFile,
+    reader: BufReader<File>,
+}
+
+impl Trace {
+    /// An empty one.
+    pub fn new() -> anyhow::Result<Self> {
+        let file = NamedTempFile::with_prefix("snuffer-trace-").context("cannot make a file")?;
+        let reader = BufReader::new(file.reopen().context("cannot read a file")?);
+        Ok(Self { file, reader })
+    }
+
+    /// What makes a worker write it.
+    pub fn variable(&self) -> Variable {
+        (TRACE, self.file.path().into())
+    }
+
+    /// The kernels launched since this was asked last; the changes of those that are new go to `changes`.
+    pub fn launched(&mut self, changes: &mut Changes) -> anyhow::Result<BTreeSet<String>> {
+        let mut kernels = BTreeSet::new();
+        let mut line = String::new();
+        while self.reader.read_line(&mut line).context("cannot read the trace")? > 0 {
+            let read = match line.trim_end().split('\t').collect::<Vec<_>>().as_slice() {
+                // What a worker wrote when it was killed: the next one tells it again.
+                _ if !line.ends_with('\n') => Some(()),
+                [""] => Some(()),
+                ["launch", kernel] => {
+                    kernels.insert((*kernel).to_string());
+                    Some(())
+                }
+                ["change", kernel, fields @ ..] => change(fields, changes.entry((*kernel).to_string()).or_default()),
+                _ => None,
+            };
+            read.with_context(|| format!("`{}` is no line of a trace", line.trim_end()))?;
+            line.clear();
+        }
+        Ok(kernels)
+    }
+}
+
+/// Adds a change to those of its kernel, unless it was told before, by a worker of a life before this one's.
+fn change(fields: &[&str], known: &mut Vec<Change>) -> Option<()> {
+    let [number, block, equivalent, file, line, what] = fields else { return None };
+    if number.parse::<usize>().ok()? == known.len() {
+        known.push(Change {
+            what: (*what).to_string(),
+            place: format!("{}:{line}", crate_path(file)),
+            block: block.parse().ok()?,
+            equivalent: equivalent.parse().ok()?,
+        });
+    }
+    Some(())
+}

@@ -1,0 +1,146 @@
+//! Changed kernels: what must be noticed is, what makes no difference is not, and the same seed says the same again.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use snuffer::device::Device;
+use snuffer::exec::Limits;
+use snuffer::ops;
+use snuffer::score::{Baseline, Change, Chosen, Difference, Fate, Mutant, Plan, choose, run};
+
+use crate::schema::valid;
+use crate::simulated::device;
+
+/// Twenty cases of one op.
+fn plan(sim: Device) -> Plan {
+    Plan {
+        ops: vec![ops::find("tensor.sub").expect("an op")],
+        devices: vec![Device::Cpu, sim],
+        seed: 1,
+        cases: 20,
+        mutants: 12,
+        jobs: 2,
+        limits: Limits::default(),
+    }
+}
+
+fn observe(plan: &Plan) -> Baseline {
+    Baseline::observe(plan, &AtomicBool::new(false), &|_| {}).expect("the harness survives")
+}
+
+fn fates(plan: &Plan, baseline: &Baseline, chosen: &[Chosen]) -> Vec<Mutant> {
+    run(plan, baseline, chosen, &AtomicBool::new(false), &|_| {}).expect("the harness survives")
+}
+
+/// The changes of the kernel that subtracts, in its first block behind all tests of the shape: what every plain case executes.
+fn of_the_subtraction(baseline: &Baseline, wanted: impl Fn(&Change) -> bool) -> Vec<Chosen> {
+    let changes = baseline.changes["bsub_f32"].iter().enumerate();
+    let wanted = changes.filter(|(_, change)| wanted(change));
+    wanted.map(|(number, _)| Chosen { kernel: "bsub_f32".to_string(), number }).collect()
+}
+
+#[test]
+fn a_store_that_goes_too_far_is_noticed_and_one_that_no_case_executes_is_not() {
+    let Some(sim) = device() else { return };
+    let plan = plan(sim);
+    let baseline = observe(&plan);
+    let mutants = fates(
+        &plan,
+        &baseline,
+        &of_the_subtraction(&baseline, |change| change.what == "a store goes one element too far"),
+    );
+    let is = |fate: &Fate| mutants.iter().filter(|mutant| mutant.fate == *fate).count();
+    let faulted = mutants.iter().filter(|mutant| match &mutant.fate {
+        Fate::Noticed(noticed) => (noticed.oracle.as_str(), noticed.kind.as_str()) == ("fault", "illegal address"),
+        Fate::Survived(_) => false,
+    });
+    assert!(faulted.count() > 0, "{mutants:#?}");
+    // The loop is unrolled, and a copy of the store needs a grid that goes round again.
+    assert!(is(&Fate::Survived(Difference::NotReached)) > 0, "{mutants:#?}");
+}
+
+#[test]
+fn a_subtraction_whose_operands_are_swapped_is_a_wrong_value() {
+    let Some(sim) = device() else { return };
+    let plan = plan(sim);
+    let baseline = observe(&plan);
+    let swapped = of_the_subtraction(&baseline, |change| change.what == "operands are swapped" && !change.equivalent);
+    let mutants = fates(&plan, &baseline, &swapped);
+    let wrong = mutants.iter().filter(|mutant| match &mutant.fate {
+        Fate::Noticed(noticed) => (noticed.oracle.as_str(), noticed.kind.as_str()) == ("reference", "wrong value"),
+        Fate::Survived(_) => false,
+    });
+    assert!(wrong.count() > 0, "{mutants:#?}");
+}
+
+#[test]
+fn what_is_known_to_make_no_difference_changes_no_bit() {
+    let Some(sim) = device() else { return };
+    let plan = plan(sim);
+    let baseline = observe(&plan);
+    let equivalent = of_the_subtraction(&baseline, |change| change.equivalent);
+    assert!(equivalent.len() > 10, "{equivalent:?}");
+    for mutant in fates(&plan, &baseline, &equivalent[..10]) {
+        let unseen = [Difference::NotReached, Difference::NoneSeen].map(Fate::Survived);
+        assert!(unseen.contains(&mutant.fate), "{mutant:?}");
+    }
+}
+
+#[test]
+fn a_seed_chooses_the_same_mutants_and_they_have_the_same_fates() {
+    let Some(sim) = device() else { return };
+    let plan = plan(sim);
+    let [one, other] = [(); 2].map(|()| {
+        let baseline = observe(&plan);
+        let chosen = choose(&baseline.changes, plan.mutants, plan.seed);
+        fates(&plan, &baseline, &chosen)
+    });
+    assert_eq!(one.len(), plan.mutants);
+    assert_eq!(one, other);
+}
+
+#[test]
+fn mutants_are_spread_over_kernels_and_kinds_and_none_is_known_to_make_no_difference() {
+    let change = |what: &str, equivalent| Change { what: what.to_string(), place: String::new(), block: 0, equivalent };
+    let mut of = vec![change("dropped", false); 3];
+    of.extend(vec![change("swapped", false); 3]);
+    of.push(change("swapped", true));
+    let changes: BTreeMap<String, Vec<Change>> = ["a", "b", "c"].map(|kernel| (kernel.to_string(), of.clone())).into();
+    for seed in 0..20 {
+        let all = choose(&changes, 100, seed);
+        assert_eq!(all.len(), 18);
+        assert!(all.iter().all(|chosen| chosen.number != 6), "{all:?}");
+        let some = choose(&changes, 6, seed);
+        for kernel in ["a", "b", "c"] {
+            assert_eq!(some.iter().filter(|chosen| chosen.kernel == kernel).count(), 2, "{some:?}");
+        }
+        assert_eq!(some.iter().filter(|chosen| chosen.number < 3).count(), 3, "{some:?}");
+        assert_eq!(some, choose(&changes, 6, seed), "the seed decides");
+        assert_eq!(some, all[..6], "more mutants begin with the same");
+    }
+}
+
+/// What `snuffer score` prints of six mutants.
+fn printed(more: &[&str]) -> String {
+    let args = ["score", "--ops", "tensor.sub", "--cases", "10", "--mutants", "6", "--device", "cpu,sim:0"];
+    let output = Command::new(env!("CARGO_BIN_EXE_snuffer")).args(args).args(more).output().expect("snuffer starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn a_score_is_printed_for_people_and_as_its_schema_says() {
+    if device().is_none() {
+        return;
+    }
+    let score = &valid("score", &printed(&["--json"]))[0];
+    let mutants = score["mutants"].as_array().expect("a list");
+    let noticed = mutants.iter().filter(|mutant| !mutant["fate"]["noticed"].is_null()).count();
+    assert_eq!((mutants.len(), &score["ops"]), (6, &1.into()));
+    let text = printed(&[]);
+    assert!(text.contains(&format!("**{noticed} of 6 mutants are noticed")), "{text}");
+    for mutant in mutants.iter().filter(|mutant| mutant["fate"]["survived"] == "none_seen") {
+        assert!(text.contains(mutant["name"].as_str().expect("a name")), "{text}");
+    }
+}
