@@ -35,7 +35,7 @@ pub struct Limits {
     pub jitter: Option<u64>,
     /// Whether simulated devices report kernels that reach around a view in its buffer.
     pub exact_views: bool,
-    /// Whether simulated devices do without the failures that `SNUFFER_SIM_FAIL` asks for.
+    /// Whether simulated devices do without the failures that `SNUFFER_SIM_FAIL` asks for, and with all checkers.
     pub sound: bool,
 }
 

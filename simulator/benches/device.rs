@@ -16,7 +16,7 @@ const KERNELS: [(&str, &str); 5] = [
     ("unary", "uexp_f32"),
     ("unary", "ugelu_f16"),
     ("binary", "badd_f32"),
-    ("reduce", "fast_sum_f32"),
+    ("reduce", "fast_sum_f64"),
 ];
 
 /// The columns of the table: checkers alone, and all of them.
@@ -90,9 +90,6 @@ fn measure(device: &mut Device, module: ModuleId, name: &str, elements: u64) -> 
         address
     };
     let (left, right, out) = (buffer(device), buffer(device), buffer(device));
-    let layout = device.allocate(16).expect("memory");
-    let dims = [elements, 1].map(u64::to_le_bytes).concat();
-    device.bytes_mut(layout, 16).expect("allocated").copy_from_slice(&dims);
     // Elements, dimensions, a null layout (contiguous), then pointers, as candle passes them.
     let mut words = vec![elements, 1, 0];
     match name {
@@ -103,7 +100,7 @@ fn measure(device: &mut Device, module: ModuleId, name: &str, elements: u64) -> 
         _ => words.extend([left, out]),
     }
     let params: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let blocks = if name == "fast_sum_f32" { 1 } else { elements.div_ceil(1024) as u32 };
+    let blocks = if name == "fast_sum_f64" { 1 } else { elements.div_ceil(1024) as u32 };
     let launch = Launch { grid: [blocks, 1, 1], block: [1024, 1, 1], shared: 0, params };
     let times = if elements < 1000 { 2000 } else { 5 };
     device.launch(function, &launch).expect("no fault");
