@@ -111,7 +111,7 @@ fn value(of: &str, bits: u64) -> String {
     match of {
         "u16" => (bits as u16).to_string(),
         "s16" => (bits as i16).to_string(),
-        "u32" => (bits as u32).to_string(),
+        "u32" => either((bits as u32).into(), (bits as i32).into()),
         "s32" => (bits as i32).to_string(),
         "s64" => (bits as i64).to_string(),
         "b16" => format!("{:#x}", bits as u16),
@@ -121,8 +121,13 @@ fn value(of: &str, bits: u64) -> String {
         "bf16" => format!("{:?}", Bf16::of(bits).0),
         "f32" => format!("{:?}", f32::of(bits)),
         "f64" => format!("{:?}", f64::of(bits)),
-        _ => bits.to_string(),
+        _ => either(bits, bits as i64),
     }
+}
+
+/// A number that was compared as an unsigned one; a label of −100 is one of those that were hardly meant so.
+fn either(unsigned: u64, signed: i64) -> String {
+    if signed < 0 { format!("{unsigned} ({signed} if signed)") } else { unsigned.to_string() }
 }
 
 /// The ways to each assertion of `blocks`, by number; what is tested first in `order` comes first.

@@ -1,0 +1,130 @@
+//! What the host, and the libraries that run on the device, do with its memory.
+
+use super::Device;
+use crate::fault::{Fault, Kind};
+use crate::marks::Marks;
+use crate::memory::Trouble;
+
+impl Device {
+    /// The address of `bytes` new bytes, 512-aligned; `None` where memory is used up.
+    pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
+        self.memory.allocate(bytes)
+    }
+
+    /// Frees the allocation that begins at `address`.
+    pub fn free(&mut self, address: u64) -> Result<(), Fault> {
+        self.memory.free(address).map_err(|trouble| host_fault("Invalid free of memory".to_string(), trouble))
+    }
+
+    /// A range of one live allocation.
+    pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
+        self.memory.bytes(address, bytes).map_err(|trouble| host_fault(refused("read", bytes), trouble))
+    }
+
+    /// A range of one live allocation, to write.
+    pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
+        self.memory.bytes_mut(address, bytes).map_err(|trouble| host_fault(refused("write", bytes), trouble))
+    }
+
+    /// A range of one live allocation that the host reads: bytes of it that nobody wrote are reported.
+    pub fn read(&mut self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
+        self.bytes(address, bytes)?;
+        if let Some((first, count)) = self.memory.undefined(address, bytes).within(0, bytes as usize) {
+            let (address, notes) = (address + first as u64, self.memory.life(address));
+            let trouble = Trouble { kind: Kind::Uninitialized, address, place: self.memory.place(address), notes };
+            let what = format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
+            self.reports.push(host_fault(what, trouble));
+        }
+        self.bytes(address, bytes)
+    }
+
+    /// Copies within the device, as if all were read before any is written; that the ranges overlap is reported. What
+    /// nobody wrote is as undefined in its new place.
+    pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
+        let (data, undefined) = self.take(from, bytes)?;
+        self.put(to, &data, &undefined)?;
+        self.memory.copy_hidden(to, from, bytes);
+        let distance = to.abs_diff(from);
+        if distance < bytes {
+            let place = format!("the first of {} bytes that are both read and written", bytes - distance);
+            let trouble = Trouble { kind: Kind::Race, address: to.max(from), place, notes: Vec::new() };
+            self.reports.push(host_fault(
+                format!("Race reported in a copy of {bytes} bytes between ranges that overlap"),
+                trouble,
+            ));
+        }
+        Ok(())
+    }
+
+    /// A range of one live allocation, and which bytes of it nobody wrote.
+    pub fn take(&self, from: u64, bytes: u64) -> Result<(Vec<u8>, Marks), Fault> {
+        Ok((self.bytes(from, bytes)?.to_vec(), self.memory.undefined(from, bytes)))
+    }
+
+    /// Writes what [`Self::take`] gave, of this device or another.
+    pub fn put(&mut self, to: u64, data: &[u8], undefined: &Marks) -> Result<(), Fault> {
+        self.bytes_mut(to, data.len() as u64)?.copy_from_slice(data);
+        self.memory.set_undefined(to, undefined);
+        Ok(())
+    }
+
+    /// Says that kernels have no business with the marked bytes of an allocation, which begins at this address.
+    pub fn hide(&mut self, address: u64, marks: Marks) {
+        self.memory.hide(address, marks);
+    }
+
+    /// Reports that some of these bytes, which a library of the device reads, are around a view.
+    pub fn peek(&mut self, address: u64, bytes: u64) {
+        if let Some(first) = self.memory.hidden(address, bytes) {
+            let address = address + first as u64;
+            let place = self.memory.place(address);
+            let trouble = Trouble { kind: Kind::OutOfView, address, place, notes: Vec::new() };
+            self.reports.push(host_fault("Outside the view: __global__ read".to_string(), trouble));
+        }
+    }
+
+    /// Whether nobody wrote some of these bytes.
+    pub fn is_undefined(&self, address: u64, bytes: u64) -> bool {
+        !self.memory.undefined(address, bytes).is_none()
+    }
+
+    /// Says that what was just written to these bytes came from undefined ones.
+    pub fn make_undefined(&mut self, address: u64, bytes: u64) {
+        self.memory.set_undefined(address, &Marks::all(bytes as usize));
+    }
+
+    /// Whether `address` is in this device's range.
+    pub fn owns(&self, address: u64) -> bool {
+        self.memory.owns(address)
+    }
+
+    /// Bytes allocated.
+    pub fn in_use(&self) -> u64 {
+        self.memory.in_use()
+    }
+
+    /// Where the live allocation that holds this address begins.
+    pub fn base(&self, address: u64) -> Option<u64> {
+        self.memory.base(address)
+    }
+}
+
+/// What the host asked for, as `compute-sanitizer` says it of kernels.
+fn refused(what: &str, bytes: u64) -> String {
+    format!("Invalid __global__ {what} of size {bytes} bytes")
+}
+
+fn host_fault(detail: String, trouble: Trouble) -> Fault {
+    Fault {
+        kind: trouble.kind,
+        kernel: String::new(),
+        source: None,
+        ptx: 0,
+        block: [0; 3],
+        thread: [0; 3],
+        address: Some(trouble.address),
+        detail,
+        near: trouble.place,
+        notes: trouble.notes,
+    }
+}
