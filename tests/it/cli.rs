@@ -40,6 +40,8 @@ fn a_hunt_that_finds_something_says_how_to_replay_it_and_ends_with_2() {
     let replayed = snuffer(store.path(), &["replay", replay]);
     assert_eq!(code(&replayed), 2);
     assert!(text(&replayed.stdout).contains("verdict   FAIL"));
+    let repeated = snuffer(store.path(), &["replay", replay, "--times", "3"]);
+    assert!(text(&repeated.stdout).contains("times     3 of 3 the same, to the byte"));
     let again = snuffer(store.path(), &args);
     assert!(text(&again.stdout).contains("KNOWN  op.softmax_last_dim: missing (gradient)"));
 }
@@ -101,12 +103,14 @@ fn a_killed_hunt_is_resumed_where_it_stopped() {
 fn mistakes_are_one_clear_line_and_end_with_1() {
     let store = tempfile::tempdir().expect("a folder");
     let case = store.path().join("case.toml");
+    let short = "op = 'tensor.exp'\n[inputs.x]\ndtype = 'f32'\nshape = [1]\nvalues.list = [0.5]".to_string();
     let long =
         format!("op = 'tensor.exp'\n[inputs.x]\ndtype = 'f32'\nshape = [5000]\nvalues.list = {:?}", vec![0.5; 5000]);
     for (content, args, message) in [
         ("op = \"no.such\"", vec!["replay", "CASE"], "there is no op `no.such`; `snuffer ops` lists them"),
         ("op = 3", vec!["replay", "CASE"], "invalid type: integer `3`, expected a string"),
         ("", vec!["replay", "nowhere.toml"], "cannot read nowhere.toml"),
+        (&short, vec!["replay", "CASE", "--device", "cpu", "--jitter", "1"], "--jitter is for a simulated device"),
         ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
         ("", vec!["coverage"], "there is no campaign in the store; name cases to run"),
         ("", vec!["score", "--device", "cpu"], "only a simulated device changes kernels"),

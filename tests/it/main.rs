@@ -1,6 +1,7 @@
 //! The integration tests: one binary, each file a group of facts about how `snuffer` behaves.
 
 mod case_text;
+mod checkers;
 mod cli;
 mod coverage;
 mod fleet;

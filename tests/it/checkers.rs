@@ -1,0 +1,87 @@
+//! What the simulated device's checkers report of candle's kernels and of planted ones, and what moves under jitter.
+
+use snuffer::case::Case;
+use snuffer::exec::{Answer, Build, Limits, Worker};
+use snuffer::ops::{self, canary};
+use snuffer::oracle::{Evidence, Observation, Verdict, judge};
+use snuffer::outcome::Outcome;
+
+use crate::{regressions, simulated};
+
+/// What the simulated device, run so, says of a case, and the verdict; nothing where it is not built.
+fn seen(case: &Case, limits: Limits) -> Option<(Observation, Verdict)> {
+    let device = simulated::device()?;
+    let mut worker = Worker::start(device, Build::Checked, limits).expect("a worker starts");
+    let Answer { outcome, again, remarks } = worker.run(case).expect("the harness survives");
+    let observation = Observation { again, remarks, ..Observation::new(device, outcome) };
+    let op = ops::find(&case.op).unwrap_or(&canary::CANARY);
+    let verdict = judge(&Evidence::new(op, case, std::slice::from_ref(&observation)));
+    Some((observation, verdict))
+}
+
+fn oracle(verdict: &Verdict) -> &str {
+    match verdict {
+        Verdict::Fail(violation) => &violation.oracle,
+        Verdict::Pass | Verdict::Skip(_) => "",
+    }
+}
+
+#[test]
+fn a_report_ends_nothing_and_is_a_violation_with_its_place() {
+    for (kernel, kind) in [("canary_race", "race"), ("canary_uninitialized", "uninitialized read")] {
+        let Some((seen, verdict)) = seen(&canary::case(kernel), Limits::default()) else { return };
+        assert!(matches!(seen.outcome, Outcome::Returned(_)), "{kernel}: {:?}", seen.outcome);
+        let [report] = &seen.remarks.reports[..] else { panic!("{kernel}: {:?}", seen.remarks) };
+        assert_eq!((report.kind.as_str(), report.place.as_str()), (kind, kernel));
+        assert_eq!(oracle(&verdict), "checker");
+    }
+}
+
+#[test]
+fn a_division_by_zero_is_a_fact_beside_the_outcome_and_judged_by_nobody() {
+    let text = "op = \"tensor.div\"\n[inputs.lhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [7] }\n\
+                [inputs.rhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [0] }\n";
+    let case = Case::parse(text).expect("a case");
+    let Some((seen, verdict)) = seen(&case, Limits::default()) else { return };
+    let [fact] = &seen.remarks.facts[..] else { panic!("{:?}", seen.remarks) };
+    assert!(
+        fact.starts_with("division of an integer by zero at bdiv_u32() in candle-kernels/src/binary.cu:"),
+        "{fact}"
+    );
+    assert_ne!(oracle(&verdict), "checker");
+}
+
+#[test]
+fn where_views_are_exact_what_reaches_around_one_is_named() {
+    let regressions = regressions::regressions();
+    let (_, regression) = regressions
+        .iter()
+        .find(|(name, _)| name == "tensor.conv1d--reference--wrong-value--in-a-view")
+        .expect("a convolution that reads around a view");
+    let Some((_, verdict)) = seen(&regression.case, Limits::default()) else { return };
+    assert_eq!(oracle(&verdict), "reference");
+    let exact = Limits { exact_views: true, ..Limits::default() };
+    let (seen, verdict) = seen(&regression.case, exact).expect("the device is built");
+    assert_eq!(oracle(&verdict), "checker");
+    let report = &seen.remarks.reports[0];
+    assert_eq!((report.kind.as_str(), report.place.as_str()), ("out of view", "cublasGemmStridedBatchedEx"));
+}
+
+#[test]
+fn jitter_moves_an_approximation_within_what_is_promised() {
+    let values: Vec<String> = (1..40).map(|n| format!("{}.375", n % 7)).collect();
+    let text = format!(
+        "op = \"tensor.exp\"\n[inputs.x]\ndtype = \"f32\"\nshape = [39]\nvalues = {{ list = [{}] }}\n",
+        values.join(", ")
+    );
+    let case = Case::parse(&text).expect("a case");
+    let Some((still, verdict)) = seen(&case, Limits::default()) else { return };
+    assert_eq!(verdict, Verdict::Pass);
+    let mut moved = 0;
+    for seed in 1..5 {
+        let (seen, verdict) = seen(&case, Limits { jitter: Some(seed), ..Limits::default() }).expect("as before");
+        assert_eq!(verdict, Verdict::Pass, "seed {seed}");
+        moved += u32::from(seen.outcome != still.outcome);
+    }
+    assert!(moved > 0, "no seed moves anything");
+}
