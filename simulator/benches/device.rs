@@ -44,7 +44,9 @@ fn main() {
 
     println!("\nµs of a launch, by checker:");
     print!("{:<12} {:>9}", "kernel", "elements");
-    SWITCHES.iter().for_each(|name| print!(" {name:>14}"));
+    for name in SWITCHES {
+        print!(" {name:>14}");
+    }
     println!();
     for (module, name) in KERNELS {
         let text = &texts[MODULES.iter().position(|known| *known == module).expect("a module")];

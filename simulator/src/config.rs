@@ -25,6 +25,7 @@ pub struct Config {
 
 /// The checkers that can be switched off, each by itself. None changes what a kernel computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Checks {
     /// Values that nobody wrote, followed to where they decide something.
     pub initialization: bool,

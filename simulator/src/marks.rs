@@ -22,7 +22,7 @@ impl Marks {
     }
 
     /// How many bytes there are, marked or not.
-    pub fn len(&self) -> usize {
+    pub fn length(&self) -> usize {
         self.length
     }
 
@@ -63,6 +63,7 @@ impl Marks {
     }
 
     /// The marks of a range, from its start on.
+    #[must_use]
     pub fn part(&self, start: usize, bytes: usize) -> Self {
         let mut part = Self::none(bytes);
         if self.count > 0 {

@@ -171,7 +171,7 @@ impl Memory {
     /// Says which of some bytes, that were just written, are as undefined as what was written there.
     pub fn set_undefined(&mut self, address: u64, marks: &Marks) {
         let (number, offset) = locate(address);
-        if self.tracked && self.bytes(address, marks.len() as u64).is_ok() {
+        if self.tracked && self.bytes(address, marks.length() as u64).is_ok() {
             self.slots[number].piece.undefined.put(offset, marks);
         }
     }
@@ -204,7 +204,7 @@ impl Memory {
     /// Marks the bytes of an allocation that kernels have no business with.
     pub fn hide(&mut self, address: u64, marks: Marks) {
         let (number, offset) = locate(address);
-        if offset == 0 && self.bytes(address, marks.len() as u64).is_ok_and(|bytes| bytes.len() == marks.len()) {
+        if offset == 0 && self.bytes(address, marks.length() as u64).is_ok_and(|bytes| bytes.len() == marks.length()) {
             self.slots[number].piece.hidden = marks;
         }
     }
@@ -221,7 +221,7 @@ impl Memory {
     pub fn copy_hidden(&mut self, to: u64, from: u64, bytes: u64) {
         let (number, offset) = locate(from);
         let hidden = &self.slots[number].piece.hidden;
-        if offset == 0 && !hidden.is_none() && hidden.len() as u64 == bytes {
+        if offset == 0 && !hidden.is_none() && hidden.length() as u64 == bytes {
             let copy = hidden.part(0, bytes as usize);
             self.hide(to, copy);
         }

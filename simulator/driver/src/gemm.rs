@@ -208,8 +208,8 @@ pub fn multiply<T: Real>(
                 result.iter_mut().zip(&old).for_each(|(x, &old)| *x = round(*x + round(beta * old)));
             }
             T::write(c.element, result, bytes);
-            for row in 0..m {
-                if rows[row] || columns[column] {
+            for (row, undefined) in rows.iter().enumerate() {
+                if *undefined || columns[column] {
                     device.make_undefined(c.column(batch, column) + row as u64 * c.element.size(), c.element.size());
                 }
             }

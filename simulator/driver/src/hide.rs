@@ -26,5 +26,5 @@ pub unsafe extern "C" fn snuffer_sim_hide_in_next_copy(around: *const u8, length
 /// What is hidden of a copy of `length` bytes, once.
 pub fn of_copy(length: usize) -> Option<Marks> {
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
-    if next.as_ref()?.len() == length { next.take() } else { None }
+    if next.as_ref()?.length() == length { next.take() } else { None }
 }

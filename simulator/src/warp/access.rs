@@ -1,5 +1,6 @@
 //! Loads, stores and atomics of a warp.
 
+use super::note::Touch;
 use super::{Machine, Stop, Warp, extend, stop};
 use crate::fault::Kind;
 use crate::isa::Space;
@@ -59,7 +60,7 @@ impl Warp {
             Do::Atomic { .. } => "atomic",
             _ => "access",
         };
-        self.note(machine, inst, space, usize::from(bytes), at, mask);
+        self.note(machine, inst, Touch { space, bytes: bytes.into(), at, mask });
         let (kernel, memory) = (machine.kernel, &mut *machine.memory);
         let (shared, local) = (&mut machine.shared.data[..], &mut self.local.data[..]);
         let mut place = Place { space, kernel, memory, shared, local };

@@ -1,6 +1,7 @@
 //! Matrices spread over the lanes: lane `l` is number `l % 4` of group `l / 4`. The layouts are those of PTX ISA 9.7.15.5
 //! (`mma.m16n8k16` and `m16n8k32` of bytes) and 9.7.15.5.15 (`ldmatrix`).
 
+use super::note::Touch;
 use super::taint::Taint;
 use super::{Machine, Stop, Warp, stop};
 use crate::isa::Space;
@@ -20,7 +21,8 @@ impl Warp {
         resolve(Space::Shared, &mut at, named);
         for (matrix, &register) in to.iter().enumerate() {
             let rows = std::array::from_fn(|lane| at[8 * matrix + lane / 4] + 4 * (lane as u64 % 4));
-            self.note_read(machine, inst, Space::Shared, 4, &rows, u32::MAX, register);
+            let touch = Touch { space: Space::Shared, bytes: 4, at: &rows, mask: u32::MAX };
+            self.note_read(machine, inst, touch, register);
             let (memory, shared, local) = (&mut *machine.memory, &mut machine.shared.data, &mut self.local.data);
             let mut place = Place { space: Space::Shared, kernel: machine.kernel, memory, shared, local };
             let misaligned = (8 * matrix..8 * matrix + 8).find(|&row| !at[row].is_multiple_of(16));

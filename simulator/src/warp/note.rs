@@ -11,6 +11,15 @@ use crate::launch::coordinates;
 use crate::piece::{Holes, Seen, Written};
 use crate::race::{EPOCHS, Earlier, Who};
 
+/// What a warp is about to access: in one space, lane by lane.
+#[derive(Clone, Copy)]
+pub struct Touch<'a> {
+    pub space: Space,
+    pub bytes: usize,
+    pub at: &'a Lanes,
+    pub mask: u32,
+}
+
 impl Warp {
     /// Sets up what the checkers keep of registers and local memory.
     pub fn track(&mut self, checks: Checks) {
@@ -20,32 +29,25 @@ impl Warp {
         self.tainted = false;
     }
 
-    /// Notes the access of an instruction in one space, where lane by lane it accesses `at`.
-    pub(super) fn note(
-        &mut self,
-        machine: &mut Machine,
-        inst: &Inst,
-        space: Space,
-        bytes: usize,
-        at: &Lanes,
-        mask: u32,
-    ) {
+    /// Notes what an instruction is about to access.
+    pub(super) fn note(&mut self, machine: &mut Machine, inst: &Inst, touch: Touch) {
         match inst.what {
-            Do::Load { .. } => return self.note_read(machine, inst, space, bytes, at, mask, inst.d),
+            Do::Load { .. } => return self.note_read(machine, inst, touch, inst.d),
             Do::Store { .. } | Do::Atomic { .. } => {}
             _ => return,
         }
-        let who = self.who(machine, inst, space);
+        let who = self.who(machine, inst, touch.space);
         let mut seen = Seen::default();
         let source = inst.args[1] as usize;
         let mut holes: Holes = if self.tainted { self.taints[source].holes } else { [0; WARP] };
         if let Do::Atomic { .. } = inst.what {
-            self.reads(machine, space, bytes, at, mask, None, &mut seen);
-            self.remember(machine, inst.d, space, at, mask, &seen);
+            self.reads(machine, touch, None, &mut seen);
+            self.remember(machine, inst.d, touch, &seen);
             holes.iter_mut().zip(&seen.holes).for_each(|(hole, read)| *hole |= read);
         }
         let values = self.registers[source];
         let written = Written { values: &values, holes: &holes };
+        let Touch { space, bytes, at, mask } = touch;
         match space {
             Space::Shared | Space::Local => {
                 let starts = starts(machine.kernel, space, bytes, at);
@@ -54,25 +56,16 @@ impl Warp {
             }
             _ => machine.memory.writes(bytes, at, mask, written, who.as_ref(), &mut seen),
         }
-        self.tell(machine, inst, space, at, &seen);
+        self.tell(machine, inst, touch, &seen);
     }
 
     /// Notes a read into register `d`.
-    pub(super) fn note_read(
-        &mut self,
-        machine: &mut Machine,
-        inst: &Inst,
-        space: Space,
-        bytes: usize,
-        at: &Lanes,
-        mask: u32,
-        d: Register,
-    ) {
-        let who = self.who(machine, inst, space);
+    pub(super) fn note_read(&mut self, machine: &mut Machine, inst: &Inst, touch: Touch, d: Register) {
+        let who = self.who(machine, inst, touch.space);
         let mut seen = Seen::default();
-        self.reads(machine, space, bytes, at, mask, who.as_ref(), &mut seen);
-        self.remember(machine, d, space, at, mask, &seen);
-        self.tell(machine, inst, space, at, &seen);
+        self.reads(machine, touch, who.as_ref(), &mut seen);
+        self.remember(machine, d, touch, &seen);
+        self.tell(machine, inst, touch, &seen);
     }
 
     /// Who races; `None` where nobody does: in what is a thread's own.
@@ -101,16 +94,8 @@ impl Warp {
         })
     }
 
-    fn reads(
-        &mut self,
-        machine: &mut Machine,
-        space: Space,
-        bytes: usize,
-        at: &Lanes,
-        mask: u32,
-        who: Option<&Who>,
-        seen: &mut Seen,
-    ) {
+    fn reads(&mut self, machine: &mut Machine, touch: Touch, who: Option<&Who>, seen: &mut Seen) {
+        let Touch { space, bytes, at, mask } = touch;
         match space {
             Space::Shared | Space::Local => {
                 let starts = starts(machine.kernel, space, bytes, at);
@@ -122,39 +107,31 @@ impl Warp {
     }
 
     /// Keeps which bytes of a register came from where nobody wrote.
-    fn remember(&mut self, machine: &mut Machine, d: Register, space: Space, at: &Lanes, mask: u32, seen: &Seen) {
+    fn remember(&mut self, machine: &mut Machine, d: Register, touch: Touch, seen: &Seen) {
+        let Touch { space, at, mask, .. } = touch;
         let Some(lane) = seen.hole else { return self.clean(d, mask) };
         let address = at[lane] + u64::from(seen.holes[lane].trailing_zeros());
-        let place = self.place(machine, space, address);
+        let place = machine.place(space, address);
         machine.origins.entry(machine.pc).or_insert((address, place));
         self.taint(d, mask, &Taint { holes: seen.holes, origin: machine.pc, ..Taint::default() });
     }
 
-    /// Where an address lies, in words.
-    fn place(&self, machine: &Machine, space: Space, address: u64) -> String {
-        match space {
-            Space::Shared => machine.kernel.shared_arrays.describe(address, machine.shared.data.len()).0,
-            Space::Local => machine.kernel.local_arrays.describe(address, machine.kernel.local as usize).0,
-            _ => machine.memory.place(address),
-        }
-    }
-
     /// Reports what was seen.
-    fn tell(&self, machine: &mut Machine, inst: &Inst, space: Space, at: &Lanes, seen: &Seen) {
+    fn tell(&self, machine: &mut Machine, inst: &Inst, Touch { space, at, .. }: Touch, seen: &Seen) {
         let name = format!("{space:?}").to_lowercase();
         let what = if matches!(inst.what, Do::Load { .. }) { "read" } else { "write" };
         if let Some((lane, earlier)) = &seen.clash {
             let before = if earlier.write { "write" } else { "read" };
             let detail = format!("Race reported between {what} access and {before} access to __{name}__ memory");
             let mut found = stop(Kind::Race, inst, 1 << lane, detail);
-            (found.address, found.near) = (Some(at[*lane]), self.place(machine, space, at[*lane]));
+            (found.address, found.near) = (Some(at[*lane]), machine.place(space, at[*lane]));
             found.notes.push(machine.other_side(before, earlier));
             machine.report(self.number, found);
         }
         if let Some(lane) = seen.outside {
             let detail = format!("Outside the view: __{name}__ {what}");
             let mut found = stop(Kind::OutOfView, inst, 1 << lane, detail);
-            (found.address, found.near) = (Some(at[lane]), self.place(machine, space, at[lane]));
+            (found.address, found.near) = (Some(at[lane]), machine.place(space, at[lane]));
             machine.report(self.number, found);
         }
     }
@@ -173,6 +150,15 @@ fn starts(kernel: &Kernel, space: Space, bytes: usize, at: &Lanes) -> Lanes {
 }
 
 impl Machine<'_> {
+    /// Where an address lies, in words.
+    fn place(&self, space: Space, address: u64) -> String {
+        match space {
+            Space::Shared => self.kernel.shared_arrays.describe(address, self.shared.data.len()).0,
+            Space::Local => self.kernel.local_arrays.describe(address, self.kernel.local as usize).0,
+            _ => self.memory.place(address),
+        }
+    }
+
     fn other_side(&self, what: &str, earlier: &Earlier) -> String {
         let [tx, ty, tz] = coordinates(earlier.thread, self.launch.block);
         // Stamps know the low 16 bits of a block's number; blocks run in order.
