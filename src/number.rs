@@ -120,6 +120,8 @@ impl Num {
             slope_error: either(larger.slope_error, self.slope_error, other.slope_error),
             kink: self.kink || other.kink || close || pole,
             peak: self.peak.max(other.peak),
+            // What follows rounds as the format does, and be it a constant that was the larger one.
+            unit: self.unit.max(other.unit),
             ..larger
         }
     }

@@ -15,6 +15,9 @@ pub struct Piece {
     pub cells: Cells,
 }
 
+/// Races are looked for in pieces of up to so many bytes: what is kept of an access is up to 24 times as large.
+const MOST_RACED: usize = 16 << 20;
+
 /// A bit for each byte of each lane's value: those that nobody wrote.
 pub type Holes = [u8; WARP];
 
@@ -64,7 +67,7 @@ impl Piece {
             }
         }
         self.peeks(bytes, starts, mask, seen);
-        if let Some(who) = who {
+        if let Some(who) = who.filter(|_| self.data.len() <= MOST_RACED) {
             self.cells.prepare(self.data.len(), bytes);
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
@@ -96,7 +99,7 @@ impl Piece {
             }
         }
         self.peeks(bytes, starts, mask, seen);
-        if let Some(who) = who {
+        if let Some(who) = who.filter(|_| self.data.len() <= MOST_RACED) {
             self.cells.prepare(self.data.len(), bytes);
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;

@@ -15,6 +15,7 @@ mod ops;
 mod programs;
 mod regressions;
 mod report;
+mod scenarios;
 mod schema;
 mod score;
 mod sequences;

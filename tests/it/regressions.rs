@@ -28,11 +28,7 @@ fn every_regression_does_what_its_snapshot_and_its_status_say() {
         settings.set_omit_expression(true);
         if device != Device::Cpu {
             settings.set_snapshot_suffix("sim");
-            // Where an allocation lies depends on those before it.
-            settings.add_filter("0x[0-9a-f]+", "0x…");
-            settings.add_filter("launch [0-9]+", "launch …");
-            // That of the compiler's version.
-            settings.add_filter("in line [0-9]+ of the PTX", "in line … of the PTX");
+            simulated::without_what_varies(&mut settings);
         }
         for (name, regression) in regressions() {
             let op = ops::find(&regression.case.op).expect(&name);

@@ -48,6 +48,14 @@ fn a_sequence_without_fault_blames_nobody() {
 }
 
 #[test]
+fn what_follows_a_bound_is_rounded_as_the_format_does() {
+    let x = Tensor::new(DType::F32, vec![1], vec![Value::Float(-2.0)]);
+    let bounded = Case::new("tensor.clamp").input("x", x).param("min", 2f64.powi(-19)).param("max", 16.0);
+    let case = Case::new("sequence").then(bounded).then(Case::new("tensor.log"));
+    assert!(blame(&mut executor(), &case).expect("the harness survives").is_none());
+}
+
+#[test]
 fn a_failing_sequence_is_minimized_to_the_steps_that_matter() {
     let (mut executor, case) = (executor(), lost_gradient());
     let observations = executor.observe(&case).expect("the harness survives");

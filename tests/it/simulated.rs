@@ -24,6 +24,15 @@ pub fn device() -> Option<Device> {
     Some(device)
 }
 
+/// Takes out of snapshots what is another one from day to day.
+pub fn without_what_varies(settings: &mut insta::Settings) {
+    // Where an allocation lies, and after which launch it was made, depends on the cases before.
+    settings.add_filter("0x[0-9a-f]+", "0x…");
+    settings.add_filter("launch [0-9]+", "launch …");
+    // That of the compiler's version.
+    settings.add_filter("in line [0-9]+ of the PTX", "in line … of the PTX");
+}
+
 fn worker(device: Device) -> Worker {
     Worker::start(device, Build::Checked, Limits { deadline: Duration::from_secs(10), ..Limits::default() })
         .expect("a worker starts")
