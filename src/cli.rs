@@ -5,6 +5,7 @@ mod cases;
 mod coverage;
 mod doctor;
 mod findings;
+mod guard;
 mod history;
 mod hunt;
 mod import;
@@ -51,6 +52,8 @@ enum Command {
     Merge(merge::Args),
     /// Run a case or finding and show what is promised and what happens.
     Replay(replay::Args),
+    /// Check labels, ids and whole calls of a safetensors file before a GPU sees them.
+    Guard(guard::Args),
     /// Make a failing case simpler and print it.
     Minimize(minimize::Args),
     /// List and show findings, or promote one to a regression.
@@ -168,6 +171,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Import(args) => import::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Guard(args) => guard::run(&args),
         Command::Minimize(args) => minimize::run(&args),
         Command::Findings(args) => findings::run(args),
         Command::Triage(args) => triage::run(&args),

@@ -1,6 +1,7 @@
 //! `snuffer` finds, reproduces and minimizes the inputs that put candle out.
 //!
-//! ARCHITECTURE.md has the picture and the rules; the modules below are listed from the lowest layer to the highest.
+//! ARCHITECTURE.md has the picture and the rules; the modules below are listed from the lowest layer to the highest. A program
+//! that uses candle wants [`guard`], which does without the feature `suite`.
 
 /// The release of candle under test, as Cargo.toml has it.
 pub const CANDLE: &str = "0.11.1";
@@ -19,22 +20,36 @@ pub mod mutate;
 
 pub mod ops;
 
+pub mod guard;
 pub mod oracle;
 pub mod run;
+#[cfg(feature = "suite")]
 pub mod sample;
 
+#[cfg(feature = "suite")]
 pub mod exec;
 
+#[cfg(feature = "suite")]
 pub mod findings;
+#[cfg(feature = "suite")]
 pub mod history;
+#[cfg(feature = "suite")]
 pub mod regression;
+#[cfg(feature = "suite")]
 pub mod report;
 
+#[cfg(feature = "suite")]
 pub mod campaign;
+#[cfg(feature = "suite")]
 pub mod console;
+#[cfg(feature = "suite")]
 pub mod fuzz;
+#[cfg(feature = "suite")]
 pub mod matrix;
+#[cfg(feature = "suite")]
 pub mod score;
 
+#[cfg(feature = "suite")]
 pub mod cli;
+#[cfg(feature = "suite")]
 pub mod exit_code;

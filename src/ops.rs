@@ -59,7 +59,7 @@ mod unfold;
 mod upsample;
 mod writing;
 
-pub use call::Call;
+pub use call::{Call, plain};
 pub use given::Given;
 pub use pieces::{PIECES, TORCH_PIECES};
 pub use registry::ALL;

@@ -20,6 +20,7 @@ use crate::tensor::Tensor as Data;
 
 pub use place::{crate_path, install_panic_hook, last_panic};
 use refusal::{cuda_error, refusal};
+pub use tensors::{made, read};
 
 /// Runs `case` on `device`, telling `progress` of every phase that begins. [`install_panic_hook`] must have been called.
 pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(Phase)) -> Outcome {

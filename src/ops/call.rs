@@ -51,6 +51,11 @@ pub fn candle(dtype: crate::tensor::DType) -> candle_core::DType {
     }
 }
 
+/// The dtype that is candle's `dtype`, if cases have it.
+pub fn plain(dtype: candle_core::DType) -> Option<crate::tensor::DType> {
+    crate::tensor::DType::ALL.into_iter().find(|plain| candle(*plain) == dtype)
+}
+
 /// `$body` with the Rust type of a dtype as `$T`.
 macro_rules! typed {
     ($dtype:expr, $T:ident => $body:expr) => {

@@ -25,6 +25,11 @@ pub fn buffer(data: &Data, device: &Device) -> Result<Tensor> {
     upload(data.dtype, &cells, &data.view.buffer_shape(&stored), device)
 }
 
+/// The tensor of `data` on a device.
+pub fn made(data: &Data, device: &Device) -> Result<Tensor> {
+    view(&buffer(data, device)?, data)
+}
+
 /// The view of `buffer` that `data` asks for, made of candle's own view ops.
 pub fn view(buffer: &Tensor, data: &Data) -> Result<Tensor> {
     let stored = uncover(buffer, data)?;

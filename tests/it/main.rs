@@ -6,6 +6,7 @@ mod cli;
 mod coverage;
 mod fleet;
 mod fuzz;
+mod guard;
 mod history;
 mod inventory;
 mod lifecycle;

@@ -1,0 +1,121 @@
+//! `snuffer guard`.
+
+use std::path::PathBuf;
+
+use super::UsageError;
+use crate::case::Param;
+use crate::device::Device;
+use crate::exit_code::Exit;
+use crate::guard::{self, File, Loaded, Refused};
+use crate::ops;
+use crate::tensor::Value;
+
+/// Arguments of `snuffer guard`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A safetensors file with what a model is to be given.
+    file: PathBuf,
+    /// A tensor of labels, each a class.
+    #[arg(long, value_name = "TENSOR", requires = "classes")]
+    labels: Vec<String>,
+    /// How many classes there are.
+    #[arg(long, requires = "labels")]
+    classes: Option<usize>,
+    /// A label that stands for none. candle has no such thing: leave its rows out of the loss (`guard::rows_to_keep`).
+    #[arg(long, value_name = "LABEL", requires = "labels", allow_negative_numbers = true)]
+    ignore: Option<i64>,
+    /// A tensor of token ids, each a row of an embedding.
+    #[arg(long, value_name = "TENSOR", requires = "vocabulary")]
+    ids: Vec<String>,
+    /// How many rows the embedding has.
+    #[arg(long, requires = "ids")]
+    vocabulary: Option<usize>,
+    /// A tensor without NaN and infinity.
+    #[arg(long, value_name = "TENSOR")]
+    finite: Vec<String>,
+    /// An op that is to be called with tensors of the file: its contract is checked. `snuffer ops` lists them.
+    #[arg(long, requires = "input")]
+    op: Option<String>,
+    /// A tensor of that call, by the names that they have in cases and in the file, such as `inp=logits`.
+    #[arg(long, value_name = "NAME=TENSOR", value_parser = pair, requires = "op")]
+    input: Vec<(String, String)>,
+    /// Another argument of that call, such as `delta=0.5`.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "op")]
+    param: Vec<(String, String)>,
+    /// The device that the call is for.
+    #[arg(long, default_value = "cuda:0", requires = "op")]
+    device: Device,
+}
+
+/// Checks all that is asked for, and says of each whether it is fine. `Findings` where something is not.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let path = args.file.display();
+    let file =
+        File::open(&args.file).map_err(|error| UsageError(format!("cannot read {path} as safetensors: {error}")))?;
+    let find = |name: &String| {
+        let found = file.tensor(name).map_err(|error| UsageError(format!("{path}: {name}: {error}")))?;
+        let missing = || UsageError(format!("{path} has no tensor `{name}`, but {}", file.list().join(", ")));
+        found.ok_or_else(missing)
+    };
+    let mut told = Vec::new();
+    for name in &args.labels {
+        let classes = args.classes.unwrap_or_default();
+        told.push((
+            guard::labels(name, &find(name)?, classes, args.ignore),
+            format!("{name}: labels of {classes} classes"),
+        ));
+    }
+    for name in &args.ids {
+        let rows = args.vocabulary.unwrap_or_default();
+        told.push((guard::ids(name, &find(name)?, rows), format!("{name}: ids of {rows} rows")));
+    }
+    for name in &args.finite {
+        told.push((guard::finite(name, &find(name)?), format!("{name}: finite")));
+    }
+    if let Some(op) = &args.op {
+        if ops::find(op).is_none() {
+            return Err(UsageError(format!("there is no op `{op}`; `snuffer ops` lists them")).into());
+        }
+        let tensors = args.input.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>, _>>()?;
+        told.push((call(args, op, &tensors), format!("{op}: within its contract")));
+    }
+    if told.is_empty() {
+        let have = file.list().join(", ");
+        return Err(
+            UsageError(format!("say what to check: --labels, --ids, --finite or --op; {path} has {have}")).into()
+        );
+    }
+    let mut exit = Exit::Clean;
+    for (checked, fine) in told {
+        match checked {
+            Ok(()) => println!("fine     {fine}"),
+            Err(refused) => {
+                exit = Exit::Findings;
+                println!("refused  {refused}");
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<(), Refused> {
+    let mut call = guard::Call::new(op).on(args.device);
+    for ((name, _), tensor) in args.input.iter().zip(tensors) {
+        call = call.input(name, tensor);
+    }
+    for (name, value) in &args.param {
+        call = call.param(name, number_or_text(value));
+    }
+    call.check()
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_string(), value.to_string()))
+}
+
+fn number_or_text(text: &str) -> Param {
+    let int = text.parse().map(Value::Int).ok();
+    let number = int.or_else(|| text.parse().map(Value::Float).ok());
+    number.map_or_else(|| Param::Text(text.to_string()), Param::Number)
+}

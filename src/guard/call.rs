@@ -1,0 +1,151 @@
+//! A call of the catalog, checked against its contract with the tensors that it is to get.
+
+use candle_core::{DeviceLocation, Tensor};
+
+use super::{Refused, index_of, one_device};
+use crate::case::{Case, Param};
+use crate::device::Device;
+use crate::ops::{self, Contract, Op, why};
+use crate::run;
+use crate::tensor::{self, Fill, Value, Values, View};
+
+/// A call of an op of the catalog (`snuffer ops` lists them) with its tensors and params, under the names that cases use.
+///
+/// [`Call::check`] costs one look at every integer. The elements of floats are read of tensors of one dimension only, such as the
+/// variance of a `BatchNorm`: no contract refuses a call for others. [`super::finite`] looks at all.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    op: &'a str,
+    inputs: Vec<(&'a str, &'a Tensor)>,
+    params: Vec<(&'a str, Param)>,
+    device: Option<Device>,
+}
+
+impl<'a> Call<'a> {
+    /// A call of the op of this name, such as `loss.cross_entropy`.
+    pub fn new(op: &'a str) -> Self {
+        Self { op, inputs: Vec::new(), params: Vec::new(), device: None }
+    }
+
+    /// With a tensor.
+    #[must_use]
+    pub fn input(mut self, name: &'a str, tensor: &'a Tensor) -> Self {
+        self.inputs.push((name, tensor));
+        self
+    }
+
+    /// With an argument that is no tensor.
+    #[must_use]
+    pub fn param(mut self, name: &'a str, value: impl Into<Param>) -> Self {
+        self.params.push((name, value.into()));
+        self
+    }
+
+    /// The device that the call will run on, where the tensors are not there yet.
+    #[must_use]
+    pub fn on(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
+    /// Refuses the call where its contract does: candle must refuse it, or does not and asserts, faults or is silently wrong. Also
+    /// where candle has no code for a dtype on the device, and where the tensors are on several devices. A call of which nobody
+    /// promises anything passes.
+    pub fn check(&self) -> Result<(), Refused> {
+        let op = ops::find(self.op).ok_or_else(|| Refused::whole(self.op, &"no such op; `snuffer ops` lists them"))?;
+        one_device(&self.inputs)?;
+        let case = self.case()?;
+        let listed = self.device().is_none_or(|device| op.supports(&case, device));
+        match (op.contract)(&case) {
+            Contract::Rejects(rule) => Err(refused(op, &case, rule)),
+            Contract::Accepts { refusal: Some(why::DTYPE), .. } => Err(refused(op, &case, why::DTYPE)),
+            Contract::Accepts { .. } if !listed => Err(refused(op, &case, why::DTYPE)),
+            Contract::Accepts { .. } | Contract::Unspecified(_) => Ok(()),
+        }
+    }
+
+    fn device(&self) -> Option<Device> {
+        let location = || match self.inputs.first()?.1.device().location() {
+            DeviceLocation::Cpu => Some(Device::Cpu),
+            DeviceLocation::Cuda { gpu_id } => Some(Device::Cuda(gpu_id as u8)),
+            DeviceLocation::Metal { .. } => None,
+        };
+        self.device.or_else(location)
+    }
+
+    fn case(&self) -> Result<Case, Refused> {
+        let mut case = Case::new(self.op);
+        case.params = self.params.iter().map(|(name, param)| ((*name).to_string(), param.clone())).collect();
+        for &(name, tensor) in &self.inputs {
+            let plain = plain(tensor).map_err(|error| Refused::whole(name, &error))?;
+            case.inputs.insert(name.to_string(), plain);
+        }
+        Ok(case)
+    }
+}
+
+/// A tensor as contracts see it.
+fn plain(tensor: &Tensor) -> candle_core::Result<tensor::Tensor> {
+    let Some(dtype) = ops::plain(tensor.dtype()) else {
+        candle_core::bail!("{} is no dtype of the catalog", tensor.dtype().as_str())
+    };
+    let view = view(tensor);
+    let values = if !dtype.is_float() || tensor.rank() <= 1 {
+        let stored = view.broadcast.iter().try_fold(tensor.clone(), |tensor, &dim| tensor.narrow(dim, 0, 1))?;
+        run::read(&stored)?.values
+    } else {
+        Values::Fill(Fill::constant(Value::Float(1.0)))
+    };
+    Ok(tensor::Tensor { dtype, shape: tensor.dims().to_vec(), view, values })
+}
+
+/// A view that is contiguous, permuted or broadcast where that of `tensor` is; what else it is no contract asks.
+fn view(tensor: &Tensor) -> View {
+    let (shape, strides) = (tensor.dims(), tensor.stride());
+    let mut view = View::default();
+    if tensor.is_contiguous() {
+        return view;
+    }
+    view.broadcast = (0..shape.len()).filter(|&dim| strides[dim] == 0 && shape[dim] > 1).collect();
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    order.sort_by_key(|&dim| std::cmp::Reverse(if view.broadcast.contains(&dim) { usize::MAX } else { strides[dim] }));
+    if !order.is_sorted() {
+        view.order = order;
+    } else if view.broadcast.is_empty() {
+        view.after = vec![1; shape.len()];
+    }
+    view
+}
+
+/// The rule that the call breaks: with the first element that breaks it, where one does alone.
+fn refused(op: &Op, case: &Case, rule: &'static str) -> Refused {
+    let described = |(name, tensor): (&String, &tensor::Tensor)| format!("{name} {} {:?}", tensor.dtype, tensor.shape);
+    let inputs = case.inputs.iter().map(described).collect::<Vec<_>>().join(", ");
+    let breaks = |case: &Case| (op.contract)(case) == Contract::Rejects(rule);
+    let offender = case.inputs.keys().find_map(|name| offender(case, name, breaks));
+    Refused::whole(op.name, &format!("{rule}: {}({inputs})", offender.unwrap_or_default()))
+}
+
+/// The first element of an input without which, and those behind it, nothing breaks: found by halving, as contracts do not tell.
+fn offender(case: &Case, name: &str, breaks: impl Fn(&Case) -> bool) -> Option<String> {
+    let tensor = case.tensor(name)?;
+    let Values::List(values) = &tensor.values else { return None };
+    let harmless = if tensor.dtype.is_float() { Value::Float(1.0) } else { Value::Int(0) };
+    let breaks = |kept: usize| {
+        let mut case = case.clone();
+        let values = values[..kept].iter().copied().chain(values[kept..].iter().map(|_| harmless));
+        case.inputs
+            .insert(name.to_string(), tensor::Tensor { values: Values::List(values.collect()), ..tensor.clone() });
+        breaks(&case)
+    };
+    if breaks(0) || !breaks(values.len()) {
+        return None;
+    }
+    let (mut fine, mut broken) = (0, values.len());
+    while broken - fine > 1 {
+        let middle = usize::midpoint(fine, broken);
+        if breaks(middle) { broken = middle } else { fine = middle }
+    }
+    let index = index_of(fine, &tensor.stored_shape());
+    Some(format!("{} at {index:?} of {name} ", values[fine]))
+}

@@ -1,0 +1,61 @@
+//! The elements of a tensor in order, without a copy where they lie so in the host's memory.
+
+use candle_core::{DType, Device, Result, Storage, Tensor, WithDType, bail};
+use float8::F8E4M3;
+use half::{bf16, f16};
+
+/// The first thing that `look` makes of a place in row-major order and the integer there.
+pub fn each_id<R>(ids: &Tensor, look: impl FnMut(usize, i64) -> Option<R>) -> Result<Option<R>> {
+    fn first<T: WithDType + Into<i64>, R>(
+        ids: &Tensor,
+        mut look: impl FnMut(usize, i64) -> Option<R>,
+    ) -> Result<Option<R>> {
+        slice(ids, |all: &[T]| all.iter().enumerate().find_map(|(place, &id)| look(place, id.into())))
+    }
+    match ids.dtype() {
+        DType::U8 => first::<u8, R>(ids, look),
+        DType::U32 => first::<u32, R>(ids, look),
+        DType::I16 => first::<i16, R>(ids, look),
+        DType::I32 => first::<i32, R>(ids, look),
+        DType::I64 => first::<i64, R>(ids, look),
+        other => bail!("{} elements are no integers", other.as_str()),
+    }
+}
+
+/// The first NaN or infinity in row-major order: its place and value.
+pub fn first_not_finite(tensor: &Tensor) -> Result<Option<(usize, f64)>> {
+    // Whether there is one is asked of blocks, which the compiler does for many elements at once.
+    fn first<T: WithDType>(
+        tensor: &Tensor,
+        finite: impl Fn(T) -> bool,
+        wide: impl Fn(T) -> f64,
+    ) -> Result<Option<(usize, f64)>> {
+        const BLOCK: usize = 4096;
+        slice(tensor, |all: &[T]| {
+            let bad = |block: &[T]| !block.iter().fold(true, |fine, &element| fine & finite(element));
+            let block = all.chunks(BLOCK).position(bad)?;
+            let place = (block * BLOCK..all.len()).find(|&place| !finite(all[place]))?;
+            Some((place, wide(all[place])))
+        })
+    }
+    match tensor.dtype() {
+        DType::F64 => first(tensor, f64::is_finite, |value| value),
+        DType::F32 => first(tensor, f32::is_finite, f64::from),
+        DType::F16 => first(tensor, f16::is_finite, f16::to_f64),
+        DType::BF16 => first(tensor, bf16::is_finite, bf16::to_f64),
+        // By path: candle has methods of the same name.
+        DType::F8E4M3 => first(tensor, |value| F8E4M3::to_f64(&value).is_finite(), |value| F8E4M3::to_f64(&value)),
+        DType::U8 | DType::U32 | DType::I16 | DType::I32 | DType::I64 => Ok(None),
+        other => bail!("{} elements cannot be read", other.as_str()),
+    }
+}
+
+/// What `look` makes of all elements in row-major order.
+fn slice<T: WithDType, R>(tensor: &Tensor, look: impl FnOnce(&[T]) -> Option<R>) -> Result<Option<R>> {
+    let tensor = tensor.to_device(&Device::Cpu)?.contiguous()?;
+    let (storage, layout) = tensor.storage_and_layout();
+    match (&*storage, layout.contiguous_offsets()) {
+        (Storage::Cpu(storage), Some((start, end))) => Ok(look(&T::cpu_storage_as_slice(storage)?[start..end])),
+        _ => bail!("a tensor of the host that is contiguous"),
+    }
+}
