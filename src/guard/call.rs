@@ -11,8 +11,8 @@ use crate::tensor::{self, Fill, Value, Values, View};
 
 /// A call of an op of the catalog (`snuffer ops` lists them) with its tensors and params, under the names that cases use.
 ///
-/// [`Call::check`] costs one look at every integer. The elements of floats are read of tensors of one dimension only, such as the
-/// variance of a `BatchNorm`: no contract refuses a call for others. [`super::finite`] looks at all.
+/// [`Call::check`] costs one look at every integer. Elements of floats are not read: no contract rejects a call for them.
+/// [`super::finite`] looks at all.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     op: &'a str,
@@ -90,11 +90,11 @@ fn plain(tensor: &Tensor) -> candle_core::Result<tensor::Tensor> {
         candle_core::bail!("{} is no dtype of the catalog", tensor.dtype().as_str())
     };
     let view = view(tensor);
-    let values = if !dtype.is_float() || tensor.rank() <= 1 {
+    let values = if dtype.is_float() {
+        Values::Fill(Fill::constant(Value::Float(1.0)))
+    } else {
         let stored = view.broadcast.iter().try_fold(tensor.clone(), |tensor, &dim| tensor.narrow(dim, 0, 1))?;
         run::read(&stored)?.values
-    } else {
-        Values::Fill(Fill::constant(Value::Float(1.0)))
     };
     Ok(tensor::Tensor { dtype, shape: tensor.dims().to_vec(), view, values })
 }
@@ -130,10 +130,9 @@ fn refused(op: &Op, case: &Case, rule: &'static str) -> Refused {
 fn offender(case: &Case, name: &str, breaks: impl Fn(&Case) -> bool) -> Option<String> {
     let tensor = case.tensor(name)?;
     let Values::List(values) = &tensor.values else { return None };
-    let harmless = if tensor.dtype.is_float() { Value::Float(1.0) } else { Value::Int(0) };
     let breaks = |kept: usize| {
         let mut case = case.clone();
-        let values = values[..kept].iter().copied().chain(values[kept..].iter().map(|_| harmless));
+        let values = values[..kept].iter().copied().chain(values[kept..].iter().map(|_| Value::Int(0)));
         case.inputs
             .insert(name.to_string(), tensor::Tensor { values: Values::List(values.collect()), ..tensor.clone() });
         breaks(&case)

@@ -149,8 +149,8 @@ fn product_of(case: &Case, x: &Tensor, rhs: &Tensor, fits: bool, shape: &[usize]
         return Contract::Unspecified("gradients of nothing");
     }
     let largest = |t: &Tensor| t.floats().into_iter().map(f64::abs).fold(0.0, f64::max);
-    let limit = x.dtype.int_range().map_or(f64::INFINITY, |(_, high)| (high as f64).min(2f64.powi(53)));
-    if largest(x) * largest(rhs) * rhs.elements().unwrap_or(0) as f64 > limit {
+    let limit = x.dtype.max().min(2f64.powi(53));
+    if !x.dtype.is_float() && largest(x) * largest(rhs) * rhs.elements().unwrap_or(0) as f64 > limit {
         return Contract::Unspecified("integer overflow");
     }
     Contract::accepts(x.dtype, shape)
