@@ -7,6 +7,7 @@ mod coverage;
 mod fleet;
 mod fuzz;
 mod guard;
+mod guide;
 mod history;
 mod inventory;
 mod lifecycle;

@@ -1,0 +1,99 @@
+//! What documents say that a command prints: each is run, and prints that.
+
+use std::path::Path;
+use std::process::Command;
+
+use candle_core::{DType, Device as Place, Tensor};
+
+use crate::simulated;
+
+/// A command of a document, and the lines that it shows of what is printed.
+#[derive(Debug)]
+struct Shown {
+    command: String,
+    lines: Vec<String>,
+}
+
+#[test]
+fn every_command_of_the_guides_prints_what_they_show() {
+    if simulated::device().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    batch(&folder.path().join("batch.safetensors"));
+    for (document, least) in [("docs/field-guide.md", 3), ("docs/guard.md", 2)] {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).expect(document);
+        let shown = shown(&text);
+        assert!(shown.len() >= least, "{document} has {} commands", shown.len());
+        for Shown { command, lines } in shown {
+            let printed = run(&command, folder.path());
+            let mut rest = printed.lines();
+            for line in lines.iter().filter(|line| line.trim() != "…") {
+                assert!(
+                    rest.any(|printed| fits(line, printed)),
+                    "{document}: {command} does not print {line}\nbut {printed}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_document_that_shows_something_else_would_be_noticed() {
+    let shown = shown("text\n\n  ```console\n  $ snuffer x\n  a … c\n  $ snuffer y\n  ```\n$ snuffer no\n");
+    let commands: Vec<&str> = shown.iter().map(|shown| shown.command.as_str()).collect();
+    assert_eq!((commands, shown[0].lines.join("/")), (vec!["snuffer x", "snuffer y"], "a … c".to_string()));
+    assert!(fits("a … c", "a b c") && fits("b …", "b c") && fits("… c", "b c"));
+    assert!(!fits("a … c", "a b d") && !fits("b …", "a b c") && !fits("a b", "a b c"));
+}
+
+/// The commands in the console blocks of a document.
+fn shown(text: &str) -> Vec<Shown> {
+    let mut all = Vec::<Shown>::new();
+    let mut inside = false;
+    for line in text.lines() {
+        let fence = line.trim_start().starts_with("```");
+        let command = line.trim_start().strip_prefix("$ ");
+        match (fence, inside, command) {
+            (true, ..) => inside = line.trim() == "```console",
+            (_, true, Some(command)) => all.push(Shown { command: command.to_string(), lines: Vec::new() }),
+            (_, true, None) => all.last_mut().expect("a command comes first").lines.push(line.trim().to_string()),
+            (_, false, _) => {}
+        }
+    }
+    all
+}
+
+/// Whether a line is what was shown of it, in which `…` stands for anything.
+fn fits(shown: &str, line: &str) -> bool {
+    let parts: Vec<&str> = shown.split('…').collect();
+    let (first, last) = (parts[0], parts[parts.len() - 1]);
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    if parts.len() == 1 {
+        return rest.is_empty();
+    }
+    for part in &parts[1..parts.len() - 1] {
+        let Some((_, behind)) = rest.split_once(part) else { return false };
+        rest = behind;
+    }
+    rest.ends_with(last)
+}
+
+fn run(command: &str, folder: &Path) -> String {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    assert_eq!(words[0], "snuffer", "{command}");
+    let batch = folder.join("batch.safetensors").display().to_string();
+    let args = words[1..].iter().map(|word| word.replace("batch.safetensors", &batch));
+    let mut snuffer = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    snuffer.args(args).env("NO_COLOR", "1").env("SNUFFER_DEVICES", "cpu,sim:0").current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = snuffer.output().expect("snuffer starts");
+    [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text")).concat()
+}
+
+/// The batch of docs/guard.md: a label too large for 195 classes.
+fn batch(path: &Path) {
+    let logits = Tensor::zeros((4, 195), DType::F32, &Place::Cpu).expect("a tensor");
+    let target = Tensor::new(&[0u32, 7, 194, 195], &Place::Cpu).expect("a tensor");
+    candle_core::safetensors::save(&[("logits", logits), ("target", target)].into_iter().collect(), path)
+        .expect("written");
+}
