@@ -17,6 +17,7 @@ mod conv_layers;
 mod conv_transpose;
 mod copies;
 mod create;
+mod devices;
 mod encoding;
 mod extreme;
 mod given;
@@ -60,6 +61,7 @@ mod upsample;
 mod writing;
 
 pub use call::{Call, plain};
+pub use devices::{second, wants_second};
 pub use given::Given;
 pub use pieces::{PIECES, TORCH_PIECES};
 pub use registry::ALL;

@@ -26,7 +26,7 @@ pub enum Outcome {
     TimedOut(Phase),
     /// The process asked for more memory than it is given.
     OutOfMemory(Phase),
-    /// The simulated device cannot do this. Never a violation, always counted.
+    /// The device cannot do this: the simulated one, or one that lacks a second. Never a violation, always counted.
     Unsupported(String),
 }
 
@@ -201,7 +201,7 @@ impl Outcome {
             Self::StackOverflow(phase) => format!("stack overflow in {}", phase.name()),
             Self::TimedOut(phase) => format!("no answer in {} within the deadline", phase.name()),
             Self::OutOfMemory(phase) => format!("out of memory in {}", phase.name()),
-            Self::Unsupported(what) => format!("unsupported by the simulated device: {what}"),
+            Self::Unsupported(what) => format!("unsupported by the device: {what}"),
         }
     }
 }

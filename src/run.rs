@@ -8,6 +8,7 @@ mod refusal;
 mod tensors;
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use candle_core::{Result, Tensor, Var};
@@ -27,6 +28,8 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
     let Some(op) = ops::find(&case.op) else {
         return Outcome::Unsupported(format!("this build has no op `{}`", case.op));
     };
+    let second = ops::wants_second(case).then(|| ops::second(device)).transpose();
+    let Ok(second) = second else { return Outcome::Unsupported("there is no second device".to_string()) };
     let mut phase = Phase::Inputs;
     let mut enter = |next| {
         phase = next;
@@ -34,9 +37,11 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
     };
     let result = catch_unwind(AssertUnwindSafe(|| attempt(op, case, device, &mut enter)));
     // A device's errors come late: whatever candle made of the case, one may still be on its way.
-    if let Err(error) = device.synchronize() {
-        let (kind, message) = cuda_error(&error);
-        return Outcome::Faulted(Fault { phase, kind, place: String::new(), message });
+    for device in iter::once(device).chain(&second) {
+        if let Err(error) = device.synchronize() {
+            let (kind, message) = cuda_error(&error);
+            return Outcome::Faulted(Fault { phase, kind, place: String::new(), message });
+        }
     }
     match result {
         Ok(Ok(returned)) => Outcome::Returned(returned),

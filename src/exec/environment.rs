@@ -62,11 +62,15 @@ pub fn simulate(command: &mut Command, device: Device) -> anyhow::Result<()> {
     if let Device::Sim(ordinal) = device {
         command.env("LD_LIBRARY_PATH", libraries()?);
         if std::env::var_os("SNUFFER_SIM_DEVICES").is_none() {
-            command.env("SNUFFER_SIM_DEVICES", (ordinal + 1).to_string());
+            // The one after it is there too, for cases of two devices; one that nobody opens costs nothing.
+            command.env("SNUFFER_SIM_DEVICES", ordinal.saturating_add(2).min(SIMULATED).to_string());
         }
     }
     Ok(())
 }
+
+/// The most devices that the simulated driver has.
+const SIMULATED: u8 = 8;
 
 /// A variable of a worker's environment, and what it holds.
 pub type Variable = (&'static str, OsString);

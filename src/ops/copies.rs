@@ -5,6 +5,7 @@ use candle_core::{Device, Tensor, WithDType};
 
 use super::call::typed;
 use super::cast::plain;
+use super::devices::{refused, sent, there};
 use super::given::each;
 use super::unary::{ELEMENTWISE, case, elementwise};
 use super::{Contract, Op, why};
@@ -16,14 +17,17 @@ use crate::tensor::{DType, Support};
 const BYTES: &Support = &Support::both("x", &DType::ALL);
 const KERNELS: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };
 
-/// `x` to the host and back to the device.
+/// `x` to the host or, by the param `to`, to the second device, and back.
 pub static TO_DEVICE: Op = Op {
     name: "tensor.to_device",
     covers: &["Tensor::to_device"],
     support: BYTES,
-    generate: |draw| case(draw, BYTES),
-    call: |call| Ok(vec![call.tensor("x")?.to_device(&Device::Cpu)?.to_device(call.device)?]),
-    source: "x.to_device(&Device::Cpu)?.to_device(&device)?",
+    generate: |draw| {
+        let case = case(draw, BYTES)?;
+        sent(draw, case)
+    },
+    call: |call| Ok(vec![call.tensor("x")?.to_device(&there(call)?)?.to_device(call.device)?]),
+    source: "x.to_device({{ there }})?.to_device(&device)?",
     ..COPY
 };
 
@@ -165,7 +169,8 @@ pub static CONST_SET: Op = Op {
     ..COPY
 };
 
-/// `x + y` with `y` moved to the CPU. On another device that must be an `Err`, and `x + y` on that device is returned.
+/// `x + y` with `y` moved to the CPU or, by the param `to`, to the second device. On another device than `x` that must be an
+/// `Err`, and `x + y` on one device is returned.
 pub static MIXED_DEVICES: Op = Op {
     name: "relation.mixed_devices",
     covers: &["Tensor::to_device", "Tensor::add"],
@@ -177,7 +182,7 @@ pub static MIXED_DEVICES: Op = Op {
         case.inputs.clear();
         let floats = crate::mutate::cast(&lhs, if lhs.dtype.is_float() { lhs.dtype } else { DType::F32 });
         case.backward = Backward::None;
-        Ok(case.input("y", floats.contiguous()).input("x", floats))
+        sent(draw, case.input("y", floats.contiguous()).input("x", floats))
     },
     contract: |case| {
         let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(why::SHAPES) };
@@ -197,22 +202,14 @@ pub static MIXED_DEVICES: Op = Op {
     },
     call: |call| {
         let (x, y) = (call.tensor("x")?, call.tensor("y")?);
-        let mixed = x.add(&y.to_device(&Device::Cpu)?);
-        if call.device.is_cpu() {
-            return Ok(vec![mixed?]);
-        }
-        match mixed {
-            Ok(_) => candle_core::bail!("arguments on different devices are accepted"),
-            Err(_) => Ok(vec![x.add(y)?]),
-        }
+        refused(call, x.add(&y.to_device(&there(call)?)?))?;
+        Ok(vec![x.add(y)?])
     },
     source: r"
         {% if cuda %}
-        assert!(x.add(&y.to_device(&Device::Cpu)?).is_err());
-        x.add(&y)?
-        {% else %}
-        x.add(&y.to_device(&Device::Cpu)?)?
+        assert!(x.add(&y.to_device({{ there }})?).is_err());
         {% endif %}
+        x.add(&y)?
     ",
     reference: Some(|given| super::given::pairs(&given.array("x"), &given.array("y"), |x, y| x + y)),
     differentiable: &[],

@@ -2,10 +2,10 @@
 
 use super::{
     Op, activation, attention, attention_varlen, batch_norm, binary, cache, cache_rotating, cache_scattered, canary,
-    cast, compare, conv, conv_layers, conv_transpose, copies, create, encoding, extreme, indexing, join, linear,
-    loss_elementwise, loss_labels, matmul, moe, norm, norm_layers, optim, pad, part, pixel, pool, random, rearrange,
-    recurrent, reduce, relation, reshape, rotary, scalar, sequence, slice, softmax, sort, state, statistics, training,
-    unary, unfold, upsample, writing,
+    cast, compare, conv, conv_layers, conv_transpose, copies, create, devices, encoding, extreme, indexing, join,
+    linear, loss_elementwise, loss_labels, matmul, moe, norm, norm_layers, optim, pad, part, pixel, pool, random,
+    rearrange, recurrent, reduce, relation, reshape, rotary, scalar, sequence, slice, softmax, sort, state, statistics,
+    training, unary, unfold, upsample, writing,
 };
 
 /// Every op, in the order in which `snuffer ops` lists them. A new op is one file and one line here.
@@ -127,6 +127,9 @@ pub static ALL: &[&Op] = &[
     &copies::LIKE,
     &copies::CONST_SET,
     &copies::MIXED_DEVICES,
+    &devices::MIXED_LABELS,
+    &devices::LINEAR_THERE,
+    &devices::LINEAR_APART,
     &join::CAT,
     &join::STACK,
     &join::REPEAT,

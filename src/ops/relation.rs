@@ -141,7 +141,7 @@ fn flip(x: &Candle) -> Result<Candle> {
 }
 
 /// What `op` promises for a case of which it takes everything; of others, its own entry judges.
-fn plain(case: &Case, op: &Op) -> Contract {
+pub(super) fn plain(case: &Case, op: &Op) -> Contract {
     let empty = case.inputs.values().any(|tensor| tensor.shape.contains(&0));
     match (op.contract)(case) {
         _ if empty || !case.is_contiguous() => Contract::Unspecified("views, or rows of nothing"),
@@ -151,7 +151,7 @@ fn plain(case: &Case, op: &Op) -> Contract {
 }
 
 /// A case of `op` that is contiguous and not empty, if one comes soon.
-fn drawn(draw: &mut Draw, op: &Op, fits: fn(&Case) -> bool) -> arbitrary::Result<Case> {
+pub(super) fn drawn(draw: &mut Draw, op: &Op, fits: fn(&Case) -> bool) -> arbitrary::Result<Case> {
     let mut case = (op.generate)(draw)?.contiguous();
     for _ in 0..8 {
         if fits(&case) && matches!(plain(&case, op), Contract::Accepts { .. }) {
@@ -163,7 +163,7 @@ fn drawn(draw: &mut Draw, op: &Op, fits: fn(&Case) -> bool) -> arbitrary::Result
 }
 
 /// An `Err` instead of a call of which `contract` promises nothing: a relation is between calls that succeed.
-fn promised<'a, 'b>(call: &'a Call<'b>, contract: &Contract) -> Result<&'a Call<'b>> {
+pub(super) fn promised<'a, 'b>(call: &'a Call<'b>, contract: &Contract) -> Result<&'a Call<'b>> {
     match contract {
         Contract::Accepts { .. } => Ok(call),
         _ => candle_core::bail!("nothing is promised"),
@@ -245,7 +245,7 @@ pub static LAYER_NORM_SPLIT: Op = Op {
 
 const SPLIT: Op = Op { promise: "the entries of a batch do not know of each other", ..RELATION };
 
-fn of_halves(case: &Case, op: &Op) -> Contract {
+pub(super) fn of_halves(case: &Case, op: &Op) -> Contract {
     match shape_of(case).as_slice() {
         [] | [_] => Contract::Unspecified("no batch"),
         [0, ..] => Contract::Unspecified("halves of nothing"),

@@ -9,7 +9,7 @@ const NOT_REFUSED: &str = "invalid not refused";
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     match (&seen.outcome, &evidence.contract) {
-        (Outcome::Unsupported(_), _) => Verdict::Skip("unsupported by the simulated device"),
+        (Outcome::Unsupported(_), _) => Verdict::Skip("unsupported by the device"),
         (Outcome::Faulted(_), _) => Verdict::Pass, // the fault oracle's
         (Outcome::Returned(returned), Contract::Accepts { outputs, .. }) => shapes(seen, returned, outputs),
         (Outcome::Returned(returned), Contract::Rejects(rule)) => {

@@ -12,7 +12,7 @@ mod torch;
 
 use crate::case::{Backward, Case};
 use crate::device::Device;
-use crate::ops::{Op, sequence};
+use crate::ops::{Op, sequence, wants_second};
 use crate::outcome::Outcome;
 use crate::tensor::DType;
 
@@ -46,12 +46,13 @@ pub fn outputs(outcome: &Outcome) -> Vec<(DType, usize)> {
     returned.outputs.iter().map(|output| (output.dtype, output.shape.len())).collect()
 }
 
-/// The call itself, a line or a few; of a sequence every step's.
+/// The call itself, a line or a few; of a sequence every step's. As it is on the CPU, unless it takes two devices.
 pub fn call(op: &'static Op, case: &Case) -> String {
+    let device = if wants_second(case) { Device::Cuda(0) } else { Device::Cpu };
     let steps = sequence::steps(case);
     let calls = if steps.is_empty() { vec![(op, case.clone())] } else { steps };
     let lines = |(op, call): &(&'static Op, Case)| {
-        source::rendered(op, call, Device::Cpu).map_or_else(|_| op.covers.join(", "), |lines| lines.join("\n"))
+        source::rendered(op, call, device).map_or_else(|_| op.covers.join(", "), |lines| lines.join("\n"))
     };
     calls.iter().map(lines).collect::<Vec<_>>().join("\n")
 }

@@ -15,6 +15,7 @@ mod matrix;
 mod minimizer;
 mod ops;
 mod programs;
+mod recovery;
 mod regressions;
 mod report;
 mod scenarios;

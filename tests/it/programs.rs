@@ -17,6 +17,7 @@ use snuffer::report::{About, Candle, agrees, manifest, outputs, program, test};
 use snuffer::sample::nth;
 
 use crate::regressions::regressions;
+use crate::scenarios::scenarios;
 use crate::simulated;
 
 /// How many valid cases of each op.
@@ -29,29 +30,36 @@ struct Subject {
     outcome: Outcome,
 }
 
-/// Those of CUDA devices need candle's kernels, for which `cargo xtask test` says where the compiler is.
-#[test]
-fn every_regression_of_cuda_is_a_program_that_shows_it_and_a_test_that_fails() {
-    let Some(device) = simulated::device() else { return };
+/// The simulated device, where programs can be built for it; says so where not. They need candle's kernels, for which
+/// `cargo xtask test` says where the compiler is.
+pub fn device() -> Option<Device> {
+    let device = simulated::device()?;
     if std::env::var_os("CUDA_HOME").is_none() {
         let _ = writeln!(std::io::stderr(), "programs are not run on {device}: only `cargo xtask test` builds them");
-        return;
+        return None;
     }
+    Some(device)
+}
+
+#[test]
+fn every_regression_of_cuda_is_a_program_that_shows_it_and_a_test_that_fails() {
+    let Some(device) = device() else { return };
     let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
     let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
     let hardware = executor.hardware();
     let place = Place::today(device, hardware.get(&device));
     let fails = |(_, regression): &(String, Regression)| regression.expected(&place) == Expected::Fails;
-    let cases: Vec<_> = kept().into_iter().zip(regressions()).filter(|(_, kept)| fails(kept)).collect();
+    let cases = kept().into_iter().zip(regressions()).filter(|(_, kept)| fails(kept)).map(|(case, _)| case);
+    let cases: Vec<_> = cases.collect();
     let mut subjects = BTreeMap::new();
-    for ((name, op, case), _) in cases.iter().cloned() {
+    for (name, op, case) in cases.iter().cloned().chain(on_two_devices()) {
         let outcome = executor.run(&case).expect("the harness survives");
         let outputs = outputs(&outcome);
         let text = program(op, &case, &About { device, comments: &[], outputs: &outputs }).expect("short enough");
         subjects.insert(name, Subject { case, text, outcome });
     }
     check("programs-cuda", &subjects, device);
-    tell("tests-cuda", &mut executor, device, cases.into_iter().map(|(case, _)| case));
+    tell("tests-cuda", &mut executor, device, cases.into_iter());
 }
 
 #[test]
@@ -163,11 +171,17 @@ fn kept() -> Vec<(String, &'static Op, Case)> {
     regressions().into_iter().enumerate().map(named).collect()
 }
 
-/// One crate of this name with a module for each program, built in a folder that is kept. Dependencies are shared.
+/// The scenarios that want a second device.
+fn on_two_devices() -> impl Iterator<Item = (String, &'static Op, Case)> {
+    let wanting = scenarios().into_iter().filter(|(_, scenario)| ops::wants_second(&scenario.case));
+    wanting.map(|(name, scenario)| {
+        let op = ops::find(&scenario.case.op).expect("an op");
+        (format!("scenario_{}", name.replace('-', "_")), op, scenario.case)
+    })
+}
+
+/// One crate of this name with a module for each program.
 fn build<'a>(krate: &str, device: Device, programs: impl Iterator<Item = (&'a String, &'a String)>) -> PathBuf {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
-    let folder = root.join(krate);
-    std::fs::create_dir_all(folder.join("src")).expect("writable");
     let (mut modules, mut arms) = (String::new(), String::new());
     for (name, text) in programs {
         let text = text.replace("fn main()", "pub fn main()").replace('\n', "\n        ");
@@ -178,7 +192,15 @@ fn build<'a>(krate: &str, device: Device, programs: impl Iterator<Item = (&'a St
         "#![allow(warnings)]\nmod programs {{\n{modules}}}\n\nfn main() -> candle_core::Result<()> {{\n    match \
          std::env::args().nth(1).unwrap().as_str() {{\n{arms}        other => panic!(\"no program {{other}}\"),\n    }}\n}}\n"
     );
-    let all = main.clone() + "// half:: float8::";
+    compile(krate, device, &main)
+}
+
+/// Builds a crate of this name with this `main.rs`, in a folder that is kept. Dependencies are shared.
+pub fn compile(krate: &str, device: Device, main: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    let folder = root.join(krate);
+    std::fs::create_dir_all(folder.join("src")).expect("writable");
+    let all = format!("{main}// half:: float8::");
     std::fs::write(folder.join("src/main.rs"), main).expect("writable");
     std::fs::write(folder.join("Cargo.toml"), manifest(krate, &all, device, Candle::TESTED)).expect("writable");
     let target = root.join("target");

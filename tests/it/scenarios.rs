@@ -63,7 +63,7 @@ fn every_story_is_told_and_what_is_told_is_there() {
 }
 
 /// Every scenario by name.
-fn scenarios() -> Vec<(String, Regression)> {
+pub fn scenarios() -> Vec<(String, Regression)> {
     let all = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/scenarios")).expect("scenarios");
     assert!(all.len() >= 80, "the scenarios are gone: {} left", all.len());
     all

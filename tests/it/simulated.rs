@@ -127,6 +127,26 @@ fn what_was_executed_is_known_when_a_worker_ends_even_by_a_fault() {
     assert!(coverage.modules.values().any(|kernels| *kernels > 100), "the module's other kernels are counted");
 }
 
+#[test]
+fn a_case_of_two_devices_is_not_judged_where_there_is_one() {
+    let Some(device) = device() else { return };
+    let case = Case::parse(
+        "op = \"tensor.to_device\"\n[params]\nto = \"second\"\n[inputs.x]\ndtype = \"f32\"\nshape = [2]\nvalues = { list = [1.0, 2.0] }\n",
+    );
+    let case = case.expect("a case");
+    for (devices, name) in [("1", "unsupported"), ("2", "returned")] {
+        let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
+        let variables = [("SNUFFER_SIM_DEVICES", devices.into())];
+        let mut worker = Worker::start_with(device, Build::Checked, limits, &variables).expect("a worker starts");
+        let outcome = run(&mut worker, &case);
+        assert_eq!(outcome.name(), name, "{}", outcome.summary());
+        let seen = [Observation::new(device, outcome)];
+        let op = snuffer::ops::find(&case.op).expect("registered");
+        let skipped = matches!(judge(&Evidence::new(op, &case, &seen)), Verdict::Skip(_));
+        assert_eq!(skipped, devices == "1");
+    }
+}
+
 /// What `snuffer` with these arguments says, and its exit code, where an allocation is asked to fail.
 fn failing(allocation: &str, args: &[&str], typed: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));

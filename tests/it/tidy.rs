@@ -107,7 +107,7 @@ fn only_findings_writes_and_only_console_draws() {
 fn every_file_says_first_what_it_is_for_and_stays_short() {
     let simulator =
         ["simulator/src", "simulator/tests", "simulator/benches", "simulator/driver/src", "simulator/driver/tests"];
-    for folder in ["src", "tests", "xtask/src", "benches"].into_iter().chain(simulator) {
+    for folder in ["src", "tests", "xtask/src", "benches", "examples"].into_iter().chain(simulator) {
         for path in sources(folder) {
             let text = fs::read_to_string(&path).expect("readable");
             assert!(text.starts_with("//! "), "{} does not say what it is for", path.display());

@@ -144,6 +144,13 @@ pub fn rendered(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, Str
     context.insert("cuda".to_string(), (device != Device::Cpu).into());
     let host = if device == Device::Cpu { "" } else { ".to_device(&Device::Cpu)?" };
     context.insert("to_host".to_string(), host.into());
+    let there = match device {
+        Device::Cuda(ordinal) | Device::Sim(ordinal) if ops::wants_second(call) => {
+            format!("&Device::new_cuda({})?", u32::from(ordinal) + 1)
+        }
+        _ => "&Device::Cpu".to_string(),
+    };
+    context.insert("there".to_string(), there.into());
     lines(&SOURCES, op.name, &context).map_err(|error| format!("{error:#}"))
 }
 
