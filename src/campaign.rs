@@ -6,7 +6,9 @@ mod canary;
 mod matters;
 mod plan;
 mod settle;
+mod special;
 mod tally;
+mod trace;
 
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,6 +31,8 @@ pub use canary::check as check_canary;
 pub use matters::matters;
 pub use plan::{Plan, Shard};
 pub use settle::{Search, Settings, canonical, settle, versions, violation};
+pub use special::{Kind, Spots};
+pub use trace::{Half, Made, Step, Trace, held, trace};
 
 /// What a campaign tells while it runs.
 #[derive(Debug)]

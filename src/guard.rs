@@ -31,6 +31,7 @@ pub use file::{File, Loaded};
 
 use candle_core::{DType, Tensor};
 
+use crate::tensor::index_of;
 use elements::{each_id, first_not_finite};
 
 /// Why a call would fail, or go wrong in silence: one line.
@@ -158,12 +159,4 @@ fn one_device(tensors: &[(&str, &Tensor)]) -> Result<(), Refused> {
         }
         None => Ok(()),
     }
-}
-
-/// The index in each dimension of the element at this place in row-major order.
-fn index_of(place: usize, shape: &[usize]) -> Vec<usize> {
-    let mut rest = place;
-    let mut index: Vec<usize> = shape.iter().rev().map(|&size| (rest % size.max(1), rest /= size.max(1)).0).collect();
-    index.reverse();
-    index
 }

@@ -1,7 +1,7 @@
 //! `snuffer` finds, reproduces and minimizes the inputs that put candle out.
 //!
 //! ARCHITECTURE.md has the picture and the rules; the modules below are listed from the lowest layer to the highest. A program
-//! that uses candle wants [`guard`], which does without the feature `suite`.
+//! that uses candle wants [`guard`], which does without the features `suite` and `cli`.
 
 /// The release of candle under test, as Cargo.toml has it.
 pub const CANDLE: &str = "0.11.1";
@@ -31,7 +31,7 @@ pub mod exec;
 
 #[cfg(feature = "suite")]
 pub mod findings;
-#[cfg(feature = "suite")]
+#[cfg(feature = "cli")]
 pub mod history;
 #[cfg(feature = "suite")]
 pub mod regression;
@@ -40,7 +40,7 @@ pub mod report;
 
 #[cfg(feature = "suite")]
 pub mod campaign;
-#[cfg(feature = "suite")]
+#[cfg(feature = "cli")]
 pub mod console;
 #[cfg(feature = "suite")]
 pub mod fuzz;
@@ -49,7 +49,7 @@ pub mod matrix;
 #[cfg(feature = "suite")]
 pub mod score;
 
-#[cfg(feature = "suite")]
+#[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(feature = "suite")]
+#[cfg(feature = "cli")]
 pub mod exit_code;

@@ -119,6 +119,17 @@ pub fn product(sizes: &[usize]) -> Option<usize> {
     sizes.iter().try_fold(1usize, |product, &n| product.checked_mul(n))
 }
 
+/// The index in each dimension of the element at this place in row-major order.
+pub fn index_of(place: usize, shape: &[usize]) -> Vec<usize> {
+    let mut rest = place;
+    let mut index = vec![0; shape.len()];
+    for (index, &size) in index.iter_mut().zip(shape).rev() {
+        *index = rest % size;
+        rest /= size;
+    }
+    index
+}
+
 /// Calls `visit` with every index of `shape` in row-major order.
 pub fn for_each_index(shape: &[usize], mut visit: impl FnMut(&[usize])) {
     let count = product(shape).unwrap_or(0);

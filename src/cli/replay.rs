@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::{Common, UsageError, cases};
-use crate::campaign;
+use crate::campaign::{self, Trace};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Executor, Limits};
+use crate::exec::{Build, Executor, Limits, Worker};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Verdict, Violation, judge};
 use crate::report;
@@ -21,6 +21,9 @@ pub struct Args {
     /// Name the call that is at fault, and whether forward or backward: runs ever longer parts of the case.
     #[arg(long)]
     blame: bool,
+    /// Name the calls that make a NaN or an infinity of what holds none, forward and backward, on each device.
+    #[arg(long)]
+    trace_nan: bool,
     /// Run so many times in new processes, and say whether every outcome and diagnosis is the same to the byte.
     #[arg(long)]
     times: Option<u32>,
@@ -52,6 +55,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         let blame = campaign::blame(&mut start(Limits { immediate: true, ..limits })?, &case)?;
         println!("blame     {}", blame.map_or("no call".to_string(), |blame| blame.to_string()));
     }
+    if args.trace_nan {
+        trace(&devices, build, limits, &case)?;
+    }
     let mut steady = true;
     if let Some(times) = args.times {
         let same = repeated(&mut executor, &case, times)?;
@@ -66,6 +72,24 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         steady &= same;
     }
     Ok(if matches!(verdict, Verdict::Fail(_)) || !steady { Exit::Findings } else { Exit::Clean })
+}
+
+/// Prints where NaN and infinities come from, once for devices that do the same.
+fn trace(devices: &[Device], build: Build, limits: Limits, case: &Case) -> anyhow::Result<()> {
+    let show = |entry: String| println!("nan       {}", entry.replace('\n', "\n          "));
+    if let Some(held) = campaign::held(case) {
+        show(format!("held by the case: {held}"));
+    }
+    let mut traces: Vec<(String, Trace)> = Vec::new();
+    for &device in devices {
+        let trace = campaign::trace(&mut Worker::start(device, build, limits)?, case)?;
+        match traces.iter_mut().find(|(_, other)| other.entries("") == trace.entries("")) {
+            Some((on, _)) => *on += &format!(", {device}"),
+            None => traces.push((device.to_string(), trace)),
+        }
+    }
+    traces.iter().flat_map(|(on, trace)| trace.entries(on)).for_each(show);
+    Ok(())
 }
 
 /// In how many of so many runs, each in new processes, everything is as in the first.

@@ -2,12 +2,12 @@
 
 use candle_core::{DeviceLocation, Tensor};
 
-use super::{Refused, index_of, one_device};
+use super::{Refused, one_device};
 use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::ops::{self, Contract, Op, why};
 use crate::run;
-use crate::tensor::{self, Fill, Value, Values, View};
+use crate::tensor::{self, Fill, Value, Values, View, index_of};
 
 /// A call of an op of the catalog (`snuffer ops` lists them) with its tensors and params, under the names that cases use.
 ///

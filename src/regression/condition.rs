@@ -55,11 +55,16 @@ impl Place {
 }
 
 impl Condition {
-    /// On each kind of device that `devices` are of. What a simulated device shows is expected of a GPU.
-    pub fn on(devices: &[Device]) -> Vec<Self> {
+    /// On each kind of device that `devices` are of. What a simulated device shows is expected of a GPU, but for what only its
+    /// `checker` sees.
+    pub fn on(devices: &[Device], oracle: &str) -> Vec<Self> {
         let is_cpu = |device: &&Device| **device == Device::Cpu;
         let cpu = devices.iter().any(|device| is_cpu(&device)).then_some(Backend::Cpu);
-        let cuda = devices.iter().any(|device| !is_cpu(&device)).then_some(Backend::Cuda);
+        let cuda = devices.iter().any(|device| !is_cpu(&device)).then_some(if oracle == "checker" {
+            Backend::Sim
+        } else {
+            Backend::Cuda
+        });
         let on = |device| Self { device: Some(device), ..Self::default() };
         cpu.into_iter().chain(cuda).map(on).collect()
     }

@@ -3,6 +3,7 @@
 mod coverage;
 mod entry;
 mod finding;
+mod guide;
 mod index;
 mod mark;
 mod matrix;
@@ -45,12 +46,14 @@ pub struct Campaign {
 /// A file of the site: its path in the site's folder, and its content.
 pub type Page = (String, String);
 
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 9] = [
     ("bar.html", include_str!("site/bar.html")),
     ("base.html", include_str!("site/base.html")),
     ("coverage.html", include_str!("site/coverage.html")),
+    ("document.html", include_str!("site/document.html")),
     ("finding.html", include_str!("site/finding.html")),
     ("index.html", include_str!("site/index.html")),
+    ("scenarios.html", include_str!("site/scenarios.html")),
     ("source.html", include_str!("site/source.html")),
     ("trends.html", include_str!("site/trends.html")),
 ];
@@ -69,6 +72,11 @@ pub fn site<'a>(contents: &'a Contents) -> Result<Vec<Page>, Error> {
         ("site.css".to_string(), include_str!("site/site.css").to_string()),
         ("site.js".to_string(), include_str!("site/site.js").to_string()),
     ];
+    for document in guide::documents() {
+        pages.push((document.path.to_string(), render(&templates, "document.html", "", &document)?));
+    }
+    let scenarios = render(&templates, "scenarios.html", "", &guide::scenarios())?;
+    pages.push(("scenarios.html".to_string(), scenarios));
     for source in &sources {
         pages.push((source.path(), render(&templates, "source.html", "../", source)?));
     }

@@ -27,4 +27,5 @@ mod site;
 mod store;
 mod tidy;
 mod torch;
+mod trace;
 mod worker;

@@ -10,7 +10,7 @@ use snuffer::findings::{Counts, Finding, Record, Store, Tally};
 use snuffer::ops::canary;
 use snuffer::oracle::Violation;
 use snuffer::outcome::{Outcome, Panic, Phase};
-use snuffer::regression::Regression;
+use snuffer::regression::{Regression, read};
 use snuffer::report::site::{Campaign, Contents, site};
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -110,6 +110,52 @@ fn every_link_leads_to_a_page_and_every_fragment_to_an_id_or_a_filter() {
         }
     }
     assert!(checked > 40, "only {checked} links seen");
+}
+
+/// A page's text, without tags and escapes.
+fn text(page: &str) -> String {
+    let text: String = page.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect();
+    let escapes = [("&#x2f;", "/"), ("&quot;", "\""), ("&#x27;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
+    escapes.into_iter().fold(text, |text, (escaped, plain)| text.replace(escaped, plain))
+}
+
+#[test]
+fn every_scenario_is_on_the_site_with_what_devices_do_and_is_led_to() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/scenarios");
+    let (pages, scenarios) = (pages(), read(&folder).expect("scenarios"));
+    let sections: Vec<&str> = pages["scenarios.html"].split("<section ").skip(1).collect();
+    assert_eq!(sections.len(), scenarios.len());
+    for ((name, scenario), section) in scenarios.iter().zip(sections) {
+        let file = std::fs::read_to_string(folder.join(format!("{name}.toml"))).expect("readable");
+        let said = text(section);
+        for wanted in [&scenario.title, &file, &format!("snuffer replay {name}.toml ")] {
+            assert!(said.contains(wanted.as_str()), "{wanted} is not in {said}");
+        }
+        for device in ["cpu", "sim:0"] {
+            let row = section.split_once(&format!("<th scope=\"row\">{device}</th><td>")).expect(name).1;
+            assert!(["Ok", "Err", "panic", "assert"].iter().any(|word| row.starts_with(word)), "{name}: {row}");
+        }
+        for document in ["guide.html", "claims.html"] {
+            assert!(!pages[document].contains(&format!("[{name}]")), "{document} names {name} without a link");
+        }
+        let link = format!("scenarios.html#{name}");
+        assert!(
+            ["guide.html", "claims.html"].iter().any(|page| values(&pages[*page], "href").contains(&link)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_document_shows_tables_and_leads_to_pages_or_to_the_repository() {
+    let guide = &pages()["guide.html"];
+    assert!(guide.contains("<h1>Field guide: a CUDA assert or a NaN loss under candle</h1>"));
+    assert!(guide.matches("<div class=\"scroll\"").count() == guide.matches("<table>").count());
+    let links = values(guide, "href");
+    for wanted in ["claims.html", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/pytorch.md")] {
+        assert!(links.iter().any(|link| link == wanted), "{wanted} is not in {links:?}");
+    }
+    assert!(!links.iter().any(|link| link.contains("..")), "{links:?}");
 }
 
 #[test]
@@ -220,7 +266,7 @@ fn a_site_follows_its_store_and_touches_nothing_else_in_its_folder() {
     let output = run(&store_folder, &into);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said, format!("5 pages: {}\n", into.join("index.html").display()));
+    assert_eq!(said, format!("8 pages: {}\n", into.join("index.html").display()));
 
     let (gone, finding) = &contents().findings[0];
     let page = into.join(format!("finding/{gone}.html"));

@@ -180,7 +180,7 @@ def look(root):
     """Looks at everything in a browser of its own; gives what there was to see."""
     index = (root / "index.html").as_uri()
     samples = [next(iter(sorted(root.glob(f"{folder}/*.html"))), None) for folder in ["finding", "coverage"]]
-    pages = [index] + [(root / name).as_uri() for name in ["coverage.html", "trends.html"]]
+    pages = [index] + [(root / name).as_uri() for name in ["coverage.html", "trends.html", "guide.html", "claims.html", "scenarios.html"]]
     pages += [sample.as_uri() for sample in samples if sample]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         driver = browser(profile)

@@ -1,0 +1,237 @@
+//! Where NaN and infinities come from: which call is named, and that it is the one.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use snuffer::campaign::{Kind, Made, held, trace};
+use snuffer::case::{Backward, Case};
+use snuffer::device::Device;
+use snuffer::exec::{Build, Limits, Worker};
+use snuffer::generate::Mode;
+use snuffer::ops;
+use snuffer::outcome::{Gradients, Outcome, Returned};
+use snuffer::regression::Regression;
+use snuffer::sample::nth;
+use snuffer::tensor::{DType, Tensor, Value};
+
+use crate::simulated;
+
+/// Scenarios, and what their trace says of `here`, without the numbers that the calls were given.
+#[rustfmt::skip]
+const ORIGINS: &[(&str, &[&str])] = &[
+    ("bce-of-a-logit-without-sigmoid", &[
+        "step 2, tensor.log forward on here: NaN at [0, 0], 2 of 4",
+        "no call backward on here",
+    ]),
+    ("log-of-a-softmax-that-underflows", &[
+        "step 2, tensor.log forward on here: -inf at [0, 0], 1 of 2",
+        "step 2, tensor.log backward on here: -inf in the gradient of `x` at [0, 0], 1 of 2",
+        "step 1, op.softmax backward on here: NaN in the gradient of `x` at [0, 0], 2 of 2",
+    ]),
+    ("norm-of-zeros", &[
+        "no call forward on here",
+        "step 1, tensor.norm backward on here: NaN in the gradient of `x` at [0], 3 of 3",
+    ]),
+    ("sqrt-of-0", &[
+        "step 1, tensor.sqrt forward on here: NaN at [0], 1 of 3",
+        "step 1, tensor.sqrt backward on here: NaN in the gradient of `x` at [0], 1 of 3; inf in the gradient of `x` at [1], 1 of 3",
+    ]),
+    ("nan-from-0-over-0", &[
+        "step 1, tensor.div forward on here: NaN at [2], 1 of 3; inf at [0], 1 of 3; -inf at [1], 1 of 3",
+        "step 1, tensor.div backward on here: NaN in the gradient of `rhs` at [2], 1 of 3; inf in the gradient of `lhs` at [0], 3 of 3; inf in the gradient of `rhs` at [1], 1 of 3; -inf in the gradient of `rhs` at [0], 1 of 3",
+    ]),
+    ("exp-overflows", &[
+        "step 1, tensor.exp forward on here: inf at [0], 1 of 2",
+        "step 1, tensor.exp backward on here: inf in the gradient of `x` at [0], 1 of 2",
+    ]),
+    ("f16-mse-overflows", &[
+        "step 1, loss.mse forward on here: inf",
+        "no call backward on here",
+    ]),
+    ("loss-overflows-in-a-training-step", &[
+        "step 1, relation.training_step forward on here: inf in output 1; -inf in output 2; -inf in output 4 at [0, 0], 2 of 2",
+    ]),
+    ("bce-with-logits-of-20", &[
+        "step 1, loss.binary_cross_entropy_with_logit forward on here: inf",
+        "step 1, loss.binary_cross_entropy_with_logit backward on here: NaN in the gradient of `inp`; -inf in the gradient of `target`",
+    ]),
+    ("nan-logits-in-a-loss", &[
+        "no call forward on here: what there is was given",
+        "no call backward on here: what there is was given",
+    ]),
+    ("bce-of-a-sigmoid", &[
+        "no call forward on here",
+        "no call backward on here",
+    ]),
+    ("log-after-clamp", &[
+        "no call forward on here",
+        "no call backward on here",
+    ]),
+];
+
+fn worker(device: Device) -> Worker {
+    Worker::start(device, Build::Checked, Limits::default()).expect("a worker starts")
+}
+
+fn scenario(name: &str) -> Case {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpora/scenarios/{name}.toml"));
+    let text = std::fs::read_to_string(path).expect(name);
+    Regression::parse(&text).expect(name).case
+}
+
+#[test]
+fn each_story_of_a_nan_has_its_origin_on_each_device() {
+    for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
+        let mut worker = worker(device);
+        for (name, origins) in ORIGINS {
+            let entries = trace(&mut worker, &scenario(name)).expect("the harness survives").entries("here");
+            let first_lines: Vec<&str> = entries.iter().filter_map(|entry| entry.lines().next()).collect();
+            assert_eq!(first_lines, *origins, "{name} on {device}");
+        }
+    }
+}
+
+#[test]
+fn what_a_call_was_given_is_told_with_it() {
+    let told = |name| {
+        let trace = trace(&mut worker(Device::Cpu), &scenario(name)).expect("the harness survives");
+        trace.entries("here").iter().filter_map(|entry| Some(entry.split_once('\n')?.1.to_string())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told("bce-of-a-logit-without-sigmoid"),
+        ["given `x` -0.5 to 2.0, there -0.5; the reference there is NaN"]
+    );
+    let exp = "given `x` 1.0 to 89.0, there 89.0";
+    let beyond = format!("{exp}; the reference there is 4.4896128191743455e38, too large for f32");
+    assert_eq!(told("exp-overflows"), [beyond.as_str(), exp]);
+    let softmax =
+        "given `x` 0.0 to 200.0, there 0.0; the gradient that reached it 0.0 and -inf at [0, 0], 1 of 2, there -inf";
+    assert_eq!(told("log-of-a-softmax-that-underflows")[2], softmax);
+    let cast = Case::new("tensor.to_dtype").param("to", "f16");
+    let cast = cast.input("x", Tensor::new(DType::I64, vec![1], vec![Value::Int(70_000)]));
+    let trace = trace(&mut worker(Device::Cpu), &cast).expect("the harness survives");
+    let first = "step 1, tensor.to_dtype forward on here: inf\nthe reference is inf";
+    assert_eq!(trace.entries("here"), [first]);
+    assert_eq!(told("f16-mse-overflows"), ["given `inp` 0.0 to 300.0; `target` 0.0; the reference is 45000.0"]);
+}
+
+#[test]
+fn what_a_case_holds_from_the_start_is_said_and_blames_no_call() {
+    let held_by = |name: &str| held(&scenario(name));
+    assert_eq!(held_by("nan-logits-in-a-loss").as_deref(), Some("`inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4"));
+    assert_eq!(held_by("sqrt-of-0"), None);
+    let x = Tensor::new(DType::F32, vec![2], vec![Value::Float(1.0), Value::Float(2.0)]);
+    let scaled = Case::new("tensor.affine").input("x", x).param("mul", f64::INFINITY).param("add", 0.0);
+    assert_eq!(held(&scaled).as_deref(), Some("`mul` inf"));
+    let trace = trace(&mut worker(Device::Cpu), &scaled).expect("the harness survives");
+    assert_eq!(trace.entries("here"), ["no call forward on here: what there is was given"]);
+}
+
+#[test]
+fn replay_tells_the_trace_once_for_devices_that_do_the_same() {
+    let devices: Vec<String> =
+        std::iter::once(Device::Cpu).chain(simulated::device()).map(|device| device.to_string()).collect();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(["replay", "corpora/scenarios/nan-logits-in-a-loss.toml", "--trace-nan"]);
+    command.args(devices.iter().flat_map(|device| ["--device", device]));
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, told) = said.split_once("verdict   pass\n").expect(&said);
+    let on = devices.join(", ");
+    assert_eq!(
+        told.lines().collect::<Vec<_>>(),
+        [
+            "nan       held by the case: `inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4",
+            &format!("nan       no call forward on {on}: what there is was given"),
+            &format!("nan       no call backward on {on}: what there is was given"),
+        ]
+    );
+}
+
+#[test]
+fn a_step_that_fails_ends_the_trace() {
+    let mut worker = worker(Device::Cpu);
+    let mut entries = |name| trace(&mut worker, &scenario(name)).expect("the harness survives").entries("here");
+    let label = "step 2, loss.cross_entropy forward on here ends the trace: \
+                 Err: gather invalid index 18446744073709551516 with dim size 3";
+    assert_eq!(entries("label-minus-100"), ["no call forward on here", label]);
+    let pool = "step 1, tensor.avg_pool2d backward on here ends the trace: \
+                Err: backward not supported for avgpool2d if ksize (1, 2) != stride (1, 1)";
+    assert_eq!(entries("gradient-not-supported"), ["no call forward on here", "no call backward on here", pool]);
+}
+
+#[test]
+fn what_drawn_sequences_return_comes_from_the_calls_that_are_named() {
+    for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
+        let mut worker = worker(device);
+        let mut made = [0; 2];
+        for case in drawn(&mut worker) {
+            let trace = trace(&mut worker, &case).expect("the harness survives");
+            let halves = [trace.forward.made, trace.backward.map_or(Vec::new(), |half| half.made)];
+            assert!(halves.iter().any(|half| !half.is_empty()), "nobody is named: {}", case.to_text());
+            for (half, made) in halves.iter().zip(&mut made) {
+                *made += half.len();
+            }
+            for made in &halves[0] {
+                confirm(made, &kinds(&returned(&mut worker, &made.step.call).expect("it returns").outputs));
+            }
+            for made in &halves[1] {
+                let returned = returned(&mut worker, &with_gradient(made)).expect("it returns");
+                confirm(made, &kinds(gradients(&returned)));
+            }
+        }
+        assert!(made.iter().all(|&count| count > 20), "{made:?} on {device}");
+    }
+}
+
+/// Drawn sequences of finite numbers that return NaN or infinities, or have such gradients. Without views: what candle's
+/// convolutions read around those is another number each time.
+fn drawn(worker: &mut Worker) -> Vec<Case> {
+    let sequence = ops::find("sequence").expect("registered");
+    let case = |index| nth(&[sequence], &[Mode::Valid], 11, index).drawn.case.contiguous();
+    let mut wrong = |case: &Case| {
+        let Some(returned) = returned(worker, case) else { return false };
+        held(case).is_none() && !kinds(gradients(&returned).into_iter().chain(&returned.outputs)).is_empty()
+    };
+    (0..).map(case).filter(|case| wrong(case)).take(200).collect()
+}
+
+fn returned(worker: &mut Worker, case: &Case) -> Option<Returned> {
+    match worker.run(case).expect("the harness survives").outcome {
+        Outcome::Returned(returned) => Some(returned),
+        _ => None,
+    }
+}
+
+/// That the call by itself makes a NaN or an infinity: which of them is a matter of order where a sum overflows.
+fn confirm(made: &Made, found: &BTreeSet<Kind>) {
+    assert!(!found.is_empty(), "alone it returns finite numbers:\n{}", made.step.call.to_text());
+}
+
+/// The call alone, with the gradient that reached it: that of a product with it, summed.
+fn with_gradient(made: &Made) -> Case {
+    let sequence = Case { backward: Backward::Weighted, ..Case::new("sequence") }.then(made.step.call.clone());
+    match &made.step.reached {
+        None => sequence,
+        Some(reached) => {
+            Case { backward: Backward::Sum, ..sequence }.then(Case::new("tensor.mul").input("rhs", reached.clone()))
+        }
+    }
+}
+
+fn gradients(returned: &Returned) -> Vec<&Tensor> {
+    match &returned.backward {
+        Gradients::Returned(store) => store.gradients.values().collect(),
+        Gradients::NotAsked | Gradients::Rejected(_) => Vec::new(),
+    }
+}
+
+fn kinds<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> BTreeSet<Kind> {
+    let kind = |value: f64| match value {
+        _ if value.is_nan() => Some(Kind::Nan),
+        _ if value.is_infinite() => Some(Kind::Infinity),
+        _ => None,
+    };
+    tensors.into_iter().flat_map(Tensor::floats).filter_map(kind).collect()
+}
