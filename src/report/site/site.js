@@ -83,13 +83,12 @@ function enter(link) {
 
 /** The next link of the matrix from `cell` in a direction. */
 function next(cell, [down, right]) {
-  const rows = cell.closest("table").rows;
-  let row = cell.parentNode.rowIndex + down;
+  // A family's name is a row of its own, without the columns of the others.
+  const rows = [...cell.closest("table").rows].filter((row) => row.className !== "family" && !row.parentNode.hidden);
+  let row = rows.indexOf(cell.parentNode) + down;
   let column = cell.cellIndex + right;
-  for (; row >= 0 && row < rows.length && column >= 0 && column < rows[row].cells.length; row += down, column += right) {
-    // A family's row has one cell: what lies below it is looked for beyond.
-    while (down && rows[row] && (rows[row].className === "family" || rows[row].parentNode.hidden)) row += down;
-    const link = rows[row]?.cells[column]?.querySelector("a");
+  for (; rows[row]?.cells[column]; row += down, column += right) {
+    const link = rows[row].cells[column].querySelector("a");
     if (link) return link;
   }
   return null;
