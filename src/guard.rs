@@ -29,7 +29,7 @@ mod file;
 pub use call::Call;
 pub use file::{File, Loaded};
 
-use candle_core::{DType, Tensor};
+use candle_core::Tensor;
 
 use crate::tensor::index_of;
 use elements::{each_id, first_not_finite};
@@ -70,6 +70,11 @@ impl Refused {
         Self::Whole { name: name.to_string(), why: why.to_string() }
     }
 
+    /// A tensor that candle cannot read; behind its error's first line may be a backtrace.
+    fn unreadable(name: &str, error: &candle_core::Error) -> Self {
+        Self::whole(name, &error.to_string().lines().next().unwrap_or_default())
+    }
+
     /// The element at a place of `tensor` in row-major order.
     fn element(name: &str, tensor: &Tensor, place: usize, value: &impl ToString, why: String) -> Self {
         let index = index_of(place, tensor.dims());
@@ -98,7 +103,7 @@ pub fn ids(name: &str, ids: &Tensor, vocabulary: usize) -> Result<(), Refused> {
 
 /// Whether `tensor` holds neither NaN nor infinity. Integers never do.
 pub fn finite(name: &str, tensor: &Tensor) -> Result<(), Refused> {
-    match first_not_finite(tensor).map_err(|error| Refused::whole(name, &error))? {
+    match first_not_finite(tensor).map_err(|error| Refused::unreadable(name, &error))? {
         Some((place, value)) => Err(Refused::element(name, tensor, place, &value, "is not finite".to_string())),
         None => Ok(()),
     }
@@ -139,12 +144,8 @@ fn in_range(
     why: impl FnOnce() -> String,
 ) -> Result<(), Refused> {
     let wrong = |id: i64| !crate::ops::in_range(id, size) && Some(id) != ignore;
-    if !matches!(ids.dtype(), DType::U8 | DType::U32 | DType::I64) {
-        let dtype = ids.dtype().as_str();
-        return Err(Refused::whole(name, &format!("is {dtype}; candle takes ids in u8, u32 and i64")));
-    }
     let first = each_id(ids, |place, id| wrong(id).then_some((place, id)));
-    match first.map_err(|error| Refused::whole(name, &error))? {
+    match first.map_err(|error| Refused::unreadable(name, &error))? {
         Some((place, id)) => Err(Refused::element(name, ids, place, &id, why())),
         None => Ok(()),
     }

@@ -77,7 +77,7 @@ impl<'a> Call<'a> {
         let mut case = Case::new(self.op);
         case.params = self.params.iter().map(|(name, param)| ((*name).to_string(), param.clone())).collect();
         for &(name, tensor) in &self.inputs {
-            let plain = plain(tensor).map_err(|error| Refused::whole(name, &error))?;
+            let plain = plain(tensor).map_err(|error| Refused::unreadable(name, &error))?;
             case.inputs.insert(name.to_string(), plain);
         }
         Ok(case)
@@ -87,7 +87,7 @@ impl<'a> Call<'a> {
 /// A tensor as contracts see it.
 fn plain(tensor: &Tensor) -> candle_core::Result<tensor::Tensor> {
     let Some(dtype) = ops::plain(tensor.dtype()) else {
-        candle_core::bail!("{} is no dtype of the catalog", tensor.dtype().as_str())
+        candle_core::bail!("is {}, of which the catalog has no tensors", tensor.dtype().as_str())
     };
     let view = view(tensor);
     let values = if dtype.is_float() {

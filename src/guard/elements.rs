@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Result, Storage, Tensor, WithDType, bail};
 use float8::F8E4M3;
 use half::{bf16, f16};
 
-/// The first thing that `look` makes of a place in row-major order and the integer there.
+/// The first thing that `look` makes of a place in row-major order and the id there. An `Err` for a dtype that candle takes no ids in.
 pub fn each_id<R>(ids: &Tensor, look: impl FnMut(usize, i64) -> Option<R>) -> Result<Option<R>> {
     fn first<T: WithDType + Into<i64>, R>(
         ids: &Tensor,
@@ -15,10 +15,8 @@ pub fn each_id<R>(ids: &Tensor, look: impl FnMut(usize, i64) -> Option<R>) -> Re
     match ids.dtype() {
         DType::U8 => first::<u8, R>(ids, look),
         DType::U32 => first::<u32, R>(ids, look),
-        DType::I16 => first::<i16, R>(ids, look),
-        DType::I32 => first::<i32, R>(ids, look),
         DType::I64 => first::<i64, R>(ids, look),
-        other => bail!("{} elements are no integers", other.as_str()),
+        other => bail!("is {}; candle takes ids in u8, u32 and i64", other.as_str()),
     }
 }
 
@@ -46,7 +44,7 @@ pub fn first_not_finite(tensor: &Tensor) -> Result<Option<(usize, f64)>> {
         // By path: candle has methods of the same name.
         DType::F8E4M3 => first(tensor, |value| F8E4M3::to_f64(&value).is_finite(), |value| F8E4M3::to_f64(&value)),
         DType::U8 | DType::U32 | DType::I16 | DType::I32 | DType::I64 => Ok(None),
-        other => bail!("{} elements cannot be read", other.as_str()),
+        other => bail!("is {}, which cannot be read", other.as_str()),
     }
 }
 

@@ -15,9 +15,28 @@ use crate::simulated;
 
 #[test]
 fn every_regression_does_what_its_snapshot_and_its_status_say() {
+    for Replayed { settings, texts } in replayed(&regressions(), |_, evidence| report::text(evidence, &judge(evidence)))
+    {
+        for (name, text) in texts {
+            settings.bind(|| insta::assert_snapshot!(name, text));
+        }
+    }
+}
+
+/// What one device does with what is kept.
+pub struct Replayed {
+    /// Those of the device's snapshots.
+    pub settings: insta::Settings,
+    /// A text for each, by name.
+    pub texts: Vec<(String, String)>,
+}
+
+/// Replays all that is `kept` on the CPU and, where it is built, on the simulated device, and tells of each. What does not do
+/// what its status says there is red.
+pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evidence) -> String) -> Vec<Replayed> {
     // Little memory, which is soon filled: how it ends must not depend on how fast the machine is.
     let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
-    let mut surprised = Vec::new();
+    let (mut all, mut surprised) = (Vec::new(), Vec::new());
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
         let hardware = executor.hardware();
@@ -30,17 +49,19 @@ fn every_regression_does_what_its_snapshot_and_its_status_say() {
             settings.set_snapshot_suffix("sim");
             simulated::without_what_varies(&mut settings);
         }
-        for (name, regression) in regressions() {
-            let op = ops::find(&regression.case.op).expect(&name);
+        let mut texts = Vec::new();
+        for (name, regression) in kept {
+            let op = ops::find(&regression.case.op).expect(name);
             let observations = executor.observe(&regression.case).expect("the harness survives");
-            for surprise in surprises(&regression, op, &observations, place) {
+            for surprise in surprises(regression, op, &observations, place) {
                 surprised.push(format!("{name} on {}: {}", surprise.device, surprise.what));
             }
-            let evidence = Evidence::new(op, &regression.case, &observations);
-            settings.bind(|| insta::assert_snapshot!(name, report::text(&evidence, &judge(&evidence))));
+            texts.push((name.clone(), tell(regression, &Evidence::new(op, &regression.case, &observations))));
         }
+        all.push(Replayed { settings, texts });
     }
     assert!(surprised.is_empty(), "{}", surprised.join("\n"));
+    all
 }
 
 /// Every regression by name.

@@ -2,50 +2,29 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
-use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
-use snuffer::ops;
 use snuffer::oracle::{Evidence, Verdict, judge};
-use snuffer::regression::{Place, Regression, read, surprises};
+use snuffer::regression::{Regression, read};
 
-use crate::simulated;
+use crate::regressions::{Replayed, replayed};
 
 #[test]
 fn every_story_does_what_its_snapshot_and_its_status_say() {
-    let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
-    let mut surprised = Vec::new();
-    for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
-        let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
-        let hardware = executor.hardware();
-        let place = |device| Place::today(device, hardware.get(&device));
-        let mut text = String::new();
-        for (name, scenario) in scenarios() {
-            let op = ops::find(&scenario.case.op).expect(&name);
-            let observations = executor.observe(&scenario.case).expect("the harness survives");
-            for surprise in surprises(&scenario, op, &observations, place) {
-                surprised.push(format!("{name} on {}: {}", surprise.device, surprise.what));
-            }
-            let verdict = match judge(&Evidence::new(op, &scenario.case, &observations)) {
-                Verdict::Pass => "as promised".to_string(),
-                Verdict::Skip(why) => format!("nothing promised: {why}"),
-                Verdict::Fail(violation) => format!("{} ({})", violation.kind, violation.oracle),
-            };
-            let outcome = observations[0].outcome.summary();
-            text += &format!("{name}\n  {}\n  {outcome}\n  {verdict}\n\n", scenario.title);
-        }
-        let mut settings = insta::Settings::clone_current();
-        settings.set_snapshot_path("../../snapshots");
-        settings.set_prepend_module_to_snapshot(false);
-        settings.set_omit_expression(true);
-        if device != Device::Cpu {
-            settings.set_snapshot_suffix("sim");
-        }
-        simulated::without_what_varies(&mut settings);
+    for Replayed { settings, texts } in replayed(&scenarios(), tell) {
+        let text: String = texts.into_iter().map(|(name, told)| format!("{name}\n{told}\n")).collect();
         settings.bind(|| insta::assert_snapshot!("scenarios", text));
     }
-    assert!(surprised.is_empty(), "{}", surprised.join("\n"));
+}
+
+/// What a scenario is about, what becomes of it, and what is thought of that.
+fn tell(scenario: &Regression, evidence: &Evidence) -> String {
+    let verdict = match judge(evidence) {
+        Verdict::Pass => "as promised".to_string(),
+        Verdict::Skip(why) => format!("nothing promised: {why}"),
+        Verdict::Fail(violation) => format!("{} ({})", violation.kind, violation.oracle),
+    };
+    let outcome = evidence.observations[0].outcome.summary();
+    format!("  {}\n  {outcome}\n  {verdict}\n", scenario.title)
 }
 
 #[test]
