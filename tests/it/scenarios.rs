@@ -11,8 +11,8 @@ use crate::regressions::{Replayed, replayed};
 #[test]
 fn every_story_does_what_its_snapshot_and_its_status_say() {
     for Replayed { settings, texts } in replayed(&scenarios(), tell) {
-        let text: String = texts.into_iter().map(|(name, told)| format!("{name}\n{told}\n")).collect();
-        settings.bind(|| insta::assert_snapshot!("scenarios", text));
+        let told: Vec<String> = texts.into_iter().map(|(name, told)| format!("{name}\n{told}\n")).collect();
+        settings.bind(|| insta::assert_snapshot!("scenarios", told.concat()));
     }
 }
 
