@@ -23,7 +23,7 @@ pub static LAYER_NORM: Op = Op {
     },
     source: "candle_nn::ops::layer_norm(&x, &alpha, &beta, {{ eps|default('1e-5')|f32 }})?",
     torch: r#"F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, beta, {{ eps|default("1e-5") }})"#,
-    reference: Some(|given| normalized(given, true, "alpha", "beta")),
+    reference: Some(|given| normalized(given, true, "alpha", Some("beta"))),
     differentiable: &["alpha", "beta", "x"],
     promise: "candle-nn/src/layer_norm.rs:1-29, ops.rs:674-933: the fused form of LayerNorm, whose slow path \
               (layer_norm.rs:116-137) subtracts the mean first; torch.nn.LayerNorm",
@@ -40,7 +40,7 @@ pub static RMS_NORM: Op = Op {
     call: |call| Ok(vec![ops::rms_norm(call.tensor("x")?, call.tensor("alpha")?, single_eps(call.case))?]),
     source: "candle_nn::ops::rms_norm(&x, &alpha, {{ eps|default('1e-5')|f32 }})?",
     torch: r#"F.rms_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, {{ eps|default("1e-5") }})"#,
-    reference: Some(|given| normalized(given, false, "alpha", "beta")),
+    reference: Some(|given| normalized(given, false, "alpha", None)),
     differentiable: &["alpha", "x"],
     promise: "candle-nn/src/ops.rs:441-671: the fused form of rms_norm_slow (ops.rs:643-655); torch.nn.RMSNorm",
     ulps: 8.0,
@@ -174,9 +174,9 @@ pub fn standardized(row: &[Num], eps: Num, centered: bool) -> Vec<Num> {
     row.into_iter().map(|x| x / size).collect()
 }
 
-/// Every row of `x` standardized, times the input `scale`, plus the input `shift` where the case has it.
-pub fn normalized(given: &Given, centered: bool, scale: &str, shift: &str) -> Vec<ArrayD<Num>> {
-    let (mut x, scale, shift) = (given.array("x"), given.array(scale), given.optional(shift));
+/// Every row of `x` standardized, times the input `scale`, plus the input `shift` of ops that have one.
+pub fn normalized(given: &Given, centered: bool, scale: &str, shift: Option<&str>) -> Vec<ArrayD<Num>> {
+    let (mut x, scale, shift) = (given.array("x"), given.array(scale), shift.map(|shift| given.array(shift)));
     let eps = epsilon(given.case);
     if x.is_empty() {
         return vec![x];

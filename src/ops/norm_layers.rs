@@ -19,7 +19,7 @@ pub static LAYER_NORM: Op = Op {
     },
     source: "candle_nn::LayerNorm::new(weight, bias, {{ eps|default('1e-5') }}).forward(&x)?",
     torch: r#"F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, bias, {{ eps|default("1e-5") }})"#,
-    reference: Some(|given| normalized(given, true, "weight", "bias")),
+    reference: Some(|given| normalized(given, true, "weight", Some("bias"))),
     ..NORM
 };
 
@@ -53,7 +53,7 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
         F.layer_norm(x, {{ shape }}, weight, eps={{ eps }})
         {% endif %}
     "#,
-    reference: Some(|given| normalized(given, given.case.text("form") != "rms_norm", "weight", "bias")),
+    reference: Some(|given| normalized(given, given.case.text("form") != "rms_norm", "weight", None)),
     differentiable: &["weight", "x"],
     ..NORM
 };
@@ -70,7 +70,7 @@ pub static RMS_NORM: Op = Op {
     },
     source: "candle_nn::RmsNorm::new(weight, {{ eps|default('1e-5') }}).forward(&x)?",
     torch: r#"F.rms_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, {{ eps|default("1e-5") }})"#,
-    reference: Some(|given| normalized(given, false, "weight", "bias")),
+    reference: Some(|given| normalized(given, false, "weight", None)),
     differentiable: &["weight", "x"],
     ..NORM
 };

@@ -12,6 +12,7 @@ use snuffer::ops::{self, Contract, Given, Op};
 use snuffer::oracle::{Evidence, ORACLES, Observation, Verdict};
 use snuffer::outcome::Outcome;
 use snuffer::sample::strategy;
+use snuffer::tensor::{DType, Tensor, Value};
 
 const CASES: u32 = 400;
 
@@ -87,6 +88,33 @@ fn references_have_the_shapes_that_contracts_promise() {
                 assert_eq!(shapes, promised, "{}", case.to_text());
             });
         }
+    }
+}
+
+/// Fuzzers splice cases: an input that an op does not have must change nothing of what is expected.
+#[test]
+fn references_read_no_input_that_the_contract_does_not_know() {
+    let mut names: Vec<String> = Vec::new();
+    for op in ops::ALL {
+        for_cases(op, Mode::Valid, |case| names.extend(case.inputs.into_keys()));
+    }
+    names.sort();
+    names.dedup();
+    assert!(names.len() > 20 && names.contains(&"bias".to_string()));
+    for op in ops::ALL {
+        let Some(reference) = op.reference else { continue };
+        for_cases(op, Mode::Valid, |case| {
+            let strays = names.iter().filter(|name| !case.inputs.contains_key(*name));
+            let Some(stray) = strays.cycle().nth(case.to_text().len()) else { return };
+            let with_stray = case.clone().input(stray, Tensor::new(DType::F32, Vec::new(), vec![Value::Float(2.0)]));
+            let contract = (op.contract)(&case);
+            if matches!(contract, Contract::Accepts { .. }) && (op.contract)(&with_stray) == contract {
+                let bits = |case: &Case| -> Vec<u64> {
+                    reference(&Given::new(case)).iter().flatten().map(|number| number.value.to_bits()).collect()
+                };
+                assert_eq!(bits(&with_stray), bits(&case), "{} reads `{stray}`", op.name);
+            }
+        });
     }
 }
 
