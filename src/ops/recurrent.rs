@@ -77,7 +77,7 @@ pub static LSTM: Op = Op {
         outputs = [torch.stack(states, dim=1), hidden, cell]
     "#,
     reference: Some(|given| {
-        let (h, mut c) = start(given);
+        let (h, mut c) = (start(given, "h"), start(given, "c"));
         let mut outputs = unroll(given, h, |x, h| {
             let hidden = h.ncols();
             let next = |(b, j): (usize, usize)| {
@@ -161,7 +161,7 @@ pub static GRU: Op = Op {
     "#,
     reference: Some(|given| {
         let one = Num::exact(1.0);
-        unroll(given, start(given).0, |x, h| {
+        unroll(given, start(given, "h"), |x, h| {
             let hidden = h.ncols();
             let next = |(b, j): (usize, usize)| {
                 let gate = |g: usize| x[[b, g * hidden + j]];
@@ -297,15 +297,12 @@ fn states<R: RNN>(
     }
 }
 
-/// The states to start from: `h` and `c`, or zeros.
-fn start(given: &Given) -> (Array2<Num>, Array2<Num>) {
+/// The state to start from: the input `name`, or zeros.
+fn start(given: &Given, name: &str) -> Array2<Num> {
     let shape = [given.array("x").shape()[0], given.array("w_hh").shape()[1]];
-    let state = |name| {
-        let zeros = || ArrayD::from_elem(IxDyn(&shape), Num::exact(0.0));
-        let state = if given.case.text("form") == "seq" { None } else { given.optional(name) };
-        state.unwrap_or_else(zeros).into_dimensionality::<Ix2>().expect("a checked state")
-    };
-    (state("h"), state("c"))
+    let zeros = || ArrayD::from_elem(IxDyn(&shape), Num::exact(0.0));
+    let state = if given.case.text("form") == "seq" { None } else { given.optional(name) };
+    state.unwrap_or_else(zeros).into_dimensionality::<Ix2>().expect("a checked state")
 }
 
 /// All states and the last one: `next` makes a state of the gates' two parts, from the input and from the state.

@@ -101,6 +101,7 @@ fn references_read_no_input_that_the_contract_does_not_know() {
     names.sort();
     names.dedup();
     assert!(names.len() > 20 && names.contains(&"bias".to_string()));
+    let mut readers = Vec::new();
     for op in ops::ALL {
         let Some(reference) = op.reference else { continue };
         for_cases(op, Mode::Valid, |case| {
@@ -112,10 +113,14 @@ fn references_read_no_input_that_the_contract_does_not_know() {
                 let bits = |case: &Case| -> Vec<u64> {
                     reference(&Given::new(case)).iter().flatten().map(|number| number.value.to_bits()).collect()
                 };
-                assert_eq!(bits(&with_stray), bits(&case), "{} reads `{stray}`", op.name);
+                let alike = std::panic::catch_unwind(|| bits(&with_stray) == bits(&case));
+                if !matches!(alike, Ok(true)) {
+                    readers.push(format!("{} reads `{stray}`", op.name));
+                }
             }
         });
     }
+    assert_eq!(readers, [""; 0]);
 }
 
 fn executor() -> Executor {
