@@ -4,7 +4,7 @@ without the structured mutator, some seeds each, in turn and two at a time. Writ
 
     cargo xtask fuzz program --time 5 && python3 benches/guidance.py program --seconds 300 --seeds 3
 
-What a run *kept* is told as FuzzBench does: its corpus is run again by itself. What it *passed* also counts what inputs
+What a run *kept* is told as FuzzBench does: its corpus and the seeds are run again by themselves. What it *passed* also counts what inputs
 reached that were not kept.
 """
 
@@ -23,7 +23,7 @@ OPTIONS = ["-use_counters=0", "-max_len=8192", "-rss_limit_mb=4096", "-print_fin
 BUILT = pathlib.Path("target/fuzz/x86_64-unknown-linux-gnu/release")
 
 
-def fuzz(arguments, target, work, fatal, without, coverage):
+def fuzz(arguments, options, work, fatal, without, coverage):
     """Runs the fuzzer once, on both devices: what it wrote to stderr."""
     environment = dict(
         os.environ,
@@ -35,7 +35,7 @@ def fuzz(arguments, target, work, fatal, without, coverage):
         SNUFFER_FUZZ_WITHOUT=without,
         SNUFFER_SIM_COVERAGE=str(work / coverage),
     )
-    command = [BUILT / arguments.target, work / "corpus", f"corpora/{arguments.target}", *OPTIONS, *target]
+    command = [BUILT / arguments.target, work / "corpus", f"corpora/{arguments.target}", *OPTIONS, *options]
     done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     return done.stderr.decode("utf8", "replace")
 
@@ -47,8 +47,8 @@ def ways(file):
     return int(total.split()[-1].split("/")[0])
 
 
-def last(pattern, text):
-    """The last number that `pattern` finds in `text`."""
+def largest(pattern, text):
+    """The largest number that `pattern` finds in `text`."""
     return max((int(number) for number in re.findall(pattern, text, re.MULTILINE)), default=0)
 
 
@@ -65,8 +65,8 @@ def measure(arguments, variant, seed):
         limits = ["-timeout=5", "-entropic_scale_per_exec_time=1", f"-seed={100 * seed + start}"]
         limits += [f"-max_total_time={left}", f"-artifact_prefix={work / 'artifacts'}/"]
         said = fuzz(arguments, limits, work, fatal, without, "passed.coverage")
-        executed += max(last(r"^#(\d+)", said), last(r"number_of_executed_units:\s+(\d+)", said))
-        edges, start = max(edges, last(r"cov: (\d+)", said)), start + 1
+        executed += max(largest(r"^#(\d+)", said), largest(r"number_of_executed_units:\s+(\d+)", said))
+        edges, start = max(edges, largest(r"cov: (\d+)", said)), start + 1
         assert executed, said
         # What ended a run is stepped over by all that come after.
         for file in (work / "artifacts").iterdir():
