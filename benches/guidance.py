@@ -15,29 +15,11 @@ import re
 import shutil
 import statistics
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 
+from libfuzzer import Fuzzer
+
 VARIANTS = {"all of it": "", "without device counters": "counters", "without the mutator": "mutator"}
-OPTIONS = ["-use_counters=0", "-max_len=8192", "-rss_limit_mb=4096", "-print_final_stats=1", "-dict=corpora/cases.dict"]
-BUILT = pathlib.Path("target/fuzz/x86_64-unknown-linux-gnu/release")
-
-
-def fuzz(arguments, options, work, fatal, without, coverage):
-    """Runs the fuzzer once, on both devices: what it wrote to stderr."""
-    environment = dict(
-        os.environ,
-        SNUFFER_DEVICES="cpu,sim:0",
-        LD_LIBRARY_PATH="target/simulator/lib",
-        SNUFFER_FINDINGS=arguments.store,
-        SNUFFER_FUZZ_ARTIFACTS=str(work / "artifacts"),
-        SNUFFER_FUZZ_FATAL=str(fatal),
-        SNUFFER_FUZZ_WITHOUT=without,
-        SNUFFER_SIM_COVERAGE=str(work / coverage),
-    )
-    command = [BUILT / arguments.target, work / "corpus", f"corpora/{arguments.target}", *OPTIONS, *options]
-    done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    return done.stderr.decode("utf8", "replace")
 
 
 def ways(file):
@@ -56,25 +38,15 @@ def measure(arguments, variant, seed):
     """One run: ways kept, ways passed, host edges, executions per second."""
     without = VARIANTS[variant]
     work = pathlib.Path(arguments.work, f"{arguments.target}-{without or 'all'}-{seed}")
-    fatal = pathlib.Path(arguments.work, f"{arguments.target}-fatal")
     shutil.rmtree(work, ignore_errors=True)
-    for folder in (work / "corpus", work / "artifacts", fatal):
-        folder.mkdir(parents=True, exist_ok=True)
-    until, executed, edges, start = time.time() + arguments.seconds, 0, 0, 0
-    while (left := int(until - time.time())) >= 5:
-        limits = ["-timeout=5", "-entropic_scale_per_exec_time=1", f"-seed={100 * seed + start}"]
-        limits += [f"-max_total_time={left}", f"-artifact_prefix={work / 'artifacts'}/"]
-        said = fuzz(arguments, limits, work, fatal, without, "passed.coverage")
-        executed += max(largest(r"^#(\d+)", said), largest(r"number_of_executed_units:\s+(\d+)", said))
-        edges, start = max(edges, largest(r"cov: (\d+)", said)), start + 1
-        assert executed, said
-        # What ended a run is stepped over by all that come after.
-        for file in (work / "artifacts").iterdir():
-            if file.suffix != ".toml":
-                shutil.copy(file, fatal)
-    fuzz(arguments, ["-runs=0", "-timeout=60"], work, fatal, without, "kept.coverage")
-    figures = [ways(work / "kept.coverage"), ways(work / "passed.coverage"), edges, round(executed / arguments.seconds)]
-    print(f"{arguments.target}, {variant}, seed {seed}: {figures}, {start} starts", flush=True)
+    fuzzer = Fuzzer(arguments.target, work, arguments.store, SNUFFER_FUZZ_WITHOUT=without)
+    passed, kept = work / "passed.coverage", work / "kept.coverage"
+    starts = fuzzer.run_for(arguments.seconds, seed, SNUFFER_SIM_COVERAGE=str(passed))
+    executed = sum(max(largest(r"^#(\d+)", said), largest(r"number_of_executed_units:\s+(\d+)", said)) for said in starts)
+    edges = max(largest(r"cov: (\d+)", said) for said in starts)
+    fuzzer.run("-runs=0", "-timeout=60", SNUFFER_SIM_COVERAGE=str(kept))
+    figures = [ways(kept), ways(passed), edges, round(executed / arguments.seconds)]
+    print(f"{arguments.target}, {variant}, seed {seed}: {figures}, {len(starts)} starts", flush=True)
     return figures
 
 

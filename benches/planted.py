@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""How soon a bug that is planted into one of candle's kernels is found: by fuzzing from the corpus of an earlier run, as a night
+does, and by a hunt, which knows nothing of coverage. Writes the table of docs/fuzzing.md.
+
+    cargo xtask build && cargo xtask fuzz forward --time 5 && python3 benches/planted.py --store STORE
+
+A bug is a change of one instruction (`SNUFFER_SIM_MUTATE`). Of random ones, at most one per kernel, those are taken that the seeds do not
+notice, that a hunt of ten seconds does not, and that the corpus of one run does. The runs that are measured start from the corpus of
+another. Found is what passes without the change. Both sides run at the same time, on a core each.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from libfuzzer import Fuzzer
+
+DEVICES = ["--device", "cpu", "--device", "sim:0"]
+SIMULATED = dict(os.environ, LD_LIBRARY_PATH="target/simulator/lib")
+SNUFFER = "target/debug/snuffer"
+
+
+def passes(case):
+    """Whether the case in `case` passes on candle's kernels as they are."""
+    return subprocess.run([SNUFFER, "replay", case, *DEVICES], capture_output=True, env=SIMULATED).returncode == 0
+
+
+def kernels(coverage):
+    """The kernels that were launched, by the counts in `coverage`: of each a line, below that of its file."""
+    table = subprocess.run([SNUFFER, "coverage", "--kernels", coverage], capture_output=True, text=True, check=True)
+    rows = (line.split() for line in table.stdout.splitlines() if re.match(r"  \S", line))
+    return sorted(name for name, launched, *_ in rows if launched == "1/1")
+
+
+class Hunt:
+    """A hunt with a kernel changed: drawn cases, without coverage."""
+
+    def __init__(self, work, mutant, seed, seconds, core):
+        self.store = work / "store"
+        command = [SNUFFER, "hunt", *DEVICES, "--seed", str(seed), "--time", f"{seconds}s"]
+        command += ["--jobs", "1", "--minimize", "1s", "--store", self.store]
+        quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        environment = SIMULATED | {"SNUFFER_SIM_MUTATE": mutant}
+        self.process = subprocess.Popen(["taskset", "-c", str(core), *command], env=environment, **quiet)
+
+    def kept(self):
+        """What it has kept so far, by slug."""
+        return {file.parent.name: file for file in self.store.glob("*/finding.toml")}
+
+    def go_on(self):
+        """Whether it still runs."""
+        return self.process.poll() is None
+
+    def end(self):
+        """Ends it."""
+        self.process.terminate()
+        self.process.wait()
+
+
+class Night:
+    """A fuzzer on a corpus, with a kernel changed."""
+
+    def __init__(self, work, mutant, seed, corpus, store, core):
+        self.fuzzer = Fuzzer("forward", work, store, SNUFFER_SIM_MUTATE=mutant)
+        for name in ("corpus", "fatal"):
+            shutil.copytree(corpus / name, work / name, dirs_exist_ok=True)
+        self.seed, self.core, self.starts = seed, core, 0
+        self.start()
+
+    def start(self):
+        """Starts it, with a seed of its own."""
+        seed = f"-seed={100 * self.seed + self.starts}"
+        self.process = self.fuzzer.start(seed, core=self.core, stderr=subprocess.DEVNULL)
+        self.starts += 1
+
+    def kept(self):
+        """What it has kept so far, or what ended it, by slug or by what libFuzzer calls it."""
+        return {file.stem: file for file in self.fuzzer.artifacts.iterdir()}
+
+    def go_on(self):
+        """Starts it again where an input ended it."""
+        if self.process.poll() is not None:
+            self.fuzzer.step_over()
+            self.start()
+        return True
+
+    def end(self):
+        """Ends it."""
+        self.process.kill()
+        self.process.wait()
+
+
+def first(run, known, seconds):
+    """After how many seconds `run` kept what only the change makes; none within `seconds`."""
+    begun, seen = time.time(), set()
+    try:
+        while time.time() < begun + seconds and run.go_on():
+            for name, file in run.kept().items():
+                if name in seen or name in known:
+                    continue
+                seen.add(name)
+                at = file.stat().st_mtime - begun
+                if passes(file):
+                    return max(at, 0.0)
+            time.sleep(0.1)
+    finally:
+        run.end()
+    return None
+
+
+def notices(folder, mutant, known, work, store):
+    """Whether the inputs in `folder`, and the seeds, notice the change."""
+    fuzzer = Fuzzer("forward", work, store, SNUFFER_SIM_MUTATE=mutant)
+    if folder:
+        for name in ("corpus", "fatal"):
+            shutil.copytree(folder / name, work / name, dirs_exist_ok=True)
+    fuzzer.run("-runs=0")
+    return any(file.stem not in known and passes(file) for file in fuzzer.artifacts.iterdir())
+
+
+def is_fit(mutant, number, arguments, known, selecting):
+    """Whether a change is one that is to be found."""
+    work = arguments.work / f"fit-{number}"
+    try:
+        if notices(None, mutant, known, work / "seeds", arguments.store):
+            return False
+        if not notices(selecting, mutant, known, work / "corpus", arguments.store):
+            return False
+        return first(Hunt(work, mutant, 1, 10, number % 2), known, 10) is None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def selected(arguments, known, selecting):
+    """The first fit changes of a random list."""
+    dice = random.Random(1)
+    names = kernels(selecting / "passed.coverage")
+    dice.shuffle(names)
+    mutants = [f"{name}:{dice.randrange(1000)}" for name in names]
+    chosen, tried = [], 0
+    with ThreadPoolExecutor(2) as pool:
+        # Two at a time, taken in their order.
+        while len(chosen) < arguments.mutants and tried < len(mutants):
+            pair = list(enumerate(mutants))[tried : tried + 2]
+            fit = pool.map(lambda one: is_fit(one[1], one[0], arguments, known, selecting), pair)
+            chosen += [mutant for (_, mutant), fits in zip(pair, fit) if fits]
+            tried += len(pair)
+    print(f"{len(chosen)} of {tried} changes are fit", flush=True)
+    return chosen[: arguments.mutants]
+
+
+def corpora(arguments):
+    """The corpora of two runs of the same length, side by side, and what they found is known."""
+    folders = [arguments.work / f"corpus-{seed}" for seed in (1, 2)]
+
+    def build(folder, seed):
+        fuzzer = Fuzzer("forward", folder, arguments.store)
+        fuzzer.run_for(arguments.corpus, seed, SNUFFER_SIM_COVERAGE=str(folder / "passed.coverage"))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(build, [folder for folder in folders if not folder.exists()], (1, 2)))
+    return folders
+
+
+def told(seconds):
+    """Three times as the table has them, and their median."""
+    known = sorted(float("inf") if one is None else one for one in seconds)
+    words = ["-" if one == float("inf") else f"{one:.1f}" for one in known]
+    return f"{words[len(words) // 2]} ({', '.join(words)})".replace("- (", "none (", 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", default="findings", help="findings to step over")
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("target/planted"), help="where corpora go")
+    parser.add_argument("--corpus", type=int, default=300, help="seconds that make a corpus")
+    parser.add_argument("--limit", type=int, default=60, help="seconds that a run has")
+    parser.add_argument("--mutants", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=3)
+    arguments = parser.parse_args()
+    os.chdir(pathlib.Path(__file__).parent.parent)
+    selecting, starting = corpora(arguments)
+    known = {file.parent.name for file in pathlib.Path(arguments.store).glob("*/finding.toml")}
+    known |= {file.stem for folder in (selecting, starting) for file in (folder / "artifacts").iterdir()}
+    rows = []
+    for mutant in selected(arguments, known, selecting):
+        hunted, fuzzed = [], []
+        for seed in range(1, arguments.seeds + 1):
+            work = arguments.work / "run"
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
+            runs = [
+                Hunt(work / "hunt", mutant, seed, arguments.limit, 0),
+                Night(work / "night", mutant, seed, starting, arguments.store, 1),
+            ]
+            with ThreadPoolExecutor(2) as pool:
+                hunt, night = pool.map(lambda run: first(run, known, arguments.limit), runs)
+            hunted.append(hunt)
+            fuzzed.append(night)
+        rows.append(f"| `{mutant}` | {told(hunted)} | {told(fuzzed)} |")
+        print(rows[-1], flush=True)
+
+
+if __name__ == "__main__":
+    main()
