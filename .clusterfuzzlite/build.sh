@@ -7,9 +7,10 @@
 set -euo pipefail
 cd "$SRC/snuffer"
 
-# A finding that is known is stepped over: the engine shall report what is new.
-mkdir -p "$OUT/regressions"
+# What is known is stepped over, and calls that are known to end their process are not run: the engine shall report what is new.
+mkdir -p "$OUT/regressions" "$OUT/fatal"
 cp corpora/regressions/*.toml "$OUT/regressions/"
+cp corpora/fatal/*.toml "$OUT/fatal/"
 
 for source in fuzz/fuzz_targets/*.rs; do
   target=$(basename "$source" .rs)

@@ -65,6 +65,6 @@ class Fuzzer:
 
     def step_over(self):
         """What ended a run is not run by the next ones."""
-        for file in self.artifacts.iterdir():
+        for file in self.artifacts.glob("[!.]*"):
             if file.suffix != ".toml":
                 shutil.copy(file, self.fatal)

@@ -48,6 +48,7 @@ class Hunt:
         command += ["--jobs", "1", "--minimize", "1s", "--store", self.store]
         quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         environment = SIMULATED | {"SNUFFER_SIM_MUTATE": mutant}
+        self.begun = time.time()
         self.process = subprocess.Popen(["taskset", "-c", str(core), *command], env=environment, **quiet)
 
     def kept(self):
@@ -72,6 +73,7 @@ class Night:
         for name in ("corpus", "fatal"):
             shutil.copytree(corpus / name, work / name, dirs_exist_ok=True)
         self.seed, self.core, self.starts = seed, core, 0
+        self.begun = time.time()
         self.start()
 
     def start(self):
@@ -82,7 +84,7 @@ class Night:
 
     def kept(self):
         """What it has kept so far, or what ended it, by slug or by what libFuzzer calls it."""
-        return {file.stem: file for file in self.fuzzer.artifacts.iterdir()}
+        return {file.stem: file for file in self.fuzzer.artifacts.glob("[!.]*")}
 
     def go_on(self):
         """Starts it again where an input ended it."""
@@ -99,16 +101,16 @@ class Night:
 
 def first(run, known, seconds):
     """After how many seconds `run` kept what only the change makes; none within `seconds`."""
-    begun, seen = time.time(), set()
+    seen = set()
     try:
-        while time.time() < begun + seconds and run.go_on():
+        while time.time() < run.begun + seconds and run.go_on():
             for name, file in run.kept().items():
                 if name in seen or name in known:
                     continue
                 seen.add(name)
-                at = file.stat().st_mtime - begun
+                at = file.stat().st_mtime - run.begun
                 if passes(file):
-                    return max(at, 0.0)
+                    return at
             time.sleep(0.1)
     finally:
         run.end()
@@ -122,7 +124,7 @@ def notices(folder, mutant, known, work, store):
         for name in ("corpus", "fatal"):
             shutil.copytree(folder / name, work / name, dirs_exist_ok=True)
     fuzzer.run("-runs=0")
-    return any(file.stem not in known and passes(file) for file in fuzzer.artifacts.iterdir())
+    return any(file.stem not in known and passes(file) for file in fuzzer.artifacts.glob("[!.]*"))
 
 
 def is_fit(mutant, number, arguments, known, selecting):
@@ -178,6 +180,7 @@ def told(seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mutant", nargs="*", help="changes to plant, such as `usin_f64:145`; else they are chosen")
     parser.add_argument("--store", default="findings", help="findings to step over")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("target/planted"), help="where corpora go")
     parser.add_argument("--corpus", type=int, default=300, help="seconds that make a corpus")
@@ -190,18 +193,17 @@ def main():
     known = {file.parent.name for file in pathlib.Path(arguments.store).glob("*/finding.toml")}
     known |= {file.stem for folder in (selecting, starting) for file in (folder / "artifacts").iterdir()}
     rows = []
-    for mutant in selected(arguments, known, selecting):
+    for mutant in arguments.mutant or selected(arguments, known, selecting):
         hunted, fuzzed = [], []
         for seed in range(1, arguments.seeds + 1):
             work = arguments.work / "run"
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
-            runs = [
-                Hunt(work / "hunt", mutant, seed, arguments.limit, 0),
-                Night(work / "night", mutant, seed, starting, arguments.store, 1),
-            ]
+            # The fuzzer first, as it has a corpus to copy.
+            night = Night(work / "night", mutant, seed, starting, arguments.store, 1)
+            hunt = Hunt(work / "hunt", mutant, seed, arguments.limit, 0)
             with ThreadPoolExecutor(2) as pool:
-                hunt, night = pool.map(lambda run: first(run, known, arguments.limit), runs)
+                hunt, night = pool.map(lambda run: first(run, known, arguments.limit), (hunt, night))
             hunted.append(hunt)
             fuzzed.append(night)
         rows.append(f"| `{mutant}` | {told(hunted)} | {told(fuzzed)} |")

@@ -2,7 +2,7 @@
 //! process.
 //!
 //! From the environment: `SNUFFER_DEVICES` (as for `snuffer hunt`), `SNUFFER_FINDINGS` (a store whose findings are stepped
-//! over, as are the regressions beside the executable), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept),
+//! over, as are the regressions beside the executable, and calls like those in `fatal` there), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept),
 //! `SNUFFER_FUZZ_FATAL` (a folder of cases that ended earlier runs), `SNUFFER_FUZZ_OPS` (a pattern of the ops of single
 //! calls, such as `loss.*`), and for comparisons `SNUFFER_FUZZ_WITHOUT`, a list of `counters` (no device coverage), `cells`
 //! (no ops by what came of them) and `mutator` (libFuzzer's own mutations of the text).
@@ -16,6 +16,7 @@ use std::slice;
 use std::sync::Mutex;
 
 use libfuzzer_sys::Corpus;
+use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::findings::Store;
 use snuffer::fuzz::{Executed, Known, Session, Target, restrict};
@@ -99,19 +100,28 @@ fn known(artifacts: &Path) -> anyhow::Result<Known> {
         let findings = Store::open(Path::new(&store))?.all()?;
         findings.iter().filter_map(|(_, finding)| finding.as_ref().ok()).for_each(|finding| known.add(finding));
     }
-    let beside = env::current_exe()?.with_file_name("regressions");
-    if let Ok(entries) = std::fs::read_dir(beside) {
-        for entry in entries {
-            let text = std::fs::read_to_string(entry?.path())?;
-            let signature = Regression::parse(&text).map_err(anyhow::Error::msg)?.signature;
-            signature.iter().for_each(|signature| known.add_slug(signature.slug()));
-        }
+    // An engine is given both beside the executable.
+    let executable = env::current_exe()?;
+    for text in texts(&executable.with_file_name("regressions"))? {
+        let signature = Regression::parse(&text).map_err(anyhow::Error::msg)?.signature;
+        signature.iter().for_each(|signature| known.add_slug(signature.slug()));
+    }
+    for text in texts(&executable.with_file_name("fatal"))? {
+        known.add_fatal(&Case::parse(&text).map_err(anyhow::Error::msg)?);
     }
     known.add_artifacts(artifacts)?;
     if let Some(fatal) = env::var_os("SNUFFER_FUZZ_FATAL") {
         known.add_artifacts(Path::new(&fatal))?;
     }
     Ok(known)
+}
+
+/// What the files of `folder` hold; nothing, where there is no such folder.
+fn texts(folder: &Path) -> std::io::Result<Vec<String>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    std::fs::read_dir(folder)?.map(|entry| std::fs::read_to_string(entry?.path())).collect()
 }
 
 /// Runs the case that `bytes` are. What is no case enters no corpus.

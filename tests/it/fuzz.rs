@@ -1,10 +1,12 @@
 //! What the fuzz targets are made of, on a stable compiler and without libFuzzer.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::protocol::{Hello, Reply, Request, decode, read_frame};
+use snuffer::exec::{Build, Executor, Limits};
 use snuffer::findings::Finding;
 use snuffer::fuzz::{Executed, Known, Session, Target, case_text, protocol};
 use snuffer::regression::Regression;
@@ -122,6 +124,28 @@ fn what_is_known_to_hang_is_not_run_in_the_fuzzer() {
         let mut session = session(Target::Forward, known, folder.path());
         assert_eq!(execute(&mut session, &case), Executed::Refused);
         assert_ne!(execute(&mut session, &other), Executed::Refused);
+    }
+}
+
+/// One that no longer does is to be taken out of `corpora/fatal`.
+#[test]
+fn what_engines_never_run_does_end_its_process() {
+    let limits = Limits { deadline: Duration::from_secs(1), ..Limits::default() };
+    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
+    let files = corpus("fatal");
+    assert!(files.len() >= 5, "{} calls that engines do not run", files.len());
+    let mut known = Known::default();
+    for file in &files {
+        let case = Case::parse(&std::fs::read_to_string(file).expect("readable")).expect("a case");
+        let seen = executor.observe(&case).expect("the harness survives");
+        assert!(seen[0].outcome.lost_the_process(), "{}: {}", file.display(), seen[0].outcome.summary());
+        known.add_fatal(&case);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut session = session(Target::Forward, known, folder.path());
+    for file in files {
+        let executed = session.execute(&std::fs::read(&file).expect("readable")).expect("the harness works");
+        assert_eq!(executed, Executed::Refused, "{}", file.display());
     }
 }
 
