@@ -11,6 +11,9 @@ cd "$SRC/snuffer"
 mkdir -p "$OUT/regressions" "$OUT/fatal"
 cp corpora/regressions/*.toml "$OUT/regressions/"
 cp corpora/fatal/*.toml "$OUT/fatal/"
+if [ "${SANITIZER:-address}" = address ]; then
+  cp corpora/fatal/address/*.toml "$OUT/fatal/"
+fi
 
 for source in fuzz/fuzz_targets/*.rs; do
   target=$(basename "$source" .rs)
