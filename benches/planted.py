@@ -172,9 +172,9 @@ def corpora(arguments):
 
 
 def told(seconds):
-    """Three times as the table has them, and their median."""
-    known = sorted(float("inf") if one is None else one for one in seconds)
-    words = ["-" if one == float("inf") else f"{one:.1f}" for one in known]
+    """The median of times as the table has it, and all of them; none is later than any."""
+    times = sorted(float("inf") if one is None else one for one in seconds)
+    words = ["-" if one == float("inf") else f"{one:.1f}" for one in times]
     return f"{words[len(words) // 2]} ({', '.join(words)})".replace("- (", "none (", 1)
 
 
@@ -192,7 +192,6 @@ def main():
     selecting, starting = corpora(arguments)
     known = {file.parent.name for file in pathlib.Path(arguments.store).glob("*/finding.toml")}
     known |= {file.stem for folder in (selecting, starting) for file in (folder / "artifacts").iterdir()}
-    rows = []
     for mutant in arguments.mutant or selected(arguments, known, selecting):
         hunted, fuzzed = [], []
         for seed in range(1, arguments.seeds + 1):
@@ -206,8 +205,7 @@ def main():
                 hunt, night = pool.map(lambda run: first(run, known, arguments.limit), (hunt, night))
             hunted.append(hunt)
             fuzzed.append(night)
-        rows.append(f"| `{mutant}` | {told(hunted)} | {told(fuzzed)} |")
-        print(rows[-1], flush=True)
+        print(f"| `{mutant}` | {told(hunted)} | {told(fuzzed)} |", flush=True)
 
 
 if __name__ == "__main__":

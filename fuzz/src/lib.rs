@@ -2,9 +2,10 @@
 //! process.
 //!
 //! From the environment: `SNUFFER_DEVICES` (as for `snuffer hunt`), `SNUFFER_FINDINGS` (a store whose findings are stepped
-//! over, as are the regressions beside the executable, and calls like those in `fatal` there), `SNUFFER_FUZZ_ARTIFACTS` (where new failing cases are kept),
-//! `SNUFFER_FUZZ_FATAL` (a folder of cases that ended earlier runs), `SNUFFER_FUZZ_OPS` (a pattern of the ops of single
-//! calls, such as `loss.*`), and for comparisons `SNUFFER_FUZZ_WITHOUT`, a list of `counters` (no device coverage), `cells`
+//! over, as are the regressions beside the executable, and calls like those in `fatal` there), `SNUFFER_FUZZ_ARTIFACTS`
+//! (where new failing cases are kept), `SNUFFER_FUZZ_FATAL` (a folder of cases that ended earlier runs), `SNUFFER_FUZZ_OPS`
+//! (a pattern of the ops of single calls, such as `loss.*`), and for comparisons `SNUFFER_FUZZ_WITHOUT`, a list of `counters`
+//! (no device coverage), `cells`
 //! (no ops by what came of them) and `mutator` (libFuzzer's own mutations of the text).
 
 use std::env;
