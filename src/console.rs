@@ -154,7 +154,7 @@ impl Console {
         };
         self.say(&event, || {
             let mut lines = vec![format!(
-                "{} cases in {:.0} s ({rate:.0}/s): {} passed, {} skipped, {} failed with {} signatures, {} of them new",
+                "{} cases in {:.0} s ({rate:.0}/s): {} passed, {} skipped, {} failed with {} signatures; {} new findings",
                 total.cases,
                 record.seconds,
                 total.passed,

@@ -42,6 +42,28 @@ pub struct Args {
     options: Vec<String>,
 }
 
+/// What fuzzing a target leaves.
+struct Folders {
+    /// Inputs that reached something new.
+    corpus: PathBuf,
+    /// Those that failed, until they are imported.
+    artifacts: PathBuf,
+    /// Those that ended the fuzzer.
+    fatal: PathBuf,
+}
+
+impl Folders {
+    /// Those of `target`, made where they are not there yet.
+    fn of(target: &str) -> anyhow::Result<Self> {
+        let [corpus, artifacts, fatal] =
+            ["corpus", "artifacts", "fatal"].map(|of| Path::new("fuzz").join(of).join(target));
+        for folder in [&corpus, &artifacts, &fatal] {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        Ok(Self { corpus, artifacts, fatal })
+    }
+}
+
 /// Fuzzes; says how often the fuzzer was started.
 pub fn run(args: &Args) -> anyhow::Result<u8> {
     ensure!(
@@ -51,23 +73,17 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     let (devices, toolkit) = set_up(&args.devices, false)?;
     let cuda = toolkit.filter(Toolkit::is_simulated);
     let binary = build(&args.target, cuda.as_ref())?;
-    let folder = target()?.join("fuzz");
-    let corpus = Path::new("fuzz/corpus").join(&args.target);
-    let artifacts = Path::new("fuzz/artifacts").join(&args.target);
-    let fatal = Path::new("fuzz/fatal").join(&args.target);
-    for folder in [&corpus, &artifacts, &fatal] {
-        std::fs::create_dir_all(folder)?;
-    }
-    let left = folder.join(format!("{}.coverage", args.target));
+    let folders = Folders::of(&args.target)?;
+    let left = target()?.join("fuzz").join(format!("{}.coverage", args.target));
     if left.exists() {
         std::fs::remove_file(&left)?;
     }
     let (starts, executed, code) = restarted(args, || {
-        let mut fuzzer = fuzzer(&binary, args, cuda.is_some(), &corpus, &artifacts)?;
-        fuzzer.env("SNUFFER_FUZZ_FATAL", &fatal).env("SNUFFER_SIM_COVERAGE", &left);
+        let mut fuzzer = fuzzer(&binary, args, cuda.is_some(), &folders)?;
+        fuzzer.env("SNUFFER_SIM_COVERAGE", &left);
         Ok(fuzzer)
     })?;
-    let code = if CASES.contains(&args.target.as_str()) { import(args, &artifacts, &fatal)? } else { code };
+    let code = if CASES.contains(&args.target.as_str()) { import(args, &folders)? } else { code };
     if left.exists() {
         status(Command::new(target()?.join("debug/snuffer")).arg("coverage").arg(&left))?;
     }
@@ -168,6 +184,9 @@ pub struct Corpus {
     target: String,
     #[command(flatten)]
     devices: Devices,
+    /// Where findings are, which are stepped over.
+    #[arg(long, default_value = "findings")]
+    store: String,
 }
 
 /// Adds to the seeds of a target the fewest of what was fuzzed here that reach more than they do.
@@ -175,12 +194,13 @@ pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
     let (_, toolkit) = set_up(&args.devices, false)?;
     let cuda = toolkit.filter(Toolkit::is_simulated);
     let binary = build(&args.target, cuda.as_ref())?;
-    let (seeds, fuzzed) = (Path::new("corpora").join(&args.target), Path::new("fuzz/corpus").join(&args.target));
-    ensure!(fuzzed.is_dir(), "nothing was fuzzed here: `cargo xtask fuzz {}` comes first", args.target);
-    let mut merge = Command::new(binary);
-    // What is reached, not how often or what came of it: seeds are few and small.
-    merge.env("SNUFFER_FUZZ_WITHOUT", "cells").args(["-set_cover_merge=1", "-use_counters=0", "-max_len=1024"]);
-    environment(merge.args([&seeds, &fuzzed]), cuda.is_some())?;
+    let (seeds, folders) = (Path::new("corpora").join(&args.target), Folders::of(&args.target)?);
+    let fuzzed = std::fs::read_dir(&folders.corpus)?.next().is_some();
+    ensure!(fuzzed, "nothing was fuzzed here: `cargo xtask fuzz {}` comes first", args.target);
+    let mut merge = libfuzzer(&binary, &args.store, cuda.is_some(), &folders)?;
+    // What is reached, not what came of it: seeds are few and small.
+    merge.env("SNUFFER_FUZZ_WITHOUT", "cells").args(["-set_cover_merge=1", "-max_len=1024"]);
+    merge.args([&seeds, &folders.corpus]);
     ensure!(status(&mut merge)? == 0, "libFuzzer could not merge");
     for file in std::fs::read_dir(&seeds)? {
         let path = file?.path();
@@ -191,22 +211,26 @@ pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Which devices the target opens, and where the simulated one's library is.
-fn environment(fuzzer: &mut Command, simulated: bool) -> anyhow::Result<()> {
+/// A target as libFuzzer runs it, with the devices that it opens and the findings that it steps over.
+fn libfuzzer(binary: &Path, store: &str, simulated: bool, folders: &Folders) -> anyhow::Result<Command> {
+    let mut fuzzer = Command::new(binary);
+    // How often a loop goes round is a matter of sizes: kept for that, inputs are most of a corpus.
+    fuzzer.args(["-timeout=5", "-rss_limit_mb=4096", "-use_counters=0"]);
+    fuzzer.arg(format!("-artifact_prefix={}/", folders.artifacts.display()));
+    fuzzer.env("SNUFFER_FINDINGS", store).env("SNUFFER_FUZZ_ARTIFACTS", &folders.artifacts);
+    fuzzer.env("SNUFFER_FUZZ_FATAL", &folders.fatal);
     fuzzer.env("SNUFFER_DEVICES", if simulated { "cpu,sim:0" } else { "cpu" });
     if simulated {
         fuzzer.env("LD_LIBRARY_PATH", target()?.join("simulator/lib"));
     }
-    Ok(())
+    Ok(fuzzer)
 }
 
-fn fuzzer(binary: &Path, args: &Args, simulated: bool, corpus: &Path, artifacts: &Path) -> anyhow::Result<Command> {
-    let mut fuzzer = Command::new(binary);
-    fuzzer.arg(corpus).args(seeds(&args.target));
-    fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
-    fuzzer.args(["-timeout=5", "-rss_limit_mb=4096", "-max_len=8192", "-print_final_stats=1"]);
-    // How often a loop goes round is a matter of sizes: kept for that, inputs are most of a corpus. Quick ones are worth more.
-    fuzzer.args(["-use_counters=0", "-entropic_scale_per_exec_time=1"]).args(&args.options);
+fn fuzzer(binary: &Path, args: &Args, simulated: bool, folders: &Folders) -> anyhow::Result<Command> {
+    let mut fuzzer = libfuzzer(binary, &args.store, simulated, folders)?;
+    fuzzer.arg(&folders.corpus).args(seeds(&args.target));
+    // Quick inputs are worth more.
+    fuzzer.args(["-max_len=8192", "-print_final_stats=1", "-entropic_scale_per_exec_time=1"]).args(&args.options);
     let dictionary = Path::new("corpora/cases.dict");
     if CASES.contains(&args.target.as_str()) && dictionary.is_file() {
         fuzzer.arg(format!("-dict={}", dictionary.display()));
@@ -214,14 +238,12 @@ fn fuzzer(binary: &Path, args: &Args, simulated: bool, corpus: &Path, artifacts:
     if let Some(ops) = &args.ops {
         fuzzer.env("SNUFFER_FUZZ_OPS", ops);
     }
-    fuzzer.env("SNUFFER_FINDINGS", &args.store).env("SNUFFER_FUZZ_ARTIFACTS", artifacts);
-    environment(&mut fuzzer, simulated)?;
     Ok(fuzzer)
 }
 
 /// Turns what the fuzzer kept into findings, and clears it away: what ended it to where the next run steps over it, as not
 /// every such case is a finding of its own.
-fn import(args: &Args, artifacts: &Path, fatal: &Path) -> anyhow::Result<u8> {
+fn import(args: &Args, Folders { artifacts, fatal, .. }: &Folders) -> anyhow::Result<u8> {
     let files: Vec<_> = std::fs::read_dir(artifacts)?.collect::<Result<_, _>>()?;
     if files.is_empty() {
         return Ok(0);
