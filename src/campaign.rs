@@ -12,6 +12,7 @@ mod trace;
 
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,8 +21,9 @@ use anyhow::bail;
 
 use crate::case::Case;
 use crate::coverage::Coverage;
-use crate::exec::{Build, Executor};
-use crate::findings::{Finding, Log, Record, Store};
+use crate::device::Device;
+use crate::exec::{Build, DeviceLost, Executor};
+use crate::findings::{Finding, Log, Record, Store, keep_case};
 use crate::oracle::{Signature, Verdict};
 use crate::outcome::Outcome;
 
@@ -50,6 +52,8 @@ pub enum Event<'a> {
     Known(&'a Signature),
     /// A failure could not be made to happen again in a new process.
     Flaky(&'a Signature),
+    /// This device did not come back after this case, which is in this file.
+    Lost(Device, &'a Case, &'a Path),
     /// Now and then.
     Progress(&'a Record),
 }
@@ -146,14 +150,25 @@ impl Shared<'_> {
             // A contract or reference that panics is a mistake of this suite, and ends no campaign.
             let stepped = catch_unwind(AssertUnwindSafe(|| self.step(&mut executor, index)));
             let result = stepped.unwrap_or_else(|_| self.broken(index));
-            if result.is_err() {
+            if let Err(error) = &result {
                 self.stop.store(true, Ordering::Relaxed);
+                self.keep_last(index, error)?;
             }
             result?;
             self.done(index)?;
         }
         let coverage = executor.finish()?;
         self.state().coverage.merge(&coverage);
+        Ok(())
+    }
+
+    /// Keeps the case after which a device is gone. Nothing else is known of it, and nothing can be tried.
+    fn keep_last(&self, index: u64, error: &anyhow::Error) -> anyhow::Result<()> {
+        let Some(lost) = error.downcast_ref::<DeviceLost>() else { return Ok(()) };
+        let drawn = self.plan.sample(index).drawn.case;
+        let case = lost.case.as_ref().unwrap_or(&drawn);
+        let name = format!("{}-{}-{index}", case.op, self.plan.seed);
+        (self.tell)(Event::Lost(lost.device, case, &keep_case(&self.store.lost(), &name, case)?));
         Ok(())
     }
 

@@ -79,6 +79,14 @@ impl Console {
             campaign::Event::Flaky(signature) => self.say(&Event::Flaky { signature: signature.slug() }, || {
                 format!("{}  {signature}: does not happen again in a new process", style("FLAKY").yellow())
             }),
+            campaign::Event::Lost(device, case, path) => {
+                let path = path.display().to_string();
+                let event = Event::Lost { device: device.to_string(), op: case.op.clone(), case: path.clone() };
+                self.say(&event, || {
+                    let title = style("LOST").red().bold();
+                    format!("{title}   {device}, after {}\n       replay: snuffer replay {path}", case.op)
+                });
+            }
             campaign::Event::Progress(record) => self.progress(record),
         }
     }

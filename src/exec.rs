@@ -6,6 +6,7 @@ mod journal;
 mod process;
 pub mod protocol;
 pub mod reproduction;
+mod start;
 pub mod worker;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub use environment::{Build, Variable};
 pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
+pub use start::DeviceLost;
 
 /// What a worker may use up before it is stopped, and how its device behaves.
 #[derive(Debug, Clone, Copy)]

@@ -12,7 +12,7 @@ pub enum Exit {
     Usage = 1,
     /// Something broke a contract.
     Findings = 2,
-    /// A device is gone and does not come back.
+    /// A device cannot be opened, or not any more.
     DeviceLost = 3,
     /// A planted fault was not noticed: the campaign proves nothing.
     CanaryMissed = 4,

@@ -102,10 +102,12 @@ pub fn version<'a>(versions: &'a str, of: &str) -> Option<&'a str> {
     versions.split(", ").find_map(|one| one.strip_prefix(of)?.strip_prefix(' '))
 }
 
-/// Keeps a case that fails with `signature` as a file of `folder`, for somebody to minimize.
-pub fn keep_case(folder: &Path, signature: &Signature, case: &Case) -> anyhow::Result<()> {
+/// Keeps a case that fails as a file of `folder`, for somebody to minimize; where it is.
+pub fn keep_case(folder: &Path, name: &str, case: &Case) -> anyhow::Result<PathBuf> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    write_atomically(&folder.join(format!("{}.toml", signature.slug())), case.to_text().as_bytes())
+    let path = folder.join(format!("{name}.toml"));
+    write_atomically(&path, case.to_text().as_bytes())?;
+    Ok(path)
 }
 
 /// Writes the crate of a program into `folder`.
@@ -179,6 +181,11 @@ impl Store {
     pub fn get(&self, name: &str) -> anyhow::Result<Option<Finding>> {
         let file = self.root.join(name).join(FILE);
         if file.exists() { load(&file).map(Some) } else { Ok(None) }
+    }
+
+    /// The folder of cases during which a device was lost.
+    pub fn lost(&self) -> PathBuf {
+        self.root.join("lost")
     }
 
     /// The folder of campaign records.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use snuffer::cli::{Cli, UsageError, run};
+use snuffer::exec::DeviceLost;
 use snuffer::exit_code::Exit;
 
 fn main() -> ExitCode {
@@ -22,7 +23,11 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("snuffer: {error:#}");
-            if error.is::<UsageError>() { Exit::Usage.into() } else { Exit::Harness.into() }
+            match () {
+                () if error.is::<UsageError>() => Exit::Usage.into(),
+                () if error.is::<DeviceLost>() => Exit::DeviceLost.into(),
+                () => Exit::Harness.into(),
+            }
         }
     }
 }

@@ -50,6 +50,15 @@ pub enum Event {
         /// Its signature.
         signature: String,
     },
+    /// A device did not come back after a case; the campaign ends.
+    Lost {
+        /// The device.
+        device: String,
+        /// The op of the case.
+        op: String,
+        /// The file that has the case.
+        case: String,
+    },
     /// Twice a second.
     Progress {
         /// How many cases were run, those of earlier parts of the campaign included.

@@ -2,10 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -13,14 +11,12 @@ use tempfile::TempDir;
 
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
+use super::start::{Deadlined, DeviceLost, Started};
 use super::{Build, Limits, Variable, diagnosis, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
 use crate::outcome::{Death, Gradients, Outcome, Phase, Remarks, Returned};
-
-/// How long a new worker has for its first word.
-const START: Duration = Duration::from_secs(60);
 
 /// A worker process for one device.
 #[derive(Debug)]
@@ -32,9 +28,7 @@ pub struct Worker {
     deadline: Duration,
     folder: TempDir,
     output: File,
-    child: Child,
-    socket: UnixStream,
-    hello: Hello,
+    process: Started,
     number: u64,
     coverage: Coverage,
 }
@@ -52,23 +46,10 @@ impl Worker {
         let path = folder.path().join("output");
         let output =
             OpenOptions::new().create(true).append(true).read(true).open(&path).context("cannot make a file")?;
-        let (child, socket, hello) = spawn(device, build, limits, &variables, &folder, &output)?;
+        let process = Started::new(device, build, limits, &variables, &folder, &output)?;
         let coverage = Coverage::default();
         let deadline = limits.deadline;
-        Ok(Self {
-            device,
-            build,
-            limits,
-            variables,
-            deadline,
-            folder,
-            output,
-            child,
-            socket,
-            hello,
-            number: 0,
-            coverage,
-        })
+        Ok(Self { device, build, limits, variables, deadline, folder, output, process, number: 0, coverage })
     }
 
     /// The device that this worker serves.
@@ -78,7 +59,7 @@ impl Worker {
 
     /// What the worker said of itself.
     pub fn hello(&self) -> &Hello {
-        &self.hello
+        &self.process.hello
     }
 
     /// Gives the cases from here on a part of the deadline.
@@ -86,16 +67,35 @@ impl Worker {
         self.deadline = self.limits.deadline / part;
     }
 
-    /// Ends the process and starts another.
+    /// Ends the process and starts another; a [`DeviceLost`] where that gets no hold of the device.
     pub fn restart(&mut self) -> anyhow::Result<()> {
+        // A GPU that is being reset is back in seconds.
+        const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
         self.end()?;
-        (self.child, self.socket, self.hello) =
-            spawn(self.device, self.build, self.limits, &self.variables, &self.folder, &self.output)?;
+        let start = || Started::new(self.device, self.build, self.limits, &self.variables, &self.folder, &self.output);
+        let mut started = start();
+        for pause in PAUSES {
+            if started.as_ref().is_err_and(anyhow::Error::is::<DeviceLost>) {
+                std::thread::sleep(pause);
+                started = start();
+            }
+        }
+        self.process = started?;
         Ok(())
     }
 
-    /// Runs `case` twice. An `Err` is the harness's failure.
+    /// Runs `case` twice. An `Err` is the harness's failure, or a [`DeviceLost`] with this case.
     pub fn run(&mut self, case: &Case) -> anyhow::Result<Answer> {
+        self.survive(case).map_err(|mut error| {
+            if let Some(lost) = error.downcast_mut::<DeviceLost>() {
+                lost.case = Some(case.clone());
+            }
+            error
+        })
+    }
+
+    /// Runs `case` in a process that comes to it.
+    fn survive(&mut self, case: &Case) -> anyhow::Result<Answer> {
         // A worker that dies before it begins the case (a neighbour's kill, a machine out of memory) says nothing of it.
         for _ in 0..3 {
             match self.attempt(case)? {
@@ -109,7 +109,11 @@ impl Worker {
                 Some(answer) => return Ok(answer),
             }
         }
-        bail!("{} dies before it begins a case; the journal is in {}", self.hello.device, self.folder.path().display())
+        bail!(
+            "{} dies before it begins a case; the journal is in {}",
+            self.process.hello.device,
+            self.folder.path().display()
+        )
     }
 
     /// One attempt; `None` where the worker died before it began the case.
@@ -118,7 +122,7 @@ impl Worker {
         let frame = protocol::encode(&Request { number: self.number, case: case.clone() })?;
         self.discard_output()?;
         let begun = Instant::now();
-        let answer = io::Write::write_all(&mut self.socket, &frame).and_then(|()| self.answer(begun));
+        let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer(begun));
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
@@ -145,7 +149,7 @@ impl Worker {
 
     fn answer(&mut self, begun: Instant) -> io::Result<Reply> {
         // Each read has what is left of the deadline: a worker that dribbles bytes does not live longer.
-        let mut stream = Deadlined { socket: &mut self.socket, until: begun + self.deadline };
+        let mut stream = Deadlined { socket: &mut self.process.socket, until: begun + self.deadline };
         protocol::decode(&protocol::read_frame(&mut stream)?)
     }
 
@@ -171,9 +175,9 @@ impl Worker {
     fn end(&mut self) -> anyhow::Result<ExitStatus> {
         const PATIENCE: Duration = Duration::from_secs(10);
         if matches!(self.device, Device::Sim(_)) {
-            let _ = self.socket.shutdown(std::net::Shutdown::Both);
+            let _ = self.process.socket.shutdown(std::net::Shutdown::Both);
             let begun = Instant::now();
-            while begun.elapsed() < PATIENCE && self.child.try_wait()?.is_none() {
+            while begun.elapsed() < PATIENCE && self.process.child.try_wait()?.is_none() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             let path = self.folder.path().join("coverage");
@@ -187,8 +191,8 @@ impl Worker {
 
     fn kill(&mut self) -> anyhow::Result<ExitStatus> {
         // The process may be gone already, which is fine.
-        let _ = self.child.kill();
-        self.child.wait().context("cannot wait for the worker")
+        let _ = self.process.child.kill();
+        self.process.child.wait().context("cannot wait for the worker")
     }
 
     fn discard_output(&mut self) -> anyhow::Result<()> {
@@ -234,60 +238,6 @@ impl From<Outcome> for Answer {
     fn from(outcome: Outcome) -> Self {
         Self { outcome, again: None, remarks: Remarks::default() }
     }
-}
-
-/// A socket whose reads together have a deadline.
-struct Deadlined<'a> {
-    socket: &'a mut UnixStream,
-    until: Instant,
-}
-
-impl Read for Deadlined<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        self.socket.set_read_timeout(Some(left))?;
-        self.socket.read(buffer)
-    }
-}
-
-fn spawn(
-    device: Device,
-    build: Build,
-    limits: Limits,
-    variables: &[Variable],
-    folder: &TempDir,
-    output: &File,
-) -> anyhow::Result<(Child, UnixStream, Hello)> {
-    let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
-    let mut command = environment::command(device, build)?;
-    environment::behave(&mut command, device, limits);
-    command.envs(variables.iter().map(|(name, value)| (name, value)));
-    command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
-    command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
-    command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
-    // An interrupt at the terminal is the parent's to answer; a worker ends with it.
-    command.process_group(0);
-    let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    // The command holds the worker's end of the socket: with it open, a dead worker would never read as one.
-    drop(command);
-    let hello = {
-        let mut stream = Deadlined { socket: &mut ours, until: Instant::now() + START };
-        protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
-    };
-    let Ok(hello) = hello else {
-        let _ = child.kill();
-        child.wait()?;
-        let said = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
-        let said = said.lines().last().unwrap_or("it said nothing").to_string();
-        bail!("the worker for {device} does not start: {said}");
-    };
-    if hello.build != protocol::build_identity() {
-        let _ = child.kill();
-        child.wait()?;
-        let how = if build == Build::Checked { "cargo build" } else { "cargo build --release" };
-        bail!("the worker for {device} was built from other sources; run `{how}`");
-    }
-    Ok((child, ours, hello))
 }
 
 /// What a device was asked to fail with, as it says in `output`, is nobody's fault, as long as candle tells of it.

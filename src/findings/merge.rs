@@ -50,25 +50,9 @@ impl Store {
             }
             merged.new += usize::from(self.insert(&finding)? && later.is_none());
         }
-        merged.campaigns = self.copy_campaigns(other)?;
+        merged.campaigns = copy_missing(&other.campaigns(), &self.campaigns())?;
+        copy_missing(&other.lost(), &self.lost())?;
         Ok(merged)
-    }
-
-    /// Copies the records that are not here.
-    fn copy_campaigns(&self, other: &Self) -> anyhow::Result<usize> {
-        let Ok(entries) = fs::read_dir(other.campaigns()) else { return Ok(0) };
-        fs::create_dir_all(self.campaigns()).context("cannot make the folder of campaigns")?;
-        let mut copied = 0;
-        for entry in entries {
-            let from = entry?.path();
-            let to = self.campaigns().join(from.file_name().unwrap_or_default());
-            if !to.exists() {
-                let content = fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
-                write_atomically(&to, &content)?;
-                copied += usize::from(to.extension().is_some_and(|extension| extension == "toml"));
-            }
-        }
-        Ok(copied)
     }
 
     /// Every campaign's record by name, in the order in which they began; a damaged file is an `Err` of its own.
@@ -92,6 +76,23 @@ impl Store {
         self.records()?.iter().for_each(|record| tally.add(&record.tally));
         Ok(tally)
     }
+}
+
+/// Copies the files of the folder `from` that `to` lacks: how many of them are TOML.
+fn copy_missing(from: &Path, to: &Path) -> anyhow::Result<usize> {
+    let Ok(entries) = fs::read_dir(from) else { return Ok(0) };
+    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
+    let mut copied = 0;
+    for entry in entries {
+        let from = entry?.path();
+        let to = to.join(from.file_name().unwrap_or_default());
+        if !to.exists() {
+            let content = fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
+            write_atomically(&to, &content)?;
+            copied += usize::from(to.extension().is_some_and(|extension| extension == "toml"));
+        }
+    }
+    Ok(copied)
 }
 
 impl Tally {

@@ -98,7 +98,7 @@ impl Session {
         if !self.known.is_new(signature.slug()) {
             return Ok(Executed::Known);
         }
-        keep_case(&self.artifacts, &signature, &case)?;
+        keep_case(&self.artifacts, &signature.slug(), &case)?;
         Ok(Executed::New(signature))
     }
 

@@ -1,6 +1,8 @@
 //! The simulated CUDA device under unmodified candle: what a GPU would do with a bad label, and how a worker survives.
 
-use std::io::Write;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -9,9 +11,11 @@ use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::environment::command;
 use snuffer::exec::{Build, Limits, Worker};
+use snuffer::findings::Store;
 use snuffer::ops::canary;
 use snuffer::oracle::{Evidence, Observation, Verdict, judge};
 use snuffer::outcome::Outcome;
+use tempfile::TempDir;
 
 /// The simulated device, where it is built; says so where it is not.
 pub fn device() -> Option<Device> {
@@ -155,6 +159,49 @@ fn failing(allocation: &str, args: &[&str], typed: &str) -> (Option<i32>, String
     child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("typed");
     let output = child.wait_with_output().expect("snuffer ends");
     (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A folder with the simulated device's libraries, which can be taken away.
+fn libraries(device: Device) -> TempDir {
+    let command = command(device, Build::Checked).expect("built");
+    let mut variables = command.get_envs();
+    let (_, built) = variables.find(|(name, _)| *name == "LD_LIBRARY_PATH").expect("a simulated device's");
+    let folder = tempfile::tempdir().expect("a folder");
+    for library in fs::read_dir(built.expect("a folder")).expect("readable") {
+        let library = library.expect("readable");
+        symlink(library.path(), folder.path().join(library.file_name())).expect("linked");
+    }
+    folder
+}
+
+#[test]
+fn a_device_that_does_not_come_back_ends_a_hunt_with_3_and_the_case_is_kept() {
+    let Some(device) = device() else { return };
+    let (libraries, store) = (libraries(device), tempfile::tempdir().expect("a folder"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(["hunt", "--ops", "loss.nll", "--device", "sim:0", "--seed", "1", "--jobs", "1", "--store"]);
+    command.arg(store.path()).env("SNUFFER_SIM_LIBRARY", libraries.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("snuffer starts");
+    let mut shown = Vec::new();
+    for line in BufReader::new(child.stdout.take().expect("a pipe")).lines() {
+        shown.push(line.expect("text"));
+        if shown.last().is_some_and(|line| line.starts_with("FOUND")) {
+            let empty = libraries.path().join("empty");
+            fs::write(&empty, "").expect("written");
+            fs::rename(empty, libraries.path().join("libcuda.so.1")).expect("renamed");
+        }
+    }
+    let output = child.wait_with_output().expect("snuffer ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}{shown:#?}");
+    assert!(said.contains("snuffer: the worker for sim:0 does not start: "), "{said}");
+    let kept = fs::read_dir(store.path().join("lost")).expect("a folder").next().expect("a case").expect("readable");
+    let case = Case::parse(&fs::read_to_string(kept.path()).expect("readable")).expect("a case");
+    assert_eq!(case.op, "loss.nll");
+    let replay = format!("       replay: snuffer replay {}", kept.path().display());
+    // What was found before is there.
+    assert!(!Store::existing(store.path()).and_then(|store| store.all()).expect("readable").is_empty());
+    assert_eq!(shown[shown.len() - 2..], ["LOST   sim:0, after loss.nll".to_string(), replay]);
 }
 
 #[test]
