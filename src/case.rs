@@ -56,13 +56,48 @@ pub fn weight(index: usize) -> f64 {
     [1.0, 2.0, -1.0, 3.0, -2.0, 0.5, 4.0][index % 7]
 }
 
-/// An argument that is no tensor.
+/// An argument that is not a tensor.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 #[allow(missing_docs)]
 pub enum Param {
     Number(Value),
     Text(String),
+    List(Vec<Param>),
+}
+
+impl Param {
+    /// The number, or all numbers of a list.
+    pub fn numbers(&self) -> Vec<Value> {
+        match self {
+            Self::Number(value) => vec![*value],
+            Self::Text(_) => Vec::new(),
+            Self::List(items) => items.iter().flat_map(Self::numbers).collect(),
+        }
+    }
+
+    /// The number, or all numbers of a list, to change.
+    pub fn numbers_mut(&mut self) -> Vec<&mut Value> {
+        match self {
+            Self::Number(value) => vec![value],
+            Self::Text(_) => Vec::new(),
+            Self::List(items) => items.iter_mut().flat_map(Self::numbers_mut).collect(),
+        }
+    }
+
+    /// The items of a list; none of anything else.
+    pub fn items(&self) -> &[Self] {
+        match self {
+            Self::List(items) => items,
+            Self::Number(_) | Self::Text(_) => &[],
+        }
+    }
+}
+
+impl<T: Into<Self>> From<Vec<T>> for Param {
+    fn from(items: Vec<T>) -> Self {
+        Self::List(items.into_iter().map(Into::into).collect())
+    }
 }
 
 impl From<i64> for Param {
@@ -207,6 +242,26 @@ impl Case {
         }
     }
 
+    /// A param as candle's `usize`: 0 where the case leaves it out, or where it is negative.
+    pub fn size(&self, name: &str) -> usize {
+        usize::try_from(self.int(name, 0)).unwrap_or(0)
+    }
+
+    /// A list of sizes: empty where the case leaves it out, and 0 for each item that is not a size.
+    pub fn sizes(&self, name: &str) -> Vec<usize> {
+        let size = |item: &Param| match item {
+            Param::Number(value) => usize::try_from(value.as_i64()).unwrap_or(0),
+            Param::Text(_) | Param::List(_) => 0,
+        };
+        self.params.get(name).map(|list| list.items().iter().map(size).collect()).unwrap_or_default()
+    }
+
+    /// A list of texts: empty where the case leaves it out, and the empty text for each item that is not one.
+    pub fn texts(&self, name: &str) -> Vec<&str> {
+        let items = self.params.get(name).map(Param::items).unwrap_or_default();
+        items.iter().map(|item| if let Param::Text(text) = item { text.as_str() } else { "" }).collect()
+    }
+
     /// A text param, or the empty text.
     pub fn text(&self, name: &str) -> &str {
         match self.params.get(name) {
@@ -231,8 +286,9 @@ impl Case {
         }
         complexity.steps = self.steps.len();
         complexity.backward = self.backward;
-        complexity.params = self.params.values().map(param_weight).collect();
-        complexity.absent = self.inputs.len() + self.params.len();
+        complexity.params = self.params.values().flat_map(param_weights).collect();
+        let items: usize = self.params.values().map(|param| param.items().len()).sum();
+        complexity.absent = self.inputs.len() + self.params.len() + items;
         complexity
     }
 }
@@ -263,10 +319,11 @@ fn value_weight(tensor: &Tensor) -> Vec<(u8, u64, bool)> {
     tensor.values.listed().into_iter().map(Value::simplicity).collect()
 }
 
-fn param_weight(param: &Param) -> (u8, u64, bool) {
+fn param_weights(param: &Param) -> Vec<(u8, u64, bool)> {
     match param {
-        Param::Number(value) => value.simplicity(),
-        Param::Text(_) => (0, 0, false),
+        Param::Number(value) => vec![value.simplicity()],
+        Param::Text(_) => vec![(0, 0, false)],
+        Param::List(items) => items.iter().flat_map(param_weights).collect(),
     }
 }
 

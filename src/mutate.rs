@@ -4,7 +4,7 @@ mod edits;
 
 use arbitrary::Result;
 
-use crate::case::{Case, Param};
+use crate::case::Case;
 use crate::generate::Draw;
 use crate::tensor::{DType, Tensor, Value, Values, View, product};
 
@@ -45,6 +45,21 @@ fn any_input<'a>(
     }
     let name = draw.choose(&names)?;
     Ok(case.inputs.get_mut(name))
+}
+
+/// A number of a param by chance; `None` where the case has no params, or the one drawn holds no number.
+fn any_number<'a>(case: &'a mut Case, draw: &mut Draw) -> Result<Option<&'a mut Value>> {
+    let names: Vec<String> = case.params.keys().cloned().collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let Some(param) = case.params.get_mut(draw.choose(&names)?) else { return Ok(None) };
+    let mut numbers = param.numbers_mut();
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    let place = if numbers.len() == 1 { 0 } else { draw.between(0, numbers.len() - 1)? };
+    Ok(Some(numbers.swap_remove(place)))
 }
 
 /// The ids that the field's bug reports are about, around every dimension of the case's tensors.
@@ -126,11 +141,7 @@ fn dtype_changed(case: &mut Case, draw: &mut Draw) -> Result<bool> {
 }
 
 fn param_extreme(case: &mut Case, draw: &mut Draw) -> Result<bool> {
-    let names: Vec<String> = case.params.keys().cloned().collect();
-    if names.is_empty() {
-        return Ok(false);
-    }
-    let Some(Param::Number(value)) = case.params.get_mut(draw.choose(&names)?) else { return Ok(false) };
+    let Some(value) = any_number(case, draw)? else { return Ok(false) };
     *value = match *value {
         Value::Int(old) => Value::Int(*draw.choose(&[0, 0, old.saturating_add(1), 2, 3, 5, 1 << 32, i64::MAX])?),
         Value::Float(_) => Value::Float(*draw.choose(&[0.0, -1.0, 1e-30, 1e30, f64::INFINITY, f64::NAN, f64::MAX])?),

@@ -1,70 +1,28 @@
 //! What an op is: how to draw it, what is promised, how to call it, and its value in `f64`.
 
-mod activation;
 mod attention;
-mod attention_varlen;
-mod batch_norm;
-mod binary;
 mod cache;
-mod cache_rotating;
-mod cache_scattered;
-mod call;
 pub mod canary;
-mod cast;
-mod compare;
-mod conv;
-mod conv_layers;
-mod conv_transpose;
-mod copies;
 mod create;
-mod devices;
 mod encoding;
-mod extreme;
-mod given;
-mod indexing;
-mod join;
-mod lanes;
-mod linear;
-mod loss_elementwise;
-mod loss_labels;
-mod matmul;
-mod moe;
-mod moving;
-mod norm;
-mod norm_layers;
+mod layer;
+mod loss;
+mod op;
 mod optim;
-mod pad;
-mod part;
-mod pieces;
-mod pixel;
-mod pool;
 mod random;
-mod rearrange;
-mod recurrent;
-mod reduce;
 mod registry;
 mod relation;
-mod reshape;
 mod rotary;
-mod rules;
-mod scalar;
 pub mod sequence;
-mod slice;
-mod softmax;
-mod sort;
 mod state;
-mod statistics;
-mod training;
-mod unary;
-mod unfold;
-mod upsample;
-mod writing;
+mod support;
+mod tensor;
 
-pub use call::{Call, plain};
-pub use devices::{second, wants_second};
-pub use given::Given;
-pub use pieces::{PIECES, TORCH_PIECES};
 pub use registry::ALL;
+pub use relation::devices::{second, wants_second};
+pub use support::call::{Call, plain};
+pub use support::reference_inputs::ReferenceInputs;
+pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 
 use ndarray::ArrayD;
 
@@ -108,7 +66,7 @@ pub struct Op {
 }
 
 /// The outputs of a case in `f64`, with error bounds.
-pub type Reference = fn(&Given) -> Vec<ArrayD<Num>>;
+pub type Reference = fn(&ReferenceInputs) -> Vec<ArrayD<Num>>;
 
 /// What is promised for a case, judged before any device is asked.
 #[derive(Debug, Clone, PartialEq)]

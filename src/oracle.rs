@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::Case;
 use crate::device::Device;
 use crate::number::Num;
-use crate::ops::{Contract, Given, Op};
+use crate::ops::{Contract, Op, ReferenceInputs};
 use crate::outcome::{Outcome, Remarks};
 
 pub use wanted::Wanted;
@@ -80,7 +80,7 @@ impl<'a> Evidence<'a> {
     /// The reference's outputs, where the contract accepts the case and the op has a reference.
     pub fn expected(&self) -> Option<&[ArrayD<Num>]> {
         let compute = || match (self.op.reference, &self.contract) {
-            (Some(reference), Contract::Accepts { .. }) => Some(reference(&Given::new(self.case))),
+            (Some(reference), Contract::Accepts { .. }) => Some(reference(&ReferenceInputs::new(self.case))),
             _ => None,
         };
         self.expected.get_or_init(compute).as_deref()

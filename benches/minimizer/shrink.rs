@@ -11,7 +11,7 @@ use std::time::Duration;
 use proptest::num;
 use proptest::strategy::{NewTree, Strategy, ValueTree};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
-use snuffer::case::{Backward, Case, Param};
+use snuffer::case::{Backward, Case};
 use snuffer::mutate::{cast, resized, viewed, without_dim};
 use snuffer::tensor::{DType, Tensor, Value, Values, View};
 
@@ -104,10 +104,8 @@ fn rebuilt(case: &Case, next: &mut dyn FnMut(Value) -> Value) -> Case {
     let mut rebuilt = Case { op: case.op.clone(), steps: case.steps.clone(), backward, ..Case::default() };
     for (name, param) in &case.params {
         let there = kept(next);
-        let param = match param {
-            Param::Number(value) => Param::Number(next(*value)),
-            Param::Text(text) => Param::Text(text.clone()),
-        };
+        let mut param = param.clone();
+        param.numbers_mut().into_iter().for_each(|number| *number = next(*number));
         rebuilt.params.extend(there.then(|| (name.clone(), param)));
     }
     for (name, tensor) in &case.inputs {

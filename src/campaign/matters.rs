@@ -138,7 +138,7 @@ impl Variation<'_> {
             Param::Number(Value::Float(own)) => {
                 [0.0, 0.5, 1.0, -1.0, 10.0].into_iter().filter(|n| n != own).map(Value::Float).collect()
             }
-            Param::Text(_) => return Ok(None),
+            Param::Text(_) | Param::List(_) => return Ok(None),
         };
         let mut fail = Vec::new();
         for &other in &others {

@@ -82,7 +82,7 @@ fn numbers(case: &Case) -> Vec<Named> {
         Param::Number(value @ Value::Float(_)) => {
             Some((format!("`{name}`"), Tensor::new(DType::F64, Vec::new(), vec![*value])))
         }
-        Param::Number(Value::Int(_)) | Param::Text(_) => None,
+        Param::Number(Value::Int(_)) | Param::Text(_) | Param::List(_) => None,
     });
     inputs.chain(params).collect()
 }

@@ -114,7 +114,12 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.to_string(), value.to_string()))
 }
 
+/// A number, a text, or a list of them such as `[1, 2]`.
 fn number_or_text(text: &str) -> Param {
+    if let Some(items) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let items = items.split(',').map(str::trim).filter(|item| !item.is_empty());
+        return Param::List(items.map(number_or_text).collect());
+    }
     let int = text.parse().map(Value::Int).ok();
     let number = int.or_else(|| text.parse().map(Value::Float).ok());
     number.map_or_else(|| Param::Text(text.to_string()), Param::Number)

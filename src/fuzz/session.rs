@@ -22,7 +22,8 @@ use crate::tensor::Value;
 /// Whether a param alone may exhaust this process: as two paddings, say. Hunts try such cases, in workers that may die.
 fn is_absurd(case: &Case) -> bool {
     const LARGEST: i64 = 1 << 12;
-    case.params.values().any(|param| matches!(param, Param::Number(Value::Int(value)) if *value > LARGEST))
+    let numbers = case.params.values().flat_map(Param::numbers);
+    numbers.into_iter().any(|number| matches!(number, Value::Int(value) if value > LARGEST))
 }
 
 /// What became of an input.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::case::{Backward, Case, Param};
+use crate::case::{Backward, Case};
 use crate::mutate::{cast, resized, sliced, viewed, with_sizes, without_dim};
 use crate::tensor::{DType, Fill, Tensor, Value, Values, View};
 
@@ -206,22 +206,32 @@ pub fn backward(case: &Case) -> Vec<Case> {
 /// Params that become 1, 0, 2 or half as large, one at a time.
 pub fn params(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
-    for (name, value) in &case.params {
-        let Param::Number(value) = value else { continue };
-        let simpler: Vec<Value> = match *value {
+    for (name, place, value) in numbers(case) {
+        let simpler: Vec<Value> = match value {
             // Steps of 1 only where they arrive somewhere.
             Value::Int(value) if value.abs() <= 16 => [0, 1, 2, 3, value / 2, value - 1].map(Value::Int).to_vec(),
             Value::Int(value) => [0, 1, 2, 3, value / 2].map(Value::Int).to_vec(),
             Value::Float(_) => [0.0, 1.0, 0.5, 2.0].map(Value::Float).to_vec(),
         };
-        let set = |&value: &Value| {
-            let mut case = case.clone();
-            case.params.insert(name.clone(), Param::Number(value));
-            case
-        };
-        candidates.extend(simpler.iter().map(set));
+        candidates.extend(simpler.into_iter().map(|value| with_number(case, name, place, value)));
     }
     candidates
+}
+
+/// Every number among the params: the param's name, and its place where the param is a list.
+pub fn numbers(case: &Case) -> impl Iterator<Item = (&str, usize, Value)> {
+    case.params.iter().flat_map(|(name, param)| {
+        param.numbers().into_iter().enumerate().map(move |(place, value)| (name.as_str(), place, value))
+    })
+}
+
+/// `case` with another number at this place.
+pub fn with_number(case: &Case, name: &str, place: usize, value: Value) -> Case {
+    let mut case = case.clone();
+    if let Some(number) = case.params.get_mut(name).and_then(|param| param.numbers_mut().into_iter().nth(place)) {
+        *number = value;
+    }
+    case
 }
 
 /// Whole tensors that become constant; fills that lose their noise or an exception.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::passes::{with_input, with_inputs, with_size};
+use super::passes::{numbers, with_input, with_inputs, with_number, with_size};
 use crate::case::{Case, Param};
 use crate::mutate::viewed;
 use crate::tensor::{Value, View};
@@ -49,8 +49,8 @@ pub fn sides(case: &Case) -> Vec<Case> {
     /// Many sides make very many pairs, the last of which rarely belong together.
     const MOST: usize = 2_000;
     let sides = Side::all(case);
-    let params: Vec<(&String, usize)> =
-        case.params.iter().filter_map(|(name, param)| Some((name, above_one(param)?))).collect();
+    let params: Vec<(&str, usize, usize)> =
+        numbers(case).filter_map(|(name, place, value)| Some((name, place, above_one(value)?))).collect();
     let mut candidates = Vec::new();
     let mut shrink = |smaller: &dyn Fn(usize) -> Option<usize>| {
         for (place, first) in sides.iter().enumerate() {
@@ -58,14 +58,15 @@ pub fn sides(case: &Case) -> Vec<Case> {
             let one = first.resized(case, to);
             let second = sides[place + 1..].iter();
             let two: Vec<Case> = second.filter_map(|side| Some(side.resized(&one, smaller(side.size)?))).collect();
-            for (name, value) in &params {
-                let Some(value) = smaller(*value) else { continue };
-                candidates.extend(two.iter().chain([&one]).map(|case| case.clone().param(name, value)));
+            for &(name, place, value) in &params {
+                let Some(value) = smaller(value) else { continue };
+                let set = |case| with_number(case, name, place, Value::Int(value as i64));
+                candidates.extend(two.iter().chain([&one]).map(set));
             }
             candidates.extend(two);
         }
     };
-    let sizes = sides.iter().map(|side| side.size).chain(params.iter().map(|(_, value)| *value));
+    let sizes = sides.iter().map(|side| side.size).chain(params.iter().map(|(_, _, value)| *value));
     for number in sizes.chain([2]).collect::<BTreeSet<usize>>() {
         shrink(&|n| (n % number == 0).then_some(n / number));
         shrink(&|n| n.checked_sub(number - 1).filter(|n| *n > 0));
@@ -73,10 +74,10 @@ pub fn sides(case: &Case) -> Vec<Case> {
     candidates
 }
 
-fn above_one(param: &Param) -> Option<usize> {
-    match param {
-        Param::Number(Value::Int(value)) => usize::try_from(*value).ok().filter(|value| (2..=1 << 20).contains(value)),
-        _ => None,
+fn above_one(value: Value) -> Option<usize> {
+    match value {
+        Value::Int(value) => usize::try_from(value).ok().filter(|value| (2..=1 << 20).contains(value)),
+        Value::Float(_) => None,
     }
 }
 
@@ -105,9 +106,12 @@ pub fn views(case: &Case) -> Vec<Case> {
     candidates
 }
 
-/// A list of numbered inputs and params, such as `k0`, `v0`, `k1`, `v1`, without one of its entries.
+/// A list of numbered inputs, such as `k0`, `v0`, `k1`, `v1`, without one of its entries; all lists among the params
+/// without the item at that place, and each of them alone.
 pub fn entries(case: &Case) -> Vec<Case> {
-    let numbers: BTreeSet<usize> = case.inputs.keys().filter_map(|name| Some(numbered(name)?.1)).collect();
+    let longest = case.params.values().map(|param| param.items().len()).max().unwrap_or(0);
+    let mut entries: BTreeSet<usize> = case.inputs.keys().filter_map(|name| Some(numbered(name)?.1)).collect();
+    entries.extend(0..longest);
     let without = |gone: &usize| {
         let renamed = |name: &String| match numbered(name) {
             Some((_, number)) if number == *gone => None,
@@ -116,10 +120,26 @@ pub fn entries(case: &Case) -> Vec<Case> {
         };
         let mut fewer = case.clone();
         fewer.inputs = case.inputs.iter().filter_map(|(name, tensor)| Some((renamed(name)?, tensor.clone()))).collect();
-        fewer.params = case.params.iter().filter_map(|(name, param)| Some((renamed(name)?, param.clone()))).collect();
+        fewer.params.values_mut().for_each(|param| remove(param, *gone));
         fewer
     };
-    numbers.iter().map(without).collect()
+    let mut candidates: Vec<Case> = entries.iter().map(without).collect();
+    for (name, param) in &case.params {
+        candidates.extend((0..param.items().len()).map(|gone| {
+            let mut fewer = case.clone();
+            fewer.params.entry(name.clone()).and_modify(|param| remove(param, gone));
+            fewer
+        }));
+    }
+    candidates
+}
+
+fn remove(param: &mut Param, place: usize) {
+    if let Param::List(items) = param
+        && place < items.len()
+    {
+        items.remove(place);
+    }
 }
 
 /// A name's stem, and the number that it ends in.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use arbitrary::Result;
 
-use super::{Mutation, any_input, cast, resized, viewed};
+use super::{Mutation, any_input, any_number, cast, resized, viewed};
 use crate::case::{Backward, Case, Param};
 use crate::generate::Draw;
 use crate::tensor::{DType, Value, product};
@@ -33,9 +33,9 @@ pub fn with_sizes(case: &Case, pairs: &[(usize, usize)]) -> Case {
     for tensor in case.inputs.values_mut() {
         *tensor = resized(tensor, tensor.shape.iter().map(|&n| new(n)).collect());
     }
-    for value in case.params.values_mut() {
-        if let Some((_, to)) = pairs.iter().find(|(from, _)| *from > 1 && *value == Param::from(*from)) {
-            *value = Param::from(*to);
+    for value in case.params.values_mut().flat_map(Param::numbers_mut) {
+        if let Some((_, to)) = pairs.iter().find(|(from, _)| *from > 1 && *value == Value::Int(*from as i64)) {
+            *value = Value::Int(*to as i64);
         }
     }
     case
@@ -58,7 +58,7 @@ pub fn spliced(case: &Case, other: &Case, draw: &mut Draw) -> Result<Case> {
     }
     // A word such as a form means something to its own op only: a case with another one's is no call.
     let alike = (&case.op, &case.steps) == (&other.op, &other.steps);
-    let theirs = |name: &str| other.params.get(name).filter(|theirs| alike || matches!(theirs, Param::Number(_)));
+    let theirs = |name: &str| other.params.get(name).filter(|theirs| alike || !matches!(theirs, Param::Text(_)));
     for (name, value) in &mut spliced.params {
         if let Some(theirs) = theirs(name).filter(|_| draw.one_in(2).unwrap_or(false)) {
             *value = theirs.clone();
@@ -137,11 +137,7 @@ fn ids(case: &mut Case, draw: &mut Draw) -> Result<bool> {
 }
 
 fn param_nudged(case: &mut Case, draw: &mut Draw) -> Result<bool> {
-    let names: Vec<String> = case.params.keys().cloned().collect();
-    if names.is_empty() {
-        return Ok(false);
-    }
-    let Some(Param::Number(value)) = case.params.get_mut(draw.choose(&names)?) else { return Ok(false) };
+    let Some(value) = any_number(case, draw)? else { return Ok(false) };
     *value = match *value {
         Value::Int(old) => Value::Int(*draw.choose(&[0, 1, 2, 3, old.saturating_add(1), old.saturating_sub(1)])?),
         Value::Float(old) => Value::Float(*draw.choose(&[0.0, 1.0, 0.5, 2.0, -1.0, 1e-5, -old, 2.0 * old])?),

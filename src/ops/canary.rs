@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use candle_core::{Error, Result, Tensor};
 
-use super::{Call, Contract, Op};
 use crate::case::Case;
 use crate::device::Device;
+use crate::ops::{Call, Contract, Op};
 use crate::tensor::{DType, Support, Tensor as Data, Value};
 
 /// A fault that the canary can plant, and the kind of violation that it must come back as.
@@ -60,7 +60,7 @@ pub static CANARY: Op = Op {
     call,
     source: "x.clone()",
     torch: "",
-    reference: Some(|given| vec![given.array("x")]),
+    reference: Some(|inputs| vec![inputs.array("x")]),
     ulps: 1.0,
     differentiable: &[],
     promise: "this file: the canary returns its input",

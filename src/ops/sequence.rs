@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use ndarray::ArrayD;
 
-use super::{ALL, Call, Contract, Given, Op, find};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::mutate::resized;
 use crate::number::Num;
+use crate::ops::{ALL, Call, Contract, Op, ReferenceInputs, find};
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
 /// The steps of a case, each on the output of the one before; gradients to the inputs of all.
@@ -39,13 +39,14 @@ pub static SEQUENCE: Op = Op {
     },
     source: "the steps, each on the first output of the one before",
     torch: "",
-    reference: Some(|given| {
+    reference: Some(|inputs| {
         let (mut outputs, mut pole) = (Vec::<ArrayD<Num>>::new(), false);
-        for (number, (op, step)) in steps(given.case).iter().enumerate() {
-            let (direction, shift) = (of_step(number, given.direction), of_step(number, given.shift));
+        for (number, (op, step)) in steps(inputs.case).iter().enumerate() {
+            let (direction, shift) = (of_step(number, inputs.direction), of_step(number, inputs.shift));
             // In order, as ndarray reshapes nothing else.
             let flowing = outputs.first().map(|output| (op.support.of, output.as_standard_layout().into_owned()));
-            outputs = op.reference.map_or_else(Vec::new, |of| of(&Given { case: step, direction, shift, flowing }));
+            outputs =
+                op.reference.map_or_else(Vec::new, |of| of(&ReferenceInputs { case: step, direction, shift, flowing }));
             pole |= outputs.iter().flatten().any(|number| !number.slope.is_finite());
         }
         // A later step may leave a pole out of its output, but not out of the chain of products that is the derivative.

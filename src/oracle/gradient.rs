@@ -8,7 +8,7 @@ use super::compare::{Agreement, compare_slope};
 use super::{Evidence, Observation, Verdict, fail, value_site};
 use crate::case::{Backward, weight};
 use crate::number::Num;
-use crate::ops::{Contract, Given};
+use crate::ops::{Contract, ReferenceInputs};
 use crate::outcome::{Gradients, Outcome};
 use crate::tensor::Tensor;
 
@@ -141,11 +141,14 @@ fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
 /// The derivative of the (weighted) sum of all outputs along `direction`, one entry per stored element of the input.
 pub(super) fn derivative(evidence: &Evidence, name: &str, input: &Tensor, direction: &[f64]) -> Num {
     let expanded = expand(input, direction);
-    weighted_sum(evidence, &Given { direction: Some((name, &expanded)), ..Given::new(evidence.case) })
+    weighted_sum(
+        evidence,
+        &ReferenceInputs { direction: Some((name, &expanded)), ..ReferenceInputs::new(evidence.case) },
+    )
 }
 
 /// The (weighted) sum of all outputs of the reference.
-pub(super) fn weighted_sum(evidence: &Evidence, given: &Given) -> Num {
+pub(super) fn weighted_sum(evidence: &Evidence, given: &ReferenceInputs) -> Num {
     let Some(reference) = evidence.op.reference else { return Num::exact(f64::NAN) };
     let outputs = reference(given);
     Num::sum(outputs.iter().flat_map(|output| {

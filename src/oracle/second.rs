@@ -8,7 +8,7 @@ use super::gradient::{expand, weighted_sum};
 use super::{Evidence, Observation, Verdict, fail};
 use crate::case::weight;
 use crate::number::Num;
-use crate::ops::Given;
+use crate::ops::ReferenceInputs;
 use crate::outcome::{Gradients, Outcome};
 use crate::tensor::{DType, Tensor};
 
@@ -76,6 +76,10 @@ fn slope(evidence: &Evidence, first: &str, name: &str, direction: &[f64], step: 
     let along = expand(&evidence.case.inputs[first], &along);
     let moved: Vec<f64> = direction.iter().map(|share| share * step).collect();
     let moved = expand(&evidence.case.inputs[name], &moved);
-    let given = Given { direction: Some((first, &along)), shift: Some((name, &moved)), ..Given::new(evidence.case) };
+    let given = ReferenceInputs {
+        direction: Some((first, &along)),
+        shift: Some((name, &moved)),
+        ..ReferenceInputs::new(evidence.case)
+    };
     weighted_sum(evidence, &given)
 }

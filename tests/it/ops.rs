@@ -8,7 +8,7 @@ use snuffer::case::{Case, Param};
 use snuffer::device::Device;
 use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::Mode;
-use snuffer::ops::{self, Contract, Given, Op};
+use snuffer::ops::{self, Contract, Op, ReferenceInputs};
 use snuffer::oracle::{Evidence, ORACLES, Observation, Verdict};
 use snuffer::outcome::Outcome;
 use snuffer::sample::strategy;
@@ -54,7 +54,7 @@ fn adversarial_mode_leaves_the_contract_often() {
         let (mut broken, mut arguments) = (0, 0);
         for_cases(op, Mode::Adversarial, |case| {
             broken += u32::from(!matches!((op.contract)(&case), Contract::Accepts { .. }));
-            let numbers = case.params.values().filter(|param| matches!(param, Param::Number(_))).count();
+            let numbers = case.params.values().filter(|param| !param.numbers().is_empty()).count();
             arguments = arguments.max(case.inputs.len() + numbers);
         });
         // One tensor alone has nothing to contradict but its dtype, and a text is never changed.
@@ -82,7 +82,7 @@ fn references_have_the_shapes_that_contracts_promise() {
         for mode in Mode::ALL {
             for_cases(op, mode, |case| {
                 let Contract::Accepts { outputs, .. } = (op.contract)(&case) else { return };
-                let given = reference(&Given::new(&case));
+                let given = reference(&ReferenceInputs::new(&case));
                 let shapes: Vec<_> = given.iter().map(|output| output.shape().to_vec()).collect();
                 let promised: Vec<_> = outputs.into_iter().map(|(_, shape)| shape).collect();
                 assert_eq!(shapes, promised, "{}", case.to_text());
@@ -111,7 +111,11 @@ fn references_read_no_input_that_the_contract_does_not_know() {
             let contract = (op.contract)(&case);
             if matches!(contract, Contract::Accepts { .. }) && (op.contract)(&with_stray) == contract {
                 let bits = |case: &Case| -> Vec<u64> {
-                    reference(&Given::new(case)).iter().flatten().map(|number| number.value.to_bits()).collect()
+                    reference(&ReferenceInputs::new(case))
+                        .iter()
+                        .flatten()
+                        .map(|number| number.value.to_bits())
+                        .collect()
                 };
                 let alike = std::panic::catch_unwind(|| bits(&with_stray) == bits(&case));
                 compared += 1;

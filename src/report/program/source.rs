@@ -73,17 +73,19 @@ impl Language {
         infinite.unwrap_or_else(|| text.parse().unwrap_or(f64::NAN))
     }
 
+    fn param(&self, name: &str, param: &Param) -> Jinja {
+        match param {
+            Param::Number(Value::Int(number)) if SIGNED.contains(&name) => Jinja::from(*number),
+            Param::Number(Value::Int(number)) => Jinja::from(number.max(&0)),
+            Param::Number(number) => Jinja::from((self.number)(*number)),
+            Param::Text(text) => Jinja::from(text.as_str()),
+            Param::List(items) => items.iter().map(|item| self.param(name, item)).collect(),
+        }
+    }
+
     /// The params and inputs of `call`.
     fn context(&self, call: &Case) -> BTreeMap<String, Jinja> {
-        let param = |(name, param): (&String, &Param)| {
-            let value = match param {
-                Param::Number(Value::Int(number)) if SIGNED.contains(&name.as_str()) => Jinja::from(*number),
-                Param::Number(Value::Int(number)) => Jinja::from(number.max(&0)),
-                Param::Number(number) => Jinja::from((self.number)(*number)),
-                Param::Text(text) => Jinja::from(text.as_str()),
-            };
-            (name.clone(), value)
-        };
+        let param = |(name, param): (&String, &Param)| (name.clone(), self.param(name, param));
         let input = |data: &Tensor| Input {
             name: data.dtype.name(),
             rust: literal::rust(data.dtype),
@@ -109,7 +111,7 @@ static SOURCES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.add_filter("option", |value: &Jinja| {
         if value.is_undefined() || value.is_none() { "None".to_string() } else { format!("Some({value})") }
     });
-    for (name, source) in ops::ALL.iter().map(|op| (op.name, op.source)).chain(ops::PIECES) {
+    for (name, source) in ops::ALL.iter().map(|op| (op.name, op.source)).chain(ops::RUST_TEMPLATES) {
         environment.add_template(name, source).expect(name);
     }
     environment
@@ -129,7 +131,7 @@ static TORCH: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.add_function("lacks", |what: &str| -> Result<String, Error> {
         Err(Error::new(ErrorKind::InvalidOperation, format!("PyTorch lacks {what}")))
     });
-    for (name, source) in ops::ALL.iter().map(|op| (op.name, op.torch)).chain(ops::TORCH_PIECES) {
+    for (name, source) in ops::ALL.iter().map(|op| (op.name, op.torch)).chain(ops::TORCH_TEMPLATES) {
         environment.add_template(name, source).expect(name);
     }
     environment

@@ -1,0 +1,318 @@
+//! Attention on the CPU: `flash_attn`, what it dispatches to, and sequences of variable length.
+//!
+//! The kernels are for the CPU whatever device the case is for: the calls move their inputs there.
+
+use candle_core::{Device, Result, Tensor as Candle};
+use candle_nn::attention::cpu_flash::{causal, standard};
+use candle_nn::attention::{AttnMask, flash_attn};
+use half::{bf16, f16};
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::tensor::conv::size;
+use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
+use crate::tensor::{DType, Support, product};
+
+/// `softmax(q k^T * scale + mask) v` of `q (B, S, H, D)` and `k, v (B, L, HK, D)`; the result is `(B, H, S, D)`.
+pub static FLASH_ATTN: Op = Op {
+    name: "attention.flash_attn",
+    covers: &[
+        "attention::flash_attn",
+        "attention::AttnMask",
+        "attention::cpu_flash::standard::run_flash_attn_cpu",
+        "attention::cpu_flash::causal::run_causal_attn_cpu",
+        "cpu_flash_attention::run_flash_attn_cpu",
+    ],
+    support: &Support::both("q", &[DType::F32, DType::F16, DType::Bf16]),
+    generate,
+    contract,
+    call: attend,
+    source: r#"
+        {% set T = inputs.q.rust if "half::" in inputs.q.rust else "f32" %}
+        {% set causal = mask == "causal" %}
+        {% set tensors = "&q" ~ to_host ~ ", &k" ~ to_host ~ ", &v" ~ to_host %}
+        {% set scale = scale|default("1.0")|f32 %}
+        {% set more = max_bias|f32|option ~ ", " ~ softcap|f32|option %}
+        {% set bias_or_mask = "Some(&mask" ~ to_host ~ ")" if inputs.mask else "None" %}
+        {% if form == "kernel" and causal %}
+        candle_nn::attention::cpu_flash::causal::run_causal_attn_cpu::<{{ T }}>(
+            {{ tensors }}, {{ scale }}, {{ kv_offset|default(0) }}, {{ more }},
+        )?
+        {% elif form == "kernel" %}
+        candle_nn::attention::cpu_flash::standard::run_flash_attn_cpu::<{{ T }}>(
+            {{ tensors }}, {{ bias_or_mask }}, {{ scale }}, {{ more }},
+        )?
+        {% elif form == "deprecated" %}
+        candle_nn::cpu_flash_attention::run_flash_attn_cpu::<{{ T }}>(
+            {{ tensors }}, {{ bias_or_mask }}, {{ scale }}, {{ more }},
+        )?
+        {% else %}
+        {% if causal %}
+        let mask = candle_nn::attention::AttnMask::causal_with_offset({{ kv_offset|default(0) }});
+        {% elif inputs.mask %}
+        let mask = candle_nn::attention::AttnMask::Mask(mask{{ to_host }});
+        {% else %}
+        let mask = candle_nn::attention::AttnMask::None;
+        {% endif %}
+        candle_nn::attention::flash_attn::<{{ T }}>({{ tensors }}, {{ scale }}, mask, {{ more }})?
+        {% endif %}
+    "#,
+    torch: r#"
+        {% if max_bias is defined or softcap is defined %}{{ lacks("a bias of positions or a cap") }}{% endif %}
+        {% set bias_or_mask = "None" %}
+        {% if mask == "causal" %}
+        mask = torch.ones({{ inputs.q.shape[1] }}, {{ inputs.k.shape[1] }}, dtype=torch.bool).tril({{ kv_offset|default(0) }})
+        {% set bias_or_mask = "mask" %}
+        {% elif inputs.mask %}
+        {% set bias_or_mask = "mask" %}
+        {% endif %}
+        q, k, v = [x.transpose(1, 2) for x in (q, k, v)]
+        F.scaled_dot_product_attention(q, k, v, attn_mask={{ bias_or_mask }}, scale={{ scale|default("1.0") }}, enable_gqa=True)
+    "#,
+    reference: Some(reference),
+    ulps: 8.0,
+    differentiable: &[],
+    promise: "candle-nn/src/attention/cpu_flash/mod.rs:45-65 (shapes, scale, mask, ALiBi, soft-capping, the same \
+              function for one element of the batch and for several), causal.rs:640-660 (a query attends to the keys up \
+              to its own position plus kv_offset), varlen.rs:364 (the result has the dtype of q); explicit masks and \
+              soft-capping are for one element (mod.rs:10)",
+};
+
+/// One step of decoding, `q (H, D)` with keys and values side by side in `kv (L, HK, 2 D)`.
+pub static DECODE_INTERLEAVED: Op = Op {
+    name: "attention.causal_decode_f32_interleaved",
+    covers: &["attention::cpu_flash::causal::causal_decode_f32_interleaved"],
+    support: &Support::both("q", &[DType::F32]),
+    generate: |draw| {
+        let dtype = draw.dtype(DECODE_INTERLEAVED.support)?;
+        let (heads, repeat, width) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.positive()?);
+        let q = draw.tensor(dtype, &[heads * repeat, width])?;
+        let kv = [draw.reduced()?, heads, 2 * width];
+        let case = Case::default().input("q", q).input("kv", draw.tensor(dtype, &kv)?);
+        Ok(case.param("scale", *draw.choose(&[1.0, 0.5, 0.125])?))
+    },
+    contract: |case| {
+        let (Some(q), Some(kv)) = (case.tensor("q"), case.tensor("kv")) else {
+            return Contract::Rejects(why::SHAPES);
+        };
+        // The function takes slices and sizes: nothing else can be said to it than what fits.
+        let fits = q.shape.len() == 2 && kv.shape.len() == 3 && kv.shape[2] == 2 * q.shape[1];
+        if !fits || q.shape.contains(&0) || kv.shape.contains(&0) || q.shape[0] % kv.shape[1] != 0 {
+            return Contract::Unspecified("shapes that slices cannot tell");
+        }
+        if q.dtype != DType::F32 || kv.dtype != DType::F32 || !case.float("scale", 1.0).is_finite() {
+            return Contract::Unspecified("slices of f32 and a finite scale are all it takes");
+        }
+        Contract::accepts(q.dtype, &[q.shape[0], 1, q.shape[1]])
+    },
+    call: |call| {
+        let (q, kv) = (call.tensor("q")?, call.tensor("kv")?);
+        let ((heads, width), (length, groups, both)) = (q.dims2()?, kv.dims3()?);
+        if both != 2 * width || groups == 0 || heads % groups != 0 {
+            candle_core::bail!("shapes that slices cannot tell");
+        }
+        let (q, kv) = (q.flatten_all()?.to_vec1::<f32>()?, kv.flatten_all()?.to_vec1::<f32>()?);
+        let scale = call.case.float("scale", 1.0) as f32;
+        Ok(vec![causal::causal_decode_f32_interleaved(&q, &kv, heads, groups, width, length, scale)?])
+    },
+    source: r#"
+        {% set (heads, width), (length, groups, both) = inputs.q.shape, inputs.kv.shape %}
+        let q = q.flatten_all()?.to_vec1::<f32>()?;
+        let kv = kv.flatten_all()?.to_vec1::<f32>()?;
+        candle_nn::attention::cpu_flash::causal::causal_decode_f32_interleaved(
+            &q, &kv, {{ heads }}, {{ groups }}, {{ width }}, {{ length }}, {{ scale|default("1.0")|f32 }},
+        )?
+    "#,
+    torch: "",
+    reference: Some(|inputs| {
+        let (q, kv) = (inputs.array("q"), inputs.array("kv"));
+        let (heads, width, repeat) = (q.shape()[0], q.shape()[1], q.shape()[0] / kv.shape()[1]);
+        let scale = Num::exact(inputs.case.float("scale", 1.0));
+        let mut out = ArrayD::from_elem(IxDyn(&[heads, 1, width]), Num::exact(0.0));
+        for head in 0..heads {
+            let key = |j: usize, t: usize| kv[[j, head / repeat, t]];
+            let score = |j| Num::sum((0..width).map(|t| q[[head, t]] * key(j, t))) * scale;
+            let scores: Vec<_> = (0..kv.shape()[0]).map(|j| (j, score(j))).collect();
+            for (t, value) in weighted(&scores, width, |j, t| key(j, width + t)).into_iter().enumerate() {
+                out[[head, 0, t]] = value;
+            }
+        }
+        vec![out]
+    }),
+    ulps: 8.0,
+    differentiable: &[],
+    promise: "candle-nn/src/attention/cpu_flash/causal.rs:383-388 (the layout)",
+};
+
+fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(FLASH_ATTN.support)?;
+    let (groups, repeat, width) = (draw.between(1, 2)?, draw.between(1, 3)?, draw.positive()?);
+    let queries = draw.between(1, 4)?;
+    let keys = queries + if draw.one_in(2)? { draw.size()? } else { 0 };
+    let batch = if draw.one_in(3)? { draw.between(2, 3)? } else { 1 };
+    let mut case = Case::default().input("q", draw.packed(dtype, &[batch, queries, groups * repeat, width])?);
+    for name in ["k", "v"] {
+        case = case.input(name, draw.packed(dtype, &[batch, keys, groups, width])?);
+    }
+    case = case.param("scale", *draw.choose(&[1.0, 0.5, 0.125])?);
+    let mask = *draw.choose(&["none", "causal", "mask"])?;
+    if mask == "causal" {
+        // Mostly the last query is at the last key.
+        let aligned = keys - queries;
+        case = case.param("kv_offset", if draw.one_in(6)? { draw.between(0, aligned)? } else { aligned });
+    }
+    if mask == "mask" {
+        case = case.input("mask", draw.tensor(dtype, &[queries, keys])?);
+    }
+    let form = if batch == 1 { *draw.choose(&["", "", "deprecated", "kernel"])? } else { "" };
+    case = case.param("mask", mask).param("form", if form == "deprecated" && mask == "causal" { "" } else { form });
+    if mask != "mask" && draw.one_in(4)? {
+        case = case.param("max_bias", *draw.choose(&[1.0, 8.0])?);
+    }
+    Ok(if draw.one_in(4)? { case.param("softcap", *draw.choose(&[1.0, 30.0])?) } else { case })
+}
+
+/// A float param, if the case has it.
+fn optional(case: &Case, name: &str) -> Option<f64> {
+    case.params.contains_key(name).then(|| case.float(name, 0.0))
+}
+
+fn contract(case: &Case) -> Contract {
+    let (Some(q), Some(k), Some(v)) = (case.tensor("q"), case.tensor("k"), case.tensor("v")) else {
+        return Contract::Rejects(why::SHAPES);
+    };
+    if [q, k, v].iter().any(|tensor| tensor.shape.len() != 4) {
+        return Contract::Rejects(why::RANK);
+    }
+    if [q, k, v].iter().any(|tensor| tensor.shape.contains(&0)) {
+        return Contract::Unspecified("attention to nothing");
+    }
+    if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
+        return Contract::Rejects(why::MIXED);
+    }
+    if !q.dtype.is_float() {
+        return Contract::Unspecified("attention of integers");
+    }
+    if k.shape != v.shape || k.shape[0] != q.shape[0] || k.shape[3] != q.shape[3] {
+        return Contract::Rejects(why::SHAPES);
+    }
+    let (batch, queries, heads, width) = (q.shape[0], q.shape[1], q.shape[2], q.shape[3]);
+    let (keys, groups) = (k.shape[1], k.shape[2]);
+    if heads % groups != 0 {
+        return Contract::Rejects("heads that are no multiple of the key heads");
+    }
+    let positive = |name| optional(case, name).is_none_or(|value| (1e-3..1e3).contains(&value));
+    if !positive("max_bias") || !positive("softcap") || !case.float("scale", 1.0).is_finite() {
+        return Contract::Unspecified("a bias, cap or scale that is no ordinary positive number");
+    }
+    let explicit = case.text("mask") == "mask";
+    let causal = case.text("mask") == "causal";
+    if explicit != case.tensor("mask").is_some() || (causal && case.text("form") == "deprecated") {
+        return Contract::Unspecified("a mask that the call has no place for");
+    }
+    if explicit {
+        match case.tensor("mask") {
+            Some(mask) if mask.shape == [queries, keys] && mask.dtype == q.dtype => {}
+            _ => return Contract::Unspecified("a mask that is not one value per query and key"),
+        }
+        if optional(case, "max_bias").is_some() {
+            return Contract::Unspecified("ALiBi with a mask of its own");
+        }
+    } else if causal && keys < queries {
+        return Contract::Unspecified("fewer keys than queries");
+    }
+    if product(&[batch, heads, queries, keys, width]).is_none_or(|work| work > 1 << 20) {
+        return Contract::Unspecified(why::TOO_LARGE);
+    }
+    if batch > 1 && !case.text("form").is_empty() {
+        return Contract::Unspecified("kernels for one element of the batch");
+    }
+    let limited = batch > 1 && (explicit || optional(case, "softcap").is_some() || q.dtype == DType::Bf16);
+    Contract::accepts(q.dtype, &[batch, heads, queries, width])
+        .may_refuse(limited, "not for several elements of a batch")
+}
+
+fn attend(call: &Call) -> Result<Vec<Candle>> {
+    let [q, k, v] = ["q", "k", "v"].map(|name| call.tensor(name).and_then(|tensor| tensor.to_device(&Device::Cpu)));
+    let (q, k, v) = (&q?, &k?, &v?);
+    let mask = call.optional("mask").map(|mask| mask.to_device(&Device::Cpu)).transpose()?;
+    let float = |name| optional(call.case, name).map(|value| value as f32);
+    let (scale, bias, cap) = (call.case.float("scale", 1.0) as f32, float("max_bias"), float("softcap"));
+    let (causally, offset) = (call.case.text("mask") == "causal", call.size("kv_offset", 0));
+    macro_rules! of {
+        ($element:ty) => {
+            match call.case.text("form") {
+                "kernel" if causally => causal::run_causal_attn_cpu::<$element>(q, k, v, scale, offset, bias, cap)?,
+                "kernel" => standard::run_flash_attn_cpu::<$element>(q, k, v, mask.as_ref(), scale, bias, cap)?,
+                "deprecated" => run_flash_attn_cpu::<$element>(q, k, v, mask.as_ref(), scale, bias, cap)?,
+                _ => {
+                    let mask = match mask {
+                        _ if causally => AttnMask::causal_with_offset(offset),
+                        Some(mask) => AttnMask::Mask(mask),
+                        None => AttnMask::None,
+                    };
+                    flash_attn::<$element>(q, k, v, scale, mask, bias, cap)?
+                }
+            }
+        };
+    }
+    #[allow(deprecated)] // A public function, and what people still call.
+    use candle_nn::cpu_flash_attention::run_flash_attn_cpu;
+    #[allow(deprecated)]
+    Ok(vec![match q.dtype() {
+        candle_core::DType::F16 => of!(f16),
+        candle_core::DType::BF16 => of!(bf16),
+        _ => of!(f32),
+    }])
+}
+
+fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let (q, k, v, mask) = (inputs.array("q"), inputs.array("k"), inputs.array("v"), inputs.optional("mask"));
+    let [batch, queries, heads, width] = [0, 1, 2, 3].map(|d| q.shape()[d]);
+    let (keys, repeat) = (k.shape()[1], heads / k.shape()[2]);
+    let causal = inputs.case.text("mask") == "causal";
+    let offset = if causal { size(inputs.case, "kv_offset", 0) } else { keys.saturating_sub(queries) };
+    let scale = Num::exact(inputs.case.float("scale", 1.0));
+    let cap = optional(inputs.case, "softcap").map(Num::exact);
+    let mut out = ArrayD::from_elem(IxDyn(&[batch, heads, queries, width]), Num::exact(0.0));
+    for at in 0..batch * heads * queries {
+        let (b, head, i) = (at / queries / heads, at / queries % heads, at % queries);
+        let score = |j: usize| {
+            let mut score = Num::sum((0..width).map(|t| q[[b, i, head, t]] * k[[b, j, head / repeat, t]])) * scale;
+            if let Some(cap) = cap {
+                score = cap * tanh(score / cap);
+            }
+            if let Some(bias) = optional(inputs.case, "max_bias") {
+                let slope = (-bias * (head + 1) as f64 / heads.next_power_of_two() as f64).exp2();
+                let slope = Num { error: slope * f64::from(f32::EPSILON), ..Num::exact(slope) };
+                score = score - slope * Num::exact((i + offset).abs_diff(j) as f64);
+            }
+            mask.as_ref().map_or(score, |mask| score + mask[[i, j]])
+        };
+        let seen = if causal { keys.min(i.saturating_add(offset).saturating_add(1)) } else { keys };
+        let scores: Vec<_> = (0..seen).map(|j| (j, score(j))).collect();
+        for (t, value) in weighted(&scores, width, |j, t| v[[b, j, head / repeat, t]]).into_iter().enumerate() {
+            out[[b, head, i, t]] = value;
+        }
+    }
+    vec![out]
+}
+
+/// The mean of the values at each `j`, weighted by the softmax of their scores. Without scores nothing is known.
+pub fn weighted(scores: &[(usize, Num)], width: usize, value: impl Fn(usize, usize) -> Num) -> Vec<Num> {
+    let largest = scores.iter().fold(f64::NEG_INFINITY, |largest, (_, score)| largest.max(score.value));
+    if scores.is_empty() {
+        return vec![Num { peak: f64::INFINITY, ..Num::exact(0.0) }; width];
+    }
+    let shares: Vec<_> = scores.iter().map(|&(j, score)| (j, (score - Num::exact(largest)).exp())).collect();
+    let total = Num::sum(shares.iter().map(|&(_, share)| share));
+    (0..width).map(|t| Num::sum(shares.iter().map(|&(j, share)| share * value(j, t))) / total).collect()
+}
+
+fn tanh(x: Num) -> Num {
+    let (one, shrunk) = (Num::exact(1.0), (-(x.abs() + x.abs())).exp());
+    let size = (one - shrunk) / (one + shrunk);
+    if x.value < 0.0 { -size } else { size }
+}

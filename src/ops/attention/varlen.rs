@@ -1,0 +1,271 @@
+//! Attention over packed sequences of different lengths: the fused kernel of the CPU, and the one made of tensor ops.
+
+use candle_core::{Device, Result, Tensor as Candle};
+use candle_nn::attention::{flash_attn_varlen_cpu, flash_attn_varlen_unfused};
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::attention::flash::weighted;
+use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
+use crate::tensor::{DType, Support, Tensor, Value, product};
+
+/// `q (TQ, H, D)` and `k, v (TK, HK, D)` of sequences of `seqlens_q` queries and `seqlens_k` keys, on the CPU.
+pub static VARLEN_CPU: Op = Op {
+    name: "attention.flash_attn_varlen_cpu",
+    covers: &["attention::flash_attn_varlen_cpu"],
+    support: &Support::both("q", &[DType::F32, DType::F16]),
+    generate: |draw| generate(draw, VARLEN_CPU.support),
+    call: |call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
+    source: r#"
+        let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
+        let longest_k = seqlens_k.max(0)?.to_scalar::<u32>()? as usize;
+        candle_nn::attention::flash_attn_varlen_cpu(
+            &q{{ to_host }},
+            &k{{ to_host }},
+            &v{{ to_host }},
+            {{ "Some(&alibi" ~ to_host ~ ")" if inputs.alibi else "None" }},
+            &seqlens_q{{ to_host }},
+            &seqlens_k{{ to_host }},
+            longest_q,
+            longest_k,
+            {{ scale|default("1.0")|f32 }},
+            {{ causal|default(0) != 0 }},
+            {{ left|option }},
+            {{ right|option }},
+        )?
+    "#,
+    ..VARLEN
+};
+
+/// The same of tensor ops, on any device.
+pub static VARLEN_UNFUSED: Op = Op {
+    name: "attention.flash_attn_varlen_unfused",
+    covers: &["attention::flash_attn_varlen_unfused"],
+    support: &Support::both("q", &DType::FLOATS),
+    generate: |draw| generate(draw, VARLEN_UNFUSED.support),
+    call: |call| attend(call, flash_attn_varlen_unfused, None),
+    source: r#"
+        let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
+        let longest_k = seqlens_k.max(0)?.to_scalar::<u32>()? as usize;
+        candle_nn::attention::flash_attn_varlen_unfused(
+            &q,
+            &k,
+            &v,
+            {{ "Some(&alibi)" if inputs.alibi else "None" }},
+            &seqlens_q,
+            &seqlens_k,
+            longest_q,
+            longest_k,
+            {{ scale|default("1.0")|f32 }},
+            {{ causal|default(0) != 0 }},
+            {{ left|option }},
+            {{ right|option }},
+        )?
+    "#,
+    ..VARLEN
+};
+
+/// What both share.
+const VARLEN: Op = Op {
+    name: "",
+    covers: &[],
+    support: &Support::both("q", &DType::FLOATS),
+    generate: |_| Ok(Case::default()),
+    contract,
+    call: |_| Ok(Vec::new()),
+    source: "",
+    torch: "",
+    reference: Some(reference),
+    ulps: 8.0,
+    differentiable: &[],
+    promise: "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: an output \
+              of [total_q, Hq, D]), the checks of either (heads, lengths and totals, causal with fewer keys than \
+              queries, a right window without a left one)",
+};
+
+fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(support)?;
+    let (groups, repeat, width) = (draw.between(1, 2)?, draw.between(1, 2)?, draw.between(1, 4)?);
+    let causal = draw.between(0, 1)?;
+    let (mut queries, mut keys) = (Vec::new(), Vec::new());
+    for _ in 0..draw.between(1, 3)? {
+        let more = draw.between(0, 3)?;
+        let length = if draw.one_in(12)? { 0 } else { draw.between(1, 3)? };
+        queries.push(length);
+        keys.push(if causal == 0 && draw.one_in(12)? { 0 } else { length + more });
+    }
+    let total = |lengths: &[usize]| lengths.iter().sum::<usize>();
+    let mut case = Case::default().input("q", draw.tensor(dtype, &[total(&queries), groups * repeat, width])?);
+    for name in ["k", "v"] {
+        case = case.input(name, draw.tensor(dtype, &[total(&keys), groups, width])?);
+    }
+    for (name, lengths) in [("seqlens_q", &queries), ("seqlens_k", &keys)] {
+        let values = lengths.iter().map(|&length| Value::Int(length as i64)).collect();
+        case = case.input(name, Tensor::new(DType::U32, vec![lengths.len()], values));
+    }
+    if draw.one_in(4)? {
+        let slope = |draw: &mut Draw| Ok(Value::Float(*draw.choose(&[0.5, 0.25, 1.0])?));
+        let slopes = (0..groups * repeat).map(|_| slope(draw)).collect::<arbitrary::Result<_>>()?;
+        case = case.input("alibi", Tensor::new(DType::F32, vec![groups * repeat], slopes));
+    }
+    if draw.one_in(3)? {
+        case = case.param("left", draw.between(0, 3)?);
+        if draw.one_in(2)? {
+            case = case.param("right", draw.between(0, 2)?);
+        }
+    }
+    Ok(case.param("causal", causal).param("scale", *draw.choose(&[1.0, 0.5, 0.125])?))
+}
+
+/// An integer param that may be left out.
+fn optional(case: &Case, name: &str) -> Option<usize> {
+    case.params.contains_key(name).then(|| usize::try_from(case.int(name, 0)).unwrap_or(0))
+}
+
+/// The lengths in `name`, checked to be some that candle reads.
+fn lengths(case: &Case, name: &str) -> Option<Vec<usize>> {
+    let tensor = case.tensor(name).filter(|tensor| tensor.shape.len() == 1 && tensor.dtype == DType::U32)?;
+    tensor.ints().into_iter().map(|length| usize::try_from(length).ok()).collect()
+}
+
+fn contract(case: &Case) -> Contract {
+    let (Some(q), Some(k), Some(v)) = (case.tensor("q"), case.tensor("k"), case.tensor("v")) else {
+        return Contract::Rejects(why::SHAPES);
+    };
+    let (Some(queries), Some(keys)) = (lengths(case, "seqlens_q"), lengths(case, "seqlens_k")) else {
+        return Contract::Rejects("lengths that are not a list of u32");
+    };
+    if [q, k, v].iter().any(|tensor| tensor.shape.len() != 3) {
+        return Contract::Rejects(why::RANK);
+    }
+    if q.shape.contains(&0) || [k, v].iter().any(|tensor| tensor.shape[1..].contains(&0)) || !q.dtype.is_float() {
+        return Contract::Unspecified("attention of nothing, or of integers");
+    }
+    if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
+        return Contract::Rejects(why::MIXED);
+    }
+    if queries.len() != keys.len() {
+        return Contract::Rejects("lengths of another number of sequences");
+    }
+    let ends_at = |lengths: &[usize], tensor: &Tensor| lengths.iter().sum::<usize>() == tensor.shape[0];
+    if !ends_at(&queries, q) || !ends_at(&keys, k) {
+        return Contract::Rejects("lengths that are not the totals");
+    }
+    let skipped = queries.contains(&0);
+    if k.shape[2] != q.shape[2] || (v.shape[0] < k.shape[0] && !skipped) {
+        return Contract::Rejects(why::SHAPES);
+    }
+    if v.shape != k.shape {
+        return Contract::Unspecified("more values than keys, in other heads or of another size");
+    }
+    if q.shape[1] % k.shape[1] != 0 {
+        return Contract::Rejects("heads that are no multiple of the key heads");
+    }
+    if case.tensor("alibi").is_some_and(|alibi| alibi.shape != [q.shape[1]] || alibi.dtype != DType::F32) {
+        return Contract::Rejects("slopes that are not one f32 per head");
+    }
+    if optional(case, "left").is_none() && optional(case, "right").is_some() {
+        return Contract::Rejects("a right window without a left one");
+    }
+    let causal = case.int("causal", 0) != 0;
+    let fewer = || queries.iter().zip(&keys).filter(|(queries, keys)| causal && keys < queries);
+    if fewer().any(|(_, &keys)| keys == 0) {
+        return Contract::Unspecified("a sequence without keys");
+    }
+    if fewer().next().is_some() {
+        return Contract::Rejects("fewer keys than queries");
+    }
+    if !case.float("scale", 1.0).is_finite() {
+        return Contract::Unspecified("a scale that is no number");
+    }
+    if product(&[q.shape[0], q.shape[1], k.shape[0], q.shape[2]]).is_none_or(|work| work > 1 << 20) {
+        return Contract::Unspecified(why::TOO_LARGE);
+    }
+    Contract::accepts(q.dtype, &q.shape)
+}
+
+type Varlen = fn(
+    &Candle,
+    &Candle,
+    &Candle,
+    Option<&Candle>,
+    &Candle,
+    &Candle,
+    usize,
+    usize,
+    f32,
+    bool,
+    Option<usize>,
+    Option<usize>,
+) -> Result<Candle>;
+
+fn attend(call: &Call, function: Varlen, device: Option<&Device>) -> Result<Vec<Candle>> {
+    let moved = |name| match (call.tensor(name)?, device) {
+        (tensor, Some(device)) => tensor.to_device(device),
+        (tensor, None) => Ok(tensor.clone()),
+    };
+    let alibi = call.optional("alibi").map(|_| moved("alibi")).transpose()?;
+    let longest = |name| lengths(call.case, name).and_then(|lengths| lengths.into_iter().max()).unwrap_or(0);
+    Ok(vec![function(
+        &moved("q")?,
+        &moved("k")?,
+        &moved("v")?,
+        alibi.as_ref(),
+        &moved("seqlens_q")?,
+        &moved("seqlens_k")?,
+        longest("seqlens_q"),
+        longest("seqlens_k"),
+        call.case.float("scale", 1.0) as f32,
+        call.case.int("causal", 0) != 0,
+        optional(call.case, "left"),
+        optional(call.case, "right"),
+    )?])
+}
+
+fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let (q, k, v, alibi) = (inputs.array("q"), inputs.array("k"), inputs.array("v"), inputs.optional("alibi"));
+    let (heads, width, repeat) = (q.shape()[1], q.shape()[2], q.shape()[1] / k.shape()[1]);
+    let scale = Num::exact(inputs.case.float("scale", 1.0));
+    let mut out = ArrayD::from_elem(IxDyn(q.shape()), Num::exact(0.0));
+    let all = |name| lengths(inputs.case, name).unwrap_or_default();
+    let (mut first_query, mut first_key) = (0, 0);
+    for (queries, keys) in all("seqlens_q").into_iter().zip(all("seqlens_k")) {
+        for at in 0..queries * heads {
+            let (i, head) = (at / heads, at % heads);
+            // The last query is at the last key.
+            let position = (i + keys) as i64 - queries as i64;
+            let score = |j: usize| {
+                let product = (0..width).map(|t| q[[first_query + i, head, t]] * k[[first_key + j, head / repeat, t]]);
+                let score = Num::sum(product) * scale;
+                let distance = Num::exact((position - j as i64).abs() as f64);
+                alibi.as_ref().map_or(score, |slopes| score - slopes[[head]] * distance)
+            };
+            let seen = (0..keys).filter(|&j| sees(inputs.case, position, j as i64));
+            let scores: Vec<_> = seen.map(|j| (j, score(j))).collect();
+            let mean = weighted(&scores, width, |j, t| v[[first_key + j, head / repeat, t]]);
+            for (t, value) in mean.into_iter().enumerate() {
+                out[[first_query + i, head, t]] = value;
+            }
+        }
+        (first_query, first_key) = (first_query + queries, first_key + keys);
+    }
+    // Whether a key that nobody may see can spoil a mean, nobody says.
+    if k.iter().chain(&v).any(|number| !number.value.is_finite()) {
+        out.mapv_inplace(|number| Num { peak: f64::INFINITY, ..number });
+    }
+    vec![out]
+}
+
+/// Whether the query at `position` attends to the key `j`. A left window alone ends at the query.
+fn sees(case: &Case, position: i64, j: i64) -> bool {
+    let within = |window: usize| i64::try_from(window).unwrap_or(i64::MAX / 2);
+    let ahead = j - position;
+    let windowed = match (optional(case, "left"), optional(case, "right")) {
+        (Some(left), Some(right)) => -ahead <= within(left) && ahead <= within(right),
+        (Some(left), None) => -ahead <= within(left) && ahead <= 0,
+        (None, _) => true,
+    };
+    windowed && (ahead <= 0 || case.int("causal", 0) == 0)
+}

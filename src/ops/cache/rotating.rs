@@ -1,0 +1,195 @@
+//! `RotatingKvCache`: the last `max` positions, in a ring.
+
+use candle_core::Tensor as Candle;
+use candle_nn::kv_cache::RotatingKvCache;
+use ndarray::{ArrayD, Axis, IxDyn};
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::cache::kv::{CACHE, affords, histories, history, pairs, resets, spans};
+use crate::ops::support::gather_map::{TOO_LARGE, size};
+use crate::ops::{Call, Contract, Op};
+use crate::tensor::DType;
+
+/// What each append returns, read at once, and what the cache holds in the end.
+pub static ROTATING: Op = Op {
+    name: "cache.rotating",
+    covers: &["RotatingKvCache", "RotatingCache"],
+    call: |call| appended(call, Candle::copy),
+    source: r#"
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        {% set copied = ".copy()?" %}
+        {% include 'appends' %}
+        outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+    "#,
+    ..RING
+};
+
+/// The same, read after all appends: a tensor that was returned does not change.
+pub static ROTATING_KEPT: Op = Op {
+    name: "cache.rotating_kept",
+    covers: &["RotatingKvCache", "RotatingCache"],
+    call: |call| appended(call, |returned| Ok(returned.clone())),
+    source: r#"
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        {% set copied = "" %}
+        {% include 'appends' %}
+        outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+    "#,
+    ..RING
+};
+
+/// What both share.
+const RING: Op = Op {
+    contract: |case| match checked(case) {
+        Err(contract) => contract,
+        Ok((dtype, shape)) => {
+            let outputs = steps(case).into_iter().flat_map(|step| [step.returned.clone(), step.returned]);
+            let last = steps(case).pop().map(|step| step.held).unwrap_or_default();
+            let outputs = outputs.chain([last.clone(), last]).map(|positions| {
+                let mut shape = shape.clone();
+                shape[size(case, "dim")] = positions.len();
+                (dtype, shape)
+            });
+            Contract::Accepts { outputs: outputs.collect(), refusal: None }
+        }
+    },
+    reference: Some(|inputs| {
+        let axis = Axis(size(inputs.case, "dim"));
+        let (mut outputs, mut held) = (Vec::new(), Vec::new());
+        for (step, (k, v)) in steps(inputs.case).into_iter().zip(history(inputs, axis.0)) {
+            outputs.extend([k.select(axis, &step.returned), v.select(axis, &step.returned)]);
+            held = vec![k.select(axis, &step.held), v.select(axis, &step.held)];
+        }
+        outputs.extend(held);
+        outputs
+    }),
+    promise: "candle-nn/src/kv_cache.rs:162-262: a ring buffer; of a part that is longer, all of it is returned and its \
+              last `max` positions are kept",
+    ..CACHE
+};
+
+/// The positions and the attention mask that the cache announces before each append.
+pub static ROTATING_POSITIONS: Op = Op {
+    name: "cache.rotating_positions",
+    covers: &["RotatingKvCache", "RotatingCache"],
+    contract: |case| match checked(case) {
+        Err(contract) => contract,
+        Ok(_) => {
+            let outputs = steps(case).into_iter().flat_map(|step| {
+                let mask = (step.length != 1).then(|| (DType::U8, vec![step.length, step.returned.len()]));
+                [Some((DType::U32, vec![step.returned.len()])), mask].into_iter().flatten()
+            });
+            Contract::Accepts { outputs: outputs.collect(), refusal: None }
+        }
+    },
+    call: |call| {
+        let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
+        let mut outputs = Vec::new();
+        for (place, (k, v)) in pairs(call).into_iter().enumerate() {
+            if resets(call.case, place) {
+                cache.reset();
+            }
+            let length = k.dim(call.size("dim", 0))?;
+            let positions: Vec<u32> = cache.positions(length).iter().map(|&position| position as u32).collect();
+            outputs.push(Candle::new(positions, k.device())?);
+            outputs.extend(cache.attn_mask(length, k.device())?);
+            cache.append(k, v)?;
+        }
+        Ok(outputs)
+    },
+    source: r#"
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        {% set length = inputs["k" ~ n].shape[dim|default(0)] %}
+        let positions: Vec<u32> = cache.positions({{ length }}).iter().map(|&position| position as u32).collect();
+        outputs.push(Tensor::new(positions, &device)?);
+        outputs.extend(cache.attn_mask({{ length }}, &device)?);
+        cache.append(&k{{ n }}, &v{{ n }})?;
+        {% endfor %}
+    "#,
+    reference: Some(|inputs| {
+        let max = size(inputs.case, "max");
+        let mut outputs = Vec::new();
+        for step in steps(inputs.case) {
+            let positions = step.returned.iter().map(|&position| Num::exact(position as f64)).collect();
+            outputs.push(ArrayD::from_shape_vec(IxDyn(&[step.returned.len()]), positions).expect("as many"));
+            if step.length == 1 {
+                continue;
+            }
+            outputs.push(ArrayD::from_shape_fn(IxDyn(&[step.length, step.returned.len()]), |index| {
+                let (query, key) = (step.before + index[0], step.returned[index[1]]);
+                Num::exact(f64::from(u8::from(key > query || key + max < query)))
+            }));
+        }
+        outputs
+    }),
+    promise: "candle-nn/src/kv_cache.rs:264-332: the positions and the mask of \"all the elements that will be returned \
+              *after* adding `seq_len` to the cache\"",
+    ..CACHE
+};
+
+fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> candle_core::Result<Vec<Candle>> {
+    let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
+    let mut outputs = Vec::new();
+    for (place, (k, v)) in pairs(call).into_iter().enumerate() {
+        if resets(call.case, place) {
+            cache.reset();
+        }
+        let (k, v) = cache.append(k, v)?;
+        outputs.extend([keep(&k)?, keep(&v)?]);
+    }
+    outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+    Ok(outputs)
+}
+
+fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
+    let (dim, max) = (size(case, "dim"), size(case, "max"));
+    let (dtype, shape) = histories(case, dim)?;
+    if max == 0 {
+        return Err(Contract::Unspecified("a cache of size 0"));
+    }
+    if affords(dtype, &shape, dim, max) { Ok((dtype, shape)) } else { Err(TOO_LARGE) }
+}
+
+/// One append, in positions since the last reset.
+struct Step {
+    /// How many positions there were before.
+    before: usize,
+    /// How many positions it adds.
+    length: usize,
+    /// What it returns.
+    returned: Vec<usize>,
+    /// What the cache holds then.
+    held: Vec<usize>,
+}
+
+fn steps(case: &Case) -> Vec<Step> {
+    let max = size(case, "max");
+    let (mut ring, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
+    let step = |(before, after): (usize, usize)| {
+        if before == 0 {
+            (ring, next) = (Vec::new(), 0);
+        }
+        let long = after - before >= max;
+        if long {
+            (ring, next) = ((after - max..after).collect(), 0);
+        } else {
+            for position in before..after {
+                if ring.len() == next {
+                    ring.push(position);
+                } else {
+                    ring[next] = position;
+                }
+                next = (next + 1) % max;
+            }
+        }
+        let returned = if long { (before..after).collect() } else { ring.clone() };
+        Step { before, length: after - before, returned, held: ring.clone() }
+    };
+    spans(case, size(case, "dim")).into_iter().map(step).collect()
+}

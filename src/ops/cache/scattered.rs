@@ -1,0 +1,266 @@
+//! `ScatteredKvCache`: a ring of `context` positions for each row of a batch, of which some rows may pause.
+
+use candle_core::Tensor as Candle;
+use candle_nn::kv_cache::{IndicesAndMask, ScatteredCacheBuilder};
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::cache::kv::{CACHE, generated, histories, lengths, pairs};
+use crate::ops::support::gather_map::{TOO_LARGE, affordable, size};
+use crate::ops::{Call, Contract, Op, why};
+use crate::tensor::{DType, Support};
+
+/// Keys and values `(B, H, S, D)` after each append, where the cache holds a position that is visible to the row: zeros
+/// in the other places. The `n`-th bit of `pauses0`, `pauses1` and so on pauses the `n`-th row.
+pub static SCATTERED: Op = Op {
+    name: "cache.scattered",
+    covers: &["ScatteredKvCache", "ScatteredCacheBuilder"],
+    contract: |case| match checked(case) {
+        Err(contract) => contract,
+        Ok((dtype, shape)) => {
+            let context = size(case, "context");
+            let outputs = lengths(case, 2).into_iter().flat_map(|length| {
+                let kept = if context <= length { length } else { context };
+                let shape = vec![shape[0], shape[1], kept, shape[3]];
+                [(dtype, shape.clone()), (dtype, shape)]
+            });
+            let contract = Contract::Accepts { outputs: outputs.collect(), refusal: None };
+            contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
+        }
+    },
+    call: |call| {
+        let mut outputs = Vec::new();
+        let mut visible = steps(call.case).into_iter();
+        announced(call, |cache, k, v, ids| {
+            let (k, v) = cache.append(k, v, ids)?;
+            let Some(step) = visible.next().filter(|step| !step.whole) else {
+                outputs.extend([k, v]);
+                return Ok(());
+            };
+            let (rows, _, slots, _) = k.dims4()?;
+            let seen: Vec<u8> = step.rows.iter().flatten().map(|slot| u8::from(slot.is_some())).collect();
+            let seen = Candle::from_vec(seen, (rows, 1, slots, 1), k.device())?.broadcast_as(k.shape())?;
+            for x in [k, v] {
+                outputs.push(seen.where_cond(&x, &x.zeros_like()?)?);
+            }
+            Ok(())
+        })?;
+        Ok(outputs)
+    },
+    source: r#"
+        {% set rows, heads, _, width = inputs.k0.shape %}
+        let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(
+            {{ rows }},
+            {{ context|default(0) }},
+            {{ inputs.k0.dtype }},
+            &device,
+        )?;
+        let mut cache = builder.make_cache({{ heads }}, {{ width }})?;
+        let mut lengths = [0; {{ rows }}];
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% set length = inputs["k" ~ n].shape[2] %}
+        {% include 'ids of the active' %}
+        let (k, v) = cache.append(&k{{ n }}, &v{{ n }}, &ids)?;
+        (0..{{ rows }}).filter(|&row| active[row]).for_each(|row| lengths[row] += {{ length }});
+        {% if context|default(0) <= length %}
+        outputs.extend([k, v]);
+        {% else %}
+        // Zeros where the ring is not written yet.
+        let seen = |row: usize| (0..{{ context }}).map(move |slot| u8::from(active[row] && slot < lengths[row]));
+        let seen: Vec<u8> = (0..{{ rows }}).flat_map(seen).collect();
+        let seen = Tensor::from_vec(seen, ({{ rows }}, 1, {{ context }}, 1), &device)?.broadcast_as(k.shape())?;
+        for x in [k, v] {
+            outputs.push(seen.where_cond(&x, &x.zeros_like()?)?);
+        }
+        {% endif %}
+        {% endfor %}
+    "#,
+    reference: Some(|inputs| {
+        let mut outputs = Vec::new();
+        for (place, step) in steps(inputs.case).into_iter().enumerate() {
+            for side in ["k", "v"] {
+                let part = |place: usize| inputs.array(&format!("{side}{place}"));
+                if step.whole {
+                    outputs.push(part(place));
+                    continue;
+                }
+                let parts: Vec<_> = (0..=place).map(part).collect();
+                let first = parts[0].shape().to_vec();
+                let shape = [first[0], first[1], size(inputs.case, "context"), first[3]];
+                outputs.push(ArrayD::from_shape_fn(IxDyn(&shape), |index| match step.rows[index[0]][index[2]] {
+                    Some(slot) => parts[slot.part][[index[0], index[1], slot.offset, index[3]]],
+                    None => Num::exact(0.0),
+                }));
+            }
+        }
+        outputs
+    }),
+    promise: "candle-nn/src/kv_cache.rs:430-580: the positions that the mask shows to a row are those that were appended",
+    ..SCATTER
+};
+
+/// The mask of each append: 0 for what a query sees, minus infinity for the rest.
+pub static SCATTERED_MASK: Op = Op {
+    name: "cache.scattered_mask",
+    covers: &["ScatteredCacheBuilder", "IndicesAndMask"],
+    contract: |case| match checked(case) {
+        Err(contract) => contract,
+        Ok((dtype, shape)) => {
+            let context = size(case, "context");
+            let mask = |length: usize| {
+                if context <= length { vec![length, length] } else { vec![shape[0], 1, length, context] }
+            };
+            let outputs = lengths(case, 2).into_iter().map(|length| (dtype, mask(length)));
+            let contract = Contract::Accepts { outputs: outputs.collect(), refusal: None };
+            contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
+        }
+    },
+    call: |call| {
+        let mut outputs = Vec::new();
+        announced(call, |_, _, _, ids| {
+            outputs.push(ids.mask().clone());
+            Ok(())
+        })?;
+        Ok(outputs)
+    },
+    source: r#"
+        {% set rows, heads, _, width = inputs.k0.shape %}
+        let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(
+            {{ rows }},
+            {{ context|default(0) }},
+            {{ inputs.k0.dtype }},
+            &device,
+        )?;
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% include 'ids of the active' %}
+        outputs.push(ids.mask().clone());
+        {% endfor %}
+    "#,
+    reference: Some(|inputs| {
+        let (context, lengths) = (size(inputs.case, "context"), lengths(inputs.case, 2));
+        let shown = |shows: bool| Num::exact(if shows { 0.0 } else { f64::NEG_INFINITY });
+        let mask = |(step, length): (Step, usize)| {
+            if step.whole {
+                return ArrayD::from_shape_fn(IxDyn(&[length, length]), |index| {
+                    shown(index[1] <= index[0] && index[0] <= index[1] + context)
+                });
+            }
+            ArrayD::from_shape_fn(IxDyn(&[step.rows.len(), 1, length, context]), |index| {
+                let query = step.before[index[0]] + index[2];
+                let seen = step.rows[index[0]][index[3]].is_some_and(|slot| slot.position <= query);
+                shown(step.paused[index[0]] || seen)
+            })
+        };
+        steps(inputs.case).into_iter().zip(lengths).map(mask).collect()
+    }),
+    promise: "candle-nn/src/kv_cache.rs:496-580 and its test (:806-870): a mask of the builder's dtype",
+    ..SCATTER
+};
+
+/// What both share.
+const SCATTER: Op = Op {
+    support: &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
+    generate: |draw| generate(draw),
+    ..CACHE
+};
+
+fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let shape = vec![draw.between(1, 3)?, draw.between(1, 2)?, 1, draw.between(1, 3)?];
+    let mut case = generated(draw, SCATTER.support, shape, 2)?.param("context", draw.between(1, 6)?);
+    case.params.remove("reset");
+    for place in 0..4 {
+        if draw.one_in(4)? {
+            case = case.param(&format!("pauses{place}"), draw.between(0, 7)?);
+        }
+    }
+    Ok(case)
+}
+
+fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
+    let (dtype, shape) = histories(case, 2)?;
+    if shape.len() != 4 {
+        return Err(Contract::Rejects(why::RANK));
+    }
+    let context = size(case, "context");
+    if context == 0 {
+        return Err(Contract::Unspecified("a cache of size 0"));
+    }
+    match affordable(dtype, &[shape[0], shape[1], context, shape[3]]) {
+        Contract::Accepts { .. } if !DType::FLOATS.contains(&dtype) => {
+            Err(Contract::Unspecified("no infinity to mask with"))
+        }
+        Contract::Accepts { .. } if shape[0] == 0 => Err(Contract::Unspecified("no rows")),
+        Contract::Accepts { .. } => Ok((dtype, shape)),
+        _ => Err(TOO_LARGE),
+    }
+}
+
+fn paused(case: &Case, place: usize, row: usize) -> bool {
+    size(case, &format!("pauses{place}")) >> row.min(63) & 1 == 1
+}
+
+/// Appends everything, with `then` for what happens to each part and its ids.
+fn announced(
+    call: &Call,
+    mut then: impl FnMut(
+        &mut candle_nn::kv_cache::ScatteredKvCache,
+        &Candle,
+        &Candle,
+        &IndicesAndMask,
+    ) -> candle_core::Result<()>,
+) -> candle_core::Result<()> {
+    let first = call.tensor("k0")?;
+    let (rows, heads, _, width) = first.dims4()?;
+    let mut builder = ScatteredCacheBuilder::new(rows, call.size("context", 0), first.dtype(), first.device())?;
+    let mut cache = builder.make_cache(heads, width)?;
+    for (place, (k, v)) in pairs(call).into_iter().enumerate() {
+        let active: Vec<bool> = (0..rows).map(|row| !paused(call.case, place, row)).collect();
+        let ids = builder.indices_and_mask(k.dim(2)?, &active)?;
+        then(&mut cache, k, v, &ids)?;
+    }
+    Ok(())
+}
+
+/// What a place of the ring holds.
+#[derive(Clone, Copy)]
+struct Slot {
+    position: usize,
+    part: usize,
+    offset: usize,
+}
+
+/// One append.
+struct Step {
+    /// Whether the part is as long as the context: then it is returned as it is.
+    whole: bool,
+    /// Which rows pause.
+    paused: Vec<bool>,
+    /// How many positions each row had before.
+    before: Vec<usize>,
+    /// What each row that does not pause sees afterwards.
+    rows: Vec<Vec<Option<Slot>>>,
+}
+
+fn steps(case: &Case) -> Vec<Step> {
+    let (context, rows) = (size(case, "context"), case.tensor("k0").map_or(0, |k| k.shape[0]));
+    let mut rings = vec![vec![None; context]; rows];
+    let mut counts = vec![0; rows];
+    let step = |(part, length): (usize, usize)| {
+        let paused: Vec<bool> = (0..rows).map(|row| paused(case, part, row)).collect();
+        let before = counts.clone();
+        for row in (0..rows).filter(|&row| !paused[row]) {
+            for offset in 0..length {
+                let position = counts[row];
+                rings[row][position % context] = Some(Slot { position, part, offset });
+                counts[row] += 1;
+            }
+        }
+        let seen = |row: usize| if paused[row] { vec![None; context] } else { rings[row].clone() };
+        Step { whole: context <= length, rows: (0..rows).map(seen).collect(), paused, before }
+    };
+    lengths(case, 2).into_iter().enumerate().map(step).collect()
+}

@@ -1,0 +1,87 @@
+//! `encoding::one_hot`.
+
+use candle_core::WithDType;
+use candle_nn::encoding::one_hot;
+use ndarray::{ArrayD, Dimension, IxDyn};
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::{Call, Contract, Op, in_range, why};
+use crate::tensor::{DType, Support, product};
+
+/// `one_hot(indices, depth, on, off)`: `on` at each index, `off` elsewhere; -1 is a row of `off`.
+pub static ONE_HOT: Op = Op {
+    name: "encoding.one_hot",
+    covers: &["encoding::one_hot"],
+    support: &Support::both("indices", &DType::IDS),
+    generate: |draw| {
+        let shape = draw.shape(0, 2)?;
+        let (dtype, depth) = (draw.dtype(ONE_HOT.support)?, draw.positive()?);
+        let indices = draw.ids(dtype, &shape, depth)?;
+        let case = Case::default().input("indices", indices).param("depth", depth);
+        let case = case.param("on", draw.between(0, 2)?).param("off", draw.between(0, 2)?);
+        Ok(case.param("dtype", *draw.choose(&["f32", "f64", "u8", "u32", "i64"])?))
+    },
+    contract: |case| {
+        let Some(indices) = case.tensor("indices") else { return Contract::Rejects(why::SHAPES) };
+        let (depth, dtype) = (usize::try_from(case.int("depth", 0)).unwrap_or(0), named(case));
+        let shape = [&indices.shape[..], &[depth]].concat();
+        if product(&shape).is_none_or(|n| n > 1 << 22) || depth > 1 << 22 {
+            return Contract::Unspecified(why::TOO_LARGE);
+        }
+        if indices.dtype.is_float() {
+            return Contract::Rejects(why::ID_DTYPE);
+        }
+        if indices.ints().iter().any(|&index| index != -1 && !in_range(index, depth)) {
+            return Contract::Rejects(why::ID);
+        }
+        if [case.int("on", 1), case.int("off", 0)].iter().any(|value| !(0..=100).contains(value)) {
+            return Contract::Unspecified("values that the dtype may not hold");
+        }
+        Contract::accepts(dtype, &shape)
+    },
+    call: |call| {
+        Ok(vec![match named(call.case) {
+            DType::F64 => encoded::<f64>(call)?,
+            DType::U8 => encoded::<u8>(call)?,
+            DType::U32 => encoded::<u32>(call)?,
+            DType::I64 => encoded::<i64>(call)?,
+            _ => encoded::<f32>(call)?,
+        }])
+    },
+    source: r"
+        candle_nn::encoding::one_hot(
+            indices, {{ depth|default(0) }}, {{ on|default(1)|of(dtype) }}, {{ off|default(0)|of(dtype) }},
+        )?
+    ",
+    torch: r#"
+        chosen = F.one_hot({{ ids("indices") }}, {{ depth|default(0) }}) == 1
+        torch.where(chosen, {{ on|default(1)|of(dtype) }}, {{ off|default(0)|of(dtype) }})
+    "#,
+    reference: Some(|inputs| {
+        let (indices, depth) = (inputs.ids("indices"), usize::try_from(inputs.case.int("depth", 0)).unwrap_or(0));
+        let value = |name, default| Num::exact(inputs.case.int(name, default) as f64);
+        let (on, off) = (value("on", 1), value("off", 0));
+        let shape = [indices.shape(), &[depth]].concat();
+        vec![ArrayD::from_shape_fn(IxDyn(&shape), |place| {
+            let (place, index) = (place[indices.ndim()], indices[&place.slice()[..indices.ndim()]]);
+            if usize::try_from(index).ok() == Some(place) { on } else { off }
+        })]
+    }),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-nn/src/encoding.rs (its documentation: -1 is an off row, anything else outside is an error); \
+              torch.nn.functional.one_hot",
+};
+
+/// The dtype of the output.
+fn named(case: &Case) -> DType {
+    DType::named(case.text("dtype")).filter(|dtype| NAMED.contains(dtype)).unwrap_or(DType::F32)
+}
+
+const NAMED: [DType; 5] = [DType::F32, DType::F64, DType::U8, DType::U32, DType::I64];
+
+fn encoded<T: WithDType>(call: &Call) -> candle_core::Result<candle_core::Tensor> {
+    let value = |name, default| T::from_f64(call.case.int(name, default) as f64);
+    one_hot(call.tensor("indices")?.clone(), call.size("depth", 0), value("on", 1), value("off", 0))
+}

@@ -1,0 +1,232 @@
+//! `BatchNorm`, evaluating with its running statistics and training them.
+
+use candle_nn::{BatchNorm, ModuleT};
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::op::norm::{self, epsilon, extraordinary};
+use crate::ops::support::reductions::squared;
+use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
+use crate::tensor::{DType, Support, Tensor, Value, Values, product};
+
+/// `BatchNorm` of `x (N, C, ..)`, evaluating: `(x - running_mean) / sqrt(running_var + eps) * weight + bias`.
+pub static EVAL: Op = Op {
+    name: "layer.batch_norm",
+    covers: &["BatchNorm", "BatchNorm::new", "BatchNorm::new_no_bias"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| {
+        let dtype = draw.dtype(EVAL.support)?;
+        generate(draw, dtype, dtype)
+    },
+    contract: |case| contract(case, false),
+    call: |call| Ok(vec![layer(call)?.forward_t(call.tensor("x")?, false)?]),
+    source: r#"
+        {% set features, eps = features|default(1), eps|default("1e-5") %}
+        {% set running = "running_mean, running_var" %}
+        {% if inputs.weight and inputs.bias %}
+        let norm = candle_nn::BatchNorm::new({{ features }}, {{ running }}, weight, bias, {{ eps }})?;
+        {% else %}
+        let norm = candle_nn::BatchNorm::new_no_bias({{ features }}, {{ running }}, {{ eps }})?;
+        {% endif %}
+        norm.forward_t(&x, false)?
+    "#,
+    torch: r#"
+        {% set affine = "weight=weight, bias=bias, " if inputs.weight and inputs.bias else "" %}
+        F.batch_norm(x, running_mean, running_var, {{ affine }}eps={{ eps|default("1e-5") }})
+    "#,
+    reference: Some(|inputs| {
+        let (mean, variance) = (inputs.array("running_mean"), inputs.array("running_var"));
+        let (mean, variance): (Vec<Num>, Vec<Num>) =
+            (mean.iter().copied().collect(), variance.iter().copied().collect());
+        vec![affine(inputs, &mean, &variance)]
+    }),
+    ulps: 8.0,
+    differentiable: &["bias", "weight", "x"],
+    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d",
+};
+
+/// `BatchNorm` of `x (N, C, ..)`, training: standardized by the batch's own mean and biased variance; then the running
+/// mean and the running (unbiased) variance, moved by `momentum`.
+pub static TRAIN: Op = Op {
+    name: "layer.batch_norm_train",
+    covers: &[
+        "BatchNorm::forward_train",
+        "BatchNorm::new_with_momentum",
+        "BatchNorm::new_no_bias_with_momentum",
+        "BatchNorm::running_mean",
+        "BatchNorm::running_var",
+    ],
+    generate: |draw| {
+        let dtype = draw.dtype(EVAL.support)?;
+        let case = generate(draw, dtype, statistics(dtype))?;
+        Ok(case.param("momentum", *draw.choose(&[0.125, 0.5, 0.0, 1.0])?))
+    },
+    contract: |case| contract(case, true),
+    call: |call| {
+        let layer = layer(call)?;
+        let out = layer.forward_train(call.tensor("x")?)?;
+        // All outputs in one dtype: their sum is what the backward pass starts from.
+        let running = [layer.running_mean(), layer.running_var()].map(|running| running.to_dtype(out.dtype()));
+        let [mean, variance] = running;
+        Ok(vec![out, mean?, variance?])
+    },
+    source: r#"
+        {% set more = "_with_momentum" if momentum is defined else "" %}
+        {% set eps = eps|default("1e-5") ~ (", " ~ momentum if momentum is defined else "") %}
+        {% set features = features|default(1) %}
+        {% set running = "running_mean, running_var" %}
+        {% if inputs.weight and inputs.bias %}
+        let norm = candle_nn::BatchNorm::new{{ more }}({{ features }}, {{ running }}, weight, bias, {{ eps }})?;
+        {% else %}
+        let norm = candle_nn::BatchNorm::new_no_bias{{ more }}({{ features }}, {{ running }}, {{ eps }})?;
+        {% endif %}
+        let normalized = norm.forward_train(&x)?;
+        let [mean, variance] = [norm.running_mean(), norm.running_var()].map(|running| running.to_dtype(x.dtype()));
+        let outputs = [normalized, mean?, variance?];
+    "#,
+    torch: r#"
+        {% set affine = "weight, bias" if inputs.weight and inputs.bias else "None, None" %}
+        {% set more = "training=True, momentum=" ~ momentum|default("0.1") ~ ", eps=" ~ eps|default("1e-5") %}
+        {% if inputs.x.dtype != inputs.running_mean.dtype %}{{ lacks("statistics of another dtype") }}{% endif %}
+        mean, variance = running_mean.clone(), running_var.clone()
+        normalized = F.batch_norm(x, mean, variance, {{ affine }}, {{ more }})
+        outputs = [normalized, mean, variance]
+    "#,
+    reference: Some(trained),
+    ..EVAL
+};
+
+/// The dtype in which a layer of `dtype` computes its statistics.
+fn statistics(dtype: DType) -> DType {
+    if matches!(dtype, DType::F16 | DType::Bf16) { DType::F32 } else { dtype }
+}
+
+fn generate(draw: &mut Draw, dtype: DType, running: DType) -> arbitrary::Result<Case> {
+    let features = draw.between(1, 4)?;
+    let mut shape = draw.shape(0, 2)?.into_iter().map(|n| n.max(1)).collect::<Vec<_>>();
+    shape.splice(0..0, [draw.reduced()?.max(2), features]);
+    let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?).param("features", features);
+    case = case.input("running_mean", draw.tensor(running, &[features])?);
+    case = case.input("running_var", positive(draw.tensor(running, &[features])?));
+    if !draw.one_in(3)? {
+        case = case.input("weight", draw.tensor(dtype, &[features])?);
+        case = case.input("bias", draw.tensor(dtype, &[features])?);
+    }
+    case.backward = draw.backward()?;
+    norm::with_eps(draw, case, dtype)
+}
+
+/// `tensor` with the magnitudes of its values.
+fn positive(tensor: Tensor) -> Tensor {
+    let values = tensor.values.to_vec(tensor.stored().unwrap_or(0)).into_iter();
+    let values = values.map(|value| Value::of(tensor.dtype, value.as_f64().abs())).collect();
+    Tensor { values: Values::List(values), ..tensor }
+}
+
+fn layer(call: &Call) -> candle_core::Result<BatchNorm> {
+    let (features, eps) = (call.size("features", 1), call.case.float("eps", 1e-5));
+    let (mean, variance) = (call.tensor("running_mean")?.clone(), call.tensor("running_var")?.clone());
+    let momentum = call.case.params.contains_key("momentum").then(|| call.case.float("momentum", 0.1));
+    match (call.optional("weight").cloned(), call.optional("bias").cloned(), momentum) {
+        (Some(weight), Some(bias), None) => BatchNorm::new(features, mean, variance, weight, bias, eps),
+        (Some(weight), Some(bias), Some(momentum)) => {
+            BatchNorm::new_with_momentum(features, mean, variance, weight, bias, eps, momentum)
+        }
+        (_, _, None) => BatchNorm::new_no_bias(features, mean, variance, eps),
+        (_, _, Some(momentum)) => BatchNorm::new_no_bias_with_momentum(features, mean, variance, eps, momentum),
+    }
+}
+
+fn contract(case: &Case, train: bool) -> Contract {
+    let (Some(x), Some(mean), Some(variance)) =
+        (case.tensor("x"), case.tensor("running_mean"), case.tensor("running_var"))
+    else {
+        return Contract::Rejects(why::SHAPES);
+    };
+    if !x.dtype.is_float() || !variance.dtype.is_float() {
+        return Contract::Unspecified("the norm of integers");
+    }
+    let weights: Vec<&Tensor> = ["weight", "bias"].iter().filter_map(|name| case.tensor(name)).collect();
+    if weights.len() == 1 {
+        return Contract::Unspecified("one of weight and bias");
+    }
+    let features = usize::try_from(case.int("features", 1)).unwrap_or(0);
+    if [mean, variance].iter().chain(&weights).any(|t| t.shape != [features]) {
+        return Contract::Rejects(why::SHAPES);
+    }
+    if case.float("eps", 1e-5) < 0.0 {
+        return Contract::Rejects("a negative eps");
+    }
+    if !(0.0..=1.0).contains(&case.float("momentum", 0.1)) {
+        return Contract::Rejects("a momentum outside 0 to 1");
+    }
+    if x.shape.len() < 2 {
+        return if train { Contract::Rejects(why::RANK) } else { Contract::Unspecified("fewer than two dimensions") };
+    }
+    if x.shape[1] != features {
+        return Contract::Rejects(why::SHAPES);
+    }
+    if features == 0 {
+        return Contract::Unspecified("no channels");
+    }
+    let running = if train { statistics(x.dtype) } else { x.dtype };
+    if train && mean.dtype == x.dtype && variance.dtype == x.dtype && running != x.dtype {
+        return Contract::Unspecified("running statistics in half precision");
+    }
+    let each = x.elements().unwrap_or(0) / features;
+    if train && each < 2 {
+        return Contract::Rejects("fewer than two values of a channel");
+    }
+    if mean.dtype != running || variance.dtype != running || weights.iter().any(|t| t.dtype != x.dtype) {
+        return Contract::Rejects(why::MIXED);
+    }
+    if let Some(unspecified) = extraordinary(case, x.dtype) {
+        return unspecified;
+    }
+    let mut outputs = vec![(x.dtype, x.shape.clone())];
+    if train {
+        outputs.extend([(x.dtype, vec![features]), (x.dtype, vec![features])]);
+    }
+    Contract::Accepts { outputs, refusal: None }
+}
+
+/// `(x - mean) / sqrt(variance + eps) * weight + bias`, by channel.
+fn affine(inputs: &ReferenceInputs, mean: &[Num], variance: &[Num]) -> ArrayD<Num> {
+    let (x, weight, bias) = (inputs.array("x"), inputs.optional("weight"), inputs.optional("bias"));
+    let (channels, inner) = (x.shape()[1], product(&x.shape()[2..]).unwrap_or(1));
+    let deviation: Vec<Num> = variance.iter().map(|&variance| (variance + epsilon(inputs.case)).sqrt()).collect();
+    let value = |(position, &x): (usize, &Num)| {
+        let channel = position / inner % channels;
+        let standard = (x - mean[channel]) / deviation[channel];
+        let scaled = weight.as_ref().map_or(standard, |weight| standard * weight[[channel]]);
+        bias.as_ref().map_or(scaled, |bias| scaled + bias[[channel]])
+    };
+    let values = x.iter().enumerate().map(value).collect();
+    ArrayD::from_shape_vec(IxDyn(x.shape()), values).expect("as many as before")
+}
+
+fn trained(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let x = inputs.array("x");
+    let (channels, inner) = (x.shape()[1], product(&x.shape()[2..]).unwrap_or(1));
+    let mut lanes = vec![Vec::new(); channels];
+    x.iter().enumerate().for_each(|(position, &x)| lanes[position / inner % channels].push(x));
+    let mean: Vec<Num> = lanes.iter().map(|lane| Num::mean(lane)).collect();
+    let squares = |lane: &[Num], mean: Num| Num::sum(lane.iter().map(|&x| squared(x - mean)));
+    let squares: Vec<Num> = lanes.iter().zip(&mean).map(|(lane, &mean)| squares(lane, mean)).collect();
+    let count = x.len() as f64 / channels.max(1) as f64;
+    let biased: Vec<Num> = squares.iter().map(|&squares| squares / Num::exact(count)).collect();
+    let unbiased: Vec<Num> = squares.iter().map(|&squares| squares / Num::exact(count - 1.0)).collect();
+    let momentum = Num::exact(inputs.case.float("momentum", 0.1));
+    // The running statistics are variables of their own: no derivative flows through them.
+    let moved = |name: &str, batch: &[Num]| {
+        let mut running = inputs.array(name);
+        for (old, &new) in running.iter_mut().zip(batch) {
+            let moved = (*old * (Num::exact(1.0) - momentum) + new * momentum).detached();
+            *old = Num::sum([Num { unit: new.unit, ..moved }]);
+        }
+        running
+    };
+    vec![affine(inputs, &mean, &biased), moved("running_mean", &mean), moved("running_var", &unbiased)]
+}

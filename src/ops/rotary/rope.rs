@@ -1,0 +1,192 @@
+//! Rotary embeddings: `rope` and its variants.
+
+use candle_core::{Result, Tensor as Candle};
+use candle_nn::rotary_emb;
+use ndarray::{ArrayD, Dimension};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::support::reductions::gradient_of_nothing;
+use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
+use crate::tensor::{DType, Support};
+
+/// `rope(x (B, H, T, D), cos (T, D/2), sin (T, D/2))`: the halves of each head as pairs, rotated; tables with a batch
+/// dimension as well.
+pub static ROPE: Op = Op {
+    name: "rotary.rope",
+    covers: &["rotary_emb::rope"],
+    call: |call| rotated(call, rotary_emb::rope),
+    source: "candle_nn::rotary_emb::rope(&x, &cos, &sin)?",
+    torch: r#"
+        {% set at = ("" if inputs.cos.shape|length == 2 else ":, None, ") ~ ":" ~ inputs.x.shape[2] %}
+        c, s = [torch.cat([table, table], dim=-1)[{{ at }}] for table in (cos, sin)]
+        first, second = x.chunk(2, dim=-1)
+        x * c + torch.cat([-second, first], dim=-1) * s
+    "#,
+    ..FUSED
+};
+
+/// `rope_i(x, cos, sin)`: neighbors as pairs.
+pub static ROPE_I: Op = Op {
+    name: "rotary.rope_i",
+    covers: &["rotary_emb::rope_i"],
+    call: |call| rotated(call, rotary_emb::rope_i),
+    source: "candle_nn::rotary_emb::rope_i(&x, &cos, &sin)?",
+    reference: Some(|inputs| reference(inputs, INTERLEAVED)),
+    ..FUSED
+};
+
+/// `rope_thd(x (B, T, H, D), cos, sin)`: as `rope` with time before heads.
+pub static ROPE_THD: Op = Op {
+    name: "rotary.rope_thd",
+    covers: &["rotary_emb::rope_thd"],
+    generate: |draw| generate(draw, FUSED.support, TIME_FIRST, true),
+    contract: |case| contract(case, TIME_FIRST).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
+    call: |call| rotated(call, rotary_emb::rope_thd),
+    source: "candle_nn::rotary_emb::rope_thd(&x, &cos, &sin)?",
+    reference: Some(|inputs| reference(inputs, TIME_FIRST)),
+    ..FUSED
+};
+
+/// `rope_slow(x, cos, sin)`: `rope` from single ops, of any layout.
+pub static ROPE_SLOW: Op = Op {
+    name: "rotary.rope_slow",
+    covers: &["rotary_emb::rope_slow"],
+    call: |call| rotated(call, rotary_emb::rope_slow),
+    source: "candle_nn::rotary_emb::rope_slow(&x, &cos, &sin)?",
+    torch: "{% include 'rotary.rope' %}",
+    ..SLOW
+};
+
+/// `rope_i_slow(x, cos, sin)`: `rope_i` from single ops, of any layout.
+pub static ROPE_I_SLOW: Op = Op {
+    name: "rotary.rope_i_slow",
+    covers: &["rotary_emb::rope_i_slow"],
+    call: |call| rotated(call, rotary_emb::rope_i_slow),
+    source: "candle_nn::rotary_emb::rope_i_slow(&x, &cos, &sin)?",
+    reference: Some(|inputs| reference(inputs, INTERLEAVED)),
+    ..SLOW
+};
+
+/// What the fused forms share.
+const FUSED: Op = Op {
+    name: "",
+    covers: &[],
+    support: &Support::both("x", &DType::FLOATS),
+    generate: |draw| generate(draw, FUSED.support, HALVES, true),
+    contract: |case| contract(case, HALVES).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
+    call: |_| Ok(Vec::new()),
+    source: "",
+    torch: "",
+    reference: Some(|inputs| reference(inputs, HALVES)),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms do what the slow ones do, which have \
+              gradients; tables of one batch or of each, at least as long as x",
+};
+
+/// What the composed forms share.
+const SLOW: Op = Op {
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| generate(draw, SLOW.support, HALVES, false),
+    contract: |case| {
+        let tables = ["cos", "sin"].iter().filter_map(|name| case.tensor(name));
+        match contract(case, HALVES) {
+            Contract::Rejects(why::MIXED) if case.tensor("x").is_some_and(|x| x.elements() == Some(0)) => {
+                Contract::Unspecified("tables of another dtype where nothing is computed")
+            }
+            // Smaller tables are broadcast, and one with a batch dimension is none.
+            Contract::Rejects(why::SHAPES) => Contract::Unspecified("tables of another shape"),
+            Contract::Accepts { .. } if tables.into_iter().any(|table| table.shape.len() != 2) => {
+                Contract::Unspecified("tables of another shape")
+            }
+            other => other,
+        }
+    },
+    ..FUSED
+};
+
+/// Where pairs and time are in `x`.
+#[derive(Clone, Copy)]
+struct Form {
+    time: usize,
+    interleaved: bool,
+}
+
+const HALVES: Form = Form { time: 2, interleaved: false };
+const INTERLEAVED: Form = Form { time: 2, interleaved: true };
+const TIME_FIRST: Form = Form { time: 1, interleaved: false };
+
+fn rotated(call: &Call, rope: fn(&Candle, &Candle, &Candle) -> Result<Candle>) -> Result<Vec<Candle>> {
+    Ok(vec![rope(call.tensor("x")?, call.tensor("cos")?, call.tensor("sin")?)?])
+}
+
+fn generate(draw: &mut Draw, support: &Support, form: Form, batched: bool) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(support)?;
+    let (batch, heads, time, half) = (draw.positive()?, draw.positive()?, draw.size()?, draw.size()?);
+    let shape = if form.time == 1 { [batch, time, heads, 2 * half] } else { [batch, heads, time, 2 * half] };
+    let longer = if draw.one_in(3)? { draw.between(1, 3)? } else { 0 };
+    let mut table = vec![time + longer, half];
+    if batched && draw.one_in(3)? {
+        table.insert(0, batch);
+    }
+    let mut case = Case::default().input("x", draw.packed(dtype, &shape)?);
+    for name in ["cos", "sin"] {
+        case = case.input(name, draw.packed(dtype, &table)?);
+    }
+    case.backward = draw.backward()?;
+    Ok(case)
+}
+
+fn contract(case: &Case, form: Form) -> Contract {
+    let (Some(x), Some(cos), Some(sin)) = (case.tensor("x"), case.tensor("cos"), case.tensor("sin")) else {
+        return Contract::Rejects(why::SHAPES);
+    };
+    if x.shape.len() != 4 {
+        return Contract::Rejects(why::RANK);
+    }
+    for table in [cos, sin] {
+        let (rows, half) = match table.shape[..] {
+            [rows, half] => (rows, half),
+            [batch, rows, half] if batch == x.shape[0] => (rows, half),
+            _ => return Contract::Rejects(why::SHAPES),
+        };
+        if half.checked_mul(2) != Some(x.shape[3]) || rows < x.shape[form.time] {
+            return Contract::Rejects(why::SHAPES);
+        }
+    }
+    if cos.shape != sin.shape {
+        return Contract::Unspecified("tables of two shapes");
+    }
+    if cos.dtype != x.dtype || sin.dtype != x.dtype {
+        return Contract::Rejects(why::MIXED);
+    }
+    if !x.dtype.is_float() {
+        return Contract::Unspecified("a rotation of integers");
+    }
+    if gradient_of_nothing(case) {
+        return Contract::Unspecified("gradients of nothing");
+    }
+    Contract::accepts(x.dtype, &x.shape)
+}
+
+fn reference(inputs: &ReferenceInputs, form: Form) -> Vec<ArrayD<Num>> {
+    let (x, cos, sin) = (inputs.array("x"), inputs.array("cos"), inputs.array("sin"));
+    let half = x.shape()[3] / 2;
+    let value = |index: &[usize]| {
+        let place = index[3];
+        let (pair, second) = if form.interleaved { (place / 2, place % 2 == 1) } else { (place % half, place >= half) };
+        let (first, last) = if form.interleaved { (2 * pair, 2 * pair + 1) } else { (pair, pair + half) };
+        let entry = |table: &ArrayD<Num>| {
+            if table.ndim() == 3 { table[[index[0], index[form.time], pair]] } else { table[[index[form.time], pair]] }
+        };
+        let at = |place: usize| x[[index[0], index[1], index[2], place]];
+        if second {
+            at(first) * entry(&sin) + at(last) * entry(&cos)
+        } else {
+            at(first) * entry(&cos) - at(last) * entry(&sin)
+        }
+    };
+    vec![ArrayD::from_shape_fn(x.raw_dim(), |index| value(index.slice()))]
+}

@@ -1,0 +1,93 @@
+//! The arguments of a call as candle sees them.
+
+use std::collections::BTreeMap;
+
+use candle_core::{Device, Error, Result, Tensor};
+
+use crate::case::Case;
+
+/// A case whose inputs are on a device.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The case, for its params.
+    pub case: &'a Case,
+    /// The inputs by name.
+    pub tensors: BTreeMap<&'a str, Tensor>,
+    /// The device, for what is created there.
+    pub device: &'a Device,
+}
+
+impl Call<'_> {
+    /// The input of this name. An `Err` where the case lacks it: contracts refuse such a case.
+    pub fn tensor(&self, name: &str) -> Result<&Tensor> {
+        self.tensors.get(name).ok_or_else(|| Error::Msg(format!("the case has no input `{name}`")))
+    }
+
+    /// The input of this name, if the case has it.
+    pub fn optional(&self, name: &str) -> Option<&Tensor> {
+        self.tensors.get(name)
+    }
+
+    /// A param that candle takes as `usize`. A negative number has no such value and becomes 0.
+    pub fn size(&self, name: &str, default: usize) -> usize {
+        usize::try_from(self.case.int(name, default as i64)).unwrap_or(0)
+    }
+}
+
+/// candle's dtype.
+pub fn candle(dtype: crate::tensor::DType) -> candle_core::DType {
+    use crate::tensor::DType;
+    match dtype {
+        DType::U8 => candle_core::DType::U8,
+        DType::U32 => candle_core::DType::U32,
+        DType::I16 => candle_core::DType::I16,
+        DType::I32 => candle_core::DType::I32,
+        DType::I64 => candle_core::DType::I64,
+        DType::F16 => candle_core::DType::F16,
+        DType::Bf16 => candle_core::DType::BF16,
+        DType::F32 => candle_core::DType::F32,
+        DType::F64 => candle_core::DType::F64,
+        DType::F8e4m3 => candle_core::DType::F8E4M3,
+    }
+}
+
+/// The dtype that is candle's `dtype`, if cases have it.
+pub fn plain(dtype: candle_core::DType) -> Option<crate::tensor::DType> {
+    crate::tensor::DType::ALL.into_iter().find(|plain| candle(*plain) == dtype)
+}
+
+/// `$body` with the Rust type of a dtype as `$T`.
+macro_rules! typed {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            $crate::tensor::DType::U8 => $crate::ops::support::call::with_type!($T = u8, $body),
+            $crate::tensor::DType::U32 => $crate::ops::support::call::with_type!($T = u32, $body),
+            $crate::tensor::DType::I16 => $crate::ops::support::call::with_type!($T = i16, $body),
+            $crate::tensor::DType::I32 => $crate::ops::support::call::with_type!($T = i32, $body),
+            $crate::tensor::DType::I64 => $crate::ops::support::call::with_type!($T = i64, $body),
+            other => $crate::ops::support::call::typed_float!(other, $T => $body),
+        }
+    };
+}
+
+/// The same for floats; any other dtype is taken for `f32`.
+macro_rules! typed_float {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            $crate::tensor::DType::F64 => $crate::ops::support::call::with_type!($T = f64, $body),
+            $crate::tensor::DType::F16 => $crate::ops::support::call::with_type!($T = half::f16, $body),
+            $crate::tensor::DType::Bf16 => $crate::ops::support::call::with_type!($T = half::bf16, $body),
+            $crate::tensor::DType::F8e4m3 => $crate::ops::support::call::with_type!($T = float8::F8E4M3, $body),
+            _ => $crate::ops::support::call::with_type!($T = f32, $body),
+        }
+    };
+}
+
+macro_rules! with_type {
+    ($T:ident = $type:ty, $body:expr) => {{
+        type $T = $type;
+        $body
+    }};
+}
+
+pub(crate) use {typed, typed_float, with_type};

@@ -1,0 +1,85 @@
+//! The inputs of a reference: the case's values as numbers with error bounds and, on request, a direction to derive in.
+
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::Case;
+use crate::number::Num;
+
+/// The inputs of a reference.
+#[derive(Debug)]
+pub struct ReferenceInputs<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The input to derive by, and the direction: one slope per logical element.
+    pub direction: Option<(&'a str, &'a [f64])>,
+    /// An input to move, and by how much: one step per logical element.
+    pub shift: Option<(&'a str, &'a [f64])>,
+    /// An input that is the output of another reference.
+    pub flowing: Option<(&'a str, ArrayD<Num>)>,
+}
+
+impl<'a> ReferenceInputs<'a> {
+    /// The values of `case`, as constants.
+    pub fn new(case: &'a Case) -> Self {
+        Self { case, direction: None, shift: None, flowing: None }
+    }
+
+    /// The input of this name, which the contract has checked to exist.
+    pub fn array(&self, name: &str) -> ArrayD<Num> {
+        self.optional(name).unwrap_or_else(|| ArrayD::from_elem(IxDyn(&[0]), Num::exact(f64::NAN)))
+    }
+
+    /// The input of this name, if the case has it.
+    pub fn optional(&self, name: &str) -> Option<ArrayD<Num>> {
+        if let Some((_, array)) = self.flowing.as_ref().filter(|(input, _)| *input == name) {
+            return Some(array.clone());
+        }
+        let tensor = self.case.tensor(name)?;
+        let unit = tensor.dtype.unit_roundoff();
+        let slopes = self.direction.filter(|(input, _)| *input == name).map(|(_, slopes)| slopes);
+        let steps = self.shift.filter(|(input, _)| *input == name).map(|(_, steps)| steps);
+        let number = |(position, value)| {
+            let at = |list: Option<&[f64]>| list.and_then(|list| list.get(position)).copied().unwrap_or(0.0);
+            Num::input(value + at(steps), at(slopes), unit)
+        };
+        let numbers = tensor.floats().into_iter().enumerate().map(number).collect();
+        Some(ArrayD::from_shape_vec(IxDyn(&tensor.shape), numbers).expect("a checked tensor has all its elements"))
+    }
+
+    /// The integer input of this name.
+    pub fn ids(&self, name: &str) -> ArrayD<i64> {
+        let Some(tensor) = self.case.tensor(name) else { return ArrayD::from_elem(IxDyn(&[0]), 0) };
+        ArrayD::from_shape_vec(IxDyn(&tensor.shape), tensor.ints()).expect("a checked tensor has all its elements")
+    }
+}
+
+/// One scalar output.
+pub fn scalar(value: Num) -> Vec<ArrayD<Num>> {
+    vec![ArrayD::from_elem(IxDyn(&[]), value)]
+}
+
+/// One output: `f` of every element of the input `name`.
+pub fn each(inputs: &ReferenceInputs, name: &str, f: impl Fn(Num) -> Num) -> Vec<ArrayD<Num>> {
+    vec![inputs.array(name).mapv(f)]
+}
+
+/// One output: `f` of every pair of elements of two arrays, each of which is repeated along its dimensions of size 1.
+pub fn pairs(left: &ArrayD<Num>, right: &ArrayD<Num>, f: impl Fn(Num, Num) -> Num) -> Vec<ArrayD<Num>> {
+    let Some(shape) = broadcast_shape(left.shape(), right.shape()) else { return vec![left.clone()] };
+    let (left, right) = (left.broadcast(shape.as_slice()), right.broadcast(shape.as_slice()));
+    let (left, right) = (left.expect("a shape that both fit"), right.expect("a shape that both fit"));
+    let values = left.iter().zip(&right).map(|(&left, &right)| f(left, right)).collect();
+    vec![ArrayD::from_shape_vec(shape, values).expect("one value per pair")]
+}
+
+/// The shape that two shapes are broadcast to: aligned at their ends, sizes are equal or one of them is 1.
+pub fn broadcast_shape(left: &[usize], right: &[usize]) -> Option<Vec<usize>> {
+    let rank = left.len().max(right.len());
+    let size = |shape: &[usize], dim: usize| (dim + shape.len()).checked_sub(rank).map_or(1, |own| shape[own]);
+    let joined = |dim| match (size(left, dim), size(right, dim)) {
+        (l, r) if l == r => Some(l),
+        (1, size) | (size, 1) => Some(size),
+        _ => None,
+    };
+    (0..rank).map(joined).collect()
+}

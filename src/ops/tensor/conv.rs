@@ -1,0 +1,216 @@
+//! `conv1d` and `conv2d`, one reference for any number of spatial dimensions.
+
+use candle_core::conv::CudnnFwdAlgo;
+use ndarray::{ArrayD, Dimension, IxDyn};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Support, for_each_index};
+
+/// `x (B, C, L)` with `kernel (O, C / groups, K)`.
+pub static CONV1D: Op = Op {
+    name: "tensor.conv1d",
+    covers: &["Tensor::conv1d", "Tensor::conv1d_with_algo"],
+    support: &Support::both("x", &DType::FLOATS),
+    generate: |draw| generate(draw, 1),
+    contract: |case| contract(case, 1),
+    call: |call| {
+        let (x, kernel, Window { padding, stride, dilation, groups }) =
+            (call.tensor("x")?, call.tensor("kernel")?, window(call.case));
+        Ok(vec![match algo(call.case) {
+            None => x.conv1d(kernel, padding, stride, dilation, groups)?,
+            algo => x.conv1d_with_algo(kernel, padding, stride, dilation, groups, algo)?,
+        }])
+    },
+    source: r#"
+        {% set window = [padding|default(0), stride|default(1), dilation|default(1), groups|default(1)]|join(", ") %}
+        {% if algo %}
+        x.conv1d_with_algo(&kernel, {{ window }}, {% include "algo" %})?
+        {% else %}
+        x.conv1d(&kernel, {{ window }})?
+        {% endif %}
+    "#,
+    torch: "F.conv1d(x, kernel, {% include 'window' %})",
+    ..CONV
+};
+
+/// `x (B, C, H, W)` with `kernel (O, C / groups, KH, KW)`.
+pub static CONV2D: Op = Op {
+    name: "tensor.conv2d",
+    covers: &["Tensor::conv2d", "Tensor::conv2d_with_algo"],
+    support: &Support { of: "x", cpu: &[DType::F32, DType::F64, DType::F16], cuda: &DType::FLOATS },
+    generate: |draw| generate(draw, 2),
+    contract: |case| contract(case, 2),
+    call: |call| {
+        let (x, kernel, Window { padding, stride, dilation, groups }) =
+            (call.tensor("x")?, call.tensor("kernel")?, window(call.case));
+        Ok(vec![match algo(call.case) {
+            None => x.conv2d(kernel, padding, stride, dilation, groups)?,
+            algo => x.conv2d_with_algo(kernel, padding, stride, dilation, groups, algo)?,
+        }])
+    },
+    source: r#"
+        {% set window = [padding|default(0), stride|default(1), dilation|default(1), groups|default(1)]|join(", ") %}
+        {% if algo %}
+        x.conv2d_with_algo(&kernel, {{ window }}, {% include "algo" %})?
+        {% else %}
+        x.conv2d(&kernel, {{ window }})?
+        {% endif %}
+    "#,
+    torch: "F.conv2d(x, kernel, {% include 'window' %})",
+    ..CONV
+};
+
+/// What both share.
+const CONV: Op = Op {
+    name: "",
+    covers: &[],
+    support: &Support::both("x", &DType::FLOATS),
+    generate: |draw| generate(draw, 1),
+    contract: |case| contract(case, 1),
+    call: |_| Ok(Vec::new()),
+    source: "",
+    torch: "",
+    reference: Some(|inputs| vec![convolve(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case))]),
+    ulps: 4.0,
+    differentiable: &["kernel", "x"],
+    promise: "candle-core/src/conv.rs:135-200, 276-337; torch.nn.functional.conv1d and conv2d: in-channels divisible by \
+              groups, and out-channels too",
+};
+
+/// A case with `x` and `kernel`.
+pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(if spatial == 1 { CONV1D.support } else { CONV2D.support })?;
+    let groups = *draw.choose(&[1, 1, 1, 2, 3])?;
+    let (batch, inner, outer) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.between(1, 3)?);
+    let (padding, stride, dilation) = (draw.between(0, 2)?, draw.between(1, 3)?, *draw.choose(&[1, 1, 2])?);
+    let (mut x, mut kernel) = (vec![batch, inner * groups], vec![outer * groups, inner]);
+    for _ in 0..spatial {
+        let size = draw.between(1, 3)?;
+        let reach = dilation * (size - 1) + 1;
+        let least = reach.saturating_sub(2 * padding).max(1);
+        x.push(draw.positive()?.max(least));
+        kernel.push(size);
+    }
+    let (x, kernel) = (draw.tensor(dtype, &x)?, draw.tensor(dtype, &kernel)?);
+    let mut case = Case::default().input("x", x).input("kernel", kernel);
+    case.backward = draw.backward()?;
+    if draw.one_in(4)? {
+        case = case.param("algo", draw.choose(&ALGORITHMS)?.0);
+    }
+    let case = case.param("padding", padding).param("stride", stride);
+    Ok(case.param("dilation", dilation).param("groups", groups))
+}
+
+/// The algorithms that cuDNN may be asked for; without cuDNN they say nothing.
+const ALGORITHMS: [(&str, CudnnFwdAlgo); 3] =
+    [("direct", CudnnFwdAlgo::Direct), ("gemm", CudnnFwdAlgo::Gemm), ("implicit gemm", CudnnFwdAlgo::ImplicitGemm)];
+
+/// The algorithm that the param `algo` names.
+pub fn algo(case: &Case) -> Option<CudnnFwdAlgo> {
+    ALGORITHMS.into_iter().find(|(name, _)| *name == case.text("algo")).map(|(_, algo)| algo)
+}
+
+/// The params as candle gets them.
+pub struct Window {
+    pub padding: usize,
+    pub stride: usize,
+    pub dilation: usize,
+    pub groups: usize,
+}
+
+/// The [`Window`] of a case.
+pub fn window(case: &Case) -> Window {
+    Window {
+        padding: size(case, "padding", 0),
+        stride: size(case, "stride", 1),
+        dilation: size(case, "dilation", 1),
+        groups: size(case, "groups", 1),
+    }
+}
+
+/// A param that candle takes as `usize`; 0 for a negative one, as in the call.
+pub fn size(case: &Case, name: &str, default: i64) -> usize {
+    usize::try_from(case.int(name, default)).unwrap_or(0)
+}
+
+/// What a convolution over `spatial` dimensions promises.
+pub fn contract(case: &Case, spatial: usize) -> Contract {
+    let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else {
+        return Contract::Rejects(why::SHAPES);
+    };
+    if x.shape.len() != spatial + 2 || kernel.shape.len() != spatial + 2 {
+        return Contract::Rejects(why::RANK);
+    }
+    let Window { padding, stride, dilation, groups } = window(case);
+    if groups == 0 || stride == 0 {
+        return Contract::Rejects("a stride or number of groups of 0");
+    }
+    if kernel.shape[1].checked_mul(groups).is_none() {
+        return Contract::Unspecified("more channels than can be counted");
+    }
+    if kernel.shape[1].checked_mul(groups) != Some(x.shape[1]) {
+        return Contract::Rejects("the kernel has other channels");
+    }
+    if kernel.shape[0] % groups != 0 {
+        return Contract::Rejects("groups do not divide the channels");
+    }
+    if x.dtype != kernel.dtype {
+        return Contract::Rejects(why::MIXED);
+    }
+    if dilation == 0 {
+        return Contract::Unspecified("a dilation of 0");
+    }
+    if x.shape.contains(&0) || kernel.shape.contains(&0) {
+        return Contract::Unspecified("a convolution of nothing");
+    }
+    let mut out = vec![x.shape[0], kernel.shape[0]];
+    for (&size, &k) in x.shape[2..].iter().zip(&kernel.shape[2..]) {
+        let Some(padded) = padding.checked_mul(2).and_then(|both| both.checked_add(size)) else {
+            return Contract::Rejects("the padding overflows");
+        };
+        let reach = dilation.checked_mul(k - 1).and_then(|reach| reach.checked_add(1));
+        match reach.and_then(|reach| padded.checked_sub(reach)) {
+            Some(room) => out.push(room / stride + 1),
+            None => return Contract::Rejects("the kernel is larger than the padded input"),
+        }
+    }
+    // Candle unrolls every window (im2col): the memory is windows times kernel.
+    let unrolled = crate::tensor::product(&[&out[..], &kernel.shape[1..]].concat());
+    if unrolled.is_none_or(|n| n > 1 << 22) || padding > 1 << 20 {
+        return Contract::Unspecified(why::TOO_LARGE);
+    }
+    Contract::accepts(x.dtype, &out)
+}
+
+/// The sum over every window of `x` times `kernel`.
+pub fn convolve(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window) -> ArrayD<Num> {
+    let &Window { padding, stride, dilation, groups } = window;
+    let spatial = x.ndim() - 2;
+    let mut out = vec![x.shape()[0], kernel.shape()[0]];
+    for d in 2..spatial + 2 {
+        out.push((x.shape()[d] + 2 * padding - dilation * (kernel.shape()[d] - 1) - 1) / stride + 1);
+    }
+    let (inner, outer) = (kernel.shape()[1], kernel.shape()[0] / groups);
+    let offsets = kernel.shape()[1..].to_vec();
+    let value = |place: &[usize]| {
+        let first_channel = place[1] / outer * inner;
+        let mut products = Vec::new();
+        for_each_index(&offsets, |offset| {
+            let mut at = vec![place[0], first_channel + offset[0]];
+            for d in 0..spatial {
+                // Positions in the padding wrap far outside.
+                at.push((place[d + 2] * stride + offset[d + 1] * dilation).wrapping_sub(padding));
+            }
+            // The padding is zeros, and a zero times NaN is NaN.
+            let value = x.get(at.as_slice()).copied().unwrap_or(Num::exact(0.0));
+            let mut weight = vec![place[1]];
+            weight.extend_from_slice(offset);
+            products.push(value * kernel[weight.as_slice()]);
+        });
+        Num::sum(products)
+    };
+    ArrayD::from_shape_fn(IxDyn(&out), |place| value(place.slice()))
+}

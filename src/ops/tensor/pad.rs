@@ -1,0 +1,138 @@
+//! Ops that pad: `pad_with_zeros`, `pad_with_same` and `replication_pad2d`.
+
+use candle_nn::ops;
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::ops::support::gather_map::{MOVE, TOO_LARGE, contract, drawn, drawn_of, gathered, shape_of, size};
+use crate::ops::{Contract, Op, why};
+
+/// `x.pad_with_zeros(dim, left, right)`.
+pub static PAD_WITH_ZEROS: Op = Op {
+    name: "tensor.pad_with_zeros",
+    covers: &["Tensor::pad_with_zeros"],
+    call: |call| {
+        let (dim, left, right) = (call.size("dim", 0), call.size("left", 0), call.size("right", 0));
+        Ok(vec![call.tensor("x")?.pad_with_zeros(dim, left, right)?])
+    },
+    source: "x.pad_with_zeros({{ dim|default(0) }}, {{ left|default(0) }}, {{ right|default(0) }})?",
+    torch: r#"
+        {% set later = "0, 0, " * (inputs.x.shape|length - 1 - dim|default(0)) %}
+        F.pad(x, ({{ later }}{{ left|default(0) }}, {{ right|default(0) }}))
+    "#,
+    reference: Some(|inputs| {
+        gathered(inputs, padded, |case, _, index| {
+            let mut index = index.to_vec();
+            let dim = size(case, "dim");
+            index[dim] = index[dim].checked_sub(size(case, "left"))?;
+            Some(index)
+        })
+    }),
+    promise: "candle-core/src/tensor.rs:2684-2710; torch.nn.functional.pad",
+    ..PAD
+};
+
+/// `x.pad_with_same(dim, left, right)`: the first and the last slice along `dim`, repeated.
+pub static PAD_WITH_SAME: Op = Op {
+    name: "tensor.pad_with_same",
+    covers: &["Tensor::pad_with_same"],
+    contract: |case| {
+        if shape_of(case).contains(&0) {
+            return Contract::Unspecified("the last of nothing, repeated");
+        }
+        contract(case, padded)
+    },
+    call: |call| {
+        let (dim, left, right) = (call.size("dim", 0), call.size("left", 0), call.size("right", 0));
+        Ok(vec![call.tensor("x")?.pad_with_same(dim, left, right)?])
+    },
+    source: "x.pad_with_same({{ dim|default(0) }}, {{ left|default(0) }}, {{ right|default(0) }})?",
+    torch: r"
+        {% set dim, left, right = dim|default(0), left|default(0), right|default(0) %}
+        {% set size = inputs.x.shape[dim] %}
+        places = torch.arange({{ -left }}, {{ size + right }}).clamp(0, {{ size - 1 }})
+        x.index_select({{ dim }}, places)
+    ",
+    reference: Some(|inputs| {
+        gathered(inputs, padded, |case, x, index| {
+            let mut index = index.to_vec();
+            let dim = size(case, "dim");
+            index[dim] = index[dim].saturating_sub(size(case, "left")).min(x[dim] - 1);
+            Some(index)
+        })
+    }),
+    promise: "candle-core/src/tensor.rs:2712-2749; torch.nn.functional.pad with mode \"replicate\"",
+    ..PAD
+};
+
+/// `candle_nn::ops::replication_pad2d(x (N, C, H, W), pad)`: the border elements of each image, repeated on all sides.
+pub static REPLICATION_PAD2D: Op = Op {
+    name: "op.replication_pad2d",
+    covers: &["ops::replication_pad2d"],
+    generate: |draw| {
+        let shape = [draw.positive()?, draw.positive()?, draw.positive()?, draw.positive()?];
+        Ok(drawn_of(draw, &shape)?.param("pad", *draw.choose(&[1_usize, 1, 0])?))
+    },
+    contract: |case| {
+        let pads_much = size(case, "pad") > 1;
+        contract(case, around).may_refuse(pads_much, "candle pads by 0 or 1 only, and says so")
+    },
+    call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad", 0))?]),
+    source: "candle_nn::ops::replication_pad2d(&x, {{ pad|default(0) }})?",
+    torch: r#"
+        {% set pad = pad|default(0) %}
+        F.pad(x, ({{ pad }}, {{ pad }}, {{ pad }}, {{ pad }}), mode="replicate")
+    "#,
+    reference: Some(|inputs| {
+        gathered(inputs, around, |case, x, index| {
+            let pad = size(case, "pad");
+            let inside = |dim: usize| index[dim].saturating_sub(pad).min(x[dim] - 1);
+            Some(vec![index[0], index[1], inside(2), inside(3)])
+        })
+    }),
+    promise: "candle-nn/src/ops.rs:971-984, which cites torch.nn.ReplicationPad2d; PyTorch refuses to repeat the border \
+              of an empty image",
+    ..MOVE
+};
+
+/// What both paddings of one dimension share.
+const PAD: Op = Op { generate: |draw| along(draw), contract: |case| contract(case, padded), ..MOVE };
+
+fn along(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let case = drawn(draw, 1, 4)?;
+    let rank = shape_of(&case).len();
+    let dim = draw.between(0, rank - 1)?;
+    let (left, right) = (draw.between(0, 3)?, draw.between(0, 3)?);
+    Ok(case.param("dim", dim).param("left", left).param("right", right))
+}
+
+fn padded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
+    let (dim, left, right) = (size(case, "dim"), size(case, "left"), size(case, "right"));
+    if dim >= x.len() && (left, right) == (0, 0) {
+        return Err(Contract::Unspecified("a dim out of range where nothing is padded"));
+    }
+    if dim >= x.len() {
+        return Err(Contract::Rejects(why::DIM));
+    }
+    if left.max(right) > 1 << 8 {
+        return Err(TOO_LARGE);
+    }
+    let mut shape = x.to_vec();
+    shape[dim] += left + right;
+    Ok(shape)
+}
+
+fn around(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
+    let pad = size(case, "pad");
+    if x.len() != 4 {
+        let contract = if pad == 1 { Contract::Rejects(why::RANK) } else { Contract::Unspecified(why::RANK) };
+        return Err(contract);
+    }
+    if pad > 1 << 8 {
+        return Err(TOO_LARGE);
+    }
+    if pad > 0 && x[2..].contains(&0) {
+        return Err(Contract::Rejects("the border of nothing, repeated"));
+    }
+    Ok(vec![x[0], x[1], x[2] + 2 * pad, x[3] + 2 * pad])
+}

@@ -1,0 +1,122 @@
+//! `unfold`, and the shape that it gives to a dimension of millions.
+
+use candle_core::Tensor as Candle;
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::support::gather_map::{MOVE, TOO_LARGE, VIEWS, contract, drawn_of, gathered, size};
+use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Support};
+
+/// `x.unfold(dim, size, step)`: windows of `size` entries of a dimension, one every `step`, as a last dimension.
+pub static UNFOLD: Op = Op {
+    name: "tensor.unfold",
+    support: VIEWS,
+    covers: &["Tensor::unfold"],
+    generate: |draw| {
+        let mut shape = draw.shape(0, 2)?;
+        let dim = draw.between(0, shape.len())?;
+        shape.insert(dim, draw.reduced()?);
+        let (size, step) = (draw.between(1, shape[dim].min(4))?, draw.between(1, 3)?);
+        Ok(drawn_of(draw, &shape)?.param("dim", dim).param("size", size).param("step", step))
+    },
+    contract: |case| contract(case, unfolded),
+    call: |call| {
+        let (dim, size, step) = (call.size("dim", 0), call.size("size", 0), call.size("step", 0));
+        Ok(vec![call.tensor("x")?.unfold(dim, size, step)?])
+    },
+    source: "x.unfold({{ dim|default(0) }}, {{ size|default(0) }}, {{ step|default(0) }})?",
+    torch: "x.unfold({{ dim|default(0) }}, {{ size|default(0) }}, {{ step|default(0) }})",
+    reference: Some(|inputs| {
+        gathered(inputs, unfolded, |case, x, index| {
+            let dim = size(case, "dim");
+            let mut origin = index[..x.len()].to_vec();
+            origin[dim] = index[dim] * size(case, "step") + index[x.len()];
+            Some(origin)
+        })
+    }),
+    promise: "candle-core/src/tensor.rs:2965-3008, which cites PyTorch's; torch.Tensor.unfold",
+    ..MOVE
+};
+
+fn unfolded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
+    let (dim, length) = (size(case, "dim"), size(case, "size"));
+    let Some(&n) = x.get(dim) else {
+        return Err(if x.is_empty() {
+            Contract::Unspecified("windows of a scalar")
+        } else {
+            Contract::Rejects(why::DIM)
+        });
+    };
+    let count = windows(n, length, size(case, "step"))?;
+    let mut shape = x.to_vec();
+    shape[dim] = count;
+    shape.push(length);
+    Ok(shape)
+}
+
+/// How many windows of `length` entries start in a dimension of size `n`.
+fn windows(n: usize, length: usize, step: usize) -> Result<usize, Contract> {
+    let Some(room) = n.checked_sub(length) else { return Err(Contract::Rejects("a window larger than the dimension")) };
+    match (length, step) {
+        (_, 0) => Err(Contract::Rejects("a step of 0")),
+        (0, _) => Err(Contract::Unspecified("windows of nothing")),
+        (_, step) if step > 1 << 31 => Err(TOO_LARGE),
+        _ => Ok(room / step + 1),
+    }
+}
+
+/// The shape of `x.broadcast_as(count).unfold(0, size, step)` for an `x` of one element: views, whatever the count.
+pub static UNFOLD_SHAPE: Op = Op {
+    name: "tensor.unfold_shape",
+    covers: &["Tensor::unfold"],
+    support: &Support::both("x", &DType::ALL),
+    generate: |draw| {
+        let x = draw.dtype(UNFOLD_SHAPE.support)?;
+        let power = draw.between(0, 31)?;
+        let count = (1_usize << power) + draw.between(0, 5)?;
+        let (size, step) = (draw.between(1, count.min(4))?, draw.between(1, 3)?);
+        let case = Case::default().input("x", draw.tensor(x, &[1])?);
+        Ok(case.param("count", count).param("size", size).param("step", step))
+    },
+    contract: |case| {
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let count = size(case, "count");
+        if !x.shape.is_empty() && x.shape != [1] && x.shape != [count] {
+            return Contract::Rejects(why::SHAPES);
+        }
+        if count > 1 << 32 {
+            return TOO_LARGE;
+        }
+        match windows(count, size(case, "size"), size(case, "step")) {
+            Ok(_) => Contract::accepts(DType::I64, &[2]),
+            Err(contract) => contract,
+        }
+    },
+    call: |call| {
+        let x = call.tensor("x")?.broadcast_as(call.size("count", 0))?;
+        let windows = x.unfold(0, call.size("size", 0), call.size("step", 0))?;
+        let shape: Vec<i64> = windows.dims().iter().map(|&n| n as i64).collect();
+        Ok(vec![Candle::new(shape, x.device())?])
+    },
+    source: r"
+        let x = x.broadcast_as({{ count|default(0) }})?;
+        let windows = x.unfold(0, {{ size|default(0) }}, {{ step|default(0) }})?;
+        let shape: Vec<i64> = windows.dims().iter().map(|&n| n as i64).collect();
+        Tensor::new(shape, &device)?
+    ",
+    torch: "torch.tensor(x.expand({{ count|default(0) }}).unfold(0, {{ size|default(0) }}, {{ step|default(0) }}).shape)",
+    reference: Some(|inputs| {
+        let length = size(inputs.case, "size");
+        let count = windows(size(inputs.case, "count"), length, size(inputs.case, "step")).unwrap_or(0);
+        let shape = [count, length].map(|n| Num::exact(n as f64)).to_vec();
+        vec![ArrayD::from_shape_vec(IxDyn(&[2]), shape).expect("two numbers")]
+    }),
+    differentiable: &[],
+    promise: UNFOLD_PROMISE,
+    ..MOVE
+};
+
+const UNFOLD_PROMISE: &str = "candle-core/src/tensor.rs:2965-3008; torch.Tensor.unfold: (n - size) / step + 1 windows, in \
+                              integers";
