@@ -17,6 +17,7 @@ pub static VARLEN_CPU: Op = Op {
     covers: &["attention::flash_attn_varlen_cpu"],
     support: &Support::both("q", &[DType::F32, DType::F16]),
     generate: |draw| generate(draw, VARLEN_CPU.support),
+    contract,
     call: |call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
     source: r#"
         let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
@@ -36,7 +37,11 @@ pub static VARLEN_CPU: Op = Op {
             {{ right|option }},
         )?
     "#,
-    ..VARLEN
+    torch: "",
+    reference: Some(reference),
+    ulps: 8.0,
+    differentiable: &[],
+    promise: VARLEN_PROMISE,
 };
 
 /// The same of tensor ops, on any device.
@@ -45,6 +50,7 @@ pub static VARLEN_UNFUSED: Op = Op {
     covers: &["attention::flash_attn_varlen_unfused"],
     support: &Support::both("q", &DType::FLOATS),
     generate: |draw| generate(draw, VARLEN_UNFUSED.support),
+    contract,
     call: |call| attend(call, flash_attn_varlen_unfused, None),
     source: r#"
         let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
@@ -64,26 +70,17 @@ pub static VARLEN_UNFUSED: Op = Op {
             {{ right|option }},
         )?
     "#,
-    ..VARLEN
-};
-
-/// What both share.
-const VARLEN: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("q", &DType::FLOATS),
-    generate: |_| Ok(Case::default()),
-    contract,
-    call: |_| Ok(Vec::new()),
-    source: "",
     torch: "",
     reference: Some(reference),
     ulps: 8.0,
     differentiable: &[],
-    promise: "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: an output \
-              of [total_q, Hq, D]), the checks of either (heads, lengths and totals, causal with fewer keys than \
-              queries, a right window without a left one)",
+    promise: VARLEN_PROMISE,
 };
+
+/// Where the contract of these ops comes from.
+pub const VARLEN_PROMISE: &str = "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: an output \
+              of [total_q, Hq, D]), the checks of either (heads, lengths and totals, causal with fewer keys than \
+              queries, a right window without a left one)";
 
 fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;

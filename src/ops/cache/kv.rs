@@ -12,27 +12,15 @@ use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor};
 
-/// What every cache shares: `k0`, `v0`, `k1`, `v1` and so on are appended one after the other, along `dim`. Before the
-/// `reset`-th the cache is emptied.
-pub const CACHE: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "k0", cpu: &DType::ALL, cuda: &DType::STANDARD },
-    generate: |draw| generate(draw),
-    contract: |_| Contract::Unspecified("nothing"),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &[],
-    promise: "",
-};
+/// The dtypes of these ops.
+pub const CACHE_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::ALL, cuda: &DType::STANDARD };
 
 /// `KvCache::new(dim, max)`: everything appended so far, returned after each append and by `k()` and `v()`.
 pub static KV: Op = Op {
     name: "cache.kv",
     covers: &["KvCache", "Cache"],
+    support: &Support { of: "k0", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| generate(draw),
     contract: |case| {
         let max = size(case, "max");
         if max == 0 {
@@ -68,15 +56,19 @@ pub static KV: Op = Op {
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
         outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
     "#,
+    torch: "",
     reference: Some(everything),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:5-160: `append` grows the buffer where it is full",
-    ..CACHE
 };
 
 /// `ConcatKvCache::new(dim)`: the same, by concatenation.
 pub static CONCAT: Op = Op {
     name: "cache.concat",
     covers: &["ConcatKvCache"],
+    support: &Support { of: "k0", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| generate(draw),
     contract: whole,
     call: |call| {
         let mut cache = ConcatKvCache::new(call.size("dim", 0));
@@ -100,15 +92,18 @@ pub static CONCAT: Op = Op {
         outputs.extend(cache.k().into_iter().chain(cache.v()).cloned());
         outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
     "#,
+    torch: "",
     reference: Some(everything),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:584-760 (its documentation)",
-    ..CACHE
 };
 
 /// `InterleavedKvCache::new(head_dim)` of keys and values `(1, H, S, D)`: `(all S, H, 2 D)`, keys before values.
 pub static INTERLEAVED: Op = Op {
     name: "cache.interleaved",
     covers: &["InterleavedKvCache"],
+    support: &Support { of: "k0", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
         Ok(generated(draw, INTERLEAVED.support, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
@@ -143,6 +138,7 @@ pub static INTERLEAVED: Op = Op {
         outputs.push(cache.append(&k{{ n }}, &v{{ n }})?);
         {% endfor %}
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
             let swapped = |x: ArrayD<Num>| x.index_axis_move(Axis(0), 0).permuted_axes(vec![1, 0, 2]);
@@ -150,8 +146,9 @@ pub static INTERLEAVED: Op = Op {
         };
         history(inputs, 2).into_iter().map(both).collect()
     }),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:986-1050 (its documentation)",
-    ..CACHE
 };
 
 /// `RawInterleavedKvCache::new(heads, d, max)` of keys and values `(S, H, D)` in slices: `[K of head 0, V of head 0, ..]`
@@ -209,6 +206,7 @@ pub static RAW_INTERLEAVED: Op = Op {
         outputs.push(Tensor::new(cache.data(), &device)?);
         {% endfor %}
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
             let mut data = Vec::new();
@@ -221,8 +219,9 @@ pub static RAW_INTERLEAVED: Op = Op {
         };
         history(inputs, 0).into_iter().map(both).collect()
     }),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:1052-1150 (its documentation: \"Grow buffer if needed\")",
-    ..CACHE
 };
 
 /// The tensors of a call in the order in which they are appended.
@@ -331,12 +330,12 @@ fn everything(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     outputs
 }
 
-fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let mut shape = draw.shape(0, 3)?;
     let dim = draw.between(0, shape.len())?;
     shape.insert(dim, 1);
     let max = draw.between(1, 6)?;
-    Ok(generated(draw, CACHE.support, shape, dim)?.param("dim", dim).param("max", max))
+    Ok(generated(draw, CACHE_SUPPORT, shape, dim)?.param("dim", dim).param("max", max))
 }
 
 /// A case that appends 1 to 4 parts of this shape, with other sizes for `dim`.

@@ -6,15 +6,18 @@ use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::cache::kv::{CACHE, affords, histories, history, pairs, resets, spans};
+use crate::ops::cache::kv::{CACHE_SUPPORT, affords, generate, histories, history, pairs, resets, spans};
 use crate::ops::support::gather_map::{TOO_LARGE, size};
-use crate::ops::{Call, Contract, Op};
+use crate::ops::{Call, Contract, Op, ReferenceInputs};
 use crate::tensor::DType;
 
 /// What each append returns, read at once, and what the cache holds in the end.
 pub static ROTATING: Op = Op {
     name: "cache.rotating",
     covers: &["RotatingKvCache", "RotatingCache"],
+    support: CACHE_SUPPORT,
+    generate: |draw| generate(draw),
+    contract: ring_contract,
     call: |call| appended(call, Candle::copy),
     source: r#"
         let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
@@ -22,13 +25,20 @@ pub static ROTATING: Op = Op {
         {% include 'appends' %}
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
     "#,
-    ..RING
+    torch: "",
+    reference: Some(ring_reference),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: RING_PROMISE,
 };
 
 /// The same, read after all appends: a tensor that was returned does not change.
 pub static ROTATING_KEPT: Op = Op {
     name: "cache.rotating_kept",
     covers: &["RotatingKvCache", "RotatingCache"],
+    support: CACHE_SUPPORT,
+    generate: |draw| generate(draw),
+    contract: ring_contract,
     call: |call| appended(call, |returned| Ok(returned.clone())),
     source: r#"
         let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
@@ -36,12 +46,19 @@ pub static ROTATING_KEPT: Op = Op {
         {% include 'appends' %}
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
     "#,
-    ..RING
+    torch: "",
+    reference: Some(ring_reference),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: RING_PROMISE,
 };
 
-/// What both share.
-const RING: Op = Op {
-    contract: |case| match checked(case) {
+/// Where the contract of these ops comes from.
+pub const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; of a part that is longer, all of it is returned and its \
+              last `max` positions are kept";
+
+fn ring_contract(case: &Case) -> Contract {
+    match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
             let outputs = steps(case).into_iter().flat_map(|step| [step.returned.clone(), step.returned]);
@@ -53,26 +70,26 @@ const RING: Op = Op {
             });
             Contract::Accepts { outputs: outputs.collect(), refusal: None }
         }
-    },
-    reference: Some(|inputs| {
-        let axis = Axis(size(inputs.case, "dim"));
-        let (mut outputs, mut held) = (Vec::new(), Vec::new());
-        for (step, (k, v)) in steps(inputs.case).into_iter().zip(history(inputs, axis.0)) {
-            outputs.extend([k.select(axis, &step.returned), v.select(axis, &step.returned)]);
-            held = vec![k.select(axis, &step.held), v.select(axis, &step.held)];
-        }
-        outputs.extend(held);
-        outputs
-    }),
-    promise: "candle-nn/src/kv_cache.rs:162-262: a ring buffer; of a part that is longer, all of it is returned and its \
-              last `max` positions are kept",
-    ..CACHE
-};
+    }
+}
+
+fn ring_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let axis = Axis(size(inputs.case, "dim"));
+    let (mut outputs, mut held) = (Vec::new(), Vec::new());
+    for (step, (k, v)) in steps(inputs.case).into_iter().zip(history(inputs, axis.0)) {
+        outputs.extend([k.select(axis, &step.returned), v.select(axis, &step.returned)]);
+        held = vec![k.select(axis, &step.held), v.select(axis, &step.held)];
+    }
+    outputs.extend(held);
+    outputs
+}
 
 /// The positions and the attention mask that the cache announces before each append.
 pub static ROTATING_POSITIONS: Op = Op {
     name: "cache.rotating_positions",
     covers: &["RotatingKvCache", "RotatingCache"],
+    support: CACHE_SUPPORT,
+    generate: |draw| generate(draw),
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok(_) => {
@@ -112,6 +129,7 @@ pub static ROTATING_POSITIONS: Op = Op {
         cache.append(&k{{ n }}, &v{{ n }})?;
         {% endfor %}
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let max = size(inputs.case, "max");
         let mut outputs = Vec::new();
@@ -128,9 +146,10 @@ pub static ROTATING_POSITIONS: Op = Op {
         }
         outputs
     }),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:264-332: the positions and the mask of \"all the elements that will be returned \
               *after* adding `seq_len` to the cache\"",
-    ..CACHE
 };
 
 fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> candle_core::Result<Vec<Candle>> {

@@ -7,7 +7,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::cache::kv::{CACHE, generated, histories, lengths, pairs};
+use crate::ops::cache::kv::{generated, histories, lengths, pairs};
 use crate::ops::support::gather_map::{TOO_LARGE, affordable, size};
 use crate::ops::{Call, Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -17,6 +17,8 @@ use crate::tensor::{DType, Support};
 pub static SCATTERED: Op = Op {
     name: "cache.scattered",
     covers: &["ScatteredKvCache", "ScatteredCacheBuilder"],
+    support: &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
+    generate: |draw| generate(draw),
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
@@ -78,6 +80,7 @@ pub static SCATTERED: Op = Op {
         {% endif %}
         {% endfor %}
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let mut outputs = Vec::new();
         for (place, step) in steps(inputs.case).into_iter().enumerate() {
@@ -98,14 +101,17 @@ pub static SCATTERED: Op = Op {
         }
         outputs
     }),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:430-580: the positions that the mask shows to a row are those that were appended",
-    ..SCATTER
 };
 
 /// The mask of each append: 0 for what a query sees, minus infinity for the rest.
 pub static SCATTERED_MASK: Op = Op {
     name: "cache.scattered_mask",
     covers: &["ScatteredCacheBuilder", "IndicesAndMask"],
+    support: &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
+    generate: |draw| generate(draw),
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
@@ -140,6 +146,7 @@ pub static SCATTERED_MASK: Op = Op {
         outputs.push(ids.mask().clone());
         {% endfor %}
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let (context, lengths) = (size(inputs.case, "context"), lengths(inputs.case, 2));
         let shown = |shows: bool| Num::exact(if shows { 0.0 } else { f64::NEG_INFINITY });
@@ -157,20 +164,17 @@ pub static SCATTERED_MASK: Op = Op {
         };
         steps(inputs.case).into_iter().zip(lengths).map(mask).collect()
     }),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:496-580 and its test (:806-870): a mask of the builder's dtype",
-    ..SCATTER
 };
 
-/// What both share.
-const SCATTER: Op = Op {
-    support: &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
-    generate: |draw| generate(draw),
-    ..CACHE
-};
+/// The dtypes of these ops.
+pub const SCATTER_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let shape = vec![draw.between(1, 3)?, draw.between(1, 2)?, 1, draw.between(1, 3)?];
-    let mut case = generated(draw, SCATTER.support, shape, 2)?.param("context", draw.between(1, 6)?);
+    let mut case = generated(draw, SCATTER_SUPPORT, shape, 2)?.param("context", draw.between(1, 6)?);
     case.params.remove("reset");
     for place in 0..4 {
         if draw.one_in(4)? {

@@ -23,25 +23,28 @@ macro_rules! constants {
     ($($(#[$doc:meta])* $name:ident = $function:ident, $support:expr, $value:literal;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-            name: concat!("create.", stringify!($function)),
-            covers: &[concat!("Tensor::", stringify!($function))],
-            support: $support,
-            generate: |draw| sized(draw, $support),
-            call: |call| {
+    name: concat!("create.", stringify!($function)),
+    covers: &[concat!("Tensor::", stringify!($function))],
+    support: $support,
+    generate: |draw| sized(draw, $support),
+    contract: created,
+    call: |call| {
                 let shape = (call.size("rows", 0), call.size("columns", 0));
                 Ok(vec![Tensor::$function(shape, candle(dtype(call.case)), call.device)?])
             },
-            source: concat!(
+    source: concat!(
                 "Tensor::", stringify!($function),
                 "(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?"
             ),
-            torch: concat!(
+    torch: concat!(
                 "torch.", stringify!($function),
                 "({{ rows|default(0) }}, {{ columns|default(0) }}, dtype={{ dtype|dtype }})"
             ),
-            reference: Some(|inputs| filled(inputs.case, |_, _| $value)),
-            ..CREATED
-        };
+    reference: Some(|inputs| filled(inputs.case, |_, _| $value)),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: CREATED_PROMISE,
+};
     )*};
 }
 
@@ -56,29 +59,31 @@ macro_rules! squares {
     ($($(#[$doc:meta])* $name:ident = $function:ident, $torch:literal, $holds:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-            name: concat!("create.", stringify!($function)),
-            covers: &[concat!("Tensor::", stringify!($function))],
-            generate: |draw| {
+    name: concat!("create.", stringify!($function)),
+    covers: &[concat!("Tensor::", stringify!($function))],
+    support: FILLED,
+    generate: |draw| {
                 let case = sized(draw, FILLED)?;
                 let size = case.int("rows", 0).min(600);
                 Ok(case.param("rows", size).param("columns", size))
             },
-            contract: |case| match created(case) {
+    contract: |case| match created(case) {
                 created if case.int("rows", 0) == case.int("columns", 0) => created,
                 Contract::Accepts { .. } => Contract::Unspecified("no square"),
                 _ => Contract::Unspecified(why::TOO_LARGE),
             },
-            call: |call| Ok(vec![Tensor::$function(call.size("rows", 0), candle(dtype(call.case)), call.device)?]),
-            source: concat!(
+    call: |call| Ok(vec![Tensor::$function(call.size("rows", 0), candle(dtype(call.case)), call.device)?]),
+    source: concat!(
                 "Tensor::", stringify!($function), "({{ rows|default(0) }}, {{ dtype|dtype }}, &device)?"
             ),
-            torch: $torch,
-            reference: Some(|inputs| {
+    torch: $torch,
+    reference: Some(|inputs| {
                 filled(inputs.case, |row: usize, column: usize| if $holds(&row, &column) { 1.0 } else { 0.0 })
             }),
-            promise: "candle-core/src/tensor.rs:2814-2838 (the documentation of each)",
-            ..CREATED
-        };
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-core/src/tensor.rs:2814-2838 (the documentation of each)",
+};
     )*};
 }
 
@@ -117,7 +122,9 @@ pub static FULL: Op = Op {
         torch.full(({{ rows }}, {{ columns }}), {{ value|default(0)|of(dtype) }}, dtype={{ dtype|dtype }})
     ",
     reference: Some(|inputs| filled(inputs.case, |_, _| inputs.case.float("value", 0.0))),
-    ..CREATED
+    ulps: 4.0,
+    differentiable: &[],
+    promise: CREATED_PROMISE,
 };
 
 /// `Tensor::arange_step(start, start + count step, step, device)`; without a param `step`, `arange` with the step 1.
@@ -180,8 +187,9 @@ pub static ARANGE: Op = Op {
         };
         vec![(0..count).map(value).collect::<ndarray::Array1<Num>>().into_dyn()]
     }),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-core/src/tensor.rs:470-520: the values of [start, end) with the common difference step; torch.arange",
-    ..CREATED
 };
 
 /// `Tensor::from_vec`, `from_slice`, `from_iter` or `new` of the values of `x`, as `(rows, ())`, by the param `form`.
@@ -239,8 +247,9 @@ pub static FROM_VALUES: Op = Op {
         let values = x.iter().copied().collect();
         vec![ArrayD::from_shape_vec(shape, values).expect("the rows divide the elements")]
     }),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-core/src/tensor.rs:426-590 (the documentation of each), shape.rs (`()` is the hole)",
-    ..CREATED
 };
 
 /// `Tensor::meshgrid(&[x, y], xy)`: `x` along one dimension of a matrix, `y` along the other.
@@ -284,26 +293,14 @@ pub static MESHGRID: Op = Op {
         };
         vec![of(&|row, _| x[[row]]), of(&|_, column| y[[column]])]
     }),
+    ulps: 4.0,
     differentiable: &["x", "y"],
     promise: "candle-core/src/tensor.rs:711-775 (its documentation); torch.meshgrid",
-    ..CREATED
 };
 
-/// What they share.
-const CREATED: Op = Op {
-    name: "",
-    covers: &[],
-    support: FILLED,
-    generate: |draw| sized(draw, FILLED),
-    contract: created,
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &[],
-    promise: "candle-core/src/tensor.rs:193-460 (the documentation of each); no usize counts more elements than it holds",
-};
+/// Where the contract of these ops comes from.
+pub const CREATED_PROMISE: &str =
+    "candle-core/src/tensor.rs:193-460 (the documentation of each); no usize counts more elements than it holds";
 
 /// The dtype that the case names.
 pub fn dtype(case: &Case) -> DType {

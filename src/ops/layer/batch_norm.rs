@@ -58,6 +58,7 @@ pub static TRAIN: Op = Op {
         "BatchNorm::running_mean",
         "BatchNorm::running_var",
     ],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate: |draw| {
         let dtype = draw.dtype(EVAL.support)?;
         let case = generate(draw, dtype, statistics(dtype))?;
@@ -95,7 +96,9 @@ pub static TRAIN: Op = Op {
         outputs = [normalized, mean, variance]
     "#,
     reference: Some(trained),
-    ..EVAL
+    ulps: 8.0,
+    differentiable: &["bias", "weight", "x"],
+    promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d",
 };
 
 /// The dtype in which a layer of `dtype` computes its statistics.

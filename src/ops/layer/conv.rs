@@ -21,6 +21,7 @@ use crate::tensor::{DType, Support, Tensor, Value};
 pub static CONV1D: Op = Op {
     name: "layer.conv1d",
     covers: &["Conv1d", "Conv1dConfig", "conv::conv1d", "conv::conv1d_no_bias"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| generate(draw, conv::generate, 1),
     contract: |case| contract(case, conv::contract, 1),
     call: |call| {
@@ -50,7 +51,9 @@ pub static CONV1D: Op = Op {
     "#,
     torch: r#"F.conv1d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "window" %})"#,
     reference: Some(convolved),
-    ..LAYER
+    ulps: 4.0,
+    differentiable: &["bias", "kernel", "x"],
+    promise: LAYER_PROMISE,
 };
 
 /// `conv2d` and a bias per channel.
@@ -86,13 +89,16 @@ pub static CONV2D: Op = Op {
     "#,
     torch: r#"F.conv2d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "window" %})"#,
     reference: Some(convolved),
-    ..LAYER
+    ulps: 4.0,
+    differentiable: &["bias", "kernel", "x"],
+    promise: LAYER_PROMISE,
 };
 
 /// `conv_transpose1d` and a bias per channel.
 pub static CONV_TRANSPOSE1D: Op = Op {
     name: "layer.conv_transpose1d",
     covers: &["ConvTranspose1d", "ConvTranspose1dConfig", "conv::conv_transpose1d", "conv::conv_transpose1d_no_bias"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| generate(draw, conv_transpose::generate, 1),
     contract: |case| contract(case, conv_transpose::contract, 1),
     call: |call| {
@@ -124,7 +130,9 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     "#,
     torch: r#"F.conv_transpose1d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "transpose" %})"#,
     reference: Some(transposed),
-    ..LAYER
+    ulps: 4.0,
+    differentiable: &["bias", "kernel", "x"],
+    promise: LAYER_PROMISE,
 };
 
 /// `conv_transpose2d` and a bias per channel.
@@ -163,7 +171,9 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     "#,
     torch: r#"F.conv_transpose2d(x, kernel, {{ "bias" if inputs.bias else "None" }}, {% include "transpose" %})"#,
     reference: Some(transposed),
-    ..LAYER
+    ulps: 4.0,
+    differentiable: &["bias", "kernel", "x"],
+    promise: LAYER_PROMISE,
 };
 
 /// `conv2d.absorb_bn(&batch_norm)`: one convolution that does what the convolution and the normalization do.
@@ -248,21 +258,9 @@ pub static ABSORB_BN: Op = Op {
     promise: "candle-nn/src/conv.rs:186-207; candle-nn/tests/batch_norm.rs; torch.nn.utils.fuse_conv_bn_eval",
 };
 
-/// What the layers share.
-const LAYER: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
-    generate: |_| Ok(Case::default()),
-    contract: |_| Contract::Rejects(why::SHAPES),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &["bias", "kernel", "x"],
-    promise: "candle-nn/src/conv.rs; what the function of the same name promises; torch.nn.Conv1d and its kin",
-};
+/// Where the contract of these ops comes from.
+pub const LAYER_PROMISE: &str =
+    "candle-nn/src/conv.rs; what the function of the same name promises; torch.nn.Conv1d and its kin";
 
 fn config2d(case: &Case) -> Conv2dConfig {
     let Window { padding, stride, dilation, groups } = window(case);

@@ -13,6 +13,9 @@ use crate::tensor::{DType, Support, product};
 pub static LAYER_NORM: Op = Op {
     name: "layer.layer_norm",
     covers: &["LayerNorm", "LayerNorm::new"],
+    support: NORM_SUPPORT,
+    generate: |draw| norm::generate(draw, LAYER_NORM.support, &["weight", "bias"]),
+    contract: |case| layer(case, &["weight", "bias"]),
     call: |call| {
         let (weight, bias) = (call.tensor("weight")?.clone(), call.tensor("bias")?.clone());
         Ok(vec![candle_nn::LayerNorm::new(weight, bias, call.case.float("eps", 1e-5)).forward(call.tensor("x")?)?])
@@ -20,7 +23,9 @@ pub static LAYER_NORM: Op = Op {
     source: "candle_nn::LayerNorm::new(weight, bias, {{ eps|default('1e-5') }}).forward(&x)?",
     torch: r#"F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, bias, {{ eps|default("1e-5") }})"#,
     reference: Some(|inputs| normalized(inputs, true, "weight", Some("bias"))),
-    ..NORM
+    ulps: 8.0,
+    differentiable: &["bias", "weight", "x"],
+    promise: NORM_PROMISE,
 };
 
 /// `LayerNorm::new_no_bias(weight, eps)` or, by `form`, `LayerNorm::rms_norm(weight, eps)` of `x`.
@@ -54,14 +59,16 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| normalized(inputs, inputs.case.text("form") != "rms_norm", "weight", None)),
+    ulps: 8.0,
     differentiable: &["weight", "x"],
-    ..NORM
+    promise: NORM_PROMISE,
 };
 
 /// `RmsNorm::new(weight, eps)` of `x`: `x / sqrt(mean(x^2) + eps) * weight`.
 pub static RMS_NORM: Op = Op {
     name: "layer.rms_norm",
     covers: &["RmsNorm"],
+    support: NORM_SUPPORT,
     generate: |draw| norm::generate(draw, RMS_NORM.support, &["weight"]),
     contract: |case| layer(case, &["weight"]),
     call: |call| {
@@ -71,8 +78,9 @@ pub static RMS_NORM: Op = Op {
     source: "candle_nn::RmsNorm::new(weight, {{ eps|default('1e-5') }}).forward(&x)?",
     torch: r#"F.rms_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, {{ eps|default("1e-5") }})"#,
     reference: Some(|inputs| normalized(inputs, false, "weight", None)),
+    ulps: 8.0,
     differentiable: &["weight", "x"],
-    ..NORM
+    promise: NORM_PROMISE,
 };
 
 /// `RmsNorm::new(weight, eps).forward_diff(x)`: the same with a gradient.
@@ -87,7 +95,11 @@ pub static RMS_NORM_DIFF: Op = Op {
         Ok(vec![layer.forward_diff(call.tensor("x")?)?])
     },
     source: "candle_nn::RmsNorm::new(weight, {{ eps|default('1e-5') }}).forward_diff(&x)?",
-    ..RMS_NORM
+    torch: RMS_NORM.torch,
+    reference: Some(|inputs| normalized(inputs, false, "weight", None)),
+    ulps: 8.0,
+    differentiable: &["weight", "x"],
+    promise: NORM_PROMISE,
 };
 
 /// `GroupNorm::new(weight (C), bias (C), C, groups, eps)` of `x (N, C, ..)`: each group of channels standardized.
@@ -123,29 +135,20 @@ pub static GROUP_NORM: Op = Op {
     "#,
     torch: r#"F.group_norm(x, {{ groups|default(1) }}, weight, bias, {{ eps|default("1e-5") }})"#,
     reference: Some(grouped),
+    ulps: 8.0,
+    differentiable: &["bias", "weight", "x"],
     promise: "candle-nn/src/group_norm.rs:20-80; torch.nn.GroupNorm",
-    ..NORM
 };
 
 /// What the composed forms take.
 const SLOW: Support = Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
-/// What the layers share.
-const NORM: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "x", cpu: &[DType::F32, DType::F16, DType::Bf16], cuda: &DType::FLOATS },
-    generate: |draw| norm::generate(draw, LAYER_NORM.support, &["weight", "bias"]),
-    contract: |case| layer(case, &["weight", "bias"]),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 8.0,
-    differentiable: &["bias", "weight", "x"],
-    promise: "candle-nn/src/layer_norm.rs:1-137, 180-215: fused where x is contiguous, else composed; torch.nn.LayerNorm \
-              and torch.nn.RMSNorm",
-};
+/// The dtypes of these ops.
+pub const NORM_SUPPORT: &Support =
+    &Support { of: "x", cpu: &[DType::F32, DType::F16, DType::Bf16], cuda: &DType::FLOATS };
+/// Where the contract of these ops comes from.
+pub const NORM_PROMISE: &str = "candle-nn/src/layer_norm.rs:1-137, 180-215: fused where x is contiguous, else composed; torch.nn.LayerNorm \
+              and torch.nn.RMSNorm";
 
 /// The contract of a layer that takes the fused form for a contiguous `x`, and the composed one for any other.
 fn layer(case: &Case, weights: &[&str]) -> Contract {

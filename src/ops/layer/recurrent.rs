@@ -17,6 +17,7 @@ use crate::tensor::{DType, Support};
 pub static LSTM: Op = Op {
     name: "layer.lstm",
     covers: &["LSTM", "LSTMConfig", "rnn::LSTMState", "rnn::Direction", "rnn::lstm", "RNN"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| generate(draw, 4),
     contract: |case| contract(case, 4),
     call: |call| {
@@ -94,15 +95,17 @@ pub static LSTM: Op = Op {
         outputs.push(c.into_dyn());
         outputs
     }),
+    ulps: 8.0,
+    differentiable: &["b_hh", "b_ih", "c", "h", "w_hh", "w_ih", "x"],
     promise: "candle-nn/src/rnn.rs:1-252 (batch, sequence and feature dimensions; states_to_tensor stacks along the \
               sequence), candle-nn/tests/rnn.rs, which holds PyTorch's results; torch.nn.LSTM",
-    ..RECURRENT
 };
 
 /// `r, z = sigmoid` of both parts, `n = tanh(x_n + r h_n)`; `h' = (1 - z) n + z h`.
 pub static GRU: Op = Op {
     name: "layer.gru",
     covers: &["GRU", "GRUConfig", "rnn::GRUState", "rnn::gru", "RNN"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| generate(draw, 3),
     contract: |case| contract(case, 3),
     call: |call| {
@@ -173,28 +176,16 @@ pub static GRU: Op = Op {
             Array2::from_shape_fn(h.dim(), next)
         })
     }),
-    promise: "candle-nn/src/rnn.rs:254-400, candle-nn/tests/rnn.rs, which holds PyTorch's results; torch.nn.GRU",
-    ..RECURRENT
-};
-
-/// What both share.
-const RECURRENT: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
-    generate: |draw| generate(draw, 4),
-    contract: |case| contract(case, 4),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 8.0,
     differentiable: &["b_hh", "b_ih", "c", "h", "w_hh", "w_ih", "x"],
-    promise: "",
+    promise: "candle-nn/src/rnn.rs:254-400, candle-nn/tests/rnn.rs, which holds PyTorch's results; torch.nn.GRU",
 };
 
+/// The dtypes of these ops.
+pub const RECURRENT_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
+
 fn generate(draw: &mut Draw, gates: usize) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(RECURRENT.support)?;
+    let dtype = draw.dtype(RECURRENT_SUPPORT)?;
     let (batch, steps) = (draw.between(1, 3)?, draw.between(1, 3)?);
     let (inner, hidden) = (draw.between(1, 3)?, draw.between(1, 2)?);
     let form = *draw.choose(&["seq", "seq_init", "step"])?;

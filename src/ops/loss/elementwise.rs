@@ -13,6 +13,9 @@ use crate::tensor::{DType, Support};
 pub static MSE: Op = Op {
     name: "loss.mse",
     covers: &["loss::mse"],
+    support: ELEMENTWISE_SUPPORT,
+    generate: |draw| generate(draw, ELEMENTWISE_SUPPORT),
+    contract,
     call: |call| Ok(vec![loss::mse(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::mse(&inp, &target)?",
     torch: "F.mse_loss(inp, target)",
@@ -22,7 +25,9 @@ pub static MSE: Op = Op {
             difference * difference
         }))
     }),
-    ..ELEMENTWISE
+    ulps: 4.0,
+    differentiable: &["inp", "target"],
+    promise: "candle-nn/src/loss.rs:48-51; torch.nn.MSELoss",
 };
 
 /// `candle_nn::loss::binary_cross_entropy_with_logit(inp, target)`, the mean of
@@ -32,19 +37,22 @@ pub static BINARY_CROSS_ENTROPY_WITH_LOGIT: Op = Op {
     covers: &["loss::binary_cross_entropy_with_logit"],
     support: &Support::both("inp", &DType::FLOATS),
     generate: |draw| generate(draw, BINARY_CROSS_ENTROPY_WITH_LOGIT.support),
+    contract,
     call: |call| Ok(vec![loss::binary_cross_entropy_with_logit(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::binary_cross_entropy_with_logit(&inp, &target)?",
     torch: "F.binary_cross_entropy_with_logits(inp, target)",
     reference: Some(|inputs| scalar(mean_of(inputs, binary_cross_entropy))),
+    ulps: 4.0,
+    differentiable: &["inp", "target"],
     promise: "candle-nn/src/loss.rs:53-75; torch.nn.BCEWithLogitsLoss: the logit form exists to be stable for every \
               finite logit",
-    ..ELEMENTWISE
 };
 
 /// `candle_nn::loss::huber(inp, target, delta)`: quadratic below `delta`, linear above, averaged.
 pub static HUBER: Op = Op {
     name: "loss.huber",
     covers: &["loss::huber"],
+    support: ELEMENTWISE_SUPPORT,
     generate: |draw| {
         let delta = *draw.choose(&[1.0, 0.5, 0.125, 2.0])?;
         Ok(generate(draw, HUBER.support)?.param("delta", delta))
@@ -74,25 +82,13 @@ pub static HUBER: Op = Op {
             }
         }))
     }),
-    promise: "candle-nn/src/loss.rs:77-112 (the formula in its documentation)",
-    ..ELEMENTWISE
-};
-
-/// What the three losses share.
-const ELEMENTWISE: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
-    generate: |draw| generate(draw, ELEMENTWISE.support),
-    contract,
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 4.0,
     differentiable: &["inp", "target"],
-    promise: "candle-nn/src/loss.rs:48-51; torch.nn.MSELoss",
+    promise: "candle-nn/src/loss.rs:77-112 (the formula in its documentation)",
 };
+
+/// The dtypes of these ops.
+pub const ELEMENTWISE_SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;

@@ -14,51 +14,48 @@ use crate::tensor::{DType, Support};
 pub static NLL: Op = Op {
     name: "loss.nll",
     covers: &["loss::nll"],
-    call: |call| Ok(vec![loss::nll(call.tensor("inp")?, call.tensor("target")?)?]),
-    source: "candle_nn::loss::nll(&inp, &target)?",
-    torch: r#"F.nll_loss(inp, {{ ids("target") }})"#,
+    support: LABELS_SUPPORT,
+    generate,
     contract: |case| {
         // gather, which nll is made of, asks for contiguous inputs.
         contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
     },
+    call: |call| Ok(vec![loss::nll(call.tensor("inp")?, call.tensor("target")?)?]),
+    source: "candle_nn::loss::nll(&inp, &target)?",
+    torch: r#"F.nll_loss(inp, {{ ids("target") }})"#,
     reference: Some(|inputs| scalar(picked_mean(inputs, |row, label| -row[label]))),
-    ..LABELS
+    ulps: 4.0,
+    differentiable: &["inp"],
+    promise: LABELS_PROMISE,
 };
 
 /// `candle_nn::loss::cross_entropy(inp (N, C), target (N))`, `nll` of `log_softmax` over the classes.
 pub static CROSS_ENTROPY: Op = Op {
     name: "loss.cross_entropy",
     covers: &["loss::cross_entropy"],
-    call: |call| Ok(vec![loss::cross_entropy(call.tensor("inp")?, call.tensor("target")?)?]),
-    source: "candle_nn::loss::cross_entropy(&inp, &target)?",
-    torch: r#"F.cross_entropy(inp, {{ ids("target") }})"#,
+    support: LABELS_SUPPORT,
+    generate,
     contract: |case| {
         let strided_target = case.tensor("target").is_some_and(|target| !target.view.is_contiguous());
         contract(case).may_refuse(strided_target, why::CONTIGUOUS)
     },
+    call: |call| Ok(vec![loss::cross_entropy(call.tensor("inp")?, call.tensor("target")?)?]),
+    source: "candle_nn::loss::cross_entropy(&inp, &target)?",
+    torch: r#"F.cross_entropy(inp, {{ ids("target") }})"#,
     reference: Some(|inputs| scalar(picked_mean(inputs, |row, label| Num::log_sum_exp(row) - row[label]))),
-    ..LABELS
-};
-
-/// What both losses share.
-const LABELS: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
-    generate,
-    contract,
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 4.0,
     differentiable: &["inp"],
-    promise: "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); a label outside 0..C has no \
-              class, and torch.nn.functional.cross_entropy refuses it",
+    promise: LABELS_PROMISE,
 };
 
+/// The dtypes of these ops.
+pub const LABELS_SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
+/// Where the contract of these ops comes from.
+pub const LABELS_PROMISE: &str = "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); a label outside 0..C has no \
+              class, and torch.nn.functional.cross_entropy refuses it";
+
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let (dtype, target_dtype) = (draw.dtype(LABELS.support)?, draw.id_dtype()?);
+    let (dtype, target_dtype) = (draw.dtype(LABELS_SUPPORT)?, draw.id_dtype()?);
     let (batch, classes) = (draw.reduced()?, draw.reduced()?);
     let target = draw.ids(target_dtype, &[batch], classes)?;
     let mut case = Case::default().input("inp", draw.tensor(dtype, &[batch, classes])?).input("target", target);

@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::reference_inputs::{each, pairs};
 use crate::ops::tensor::scalar::{bounds, elu};
-use crate::ops::tensor::unary::{ELEMENTWISE, case, of_floats};
+use crate::ops::tensor::unary::{case, of_floats};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor};
 
@@ -20,18 +20,19 @@ macro_rules! activations {
     ($($(#[$doc:meta])* $name:ident = $function:ident, $torch:literal, $support:ident, $contract:expr, $value:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-            name: concat!("op.", stringify!($function)),
-            covers: &[concat!("ops::", stringify!($function))],
-            support: $support,
-            generate: |draw| case(draw, $support),
-            contract: $contract,
-            call: |call| Ok(vec![ops::$function(call.tensor("x")?)?]),
-            source: concat!("candle_nn::ops::", stringify!($function), "(&x)?"),
-            torch: $torch,
-            reference: Some(|inputs| each(inputs, "x", $value)),
-            promise: "candle-nn/src/ops.rs:41-255; the torch.nn.functional functions of these names",
-            ..ELEMENTWISE
-        };
+    name: concat!("op.", stringify!($function)),
+    covers: &[concat!("ops::", stringify!($function))],
+    support: $support,
+    generate: |draw| case(draw, $support),
+    contract: $contract,
+    call: |call| Ok(vec![ops::$function(call.tensor("x")?)?]),
+    source: concat!("candle_nn::ops::", stringify!($function), "(&x)?"),
+    torch: $torch,
+    reference: Some(|inputs| each(inputs, "x", $value)),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-nn/src/ops.rs:41-255; the torch.nn.functional functions of these names",
+};
     )*};
 }
 
@@ -60,8 +61,9 @@ pub static LEAKY_RELU: Op = Op {
     source: "candle_nn::ops::leaky_relu(&x, {{ negative_slope|default('0.0') }})?",
     torch: "F.leaky_relu(x, {{ negative_slope|default('0.0') }})",
     reference: Some(|inputs| each(inputs, "x", |x| leaky(x, inputs.case.float("negative_slope", 0.0)))),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:193-196; torch.nn.LeakyReLU",
-    ..ELEMENTWISE
 };
 
 /// `candle_nn::ops::selu(x, alpha, gamma)`: `gamma x` above 0, else `gamma alpha (e^x - 1)`.
@@ -82,8 +84,9 @@ pub static SELU: Op = Op {
         let (alpha, gamma) = (single(inputs.case, "alpha"), single(inputs.case, "gamma"));
         each(inputs, "x", |x| elu(x, f64::from(alpha)) * Num::exact(f64::from(gamma)))
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:198-206; torch.nn.SELU",
-    ..ELEMENTWISE
 };
 
 /// `candle_nn::ops::swiglu(x)`: `silu` of the first half of the last dimension times the second half.
@@ -110,8 +113,9 @@ pub static SWIGLU: Op = Op {
         F.silu(gate) * value
     ",
     reference: Some(swiglu),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:45-48",
-    ..ELEMENTWISE
 };
 
 /// The variants of `Activation` by the param `kind`; `Elu` and `LeakyRelu` take the param `alpha`.
@@ -167,8 +171,9 @@ pub static ACTIVATION: Op = Op {
         }
         each(inputs, "x", |x| activated(inputs.case, x))
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/activation.rs:5-52: the variants are named after their functions",
-    ..ELEMENTWISE
 };
 
 /// `PReLU::new(weight, is_scalar)` of `x`: `x` above 0, else `weight x`, with a weight for all, or one per entry of the
@@ -221,9 +226,9 @@ pub static PRELU: Op =
                 if x.value > 0.0 { x + Num::exact(0.0) } else { Num { kink: x.value == 0.0, ..x * weight } }
             })
         }),
+        ulps: 4.0,
         differentiable: &["weight", "x"],
         promise: "candle-nn/src/activation.rs:54-107; torch.nn.PReLU",
-        ..ELEMENTWISE
     };
 
 /// `Sequential` of `Identity`, and of closures that square and add 1: all outputs, and the last one again.
@@ -263,8 +268,9 @@ pub static SEQUENTIAL: Op = Op {
         let halved = x.mapv(|x| x * Num::exact(0.5));
         vec![x, square, next.clone(), next, halved]
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/sequential.rs, func.rs, ops.rs (Identity)",
-    ..ELEMENTWISE
 };
 
 /// The variants of `Activation` as serde names them, without aliases.

@@ -58,8 +58,11 @@ pub static LAYER_NORM_SLOW: Op = Op {
         Ok(vec![ops::layer_norm_slow(call.tensor("x")?, alpha, beta, single_eps(call.case))?])
     },
     source: "candle_nn::ops::layer_norm_slow(&x, &alpha, &beta, {{ eps|default('1e-5')|f32 }})?",
+    torch: LAYER_NORM.torch,
+    reference: Some(|inputs| normalized(inputs, true, "alpha", Some("beta"))),
+    ulps: 8.0,
+    differentiable: &["alpha", "beta", "x"],
     promise: "candle-nn/src/ops.rs:895-915; torch.nn.LayerNorm",
-    ..LAYER_NORM
 };
 
 /// `candle_nn::ops::rms_norm_slow(x, alpha, eps)`: as `rms_norm`, of any layout, from single ops.
@@ -71,8 +74,11 @@ pub static RMS_NORM_SLOW: Op = Op {
     contract: |case| slow(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm_slow(call.tensor("x")?, call.tensor("alpha")?, single_eps(call.case))?]),
     source: "candle_nn::ops::rms_norm_slow(&x, &alpha, {{ eps|default('1e-5')|f32 }})?",
+    torch: RMS_NORM.torch,
+    reference: Some(|inputs| normalized(inputs, false, "alpha", None)),
+    ulps: 8.0,
+    differentiable: &["alpha", "x"],
     promise: "candle-nn/src/ops.rs:643-655; torch.nn.RMSNorm",
-    ..RMS_NORM
 };
 
 fn single_eps(case: &Case) -> f32 {

@@ -3,13 +3,14 @@
 use candle_nn::ops;
 
 use crate::case::Case;
-use crate::ops::support::gather_map::{MOVE, TOO_LARGE, contract, drawn_of, gathered, size};
+use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn_of, gathered, size};
 use crate::ops::{Contract, Op, why};
 
 /// `pixel_shuffle(x (N, C f^2, H, W), f)`: `(N, C, H f, W f)`.
 pub static PIXEL_SHUFFLE: Op = Op {
     name: "op.pixel_shuffle",
     covers: &["ops::pixel_shuffle"],
+    support: COPIES,
     generate: |draw| {
         let (channels, factor) = (draw.between(1, 3)?, draw.between(1, 3)?);
         let shape = [draw.size()?, channels * factor * factor, draw.positive()?, draw.positive()?];
@@ -26,8 +27,9 @@ pub static PIXEL_SHUFFLE: Op = Op {
             Some(vec![index[0], channel, index[2] / f, index[3] / f])
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:946-954, which cites torch.nn.PixelShuffle",
-    ..MOVE
 };
 
 fn shuffled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -43,6 +45,7 @@ fn shuffled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 pub static PIXEL_UNSHUFFLE: Op = Op {
     name: "op.pixel_unshuffle",
     covers: &["ops::pixel_unshuffle"],
+    support: COPIES,
     generate: |draw| {
         let factor = draw.between(1, 3)?;
         let shape = [draw.size()?, draw.positive()?, factor * draw.positive()?, factor * draw.positive()?];
@@ -59,8 +62,9 @@ pub static PIXEL_UNSHUFFLE: Op = Op {
             Some(vec![index[0], channel, index[2] * f + row, index[3] * f + column])
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:956-969; torch.nn.PixelUnshuffle, its inverse",
-    ..MOVE
 };
 
 fn unshuffled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {

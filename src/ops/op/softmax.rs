@@ -46,12 +46,16 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
 pub static SOFTMAX: Op = Op {
     name: "op.softmax",
     covers: &["ops::softmax"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: LOG_SOFTMAX.generate,
+    contract: LOG_SOFTMAX.contract,
     call: |call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim", 0))?]),
     source: "candle_nn::ops::softmax(&x, {{ dim|default(0) }})?",
     torch: "x.softmax(dim={{ dim|default(0) }})",
     reference: Some(|inputs| along(inputs, Some(over(inputs)), softmax)),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:7-30; torch.softmax",
-    ..LOG_SOFTMAX
 };
 
 /// `candle_nn::ops::log_softmax(x, dim)`: `x - ln(sum(exp(x)))` over `dim`.

@@ -14,6 +14,9 @@ use crate::tensor::{DType, Support};
 pub static SGD_STEPS: Op = Op {
     name: "optim.sgd",
     covers: &["SGD", "optim::Optimizer", "Optimizer::backward_step", "Optimizer::from_slice", "SGD::push"],
+    support: OPTIMIZER_SUPPORT,
+    generate,
+    contract,
     call: |call| {
         let theta = Var::from_tensor(call.tensor("theta")?)?;
         let lr = call.case.float("lr", 0.1);
@@ -50,8 +53,9 @@ pub static SGD_STEPS: Op = Op {
         let lr = Num::exact(inputs.case.float("lr", 0.1));
         vec![every(inputs, |theta, grads| grads.iter().fold(theta, |theta, &grad| theta - lr * grad))]
     }),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/optim.rs:29-84; torch.optim.SGD without momentum",
-    ..OPTIMIZER
 };
 
 /// `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, then
@@ -59,6 +63,7 @@ pub static SGD_STEPS: Op = Op {
 pub static ADAMW_STEPS: Op = Op {
     name: "optim.adamw",
     covers: &["AdamW", "ParamsAdamW", "optim::Optimizer", "AdamW::new_lr", "Optimizer::backward_step"],
+    support: OPTIMIZER_SUPPORT,
     generate: |draw| {
         let case = generate(draw)?;
         if draw.one_in(2)? {
@@ -113,26 +118,13 @@ pub static ADAMW_STEPS: Op = Op {
     "#,
     reference: Some(|inputs| vec![every(inputs, |theta, grads| adamw(&params(inputs.case), theta, grads))]),
     ulps: 8.0,
+    differentiable: &[],
     promise: "candle-nn/src/optim.rs:86-200, candle-nn/tests/optim.rs (PyTorch's results); torch.optim.AdamW (the \
               algorithm of its documentation)",
-    ..OPTIMIZER
 };
 
-/// What both share.
-const OPTIMIZER: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "theta", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
-    generate,
-    contract,
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &[],
-    promise: "",
-};
+/// The dtypes of these ops.
+pub const OPTIMIZER_SUPPORT: &Support = &Support { of: "theta", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 fn params(case: &Case) -> ParamsAdamW {
     let usual = ParamsAdamW::default();
@@ -146,7 +138,7 @@ fn params(case: &Case) -> ParamsAdamW {
 }
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(OPTIMIZER.support)?;
+    let dtype = draw.dtype(OPTIMIZER_SUPPORT)?;
     let shape = draw.shape(0, 3)?;
     let steps = *draw.choose(&[1, 1, 2, 3])?;
     let theta = draw.tensor(dtype, &shape)?;

@@ -20,6 +20,7 @@ const FLOATS: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &
 pub static RAND: Op = Op {
     name: "random.rand",
     covers: &["Tensor::rand", "Tensor::rand_like"],
+    support: CREATED,
     generate: |draw| {
         let (lo, up) = *draw.choose(&[(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0), (3.0, 4.0), (-0.5, 0.0)])?;
         Ok(formed(draw)?.param("lo", lo).param("up", up))
@@ -54,13 +55,18 @@ pub static RAND: Op = Op {
         {% endif %}
         println!("{drawn}");
     "#,
-    ..RANDOM
+    torch: "",
+    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: RANDOM_PROMISE,
 };
 
 /// `Tensor::randn(mean, std, (rows, columns), device)`, or `randn_like`.
 pub static RANDN: Op = Op {
     name: "random.randn",
     covers: &["Tensor::randn", "Tensor::randn_like"],
+    support: CREATED,
     generate: |draw| {
         let (mean, std) = *draw.choose(&[(0.0, 1.0), (0.0, 0.5), (2.0, 0.25), (-1.0, 1.0)])?;
         Ok(formed(draw)?.param("mean", mean).param("std", std))
@@ -95,7 +101,11 @@ pub static RANDN: Op = Op {
         {% endif %}
         println!("{drawn}");
     "#,
-    ..RANDOM
+    torch: "",
+    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: RANDOM_PROMISE,
 };
 
 /// `Init::var((rows, columns), dtype, device)` of the variant `kind`.
@@ -129,8 +139,11 @@ pub static INIT: Op = Op {
         let var = init.var(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?;
         println!("{}", var.as_tensor());
     "#,
+    torch: "",
+    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/init.rs; torch.nn.init, which leaves an empty tensor empty",
-    ..RANDOM
 };
 
 /// `dropout(x, p)`, or `Dropout` with `form = "train"` and `"eval"`: each element is 0 or `x / (1 - p)`, and the share
@@ -172,8 +185,11 @@ pub static DROPOUT: Op = Op {
         {% endif %}
         println!("{kept}");
     "#,
+    torch: "",
+    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/ops.rs:208-250; torch.nn.Dropout",
-    ..RANDOM
 };
 
 /// `gumbel_softmax(logits, temperature, dim)`: ids of `dim`, at the temperature 0 of a largest logit.
@@ -218,29 +234,19 @@ pub static GUMBEL_SOFTMAX: Op = Op {
         let ids = candle_nn::sampling::gumbel_softmax(&x, {{ temperature|default("1.0") }}, {{ dim|default(0) }})?;
         println!("{ids}");
     "#,
+    torch: "",
+    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
+    ulps: 4.0,
+    differentiable: &[],
     promise: "candle-nn/src/sampling.rs: at a temperature of 0 the argmax",
-    ..RANDOM
 };
 
 /// How many facts every op here states.
 const FACTS: usize = 3;
 
-/// What they share: nobody can compare values, but all facts are true.
-const RANDOM: Op = Op {
-    name: "",
-    covers: &[],
-    support: CREATED,
-    generate: |draw| sized(draw, CREATED),
-    contract: |case| facts(created(case)),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[FACTS]), Num::exact(1.0))]),
-    ulps: 4.0,
-    differentiable: &[],
-    promise: "candle-core/src/tensor.rs:345-420 (the documentation of each): values within their bounds, mean and variance \
-              within six standard deviations",
-};
+/// Where the contract of these ops comes from.
+pub const RANDOM_PROMISE: &str = "candle-core/src/tensor.rs:345-420 (the documentation of each): values within their bounds, mean and variance \
+              within six standard deviations";
 
 /// A new tensor, or one like another.
 fn formed(draw: &mut Draw) -> arbitrary::Result<Case> {

@@ -88,6 +88,10 @@ pub static MIXED_LABELS: Op = Op {
 /// `Linear` with its parameters on the other device: `x` goes there, and the output comes back.
 pub static LINEAR_THERE: Op = Op {
     name: "relation.linear_there",
+    covers: &["Tensor::to_device", "Linear"],
+    support: LINEAR.support,
+    generate: linears_generate,
+    contract: |case| of_halves(case, &LINEAR),
     call: |call| {
         let there = there(call)?;
         Ok(vec![layer(call, &there)?.forward(&call.tensor("x")?.to_device(&there)?)?.to_device(call.device)?])
@@ -98,12 +102,20 @@ pub static LINEAR_THERE: Op = Op {
         let layer = candle_nn::Linear::new(weight.to_device(there)?, bias);
         layer.forward(&x.to_device(there)?)?.to_device(&device)?
     "#,
-    ..LINEARS
+    torch: "",
+    reference: LINEAR.reference,
+    ulps: LINEAR.ulps,
+    differentiable: LINEAR.differentiable,
+    promise: LINEARS_PROMISE,
 };
 
 /// `Linear` of the first half of the batch, and on the other device of what is left of it, with copies of the parameters.
 pub static LINEAR_APART: Op = Op {
     name: "relation.linear_apart",
+    covers: &["Tensor::to_device", "Linear"],
+    support: LINEAR.support,
+    generate: linears_generate,
+    contract: |case| of_halves(case, &LINEAR),
     call: |call| {
         let devices = [call.device.clone(), there(call)?];
         let halves = call.tensor("x")?.chunk(2, 0)?.into_iter().zip(&devices);
@@ -120,7 +132,11 @@ pub static LINEAR_APART: Op = Op {
         }
         Tensor::cat(&halves, 0)?
     "#,
-    ..LINEARS
+    torch: "",
+    reference: LINEAR.reference,
+    ulps: LINEAR.ulps,
+    differentiable: LINEAR.differentiable,
+    promise: LINEARS_PROMISE,
 };
 
 /// The layer of a case on a device.
@@ -129,21 +145,11 @@ fn layer(call: &Call, device: &Device) -> Result<candle_nn::Linear> {
     Ok(candle_nn::Linear::new(call.tensor("weight")?.to_device(device)?, bias))
 }
 
-/// What both share.
-const LINEARS: Op = Op {
-    name: "",
-    covers: &["Tensor::to_device", "Linear"],
-    support: LINEAR.support,
-    generate: |draw| {
-        let case = drawn(draw, &LINEAR, |case| shape_of(case).len() > 1)?;
-        sent(draw, Case { params: BTreeMap::new(), ..case })
-    },
-    contract: |case| of_halves(case, &LINEAR),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: LINEAR.reference,
-    ulps: LINEAR.ulps,
-    differentiable: LINEAR.differentiable,
-    promise: "candle-core/src/backprop.rs:707: a copy to another device changes no value, and its gradient comes back",
-};
+/// Where the contract of these ops comes from.
+pub const LINEARS_PROMISE: &str =
+    "candle-core/src/backprop.rs:707: a copy to another device changes no value, and its gradient comes back";
+
+fn linears_generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let case = drawn(draw, &LINEAR, |case| shape_of(case).len() > 1)?;
+    sent(draw, Case { params: BTreeMap::new(), ..case })
+}

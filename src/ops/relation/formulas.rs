@@ -23,6 +23,7 @@ use crate::tensor::{DType, Support};
 pub static SOFTMAX_SHIFTED: Op = Op {
     name: "relation.softmax_shifted",
     covers: &["ops::softmax_last_dim", "ops::softmax"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| shifted(draw, &softmax::SOFTMAX_LAST_DIM),
     contract: |case| if ordinary(case, "x") { plain(case, &softmax::SOFTMAX_LAST_DIM) } else { NO_SHIFT },
     call: |call| {
@@ -39,9 +40,12 @@ pub static SOFTMAX_SHIFTED: Op = Op {
         candle_nn::ops::softmax(&x, {{ inputs.x.shape|length - 1 }})?
         {% endif %}
     "#,
+    torch: "",
     reference: Some(|inputs| of_shifted(inputs, &softmax::SOFTMAX_LAST_DIM)),
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
     promise: "softmax is invariant under a shift; candle-nn/src/ops.rs:7-30 subtracts the maximum for that",
-    ..RELATION
 };
 
 /// `cross_entropy(inp + c, target)` is `cross_entropy(inp, target)`.
@@ -56,9 +60,12 @@ pub static CROSS_ENTROPY_SHIFTED: Op = Op {
         Ok(vec![loss::cross_entropy(&(call.tensor("inp")? + shift(call.case))?, call.tensor("target")?)?])
     },
     source: "candle_nn::loss::cross_entropy(&(&inp + {{ shift|default('0.0') }})?, &target)?",
+    torch: "",
     reference: Some(|inputs| of_shifted(inputs, &labels::CROSS_ENTROPY)),
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
     promise: "log_softmax is invariant under a shift",
-    ..RELATION
 };
 
 const NO_SHIFT: Contract = Contract::Unspecified("no ordinary shift");
@@ -97,49 +104,61 @@ fn of_shifted(inputs: &ReferenceInputs, op: &Op) -> Vec<ArrayD<Num>> {
 pub static SOFTMAX_FLIPPED: Op = Op {
     name: "relation.softmax_flipped",
     covers: &["ops::softmax_last_dim", "Tensor::flip"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| drawn(draw, &softmax::SOFTMAX_LAST_DIM, |_| true),
     contract: |case| plain(case, &softmax::SOFTMAX_LAST_DIM),
     call: |call| Ok(vec![flip(&ops::softmax_last_dim(&flip(call.tensor("x")?)?)?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x.contiguous()?.flip(&[0])?)?.flip(&[0])?",
+    torch: "",
     reference: softmax::SOFTMAX_LAST_DIM.reference,
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
     promise: "the rows of a softmax do not know of each other",
-    ..RELATION
 };
 
 /// `nll` of the rows in reverse order: a mean has no order.
 pub static NLL_FLIPPED: Op = Op {
     name: "relation.nll_flipped",
     covers: &["loss::nll", "Tensor::flip"],
+    support: LABELS_FLIPPED_SUPPORT,
+    generate: |draw| drawn(draw, &labels::NLL, |_| true),
+    contract: |case| plain(case, &labels::NLL),
     call: |call| {
         let call = promised(call, &plain(call.case, &labels::NLL))?;
         Ok(vec![loss::nll(&flip(call.tensor("inp")?)?, &flip(call.tensor("target")?)?)?])
     },
     source: "candle_nn::loss::nll(&inp.contiguous()?.flip(&[0])?, &target.contiguous()?.flip(&[0])?)?",
-    contract: |case| plain(case, &labels::NLL),
+    torch: "",
     reference: labels::NLL.reference,
-    ..LABELS_FLIPPED
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
+    promise: "candle-nn/src/loss.rs:5-46: the mean over the batch",
 };
 
 /// `cross_entropy` of the rows in reverse order.
 pub static CROSS_ENTROPY_FLIPPED: Op = Op {
     name: "relation.cross_entropy_flipped",
     covers: &["loss::cross_entropy", "Tensor::flip"],
+    support: LABELS_FLIPPED_SUPPORT,
+    generate: |draw| drawn(draw, &labels::NLL, |_| true),
+    contract: |case| plain(case, &labels::CROSS_ENTROPY),
     call: |call| {
         let call = promised(call, &plain(call.case, &labels::CROSS_ENTROPY))?;
         Ok(vec![loss::cross_entropy(&flip(call.tensor("inp")?)?, &flip(call.tensor("target")?)?)?])
     },
     source: "candle_nn::loss::cross_entropy(&inp.contiguous()?.flip(&[0])?, &target.contiguous()?.flip(&[0])?)?",
-    contract: |case| plain(case, &labels::CROSS_ENTROPY),
+    torch: "",
     reference: labels::CROSS_ENTROPY.reference,
-    ..LABELS_FLIPPED
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
+    promise: "candle-nn/src/loss.rs:5-46: the mean over the batch",
 };
 
-const LABELS_FLIPPED: Op = Op {
-    support: &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
-    generate: |draw| drawn(draw, &labels::NLL, |_| true),
-    promise: "candle-nn/src/loss.rs:5-46: the mean over the batch",
-    ..RELATION
-};
+/// The dtypes of these ops.
+pub const LABELS_FLIPPED_SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 fn flip(x: &Candle) -> Result<Candle> {
     x.contiguous()?.flip(&[0])
@@ -179,6 +198,7 @@ pub(super) fn promised<'a, 'b>(call: &'a Call<'b>, contract: &Contract) -> Resul
 pub static CONV1D_SPLIT: Op = Op {
     name: "relation.conv1d_split",
     covers: &["Tensor::conv1d"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| drawn(draw, &conv::CONV1D, |case| shape_of(case).len() > 1),
     contract: |case| of_halves(case, &conv::CONV1D),
     call: |call| halves(call, &conv::CONV1D),
@@ -189,8 +209,12 @@ pub static CONV1D_SPLIT: Op = Op {
         }
         Tensor::cat(&halves, 0)?
     "#,
+    torch: "",
     reference: conv::CONV1D.reference,
-    ..SPLIT
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
+    promise: "the entries of a batch do not know of each other",
 };
 
 /// `conv2d` of each half of the batch.
@@ -208,14 +232,19 @@ pub static CONV2D_SPLIT: Op = Op {
         }
         Tensor::cat(&halves, 0)?
     "#,
+    torch: "",
     reference: conv::CONV2D.reference,
-    ..SPLIT
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
+    promise: "the entries of a batch do not know of each other",
 };
 
 /// `Linear` of each half of the batch.
 pub static LINEAR_SPLIT: Op = Op {
     name: "relation.linear_split",
     covers: &["Linear"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| drawn(draw, &linear::LINEAR, |case| shape_of(case).len() > 1),
     contract: |case| of_halves(case, &linear::LINEAR),
     call: |call| halves(call, &linear::LINEAR),
@@ -224,8 +253,12 @@ pub static LINEAR_SPLIT: Op = Op {
         let halves = x.chunk(2, 0)?.iter().map(|half| layer.forward(half)).collect::<Result<Vec<_>>>()?;
         Tensor::cat(&halves, 0)?
     "#,
+    torch: "",
     reference: linear::LINEAR.reference,
-    ..SPLIT
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
+    promise: "the entries of a batch do not know of each other",
 };
 
 /// `layer_norm` of each half of the rows.
@@ -243,12 +276,13 @@ pub static LAYER_NORM_SPLIT: Op = Op {
         }
         Tensor::cat(&halves, 0)?
     "#,
+    torch: "",
     reference: norm::LAYER_NORM.reference,
     ulps: 8.0,
-    ..SPLIT
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
+    promise: "the entries of a batch do not know of each other",
 };
-
-const SPLIT: Op = Op { promise: "the entries of a batch do not know of each other", ..RELATION };
 
 pub(super) fn of_halves(case: &Case, op: &Op) -> Contract {
     match shape_of(case).as_slice() {
@@ -313,14 +347,17 @@ pub static MATMUL_LINEAR: Op = Op {
         };
         vec![ArrayD::from_shape_fn(IxDyn(&[a.shape()[0], c.shape()[1]]), |index| dot(index[0], index[1]))]
     }),
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
     promise: "matrix multiplication is linear",
-    ..RELATION
 };
 
 /// `conv1d(2 x)` is `2 conv1d(x)`, exactly.
 pub static CONV1D_SCALED: Op = Op {
     name: "relation.conv1d_scaled",
     covers: &["Tensor::conv1d"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| drawn(draw, &conv::CONV1D, |_| true),
     contract: |case| plain(case, &conv::CONV1D),
     call: |call| {
@@ -333,6 +370,7 @@ pub static CONV1D_SCALED: Op = Op {
         let x = (&x * 2.0)?;
         {% include "tensor.conv1d" %}
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let doubled = inputs.array("x").mapv(|x| x * Num::exact(2.0));
         let inputs = ReferenceInputs {
@@ -343,14 +381,17 @@ pub static CONV1D_SCALED: Op = Op {
         };
         conv::CONV1D.reference.map_or_else(Vec::new, |of| of(&inputs))
     }),
+    ulps: 4.0,
+    // The ops' own entries judge their gradients.
+    differentiable: &[],
     promise: "a convolution is linear",
-    ..RELATION
 };
 
 /// The sum of all elements: at once, over a list of all dimensions, and over one dimension after the other.
 pub static SUM_IN_TURN: Op = Op {
     name: "relation.sum_in_turn",
     covers: &["Tensor::sum_all", "Tensor::sum"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| {
         let dtype = draw.dtype(SUM_IN_TURN.support)?;
         let mut shape: Vec<usize> = draw.shape(0, 2)?.into_iter().map(|n| n.max(1)).collect();
@@ -374,6 +415,7 @@ pub static SUM_IN_TURN: Op = Op {
         let in_turn = x{% for _ in dims %}.sum(0)?{% else %}.clone(){% endfor %};
         let outputs = [x.sum_all()?, x.sum([{{ dims|join(", ") }}])?, in_turn];
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");
         let once = Num::sum(x.iter().copied());
@@ -383,23 +425,8 @@ pub static SUM_IN_TURN: Op = Op {
         }
         [scalar(once), scalar(once), vec![in_turn]].concat()
     }),
-    promise: "a sum over dimensions is the sum of their sums",
-    ..RELATION
-};
-
-/// What all share.
-const RELATION: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
-    generate: |_| Ok(Case::default()),
-    contract: |_| Contract::Unspecified("nothing"),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 4.0,
     // The ops' own entries judge their gradients.
     differentiable: &[],
-    promise: "",
+    promise: "a sum over dimensions is the sum of their sums",
 };

@@ -16,6 +16,9 @@ use crate::tensor::{DType, Support};
 pub static ROPE: Op = Op {
     name: "rotary.rope",
     covers: &["rotary_emb::rope"],
+    support: &Support::both("x", &DType::FLOATS),
+    generate: |draw| generate(draw, FUSED_SUPPORT, HALVES, true),
+    contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope),
     source: "candle_nn::rotary_emb::rope(&x, &cos, &sin)?",
     torch: r#"
@@ -24,88 +27,102 @@ pub static ROPE: Op = Op {
         first, second = x.chunk(2, dim=-1)
         x * c + torch.cat([-second, first], dim=-1) * s
     "#,
-    ..FUSED
+    reference: Some(|inputs| reference(inputs, HALVES)),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: FUSED_PROMISE,
 };
 
 /// `rope_i(x, cos, sin)`: neighbors as pairs.
 pub static ROPE_I: Op = Op {
     name: "rotary.rope_i",
     covers: &["rotary_emb::rope_i"],
+    support: &Support::both("x", &DType::FLOATS),
+    generate: |draw| generate(draw, FUSED_SUPPORT, HALVES, true),
+    contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope_i),
     source: "candle_nn::rotary_emb::rope_i(&x, &cos, &sin)?",
+    torch: "",
     reference: Some(|inputs| reference(inputs, INTERLEAVED)),
-    ..FUSED
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: FUSED_PROMISE,
 };
 
 /// `rope_thd(x (B, T, H, D), cos, sin)`: as `rope` with time before heads.
 pub static ROPE_THD: Op = Op {
     name: "rotary.rope_thd",
     covers: &["rotary_emb::rope_thd"],
-    generate: |draw| generate(draw, FUSED.support, TIME_FIRST, true),
+    support: &Support::both("x", &DType::FLOATS),
+    generate: |draw| generate(draw, FUSED_SUPPORT, TIME_FIRST, true),
     contract: |case| contract(case, TIME_FIRST).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: |call| rotated(call, rotary_emb::rope_thd),
     source: "candle_nn::rotary_emb::rope_thd(&x, &cos, &sin)?",
+    torch: "",
     reference: Some(|inputs| reference(inputs, TIME_FIRST)),
-    ..FUSED
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: FUSED_PROMISE,
 };
 
 /// `rope_slow(x, cos, sin)`: `rope` from single ops, of any layout.
 pub static ROPE_SLOW: Op = Op {
     name: "rotary.rope_slow",
     covers: &["rotary_emb::rope_slow"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| generate(draw, SLOW_SUPPORT, HALVES, false),
+    contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_slow),
     source: "candle_nn::rotary_emb::rope_slow(&x, &cos, &sin)?",
     torch: "{% include 'rotary.rope' %}",
-    ..SLOW
+    reference: Some(|inputs| reference(inputs, HALVES)),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: FUSED_PROMISE,
 };
 
 /// `rope_i_slow(x, cos, sin)`: `rope_i` from single ops, of any layout.
 pub static ROPE_I_SLOW: Op = Op {
     name: "rotary.rope_i_slow",
     covers: &["rotary_emb::rope_i_slow"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| generate(draw, SLOW_SUPPORT, HALVES, false),
+    contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_i_slow),
     source: "candle_nn::rotary_emb::rope_i_slow(&x, &cos, &sin)?",
-    reference: Some(|inputs| reference(inputs, INTERLEAVED)),
-    ..SLOW
-};
-
-/// What the fused forms share.
-const FUSED: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
-    generate: |draw| generate(draw, FUSED.support, HALVES, true),
-    contract: |case| contract(case, HALVES).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
-    call: |_| Ok(Vec::new()),
-    source: "",
     torch: "",
-    reference: Some(|inputs| reference(inputs, HALVES)),
+    reference: Some(|inputs| reference(inputs, INTERLEAVED)),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms do what the slow ones do, which have \
-              gradients; tables of one batch or of each, at least as long as x",
+    promise: FUSED_PROMISE,
 };
 
-/// What the composed forms share.
-const SLOW: Op = Op {
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
-    generate: |draw| generate(draw, SLOW.support, HALVES, false),
-    contract: |case| {
-        let tables = ["cos", "sin"].iter().filter_map(|name| case.tensor(name));
-        match contract(case, HALVES) {
-            Contract::Rejects(why::MIXED) if case.tensor("x").is_some_and(|x| x.elements() == Some(0)) => {
-                Contract::Unspecified("tables of another dtype where nothing is computed")
-            }
-            // Smaller tables are broadcast, and one with a batch dimension is none.
-            Contract::Rejects(why::SHAPES) => Contract::Unspecified("tables of another shape"),
-            Contract::Accepts { .. } if tables.into_iter().any(|table| table.shape.len() != 2) => {
-                Contract::Unspecified("tables of another shape")
-            }
-            other => other,
+/// Where the contract of these ops comes from.
+pub const FUSED_PROMISE: &str = "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms do what the slow ones do, which have \
+              gradients; tables of one batch or of each, at least as long as x";
+
+fn fused_contract(case: &Case) -> Contract {
+    contract(case, HALVES).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
+}
+/// The dtypes of these ops.
+pub const FUSED_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
+
+fn slow_contract(case: &Case) -> Contract {
+    let tables = ["cos", "sin"].iter().filter_map(|name| case.tensor(name));
+    match contract(case, HALVES) {
+        Contract::Rejects(why::MIXED) if case.tensor("x").is_some_and(|x| x.elements() == Some(0)) => {
+            Contract::Unspecified("tables of another dtype where nothing is computed")
         }
-    },
-    ..FUSED
-};
+        // Smaller tables are broadcast, and one with a batch dimension is none.
+        Contract::Rejects(why::SHAPES) => Contract::Unspecified("tables of another shape"),
+        Contract::Accepts { .. } if tables.into_iter().any(|table| table.shape.len() != 2) => {
+            Contract::Unspecified("tables of another shape")
+        }
+        other => other,
+    }
+}
+/// The dtypes of these ops.
+pub const SLOW_SUPPORT: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// Where pairs and time are in `x`.
 #[derive(Clone, Copy)]

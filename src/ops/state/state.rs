@@ -15,10 +15,12 @@ use crate::tensor::{DType, Support};
 pub static TWICE: Op = Op {
     name: "state.twice",
     covers: &["Tensor::add", "Tensor::sub", "Tensor::mul"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate: |draw| {
         let form = *draw.choose(&["add", "sub", "mul"])?;
         Ok(drawn(draw, &["x"])?.param("form", form))
     },
+    contract,
     call: |call| {
         let x = call.tensor("x")?;
         Ok(vec![match call.case.text("form") {
@@ -28,6 +30,7 @@ pub static TWICE: Op = Op {
         }])
     },
     source: "x.{{ form if form in ['add', 'sub'] else 'mul' }}(&x)?",
+    torch: "",
     reference: Some(|inputs| {
         let form = inputs.case.text("form");
         each(inputs, |x| match form {
@@ -36,28 +39,35 @@ pub static TWICE: Op = Op {
             _ => x * x,
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "elementwise arithmetic of any two tensors of one shape",
-    ..STATE
 };
 
 /// `x * x + x`: a gradient that arrives by two ways.
 pub static DIAMOND: Op = Op {
     name: "state.diamond",
     covers: &["Tensor::backward"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| drawn(draw, &["x"]),
+    contract,
     call: |call| {
         let x = call.tensor("x")?;
         Ok(vec![((x * x)? + x)?])
     },
     source: "((&x * &x)? + &x)?",
+    torch: "",
     reference: Some(|inputs| each(inputs, |x| x * x + x)),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "torch.autograd: gradients of several uses add up",
-    ..STATE
 };
 
 /// `x.matmul(x.t())` of a matrix.
 pub static OWN_TRANSPOSE: Op = Op {
     name: "state.own_transpose",
     covers: &["Tensor::matmul", "Tensor::t"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate: |draw| {
         let shape = [draw.positive()?, draw.reduced()?];
         of_shape(draw, &["x"], &shape)
@@ -83,19 +93,23 @@ pub static OWN_TRANSPOSE: Op = Op {
         Ok(vec![x.matmul(&x.t()?)?])
     },
     source: "x.matmul(&x.t()?)?",
+    torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x").into_dimensionality::<Ix2>().expect("a matrix");
         let product = |(i, j)| Num::sum(x.row(i).iter().zip(x.row(j)).map(|(&a, &b)| a * b));
         vec![ndarray::Array2::from_shape_fn((x.nrows(), x.nrows()), product).into_dyn()]
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1477-1556: a transposed operand is one of the layouts that it takes",
-    ..STATE
 };
 
 /// Whether in-place writes of a tensor into itself are refused, one fact for each; and that nothing was written.
 pub static OWN_STORAGE: Op = Op {
     name: "state.own_storage",
     covers: &["Tensor::slice_set", "Tensor::scatter_set", "Tensor::scatter_add_set", "Var::set"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| drawn(draw, &["x"]),
     contract: |case| match contract(case) {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a scalar has no part"),
         Contract::Accepts { mut outputs, refusal } => {
@@ -130,14 +144,15 @@ pub static OWN_STORAGE: Op = Op {
         ];
         let outputs = [Tensor::new(&refused.map(u8::from), &device)?, x];
     ",
+    torch: "",
     reference: Some(|inputs| {
         let refused = ArrayD::from_elem(ndarray::IxDyn(&[4]), Num::exact(1.0));
         vec![refused, inputs.array("x")]
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor_cat.rs:258-260, tensor.rs:1694-1735, variable.rs (\"cannot set a variable to a tensor \
               that is derived from its value\")",
-    ..STATE
 };
 
 /// `var.set(y)` of a variable with the value `x`: the variable's value afterwards, what was computed of it before, and
@@ -145,6 +160,7 @@ pub static OWN_STORAGE: Op = Op {
 pub static VAR_SET: Op = Op {
     name: "state.var_set",
     covers: &["Var::set", "Var::from_tensor", "Var::as_tensor"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate: |draw| drawn(draw, &["x", "y"]),
     contract: |case| with_second(case, "y", (DType::U8, vec![1])),
     call: |call| {
@@ -163,20 +179,24 @@ pub static VAR_SET: Op = Op {
         let found = before.sum_all()?.backward()?.get(&var).is_some();
         let outputs = [alias, before, Tensor::new(&[u8::from(found)], &device)?];
     ",
+    torch: "",
     reference: Some(|inputs| {
         let two = Num::exact(2.0);
         let found = ArrayD::from_elem(ndarray::IxDyn(&[1]), Num::exact(1.0));
         vec![inputs.array("y"), inputs.array("x").mapv(|x| x * two), found]
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/variable.rs:118-146 (\"Sets the content of the inner tensor\")",
-    ..STATE
 };
 
 /// `(2 x + 1)^2`, read after its inputs and intermediates are dropped and their memory is in use again.
 pub static DROPPED: Op = Op {
     name: "state.dropped",
     covers: &["Tensor::affine", "Tensor::force_contiguous"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| drawn(draw, &["x"]),
+    contract,
     call: |call| {
         let copy = call.tensor("x")?.force_contiguous()?;
         let line = copy.affine(2.0, 1.0)?;
@@ -195,18 +215,22 @@ pub static DROPPED: Op = Op {
         let _reused = (0..3).map(|_| square.zeros_like()).collect::<Result<Vec<_>>>()?;
         square
     ",
+    torch: "",
     reference: Some(|inputs| {
         let (two, one) = (Num::exact(2.0), Num::exact(1.0));
         each(inputs, |x| (two * x + one) * (two * x + one))
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "Rust: a tensor holds what it was computed to be, whatever is dropped",
-    ..STATE
 };
 
 /// `x * n + x` for four `n`, each in a thread of its own on the one device.
 pub static THREADS: Op = Op {
     name: "state.threads",
     covers: &["Tensor::affine", "Tensor::add"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| drawn(draw, &["x"]),
     contract: |case| match contract(case) {
         Contract::Accepts { outputs, refusal } => Contract::Accepts { outputs: vec![outputs[0].clone(); 4], refusal },
         other => other,
@@ -228,12 +252,14 @@ pub static THREADS: Op = Op {
             threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Result<Vec<_>>>()
         })?;
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");
         FACTORS.map(|n| x.mapv(|x| x * Num::exact(n) + x)).to_vec()
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle's tensors and devices are Send and Sync",
-    ..STATE
 };
 
 const FACTORS: [f64; 4] = [1.0, 2.0, 3.0, 4.0];
@@ -242,6 +268,7 @@ const FACTORS: [f64; 4] = [1.0, 2.0, 3.0, 4.0];
 pub static DETACH: Op = Op {
     name: "state.detach",
     covers: &["Tensor::detach", "Var::as_detached_tensor"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     generate: |draw| drawn(draw, &["x", "w"]),
     contract: |case| match with_second(case, "w", (DType::U8, vec![1])) {
         Contract::Accepts { mut outputs, refusal } => {
@@ -265,20 +292,23 @@ pub static DETACH: Op = Op {
         let found = u8::from(grads.get(&x).is_some());
         let outputs = [grads.get(&w).expect("a gradient").clone(), Tensor::new(&[found], &device)?];
     "#,
+    torch: "",
     reference: Some(|inputs| {
         // Backward adds what arrives to zeros, and that may flush what is subnormal.
         let gradient = inputs.array("x").mapv(|x| x + Num::exact(0.0));
         vec![gradient, ArrayD::from_elem(ndarray::IxDyn(&[1]), Num::exact(0.0))]
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:2376-2394 (\"detached from the current graph, gradient are not propagated\")",
-    ..STATE
 };
 
 /// The gradient of `(x * x).sum()`, asked for twice.
 pub static BACKWARD_AGAIN: Op = Op {
     name: "state.backward_again",
     covers: &["Tensor::backward", "GradStore"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| drawn(draw, &["x"]),
     contract: |case| match contract(case) {
         Contract::Accepts { outputs, refusal } => Contract::Accepts { outputs: vec![outputs[0].clone(); 2], refusal },
         other => other,
@@ -295,30 +325,18 @@ pub static BACKWARD_AGAIN: Op = Op {
         let [first, second] = [loss.backward()?, loss.backward()?];
         let outputs = [first, second].map(|grads| grads.get(&x).expect("a gradient").clone());
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let grad = inputs.array("x").mapv(|x| x + x);
         vec![grad.clone(), grad]
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/backprop.rs: each call returns a store of its own",
-    ..STATE
 };
 
-/// What all share.
-const STATE: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
-    generate: |draw| drawn(draw, &["x"]),
-    contract,
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &["x"],
-    promise: "",
-};
+/// The dtypes of these ops.
+pub const STATE_SUPPORT: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 fn drawn(draw: &mut Draw, names: &[&str]) -> arbitrary::Result<Case> {
     let mut shape = draw.shape(0, 3)?;
@@ -330,7 +348,7 @@ fn drawn(draw: &mut Draw, names: &[&str]) -> arbitrary::Result<Case> {
 }
 
 fn of_shape(draw: &mut Draw, names: &[&str], shape: &[usize]) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(STATE.support)?;
+    let dtype = draw.dtype(STATE_SUPPORT)?;
     let mut case = Case::default();
     for name in names {
         case = case.input(name, draw.tensor(dtype, shape)?);

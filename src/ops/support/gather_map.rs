@@ -5,7 +5,7 @@ use ndarray::{ArrayD, Dimension, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support, product};
 
 /// The output's shape for the input's, or what the contract says instead.
@@ -18,21 +18,8 @@ pub type Origin = fn(&Case, &[usize], &[usize]) -> Option<Vec<usize>>;
 /// Where only the layout changes: no kernel is asked for.
 pub const VIEWS: &Support = &Support::both("x", &DType::ALL);
 
-/// What such ops share. Views themselves take every dtype on every device; copies of them have kernels for these.
-pub const MOVE: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
-    generate: |draw| drawn(draw, 1, 4),
-    contract: |_| Contract::Unspecified("nothing"),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &["x"],
-    promise: "",
-};
+/// The dtypes of these ops.
+pub const COPIES: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };
 
 /// The most elements of an output that are worth moving.
 const LARGEST: usize = 1 << 20;
@@ -86,7 +73,7 @@ pub fn drawn(draw: &mut Draw, low: usize, high: usize) -> arbitrary::Result<Case
 
 /// The same with an `x` of this shape.
 pub fn drawn_of(draw: &mut Draw, shape: &[usize]) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(MOVE.support)?;
+    let dtype = draw.dtype(COPIES)?;
     let mut case = Case::default().input("x", draw.tensor(dtype, shape)?);
     case.backward = draw.backward()?;
     Ok(case)

@@ -15,6 +15,9 @@ use crate::tensor::{DType, Support};
 pub static MAX: Op = Op {
     name: "tensor.max",
     covers: &["Tensor::max", "Tensor::max_keepdim", "Tensor::max_all"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| generate(draw, &["", "keepdim", "all"]),
+    contract: |case| contract(case, None),
     call: |call| along_dim(call, Candle::max, Candle::max_keepdim, Candle::max_all),
     source: r#"
         {% if form == "all" %}
@@ -33,13 +36,18 @@ pub static MAX: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| over_dim(inputs, |lane| value(lane, |a, b| a > b))),
-    ..EXTREME
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: EXTREME_PROMISE,
 };
 
 /// `x.min(dim)`, `x.min_keepdim(dim)` and `x.min_all()`, by `form`.
 pub static MIN: Op = Op {
     name: "tensor.min",
     covers: &["Tensor::min", "Tensor::min_keepdim", "Tensor::min_all"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| generate(draw, &["", "keepdim", "all"]),
+    contract: |case| contract(case, None),
     call: |call| along_dim(call, Candle::min, Candle::min_keepdim, Candle::min_all),
     source: r#"
         {% if form == "all" %}
@@ -58,13 +66,18 @@ pub static MIN: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| over_dim(inputs, |lane| value(lane, |a, b| a < b))),
-    ..EXTREME
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: EXTREME_PROMISE,
 };
 
 /// `x.argmax(dim)` and `x.argmax_keepdim(dim)`, by `form`: `u32`, the first one of several.
 pub static ARGMAX: Op = Op {
     name: "tensor.argmax",
     covers: &["Tensor::argmax", "Tensor::argmax_keepdim"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| generate(draw, &["", "keepdim"]),
+    contract: |case| contract(case, Some(DType::U32)),
     call: |call| along_dim(call, Candle::argmax, Candle::argmax_keepdim, |x| x.flatten_all()?.argmax(0)),
     source: r#"
         {% if form == "all" %}
@@ -83,13 +96,18 @@ pub static ARGMAX: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| over_dim(inputs, |lane| place(lane, |a, b| a > b))),
-    ..PLACE
+    ulps: 4.0,
+    differentiable: &[],
+    promise: PLACE_PROMISE,
 };
 
 /// `x.argmin(dim)` and `x.argmin_keepdim(dim)`, by `form`: `u32`, the first one of several.
 pub static ARGMIN: Op = Op {
     name: "tensor.argmin",
     covers: &["Tensor::argmin", "Tensor::argmin_keepdim"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| generate(draw, &["", "keepdim"]),
+    contract: |case| contract(case, Some(DType::U32)),
     call: |call| along_dim(call, Candle::argmin, Candle::argmin_keepdim, |x| x.flatten_all()?.argmin(0)),
     source: r#"
         {% if form == "all" %}
@@ -108,35 +126,18 @@ pub static ARGMIN: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| over_dim(inputs, |lane| place(lane, |a, b| a < b))),
-    ..PLACE
-};
-
-/// What `max` and `min` share.
-const EXTREME: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
-    generate: |draw| generate(draw, &["", "keepdim", "all"]),
-    contract: |case| contract(case, None),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 4.0,
-    differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1085-1105, 2116-2149; torch.aminmax: NaN values are propagated, and nothing has no \
-              extreme",
+    differentiable: &[],
+    promise: PLACE_PROMISE,
 };
 
-/// What `argmax` and `argmin` share.
-const PLACE: Op = Op {
-    generate: |draw| generate(draw, &["", "keepdim"]),
-    contract: |case| contract(case, Some(DType::U32)),
-    differentiable: &[],
-    promise: "candle-core/src/tensor.rs:1107-1123; torch.argmax: the first of several extremes, as candle's CPU backend \
-              gives it",
-    ..EXTREME
-};
+/// Where the contract of these ops comes from.
+pub const EXTREME_PROMISE: &str = "candle-core/src/tensor.rs:1085-1105, 2116-2149; torch.aminmax: NaN values are propagated, and nothing has no \
+              extreme";
+
+/// Where the contract of these ops comes from.
+pub const PLACE_PROMISE: &str = "candle-core/src/tensor.rs:1107-1123; torch.argmax: the first of several extremes, as candle's CPU backend \
+              gives it";
 
 fn generate(draw: &mut Draw, forms: &[&str]) -> arbitrary::Result<Case> {
     let mut shape = draw.shape(0, 3)?;

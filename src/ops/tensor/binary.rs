@@ -24,19 +24,22 @@ macro_rules! operations {
     )*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-            name: concat!("tensor.", stringify!($method)),
-            covers: &[concat!("Tensor::", stringify!($method)), concat!("Tensor::", stringify!($broadcast))],
-            generate: |draw| Ok($tame(generate(draw, STANDARD)?)),
-            contract: |case| contract(case, $integers),
-            call: |call| {
+    name: concat!("tensor.", stringify!($method)),
+    covers: &[concat!("Tensor::", stringify!($method)), concat!("Tensor::", stringify!($broadcast))],
+    support: STANDARD,
+    generate: |draw| Ok($tame(generate(draw, STANDARD)?)),
+    contract: |case| contract(case, $integers),
+    call: |call| {
                 let (lhs, rhs) = arguments(call)?;
                 Ok(vec![if broadcasts(call.case) { lhs.$broadcast(rhs)? } else { lhs.$method(rhs)? }])
             },
-            source: concat!("lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method), "(&rhs)?"),
-            torch: $torch,
-            reference: Some(|inputs| pairs(&inputs.array("lhs"), &right(inputs), $value)),
-            ..BINARY
-        };
+    source: concat!("lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method), "(&rhs)?"),
+    torch: $torch,
+    reference: Some(|inputs| pairs(&inputs.array("lhs"), &right(inputs), $value)),
+    ulps: 4.0,
+    differentiable: &["lhs", "rhs"],
+    promise: BINARY_PROMISE,
+};
     )*};
 }
 
@@ -56,33 +59,35 @@ macro_rules! extrema {
     ($($(#[$doc:meta])* $name:ident = $method:ident, $broadcast:ident, $value:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-            name: concat!("tensor.", stringify!($method)),
-            covers: &[concat!("Tensor::", stringify!($method)), concat!("Tensor::", stringify!($broadcast))],
-            generate: |draw| with_scalar(draw, &[0.0, 1.0, 2.0]),
-            contract: |case| if scalar_changes(case) {
+    name: concat!("tensor.", stringify!($method)),
+    covers: &[concat!("Tensor::", stringify!($method)), concat!("Tensor::", stringify!($broadcast))],
+    support: STANDARD,
+    generate: |draw| with_scalar(draw, &[0.0, 1.0, 2.0]),
+    contract: |case| if scalar_changes(case) {
                 Contract::Unspecified("a number that the cast changes")
             } else {
                 contract(case, |a, _| Some(a))
             },
-            call: |call| Ok(vec![if let Some(scalar) = scalar(call.case) {
+    call: |call| Ok(vec![if let Some(scalar) = scalar(call.case) {
                 call.tensor("lhs")?.$method(scalar)?
             } else {
                 let (lhs, rhs) = arguments(call)?;
                 if broadcasts(call.case) { lhs.$broadcast(rhs)? } else { lhs.$method(rhs)? }
             }]),
-            source: concat!(
+    source: concat!(
                 "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method),
                 "({{ scalar|default('0.0') if form == 'scalar' else '&rhs' }})?"
             ),
-            torch: concat!(
+    torch: concat!(
                 "torch.", stringify!($method),
                 "(lhs, {% if form == 'scalar' %}torch.tensor({{ scalar|default('0.0') }}, dtype={{ inputs.lhs.dtype }})",
                 "{% else %}rhs{% endif %})"
             ),
-            reference: Some(|inputs| pairs(&inputs.array("lhs"), &right(inputs), $value)),
-            promise: "candle-core/src/op.rs:399-400, tensor.rs:113-137; torch.maximum and torch.minimum: NaN if either is",
-            ..BINARY
-        };
+    reference: Some(|inputs| pairs(&inputs.array("lhs"), &right(inputs), $value)),
+    ulps: 4.0,
+    differentiable: &["lhs", "rhs"],
+    promise: "candle-core/src/op.rs:399-400, tensor.rs:113-137; torch.maximum and torch.minimum: NaN if either is",
+};
     )*};
 }
 
@@ -110,27 +115,15 @@ pub static POW: Op = Op {
     source: "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}pow(&rhs)?",
     torch: "lhs.pow(rhs)",
     reference: Some(|inputs| pairs(&inputs.array("lhs"), &inputs.array("rhs"), power)),
-    promise: "candle-core/src/tensor.rs:2933-2941: the pointwise power, as torch.pow: also of negative numbers by whole \
-              exponents, and x^0 = 1",
-    ..BINARY
-};
-
-/// What they share.
-pub const BINARY: Op = Op {
-    name: "",
-    covers: &[],
-    support: STANDARD,
-    generate: |draw| generate(draw, STANDARD),
-    contract: |case| contract(case, |a, _| Some(a)),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 4.0,
     differentiable: &["lhs", "rhs"],
-    promise: "candle-core/src/tensor.rs:95-160, op.rs:395-400 (integers divide towards zero on both backends); the torch \
-              functions of these names",
+    promise: "candle-core/src/tensor.rs:2933-2941: the pointwise power, as torch.pow: also of negative numbers by whole \
+              exponents, and x^0 = 1",
 };
+
+/// Where the contract of these ops comes from.
+pub const BINARY_PROMISE: &str = "candle-core/src/tensor.rs:95-160, op.rs:395-400 (integers divide towards zero on both backends); the torch \
+              functions of these names";
 
 /// Two tensors of one dtype and shape, or with `form = "broadcast"` of shapes that fit.
 pub fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {

@@ -4,9 +4,10 @@ use candle_core::op::CmpOp;
 use ndarray::ArrayD;
 
 use crate::case::Case;
+use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::reference_inputs::pairs;
-use crate::ops::tensor::binary::{BINARY, arguments, broadcasts, right, scalar, shape, with_scalar};
+use crate::ops::tensor::binary::{STANDARD, arguments, broadcasts, right, scalar, shape, with_scalar};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 
@@ -14,13 +15,16 @@ macro_rules! comparisons {
     ($($(#[$doc:meta])* $name:ident = $method:ident, $broadcast:ident, $variant:ident, $holds:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-            name: concat!("tensor.", stringify!($method)),
-            covers: &[
+    name: concat!("tensor.", stringify!($method)),
+    covers: &[
                 concat!("Tensor::", stringify!($method)),
                 concat!("Tensor::", stringify!($broadcast)),
                 "Tensor::cmp",
             ],
-            call: |call| Ok(vec![match scalar(call.case) {
+    support: STANDARD,
+    generate: comparison_generate,
+    contract: comparison_contract,
+    call: |call| Ok(vec![match scalar(call.case) {
                 Some(scalar) => call.tensor("lhs")?.$method(scalar)?,
                 None => {
                     let (lhs, rhs) = arguments(call)?;
@@ -31,15 +35,17 @@ macro_rules! comparisons {
                     }
                 }
             }]),
-            source: concat!(
+    source: concat!(
                 "{% if form == 'cmp' %}lhs.cmp(&rhs, candle_core::op::CmpOp::", stringify!($variant), ")?{% else %}",
                 "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method),
                 "({{ scalar|default('0.0') if form == 'scalar' else '&rhs' }})?{% endif %}"
             ),
-            torch: concat!("torch.", stringify!($method), "(lhs, {{ scalar|default('0.0') if form == 'scalar' else 'rhs' }})"),
-            reference: Some(|inputs| holds(inputs, $holds)),
-            ..COMPARISON
-        };
+    torch: concat!("torch.", stringify!($method), "(lhs, {{ scalar|default('0.0') if form == 'scalar' else 'rhs' }})"),
+    reference: Some(|inputs| holds(inputs, $holds)),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: COMPARISON_PROMISE,
+};
     )*};
 }
 
@@ -58,34 +64,34 @@ comparisons! {
     GE = ge, broadcast_ge, Ge, |a, b| a >= b;
 }
 
-/// What they share.
-const COMPARISON: Op = Op {
-    generate: |draw| {
-        let mut case = with_scalar(draw, &[0.0, 1.0, 2.0, 0.5, 2.5, -1.0])?;
-        // Equal values are where the six differ.
-        if let (Some(lhs), Some(rhs)) = (case.inputs.get("lhs").cloned(), case.inputs.get_mut("rhs"))
-            && rhs.shape == lhs.shape
-            && draw.one_in(4)?
-        {
-            *rhs = lhs;
-        }
-        if case.text("form").is_empty() && draw.one_in(4)? {
-            case = case.param("form", "cmp");
-        }
-        Ok(case)
-    },
-    contract: |case| match shape(case) {
+/// Where the contract of these ops comes from.
+pub const COMPARISON_PROMISE: &str = "candle-core/src/tensor.rs:1125-1177 (the documentation of each); IEEE 754 of NaN; a number is compared with \
+              integers as the number that it is";
+
+fn comparison_generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let mut case = with_scalar(draw, &[0.0, 1.0, 2.0, 0.5, 2.5, -1.0])?;
+    // Equal values are where the six differ.
+    if let (Some(lhs), Some(rhs)) = (case.inputs.get("lhs").cloned(), case.inputs.get_mut("rhs"))
+        && rhs.shape == lhs.shape
+        && draw.one_in(4)?
+    {
+        *rhs = lhs;
+    }
+    if case.text("form").is_empty() && draw.one_in(4)? {
+        case = case.param("form", "cmp");
+    }
+    Ok(case)
+}
+
+fn comparison_contract(case: &Case) -> Contract {
+    match shape(case) {
         Ok(_) if scalar(case).is_some_and(|scalar| !compares(case, scalar)) => {
             Contract::Unspecified("a number that the dtype rounds")
         }
         Ok(shape) => Contract::accepts(DType::U8, &shape),
         Err(contract) => contract,
-    },
-    differentiable: &[],
-    promise: "candle-core/src/tensor.rs:1125-1177 (the documentation of each); IEEE 754 of NaN; a number is compared with \
-              integers as the number that it is",
-    ..BINARY
-};
+    }
+}
 
 /// `cond.where_cond(on_true, on_false)`: the element of `on_true` where `cond` is not 0, else that of `on_false`.
 pub static WHERE_COND: Op = Op {

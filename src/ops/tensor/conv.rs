@@ -6,7 +6,7 @@ use ndarray::{ArrayD, Dimension, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, for_each_index};
 
 /// `x (B, C, L)` with `kernel (O, C / groups, K)`.
@@ -33,7 +33,10 @@ pub static CONV1D: Op = Op {
         {% endif %}
     "#,
     torch: "F.conv1d(x, kernel, {% include 'window' %})",
-    ..CONV
+    reference: Some(conv_reference),
+    ulps: 4.0,
+    differentiable: &["kernel", "x"],
+    promise: CONV_PROMISE,
 };
 
 /// `x (B, C, H, W)` with `kernel (O, C / groups, KH, KW)`.
@@ -60,25 +63,19 @@ pub static CONV2D: Op = Op {
         {% endif %}
     "#,
     torch: "F.conv2d(x, kernel, {% include 'window' %})",
-    ..CONV
-};
-
-/// What both share.
-const CONV: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
-    generate: |draw| generate(draw, 1),
-    contract: |case| contract(case, 1),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: Some(|inputs| vec![convolve(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case))]),
+    reference: Some(conv_reference),
     ulps: 4.0,
     differentiable: &["kernel", "x"],
-    promise: "candle-core/src/conv.rs:135-200, 276-337; torch.nn.functional.conv1d and conv2d: in-channels divisible by \
-              groups, and out-channels too",
+    promise: CONV_PROMISE,
 };
+
+/// Where the contract of these ops comes from.
+pub const CONV_PROMISE: &str = "candle-core/src/conv.rs:135-200, 276-337; torch.nn.functional.conv1d and conv2d: in-channels divisible by \
+              groups, and out-channels too";
+
+fn conv_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    vec![convolve(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case))]
+}
 
 /// A case with `x` and `kernel`.
 pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::tensor::conv::{Window, size, window};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor, for_each_index, product};
 
 /// `x (B, C, L)` with `kernel (C, O / groups, K)`.
@@ -27,7 +27,10 @@ pub static CONV_TRANSPOSE1D: Op = Op {
         x.conv_transpose1d(&kernel, {{ padding }}, {{ more }}, {{ stride }}, {{ dilation }}, {{ groups }})?
     ",
     torch: r#"F.conv_transpose1d(x, kernel, None, {% include "transpose" %})"#,
-    ..TRANSPOSE
+    reference: Some(transpose_reference),
+    ulps: 4.0,
+    differentiable: &["kernel", "x"],
+    promise: TRANSPOSE_PROMISE,
 };
 
 /// `x (B, C, H, W)` with `kernel (C, O, KH, KW)`.
@@ -47,29 +50,21 @@ pub static CONV_TRANSPOSE2D: Op = Op {
         x.conv_transpose2d(&kernel, {{ padding }}, {{ more }}, {{ stride|default(1) }}, {{ dilation|default(1) }})?
     ",
     torch: r#"F.conv_transpose2d(x, kernel, None, {% include "transpose" %})"#,
-    ..TRANSPOSE
-};
-
-/// What both share.
-const TRANSPOSE: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
-    generate: |draw| generate(draw, 1),
-    contract: |case| contract(case, 1),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: Some(|inputs| {
-        let more = size(inputs.case, "output_padding", 0);
-        vec![spread(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), more)]
-    }),
+    reference: Some(transpose_reference),
     ulps: 4.0,
     differentiable: &["kernel", "x"],
-    promise: "candle-core/src/conv.rs:31-56, 112-132, 204-274, 340-390; torch.nn.functional.conv_transpose1d and \
-              conv_transpose2d: in-channels divisible by groups, an output padding below stride or dilation, an \
-              output of at least one element",
+    promise: TRANSPOSE_PROMISE,
 };
+
+/// Where the contract of these ops comes from.
+pub const TRANSPOSE_PROMISE: &str = "candle-core/src/conv.rs:31-56, 112-132, 204-274, 340-390; torch.nn.functional.conv_transpose1d and \
+              conv_transpose2d: in-channels divisible by groups, an output padding below stride or dilation, an \
+              output of at least one element";
+
+fn transpose_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let more = size(inputs.case, "output_padding", 0);
+    vec![spread(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), more)]
+}
 
 /// A case with `x` and `kernel`.
 pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {

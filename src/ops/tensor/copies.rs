@@ -9,7 +9,7 @@ use crate::ops::relation::devices::{refused, sent, there};
 use crate::ops::support::call::typed;
 use crate::ops::support::reference_inputs::each;
 use crate::ops::tensor::to_dtype::plain;
-use crate::ops::tensor::unary::{ELEMENTWISE, case, elementwise};
+use crate::ops::tensor::unary::{case, elementwise};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -26,9 +26,14 @@ pub static TO_DEVICE: Op = Op {
         let case = case(draw, BYTES)?;
         sent(draw, case)
     },
+    contract: elementwise,
     call: |call| Ok(vec![call.tensor("x")?.to_device(&there(call)?)?.to_device(call.device)?]),
     source: "x.to_device({{ there }})?.to_device(&device)?",
-    ..COPY
+    torch: "",
+    reference: Some(|inputs| each(inputs, "x", |x| x)),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each)",
 };
 
 /// `x.detach()`: the same values, without a gradient.
@@ -37,18 +42,21 @@ pub static DETACH: Op = Op {
     covers: &["Tensor::detach"],
     support: BYTES,
     generate: |draw| case(draw, BYTES),
+    contract: elementwise,
     call: |call| Ok(vec![call.tensor("x")?.detach()]),
     source: "x.detach()",
     torch: "x.detach()",
+    reference: Some(|inputs| each(inputs, "x", |x| x)),
+    ulps: 4.0,
     differentiable: &[],
-    ..COPY
+    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each)",
 };
 
 /// The values of `x` on the host: `to_vec0` (and `to_scalar`) to `to_vec3` by the param `form`, and uploaded again.
 pub static TO_VEC: Op = Op {
     name: "tensor.to_vec",
-    support: BYTES,
     covers: &["Tensor::to_scalar", "Tensor::to_vec0", "Tensor::to_vec1", "Tensor::to_vec2", "Tensor::to_vec3"],
+    support: BYTES,
     generate: |draw| {
         let form = *draw.choose(&["scalar", "vec0", "vec1", "vec2", "vec3"])?;
         let dtype = draw.dtype(BYTES)?;
@@ -86,13 +94,14 @@ pub static TO_VEC: Op = Op {
         {% endif %}
         Tensor::new(values, &Device::Cpu)?
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let values = inputs.array("x").iter().copied().collect::<ndarray::Array1<Num>>();
         vec![values.into_dyn()]
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:662-687, 1957-2052 (the documentation of each)",
-    ..COPY
 };
 
 /// `zeros_like`, `ones_like` of `x`, by the param `form`.
@@ -101,6 +110,7 @@ pub static LIKE: Op = Op {
     covers: &["Tensor::zeros_like", "Tensor::ones_like"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_AND_F8 },
     generate: |draw| filling(draw, &["zeros", "ones"]),
+    contract: elementwise,
     call: |call| {
         let x = call.tensor("x")?;
         Ok(vec![if call.case.text("form") == "ones" { x.ones_like()? } else { x.zeros_like()? }])
@@ -111,9 +121,9 @@ pub static LIKE: Op = Op {
         let value = if inputs.case.text("form") == "ones" { 1.0 } else { 0.0 };
         each(inputs, "x", |_| Num::exact(value))
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:221-273 (the documentation of each)",
-    ..COPY
 };
 
 /// `zero_set`, `one_set`, or `const_set` to 2, in place, by the param `form`: every element of the view `x`, and of what
@@ -155,6 +165,7 @@ pub static CONST_SET: Op = Op {
         {% endif %}
         let outputs = [set, both.get(1)?];
     "#,
+    torch: "",
     reference: Some(|inputs| {
         let value = match inputs.case.text("form") {
             "zero" => 0.0,
@@ -164,9 +175,9 @@ pub static CONST_SET: Op = Op {
         let x = inputs.array("x");
         vec![x.mapv(|_| Num::exact(value)), x]
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:209-219: the elements that the layout names",
-    ..COPY
 };
 
 /// `x + y` with `y` moved to the CPU or, by the param `to`, to the second device. On another device than `x` that must be an
@@ -211,21 +222,13 @@ pub static MIXED_DEVICES: Op = Op {
         {% endif %}
         x.add(&y)?
     ",
+    torch: "",
     reference: Some(|inputs| {
         crate::ops::support::reference_inputs::pairs(&inputs.array("x"), &inputs.array("y"), |x, y| x + y)
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp",
-    ..COPY
-};
-
-/// What they share: every element stays what it is.
-const COPY: Op = Op {
-    support: KERNELS,
-    contract: elementwise,
-    reference: Some(|inputs| each(inputs, "x", |x| x)),
-    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each)",
-    ..ELEMENTWISE
 };
 
 fn rank(form: &str) -> usize {

@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::gather_map::{
-    MOVE, TOO_LARGE, affordable, contract, drawn, gathered, graded, shape_of, size, sizes, with_sizes,
+    COPIES, TOO_LARGE, affordable, contract, drawn, gathered, graded, shape_of, size, sizes, with_sizes,
 };
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor};
@@ -16,6 +16,7 @@ use crate::tensor::{DType, Support, Tensor};
 pub static CAT: Op = Op {
     name: "tensor.cat",
     covers: &["Tensor::cat"],
+    support: &Support { of: "t0", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let mut shape = draw.shape(1, 3)?;
         let dim = draw.between(0, shape.len() - 1)?;
@@ -44,14 +45,16 @@ pub static CAT: Op = Op {
     source: "Tensor::cat(&[{{ list('t') }}], {{ dim|default(0) }})?",
     torch: "torch.cat([{{ list('t') }}], dim={{ dim|default(0) }})",
     reference: Some(|inputs| together(inputs, |array| array)),
+    ulps: 4.0,
+    differentiable: &NAMES,
     promise: "candle-core/src/tensor_cat.rs:4-70; torch.cat",
-    ..JOIN
 };
 
 /// `Tensor::stack(&[t0, t1, ..], dim)`: tensors of one shape along a new dimension.
 pub static STACK: Op = Op {
     name: "tensor.stack",
     covers: &["Tensor::stack"],
+    support: &Support { of: "t0", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
         let shape = draw.shape(0, 3)?;
         let dim = draw.between(0, shape.len())?;
@@ -74,14 +77,16 @@ pub static STACK: Op = Op {
     source: "Tensor::stack(&[{{ list('t') }}], {{ dim|default(0) }})?",
     torch: "torch.stack([{{ list('t') }}], dim={{ dim|default(0) }})",
     reference: Some(|inputs| together(inputs, |array| array.insert_axis(Axis(size(inputs.case, "dim"))))),
+    ulps: 4.0,
+    differentiable: &NAMES,
     promise: "candle-core/src/tensor.rs:2655-2682; torch.stack",
-    ..JOIN
 };
 
 /// `x.repeat((n0, n1, ..))`: `x` that many times along each dimension, with dimensions of 1 in front if there are more.
 pub static REPEAT: Op = Op {
     name: "tensor.repeat",
     covers: &["Tensor::repeat"],
+    support: COPIES,
     generate: |draw| {
         let case = drawn(draw, 0, 3)?;
         let more = draw.between(0, 1)?;
@@ -99,8 +104,9 @@ pub static REPEAT: Op = Op {
             Some(own.iter().zip(x).map(|(&i, &n)| i % n).collect())
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:689-713 (\"Similar to PyTorch\"); torch.Tensor.repeat",
-    ..MOVE
 };
 
 fn repeated(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -115,16 +121,15 @@ fn repeated(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     Ok(factors.iter().enumerate().map(size).collect())
 }
 
-/// What `cat` and `stack` share.
-const JOIN: Op =
-    Op { support: &Support { of: "t0", cpu: &DType::ALL, cuda: &DType::STANDARD }, differentiable: &NAMES, ..MOVE };
+/// The dtypes of these ops.
+pub const JOIN_SUPPORT: &Support = &Support { of: "t0", cpu: &DType::ALL, cuda: &DType::STANDARD };
 
 fn joined(
     draw: &mut Draw,
     dim: usize,
     mut shape: impl FnMut(&mut Draw) -> arbitrary::Result<Vec<usize>>,
 ) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(JOIN.support)?;
+    let dtype = draw.dtype(JOIN_SUPPORT)?;
     let mut case = Case::default().param("dim", dim);
     let count = *draw.choose(&[2, 2, 3, 4, 1])?;
     for name in &NAMES[..count] {

@@ -12,6 +12,7 @@ use crate::tensor::{DType, Support, Tensor, View, product};
 pub static MATMUL: Op = Op {
     name: "tensor.matmul",
     covers: &["Tensor::matmul"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| {
         let batch = draw.shape(0, 2)?;
         generate(draw, &batch, &batch)
@@ -20,13 +21,17 @@ pub static MATMUL: Op = Op {
     call: |call| Ok(vec![call.tensor("x")?.matmul(call.tensor("rhs")?)?]),
     source: "x.matmul(&rhs)?",
     torch: "x @ rhs",
-    ..PRODUCT
+    reference: Some(reference),
+    ulps: 4.0,
+    differentiable: &["rhs", "x"],
+    promise: PRODUCT_PROMISE,
 };
 
 /// The same where the batches are broadcast against each other.
 pub static BROADCAST_MATMUL: Op = Op {
     name: "tensor.broadcast_matmul",
     covers: &["Tensor::broadcast_matmul"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| {
         let batch = draw.shape(0, 2)?;
         let mut batches = [batch.clone(), batch];
@@ -46,29 +51,21 @@ pub static BROADCAST_MATMUL: Op = Op {
     call: |call| Ok(vec![call.tensor("x")?.broadcast_matmul(call.tensor("rhs")?)?]),
     source: "x.broadcast_matmul(&rhs)?",
     torch: "x @ rhs",
-    ..PRODUCT
-};
-
-/// What both share.
-const PRODUCT: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
-    generate: |draw| generate(draw, &[], &[]),
-    contract: |_| Contract::Rejects(why::SHAPES),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
     reference: Some(reference),
     ulps: 4.0,
     differentiable: &["rhs", "x"],
-    promise: "candle-core/src/tensor.rs:1489-1594: the documentation of both (equal batch dimensions b1, .., bi; \
-              broadcasting of the rest), zeros for a product without elements (tensor.rs:1524-1535); \
-              Error::MatMulUnexpectedStriding for strides that BLAS cannot take; torch.matmul",
+    promise: PRODUCT_PROMISE,
 };
 
+/// Where the contract of these ops comes from.
+pub const PRODUCT_PROMISE: &str = "candle-core/src/tensor.rs:1489-1594: the documentation of both (equal batch dimensions b1, .., bi; \
+              broadcasting of the rest), zeros for a product without elements (tensor.rs:1524-1535); \
+              Error::MatMulUnexpectedStriding for strides that BLAS cannot take; torch.matmul";
+/// The dtypes of these ops.
+pub const PRODUCT_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
+
 fn generate(draw: &mut Draw, left: &[usize], right: &[usize]) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(PRODUCT.support)?;
+    let dtype = draw.dtype(PRODUCT_SUPPORT)?;
     let (rows, inner, columns) = (draw.size()?, draw.reduced()?, draw.size()?);
     let x = stack(draw, dtype, &[left, &[rows, inner]].concat())?;
     let rhs = stack(draw, dtype, &[right, &[inner, columns]].concat())?;

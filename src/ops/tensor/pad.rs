@@ -4,13 +4,16 @@ use candle_nn::ops;
 
 use crate::case::Case;
 use crate::generate::Draw;
-use crate::ops::support::gather_map::{MOVE, TOO_LARGE, contract, drawn, drawn_of, gathered, shape_of, size};
+use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, drawn_of, gathered, shape_of, size};
 use crate::ops::{Contract, Op, why};
 
 /// `x.pad_with_zeros(dim, left, right)`.
 pub static PAD_WITH_ZEROS: Op = Op {
     name: "tensor.pad_with_zeros",
     covers: &["Tensor::pad_with_zeros"],
+    support: COPIES,
+    generate: |draw| along(draw),
+    contract: |case| contract(case, padded),
     call: |call| {
         let (dim, left, right) = (call.size("dim", 0), call.size("left", 0), call.size("right", 0));
         Ok(vec![call.tensor("x")?.pad_with_zeros(dim, left, right)?])
@@ -28,14 +31,17 @@ pub static PAD_WITH_ZEROS: Op = Op {
             Some(index)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2684-2710; torch.nn.functional.pad",
-    ..PAD
 };
 
 /// `x.pad_with_same(dim, left, right)`: the first and the last slice along `dim`, repeated.
 pub static PAD_WITH_SAME: Op = Op {
     name: "tensor.pad_with_same",
     covers: &["Tensor::pad_with_same"],
+    support: COPIES,
+    generate: |draw| along(draw),
     contract: |case| {
         if shape_of(case).contains(&0) {
             return Contract::Unspecified("the last of nothing, repeated");
@@ -61,14 +67,16 @@ pub static PAD_WITH_SAME: Op = Op {
             Some(index)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2712-2749; torch.nn.functional.pad with mode \"replicate\"",
-    ..PAD
 };
 
 /// `candle_nn::ops::replication_pad2d(x (N, C, H, W), pad)`: the border elements of each image, repeated on all sides.
 pub static REPLICATION_PAD2D: Op = Op {
     name: "op.replication_pad2d",
     covers: &["ops::replication_pad2d"],
+    support: COPIES,
     generate: |draw| {
         let shape = [draw.positive()?, draw.positive()?, draw.positive()?, draw.positive()?];
         Ok(drawn_of(draw, &shape)?.param("pad", *draw.choose(&[1_usize, 1, 0])?))
@@ -90,13 +98,11 @@ pub static REPLICATION_PAD2D: Op = Op {
             Some(vec![index[0], index[1], inside(2), inside(3)])
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:971-984, which cites torch.nn.ReplicationPad2d; PyTorch refuses to repeat the border \
               of an empty image",
-    ..MOVE
 };
-
-/// What both paddings of one dimension share.
-const PAD: Op = Op { generate: |draw| along(draw), contract: |case| contract(case, padded), ..MOVE };
 
 fn along(draw: &mut Draw) -> arbitrary::Result<Case> {
     let case = drawn(draw, 1, 4)?;

@@ -13,6 +13,8 @@ use crate::tensor::{DType, Support};
 pub static AVG_POOL2D: Op = Op {
     name: "tensor.avg_pool2d",
     covers: &["Tensor::avg_pool2d", "Tensor::avg_pool2d_with_stride"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
+    generate,
     contract: |case| {
         let contract = contract(case);
         let ((kh, kw), _) = sizes(case);
@@ -53,13 +55,18 @@ pub static AVG_POOL2D: Op = Op {
             if exact { Num::exact(mean.value) } else { Num { peak: f64::INFINITY, ..mean } }
         })
     }),
-    ..POOL
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: POOL_PROMISE,
 };
 
 /// The maximum of every window of `x (N, C, H, W)`.
 pub static MAX_POOL2D: Op = Op {
     name: "tensor.max_pool2d",
     covers: &["Tensor::max_pool2d", "Tensor::max_pool2d_with_stride"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
+    generate,
+    contract,
     call: |call| {
         let (x, (kernel, stride)) = (call.tensor("x")?, sizes(call.case));
         Ok(vec![if strided(call.case) { x.max_pool2d_with_stride(kernel, stride)? } else { x.max_pool2d(kernel)? }])
@@ -79,28 +86,19 @@ pub static MAX_POOL2D: Op = Op {
     reference: Some(|inputs| {
         windows(inputs, |window| window.iter().copied().reduce(Num::max).unwrap_or(Num::exact(f64::NAN)))
     }),
-    ..POOL
-};
-
-/// What both share.
-const POOL: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
-    generate,
-    contract,
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1338-1410: the average and the maximum over the window, and the pages of \
-              torch.nn.AvgPool2d and torch.nn.MaxPool2d, to which its comments point",
+    promise: POOL_PROMISE,
 };
 
+/// Where the contract of these ops comes from.
+pub const POOL_PROMISE: &str = "candle-core/src/tensor.rs:1338-1410: the average and the maximum over the window, and the pages of \
+              torch.nn.AvgPool2d and torch.nn.MaxPool2d, to which its comments point";
+/// The dtypes of these ops.
+pub const POOL_SUPPORT: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 };
+
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(POOL.support)?;
+    let dtype = draw.dtype(POOL_SUPPORT)?;
     let (kh, kw) = (draw.between(1, 3)?, draw.between(1, 3)?);
     let mut shape = vec![draw.size()?, draw.size()?];
     shape.extend([draw.positive()?.max(kh), draw.positive()?.max(kw)]);

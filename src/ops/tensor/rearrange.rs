@@ -2,15 +2,15 @@
 
 use crate::case::Case;
 use crate::ops::support::gather_map::{
-    MOVE, VIEWS, contract, drawn, gathered, permutation, shape_of, size, sizes, with_sizes,
+    COPIES, VIEWS, contract, drawn, gathered, permutation, shape_of, size, sizes, with_sizes,
 };
 use crate::ops::{Contract, Op, why};
 
 /// `x.permute([d0, d1, ..])`: dimension `i` of the output is dimension `di` of `x`.
 pub static PERMUTE: Op = Op {
     name: "tensor.permute",
-    support: VIEWS,
     covers: &["Tensor::permute"],
+    support: VIEWS,
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let order = permutation(draw, shape_of(&case).len())?;
@@ -27,8 +27,9 @@ pub static PERMUTE: Op = Op {
             Some(origin)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2313-2346; torch.permute",
-    ..MOVE
 };
 
 fn permuted(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -42,8 +43,8 @@ fn permuted(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 /// `x.transpose(dim1, dim2)`, or `x.t()`, which swaps the last two.
 pub static TRANSPOSE: Op = Op {
     name: "tensor.transpose",
-    support: VIEWS,
     covers: &["Tensor::transpose", "Tensor::t"],
+    support: VIEWS,
     generate: |draw| {
         let case = drawn(draw, 2, 4)?;
         let last = shape_of(&case).len() - 1;
@@ -81,8 +82,9 @@ pub static TRANSPOSE: Op = Op {
             Some(index)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2269-2311; torch.transpose",
-    ..MOVE
 };
 
 fn swapped(case: &Case, rank: usize) -> (usize, usize) {
@@ -106,6 +108,7 @@ fn transposed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 pub static FLIP: Op = Op {
     name: "tensor.flip",
     covers: &["Tensor::flip"],
+    support: COPIES,
     generate: |draw| {
         let case = drawn(draw, 1, 3)?;
         let mut dims = permutation(draw, shape_of(&case).len())?;
@@ -126,8 +129,9 @@ pub static FLIP: Op = Op {
             Some(index.iter().zip(x).enumerate().map(turned).collect())
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2943-2963; torch.flip",
-    ..MOVE
 };
 
 fn flipped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -145,6 +149,7 @@ fn flipped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 pub static ROLL: Op = Op {
     name: "tensor.roll",
     covers: &["Tensor::roll"],
+    support: COPIES,
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;
@@ -164,8 +169,9 @@ pub static ROLL: Op = Op {
             Some(index)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:977-1011; torch.roll",
-    ..MOVE
 };
 
 /// What candle takes as `i32`.
@@ -182,38 +188,46 @@ fn rolled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 pub static CONTIGUOUS: Op = Op {
     name: "tensor.contiguous",
     covers: &["Tensor::contiguous"],
+    support: COPIES,
+    generate: |draw| drawn(draw, 0, 4),
+    contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.contiguous()?]),
     source: "x.contiguous()?",
     torch: "x.contiguous()",
-    ..COPIED
+    reference: Some(|inputs| vec![inputs.array("x")]),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:2357-2374, 2490-2516",
 };
 
 /// `x.force_contiguous()`: the same in memory of their own always.
 pub static FORCE_CONTIGUOUS: Op = Op {
     name: "tensor.force_contiguous",
     covers: &["Tensor::force_contiguous"],
+    support: COPIES,
+    generate: |draw| drawn(draw, 0, 4),
+    contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.force_contiguous()?]),
     source: "x.force_contiguous()?",
     torch: "x.clone(memory_format=torch.contiguous_format)",
-    ..COPIED
+    reference: Some(|inputs| vec![inputs.array("x")]),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:2357-2374, 2490-2516",
 };
 
 /// `x.copy()`: the same view of a copy.
 pub static COPY: Op = Op {
     name: "tensor.copy",
-    support: VIEWS,
     covers: &["Tensor::copy"],
+    support: VIEWS,
+    generate: |draw| drawn(draw, 0, 4),
+    contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.copy()?]),
     source: "x.copy()?",
     torch: "x.clone()",
-    ..COPIED
-};
-
-/// What the three share.
-const COPIED: Op = Op {
-    generate: |draw| drawn(draw, 0, 4),
-    contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     reference: Some(|inputs| vec![inputs.array("x")]),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2357-2374, 2490-2516",
-    ..MOVE
 };

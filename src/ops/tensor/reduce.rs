@@ -17,6 +17,9 @@ use crate::tensor::{DType, Support};
 pub static SUM: Op = Op {
     name: "tensor.sum",
     covers: &["Tensor::sum", "Tensor::sum_keepdim", "Tensor::sum_all"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| summing(draw, SUM.support),
+    contract: |case| summed(case, |_, _| true),
     call: |call| {
         let (x, dims) = (call.tensor("x")?, listed(call.case));
         Ok(vec![match call.case.text("form") {
@@ -40,8 +43,9 @@ pub static SUM: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| over_dims(inputs, |lane| Num::sum(lane.iter().copied()))),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1005-1052, 2151-2164; torch.sum; the sum of nothing is 0",
-    ..SUMS
 };
 
 /// `x.mean(dims)`, `x.mean_keepdim(dims)` and `x.mean_all()`, by `form`.
@@ -80,8 +84,9 @@ pub static MEAN: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| over_dims(inputs, |lane| if lane.is_empty() { OPEN } else { Num::mean(lane) })),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1054-1069, 2166-2168; torch.mean",
-    ..SUMS
 };
 
 /// `x.log_sum_exp(dims)`: `ln(sum(exp(x)))` over `dims`.
@@ -119,8 +124,9 @@ pub static LOG_SUM_EXP: Op = Op {
             }
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2916-2931; torch.logsumexp: ln(0) = -inf for a row of -inf, inf for one with inf",
-    ..SUMS
 };
 
 /// `x.cumsum(dim)`: `out[i] = x[0] + .. + x[i]` along `dim`.
@@ -163,8 +169,9 @@ pub static CUMSUM: Op = Op {
         }
         vec![x]
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2838-2860; torch.cumsum",
-    ..SUMS
 };
 
 /// `x.norm()`: `sqrt(sum(x^2))`, a scalar.
@@ -196,31 +203,16 @@ pub static NORM: Op = Op {
         let zero = x.iter().all(|x| x.value == 0.0);
         scalar(if zero { Num::exact(0.0) } else { Num::sum(x.iter().map(|&x| x * x)).sqrt() })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1441-1459 (integers are refused there); torch.linalg.vector_norm, whose gradient \
               at 0 is the subgradient 0",
-    ..SUMS
 };
 
 const FLOAT: Support = Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// Why candle may refuse a reduction without elements: `Error::EmptyTensor` is its explicit answer.
 pub const NOTHING: &str = "candle reduces no empty tensor";
-
-/// What all of them share.
-const SUMS: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
-    generate: |draw| summing(draw, SUM.support),
-    contract: |case| summed(case, |_, _| true),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &["x"],
-    promise: "",
-};
 
 fn reduces_nothing(case: &Case) -> bool {
     let Some(x) = case.tensor("x") else { return false };

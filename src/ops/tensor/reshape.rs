@@ -4,7 +4,7 @@ use candle_core::Tensor as Candle;
 
 use crate::case::Case;
 use crate::ops::support::gather_map::{
-    MOVE, VIEWS, contract, drawn, flat, gathered, permutation, shape_of, size, sizes, unflat, with_sizes,
+    COPIES, VIEWS, contract, drawn, flat, gathered, permutation, shape_of, size, sizes, unflat, with_sizes,
 };
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::product;
@@ -13,6 +13,7 @@ use crate::tensor::product;
 pub static RESHAPE: Op = Op {
     name: "tensor.reshape",
     covers: &["Tensor::reshape"],
+    support: COPIES,
     generate: |draw| {
         let case = drawn(draw, 0, 4)?;
         let mut shape: Vec<usize> = shape_of(&case);
@@ -60,8 +61,9 @@ pub static RESHAPE: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| in_order(inputs, reshaped)),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2518-2580 (its documentation), shape.rs; torch.reshape",
-    ..MOVE
 };
 
 fn reshaped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -85,6 +87,7 @@ fn reshaped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 pub static FLATTEN: Op = Op {
     name: "tensor.flatten",
     covers: &["Tensor::flatten", "Tensor::flatten_to", "Tensor::flatten_from", "Tensor::flatten_all"],
+    support: COPIES,
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let last = shape_of(&case).len() - 1;
@@ -127,8 +130,9 @@ pub static FLATTEN: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| in_order(inputs, flattened)),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2170-2228; torch.flatten",
-    ..MOVE
 };
 
 fn flattened(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -150,8 +154,8 @@ fn flattened(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 /// `x.squeeze(dim)`: without the dimension `dim` if its size is 1; `x.unsqueeze(dim)`: with such a dimension.
 pub static SQUEEZE: Op = Op {
     name: "tensor.squeeze",
-    support: VIEWS,
     covers: &["Tensor::squeeze", "Tensor::unsqueeze"],
+    support: VIEWS,
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let unsqueezes = draw.one_in(2)?;
@@ -166,8 +170,9 @@ pub static SQUEEZE: Op = Op {
     source: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})?",
     torch: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})",
     reference: Some(|inputs| in_order(inputs, squeezed)),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2582-2653; torch.squeeze, torch.unsqueeze",
-    ..MOVE
 };
 
 fn squeezed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -188,8 +193,8 @@ fn squeezed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 /// these dimensions in front.
 pub static BROADCAST_AS: Op = Op {
     name: "tensor.broadcast_as",
-    support: VIEWS,
     covers: &["Tensor::broadcast_as", "Tensor::expand", "Tensor::broadcast_left"],
+    support: VIEWS,
     generate: |draw| {
         let case = drawn(draw, 0, 3)?;
         let mut shape: Vec<usize> = Vec::new();
@@ -220,8 +225,9 @@ pub static BROADCAST_AS: Op = Op {
             Some(own.iter().zip(x).map(|(&i, &n)| if n == 1 { 0 } else { i }).collect())
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2437-2470; torch.Tensor.expand",
-    ..MOVE
 };
 
 fn spread(call: &Call, x: &Candle, shape: Vec<usize>) -> candle_core::Result<Candle> {

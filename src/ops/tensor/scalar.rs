@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::reference_inputs::each;
-use crate::ops::tensor::unary::{ELEMENTWISE, case, elementwise, in_range, of_floats};
+use crate::ops::tensor::unary::{case, elementwise, in_range, of_floats};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support, Tensor, Value};
 
@@ -45,43 +45,45 @@ pub static AFFINE: Op = Op {
             x * constant("mul", 1.0) + constant("add", 0.0)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:776-796: the constants are cast to the dtype",
-    ..ELEMENTWISE
 };
 
 macro_rules! operators {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $op:tt, $torch:literal, $support:ident, $integers:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-            name: concat!("tensor.", $text, "_scalar"),
-            covers: &[concat!("Tensor::", $text)],
-            support: $support,
-            generate: |draw| operands(draw, $support, &$integers),
-            contract: |case| operator(case, |a, b| a $op b),
-            call: |call| {
+    name: concat!("tensor.", $text, "_scalar"),
+    covers: &[concat!("Tensor::", $text)],
+    support: $support,
+    generate: |draw| operands(draw, $support, &$integers),
+    contract: |case| operator(case, |a, b| a $op b),
+    call: |call| {
                 let (x, scalar) = (call.tensor("x")?, call.case.float("scalar", 1.0));
                 Ok(vec![if scalar_left(call.case) { (scalar $op x)? } else { (x $op scalar)? }])
             },
-            source: concat!(
+    source: concat!(
                 "{% set scalar = scalar|default('1.0') %}\n",
                 "{% if form == 'left' %}({{ scalar }} ", stringify!($op), " &x)?\n",
                 "{% else %}(&x ", stringify!($op), " {{ scalar }})?{% endif %}"
             ),
-            torch: concat!(
+    torch: concat!(
                 "{% set scalar = scalar|default(1)|of(inputs.x.name) %}\n",
                 "{% set (a, b) = (scalar, 'x') if form == 'left' else ('x', scalar) %}\n",
                 $torch
             ),
-            reference: Some(|inputs| {
+    reference: Some(|inputs| {
                 each(inputs, "x", |x| {
                     let scalar = Num::constant(inputs.case.float("scalar", 1.0), x.unit);
                     if scalar_left(inputs.case) { scalar $op x } else { x $op scalar }
                 })
             }),
-            promise: "candle-core/src/tensor.rs:3011-3140; a tensor and a number in torch, and in integers what a whole \
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:3011-3140; a tensor and a number in torch, and in integers what a whole \
                       result must be",
-            ..ELEMENTWISE
-        };
+};
     )*};
 }
 
@@ -117,8 +119,9 @@ pub static POWF: Op = Op {
     source: "x.powf({{ e|default('1.0') }})?",
     torch: "x.pow({{ e|default('1.0') }})",
     reference: Some(|inputs| each(inputs, "x", |x| x.powf(inputs.case.float("e", 1.0)))),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:807-816, backprop.rs:652-656; torch.pow, whose derivative for the exponent 0 is 0",
-    ..ELEMENTWISE
 };
 
 /// `x.elu(alpha)`: `x` above 0, else `alpha (e^x - 1)`.
@@ -141,8 +144,9 @@ pub static ELU: Op = Op {
     source: "x.elu({{ alpha|default('1.0') }})?",
     torch: "F.elu(x, {{ alpha|default('1.0') }})",
     reference: Some(|inputs| each(inputs, "x", |x| elu(x, inputs.case.float("alpha", 1.0)))),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:797-806; torch.nn.ELU",
-    ..ELEMENTWISE
 };
 
 /// `x.clamp(min, max)` with numbers.
@@ -172,8 +176,9 @@ pub static CLAMP: Op = Op {
         let bound = |name, default| Num::exact(inputs.case.float(name, default));
         each(inputs, "x", |x| x.max(bound("min", 0.0)).min(bound("max", 1.0)))
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1179-1182; torch.clamp, also where min is above max; NaN passes through",
-    ..ELEMENTWISE
 };
 
 /// `x.round_to(decimals)`: the nearest multiple of `10^-decimals`.
@@ -201,8 +206,9 @@ pub static ROUND_TO: Op = Op {
         x.round(decimals={{ decimals|default(0) }})
     ",
     reference: Some(|inputs| each(inputs, "x", |x| rounded_to(x, inputs.case.int("decimals", 0)))),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:653-660 (its documentation); torch.round",
-    ..ELEMENTWISE
 };
 
 /// Constants that most dtypes hold exactly.

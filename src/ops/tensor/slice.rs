@@ -6,7 +6,7 @@ use ndarray::{ArrayD, Dimension};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::gather_map::{MOVE, graded, shape_of, size, sizes, with_sizes};
+use crate::ops::support::gather_map::{COPIES, graded, shape_of, size, sizes, with_sizes};
 use crate::ops::tensor::indexing;
 use crate::ops::tensor::scatter;
 use crate::ops::{Contract, Op, ReferenceInputs, why};
@@ -38,15 +38,18 @@ pub static SLICE_SET: Op = Op {
         x
     ",
     reference: Some(|inputs| embedded(inputs, size(inputs.case, "dim"))),
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor_cat.rs:240-300 (its documentation)",
-    ..SLICE
 };
 
 /// `x.slice_scatter(src, dim, start)`: the same in a copy.
 pub static SLICE_SCATTER: Op = Op {
     name: "tensor.slice_scatter",
     covers: &["Tensor::slice_scatter"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| generate(draw, false),
+    contract: |case| contract(case, size(case, "dim")),
     call: |call| {
         let (src, dim) = (call.tensor("src")?, call.size("dim", 0));
         Ok(vec![call.tensor("x")?.slice_scatter(src, dim, call.size("start", 0))?])
@@ -56,13 +59,17 @@ pub static SLICE_SCATTER: Op = Op {
         {% set dim, start = dim|default(0), start|default(0) %}
         x.slice_scatter(src, {{ dim }}, {{ start }}, {{ start + inputs.src.shape[dim] }})
     ",
-    ..SLICE
+    reference: Some(|inputs| embedded(inputs, size(inputs.case, "dim"))),
+    ulps: 4.0,
+    differentiable: &["src", "x"],
+    promise: "candle-core/src/tensor.rs:1749-1817; torch.slice_scatter",
 };
 
 /// `x.slice_scatter0(src, start)`: the same along the first dimension.
 pub static SLICE_SCATTER0: Op = Op {
     name: "tensor.slice_scatter0",
     covers: &["Tensor::slice_scatter0"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| generate(draw, true),
     contract: |case| contract(case, 0),
     call: |call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start", 0))?]),
@@ -72,21 +79,16 @@ pub static SLICE_SCATTER0: Op = Op {
         x.slice_scatter(src, 0, {{ start }}, {{ start + inputs.src.shape[0] }})
     ",
     reference: Some(|inputs| embedded(inputs, 0)),
-    ..SLICE
-};
-
-/// What they share.
-const SLICE: Op = Op {
-    generate: |draw| generate(draw, false),
-    contract: |case| contract(case, size(case, "dim")),
-    reference: Some(|inputs| embedded(inputs, size(inputs.case, "dim"))),
+    ulps: 4.0,
     differentiable: &["src", "x"],
     promise: "candle-core/src/tensor.rs:1749-1817; torch.slice_scatter",
-    ..MOVE
 };
 
+/// The dtypes of these ops.
+pub const SLICE_SUPPORT: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };
+
 fn generate(draw: &mut Draw, first: bool) -> arbitrary::Result<Case> {
-    let dtype = draw.dtype(SLICE.support)?;
+    let dtype = draw.dtype(SLICE_SUPPORT)?;
     let x = draw.shape(1, 4)?;
     let dim = if first { 0 } else { draw.between(0, x.len() - 1)? };
     let mut src = x.clone();
@@ -152,8 +154,9 @@ fn written(inputs: &ReferenceInputs, starts: &[usize]) -> Vec<ArrayD<Num>> {
 pub static SLICE_ASSIGN: Op = Op {
     name: "tensor.slice_assign",
     covers: &["Tensor::slice_assign"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
-        let dtype = draw.dtype(SLICE.support)?;
+        let dtype = draw.dtype(SLICE_SUPPORT)?;
         let x: Vec<usize> = draw.shape(1, 3)?.into_iter().map(|n| n.max(1)).collect();
         let (mut starts, mut ends) = (Vec::new(), Vec::new());
         for &n in &x {
@@ -200,14 +203,16 @@ pub static SLICE_ASSIGN: Op = Op {
         {%- endfor %}] = src
     "#,
     reference: Some(|inputs| written(inputs, &sizes(inputs.case, "start"))),
+    ulps: 4.0,
+    differentiable: &["src", "x"],
     promise: "candle-core/src/tensor.rs:2860-2914 (its documentation)",
-    ..SLICE
 };
 
 /// `x.scatter_set(ids, src, dim)`: `scatter` in place.
 pub static SCATTER_SET: Op = Op {
     name: "tensor.scatter_set",
     covers: &["Tensor::scatter_set"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| mostly_packed(draw, &scatter::SCATTER),
     contract: |case| in_place(case, &scatter::SCATTER),
     call: |call| {
@@ -221,15 +226,16 @@ pub static SCATTER_SET: Op = Op {
     ",
     torch: r#"x.scatter_({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: scatter::SCATTER.reference,
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:1694-1709; as for scatter",
-    ..MOVE
 };
 
 /// `x.scatter_add_set(ids, src, dim)`: `scatter_add` in place.
 pub static SCATTER_ADD_SET: Op = Op {
     name: "tensor.scatter_add_set",
     covers: &["Tensor::scatter_add_set"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| mostly_packed(draw, &scatter::SCATTER_ADD),
     contract: |case| in_place(case, &scatter::SCATTER_ADD),
     call: |call| {
@@ -243,9 +249,9 @@ pub static SCATTER_ADD_SET: Op = Op {
     ",
     torch: r#"x.scatter_add_({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: scatter::SCATTER_ADD.reference,
+    ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:1733-1747; as for scatter_add",
-    ..MOVE
 };
 
 /// A case of the copying op, mostly contiguous.
@@ -265,8 +271,9 @@ fn in_place(case: &Case, copying: &Op) -> Contract {
 pub static EMBEDDING: Op = Op {
     name: "tensor.embedding",
     covers: &["Tensor::embedding"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
     generate: |draw| {
-        let (dtype, id_dtype) = (draw.dtype(MOVE.support)?, draw.id_dtype()?);
+        let (dtype, id_dtype) = (draw.dtype(COPIES)?, draw.id_dtype()?);
         let x = [draw.positive()?, draw.size()?];
         let count = draw.size()?;
         let ids = draw.ids(id_dtype, &[count], x[0])?;
@@ -282,6 +289,7 @@ pub static EMBEDDING: Op = Op {
     source: "x.embedding(&ids)?",
     torch: r#"F.embedding({{ ids("ids") }}, x)"#,
     reference: indexing::INDEX_SELECT.reference,
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1605-1635 (its documentation); as for index_select",
-    ..MOVE
 };

@@ -6,7 +6,7 @@ use ndarray::Axis;
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::ops::support::gather_map::{
-    MOVE, TOO_LARGE, VIEWS, affordable, contract, drawn, drawn_of, gathered, graded, shape_of, size,
+    COPIES, TOO_LARGE, VIEWS, affordable, contract, drawn, drawn_of, gathered, graded, shape_of, size,
 };
 use crate::ops::support::ids::{dim, id_rules};
 use crate::ops::{Call, Contract, Op, why};
@@ -15,6 +15,7 @@ use crate::ops::{Call, Contract, Op, why};
 pub static NARROW: Op = Op {
     name: "tensor.narrow",
     covers: &["Tensor::narrow"],
+    support: COPIES,
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let shape = shape_of(&case);
@@ -37,8 +38,9 @@ pub static NARROW: Op = Op {
             Some(index)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:861-916; torch.narrow",
-    ..MOVE
 };
 
 fn narrowed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -61,8 +63,8 @@ const OUTSIDE: &str = "a range outside the dimension";
 /// that is shorter, parts of 1.
 pub static CHUNK: Op = Op {
     name: "tensor.chunk",
-    support: VIEWS,
     covers: &["Tensor::chunk"],
+    support: VIEWS,
     generate: |draw| {
         let case = drawn_nonempty(draw, 3)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;
@@ -107,9 +109,10 @@ pub static CHUNK: Op = Op {
         };
         lengths(x.shape()[dim], size(inputs.case, "chunks")).unwrap_or_default().into_iter().map(part).collect()
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:830-859 (\"the specified number of chunks\", \"may return less\"); torch.chunk: \
               the number of chunks is positive",
-    ..MOVE
 };
 
 fn lengths(size: usize, chunks: usize) -> Result<Vec<usize>, Contract> {
@@ -128,6 +131,7 @@ fn lengths(size: usize, chunks: usize) -> Result<Vec<usize>, Contract> {
 pub static GET: Op = Op {
     name: "tensor.get",
     covers: &["Tensor::get", "Tensor::get_on_dim"],
+    support: COPIES,
     generate: |draw| {
         let mut shape: Vec<usize> = draw.shape(0, 3)?.into_iter().map(|n| n.max(1)).collect();
         let dim = draw.between(0, shape.len())?;
@@ -166,8 +170,9 @@ pub static GET: Op = Op {
             Some(index)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2230-2265; torch.select",
-    ..MOVE
 };
 
 fn dim_of(case: &Case) -> usize {
@@ -195,6 +200,7 @@ fn gotten(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 pub static INDEX: Op = Op {
     name: "tensor.i",
     covers: &["IndexOp", "TensorIndexer"],
+    support: COPIES,
     generate: index_case,
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
@@ -252,9 +258,10 @@ pub static INDEX: Op = Op {
             Some(origin)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/indexer.rs:7-49 and the examples in its documentation; the largest id of its dtype as for \
               gather",
-    ..MOVE
 };
 
 /// What one index takes of its dimension.

@@ -4,6 +4,7 @@ use candle_core::{Result, Tensor as Candle};
 use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::Case;
+use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::reductions::{OPEN, reduced};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
@@ -13,6 +14,8 @@ use crate::tensor::{DType, Support};
 pub static SORT_LAST_DIM: Op = Op {
     name: "tensor.sort_last_dim",
     covers: &["Tensor::sort_last_dim"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: sort_generate,
     contract: |case| match (contract(case), case.tensor("x")) {
         (Contract::Accepts { .. }, Some(x)) if x.elements() == Some(0) => {
             Contract::Unspecified("sorting nothing, which arg_sort_last_dim is asked for")
@@ -44,43 +47,38 @@ pub static SORT_LAST_DIM: Op = Op {
         let facts = reduced(&x, &[x.ndim() - 1], false, |_| Num::exact(1.0));
         [rows(inputs, values), facts].concat()
     }),
+    ulps: 4.0,
     differentiable: &["x"],
-    ..SORT
+    promise: SORT_PROMISE,
 };
 
 /// `x.arg_sort_last_dim(asc)`: the `u32` positions of the sorted values.
 pub static ARG_SORT_LAST_DIM: Op = Op {
     name: "tensor.arg_sort_last_dim",
     covers: &["Tensor::arg_sort_last_dim"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: sort_generate,
+    contract,
     call: |call| Ok(vec![call.tensor("x")?.arg_sort_last_dim(ascending(call.case))?]),
     source: "x.arg_sort_last_dim({{ asc|default(1) != 0 }})?",
     torch: "x.argsort(dim=-1, descending={{ asc|default(1) == 0 }})",
     reference: Some(|inputs| rows(inputs, places)),
-    ..SORT
-};
-
-/// What both share.
-const SORT: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
-    generate: |draw| {
-        let mut shape = draw.shape(0, 2)?;
-        shape.push(draw.reduced()?);
-        let dtype = draw.dtype(SORT_LAST_DIM.support)?;
-        let mut case = Case::default().input("x", draw.packed(dtype, &shape)?).param("asc", draw.between(0, 1)?);
-        case.backward = draw.backward()?;
-        Ok(case)
-    },
-    contract,
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/sort.rs:260-300: unstable, so the order of equals is open; torch.sort",
+    promise: SORT_PROMISE,
 };
+
+/// Where the contract of these ops comes from.
+pub const SORT_PROMISE: &str = "candle-core/src/sort.rs:260-300: unstable, so the order of equals is open; torch.sort";
+
+fn sort_generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let mut shape = draw.shape(0, 2)?;
+    shape.push(draw.reduced()?);
+    let dtype = draw.dtype(SORT_LAST_DIM.support)?;
+    let mut case = Case::default().input("x", draw.packed(dtype, &shape)?).param("asc", draw.between(0, 1)?);
+    case.backward = draw.backward()?;
+    Ok(case)
+}
 
 fn ascending(case: &Case) -> bool {
     case.int("asc", 1) != 0

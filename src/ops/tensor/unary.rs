@@ -15,17 +15,19 @@ macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident = $method:ident, $torch:literal, $support:ident, $contract:expr, $value:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-            name: concat!("tensor.", stringify!($method)),
-            covers: &[concat!("Tensor::", stringify!($method))],
-            support: $support,
-            generate: |draw| case(draw, $support),
-            contract: $contract,
-            call: |call| Ok(vec![call.tensor("x")?.$method()?]),
-            source: concat!("x.", stringify!($method), "()?"),
-            torch: $torch,
-            reference: Some(|inputs| each(inputs, "x", $value)),
-            ..ELEMENTWISE
-        };
+    name: concat!("tensor.", stringify!($method)),
+    covers: &[concat!("Tensor::", stringify!($method))],
+    support: $support,
+    generate: |draw| case(draw, $support),
+    contract: $contract,
+    call: |call| Ok(vec![call.tensor("x")?.$method()?]),
+    source: concat!("x.", stringify!($method), "()?"),
+    torch: $torch,
+    reference: Some(|inputs| each(inputs, "x", $value)),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: ELEMENTWISE_PROMISE,
+};
     )*};
 }
 
@@ -70,24 +72,11 @@ functions! {
     ROUND = round, "# Halves go to even here, away from zero in candle.\nx.round()", ALL, elementwise, |x| x.step(f64::round);
 }
 
-/// What they share.
-pub const ELEMENTWISE: Op = Op {
-    name: "",
-    covers: &[],
-    support: FLOATS,
-    generate: |draw| case(draw, FLOATS),
-    contract: elementwise,
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &["x"],
-    promise: "candle-core/src/op.rs:490-1020, backprop.rs:537-690 (the CUDA kernels: candle-kernels/src/unary.cu); the \
+/// Where the contract of these ops comes from.
+pub const ELEMENTWISE_PROMISE: &str = "candle-core/src/op.rs:490-1020, backprop.rs:537-690 (the CUDA kernels: candle-kernels/src/unary.cu); the \
               torch functions of these names: NaN passes through relu, and the derivative of a \
               step is 0, halves round away from 0 (candle-core/tests/tensor_tests.rs:294); an integer function of integers is exact, and another one off by less than 1; gelu and silu \
-              of infinity are infinite",
-};
+              of infinity are infinite";
 
 /// A tensor of a dtype of `support`, of any shape and view.
 pub fn case(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {

@@ -5,15 +5,15 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::support::gather_map::{MOVE, TOO_LARGE, VIEWS, contract, drawn_of, gathered, size};
+use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, contract, drawn_of, gathered, size};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
 /// `x.unfold(dim, size, step)`: windows of `size` entries of a dimension, one every `step`, as a last dimension.
 pub static UNFOLD: Op = Op {
     name: "tensor.unfold",
-    support: VIEWS,
     covers: &["Tensor::unfold"],
+    support: VIEWS,
     generate: |draw| {
         let mut shape = draw.shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
@@ -36,8 +36,9 @@ pub static UNFOLD: Op = Op {
             Some(origin)
         })
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2965-3008, which cites PyTorch's; torch.Tensor.unfold",
-    ..MOVE
 };
 
 fn unfolded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
@@ -113,9 +114,9 @@ pub static UNFOLD_SHAPE: Op = Op {
         let shape = [count, length].map(|n| Num::exact(n as f64)).to_vec();
         vec![ArrayD::from_shape_vec(IxDyn(&[2]), shape).expect("two numbers")]
     }),
+    ulps: 4.0,
     differentiable: &[],
     promise: UNFOLD_PROMISE,
-    ..MOVE
 };
 
 const UNFOLD_PROMISE: &str = "candle-core/src/tensor.rs:2965-3008; torch.Tensor.unfold: (n - size) / step + 1 windows, in \

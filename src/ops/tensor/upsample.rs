@@ -30,13 +30,16 @@ pub static INTERPOLATE1D: Op = Op {
     source: "x.{{ 'upsample_nearest' if form == 'alias' else 'interpolate' }}1d({{ w|default(1) }})?",
     torch: "F.interpolate(x, size={{ w|default(1) }})",
     reference: Some(|inputs| vec![nearest(&inputs.array("x"), &[size(inputs.case, "w", 1)])]),
-    ..NEAREST
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: NEAREST_PROMISE,
 };
 
 /// `x (N, C, H, W)` at `h` times `w` places, each direction as for [`INTERPOLATE1D`].
 pub static INTERPOLATE2D: Op = Op {
     name: "tensor.interpolate2d",
     covers: &["Tensor::interpolate2d", "Tensor::upsample_nearest2d"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
     generate: |draw| {
         let dtype = draw.dtype(INTERPOLATE2D.support)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];
@@ -63,32 +66,22 @@ pub static INTERPOLATE2D: Op = Op {
         let target = [size(inputs.case, "h", 1), size(inputs.case, "w", 1)];
         vec![nearest(&inputs.array("x"), &target)]
     }),
-    ..NEAREST
-};
-
-/// What both share.
-const NEAREST: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
-    generate: |_| Ok(Case::default()),
-    contract: |_| Contract::Rejects(why::SHAPES),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1184-1223: the value of the nearest element; \
-              torch.nn.functional.interpolate(mode='nearest'), which refuses sizes of 0",
+    promise: NEAREST_PROMISE,
 };
+
+/// Where the contract of these ops comes from.
+pub const NEAREST_PROMISE: &str = "candle-core/src/tensor.rs:1184-1223: the value of the nearest element; \
+              torch.nn.functional.interpolate(mode='nearest'), which refuses sizes of 0";
 
 /// `x (N, C, H, W)` at `h` times `w` places, each between four elements.
 pub static UPSAMPLE_BILINEAR2D: Op = Op {
     name: "tensor.upsample_bilinear2d",
     covers: &["Tensor::upsample_bilinear2d"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| {
-        let dtype = draw.dtype(BILINEAR.support)?;
+        let dtype = draw.dtype(BILINEAR_SUPPORT)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];
         let same = draw.one_in(6)?;
         let mut target = |size| if same { Ok(size) } else { draw.between(1, 9) };
@@ -114,15 +107,18 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
         let columns = between(x.shape()[3], size(inputs.case, "w", 1), None, align);
         vec![bilinear(&x, &rows, &columns)]
     }),
-    ..BILINEAR
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: BILINEAR_PROMISE,
 };
 
 /// The same with scales instead of sizes: `floor(size * scale)` places, `1 / scale` apart.
 pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
     name: "tensor.upsample_bilinear2d_with_scale",
     covers: &["Tensor::upsample_bilinear2d_with_scale"],
+    support: &Support::both("x", &DType::FLOATS),
     generate: |draw| {
-        let dtype = draw.dtype(BILINEAR.support)?;
+        let dtype = draw.dtype(BILINEAR_SUPPORT)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];
         let scales = [1.0, 2.0, 2.0, 3.0, 1.5, 2.75];
         let (h, w) = (*draw.choose(&scales)?, *draw.choose(&scales)?);
@@ -164,28 +160,18 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         let columns = between(x.shape()[3], columns, apart(w), align);
         vec![bilinear(&x, &rows, &columns)]
     }),
+    ulps: 4.0,
+    differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1275-1336: the floor of size times scale, 'matches PyTorch's \
               interpolate(scale_factor=...)', which refuses sizes of 0; the input itself where no size changes \
               (tensor.rs:1305-1308)",
-    ..BILINEAR
 };
 
-/// What both share.
-const BILINEAR: Op = Op {
-    name: "",
-    covers: &[],
-    support: &Support::both("x", &DType::FLOATS),
-    generate: |_| Ok(Case::default()),
-    contract: |_| Contract::Rejects(why::SHAPES),
-    call: |_| Ok(Vec::new()),
-    source: "",
-    torch: "",
-    reference: None,
-    ulps: 4.0,
-    differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1225-1273 and tests/bilinear_tests.rs, which hold PyTorch's results; \
-              torch.nn.functional.interpolate(mode='bilinear')",
-};
+/// Where the contract of these ops comes from.
+pub const BILINEAR_PROMISE: &str = "candle-core/src/tensor.rs:1225-1273 and tests/bilinear_tests.rs, which hold PyTorch's results; \
+              torch.nn.functional.interpolate(mode='bilinear')";
+/// The dtypes of these ops.
+pub const BILINEAR_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
 
 fn scaled(size: usize, scale: f64) -> usize {
     (size as f64 * scale).floor() as usize
