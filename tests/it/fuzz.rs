@@ -92,8 +92,7 @@ fn execute(session: &mut Session, case: &Case) -> Executed {
 #[test]
 fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("corpora/regressions/loss.nll--contract--invalid-not-refused--label-out-of-range.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions/loss.nll/max-label-accepted/case.toml");
     let regression = Regression::parse(&std::fs::read_to_string(file).expect("readable")).expect("a regression");
     let (case, signature) = (regression.case, regression.signature.expect("it fails"));
     let mut first = session(Target::Forward, Known::default(), folder.path());

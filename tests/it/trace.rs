@@ -20,7 +20,7 @@ use crate::simulated;
 /// Scenarios, and what their trace says of `here`, without the numbers that the calls were given.
 #[rustfmt::skip]
 const ORIGINS: &[(&str, &[&str])] = &[
-    ("bce-of-a-logit-without-sigmoid", &[
+    ("bce-by-hand-without-a-sigmoid", &[
         "step 2, tensor.log forward on here: NaN at [0, 0], 2 of 4",
         "no call backward on here",
     ]),
@@ -52,7 +52,7 @@ const ORIGINS: &[(&str, &[&str])] = &[
     ("loss-overflows-in-a-training-step", &[
         "step 1, relation.training_step forward on here: inf in output 1; -inf in output 2; -inf in output 4 at [0, 0], 2 of 2",
     ]),
-    ("bce-with-logits-of-20", &[
+    ("bce-with-logits-of-20-for-target-0", &[
         "step 1, loss.binary_cross_entropy_with_logit forward on here: inf",
         "step 1, loss.binary_cross_entropy_with_logit backward on here: NaN in the gradient of `inp`; -inf in the gradient of `target`",
     ]),
@@ -60,7 +60,7 @@ const ORIGINS: &[(&str, &[&str])] = &[
         "no call forward on here: what there is was given",
         "no call backward on here: what there is was given",
     ]),
-    ("bce-of-a-sigmoid", &[
+    ("bce-by-hand-after-a-sigmoid", &[
         "no call forward on here",
         "no call backward on here",
     ]),
@@ -99,7 +99,7 @@ fn what_a_call_was_given_is_told_with_it() {
         trace.entries("here").iter().filter_map(|entry| Some(entry.split_once('\n')?.1.to_string())).collect::<Vec<_>>()
     };
     assert_eq!(
-        told("bce-of-a-logit-without-sigmoid"),
+        told("bce-by-hand-without-a-sigmoid"),
         ["given `x` -0.5 to 2.0, there -0.5; the reference there is NaN"]
     );
     let exp = "given `x` 1.0 to 89.0, there 89.0";
@@ -158,7 +158,10 @@ fn a_step_that_fails_ends_the_trace() {
     assert_eq!(entries("label-minus-100"), ["no call forward on here", label]);
     let pool = "step 1, tensor.avg_pool2d backward on here ends the trace: \
                 Err: backward not supported for avgpool2d if ksize (1, 2) != stride (1, 1)";
-    assert_eq!(entries("gradient-not-supported"), ["no call forward on here", "no call backward on here", pool]);
+    assert_eq!(
+        entries("avg-pool-with-stride-without-backward"),
+        ["no call forward on here", "no call backward on here", pool]
+    );
 }
 
 #[test]

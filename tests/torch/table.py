@@ -29,14 +29,14 @@ that PyTorch is no ground for it; *neither*. An `Err` is an exception in PyTorch
 
 # What to make of each row that is not "as promised", by whoever read it. Without one the table is not written.
 NOTES = {
-    "by-design--gather-largest-id-reads-zero": "Candle's own design (PR #2940); PyTorch refuses the id.",
-    "by-design--nll-refuses-minus-100": "PyTorch ignores the label -100 unless told otherwise, and the mean of no label is NaN; "
+    "tensor.gather/max-id-reads-zero": "Candle's own design (PR #2940); PyTorch refuses the id.",
+    "loss.nll/ignore-index-label-refused": "PyTorch ignores the label -100 unless told otherwise, and the mean of no label is NaN; "
     "candle documents no such label.",
-    "op.softmax_last_dim--contract--invalid-not-refused--wrong-number-of-dimensions": "PyTorch takes a tensor without dimensions "
+    "op.softmax_last_dim/scalar-input-panics": "PyTorch takes a tensor without dimensions "
     "and returns 1. That a panic is wrong remains; that only an `Err` is right is not PyTorch's word.",
-    "tensor.matmul--contract--invalid-not-refused--other-batch-dimensions": "PyTorch broadcasts the batches and returns another "
+    "tensor.matmul/mismatched-batch-dims-accepted": "PyTorch broadcasts the batches and returns another "
     "shape than candle, which documents that they must be equal: candle's result is neither an `Err` nor PyTorch's.",
-    "tensor.sum--reference--wrong-value--in-reduced-precision": "PyTorch has no such kernel on the CPU.",
+    "tensor.sum/low-precision-partial-sums-rounded": "PyTorch has no such kernel on the CPU.",
 }
 
 
