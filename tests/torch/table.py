@@ -29,7 +29,6 @@ PyTorch scripts of the reports.
 - *neither*: PyTorch does something else.
 - *no kernel*: PyTorch does not implement the call.
 
-
 | regression | candle, CPU | candle, CUDA | PyTorch | PyTorch does |
 |---|---|---|---|---|
 """
