@@ -11,6 +11,7 @@ mod guide;
 mod history;
 mod inventory;
 mod lifecycle;
+mod links;
 mod matrix;
 mod minimizer;
 mod ops;

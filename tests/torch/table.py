@@ -1,4 +1,4 @@
-"""Writes docs/pytorch.md: what PyTorch does with the calls of the regressions, beside what candle does.
+"""Writes docs/pytorch.md: what PyTorch and candle do with the calls of the regressions.
 
     cargo test --test it -- torch && python tests/torch/table.py
 
@@ -8,6 +8,7 @@ Needs PyTorch.
 import json
 import re
 import warnings
+from datetime import date
 from pathlib import Path
 
 import torch
@@ -17,25 +18,30 @@ from check import judge, run
 ROOT = Path(__file__).parents[2]
 HEAD = """# The regressions in PyTorch
 
-What PyTorch {version} does on the CPU with the same call, beside what candle 0.11.1 does on the CPU and on the simulated CUDA device.
-Written by `tests/torch/table.py`, which runs the scripts that reports hold. {counts}.
+For each regression in `corpora/regressions`: what candle 0.11.1 does on the CPU and on the simulated CUDA device, and what
+PyTorch {version} does with the same call on the CPU. Written on {date} by `cargo test --test it -- torch && python tests/torch/table.py`, which runs the
+PyTorch scripts of the reports.
 
-The last column: *as promised*, what our contract and reference say of the case; *as candle*, what candle does and we call wrong, so
-that PyTorch is no ground for it; *neither*. An `Err` is an exception in PyTorch.
+{counts}. An `Err` in PyTorch's column is an exception. The last column:
+
+- *as promised*: PyTorch does what our contract and reference say.
+- *as candle*: PyTorch does what candle does and we call wrong, so it does not support our verdict.
+- *neither*: PyTorch does something else.
+- *no kernel*: PyTorch does not implement the call.
 
 | regression | candle, CPU | candle, CUDA | PyTorch | PyTorch does |
 |---|---|---|---|---|
 """
 
-# What to make of each row that is not "as promised", by whoever read it. Without one the table is not written.
+# How to read each row that is not "as promised", written by hand. The table is not written if one is missing.
 NOTES = {
-    "tensor.gather/max-id-reads-zero": "Candle's own design (PR #2940); PyTorch refuses the id.",
-    "loss.nll/ignore-index-label-refused": "PyTorch ignores the label -100 unless told otherwise, and the mean of no label is NaN; "
+    "tensor.gather/max-id-reads-zero": "By design in candle (PR #2940); PyTorch refuses the id.",
+    "loss.nll/ignore-index-label-refused": "PyTorch ignores the label -100 by default, and the mean over no labels is NaN. "
     "candle documents no such label.",
-    "op.softmax_last_dim/scalar-input-panics": "PyTorch takes a tensor without dimensions "
-    "and returns 1. That a panic is wrong remains; that only an `Err` is right is not PyTorch's word.",
-    "tensor.matmul/mismatched-batch-dims-accepted": "PyTorch broadcasts the batches and returns another "
-    "shape than candle, which documents that they must be equal: candle's result is neither an `Err` nor PyTorch's.",
+    "op.softmax_last_dim/scalar-input-panics": "PyTorch accepts a tensor without dimensions "
+    "and returns 1. A panic is still wrong, but PyTorch does not show that only an `Err` is right.",
+    "tensor.matmul/mismatched-batch-dims-accepted": "PyTorch broadcasts the batches and returns a different "
+    "shape. candle documents that they must be equal, but its result is neither an `Err` nor PyTorch's.",
     "tensor.sum/low-precision-partial-sums-rounded": "PyTorch has no such kernel on the CPU.",
 }
 
@@ -47,7 +53,7 @@ def brief(text):
 
 
 def candle(name, device):
-    """What the snapshot of a regression says of a device."""
+    """The line of a device in a regression's snapshot."""
     suffix = "" if device == "cpu" else "@sim"
     for line in (ROOT / f"snapshots/{name}{suffix}.snap").read_text().splitlines():
         if line.startswith(device + " "):
@@ -64,7 +70,7 @@ def shown(tensor):
 
 
 def summary(made):
-    """What a script made, in one line."""
+    """A script's result, in one line."""
     if isinstance(made, Exception):
         return f"Err: {str(made).splitlines()[0]}"
     outputs = made["outputs"] if "outputs" in made else [made["output"]]
@@ -77,7 +83,7 @@ def summary(made):
 
 
 def alike(one, other):
-    """Whether two summaries show the same numbers, as far as both show any."""
+    """Whether two summaries show the same numbers, where both show some."""
 
     def numbers(text):
         lists = re.findall(r"\[[\d, ]*\] \[([^\]]*)\]", text)
@@ -111,10 +117,11 @@ def main():
             notes.append(f"- `{name}`: {NOTES[name]}\n")
         cells = [f"`{name}`", brief(on_cpu), brief(candle(name, "sim:0")), brief(text), does]
         rows.append("| " + " | ".join(cells) + " |\n")
-    told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    head = HEAD.format(version=torch.__version__, counts=f"{len(rows)} of the regressions have such a call: {told}")
-    (ROOT / "docs/pytorch.md").write_text(head + "".join(rows) + "\n## Where PyTorch is no ground\n\n" + "".join(notes))
-    print(told)
+    tally = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    counted = f"{len(rows)} regressions have a PyTorch call: {tally}"
+    head = HEAD.format(version=torch.__version__, date=date.today(), counts=counted)
+    (ROOT / "docs/pytorch.md").write_text(head + "".join(rows) + "\n## Where PyTorch does not agree\n\n" + "".join(notes))
+    print(tally)
 
 
 if __name__ == "__main__":
