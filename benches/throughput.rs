@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::generate::Mode;
+use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
-use snuffer::oracle::{Evidence, Observation, judge};
-use snuffer::sample::{Sample, nth};
+use snuffer::oracle::{Evidence, judge};
+use snuffer::outcome::Observation;
 use snuffer::tensor::Tensor;
 
 const CASES: usize = 20_000;
@@ -27,7 +28,7 @@ fn main() {
     let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name != "canary").filter(wanted).collect();
     let begun = Instant::now();
     let samples: Vec<Sample> =
-        (0..).map(|index| nth(&ops, &[Mode::Valid], 1, index)).filter(small).take(CASES).collect();
+        (0..).map(|index| Sample::nth(&ops, &[Mode::Valid], 1, index)).filter(small).take(CASES).collect();
     tell("drawing", CASES, begun.elapsed());
     snuffer::run::install_panic_hook();
 
@@ -94,7 +95,7 @@ fn through_worker(device: Device, samples: Vec<Sample>) -> (Vec<Sample>, BTreeMa
     let mut took: BTreeMap<&str, Duration> = BTreeMap::new();
     let survives = |sample: &Sample| {
         let begun = Instant::now();
-        let observations = executor.observe(&sample.drawn.case).expect("the harness works");
+        let observations = executor.observe(&sample.drawn.case, Deadline::Full).expect("the harness works");
         std::hint::black_box(judge(&Evidence::new(sample.op, &sample.drawn.case, &observations)));
         let lost = observations.iter().any(|seen| seen.outcome.lost_the_process());
         if !lost {

@@ -29,8 +29,9 @@ use clap::{Parser, Subcommand};
 
 use crate::device::Device;
 use crate::exit_code::Exit;
-use crate::findings::{Finding, Store};
-use crate::regression::{self, Regression};
+use crate::store::regression;
+use crate::store::regression::Regression;
+use crate::store::{Finding, Store};
 
 /// Finds, reproduces and minimizes the inputs that put candle out.
 ///

@@ -7,9 +7,9 @@ use std::time::Duration;
 use console::style;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-use crate::campaign::{self, Plan, Summary};
-use crate::findings::{Finding, Record, Store};
+use crate::hunt::{self, Plan, Summary};
 use crate::oracle::Signature;
+use crate::store::{Finding, Record, Store};
 
 pub use event::Event;
 
@@ -69,17 +69,17 @@ impl Console {
     }
 
     /// Shows an event.
-    pub fn event(&self, event: &campaign::Event) {
+    pub fn event(&self, event: &hunt::Event) {
         match event {
-            campaign::Event::CanaryPassed { faults, checked } => self.canary_passed(*faults, *checked),
-            campaign::Event::Found(finding) => self.found(finding),
-            campaign::Event::Known(signature) => self.say(&Event::Known { signature: signature.slug() }, || {
+            hunt::Event::CanaryPassed { faults, checked } => self.canary_passed(*faults, *checked),
+            hunt::Event::Found(finding) => self.found(finding),
+            hunt::Event::Known(signature) => self.say(&Event::Known { signature: signature.slug() }, || {
                 format!("{}  {signature}\n       {}", style("KNOWN").dim(), self.replay(signature))
             }),
-            campaign::Event::Flaky(signature) => self.say(&Event::Flaky { signature: signature.slug() }, || {
+            hunt::Event::Flaky(signature) => self.say(&Event::Flaky { signature: signature.slug() }, || {
                 format!("{}  {signature}: does not happen again in a new process", style("FLAKY").yellow())
             }),
-            campaign::Event::Lost(device, case, path) => {
+            hunt::Event::Lost(device, case, path) => {
                 let path = path.display().to_string();
                 let event = Event::Lost { device: device.to_string(), op: case.op.clone(), case: path.clone() };
                 self.say(&event, || {
@@ -87,7 +87,7 @@ impl Console {
                     format!("{title}   {device}, after {}\n       replay: snuffer replay {path}", case.op)
                 });
             }
-            campaign::Event::Progress(record) => self.progress(record),
+            hunt::Event::Progress(record) => self.progress(record),
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod diagnosis;
 pub mod environment;
 mod journal;
+pub mod pool;
 mod process;
 pub mod protocol;
 pub mod reproduction;
@@ -15,8 +16,7 @@ use std::time::Duration;
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::{Device, Hardware};
-use crate::oracle::Observation;
-use crate::outcome::Outcome;
+use crate::outcome::{Observation, Outcome};
 
 pub use environment::{Build, Variable};
 pub use process::{Answer, Worker};
@@ -48,11 +48,29 @@ impl Default for Limits {
     }
 }
 
+/// How much of [`Limits::deadline`] a case may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deadline {
+    /// A fiftieth: an ordinary case takes milliseconds, and one that hangs costs less.
+    Short,
+    /// All of it.
+    Full,
+}
+
+impl Deadline {
+    /// The time that a case has of `whole`.
+    fn of(self, whole: Duration) -> Duration {
+        match self {
+            Self::Short => whole / 50,
+            Self::Full => whole,
+        }
+    }
+}
+
 /// One worker per device, kept warm across cases and replaced when it dies.
 #[derive(Debug)]
 pub struct Executor {
     workers: Vec<Worker>,
-    hurried: bool,
 }
 
 impl Executor {
@@ -69,7 +87,7 @@ impl Executor {
         variables: &[Variable],
     ) -> anyhow::Result<Self> {
         let start = |&device| Worker::start_with(device, build, limits, variables);
-        Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()?, hurried: false })
+        Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()? })
     }
 
     /// What each worker said of itself.
@@ -83,20 +101,22 @@ impl Executor {
         self.hellos().filter_map(known).collect()
     }
 
-    /// Runs `case` on every device: twice, and once more contiguous where it has views.
-    pub fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
-        let twin = (!case.is_contiguous()).then(|| case.contiguous());
+    /// Runs `case` on every device: twice, and once more contiguous where it has views. Under the short deadline, the devices
+    /// after one that is late are not asked.
+    pub fn observe(&mut self, case: &Case, deadline: Deadline) -> anyhow::Result<Vec<Observation>> {
+        let baseline = (!case.is_contiguous()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.workers.len());
         for worker in &mut self.workers {
+            worker.set_deadline(deadline);
             let Answer { outcome, again, remarks } = worker.run(case)?;
             let late = matches!(outcome, Outcome::TimedOut(_));
-            let contiguous = match &twin {
-                // A case that hangs or dies is judged without its twin, which would cost another worker.
-                Some(twin) if !outcome.lost_the_process() => Some(worker.run(twin)?.outcome),
+            let contiguous = match &baseline {
+                // A case that hangs or dies has no contiguous baseline, which would cost another worker.
+                Some(baseline) if !outcome.lost_the_process() => Some(worker.run(baseline)?.outcome),
                 _ => None,
             };
             observations.push(Observation { device: worker.device(), outcome, again, contiguous, remarks });
-            if late && self.hurried {
+            if late && deadline == Deadline::Short {
                 break;
             }
         }
@@ -108,22 +128,7 @@ impl Executor {
         for worker in &mut self.workers {
             worker.restart()?;
         }
-        self.observe(case)
-    }
-
-    /// Does `act` with a fiftieth of the deadline for each case, and without the devices that come after one that is
-    /// late: an ordinary case takes milliseconds, and what hangs costs less. What is late here may be slow only.
-    pub fn hurried<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
-        const SHARE: u32 = 50;
-        self.hurry(true, SHARE);
-        let result = act(self);
-        self.hurry(false, 1);
-        result
-    }
-
-    fn hurry(&mut self, hurried: bool, share: u32) {
-        self.hurried = hurried;
-        self.workers.iter_mut().for_each(|worker| worker.hurry(share));
+        self.observe(case, Deadline::Full)
     }
 
     /// Ends the workers in order, and says what simulated devices executed.
@@ -137,6 +142,7 @@ impl Executor {
 
     /// Runs `case` on the first device only, once, for its outcome.
     pub fn run(&mut self, case: &Case) -> anyhow::Result<Outcome> {
+        self.workers[0].set_deadline(Deadline::Full);
         Ok(self.workers[0].run(case)?.outcome)
     }
 }

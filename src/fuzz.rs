@@ -1,8 +1,8 @@
 //! What the fuzz targets do with their bytes. An input *is* a case, in its text form: what a fuzzer keeps, people read,
 //! `snuffer replay` runs and `snuffer import` turns into findings.
 
+mod captured_stderr;
 mod known;
-mod said;
 mod session;
 
 use std::cell::RefCell;
@@ -15,10 +15,9 @@ use serde::de::DeserializeOwned;
 
 use crate::case::{Backward, Case};
 use crate::exec::protocol::{Hello, Reply, Request, decode, encode, read_frame};
-use crate::generate::{Draw, Mode};
-use crate::mutate::{self, EDITS, VIOLATIONS};
+use crate::generate::{Draw, EDITS, Mode, VIOLATIONS, random, spliced};
+use crate::hunt::Sample;
 use crate::ops::{self, Op, sequence};
-use crate::sample;
 
 pub use known::Known;
 pub use session::{Executed, Session};
@@ -83,8 +82,8 @@ impl Target {
     /// A case of one of `ops`, drawn by `seed`.
     fn drawn_of(self, ops: &[&'static Op], seed: u64) -> Case {
         // The op and the mode by the seed, too: neighbouring seeds are unlike.
-        let index = u64::from_le_bytes(sample::random(seed, 0)[..8].try_into().expect("eight bytes"));
-        self.fitted(sample::nth(ops, &Mode::ALL, seed, index >> 1).drawn.case)
+        let index = u64::from_le_bytes(random("fuzz", seed, 0)[..8].try_into().expect("eight bytes"));
+        self.fitted(Sample::nth(ops, &Mode::ALL, seed, index >> 1).drawn.case)
     }
 
     /// `case` made one of this target.
@@ -101,7 +100,7 @@ impl Target {
     /// (all are, where these are no case), the others are edited, or drawn anew for the same op.
     pub fn mutated(self, bytes: &[u8], seed: u32, room: usize) -> Vec<u8> {
         let seed = u64::from(seed);
-        let case = match (sample::random(seed, 2)[0] % 4, self.case(bytes)) {
+        let case = match (random("fuzz", seed, 2)[0] % 4, self.case(bytes)) {
             (0, _) | (_, None) => self.drawn(seed),
             // Generators know which dtypes and sizes an op takes. For sequences there is only one.
             (1 | 2, Some((op, _))) if self != Self::Program => self.drawn_of(&[op], seed),
@@ -114,10 +113,9 @@ impl Target {
     pub fn crossed(self, one: &[u8], other: &[u8], seed: u32, room: usize) -> Vec<u8> {
         let seed = u64::from(seed);
         let both = self.case(one).zip(self.case(other));
-        let spliced = both.and_then(|((_, one), (_, other))| {
-            mutate::spliced(&one, &other, &mut Draw::new(&sample::random(seed, 1))).ok()
-        });
-        self.text(spliced.unwrap_or_else(|| self.drawn(seed)), seed, room)
+        let both = both
+            .and_then(|((_, one), (_, other))| spliced(&one, &other, &mut Draw::new(&random("fuzz", seed, 1))).ok());
+        self.text(both.unwrap_or_else(|| self.drawn(seed)), seed, room)
     }
 
     /// The text of `case`; of a drawn one where that is too long.
@@ -138,7 +136,7 @@ impl Target {
 
 /// `case` after one to three edits, of which one in four takes it out of its contract.
 fn edited(mut case: Case, seed: u64) -> arbitrary::Result<Case> {
-    let bytes = sample::random(seed, 1);
+    let bytes = random("fuzz", seed, 1);
     let mut draw = Draw::of_any_size(&bytes)?;
     let wanted = draw.between(1, 3)?;
     let mut done = 0;

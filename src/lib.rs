@@ -15,39 +15,37 @@ pub mod number;
 pub mod outcome;
 
 pub mod generate;
-pub mod minimize;
-pub mod mutate;
 
 pub mod ops;
 
 pub mod guard;
 pub mod oracle;
 pub mod run;
-#[cfg(feature = "suite")]
-pub mod sample;
 
+#[cfg(feature = "suite")]
+pub mod examine;
 #[cfg(feature = "suite")]
 pub mod exec;
 
 #[cfg(feature = "suite")]
-pub mod findings;
-#[cfg(feature = "cli")]
-pub mod history;
-#[cfg(feature = "suite")]
-pub mod regression;
-#[cfg(feature = "suite")]
 pub mod report;
-
 #[cfg(feature = "suite")]
-pub mod campaign;
+pub mod store;
+
 #[cfg(feature = "cli")]
 pub mod console;
 #[cfg(feature = "suite")]
 pub mod fuzz;
 #[cfg(feature = "suite")]
+pub mod hunt;
+#[cfg(feature = "suite")]
+pub mod investigate;
+#[cfg(feature = "suite")]
 pub mod matrix;
 #[cfg(feature = "suite")]
 pub mod score;
+#[cfg(feature = "suite")]
+pub mod settle;
 
 #[cfg(feature = "cli")]
 pub mod cli;

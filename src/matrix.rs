@@ -1,17 +1,17 @@
 //! The measured table op × dtype × device: what candle does with valid calls, dtype by dtype.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::device::Device;
-use crate::exec::{Build, Executor, Limits};
+use crate::exec::{Build, Deadline, Executor, Limits, pool};
+use crate::generate::{Mode, drawn, random};
 use crate::ops::{Contract, Op};
-use crate::oracle::{Evidence, ORACLES, Observation, Verdict};
-use crate::outcome::Outcome;
-use crate::sample::nth_of_dtype;
+use crate::oracle::{Evidence, ORACLES, Verdict};
+use crate::outcome::{Observation, Outcome};
 use crate::tensor::DType;
 
 /// How many valid cases of each op and dtype are run.
@@ -139,28 +139,21 @@ pub fn measure(
     limits: Limits,
     tell: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Vec<Row>> {
-    let next = AtomicUsize::new(0);
-    let work = || -> anyhow::Result<Vec<(usize, Vec<Row>)>> {
-        let mut executor = Executor::start(devices, Build::Checked, limits)?;
-        let mut done = Vec::new();
-        while let Some(op) = ops.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((place(ops, op), rows(&mut executor, op, devices)?));
+    const JOBS: usize = 2;
+    let next = AtomicU64::new(0);
+    let rows = pool::each(
+        JOBS,
+        || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < ops.len() as u64),
+        || Executor::start(devices, Build::Checked, limits),
+        |executor, number| {
+            let op = ops[number as usize];
+            let rows = rows(executor, op, devices)?;
             tell(op.name);
-        }
-        Ok(done)
-    };
-    let mut all = std::thread::scope(|scope| {
-        let threads = [scope.spawn(work), scope.spawn(work)];
-        let joined = threads.map(|thread| thread.join().unwrap_or_else(|_| anyhow::bail!("a thread panicked")));
-        joined.into_iter().collect::<anyhow::Result<Vec<_>>>()
-    })?
-    .concat();
-    all.sort_by_key(|(place, _)| *place);
-    Ok(all.into_iter().flat_map(|(_, rows)| rows).collect())
-}
-
-fn place(ops: &[&'static Op], op: &Op) -> usize {
-    ops.iter().position(|other| other.name == op.name).unwrap_or(0)
+            Ok(Some(rows))
+        },
+        |_| Ok(()),
+    )?;
+    Ok(rows.concat())
 }
 
 /// The rows of one op, one per device.
@@ -169,12 +162,12 @@ fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow:
     let mut rows: Vec<Row> = devices.iter().map(empty).collect();
     for dtype in DType::ALL {
         for index in 0..CASES {
-            let case = nth_of_dtype(op, dtype, index);
+            let case = drawn(op.name, op.generate, Mode::Valid, &random(op.name, 0, index), Some(dtype)).case;
             // A generator that has no use for a dtype draws another one.
             if op.dtype(&case).is_some_and(|drawn| drawn != dtype) {
                 continue;
             }
-            let observations = executor.observe(&case)?;
+            let observations = executor.observe(&case, Deadline::Full)?;
             let evidence = Evidence::new(op, &case, &observations);
             for (row, seen) in rows.iter_mut().zip(&observations) {
                 *row.cells.entry(dtype).or_default().entry(cell(&evidence, seen)).or_default() += 1;

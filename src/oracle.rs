@@ -6,12 +6,12 @@ mod checker;
 mod compare;
 mod contract;
 mod determinism;
+mod expectation;
 mod fault;
 mod gradient;
 mod layout;
 mod reference;
 mod second;
-mod wanted;
 
 use std::cell::OnceCell;
 
@@ -23,34 +23,9 @@ use crate::case::Case;
 use crate::device::Device;
 use crate::number::Num;
 use crate::ops::{Contract, Op, ReferenceInputs};
-use crate::outcome::{Outcome, Remarks};
+use crate::outcome::Observation;
 
-pub use wanted::Wanted;
-
-/// What one device did with a case, and with its close relatives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observation {
-    /// The device.
-    pub device: Device,
-    /// What it did.
-    pub outcome: Outcome,
-    /// What it did when asked the same once more, where that differs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<Outcome>,
-    /// What it did with the same values in contiguous tensors, where the case has views.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contiguous: Option<Outcome>,
-    /// What the device remarked meanwhile.
-    #[serde(default, skip_serializing_if = "Remarks::is_empty")]
-    pub remarks: Remarks,
-}
-
-impl Observation {
-    /// That `device` came to `outcome`, and nothing else.
-    pub fn new(device: Device, outcome: Outcome) -> Self {
-        Self { device, outcome, again: None, contiguous: None, remarks: Remarks::default() }
-    }
-}
+pub use expectation::Expectation;
 
 /// Everything an oracle may look at.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::Device;
 use crate::tensor::Tensor;
 
 /// What one device did with a case.
@@ -254,4 +255,29 @@ pub fn signal_name(signal: i32) -> String {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+/// What one device did with a case, and with its close relatives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The device.
+    pub device: Device,
+    /// What it did.
+    pub outcome: Outcome,
+    /// What it did when asked the same once more, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Outcome>,
+    /// What it did with the same values in contiguous tensors, where the case has views.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contiguous: Option<Outcome>,
+    /// What the device remarked meanwhile.
+    #[serde(default, skip_serializing_if = "Remarks::is_empty")]
+    pub remarks: Remarks,
+}
+
+impl Observation {
+    /// That `device` came to `outcome`, and nothing else.
+    pub fn new(device: Device, outcome: Outcome) -> Self {
+        Self { device, outcome, again: None, contiguous: None, remarks: Remarks::default() }
+    }
 }

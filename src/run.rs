@@ -3,7 +3,7 @@
 
 #[cfg(feature = "cuda")]
 mod exact;
-mod place;
+mod panic_location;
 mod refusal;
 mod tensors;
 
@@ -19,7 +19,7 @@ use crate::ops::{self, Call, Op};
 use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Returned, Store};
 use crate::tensor::Tensor as Data;
 
-pub use place::{crate_path, install_panic_hook, last_panic};
+pub use panic_location::{crate_path, install_panic_hook, last_panic};
 use refusal::{cuda_error, refusal};
 pub use tensors::{made, read};
 
@@ -47,7 +47,7 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
         Ok(Ok(returned)) => Outcome::Returned(returned),
         Ok(Err(error)) => Outcome::Rejected(refusal(&error)),
         Err(_) => {
-            let (place, message) = place::last_panic();
+            let (place, message) = last_panic();
             Outcome::Panicked(Panic { phase, place, message })
         }
     }

@@ -7,18 +7,14 @@ mod mutant;
 mod text;
 mod trace;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use anyhow::bail;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::ops::Op;
-use crate::oracle::Observation;
-use crate::outcome::Outcome;
 
 pub use baseline::{Baseline, Healthy};
 pub use choose::choose;
@@ -141,41 +137,11 @@ impl Difference {
     }
 }
 
-/// Does `work` for each number below `count`, on `jobs` threads with a state each; what it gives, in order. What `stop` leaves
-/// undone is not there.
-fn each<T: Send, S>(
-    jobs: usize,
-    count: usize,
-    stop: &AtomicBool,
-    start: impl Fn() -> anyhow::Result<S> + Sync,
-    work: impl Fn(&mut S, usize) -> anyhow::Result<Option<T>> + Sync,
-    finish: impl Fn(S) -> anyhow::Result<()> + Sync,
-) -> anyhow::Result<Vec<T>> {
-    let (next, failed, done) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
-    let thread = || -> anyhow::Result<()> {
-        let mut state = start()?;
-        while !stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                break;
-            }
-            let result = work(&mut state, index).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
-            done.lock().unwrap_or_else(PoisonError::into_inner).extend(result.map(|result| (index, result)));
-        }
-        finish(state)
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(thread)).collect();
-        let ended: Vec<_> = threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
-        ended.into_iter().try_for_each(|ended| ended.unwrap_or_else(|_| bail!("a thread panicked")))
-    })?;
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    Ok(done.into_iter().map(|(_, result)| result).collect())
-}
-
-/// Whether a device was late.
-fn late(observations: &[Observation]) -> bool {
-    let is_late = |outcome: &Outcome| matches!(outcome, Outcome::TimedOut(_));
-    observations.iter().any(|seen| is_late(&seen.outcome) || seen.contiguous.as_ref().is_some_and(is_late))
+/// Each number below `count`, once, until `stop` is set.
+fn numbers(count: usize, stop: &AtomicBool) -> impl Fn() -> Option<u64> + Sync {
+    let next = AtomicU64::new(0);
+    move || {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        (!stop.load(Ordering::Relaxed) && number < count as u64).then_some(number)
+    }
 }

@@ -1,11 +1,13 @@
 //! Tensors as plain data: dtype, shape, how they lie in memory, and values. Nothing of candle here.
 
 mod dtype;
+mod edit;
 mod support;
 mod values;
 mod view;
 
 pub use dtype::DType;
+pub use edit::{cast, resized, sliced, viewed, without_dim};
 pub use support::Support;
 pub use values::{Fill, Value, Values};
 pub use view::View;

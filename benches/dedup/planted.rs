@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use snuffer::campaign::{Settings, canonical, settle, violation};
 use snuffer::case::Case;
 use snuffer::device::Device;
+use snuffer::examine::{Patience, violation};
 use snuffer::exec::{Build, Executor, Limits};
+use snuffer::generate::random;
 use snuffer::generate::{Draw, Mode};
+use snuffer::hunt::Sample;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Signature, Violation};
-use snuffer::sample::{nth, random};
+use snuffer::settle::{Settings, canonical, settle};
 use snuffer::tensor::DType;
 
 /// As in hunts.
@@ -36,7 +38,7 @@ impl Drawn {
     /// The case.
     pub fn case(&self) -> Case {
         let op = ops::find(&self.op).expect("an op of this build");
-        nth(&[op], &Mode::ALL, 1, self.index).drawn.case
+        Sample::nth(&[op], &Mode::ALL, 1, self.index).drawn.case
     }
 }
 
@@ -87,7 +89,7 @@ pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
 pub fn canary_fault(executor: &mut Executor, fault: &str) -> anyhow::Result<Noticed> {
     let mut noticed = Noticed::default();
     for index in 0..FAILURES as u64 {
-        let bytes = random(1, index);
+        let bytes = random("canary", 1, index);
         let mut draw = Draw::new(&bytes);
         let shape = draw.shape(1, 3)?;
         let case = canary::case(fault).input("x", draw.tensor(DType::F32, &shape)?);
@@ -102,13 +104,13 @@ pub fn canary_fault(executor: &mut Executor, fault: &str) -> anyhow::Result<Noti
 /// How `case` fails, if it does.
 pub fn fails(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Signature>> {
     let op = ops::find(&case.op).expect("an op of this build");
-    let found = executor.hurried(|executor| violation(executor, op, case))?;
+    let found = violation(executor, op, case, Patience::Short)?;
     Ok(found.map(|violation| violation.signature(op.name)))
 }
 
 /// The signature under which a hunt keeps the failure; the first of each is minimized.
 fn kept(executor: &mut Executor, into: &mut Noticed, case: Case, signature: Signature) -> anyhow::Result<Signature> {
-    let (case, signature) = executor.hurried(|executor| canonical(executor, case, signature))?;
+    let (case, signature) = canonical(executor, case, signature)?;
     if let Entry::Vacant(place) = into.findings.entry(signature.to_string()) {
         let settings = Settings { time: Duration::from_secs(3), tries: 1, ..Settings::default() };
         if let Some(finding) = settle(executor, case, &signature, &settings)?.finding {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
-use snuffer::findings::Cause;
+use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::oracle::Violation;
+use snuffer::store::Cause;
 use snuffer::tensor::DType;
 
 use super::pairs::Pairs;
@@ -128,7 +128,7 @@ fn telling(kernel: &str, failing: &[Kernels], passing: &[&Kernels]) -> u64 {
 /// The kernels that `case` launches where nothing is planted.
 fn kernels(case: &Case) -> anyhow::Result<Kernels> {
     let mut executor = Executor::start(&[Device::Sim(0)], Build::Checked, Limits::default())?;
-    executor.hurried(|executor| executor.observe(case))?;
+    executor.observe(case, Deadline::Short)?;
     Ok(executor.finish()?.kernels.into_keys().map(|(_, kernel)| kernel).collect())
 }
 

@@ -10,15 +10,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::Instant;
 
-use snuffer::campaign::{Search, Settings, canonical, settle, violation};
 use snuffer::case::Case;
 use snuffer::device::Device;
+use snuffer::examine::{Patience, violation};
 use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::Mode;
+use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Evidence, Signature, Verdict, judge};
-use snuffer::regression::Regression;
-use snuffer::sample::nth;
+use snuffer::settle::{Search, Settings, canonical, settle};
+use snuffer::store::regression::Regression;
 use snuffer::tensor::Tensor;
 
 const SEED: u64 = 1;
@@ -84,7 +85,7 @@ fn main() -> anyhow::Result<()> {
 /// Failing cases by signature: the largest drawn case of each of as many signatures as are wanted, then others as drawn.
 fn failing(executor: &mut Executor) -> anyhow::Result<Vec<(Signature, Starts)>> {
     let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name != "canary").collect();
-    let drawn = |index: u64| nth(&ops, &Mode::ALL, SEED, index);
+    let drawn = |index: u64| Sample::nth(&ops, &Mode::ALL, SEED, index);
     let mut largest: Vec<u64> = (0..DRAWN).collect();
     largest.sort_by_cached_key(|index| std::cmp::Reverse(elements(&drawn(*index).drawn.case)));
     let mut found: Vec<(Signature, Starts)> = Vec::new();
@@ -118,9 +119,9 @@ fn failing(executor: &mut Executor) -> anyhow::Result<Vec<(Signature, Starts)>> 
 
 /// How `case` fails, if it does; what is late has all of the deadline, as in a hunt.
 fn signature(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::Result<Option<Signature>> {
-    let mut found = executor.hurried(|executor| violation(executor, op, case))?;
+    let mut found = violation(executor, op, case, Patience::Short)?;
     if found.as_ref().is_some_and(|violation| violation.kind == "hang") {
-        found = violation(executor, op, case)?;
+        found = violation(executor, op, case, Patience::Full)?;
     }
     Ok(found.map(|violation| violation.signature(op.name)))
 }
@@ -183,14 +184,12 @@ fn shrunk(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow
     let mut search = Search::new(op(case), case, signature, &settings);
     let mut tried = 0;
     let mut result = Ok(());
-    let case = executor.hurried(|executor| {
-        shrink::shrink(case, settings.attempts, settings.time, |candidate| {
-            tried += 1;
-            search.fails(executor, candidate).unwrap_or_else(|error| {
-                result = Err(error);
-                None
-            }) == Some(true)
-        })
+    let case = shrink::shrink(case, settings.attempts, settings.time, |candidate| {
+        tried += 1;
+        search.fails(executor, candidate, Patience::Short).unwrap_or_else(|error| {
+            result = Err(error);
+            None
+        }) == Some(true)
     });
     result?;
     Ok(Shrunk { case, tried, seconds: begun.elapsed().as_secs_f64() })

@@ -12,8 +12,8 @@ use proptest::num;
 use proptest::strategy::{NewTree, Strategy, ValueTree};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use snuffer::case::{Backward, Case};
-use snuffer::mutate::{cast, resized, viewed, without_dim};
 use snuffer::tensor::{DType, Tensor, Value, Values, View};
+use snuffer::tensor::{cast, resized, viewed, without_dim};
 
 /// A number that a strategy drew.
 #[derive(Debug, Clone, Copy)]

@@ -19,9 +19,9 @@ use std::sync::Mutex;
 use libfuzzer_sys::Corpus;
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::findings::Store;
+use snuffer::store::Store;
 use snuffer::fuzz::{Executed, Known, Session, Target, restrict};
-use snuffer::regression::Regression;
+use snuffer::store::regression::Regression;
 use snuffer::run::{install_panic_hook, last_panic};
 
 /// How much is watched: a byte for every kernel's classes of grids and ways of branches.

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{UsageError, cases, duration};
-use crate::campaign::{RELEASES, Releases, bisect};
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::exit_code::Exit;
+use crate::investigate::{RELEASES, Releases, bisect};
 
 /// Arguments of `snuffer bisect`.
 #[derive(Debug, clap::Args)]

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::case::Case;
 use crate::cli::UsageError;
-use crate::findings::Finding;
 use crate::ops::{self, Op};
-use crate::regression::Regression;
+use crate::store::Finding;
+use crate::store::regression::Regression;
 
 /// The case in `path` and its op. `-` is standard input.
 pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {

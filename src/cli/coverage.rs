@@ -8,9 +8,9 @@ use anyhow::Context;
 use super::{Common, StoreArg, UsageError, cases};
 use crate::coverage::{Coverage, Kernel, Reached};
 use crate::device::Device;
-use crate::exec::{Build, Executor};
+use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
-use crate::findings::{Record, Store};
+use crate::store::{Record, Store};
 
 /// Arguments of `snuffer coverage`.
 #[derive(Debug, clap::Args)]
@@ -73,7 +73,7 @@ fn of_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
         let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
         for path in cases::files(path, is_toml)? {
             let (_, case) = cases::read(&path)?;
-            executor.observe(&case)?;
+            executor.observe(&case, Deadline::Full)?;
         }
     }
     executor.finish()

@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::campaign::{check_canary, versions};
 use crate::device::{Device, Hardware};
 use crate::exec::environment::executable;
 use crate::exec::{Build, Limits, Worker};
 use crate::exit_code::Exit;
+use crate::hunt::check_canary;
+use crate::settle::versions;
 
 /// Arguments of `snuffer doctor`.
 #[derive(Debug, clap::Args)]

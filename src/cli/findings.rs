@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::{KnownArg, StoreArg, UsageError, issues, known, promote};
 use crate::exit_code::Exit;
-use crate::findings::{Finding, Store, similar};
 use crate::ops;
 use crate::oracle::{Evidence, Signature, judge};
-use crate::regression::{Regression, Standing, standing};
 use crate::report;
+use crate::store::regression::{Regression, Standing, standing};
+use crate::store::{Finding, Store, similar};
 
 /// Arguments of `snuffer findings`.
 #[derive(Debug, clap::Args)]

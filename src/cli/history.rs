@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{UsageError, existing};
 use crate::exit_code::Exit;
-use crate::history::{Answer, CampaignRow, Filter, History, HistoryError, SignatureRow, Table};
+use crate::store::history::{Answer, CampaignRow, Filter, History, HistoryError, SignatureRow, Table};
 
 /// Arguments of `snuffer history`.
 #[derive(Debug, clap::Args)]

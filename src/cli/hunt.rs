@@ -8,13 +8,14 @@ use anyhow::Context;
 use globset::Glob;
 
 use super::{Common, StoreArg, UsageError, duration};
-use crate::campaign::{Plan, Settings, Shard, hunt, versions};
 use crate::console::Console;
 use crate::device::Device;
 use crate::exit_code::Exit;
-use crate::findings::{Log, Record, Store};
 use crate::generate::Mode;
+use crate::hunt::{Plan, Shard, hunt};
 use crate::ops::{self, Op};
+use crate::settle::{Settings, versions};
+use crate::store::{Log, Record, Store};
 
 /// Arguments of `snuffer hunt`.
 #[derive(Debug, clap::Args)]

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::hunt::{campaign, cores, name};
 use super::{Common, StoreArg, UsageError, cases, duration};
-use crate::campaign::{Plan, Settings, Shard, versions};
 use crate::exit_code::Exit;
-use crate::findings::{Record, Store};
 use crate::generate::Mode;
+use crate::hunt::{Plan, Shard};
+use crate::settle::{Settings, versions};
+use crate::store::{Record, Store};
 
 /// Arguments of `snuffer import`.
 #[derive(Debug, clap::Args)]

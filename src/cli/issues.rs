@@ -8,10 +8,10 @@ use serde::Deserialize;
 
 use super::UsageError;
 use crate::exit_code::Exit;
-use crate::findings::Finding;
 use crate::ops;
 use crate::oracle::{Evidence, judge};
 use crate::report;
+use crate::store::Finding;
 
 /// Where issues go, and how many.
 #[derive(Debug, clap::Args)]

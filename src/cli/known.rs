@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::UsageError;
 use crate::exit_code::Exit;
-use crate::findings::Store;
+use crate::store::Store;
 
 /// A list of issues that are known, such as `docs/known-issues.toml`.
 #[derive(Debug, Deserialize)]

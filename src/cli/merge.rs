@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::existing;
 use crate::exit_code::Exit;
-use crate::findings::Store;
+use crate::store::Store;
 
 /// Arguments of `snuffer merge`.
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Common, UsageError, cases, duration};
-use crate::campaign::{Settings, settle};
-use crate::exec::{Build, Executor};
+use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Verdict, judge};
+use crate::settle::{Settings, settle};
 
 /// Arguments of `snuffer minimize`.
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let (op, case) = cases::read(&args.path)?;
     let limits = args.common.limits();
     let mut executor = Executor::start(&args.common.devices(), Build::Checked, limits)?;
-    let observations = executor.observe(&case)?;
+    let observations = executor.observe(&case, Deadline::Full)?;
     let Verdict::Fail(violation) = judge(&Evidence::new(op, &case, &observations)) else {
         return Err(UsageError(format!("{} does not fail: there is nothing to minimize", args.path.display())).into());
     };

@@ -7,10 +7,10 @@ use super::{Common, UsageError};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::generate::Mode;
+use crate::hunt::Sample;
 use crate::matrix;
 use crate::ops::{self, Op};
 use crate::report::call;
-use crate::sample::nth;
 
 /// Arguments of `snuffer ops`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     for op in ops {
         let gradients = if op.differentiable.is_empty() { "none".to_string() } else { op.differentiable.join(", ") };
         // As it is for one of its cases: the source is a template.
-        let call = call(op, &nth(&[op], &[Mode::Valid], 1, 0).drawn.case).replace('\n', "\n               ");
+        let call = call(op, &Sample::nth(&[op], &[Mode::Valid], 1, 0).drawn.case).replace('\n', "\n               ");
         println!(
             "{}\n    call       {call}\n    covers     {}\n    gradients  {gradients}\n    promise    {}",
             op.name,
@@ -66,7 +66,7 @@ fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
     let rows = matrix::measure(ops, &args.common.devices(), args.common.limits(), &bar)?;
     drop(bar);
     if args.json {
-        let matrix = Matrix { versions: crate::campaign::versions(), cases: matrix::CASES, rows };
+        let matrix = Matrix { versions: crate::settle::versions(), cases: matrix::CASES, rows };
         println!("{}", serde_json::to_string(&matrix)?);
     } else {
         print!("{}", matrix::text(&rows));

@@ -6,8 +6,8 @@ use semver::Version;
 
 use super::UsageError;
 use crate::exit_code::Exit;
-use crate::findings::{Finding, write_atomically};
-use crate::regression::{Regression, Status};
+use crate::store::regression::{Regression, Status};
+use crate::store::{Finding, write_atomically};
 
 /// Arguments of `snuffer findings promote`.
 #[derive(Debug, clap::Args)]

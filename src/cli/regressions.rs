@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 
 use super::{Common, KnownArg};
-use crate::exec::{Build, Executor};
+use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::ops;
-use crate::regression::{Place, Status, surprises};
+use crate::store::Platform;
+use crate::store::regression::{Status, surprises};
 
 /// Arguments of `snuffer regressions`.
 #[derive(Debug, clap::Args)]
@@ -30,8 +31,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         *counts.entry(regression.status).or_default() += 1;
         let op = ops::find(&regression.case.op)
             .with_context(|| format!("{name}: this build has no op `{}`", regression.case.op))?;
-        let observations = executor.observe(&regression.case)?;
-        for surprise in surprises(regression, op, &observations, |device| Place::today(device, hardware.get(&device))) {
+        let observations = executor.observe(&regression.case, Deadline::Full)?;
+        for surprise in
+            surprises(regression, op, &observations, |device| Platform::today(device, hardware.get(&device)))
+        {
             surprised += 1;
             println!("UNEXPECTED  {name}\n            on {}: {}", surprise.device, surprise.what);
             println!(

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::{Common, UsageError, cases};
-use crate::campaign::{self, Trace};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Executor, Limits, Worker};
+use crate::exec::{Build, Deadline, Executor, Limits, Worker};
 use crate::exit_code::Exit;
+use crate::investigate::{self, Trace};
 use crate::oracle::{Evidence, Verdict, Violation, judge};
 use crate::report;
 
@@ -46,13 +46,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let limits = args.common.limits();
     let start = |limits| Executor::start(&devices, build, limits);
     let mut executor = start(limits)?;
-    let observations = executor.observe(&case)?;
+    let observations = executor.observe(&case, Deadline::Full)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
     print!("{}", report::text(&evidence, &verdict));
     if args.blame {
         // A device that delivers its error late would charge it to a call that is not at fault.
-        let blame = campaign::blame(&mut start(Limits { immediate: true, ..limits })?, &case)?;
+        let blame = investigate::blame(&mut start(Limits { immediate: true, ..limits })?, &case)?;
         println!("blame     {}", blame.map_or("no call".to_string(), |blame| blame.to_string()));
     }
     if args.trace_nan {
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         steady &= same == times;
     }
     for seed in 0..args.jitter.unwrap_or_default() {
-        let observations = start(Limits { jitter: Some(seed), ..limits })?.observe(&case)?;
+        let observations = start(Limits { jitter: Some(seed), ..limits })?.observe(&case, Deadline::Full)?;
         let moved = judge(&Evidence::new(op, &case, &observations));
         let same = signature(&moved) == signature(&verdict);
         println!("jitter    seed {seed}: {}", if same { "the same verdict".to_string() } else { told(&moved) });
@@ -77,12 +77,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Prints where NaN and infinities come from, once for devices that do the same.
 fn trace(devices: &[Device], build: Build, limits: Limits, case: &Case) -> anyhow::Result<()> {
     let show = |entry: String| println!("nan       {}", entry.replace('\n', "\n          "));
-    if let Some(held) = campaign::held(case) {
+    if let Some(held) = investigate::held(case) {
         show(format!("held by the case: {held}"));
     }
     let mut traces: Vec<(String, Trace)> = Vec::new();
     for &device in devices {
-        let trace = campaign::trace(&mut Worker::start(device, build, limits)?, case)?;
+        let trace = investigate::trace(&mut Worker::start(device, build, limits)?, case)?;
         match traces.iter_mut().find(|(_, other)| other.entries("") == trace.entries("")) {
             Some((on, _)) => *on += &format!(", {device}"),
             None => traces.push((device.to_string(), trace)),

@@ -5,16 +5,16 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::{KnownArg, StoreArg, UsageError, duration};
-use crate::campaign::{RELEASES, Releases, Tried, bisect, matters};
 use crate::device::Device;
 use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
-use crate::findings::{Finding, keep_program, write_atomically};
+use crate::investigate::{RELEASES, Releases, Tried, ablation, bisect};
 use crate::ops::{self, Op};
 use crate::oracle::Evidence;
 use crate::outcome::Outcome;
-use crate::regression::standing;
 use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
+use crate::store::regression::standing;
+use crate::store::{Finding, keep_program, write_atomically};
 
 /// Arguments of `snuffer report`.
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let folder = args.into.join(&args.name);
     let made = reproduced(op, &finding, device, &folder, args, limits)?;
     let known = args.known.read()?;
-    let matters = matters(&finding, device, limits)?;
+    let matters = ablation(&finding, device, limits)?;
     let call = report::call(op, &finding.case);
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
     let seen = finding.observations.iter().find(|seen| seen.device == device);

@@ -4,12 +4,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use super::{UsageError, doctor, findings, ops};
-use crate::campaign::Bisected;
 use crate::console;
 use crate::exit_code::Exit;
-use crate::findings::Failure;
-use crate::history::Answer;
+use crate::investigate::Bisected;
 use crate::score::Score;
+use crate::store::Failure;
+use crate::store::history::Answer;
 
 /// Arguments of `snuffer schema`.
 #[derive(Debug, clap::Args)]

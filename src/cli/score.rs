@@ -2,11 +2,12 @@
 
 use super::hunt::{cores, matching, stop_on_signal};
 use super::{Common, UsageError};
-use crate::campaign::{check_canary, versions};
 use crate::console;
 use crate::device::Device;
 use crate::exit_code::Exit;
+use crate::hunt::check_canary;
 use crate::score::{Baseline, Plan, Score, choose, markdown, run as run_mutants};
+use crate::settle::versions;
 
 /// Arguments of `snuffer score`.
 #[derive(Debug, clap::Args)]

@@ -7,8 +7,8 @@ use anyhow::Context;
 
 use super::{KnownArg, StoreArg, UsageError, coverage};
 use crate::exit_code::Exit;
-use crate::findings::write_atomically;
 use crate::report::site::{Campaign, Contents, Page, site};
+use crate::store::write_atomically;
 
 /// Arguments of `snuffer site`.
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,8 @@ use std::io::{BufRead, Write, stdin, stdout};
 use super::findings::{news, show};
 use super::{KnownArg, StoreArg, issues, promote};
 use crate::exit_code::Exit;
-use crate::findings::Finding;
-use crate::regression::{Regression, Status};
+use crate::store::Finding;
+use crate::store::regression::{Regression, Status};
 
 /// Arguments of `snuffer triage`.
 #[derive(Debug, clap::Args)]

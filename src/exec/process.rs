@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
 use super::start::{Deadlined, DeviceLost, Started};
-use super::{Build, Limits, Variable, diagnosis, environment};
+use super::{Build, Deadline, Limits, Variable, diagnosis, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
@@ -62,9 +62,9 @@ impl Worker {
         &self.process.hello
     }
 
-    /// Gives the cases from here on a part of the deadline.
-    pub fn hurry(&mut self, part: u32) {
-        self.deadline = self.limits.deadline / part;
+    /// Gives the cases from here on this much time.
+    pub fn set_deadline(&mut self, deadline: Deadline) {
+        self.deadline = deadline.of(self.limits.deadline);
     }
 
     /// Ends the process and starts another; a [`DeviceLost`] where that gets no hold of the device.

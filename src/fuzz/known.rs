@@ -7,9 +7,9 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::case::{Case, Param};
-use crate::findings::Finding;
 use crate::ops::{self, Contract, Op, sequence};
 use crate::outcome::Outcome;
+use crate::store::Finding;
 use crate::tensor::DType;
 
 /// What is stepped over, so that exploration goes on behind it.

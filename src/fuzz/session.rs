@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 
 use super::Target;
+use super::captured_stderr::CapturedStderr;
 use super::known::Known;
-use super::said::Said;
 use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::exec::diagnosis;
-use crate::findings::keep_case;
 use crate::ops::{Contract, Op, canary, why};
-use crate::oracle::{Evidence, Observation, Signature, Verdict, judge};
-use crate::outcome::{Outcome, Remarks};
+use crate::oracle::{Evidence, Signature, Verdict, judge};
+use crate::outcome::{Observation, Outcome, Remarks};
 use crate::run::{self, Opened};
+use crate::store::keep_case;
 use crate::tensor::Value;
 
 /// Whether a param alone may exhaust this process: as two paddings, say. Hunts try such cases, in workers that may die.
@@ -47,7 +47,7 @@ pub struct Session {
     known: Known,
     /// Where cases of new failures are kept.
     artifacts: PathBuf,
-    said: Said,
+    said: CapturedStderr,
     /// Bytes that a fuzzer reads and clears after each input: what came of a call of which op.
     cells: &'static mut [u8],
 }
@@ -64,7 +64,7 @@ impl Session {
     ) -> anyhow::Result<Self> {
         let open = |&device| Ok((device, run::open(device).with_context(|| format!("cannot open {device}"))?));
         let devices = devices.iter().map(open).collect::<anyhow::Result<_>>()?;
-        let mut session = Self { target, devices, known, artifacts, said: Said::new()?, cells };
+        let mut session = Self { target, devices, known, artifacts, said: CapturedStderr::new()?, cells };
         session.check_canary()?;
         Ok(session)
     }

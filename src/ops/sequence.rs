@@ -7,9 +7,9 @@ use ndarray::ArrayD;
 
 use crate::case::Case;
 use crate::generate::Draw;
-use crate::mutate::resized;
 use crate::number::Num;
 use crate::ops::{ALL, Call, Contract, Op, ReferenceInputs, find};
+use crate::tensor::resized;
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
 /// The steps of a case, each on the output of the one before; gradients to the inputs of all.
@@ -177,7 +177,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
 fn fit(call: &mut Case, old: &Tensor, dtype: DType, shape: &[usize]) {
     for tensor in call.inputs.values_mut() {
         if tensor.dtype == old.dtype {
-            *tensor = crate::mutate::cast(tensor, dtype);
+            *tensor = crate::tensor::cast(tensor, dtype);
         }
         let new: Vec<usize> = if tensor.shape == old.shape && tensor.view.is_contiguous() {
             shape.to_vec()

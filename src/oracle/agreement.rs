@@ -1,9 +1,9 @@
 //! Devices with each other, where nothing else is promised: whether they accept the case, then what they return.
 
 use super::layout::first_difference;
-use super::{Evidence, Observation, Verdict, fail};
+use super::{Evidence, Verdict, fail};
 use crate::ops::Contract;
-use crate::outcome::{Outcome, Refusal};
+use crate::outcome::{Observation, Outcome, Refusal};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let first = &evidence.observations[0];

@@ -1,7 +1,8 @@
 //! What the device's checkers report, on any input, though the case went on: hardware says nothing there, and what it computes
 //! depends on the day.
 
-use super::{Evidence, Observation, Verdict, fail};
+use super::{Evidence, Verdict, fail};
+use crate::outcome::Observation;
 
 pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
     match seen.remarks.reports.first() {

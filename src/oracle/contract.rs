@@ -1,8 +1,8 @@
 //! Accepted what is promised, refused the rest with an `Err`, and returned the shapes and dtypes that it should.
 
-use super::{Evidence, Observation, Verdict, fail};
+use super::{Evidence, Verdict, fail};
 use crate::ops::Contract;
-use crate::outcome::{Outcome, Phase, Returned, signal_name};
+use crate::outcome::{Observation, Outcome, Phase, Returned, signal_name};
 
 const NAME: &str = "contract";
 const NOT_REFUSED: &str = "invalid not refused";

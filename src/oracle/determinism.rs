@@ -1,8 +1,8 @@
 //! The same case twice on the same device.
 
-use super::{Evidence, Observation, Verdict, fail};
+use super::{Evidence, Verdict, fail};
 use crate::ops::Contract;
-use crate::outcome::Outcome;
+use crate::outcome::{Observation, Outcome};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     match &seen.again {

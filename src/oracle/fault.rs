@@ -1,7 +1,7 @@
 //! Anything the device diagnosed, on any input.
 
-use super::{Evidence, Observation, Verdict, fail};
-use crate::outcome::{Outcome, Phase};
+use super::{Evidence, Verdict, fail};
+use crate::outcome::{Observation, Outcome, Phase};
 
 pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
     let Outcome::Faulted(fault) = &seen.outcome else { return Verdict::Pass };

@@ -5,11 +5,11 @@
 //! checked one by one.
 
 use super::compare::{Agreement, compare_slope};
-use super::{Evidence, Observation, Verdict, fail, value_site};
+use super::{Evidence, Verdict, fail, value_site};
 use crate::case::{Backward, weight};
 use crate::number::Num;
 use crate::ops::{Contract, ReferenceInputs};
-use crate::outcome::{Gradients, Outcome};
+use crate::outcome::{Gradients, Observation, Outcome};
 use crate::tensor::Tensor;
 
 const NAME: &str = "gradient";

@@ -3,9 +3,9 @@
 //! Where an op has a reference, the reference oracle has judged the view more sharply, and says whether only the view
 //! is wrong. This oracle is for ops that have none.
 
-use super::{Evidence, Observation, Verdict, fail};
+use super::{Evidence, Verdict, fail};
 use crate::ops::Contract;
-use crate::outcome::{Outcome, Returned};
+use crate::outcome::{Observation, Outcome, Returned};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     if matches!(evidence.contract, Contract::Unspecified(_)) {

@@ -1,9 +1,9 @@
 //! Outputs against the `f64` reference, within its running error bound; NaN where NaN is due and nowhere else.
 
 use super::compare::{Agreement, compare};
-use super::{Evidence, Observation, Verdict, fail, value_site};
+use super::{Evidence, Verdict, fail, value_site};
 use crate::number::Num;
-use crate::outcome::{Outcome, Returned};
+use crate::outcome::{Observation, Outcome, Returned};
 use crate::tensor::Tensor;
 use ndarray::ArrayD;
 

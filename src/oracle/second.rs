@@ -5,11 +5,11 @@
 //! error analysis carries over to differences, so that the tolerance is a plain hundredth: terms that are missing show.
 
 use super::gradient::{expand, weighted_sum};
-use super::{Evidence, Observation, Verdict, fail};
+use super::{Evidence, Verdict, fail};
 use crate::case::weight;
 use crate::number::Num;
 use crate::ops::ReferenceInputs;
-use crate::outcome::{Gradients, Outcome};
+use crate::outcome::{Gradients, Observation, Outcome};
 use crate::tensor::{DType, Tensor};
 
 /// How far the input is moved to each side, in a direction of size about 1.

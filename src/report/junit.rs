@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::findings::{Finding, Tally};
-use crate::regression::Standing;
+use crate::store::regression::Standing;
+use crate::store::{Finding, Tally};
 
 /// A finding with how it stands.
 type Found<'a> = (&'a (String, Finding), &'a Standing<'a>);

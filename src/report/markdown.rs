@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use crate::device::Device;
 use crate::exec::Ran;
-use crate::findings::Finding;
 use crate::ops::{Contract, Op};
 use crate::outcome::{Gradients, Outcome};
-use crate::regression::Regression;
 use crate::run::crate_path;
+use crate::store::Finding;
+use crate::store::regression::Regression;
 
 use super::promised;
 

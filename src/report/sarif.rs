@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use crate::findings::Finding;
-use crate::regression::{Standing, Status};
+use crate::store::Finding;
+use crate::store::regression::{Standing, Status};
 
 /// The findings, by the name under which they are stored, each with how it stands.
 pub fn sarif(findings: &[(String, Finding)], standings: &[Standing]) -> Value {

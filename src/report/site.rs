@@ -15,8 +15,8 @@ use minijinja::{Environment, Error, UndefinedBehavior, context};
 use serde::Serialize;
 
 use crate::coverage::Coverage;
-use crate::findings::{Finding, Record};
-use crate::regression::Regression;
+use crate::store::regression::Regression;
+use crate::store::{Finding, Record};
 use entry::Entry;
 
 /// What a site shows.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::findings::{Finding, Record};
-use crate::regression::Standing;
+use crate::store::regression::Standing;
+use crate::store::{Finding, Record};
 
 /// How many new findings are listed.
 const LISTED: usize = 50;

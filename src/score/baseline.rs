@@ -1,21 +1,24 @@
 //! What drawn cases do without a change, and which kernels they launch.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hasher;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
+use siphasher::sip::SipHasher13;
+
 use super::trace::{Changes, Trace};
-use super::{Plan, each, late};
+use super::{Plan, numbers};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
-use crate::exec::{Build, Executor};
+use crate::examine::{Examined, Patience, examine};
+use crate::exec::{Build, Executor, pool};
 use crate::generate::Mode;
+use crate::hunt::Sample;
 use crate::ops::Op;
-use crate::oracle::{Evidence, Observation, Signature, Verdict, judge};
-use crate::outcome::Outcome;
-use crate::sample;
+use crate::oracle::Signature;
+use crate::outcome::{Observation, Outcome};
 
 /// A case as it is without a change.
 #[derive(Debug)]
@@ -55,21 +58,20 @@ impl Baseline {
             let executor = Executor::start_with(&plan.devices, Build::Checked, plan.limits, &[trace.variable()])?;
             anyhow::Ok((executor, trace, Changes::new()))
         };
-        let cases = each(
+        let cases = pool::each(
             plan.jobs,
-            plan.ops.len() * plan.cases,
-            stop,
+            numbers(plan.ops.len() * plan.cases, stop),
             start,
             |(executor, trace, changes), index| {
-                let sample = sample::nth(&plan.ops, &Mode::ALL, plan.seed, index as u64);
-                told(sample.op.name);
-                let case = sample.drawn.case;
-                let mut observations = executor.hurried(|executor| executor.observe(&case))?;
-                if late(&observations) {
-                    observations = executor.hurried(|executor| executor.observe(&case))?;
+                let Sample { op, drawn, .. } = Sample::nth(&plan.ops, &Mode::ALL, plan.seed, index);
+                told(op.name);
+                let case = drawn.case;
+                let mut examined = examine(executor, op, &case, Patience::Short)?;
+                if examined.is_late() {
+                    examined = examine(executor, op, &case, Patience::Short)?;
                 }
                 let kernels = trace.launched(changes)?;
-                Ok((!late(&observations)).then(|| healthy(sample.op, case, &observations, kernels)))
+                Ok((!examined.is_late()).then(|| healthy(op, case, examined, kernels)))
             },
             |(executor, _, changes)| {
                 let coverage = executor.finish()?;
@@ -93,18 +95,16 @@ impl Baseline {
     }
 }
 
-fn healthy(op: &'static Op, case: Case, observations: &[Observation], kernels: BTreeSet<String>) -> Healthy {
-    let failure = match judge(&Evidence::new(op, &case, observations)) {
-        Verdict::Fail(violation) => Some((violation.signature(op.name), violation.device)),
-        Verdict::Pass | Verdict::Skip(_) => None,
-    };
-    let costs_a_worker = observations.iter().any(|seen| seen.outcome.lost_the_process());
-    Healthy { op, case, failure, costs_a_worker, digest: digest(observations), kernels }
+fn healthy(op: &'static Op, case: Case, examined: Examined, kernels: BTreeSet<String>) -> Healthy {
+    let costs_a_worker = examined.observations.iter().any(|seen| seen.outcome.lost_the_process());
+    let digest = digest(&examined.observations);
+    let failure = examined.violation().map(|violation| (violation.signature(op.name), violation.device));
+    Healthy { op, case, failure, costs_a_worker, digest, kernels }
 }
 
 /// What simulated devices did, in short: another number for other bits.
 pub fn digest(observations: &[Observation]) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = SipHasher13::new();
     for mut seen in observations.iter().filter(|seen| matches!(seen.device, Device::Sim(_))).cloned() {
         let outcomes = [Some(&mut seen.outcome), seen.again.as_mut(), seen.contiguous.as_mut()];
         for outcome in outcomes.into_iter().flatten() {
@@ -113,7 +113,7 @@ pub fn digest(observations: &[Observation]) -> u64 {
                 fault.message.clear();
             }
         }
-        rmp_serde::to_vec(&seen).expect("plain data").hash(&mut hasher);
+        hasher.write(&rmp_serde::to_vec(&seen).expect("plain data"));
     }
     hasher.finish()
 }

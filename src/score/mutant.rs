@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::baseline::{Baseline, Healthy, digest};
-use super::{Chosen, Difference, Fate, Mutant, Noticed, Plan, each, late};
+use super::{Chosen, Difference, Fate, Mutant, Noticed, Plan, numbers};
 use crate::coverage::Coverage;
 use crate::device::Device;
+use crate::examine::{Examined, Patience, examine};
 use crate::exec::environment::MUTATE;
-use crate::exec::{Build, Executor};
-use crate::oracle::{Evidence, Observation, Verdict, Violation, judge};
+use crate::exec::{Build, Executor, pool};
+use crate::oracle::{Verdict, Violation};
 
 /// Runs every chosen mutant; those that `stop` leaves are not in the answer. `told` hears of each.
 pub fn run(
@@ -18,11 +19,12 @@ pub fn run(
     stop: &AtomicBool,
     told: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Vec<Mutant>> {
-    let one = |(): &mut (), index: usize| {
-        told(&chosen[index].kernel);
-        mutant(plan, baseline, &chosen[index], stop)
+    let one = |(): &mut (), number: u64| {
+        let chosen = &chosen[number as usize];
+        told(&chosen.kernel);
+        mutant(plan, baseline, chosen, stop)
     };
-    each(plan.jobs, chosen.len(), stop, || Ok(()), one, |()| Ok(()))
+    pool::each(plan.jobs, numbers(chosen.len(), stop), || Ok(()), one, |()| Ok(()))
 }
 
 /// What becomes of one mutant; `None` where `stop` came before the end.
@@ -47,7 +49,8 @@ fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) 
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let (noticed, difference) = compared(healthy, &patiently(&mut executor, healthy)?);
+        let (noticed, difference) =
+            compared(healthy, examine(&mut executor, healthy.op, &healthy.case, Patience::SHORT_THEN_FULL)?);
         result.cases += 1;
         if let Some(Violation { oracle, kind, .. }) = noticed {
             result.fate = Fate::Noticed(Noticed { oracle, kind, op: healthy.op.name.to_string() });
@@ -67,28 +70,18 @@ fn entered(coverage: &Coverage, kernel: &str, block: usize) -> bool {
     of.into_iter().any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
 }
 
-/// Runs a case in a fiftieth of its deadline, and where that is not enough in all of it.
-fn patiently(executor: &mut Executor, healthy: &Healthy) -> anyhow::Result<Vec<Observation>> {
-    let observations = executor.hurried(|executor| executor.observe(&healthy.case))?;
-    if late(&observations) { executor.observe(&healthy.case) } else { Ok(observations) }
-}
-
 /// The violation on the simulated device that the case does not have without the change, and else what differs.
-fn compared(healthy: &Healthy, observations: &[Observation]) -> (Option<Violation>, Difference) {
-    let verdict = judge(&Evidence::new(healthy.op, &healthy.case, observations));
-    let difference = match &verdict {
-        _ if digest(observations) == healthy.digest => Difference::NotReached,
+fn compared(healthy: &Healthy, examined: Examined) -> (Option<Violation>, Difference) {
+    let difference = match &examined.verdict {
+        _ if digest(&examined.observations) == healthy.digest => Difference::NotReached,
         Verdict::Pass => Difference::Allowed,
         Verdict::Skip(_) => Difference::NotPromised,
         // A failure may show whatever lies in memory: its bits say nothing.
         Verdict::Fail(_) => Difference::NotReached,
     };
-    let noticed = match verdict {
-        Verdict::Fail(violation) => Some(violation).filter(|violation| {
-            let failure = (violation.signature(healthy.op.name), violation.device);
-            matches!(violation.device, Device::Sim(_)) && healthy.failure.as_ref() != Some(&failure)
-        }),
-        Verdict::Pass | Verdict::Skip(_) => None,
-    };
+    let noticed = examined.violation().filter(|violation| {
+        let failure = (violation.signature(healthy.op.name), violation.device);
+        matches!(violation.device, Device::Sim(_)) && healthy.failure.as_ref() != Some(&failure)
+    });
     (noticed, difference)
 }

@@ -4,8 +4,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use snuffer::case::Case;
 use snuffer::generate::Mode;
+use snuffer::hunt::Sample;
 use snuffer::ops;
-use snuffer::sample::nth;
 
 const BYTES: &[u8] = b" []{}=\"'.,-+eE0123456789naif#\n\x00";
 
@@ -13,7 +13,7 @@ const BYTES: &[u8] = b" []{}=\"'.,-+eE0123456789naif#\n\x00";
 fn a_million_mutated_texts_are_parsed_or_refused_without_a_panic() {
     let mut rng = Pcg64Mcg::seed_from_u64(7);
     let texts: Vec<Vec<u8>> =
-        (0..200).map(|index| nth(ops::ALL, &Mode::ALL, 3, index).drawn.case.to_text().into_bytes()).collect();
+        (0..200).map(|index| Sample::nth(ops::ALL, &Mode::ALL, 3, index).drawn.case.to_text().into_bytes()).collect();
     let mut parsed = 0;
     for round in 0..1_000_000_usize {
         let mut text = texts[round % texts.len()].clone();

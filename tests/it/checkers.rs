@@ -3,8 +3,8 @@
 use snuffer::case::Case;
 use snuffer::exec::{Answer, Build, Limits, Worker};
 use snuffer::ops::{self, canary};
-use snuffer::oracle::{Evidence, Observation, Verdict, judge};
-use snuffer::outcome::Outcome;
+use snuffer::oracle::{Evidence, Verdict, judge};
+use snuffer::outcome::{Observation, Outcome};
 
 use crate::{regressions, simulated};
 

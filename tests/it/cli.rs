@@ -81,7 +81,7 @@ fn a_killed_hunt_is_resumed_where_it_stopped() {
         let files = std::fs::read_dir(store.path().join("campaigns")).ok()?;
         let path =
             files.filter_map(Result::ok).map(|e| e.path()).find(|p| p.extension().is_some_and(|e| e == "toml"))?;
-        let record: snuffer::findings::Record = toml::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+        let record: snuffer::store::Record = toml::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
         (record.next > 0).then_some(record)
     };
     let before = loop {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use snuffer::findings::{Record, Store, Tally};
+use snuffer::store::{Record, Store, Tally};
 
 const OPS: &str = "loss.*";
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::protocol::{Hello, Reply, Request, decode, read_frame};
-use snuffer::exec::{Build, Executor, Limits};
-use snuffer::findings::Finding;
+use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::fuzz::{Executed, Known, Session, Target, case_text, protocol};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Verdict, judge};
-use snuffer::regression::Regression;
+use snuffer::store::Finding;
+use snuffer::store::regression::Regression;
 use snuffer::tensor::DType;
 
 use crate::store::finding;
@@ -138,7 +138,7 @@ fn what_engines_never_run_does_end_its_process() {
     let mut known = Known::default();
     for file in always.iter().chain(&sanitized) {
         let case = Case::parse(&std::fs::read_to_string(file).expect("readable")).expect("a case");
-        let seen = executor.observe(&case).expect("the harness survives");
+        let seen = executor.observe(&case, Deadline::Full).expect("the harness survives");
         // AddressSanitizer ends a read outside a buffer; without it, the result is wrong.
         let verdict = judge(&Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen));
         let ends = seen[0].outcome.lost_the_process() != sanitized.contains(file);

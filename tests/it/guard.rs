@@ -8,10 +8,10 @@ use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::generate::Mode;
 use snuffer::guard::{self, Refused};
+use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op, sequence, why};
-use snuffer::regression::read;
 use snuffer::run::made;
-use snuffer::sample::nth;
+use snuffer::store::regression::read;
 
 /// How many cases of each op, half of them adversarial.
 const CASES: u64 = 300;
@@ -21,7 +21,7 @@ fn the_guard_refuses_what_a_contract_rejects_and_passes_what_it_accepts() {
     let (mut refused, mut passed, mut wrong) = (0, 0, Vec::new());
     for op in ops::ALL.iter().filter(|op| !["canary", "sequence"].contains(&op.name)) {
         for index in 0..CASES {
-            let case = nth(&[op], &[Mode::Valid, Mode::Adversarial], 5, index).drawn.case;
+            let case = Sample::nth(&[op], &[Mode::Valid, Mode::Adversarial], 5, index).drawn.case;
             let (contract, guarded) = ((op.contract)(&case), guarded(op, &case));
             let fits = match contract {
                 Contract::Rejects(_) => guarded.is_err(),

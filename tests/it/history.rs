@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use snuffer::findings::{Counts, Log, Record, Store, Tally};
+use snuffer::store::{Counts, Log, Record, Store, Tally};
 
 use crate::store::finding;
 

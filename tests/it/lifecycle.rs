@@ -5,18 +5,18 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use snuffer::device::{Device, Hardware};
-use snuffer::findings::{Finding, Store, similar};
 use snuffer::outcome::{Outcome, Phase, Refusal};
-use snuffer::regression::{Expected, Place, Regression, Status, read, standing};
+use snuffer::store::regression::{Expected, Regression, Status, read, standing};
+use snuffer::store::{Finding, Platform, Store, similar};
 
 use crate::store::finding;
 
 /// A place: a device, a release of candle, a compute capability.
-fn place(device: &str, candle: &str, capability: (u32, u32)) -> Place {
+fn place(device: &str, candle: &str, capability: (u32, u32)) -> Platform {
     let device: Device = device.parse().expect("a device");
     let hardware = Hardware { name: "a GPU".into(), capability, driver: None };
     let hardware = Some(&hardware).filter(|_| device != Device::Cpu);
-    Place { candle: candle.parse().expect("a release"), ..Place::today(device, hardware) }
+    Platform { candle: candle.parse().expect("a release"), ..Platform::today(device, hardware) }
 }
 
 /// A regression of [`finding`], with `more` lines in its header.

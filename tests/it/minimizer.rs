@@ -4,9 +4,9 @@ use std::convert::Infallible;
 
 use snuffer::case::Case;
 use snuffer::generate::Mode;
-use snuffer::minimize::{Minimized, minimize};
+use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract};
-use snuffer::sample::nth;
+use snuffer::settle::minimize::{Minimized, minimize};
 use snuffer::tensor::{DType, Tensor, Value};
 
 fn minimized(case: Case, fails: impl Fn(&Case) -> bool) -> Minimized {
@@ -16,14 +16,14 @@ fn minimized(case: Case, fails: impl Fn(&Case) -> bool) -> Minimized {
 
 /// The first drawn case that `fails`.
 fn failing(fails: impl Fn(&Case) -> bool) -> Case {
-    let cases = (0..100_000).map(|index| nth(ops::ALL, &Mode::ALL, 11, index).drawn.case);
+    let cases = (0..100_000).map(|index| Sample::nth(ops::ALL, &Mode::ALL, 11, index).drawn.case);
     cases.into_iter().find(|case| fails(case)).expect("such a case is drawn")
 }
 
 #[test]
 fn a_failure_of_any_case_ends_in_the_smallest_one() {
     for index in 0..200 {
-        let case = nth(ops::ALL, &Mode::ALL, 5, index).drawn.case;
+        let case = Sample::nth(ops::ALL, &Mode::ALL, 5, index).drawn.case;
         let small = minimized(case.clone(), |_| true);
         assert!(small.finished);
         assert!(small.case.complexity() <= case.complexity());

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits, reproduction};
+use snuffer::exec::{Build, Deadline, Executor, Limits, reproduction};
 use snuffer::generate::Mode;
+use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::Outcome;
-use snuffer::regression::{Expected, Place, Regression};
 use snuffer::report::{About, Candle, agrees, manifest, outputs, program, test};
-use snuffer::sample::nth;
+use snuffer::store::Platform;
+use snuffer::store::regression::{Expected, Regression};
 
 use crate::regressions::regressions;
 use crate::scenarios::scenarios;
@@ -47,7 +48,7 @@ fn every_regression_of_cuda_is_a_program_that_shows_it_and_a_test_that_fails() {
     let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
     let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
     let hardware = executor.hardware();
-    let place = Place::today(device, hardware.get(&device));
+    let place = Platform::today(device, hardware.get(&device));
     let fails = |(_, regression): &(String, Regression)| regression.expected(&place) == Expected::Fails;
     let cases = kept().into_iter().zip(regressions()).filter(|(_, kept)| fails(kept)).map(|(case, _)| case);
     let cases: Vec<_> = cases.collect();
@@ -113,7 +114,7 @@ fn tell(
 ) {
     let (mut tests, mut wrong, mut without) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for (name, op, case) in cases {
-        let observations = executor.observe(&case).expect("the harness survives");
+        let observations = executor.observe(&case, Deadline::Full).expect("the harness survives");
         let evidence = Evidence::new(op, &case, &observations);
         let oracles: Vec<String> = match judge(&evidence) {
             // What only the simulated device's checkers see, no test of candle's would. One of what hangs would not end.
@@ -154,7 +155,7 @@ fn tell(
 fn cases() -> impl Iterator<Item = (String, &'static Op, Case)> {
     let drawn = ops::ALL.iter().filter(|op| op.name != "canary").flat_map(|op| {
         let name = op.name.replace('.', "_");
-        let drawn = move |n| nth(&[*op], &[Mode::Valid], 1, n).drawn.case;
+        let drawn = move |n| Sample::nth(&[*op], &[Mode::Valid], 1, n).drawn.case;
         // A minimized case may lack any param.
         let bare = Case { params: BTreeMap::new(), ..drawn(0) };
         let accepted = matches!((op.contract)(&bare), Contract::Accepts { .. });

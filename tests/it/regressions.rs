@@ -5,11 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, judge};
-use snuffer::regression::{Place, Regression, read, surprises};
 use snuffer::report;
+use snuffer::store::Platform;
+use snuffer::store::regression::{Regression, read, surprises};
 
 use crate::simulated;
 
@@ -40,7 +41,7 @@ pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evide
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
         let hardware = executor.hardware();
-        let place = |device| Place::today(device, hardware.get(&device));
+        let place = |device| Platform::today(device, hardware.get(&device));
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../../snapshots");
         settings.set_prepend_module_to_snapshot(false);
@@ -52,11 +53,10 @@ pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evide
         let mut texts = Vec::new();
         for (name, regression) in kept {
             let op = ops::find(&regression.case.op).expect(name);
-            let observe = |executor: &mut Executor| executor.observe(&regression.case);
             // Nobody waits long for what is known to hang.
             let hangs = regression.signature.as_ref().is_some_and(|signature| signature.kind == "hang");
-            let observations = if hangs { executor.hurried(observe) } else { observe(&mut executor) };
-            let observations = observations.expect("the harness survives");
+            let deadline = if hangs { Deadline::Short } else { Deadline::Full };
+            let observations = executor.observe(&regression.case, deadline).expect("the harness survives");
             for surprise in surprises(regression, op, &observations, place) {
                 surprised.push(format!("{name} on {}: {}", surprise.device, surprise.what));
             }

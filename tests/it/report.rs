@@ -4,12 +4,12 @@ use std::path::Path;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits, Ran};
-use snuffer::findings::Finding;
+use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
-use snuffer::oracle::{Evidence, Observation, Signature};
-use snuffer::outcome::{Fault, Gradients, Outcome, Panic, Phase, Refusal, Returned};
+use snuffer::oracle::{Evidence, Signature};
+use snuffer::outcome::{Fault, Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned};
 use snuffer::report::{About, Report, agrees, call, outputs, program, test, torch};
+use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::regressions::regressions;
@@ -81,7 +81,7 @@ fn the_examples_hold_the_test_and_the_script_of_their_cases() {
         let Ok(text) = std::fs::read_to_string(path) else { continue };
         let (op, case) = (ops::find(&regression.case.op).expect(&name), &regression.case);
         let signature = regression.signature.expect("an open regression");
-        let mut seen = executor.observe(case).expect("the harness survives").remove(0);
+        let mut seen = executor.observe(case, Deadline::Full).expect("the harness survives").remove(0);
         if signature.oracle == "fault" {
             seen.device = Device::Sim(0);
             let (kind, place, message) = (signature.kind, signature.site, String::new());

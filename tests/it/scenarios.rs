@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use snuffer::oracle::{Evidence, Verdict, judge};
-use snuffer::regression::{Regression, read};
+use snuffer::store::regression::{Regression, read};
 
 use crate::regressions::{Replayed, replayed};
 

@@ -1,13 +1,14 @@
 //! Sequences: which step is at fault, and when it fails alone.
 
-use snuffer::campaign::{Settings, blame, settle};
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::generate::Mode;
+use snuffer::hunt::Sample;
+use snuffer::investigate::blame;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Verdict, judge};
-use snuffer::sample::nth;
+use snuffer::settle::{Settings, settle};
 use snuffer::tensor::{DType, Tensor, Value};
 
 fn executor() -> Executor {
@@ -58,7 +59,7 @@ fn what_follows_a_bound_is_rounded_as_the_format_does() {
 #[test]
 fn a_failing_sequence_is_minimized_to_the_steps_that_matter() {
     let (mut executor, case) = (executor(), lost_gradient());
-    let observations = executor.observe(&case).expect("the harness survives");
+    let observations = executor.observe(&case, Deadline::Full).expect("the harness survives");
     let sequence = ops::find("sequence").expect("registered");
     let Verdict::Fail(violation) = judge(&Evidence::new(sequence, &case, &observations)) else {
         panic!("a gradient is lost")
@@ -74,7 +75,7 @@ fn drawn_sequences_have_two_to_five_steps() {
     let sequence = ops::find("sequence").expect("registered");
     let mut lengths = std::collections::BTreeMap::<usize, u32>::new();
     for index in 0..500 {
-        let case = nth(&[sequence], &[Mode::Valid], 3, index).drawn.case;
+        let case = Sample::nth(&[sequence], &[Mode::Valid], 3, index).drawn.case;
         *lengths.entry(case.steps.len()).or_default() += 1;
     }
     let whole: u32 = lengths.range(2..=5).map(|(_, count)| count).sum();

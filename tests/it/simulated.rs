@@ -6,15 +6,15 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use snuffer::campaign::check_canary;
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::environment::command;
 use snuffer::exec::{Build, Limits, Worker};
-use snuffer::findings::Store;
+use snuffer::hunt::check_canary;
 use snuffer::ops::canary;
-use snuffer::oracle::{Evidence, Observation, Verdict, judge};
-use snuffer::outcome::Outcome;
+use snuffer::oracle::{Evidence, Verdict, judge};
+use snuffer::outcome::{Observation, Outcome};
+use snuffer::store::Store;
 use tempfile::TempDir;
 
 /// The simulated device, where it is built; says so where it is not.

@@ -6,12 +6,12 @@ use std::process::{Command, Output};
 
 use snuffer::case::Case;
 use snuffer::coverage::Coverage;
-use snuffer::findings::{Counts, Finding, Record, Store, Tally};
 use snuffer::ops::canary;
 use snuffer::oracle::Violation;
 use snuffer::outcome::{Outcome, Panic, Phase};
-use snuffer::regression::{Regression, read};
 use snuffer::report::site::{Campaign, Contents, site};
+use snuffer::store::regression::{Regression, read};
+use snuffer::store::{Counts, Finding, Record, Store, Tally};
 use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::store::finding;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use snuffer::device::Device;
-use snuffer::findings::{Finding, Origin, Reproduction, Store};
 use snuffer::ops::canary;
-use snuffer::oracle::{Observation, Signature, Violation};
-use snuffer::outcome::{Outcome, Phase};
+use snuffer::oracle::{Signature, Violation};
+use snuffer::outcome::{Observation, Outcome, Phase};
+use snuffer::store::{Finding, Origin, Reproduction, Store};
 
 /// A finding that hangs.
 pub fn finding(site: &str) -> Finding {

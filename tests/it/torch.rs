@@ -6,11 +6,11 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 use snuffer::case::Case;
 use snuffer::generate::Mode;
+use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
-use snuffer::oracle::{Evidence, Wanted};
+use snuffer::oracle::{Evidence, Expectation};
 use snuffer::outcome::{Gradients, Returned};
 use snuffer::report::torch;
-use snuffer::sample::nth;
 use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::regressions::regressions;
@@ -23,7 +23,7 @@ fn every_op_that_pytorch_has_makes_a_script_of_every_case() {
     let mut scripts = BTreeMap::new();
     for op in ops::ALL.iter().filter(|op| !op.torch.is_empty() || op.name == "sequence") {
         for number in 0..CASES {
-            let case = nth(&[*op], &[Mode::Valid], 1, number).drawn.case;
+            let case = Sample::nth(&[*op], &[Mode::Valid], 1, number).drawn.case;
             match torch(op, &case) {
                 Ok(script) => drop(scripts.insert(format!("{}_{number}", op.name), (script, expected(op, &case)))),
                 Err(why) if why.contains("too many") || why.starts_with("PyTorch lacks") => {}
@@ -58,8 +58,8 @@ fn expected(op: &'static Op, case: &Case) -> Json {
         outputs: outputs.iter().map(|(dtype, shape)| got(*dtype, shape)).collect(),
         backward: Gradients::NotAsked,
     };
-    let element = |wanted: &Wanted| json!([wanted.position, wanted.value.to_string(), wanted.within]);
-    let elements = |wanted: Vec<Wanted>| wanted.iter().map(element).collect::<Vec<_>>();
+    let element = |wanted: &Expectation| json!([wanted.position, wanted.value.to_string(), wanted.within]);
+    let elements = |wanted: Vec<Expectation>| wanted.iter().map(element).collect::<Vec<_>>();
     let finite = |data: &Tensor| data.floats().iter().all(|value| value.is_finite());
     let mut gradients = BTreeMap::new();
     let asked = !case.backward.is_none() && outputs.iter().all(|(dtype, _)| dtype.is_float());
@@ -68,9 +68,9 @@ fn expected(op: &'static Op, case: &Case) -> Json {
             // The gradient of what a view looks at has other places.
             if op.has_gradient(case, name) && data.view.is_contiguous() {
                 let leaf = name.split_once('.').map_or(name.clone(), |(step, name)| format!("{name}_leaf{step}"));
-                gradients.insert(leaf, elements(evidence.wanted_gradient(name, &got(data.dtype, &data.shape))));
+                gradients.insert(leaf, elements(evidence.gradient_expectations(name, &got(data.dtype, &data.shape))));
             }
         }
     }
-    json!({ "outputs": evidence.wanted(&returned).into_iter().map(elements).collect::<Vec<_>>(), "gradients": gradients })
+    json!({ "outputs": evidence.expectations(&returned).into_iter().map(elements).collect::<Vec<_>>(), "gradients": gradients })
 }

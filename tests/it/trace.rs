@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use snuffer::campaign::{Kind, Made, held, trace};
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
 use snuffer::exec::{Build, Limits, Worker};
 use snuffer::generate::Mode;
+use snuffer::hunt::Sample;
+use snuffer::investigate::{Kind, Made, held, trace};
 use snuffer::ops;
 use snuffer::outcome::{Gradients, Outcome, Returned};
-use snuffer::regression::Regression;
-use snuffer::sample::nth;
+use snuffer::store::regression::Regression;
 use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::simulated;
@@ -192,7 +192,7 @@ fn what_drawn_sequences_return_comes_from_the_calls_that_are_named() {
 /// convolutions read around those is another number each time.
 fn drawn(worker: &mut Worker) -> Vec<Case> {
     let sequence = ops::find("sequence").expect("registered");
-    let case = |index| nth(&[sequence], &[Mode::Valid], 11, index).drawn.case.contiguous();
+    let case = |index| Sample::nth(&[sequence], &[Mode::Valid], 11, index).drawn.case.contiguous();
     let mut wrong = |case: &Case| {
         let Some(returned) = returned(worker, case) else { return false };
         held(case).is_none() && !kinds(gradients(&returned).into_iter().chain(&returned.outputs)).is_empty()

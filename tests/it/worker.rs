@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use snuffer::campaign::check_canary;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Limits, Worker};
+use snuffer::hunt::check_canary;
 use snuffer::ops::canary::case;
 use snuffer::outcome::{Outcome, Phase};
 

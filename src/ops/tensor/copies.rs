@@ -191,7 +191,7 @@ pub static MIXED_DEVICES: Op = Op {
         case.params.clear();
         let lhs = case.inputs.remove("lhs").unwrap_or_else(|| unreachable!("a binary case has a left side"));
         case.inputs.clear();
-        let floats = crate::mutate::cast(&lhs, if lhs.dtype.is_float() { lhs.dtype } else { DType::F32 });
+        let floats = crate::tensor::cast(&lhs, if lhs.dtype.is_float() { lhs.dtype } else { DType::F32 });
         case.backward = Backward::None;
         sent(draw, case.input("y", floats.contiguous()).input("x", floats))
     },

@@ -5,8 +5,8 @@ use super::{literal, memory};
 use crate::case::Backward;
 use crate::device::Device;
 use crate::ops::Contract;
-use crate::oracle::{Evidence, Observation, Wanted};
-use crate::outcome::{Gradients, Outcome, Phase, Returned};
+use crate::oracle::{Evidence, Expectation};
+use crate::outcome::{Gradients, Observation, Outcome, Phase, Returned};
 use crate::tensor::{DType, Tensor, Value};
 
 /// The most elements that a test lists; of more, those that are wrong today.
@@ -120,7 +120,7 @@ impl Test {
     }
 
     fn values(&mut self, evidence: &Evidence, returned: &Returned) -> Result<String, String> {
-        let outputs = evidence.wanted(returned);
+        let outputs = evidence.expectations(returned);
         let all: usize = outputs.iter().map(Vec::len).sum();
         let before = self.0.lines.len();
         for (place, (wanted, got)) in outputs.iter().zip(&returned.outputs).enumerate() {
@@ -153,7 +153,7 @@ impl Test {
         let before = self.0.lines.len();
         for (name, grad) in &store.gradients {
             let (Some(var), data) = (var(name), &evidence.case.inputs[name]) else { continue };
-            let wanted = evidence.wanted_gradient(name, grad);
+            let wanted = evidence.gradient_expectations(name, grad);
             let of = format!("grads.get(&{var}).expect(\"a gradient of {name}\")");
             let positions = memory::positions(data);
             self.compare(&of, grad, &listed(&wanted, wanted.len()), |element| positions[element]);
@@ -168,7 +168,7 @@ impl Test {
     }
 
     /// Compares elements of the tensor `of`, which is like `got`; each lies where `position` says.
-    fn compare(&mut self, of: &str, got: &Tensor, wanted: &[&Wanted], position: impl Fn(usize) -> usize) {
+    fn compare(&mut self, of: &str, got: &Tensor, wanted: &[&Expectation], position: impl Fn(usize) -> usize) {
         if wanted.is_empty() {
             return;
         }
@@ -178,7 +178,7 @@ impl Test {
         };
         self.push(format!("let values = {of}.flatten_all()?{cast}.to_vec1::<{typed}>()?;"));
         let number = |value| literal::number(Value::Float(value));
-        let element = |wanted: &&Wanted| {
+        let element = |wanted: &&Expectation| {
             format!("({}, {}, {})", position(wanted.position), number(wanted.value), number(within(wanted.within)))
         };
         let elements: Vec<String> = wanted.iter().map(element).collect();
@@ -205,7 +205,7 @@ fn phase(outcome: &Outcome) -> Option<Phase> {
 }
 
 /// What is worth listing of `all` elements.
-fn listed(wanted: &[Wanted], all: usize) -> Vec<&Wanted> {
+fn listed(wanted: &[Expectation], all: usize) -> Vec<&Expectation> {
     if all <= LISTED {
         return wanted.iter().collect();
     }

@@ -2,11 +2,11 @@
 
 use super::mark::Mark;
 use crate::device::Device;
-use crate::findings::Finding;
 use crate::ops;
-use crate::oracle::{Evidence, Observation};
-use crate::outcome::Outcome;
-use crate::regression::{Regression, Standing, standing};
+use crate::oracle::Evidence;
+use crate::outcome::{Observation, Outcome};
+use crate::store::Finding;
+use crate::store::regression::{Regression, Standing, standing};
 
 /// A finding and its place in the matrix.
 #[derive(Debug)]

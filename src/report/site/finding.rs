@@ -6,8 +6,8 @@ use super::Contents;
 use super::entry::Entry;
 use super::mark::Look;
 use crate::ops::Contract;
-use crate::oracle::{Evidence, ORACLES, Observation, Signature, Verdict};
-use crate::outcome::Outcome;
+use crate::oracle::{Evidence, ORACLES, Signature, Verdict};
+use crate::outcome::{Observation, Outcome};
 use crate::report::{call, promised};
 
 /// A finding's page.

@@ -4,7 +4,7 @@ use include_dir::{Dir, include_dir};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use serde::Serialize;
 
-use crate::regression::Regression;
+use crate::store::regression::Regression;
 
 static SCENARIOS: Dir = include_dir!("$CARGO_MANIFEST_DIR/corpora/scenarios");
 

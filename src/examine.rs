@@ -1,0 +1,79 @@
+//! Runs a case on every device and judges what was seen, with the one policy of how long a case may take.
+
+use crate::case::Case;
+use crate::exec::{Deadline, Executor};
+use crate::ops::{Contract, Op, why};
+use crate::oracle::{Evidence, Verdict, Violation, judge};
+use crate::outcome::{Observation, Outcome};
+
+/// How long a case may take before it counts as a hang. An ordinary case takes milliseconds, and one that hangs costs its
+/// whole deadline on every device: so most callers try the short deadline first.
+#[derive(Clone, Copy)]
+pub enum Patience<'a> {
+    /// A fiftieth of the deadline. A case that is late may only be slow.
+    Short,
+    /// The whole deadline.
+    Full,
+    /// The short deadline first, and the whole one for a case that was late, if its first verdict is worth that.
+    ShortThenFull(&'a dyn Fn(&Verdict) -> bool),
+}
+
+impl Patience<'_> {
+    /// The short deadline first, and the whole one for every case that was late.
+    pub const SHORT_THEN_FULL: Patience<'static> = Patience::ShortThenFull(&|_| true);
+}
+
+/// What was seen of a case, and the verdict.
+#[derive(Debug)]
+pub struct Examined {
+    /// The verdict of all oracles.
+    pub verdict: Verdict,
+    /// What each device did.
+    pub observations: Vec<Observation>,
+}
+
+impl Examined {
+    /// The violation, if the verdict is a failure.
+    pub fn violation(self) -> Option<Violation> {
+        match self.verdict {
+            Verdict::Fail(violation) => Some(violation),
+            Verdict::Pass | Verdict::Skip(_) => None,
+        }
+    }
+
+    /// Whether a device did not finish in time.
+    pub fn is_late(&self) -> bool {
+        let is_late = |outcome: &Outcome| matches!(outcome, Outcome::TimedOut(_));
+        self.observations.iter().any(|seen| is_late(&seen.outcome) || seen.contiguous.as_ref().is_some_and(is_late))
+    }
+}
+
+/// Observes and judges `case`. Skips cases without a contract that take seconds.
+pub fn examine(executor: &mut Executor, op: &'static Op, case: &Case, patience: Patience) -> anyhow::Result<Examined> {
+    if (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
+        return Ok(Examined { verdict: Verdict::Skip(why::TOO_LARGE), observations: Vec::new() });
+    }
+    let mut within = |deadline| {
+        let observations = executor.observe(case, deadline)?;
+        let verdict = judge(&Evidence::new(op, case, &observations));
+        anyhow::Ok(Examined { verdict, observations })
+    };
+    match patience {
+        Patience::Short => within(Deadline::Short),
+        Patience::Full => within(Deadline::Full),
+        Patience::ShortThenFull(is_worth_it) => {
+            let first = within(Deadline::Short)?;
+            if first.is_late() && is_worth_it(&first.verdict) { within(Deadline::Full) } else { Ok(first) }
+        }
+    }
+}
+
+/// The violation of `case`, if it has one.
+pub fn violation(
+    executor: &mut Executor,
+    op: &'static Op,
+    case: &Case,
+    patience: Patience,
+) -> anyhow::Result<Option<Violation>> {
+    Ok(examine(executor, op, case, patience)?.violation())
+}

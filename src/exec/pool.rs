@@ -1,0 +1,35 @@
+//! A pool of threads, each with a state of its own, such as a set of workers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::bail;
+
+/// Does `work` for each number that `next` gives, on `jobs` threads with a state each, until `next` gives none or a thread
+/// fails. Returns the results in the order of their numbers; every thread is waited for before the first error counts.
+pub fn each<T: Send, S>(
+    jobs: usize,
+    next: impl Fn() -> Option<u64> + Sync,
+    start: impl Fn() -> anyhow::Result<S> + Sync,
+    work: impl Fn(&mut S, u64) -> anyhow::Result<Option<T>> + Sync,
+    finish: impl Fn(S) -> anyhow::Result<()> + Sync,
+) -> anyhow::Result<Vec<T>> {
+    let (failed, done) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    let thread = || -> anyhow::Result<()> {
+        let mut state = start().inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+        while !failed.load(Ordering::Relaxed) {
+            let Some(number) = next() else { break };
+            let result = work(&mut state, number).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+            done.lock().unwrap_or_else(PoisonError::into_inner).extend(result.map(|result| (number, result)));
+        }
+        finish(state)
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(thread)).collect();
+        let ended: Vec<_> = threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        ended.into_iter().try_for_each(|ended| ended.unwrap_or_else(|_| bail!("a thread panicked")))
+    })?;
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}

@@ -1,0 +1,277 @@
+//! A source of biased choices: draws sizes, shapes, values, views and ids where GPU code breaks. Knows tensors, not ops.
+
+use arbitrary::{Result, Unstructured};
+
+use crate::case::Backward;
+use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
+
+/// A source of biased choices.
+#[derive(Debug)]
+pub struct Draw<'a> {
+    bytes: Unstructured<'a>,
+    budget: usize,
+    wanted: Option<DType>,
+}
+
+/// Where launch configurations, warps, blocks and reductions change their way (candle-kernels: 32 lanes, 1,024 threads,
+/// shared-memory sort up to 8,192 entries of 4 bytes, 65,535 blocks in `y` and `z`).
+const CLIFFS: [usize; 22] =
+    [15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2049, 8192, 8193, 65_536];
+
+impl<'a> Draw<'a> {
+    /// A source that reads `bytes`, for small tensors only.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes: Unstructured::new(bytes), budget: 64, wanted: None }
+    }
+
+    /// A source that reads `bytes`, now and then for large tensors: size cliffs matter, but a thousand small cases find
+    /// more than one large one.
+    pub fn of_any_size(bytes: &'a [u8]) -> Result<Self> {
+        let mut draw = Self::new(bytes);
+        if draw.one_in(64)? {
+            draw.budget = if draw.one_in(4)? { 140_000 } else { 8_400 };
+        }
+        Ok(draw)
+    }
+
+    /// The same source, which draws tensors of the dtype `wanted` if there is one.
+    #[must_use]
+    pub fn of_dtype(mut self, wanted: Option<DType>) -> Self {
+        self.wanted = wanted;
+        self
+    }
+
+    /// One of `choices`.
+    pub fn choose<'b, T>(&mut self, choices: &'b [T]) -> Result<&'b T> {
+        self.bytes.choose(choices)
+    }
+
+    /// True once in `n` draws.
+    pub fn one_in(&mut self, n: u32) -> Result<bool> {
+        // An exhausted source yields the smallest number: that must be the common answer.
+        Ok(self.bytes.int_in_range(0..=n - 1)? == n - 1)
+    }
+
+    /// A number in `low..=high`, all alike.
+    pub fn between(&mut self, low: usize, high: usize) -> Result<usize> {
+        self.bytes.int_in_range(low..=high)
+    }
+
+    /// A dimension's size: mostly 1 to 5, now and then 0, and a cliff where the element budget allows.
+    pub fn size(&mut self) -> Result<usize> {
+        let size = match self.between(0, 31)? {
+            0..=24 => self.between(1, 4)?,
+            25..=28 => self.between(5, 9)?,
+            29 if self.one_in(3)? => 0,
+            _ => *self.choose(&CLIFFS)?,
+        };
+        self.spend(size)
+    }
+
+    /// A dimension's size of at least 1.
+    pub fn positive(&mut self) -> Result<usize> {
+        Ok(self.size()?.max(1))
+    }
+
+    /// A dimension's size that is often large when the case may be: for the dimension that an op reduces.
+    pub fn reduced(&mut self) -> Result<usize> {
+        if self.budget > 64 && !self.one_in(4)? {
+            let size = *self.choose(&CLIFFS)?;
+            return self.spend(size);
+        }
+        self.positive()
+    }
+
+    /// `size` where the budget holds it, else a small one. The budget is shared by the dimensions of a tensor.
+    fn spend(&mut self, size: usize) -> Result<usize> {
+        if size > self.budget {
+            return self.between(1, self.budget.clamp(1, 4));
+        }
+        self.budget /= size.max(1);
+        Ok(size)
+    }
+
+    /// A shape of `low..=high` dimensions.
+    pub fn shape(&mut self, low: usize, high: usize) -> Result<Vec<usize>> {
+        let rank = self.between(low, high)?;
+        (0..rank).map(|_| self.size()).collect()
+    }
+
+    /// A shape of any rank: mostly of up to 3 dimensions, now and then of up to 7, for the loops that kernels have over
+    /// them.
+    pub fn any_shape(&mut self) -> Result<Vec<usize>> {
+        if self.one_in(8)? { self.shape(4, 7) } else { self.shape(0, 3) }
+    }
+
+    /// A dtype that some device takes: `f32` in half of the draws, then those that all take twice as often. A draw that
+    /// is for one dtype gives that one, taken or not.
+    pub fn dtype(&mut self, support: &Support) -> Result<DType> {
+        if let Some(wanted) = self.wanted {
+            return Ok(wanted);
+        }
+        if self.one_in(2)? && support.cpu.contains(&DType::F32) {
+            return Ok(DType::F32);
+        }
+        let all = [support.cpu, support.cuda].concat();
+        self.choose(&all).copied()
+    }
+
+    /// A dtype for ids.
+    pub fn id_dtype(&mut self) -> Result<DType> {
+        self.choose(&DType::IDS).copied()
+    }
+
+    /// What the backward pass starts from: nothing in half of the draws.
+    pub fn backward(&mut self) -> Result<Backward> {
+        if self.one_in(16)? {
+            return Ok(Backward::Twice);
+        }
+        self.choose(&[Backward::None, Backward::None, Backward::Sum, Backward::Weighted]).copied()
+    }
+
+    /// A tensor of `dtype` and `shape` with any values, in any view.
+    pub fn tensor(&mut self, dtype: DType, shape: &[usize]) -> Result<Tensor> {
+        let view = self.view(shape)?;
+        self.tensor_in(dtype, shape, view)
+    }
+
+    /// A tensor of `dtype` and `shape` with any values, contiguous in seven of eight draws: for ops that ask for that.
+    pub fn packed(&mut self, dtype: DType, shape: &[usize]) -> Result<Tensor> {
+        let view = if self.one_in(8)? { self.view(shape)? } else { View::default() };
+        self.tensor_in(dtype, shape, view)
+    }
+
+    /// A tensor of ids in `0..bound`, biased to both ends, in any view. With `bound` 0 every id is out of range.
+    pub fn ids(&mut self, dtype: DType, shape: &[usize], bound: usize) -> Result<Tensor> {
+        let (_, max) = dtype.int_range().unwrap_or((0, i64::MAX));
+        let last = (bound.max(1) as i64 - 1).min(max);
+        let view = self.view(shape)?;
+        let id = |draw: &mut Self| match draw.between(0, 7)? {
+            0 | 1 => Ok(last),
+            2 => Ok(0),
+            _ => draw.bytes.int_in_range(0..=last),
+        };
+        self.filled(dtype, shape, view, |draw| Ok(Value::Int(id(draw)?)))
+    }
+
+    /// A tensor of `dtype` and `shape` with any values, in `view`.
+    pub fn tensor_in(&mut self, dtype: DType, shape: &[usize], view: View) -> Result<Tensor> {
+        // One flavor a tensor: most are ordinary, so that most cases reach the value oracles.
+        match self.between(0, 15)? {
+            0..=8 => self.filled(dtype, shape, view, |draw| draw.ordinary(dtype)),
+            9..=13 => self.filled(dtype, shape, view, |draw| draw.spread(dtype)),
+            _ => self.filled(dtype, shape, view, |draw| {
+                if draw.one_in(2)? { draw.special(dtype) } else { draw.ordinary(dtype) }
+            }),
+        }
+    }
+
+    fn filled(
+        &mut self,
+        dtype: DType,
+        shape: &[usize],
+        view: View,
+        mut value: impl FnMut(&mut Self) -> Result<Value>,
+    ) -> Result<Tensor> {
+        let mut tensor = Tensor { dtype, shape: shape.to_vec(), view, values: Values::List(Vec::new()) };
+        let count = tensor.stored().unwrap_or(0);
+        tensor.values = if count <= 80 {
+            Values::List((0..count).map(|_| value(self)).collect::<Result<_>>()?)
+        } else {
+            let mut fill = Fill::constant(value(self)?);
+            if self.one_in(2)? {
+                fill.noise = Some(u32::from(self.bytes.arbitrary::<u16>()?));
+            }
+            for _ in 0..self.between(0, 3)? {
+                fill.except.push((self.between(0, count - 1)?, value(self)?));
+            }
+            Values::Fill(fill)
+        };
+        Ok(tensor)
+    }
+
+    /// A small value that every dtype holds exactly, often tied with its neighbours.
+    fn ordinary(&mut self, dtype: DType) -> Result<Value> {
+        let eighths = self.between(0, 32)? as f64 - 16.0;
+        Ok(if dtype.is_float() { Value::of(dtype, eighths / 8.0) } else { Value::of(dtype, (eighths / 4.0).abs()) })
+    }
+
+    /// A value of any small magnitude, with a full significand.
+    fn spread(&mut self, dtype: DType) -> Result<Value> {
+        let fraction = f64::from(self.bytes.arbitrary::<u16>()?) / 65_536.0;
+        let scale = (self.between(0, 12)? as f64 - 6.0).exp2();
+        let sign = if self.bytes.ratio(1, 2)? { 1.0 } else { -1.0 };
+        Ok(Value::of(dtype, sign * (0.5 + fraction) * scale))
+    }
+
+    /// A value at an edge of `dtype` or of the functions that ops are made of.
+    pub fn special(&mut self, dtype: DType) -> Result<Value> {
+        let Some(format) = dtype.format() else {
+            let (low, high) = dtype.int_range().unwrap_or((0, 1));
+            return self.choose(&[0, 1, low, high, high - 1, high / 2]).map(|&value| Value::Int(value));
+        };
+        let normal = f64::from(format.min_exponent).exp2();
+        let next = 1.0 + 2.0 * dtype.unit_roundoff();
+        let magnitudes = [
+            0.0,
+            dtype.smallest(),
+            normal,
+            1.0,
+            next,
+            0.5,
+            2048.0,
+            11.0,
+            88.0,
+            100.0,
+            format.max.sqrt(),
+            format.max,
+            f64::INFINITY,
+            f64::NAN,
+        ];
+        let mut value = *self.choose(&magnitudes)?;
+        if value.is_infinite() && dtype == DType::F8e4m3 {
+            value = format.max;
+        }
+        if self.bytes.ratio(1, 2)? && !value.is_nan() {
+            value = -value;
+        }
+        Ok(Value::of(dtype, value))
+    }
+
+    /// A view of `shape`: contiguous in three of five draws.
+    pub fn view(&mut self, shape: &[usize]) -> Result<View> {
+        let rank = shape.len();
+        let mut view = View::default();
+        // An offset into an empty buffer makes every reader of it panic: one regression keeps that, not every op.
+        if rank == 0 || shape.contains(&0) || self.between(0, 4)? < 3 || product(shape).is_none_or(|n| n > 20_000) {
+            return Ok(view);
+        }
+        for _ in 0..self.between(1, 2)? {
+            let dim = self.between(0, rank - 1)?;
+            match self.between(0, 5)? {
+                0 | 1 if rank > 1 => view.order = self.permutation(rank)?,
+                2 => set(&mut view.before, rank, dim, 0, self.between(1, 3)?),
+                3 => set(&mut view.after, rank, dim, 0, self.between(1, 3)?),
+                // Candle's iterators know eight dimensions, and a step makes one more.
+                4 if rank <= 6 => set(&mut view.step, rank, dim, 1, self.between(2, 3)?),
+                _ if !view.broadcasts(dim) => view.broadcast.push(dim),
+                _ => {}
+            }
+        }
+        Ok(view.normalized())
+    }
+
+    fn permutation(&mut self, rank: usize) -> Result<Vec<usize>> {
+        let mut order: Vec<usize> = (0..rank).collect();
+        for last in (1..rank).rev() {
+            // An exhausted source picks 0, which reverses neighbours: still a permutation that is not the identity.
+            order.swap(last, self.between(0, last)?);
+        }
+        Ok(order)
+    }
+}
+
+fn set(list: &mut Vec<usize>, rank: usize, dim: usize, default: usize, value: usize) {
+    list.resize(rank, default);
+    list[dim] = value;
+}

@@ -1,0 +1,94 @@
+//! Draws whole cases from random bytes: the N-th case of an op and a seed, or one from a fuzzer's bytes.
+
+use std::hash::Hasher;
+
+use arbitrary::Result;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use siphasher::sip::SipHasher13;
+
+use super::draw::Draw;
+use super::violations::VIOLATIONS;
+use crate::case::Case;
+use crate::tensor::DType;
+
+/// What kind of case is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// One that keeps the op's contract.
+    Valid,
+    /// A valid one with one or two labelled violations.
+    Adversarial,
+}
+
+impl Mode {
+    /// Both modes.
+    pub const ALL: [Self; 2] = [Self::Valid, Self::Adversarial];
+
+    /// The name that people type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Adversarial => "adversarial",
+        }
+    }
+}
+
+/// A case, and what was done to it to break its contract.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    /// The case.
+    pub case: Case,
+    /// The labels of the violations; empty in valid mode.
+    pub violations: Vec<&'static str>,
+}
+
+/// How an op draws a case that keeps its contract.
+pub type Generate = fn(&mut Draw) -> Result<Case>;
+
+/// How many random bytes a case is drawn from: more than any generator reads.
+const BYTES: usize = 1 << 12;
+
+/// The `index`-th case of the op `name` under `seed`, valid and adversarial in turn as `modes` says. It depends on nothing
+/// else: not on which other ops exist, nor on how many.
+pub fn sample(name: &str, generate: Generate, mode: Mode, seed: u64, index: u64) -> Drawn {
+    drawn(name, generate, mode, &random(name, seed, index), None)
+}
+
+/// What the `index`-th case of the op `name` under `seed` is drawn from.
+pub fn random(name: &str, seed: u64, index: u64) -> [u8; BYTES] {
+    // A hash that no release of Rust changes: a seed's cases are promised to stay.
+    let mut hasher = SipHasher13::new_with_keys(seed, index);
+    hasher.write(name.as_bytes());
+    let mut rng = Pcg64Mcg::seed_from_u64(hasher.finish());
+    let mut bytes = [0; BYTES];
+    rng.fill_bytes(&mut bytes);
+    bytes
+}
+
+/// A case of the op `name` drawn from `bytes`, of the dtype `wanted` if there is one.
+pub fn drawn(name: &str, generate: Generate, mode: Mode, bytes: &[u8], wanted: Option<DType>) -> Drawn {
+    let drawn = try_draw(generate, mode, bytes, wanted);
+    let mut drawn = drawn.unwrap_or_else(|_| Drawn { case: Case::default(), violations: Vec::new() });
+    drawn.case.op = name.to_string();
+    drawn
+}
+
+fn try_draw(generate: Generate, mode: Mode, bytes: &[u8], wanted: Option<DType>) -> Result<Drawn> {
+    let mut draw = Draw::of_any_size(bytes)?.of_dtype(wanted);
+    let mut case = generate(&mut draw)?;
+    let mut violations = Vec::new();
+    if mode == Mode::Adversarial {
+        let count = if draw.one_in(3)? { 2 } else { 1 };
+        for _ in 0..8 {
+            let violation = draw.choose(VIOLATIONS)?;
+            if (violation.apply)(&mut case, &mut draw)? {
+                violations.push(violation.name);
+            }
+            if violations.len() == count {
+                break;
+            }
+        }
+    }
+    Ok(Drawn { case, violations })
+}

@@ -1,0 +1,161 @@
+//! What of a finding matters and what does not: each part of its minimized case is varied, and the case run again.
+
+use crate::case::{Case, Param};
+use crate::device::Device;
+use crate::examine::{Patience, violation};
+use crate::exec::{Build, Executor, Limits};
+use crate::generate::{Draw, random, with_sizes};
+use crate::ops::{self, Op};
+use crate::store::Finding;
+use crate::tensor::cast;
+use crate::tensor::{Tensor, Value};
+
+/// Sizes that every size is replaced by: small, and around a warp and a block.
+const SIZES: [usize; 5] = [2, 3, 7, 33, 257];
+/// How many random values each input is given.
+const DRAWS: u64 = 5;
+
+/// What varying the parts of `finding` on `device` showed, a line for each part.
+pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Result<Vec<String>> {
+    let case = &finding.case;
+    let Some(op) = ops::find(&case.op).filter(|_| case.steps.is_empty()) else { return Ok(Vec::new()) };
+    let mut variation = Variation { executor: Executor::start(&[device], Build::Checked, limits)?, op, finding };
+    let mut lines = vec![variation.dtypes(device)?];
+    lines.push(variation.sizes()?);
+    for (name, tensor) in &case.inputs {
+        lines.push(variation.values(name, tensor)?);
+    }
+    for (name, param) in &case.params {
+        lines.push(variation.param(name, param)?);
+    }
+    if !case.is_contiguous() {
+        let happens = variation.happens(&case.contiguous())?;
+        lines.push(Some(
+            if happens { "contiguous inputs fail, too" } else { "only in a view: contiguous inputs do not fail" }
+                .to_string(),
+        ));
+    }
+    Ok(lines.into_iter().flatten().collect())
+}
+
+/// A finding and what runs its variants.
+struct Variation<'a> {
+    executor: Executor,
+    op: &'static Op,
+    finding: &'a Finding,
+}
+
+impl Variation<'_> {
+    /// Whether `variant` fails as the finding does, wherever that is in reduced precision.
+    fn happens(&mut self, variant: &Case) -> anyhow::Result<bool> {
+        if variant.check().is_err() {
+            return Ok(false);
+        }
+        let found = violation(&mut self.executor, self.op, variant, Patience::Full)?
+            .map(|violation| violation.signature(self.op.name));
+        let own = &self.finding.signature;
+        let plain = |site: &str| site.trim_end_matches("in reduced precision").trim_end_matches([',', ' ']).to_string();
+        Ok(found.is_some_and(|found| {
+            (&found.oracle, &found.kind, plain(&found.site)) == (&own.oracle, &own.kind, plain(&own.site))
+        }))
+    }
+
+    /// The dtypes of the main input that fail alike, of those that candle lists for the device.
+    fn dtypes(&mut self, device: Device) -> anyhow::Result<Option<String>> {
+        let case = &self.finding.case;
+        let Some(main) = self.op.dtype(case) else { return Ok(None) };
+        let (mut fail, mut pass) = (Vec::new(), Vec::new());
+        for &dtype in self.op.support.on(device) {
+            let mut variant = case.clone();
+            for (name, tensor) in &mut variant.inputs {
+                // Ids stay what they are.
+                if tensor.dtype == main && (main.is_float() || name == self.op.support.of) {
+                    *tensor = cast(tensor, dtype);
+                }
+            }
+            for param in variant.params.values_mut().filter(|param| **param == Param::from(main.name())) {
+                *param = Param::from(dtype.name());
+            }
+            let list = if self.happens(&variant)? { &mut fail } else { &mut pass };
+            list.push(dtype.name());
+        }
+        Ok(Some(match (fail.len(), pass.len()) {
+            (_, 0) => format!("any dtype ({})", listed(&fail)),
+            (_, _) => format!("dtype {}; not {}", listed(&fail), listed(&pass)),
+        }))
+    }
+
+    /// Whether other sizes fail, too: each size of the case is replaced wherever it stands.
+    fn sizes(&mut self) -> anyhow::Result<Option<String>> {
+        let case = &self.finding.case;
+        let mut sizes: Vec<usize> = case.inputs.values().flat_map(|tensor| tensor.shape.clone()).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut lines = Vec::new();
+        for size in sizes {
+            let mut fail = Vec::new();
+            let others: Vec<usize> = SIZES.into_iter().filter(|other| *other != size).collect();
+            for &other in &others {
+                if self.happens(&with_sizes(case, &[(size, other)]))? {
+                    fail.push(other);
+                }
+            }
+            lines.push(match fail.len() {
+                0 => format!("dimensions of size {size}: only this size (tried {})", listed(&others)),
+                n if n == others.len() => format!("dimensions of size {size}: any size (tried {})", listed(&others)),
+                _ => format!("dimensions of size {size}: also {} of {}", listed(&fail), listed(&others)),
+            });
+        }
+        Ok((!lines.is_empty()).then(|| lines.join("; ")))
+    }
+
+    /// Whether the values of an input matter: others are drawn.
+    fn values(&mut self, name: &str, tensor: &Tensor) -> anyhow::Result<Option<String>> {
+        if tensor.stored().is_none_or(|count| count == 0) {
+            return Ok(None);
+        }
+        let mut failed = 0;
+        for seed in 0..DRAWS {
+            let bytes = random("values", seed, 0);
+            let Ok(drawn) = Draw::new(&bytes).tensor_in(tensor.dtype, &tensor.shape, tensor.view.clone()) else {
+                continue;
+            };
+            failed += u64::from(self.happens(&self.finding.case.clone().input(name, drawn))?);
+        }
+        Ok(Some(match failed {
+            0 => format!("the values of `{name}` matter: none of {DRAWS} random ones fail"),
+            DRAWS => format!("any values of `{name}` ({DRAWS} random ones fail)"),
+            some => format!("the values of `{name}`: {some} of {DRAWS} random ones fail"),
+        }))
+    }
+
+    /// Whether the value of a number among the params matters.
+    fn param(&mut self, name: &str, param: &Param) -> anyhow::Result<Option<String>> {
+        let others: Vec<Value> = match param {
+            Param::Number(Value::Int(own)) => {
+                [0, 1, 2, 3, 7].into_iter().filter(|n| n != own).map(Value::Int).collect()
+            }
+            Param::Number(Value::Float(own)) => {
+                [0.0, 0.5, 1.0, -1.0, 10.0].into_iter().filter(|n| n != own).map(Value::Float).collect()
+            }
+            Param::Text(_) | Param::List(_) => return Ok(None),
+        };
+        let mut fail = Vec::new();
+        for &other in &others {
+            let mut variant = self.finding.case.clone();
+            variant.params.insert(name.to_string(), Param::Number(other));
+            if self.happens(&variant)? {
+                fail.push(other);
+            }
+        }
+        Ok(Some(match fail.len() {
+            0 => format!("`{name}` matters: not with {}", listed(&others)),
+            n if n == others.len() => format!("any `{name}` (tried {})", listed(&others)),
+            _ => format!("`{name}`: also {} of {}", listed(&fail), listed(&others)),
+        }))
+    }
+}
+
+fn listed(items: &[impl ToString]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

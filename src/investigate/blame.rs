@@ -1,0 +1,82 @@
+//! Which call is at fault: of a sequence the first step whose prefix fails, and in which half of it.
+
+use crate::case::{Backward, Case};
+use crate::examine::{Patience, violation};
+use crate::exec::{Deadline, Executor};
+use crate::ops::{self, Op, sequence};
+use crate::oracle::Violation;
+use crate::outcome::Outcome;
+
+/// The call at fault.
+#[derive(Debug)]
+pub struct Blame {
+    /// Its place in the sequence, from 1; 1 for a single call.
+    pub step: usize,
+    /// Its op.
+    pub op: &'static Op,
+    /// Whether it takes the backward pass to fail.
+    pub backward: bool,
+    /// How it fails.
+    pub violation: Violation,
+}
+
+/// Runs ever longer prefixes of `case`, each waited for and forward before backward, up to the first that fails: an error
+/// that a device delivers late is charged to the call that made it.
+pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blame>> {
+    let calls = case.calls();
+    for step in 1..=calls.len().max(1) {
+        let (name, prefix) = match calls.get(step - 1) {
+            Some(call) => (&call.op, sequence::prefix(case, step)),
+            None => (&case.op, case.clone()),
+        };
+        let (Some(op), Some(whole)) = (ops::find(name), ops::find(&case.op)) else { return Ok(None) };
+        for backward in gentlest_first(case.backward) {
+            let prefix = Case { backward, ..prefix.clone() };
+            if let Some(violation) = violation(executor, whole, &prefix, Patience::Full)? {
+                return Ok(Some(Blame { step, op, backward: !backward.is_none(), violation }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// No backward pass, the one that the case asks for, and one as from steps behind, which is no broadcast scalar.
+fn gentlest_first(backward: Backward) -> impl Iterator<Item = Backward> {
+    let more = (!backward.is_none()).then_some([backward, Backward::Weighted]);
+    std::iter::once(Backward::None).chain(more.into_iter().flatten())
+}
+
+/// The step at fault as a single call on the values that the steps before it give, if it fails alone.
+pub fn alone(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Case, Violation)>> {
+    if case.steps.is_empty() {
+        return Ok(None);
+    }
+    let Some(blame) = blame(executor, case)? else { return Ok(None) };
+    let backward = if blame.backward { case.backward } else { Backward::None };
+    let mut call = case.calls().swap_remove(blame.step - 1);
+    if blame.step > 1 {
+        let before = Case { backward: Backward::None, ..sequence::prefix(case, blame.step - 1) };
+        let observations = executor.observe(&before, Deadline::Full)?;
+        let output = observations.into_iter().find_map(|seen| match seen.outcome {
+            Outcome::Returned(returned) if seen.device == blame.violation.device => returned.outputs.into_iter().next(),
+            _ => None,
+        });
+        let Some(output) = output else { return Ok(None) };
+        call = call.input(blame.op.support.of, output);
+    }
+    for backward in gentlest_first(backward) {
+        let call = Case { backward, ..call.clone() };
+        if let Some(violation) = violation(executor, blame.op, &call, Patience::Full)? {
+            return Ok(Some((call, violation)));
+        }
+    }
+    Ok(None)
+}
+
+impl std::fmt::Display for Blame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let half = if self.backward { "backward" } else { "forward" };
+        let Violation { oracle, kind, device, .. } = &self.violation;
+        write!(f, "step {}, {} {half} on {device}: {kind} ({oracle})", self.step, self.op.name)
+    }
+}

@@ -1,0 +1,163 @@
+//! Passes over what belongs together, and fails only together: channels and their groups, a window and what it moves
+//! over, the inputs of a numbered list.
+
+use std::collections::BTreeSet;
+
+use super::passes::{numbers, with_input, with_inputs, with_number, with_size};
+use crate::case::{Case, Param};
+use crate::tensor::viewed;
+use crate::tensor::{Value, View};
+
+/// Equal sizes in one place of the shapes, counted from the front or the back: likely one thing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Side {
+    size: usize,
+    place: usize,
+    from_back: bool,
+}
+
+impl Side {
+    /// Every side of more than one entry.
+    fn all(case: &Case) -> Vec<Self> {
+        let mut sides = BTreeSet::new();
+        let ranks: BTreeSet<usize> = case.inputs.values().map(|tensor| tensor.shape.len()).collect();
+        for tensor in case.inputs.values() {
+            for (dim, &size) in tensor.shape.iter().enumerate().filter(|(_, size)| **size > 1) {
+                sides.insert(Self { size, place: dim, from_back: false });
+                if ranks.len() > 1 {
+                    sides.insert(Self { size, place: tensor.shape.len() - 1 - dim, from_back: true });
+                }
+            }
+        }
+        sides.into_iter().collect()
+    }
+
+    fn resized(&self, case: &Case, to: usize) -> Case {
+        with_inputs(case, |tensor| {
+            let rank = tensor.shape.len();
+            let dim = if self.from_back { rank.checked_sub(self.place + 1) } else { Some(self.place) };
+            match dim {
+                Some(dim) if tensor.shape.get(dim) == Some(&self.size) => with_size(tensor, dim, to),
+                _ => tensor.clone(),
+            }
+        })
+    }
+}
+
+/// Two sides, or one, that become smaller in one way, and with them a param or none.
+pub fn sides(case: &Case) -> Vec<Case> {
+    /// Many sides make very many pairs, the last of which rarely belong together.
+    const MOST: usize = 2_000;
+    let sides = Side::all(case);
+    let params: Vec<(&str, usize, usize)> =
+        numbers(case).filter_map(|(name, place, value)| Some((name, place, above_one(value)?))).collect();
+    let mut candidates = Vec::new();
+    let mut shrink = |smaller: &dyn Fn(usize) -> Option<usize>| {
+        for (place, first) in sides.iter().enumerate() {
+            let Some(to) = smaller(first.size).filter(|_| candidates.len() < MOST) else { continue };
+            let one = first.resized(case, to);
+            let second = sides[place + 1..].iter();
+            let two: Vec<Case> = second.filter_map(|side| Some(side.resized(&one, smaller(side.size)?))).collect();
+            for &(name, place, value) in &params {
+                let Some(value) = smaller(value) else { continue };
+                let set = |case| with_number(case, name, place, Value::Int(value as i64));
+                candidates.extend(two.iter().chain([&one]).map(set));
+            }
+            candidates.extend(two);
+        }
+    };
+    let sizes = sides.iter().map(|side| side.size).chain(params.iter().map(|(_, _, value)| *value));
+    for number in sizes.chain([2]).collect::<BTreeSet<usize>>() {
+        shrink(&|n| (n % number == 0).then_some(n / number));
+        shrink(&|n| n.checked_sub(number - 1).filter(|n| *n > 0));
+    }
+    candidates
+}
+
+fn above_one(value: Value) -> Option<usize> {
+    match value {
+        Value::Int(value) => usize::try_from(value).ok().filter(|value| (2..=1 << 20).contains(value)),
+        Value::Float(_) => None,
+    }
+}
+
+/// Another plain view of an input, and with it a side of one entry: a transposed view shows only in two dimensions, a
+/// margin in one.
+pub fn views(case: &Case) -> Vec<Case> {
+    let mut candidates = Vec::new();
+    for (name, tensor) in case.inputs.iter().filter(|(_, tensor)| !tensor.view.is_contiguous()) {
+        let rank = tensor.shape.len();
+        let along =
+            |dim: usize, rest: usize, there: usize| (0..rank).map(|n| if n == dim { there } else { rest }).collect();
+        let plain = (0..rank).flat_map(|dim| {
+            let (before, step) = (along(dim, 0, 1), along(dim, 1, 2));
+            [
+                View { before, ..View::default() },
+                View { step, ..View::default() },
+                View { broadcast: vec![dim], ..View::default() },
+            ]
+        });
+        for view in plain {
+            let other = with_input(case, name, |tensor| viewed(tensor, view.clone()));
+            candidates.extend(Side::all(case).iter().map(|side| side.resized(&other, 1)));
+            candidates.push(other);
+        }
+    }
+    candidates
+}
+
+/// A list of numbered inputs, such as `k0`, `v0`, `k1`, `v1`, without one of its entries; all lists among the params
+/// without the item at that place, and each of them alone.
+pub fn entries(case: &Case) -> Vec<Case> {
+    let longest = case.params.values().map(|param| param.items().len()).max().unwrap_or(0);
+    let mut entries: BTreeSet<usize> = case.inputs.keys().filter_map(|name| Some(numbered(name)?.1)).collect();
+    entries.extend(0..longest);
+    let without = |gone: &usize| {
+        let renamed = |name: &String| match numbered(name) {
+            Some((_, number)) if number == *gone => None,
+            Some((stem, number)) if number > *gone => Some(format!("{stem}{}", number - 1)),
+            _ => Some(name.clone()),
+        };
+        let mut fewer = case.clone();
+        fewer.inputs = case.inputs.iter().filter_map(|(name, tensor)| Some((renamed(name)?, tensor.clone()))).collect();
+        fewer.params.values_mut().for_each(|param| remove(param, *gone));
+        fewer
+    };
+    let mut candidates: Vec<Case> = entries.iter().map(without).collect();
+    for (name, param) in &case.params {
+        candidates.extend((0..param.items().len()).map(|gone| {
+            let mut fewer = case.clone();
+            fewer.params.entry(name.clone()).and_modify(|param| remove(param, gone));
+            fewer
+        }));
+    }
+    candidates
+}
+
+fn remove(param: &mut Param, place: usize) {
+    if let Param::List(items) = param
+        && place < items.len()
+    {
+        items.remove(place);
+    }
+}
+
+/// A name's stem, and the number that it ends in.
+fn numbered(name: &str) -> Option<(&str, usize)> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some((stem, name[stem.len()..].parse().ok()?))
+}
+
+/// One param fewer, whose value another takes.
+pub fn values(case: &Case) -> Vec<Case> {
+    let mut candidates = Vec::new();
+    for (gone, value) in &case.params {
+        for name in case.params.keys().filter(|name| *name != gone) {
+            let mut fewer = case.clone();
+            fewer.params.remove(gone);
+            fewer.params.insert(name.clone(), value.clone());
+            candidates.push(fewer);
+        }
+    }
+    candidates
+}

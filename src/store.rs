@@ -1,0 +1,18 @@
+//! What is kept: findings and campaign records, the regressions that say what is known, and the history of campaigns.
+
+mod files;
+mod findings;
+#[cfg(feature = "cli")]
+pub mod history;
+mod merge;
+mod platform;
+mod record;
+pub mod regression;
+mod similar;
+
+pub use files::{keep_case, keep_program, write_atomically};
+pub use findings::{Finding, Origin, Reproduction, Store, version};
+pub use merge::Merged;
+pub use platform::Platform;
+pub use record::{Counts, Failure, Log, Record, Tally};
+pub use similar::{Cause, similar};

@@ -1,0 +1,178 @@
+//! The store of findings: one folder per signature.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use super::files::write_atomically;
+use super::platform::Platform;
+use crate::case::Case;
+use crate::device::{Device, Hardware};
+use crate::ops;
+use crate::oracle::{Evidence, ORACLES, Signature, Verdict, Violation};
+use crate::outcome::Observation;
+
+/// A minimized case, what it breaks, and what every device did with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What makes it this finding and no other.
+    pub signature: Signature,
+    /// The broken promise.
+    pub violation: Violation,
+    /// Where the contract comes from.
+    pub promise: String,
+    /// How reliably it happens.
+    pub reproduction: Reproduction,
+    /// Where it was found.
+    pub origin: Origin,
+    /// The minimized case.
+    pub case: Case,
+    /// What the devices did with it.
+    pub observations: Vec<Observation>,
+}
+
+/// How reliably a finding happens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reproduction {
+    /// How often it was run after minimization, the first time in a new process.
+    pub tries: u32,
+    /// How often it failed with the same signature.
+    pub failed: u32,
+    /// What a build without debug assertions and overflow checks does: the same, or its outcome.
+    pub unchecked: String,
+}
+
+/// Where a finding comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// `snuffer` and candle.
+    pub versions: String,
+    /// What each CUDA device is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hardware: BTreeMap<Device, Hardware>,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// The case's index in the campaign.
+    pub index: u64,
+    /// How many candidates the minimizer tried.
+    pub attempts: usize,
+    /// Whether nothing simpler fails; false where the minimizer's time ran out.
+    pub minimal: bool,
+}
+
+impl Finding {
+    /// The devices whose own observation breaks the same promise in the same way; else the one that the violation names.
+    pub fn devices(&self) -> Vec<Device> {
+        let evidence = ops::find(&self.case.op).map(|op| Evidence::new(op, &self.case, &self.observations));
+        let oracle = ORACLES.iter().find(|oracle| oracle.name == self.signature.oracle);
+        let judged = evidence.as_ref().zip(oracle);
+        let shows = |seen: &&Observation| {
+            judged.is_some_and(|(evidence, oracle)| match (oracle.judge)(evidence, seen) {
+                Verdict::Fail(violation) => violation.kind == self.signature.kind,
+                Verdict::Pass | Verdict::Skip(_) => false,
+            })
+        };
+        let devices: Vec<Device> = self.observations.iter().filter(shows).map(|seen| seen.device).collect();
+        if devices.is_empty() { vec![self.violation.device] } else { devices }
+    }
+
+    /// Where it fails.
+    pub fn platform(&self) -> Platform {
+        let device = self.violation.device;
+        let candle = version(&self.origin.versions, "candle-core");
+        let today = Platform::today(device, self.origin.hardware.get(&device));
+        Platform { candle: candle.and_then(|release| release.parse().ok()).unwrap_or(today.candle), ..today }
+    }
+}
+
+/// The version that `versions`, such as `snuffer 0.1.0, candle-core 0.11.1`, names for `of`.
+pub fn version<'a>(versions: &'a str, of: &str) -> Option<&'a str> {
+    versions.split(", ").find_map(|one| one.strip_prefix(of)?.strip_prefix(' '))
+}
+
+/// A folder of findings.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub(super) root: PathBuf,
+}
+
+/// The file in each finding's folder.
+pub(super) const FILE: &str = "finding.toml";
+
+impl Store {
+    /// Opens the store at `root`, made where it is missing.
+    pub fn open(root: &Path) -> anyhow::Result<Self> {
+        fs::create_dir_all(root).with_context(|| format!("cannot make the findings folder {}", root.display()))?;
+        Ok(Self { root: root.to_path_buf() })
+    }
+
+    /// Where the finding of this signature is.
+    pub fn folder(&self, signature: &Signature) -> PathBuf {
+        self.root.join(signature.slug())
+    }
+
+    /// Whether the store has a readable finding of this signature.
+    pub fn has(&self, signature: &Signature) -> bool {
+        load(&self.folder(signature).join(FILE)).is_ok()
+    }
+
+    /// Stores `finding` unless another hunt was faster. True where it is new.
+    pub fn insert(&self, finding: &Finding) -> anyhow::Result<bool> {
+        let lock = File::create(self.root.join(".lock")).context("cannot make the store's lock file")?;
+        lock.lock().context("cannot lock the store")?;
+        let folder = self.folder(&finding.signature);
+        let file = folder.join(FILE);
+        if file.exists() {
+            if load(&file).is_ok() {
+                return Ok(false);
+            }
+            // Somebody may want to see what is left of a damaged file.
+            fs::rename(&file, file.with_extension("damaged"))?;
+        }
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let text = toml::to_string(finding).context("cannot write a finding as TOML")?;
+        write_atomically(&file, text.as_bytes())?;
+        Ok(true)
+    }
+
+    /// Every finding by name; a damaged file is an `Err` of its own and hides no other.
+    pub fn all(&self) -> anyhow::Result<Vec<(String, anyhow::Result<Finding>)>> {
+        let mut findings = Vec::new();
+        for entry in fs::read_dir(&self.root).with_context(|| format!("cannot read {}", self.root.display()))? {
+            let path = entry?.path();
+            if path.join(FILE).exists() {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                findings.push((name, load(&path.join(FILE))));
+            }
+        }
+        findings.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(findings)
+    }
+
+    /// The finding of this name, if there is one.
+    pub fn get(&self, name: &str) -> anyhow::Result<Option<Finding>> {
+        let file = self.root.join(name).join(FILE);
+        if file.exists() { load(&file).map(Some) } else { Ok(None) }
+    }
+
+    /// The folder of cases during which a device was lost.
+    pub fn lost(&self) -> PathBuf {
+        self.root.join("lost")
+    }
+
+    /// The folder of campaign records.
+    pub fn campaigns(&self) -> PathBuf {
+        self.root.join("campaigns")
+    }
+}
+
+fn load(file: &Path) -> anyhow::Result<Finding> {
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let finding: Finding =
+        toml::from_str(&text).with_context(|| format!("{} is damaged; delete its folder", file.display()))?;
+    finding.case.check().with_context(|| format!("{} is damaged; delete its folder", file.display()))?;
+    Ok(finding)
+}

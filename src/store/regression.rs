@@ -1,0 +1,219 @@
+//! A regression: a case that is kept for good, with where it comes from, how things stand, and where it is expected to
+//! fail.
+
+mod check;
+mod condition;
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use semver::Version;
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Serialize};
+
+use crate::case::Case;
+use crate::oracle::Signature;
+use crate::store::{Finding, Platform};
+
+pub use check::{Surprise, surprises};
+pub use condition::{Backend, Condition};
+
+/// A case that is kept for good. The test suite asserts what candle does with it *today*, right or wrong, in a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Regression {
+    /// What it is about, in a sentence.
+    pub title: String,
+    /// How things stand.
+    pub status: Status,
+    /// The upstream issue or pull request, where one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// The first release of candle in which it no longer happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed_in: Option<Version>,
+    /// Why it is not to be reported, where that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How it was found.
+    pub provenance: String,
+    /// Where it is expected to fail: any of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fails: Vec<Condition>,
+    /// The violation that it shows; none for what breaks no promise, or elsewhere only one that is another regression's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
+    /// The case.
+    pub case: Case,
+}
+
+/// How things stand with a regression. A finding that no regression knows is *new*.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It happens, and nobody told candle yet.
+    Open,
+    /// candle was told: `upstream` says where.
+    Filed,
+    /// It no longer happens from the release `fixed_in` on.
+    Fixed,
+    /// candle means it.
+    ByDesign,
+    /// It happens now and then: whether it does proves nothing.
+    Flaky,
+    /// It happens, and will go on to.
+    Wontfix,
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Open => "open",
+            Self::Filed => "filed",
+            Self::Fixed => "fixed",
+            Self::ByDesign => "by design",
+            Self::Flaky => "flaky",
+            Self::Wontfix => "wontfix",
+        })
+    }
+}
+
+impl std::str::FromStr for Status {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        let unknown = |_: serde::de::value::Error| {
+            format!("`{name}` is no status; use `open`, `filed`, `fixed`, `by-design`, `flaky` or `wontfix`")
+        };
+        Self::deserialize(name.into_deserializer()).map_err(unknown)
+    }
+}
+
+/// What a regression is expected to do somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// To fail with its signature.
+    Fails,
+    /// Not to.
+    Passes,
+    /// One or the other.
+    Either,
+}
+
+/// How a finding stands with the regressions.
+#[derive(Debug, Clone, Copy)]
+pub enum Standing<'a> {
+    /// None of them knows it.
+    New,
+    /// One of them expects it.
+    Known(&'a Regression),
+    /// One of them knows it, and expected it not to happen there any more, or yet.
+    Unexpected(&'a Regression),
+}
+
+impl<'a> Standing<'a> {
+    /// The regression that knows it.
+    pub fn regression(&self) -> Option<&'a Regression> {
+        match *self {
+            Self::New => None,
+            Self::Known(regression) | Self::Unexpected(regression) => Some(regression),
+        }
+    }
+
+    /// Whether somebody should look at it.
+    pub fn is_news(&self) -> bool {
+        !matches!(self, Self::Known(_))
+    }
+
+    /// The status in a word or two: `new`, `open`, …, `fixed but back`.
+    pub fn word(&self) -> String {
+        match self {
+            Self::New => "new".to_string(),
+            Self::Known(regression) => regression.status.to_string(),
+            Self::Unexpected(regression) if regression.status == Status::Fixed => "fixed but back".to_string(),
+            Self::Unexpected(regression) => format!("{} but not expected there", regression.status),
+        }
+    }
+}
+
+impl Regression {
+    /// Reads the text form.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let regression: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        regression.case.check().map_err(|error| error.to_string())?;
+        let told = |what: &str, given: bool| {
+            let status = regression.status;
+            if given { Ok(()) } else { Err(format!("a regression that is {status} says {what}")) }
+        };
+        match regression.status {
+            Status::Open => {}
+            Status::Filed => told("where, in `upstream`", regression.upstream.is_some())?,
+            Status::Fixed => told("since when, in `fixed_in`", regression.fixed_in.is_some())?,
+            Status::ByDesign | Status::Flaky | Status::Wontfix => {
+                told("why, in `reason`", regression.reason.is_some())?;
+            }
+        }
+        if regression.fails.is_empty() && regression.signature.is_some() {
+            return Err("a regression with a `signature` says where it `fails`".to_string());
+        }
+        Ok(regression)
+    }
+
+    /// The text form.
+    pub fn to_text(&self) -> String {
+        toml::to_string(self).expect("a regression has no map keys that TOML cannot write")
+    }
+
+    /// `finding` as an open regression with a title of its own.
+    pub fn of(finding: &Finding) -> Self {
+        Self {
+            title: finding.signature.to_string(),
+            status: Status::Open,
+            upstream: None,
+            fixed_in: None,
+            reason: None,
+            provenance: format!("snuffer hunt, seed {}, case {}", finding.origin.seed, finding.origin.index),
+            fails: Condition::on(&finding.devices(), &finding.signature.oracle),
+            signature: Some(finding.signature.clone()),
+            case: finding.case.clone(),
+        }
+    }
+
+    /// What it is expected to do at `place`.
+    pub fn expected(&self, place: &Platform) -> Expected {
+        let is_fixed = self.fixed_in.as_ref().is_some_and(|release| place.candle >= *release);
+        match () {
+            () if self.status == Status::Flaky => Expected::Either,
+            () if !is_fixed && self.fails.iter().any(|condition| condition.holds(place)) => Expected::Fails,
+            () => Expected::Passes,
+        }
+    }
+}
+
+/// Every regression in `folder`, by name.
+pub fn read(folder: &Path) -> anyhow::Result<Vec<(String, Regression)>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match Regression::parse(&text) {
+            Ok(regression) => all.push((name, regression)),
+            Err(problem) => bail!("{}: {problem}", path.display()),
+        }
+    }
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(all)
+}
+
+/// How `finding` stands with the `known` regressions.
+pub fn standing<'a>(finding: &Finding, known: &'a [(String, Regression)]) -> Standing<'a> {
+    let same = |(_, one): &&(String, Regression)| one.signature.as_ref() == Some(&finding.signature);
+    match known.iter().find(same) {
+        None => Standing::New,
+        Some((_, one)) if one.expected(&finding.platform()) == Expected::Passes => Standing::Unexpected(one),
+        Some((_, one)) => Standing::Known(one),
+    }
+}

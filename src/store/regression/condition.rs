@@ -1,0 +1,74 @@
+//! Where a regression is expected to fail: on which device, with which candle, at which compute capability.
+
+use semver::VersionReq;
+use serde::{Deserialize, Serialize};
+
+use crate::device::Device;
+use crate::store::Platform;
+
+/// A condition; what it does not mention does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// Where candle runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Backend>,
+    /// Releases of candle, such as `>=0.9.2, <0.11`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candle: Option<VersionReq>,
+    /// Compute capabilities, such as `>=8.9`; the CPU has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability: Option<VersionReq>,
+}
+
+/// A kind of device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// candle's CPU backend.
+    Cpu,
+    /// candle's CUDA backend, on a GPU or simulated.
+    Cuda,
+    /// candle's CUDA backend on a GPU.
+    Gpu,
+    /// candle's CUDA backend on the simulated device.
+    Sim,
+}
+
+impl Condition {
+    /// On each kind of device that `devices` are of. What a simulated device shows is expected of a GPU, but for what only its
+    /// `checker` sees.
+    pub fn on(devices: &[Device], oracle: &str) -> Vec<Self> {
+        let is_cpu = |device: &&Device| **device == Device::Cpu;
+        let cpu = devices.iter().any(|device| is_cpu(&device)).then_some(Backend::Cpu);
+        let cuda = devices.iter().any(|device| !is_cpu(&device)).then_some(if oracle == "checker" {
+            Backend::Sim
+        } else {
+            Backend::Cuda
+        });
+        let on = |device| Self { device: Some(device), ..Self::default() };
+        cpu.into_iter().chain(cuda).map(on).collect()
+    }
+
+    /// Whether it holds on `platform`.
+    pub fn holds(&self, platform: &Platform) -> bool {
+        let device = self.device.is_none_or(|backend| backend.has(platform.device));
+        let candle = self.candle.as_ref().is_none_or(|releases| releases.matches(&platform.candle));
+        let capability = self.capability.as_ref().is_none_or(|wanted| {
+            // The CPU has no capability to compare.
+            platform.capability.as_ref().is_some_and(|capability| wanted.matches(capability))
+        });
+        device && candle && capability
+    }
+}
+
+impl Backend {
+    fn has(self, device: Device) -> bool {
+        match self {
+            Self::Cpu => device == Device::Cpu,
+            Self::Cuda => device != Device::Cpu,
+            Self::Gpu => matches!(device, Device::Cuda(_)),
+            Self::Sim => matches!(device, Device::Sim(_)),
+        }
+    }
+}

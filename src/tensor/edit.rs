@@ -1,0 +1,118 @@
+//! Edits of a tensor that keep what can be kept of its values: other sizes, a slice, a dimension less, another dtype or view.
+
+use super::{DType, Tensor, Value, Values, View, product};
+
+/// `tensor` with another shape of the same rank: what exists in both keeps its value, the rest becomes 0.
+pub fn resized(tensor: &Tensor, shape: Vec<usize>) -> Tensor {
+    let old = tensor.stored_shape();
+    let mut new = Tensor { shape, ..tensor.clone() };
+    let (from, to) = (old, new.stored_shape());
+    let (old_count, new_count) = (product(&from).unwrap_or(0), product(&to).unwrap_or(0));
+    let kept = |position: usize| {
+        // The position of an old element in the new shape, or `None` where it is cut off.
+        let mut rest = position;
+        let mut index = vec![0; from.len()];
+        for dim in (0..from.len()).rev() {
+            index[dim] = rest % from[dim];
+            rest /= from[dim];
+        }
+        index.iter().zip(&to).try_fold(0, |flat, (&i, &n)| (i < n).then_some(flat * n + i))
+    };
+    new.values = match &tensor.values {
+        Values::List(values) => {
+            let zero = Value::of(tensor.dtype, 0.0);
+            let mut list = vec![zero; new_count];
+            for (position, &value) in values.iter().enumerate().take(old_count) {
+                if let Some(place) = kept(position) {
+                    list[place] = value;
+                }
+            }
+            Values::List(list)
+        }
+        Values::Fill(fill) => {
+            let mut fill = fill.clone();
+            let move_to = |(position, value)| kept(position).map(|place| (place, value));
+            fill.except = fill.except.into_iter().filter_map(move_to).collect();
+            Values::Fill(fill)
+        }
+    };
+    new
+}
+
+/// `tensor` with only the `count` entries from `start` on along `dim`.
+pub fn sliced(tensor: &Tensor, dim: usize, start: usize, count: usize) -> Tensor {
+    let mut shape = tensor.shape.clone();
+    shape[dim] = count;
+    if tensor.view.broadcasts(dim) {
+        return Tensor { shape, ..tensor.clone() };
+    }
+    let stored = tensor.stored_shape();
+    let (inner, size) = (product(&stored[dim + 1..]).unwrap_or(1), stored[dim]);
+    // The place of an old element in the new tensor, if it stays.
+    let moved = |position: usize| {
+        let along = position / inner % size;
+        let outer = position / inner / size;
+        (start..start + count).contains(&along).then(|| (outer * count + along - start) * inner + position % inner)
+    };
+    let values = match &tensor.values {
+        Values::List(values) => {
+            Values::List(values.iter().enumerate().filter(|(p, _)| moved(*p).is_some()).map(|(_, &v)| v).collect())
+        }
+        Values::Fill(fill) => {
+            let mut fill = fill.clone();
+            fill.except = fill.except.into_iter().filter_map(|(p, v)| moved(p).map(|place| (place, v))).collect();
+            Values::Fill(fill)
+        }
+    };
+    Tensor { shape, values, ..tensor.clone() }
+}
+
+/// `tensor` without dimension `dim`, of which the first entry stays.
+pub fn without_dim(tensor: &Tensor, dim: usize) -> Tensor {
+    let mut shape = tensor.shape.clone();
+    if shape[dim] > 1 {
+        shape[dim] = 1;
+    }
+    let mut lowered = resized(tensor, shape);
+    if tensor.shape[dim] == 0 {
+        // Nothing is left to keep: an empty dimension leaves a tensor of zeros.
+        lowered = resized(tensor, tensor.shape.iter().map(|&n| n.max(1)).collect());
+    }
+    lowered.shape.remove(dim);
+    lowered.view = lowered.view.without(dim);
+    lowered
+}
+
+/// `tensor` with its values rounded to `dtype`.
+pub fn cast(tensor: &Tensor, dtype: DType) -> Tensor {
+    let convert = |value: Value| match value {
+        Value::Int(int) if !dtype.is_float() => {
+            let (low, high) = dtype.int_range().unwrap_or((0, 0));
+            Value::Int(int.clamp(low, high))
+        }
+        Value::Float(float) if float.is_nan() && dtype.is_float() => value,
+        other => Value::of(dtype, other.as_f64()),
+    };
+    let values = match &tensor.values {
+        Values::List(values) => Values::List(values.iter().map(|&value| convert(value)).collect()),
+        Values::Fill(fill) => {
+            let mut fill = fill.clone();
+            fill.constant = convert(fill.constant);
+            fill.except.iter_mut().for_each(|(_, value)| *value = convert(*value));
+            Values::Fill(fill)
+        }
+    };
+    Tensor { dtype, values, ..tensor.clone() }
+}
+
+/// `tensor` in another view of the same shape.
+pub fn viewed(tensor: &Tensor, view: View) -> Tensor {
+    if view.broadcast == tensor.view.broadcast {
+        return Tensor { view, ..tensor.clone() };
+    }
+    // What is stored changes with the broadcast dimensions: keep the first entry of each, or repeat it.
+    let expanded = Tensor { view: View::default(), values: Values::List(tensor.expanded()), ..tensor.clone() };
+    let target = Tensor { view: view.clone(), ..expanded.clone() };
+    let cut = resized(&expanded, target.stored_shape());
+    Tensor { values: cut.values, ..target }
+}
