@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::hunt::{self, Plan, Summary};
 use crate::oracle::Signature;
-use crate::store::{Finding, Record, Store};
+use crate::store::{Finding, Record, Store, Unchecked};
 
 pub use event::Event;
 
@@ -108,8 +108,8 @@ impl Console {
         };
         self.say(&event, || {
             let title = style("FOUND").red().bold();
-            let unchecked = match reproduction.unchecked.as_str() {
-                "the same" => "also without overflow checks".to_string(),
+            let unchecked = match &reproduction.unchecked {
+                Unchecked::Same => "also without overflow checks".to_string(),
                 other => format!("without overflow checks: {other}"),
             };
             format!(

@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::exec::{Build, Deadline, Executor, Limits, pool};
 use crate::generate::{Mode, drawn, random};
 use crate::ops::{Contract, Op};
-use crate::oracle::{Evidence, ORACLES, Verdict};
+use crate::oracle::{Evidence, Kind, ORACLES, OracleName, Verdict};
 use crate::outcome::{Observation, Outcome};
 use crate::tensor::DType;
 
@@ -195,12 +195,12 @@ fn cell(evidence: &Evidence, seen: &Observation) -> Cell {
     });
     match (failed, &seen.outcome) {
         (Some(violation), Outcome::Returned(_) | Outcome::Rejected(_))
-            if violation.kind.starts_with("refused") || violation.kind == "not supported" =>
+            if matches!(violation.kind, Kind::RefusedValid | Kind::RefusedGradient | Kind::NotSupported) =>
         {
             Cell::RefusesValid
         }
         // Which of the two is wrong is the other row's to show.
-        (Some(violation), Outcome::Rejected(_)) if violation.oracle == "agreement" => Cell::Refuses,
+        (Some(violation), Outcome::Rejected(_)) if violation.oracle == OracleName::Agreement => Cell::Refuses,
         (Some(_), Outcome::Returned(_) | Outcome::Rejected(_)) => Cell::Disagrees,
         (Some(_), _) => Cell::Panics,
         (None, _) if matches!(evidence.contract, Contract::Unspecified(_)) => Cell::Unspecified,

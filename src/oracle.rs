@@ -9,9 +9,11 @@ mod determinism;
 mod expectation;
 mod fault;
 mod gradient;
+mod kind;
 mod layout;
 mod reference;
 mod second;
+mod site;
 
 use std::cell::OnceCell;
 
@@ -26,6 +28,8 @@ use crate::ops::{Contract, Op, ReferenceInputs};
 use crate::outcome::Observation;
 
 pub use expectation::Expectation;
+pub use kind::{Class, Kind, OracleName};
+pub use site::by_function;
 
 /// Everything an oracle may look at.
 #[derive(Debug)]
@@ -83,10 +87,11 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// The oracle that says so.
-    pub oracle: String,
-    /// How it broke: `wrong value`, `panic`, `accepted invalid` …
-    pub kind: String,
-    /// Where, structurally: a source place, an error variant, a rule of the contract. Never a value, shape or message.
+    pub oracle: OracleName,
+    /// How it broke.
+    pub kind: Kind,
+    /// Where, structurally: a file and function, an error variant, a rule of the contract. Never a line, value, shape or
+    /// message.
     pub site: String,
     /// On which device.
     pub device: Device,
@@ -100,22 +105,24 @@ pub struct Violation {
 #[allow(missing_docs)]
 pub struct Signature {
     pub op: String,
-    pub oracle: String,
-    pub kind: String,
+    #[schemars(with = "String")]
+    pub oracle: OracleName,
+    #[schemars(with = "String")]
+    pub kind: Kind,
     pub site: String,
 }
 
 impl Violation {
     /// The signature of this violation by a case of `op`.
     pub fn signature(&self, op: &str) -> Signature {
-        Signature { op: op.into(), oracle: self.oracle.clone(), kind: self.kind.clone(), site: self.site.clone() }
+        Signature { op: op.into(), oracle: self.oracle, kind: self.kind.clone(), site: self.site.clone() }
     }
 }
 
 impl Signature {
     /// The signature as a folder's name.
     pub fn slug(&self) -> String {
-        let parts = [&self.op, &self.oracle, &self.kind, &self.site];
+        let parts = [self.op.as_str(), self.oracle.name(), self.kind.name(), self.site.as_str()];
         let parts = parts.map(|part| {
             let words = part.split(|c: char| !(c.is_ascii_alphanumeric() || "._".contains(c)));
             words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
@@ -135,22 +142,22 @@ impl std::fmt::Display for Signature {
 #[derive(Debug)]
 pub struct Oracle {
     /// The name in signatures and statistics.
-    pub name: &'static str,
+    pub name: OracleName,
     /// Its verdict on one device's observation.
     pub judge: fn(&Evidence, &Observation) -> Verdict,
 }
 
 /// Every oracle, in order of authority: the first that fails names the violation.
 pub static ORACLES: &[Oracle] = &[
-    Oracle { name: "contract", judge: contract::judge },
-    Oracle { name: "fault", judge: fault::judge },
-    Oracle { name: "checker", judge: checker::judge },
-    Oracle { name: "reference", judge: reference::judge },
-    Oracle { name: "gradient", judge: gradient::judge },
-    Oracle { name: "second derivative", judge: second::judge },
-    Oracle { name: "layout", judge: layout::judge },
-    Oracle { name: "agreement", judge: agreement::judge },
-    Oracle { name: "determinism", judge: determinism::judge },
+    Oracle { name: OracleName::Contract, judge: contract::judge },
+    Oracle { name: OracleName::Fault, judge: fault::judge },
+    Oracle { name: OracleName::Checker, judge: checker::judge },
+    Oracle { name: OracleName::Reference, judge: reference::judge },
+    Oracle { name: OracleName::Gradient, judge: gradient::judge },
+    Oracle { name: OracleName::SecondDerivative, judge: second::judge },
+    Oracle { name: OracleName::Layout, judge: layout::judge },
+    Oracle { name: OracleName::Agreement, judge: agreement::judge },
+    Oracle { name: OracleName::Determinism, judge: determinism::judge },
 ];
 
 /// The verdict on a case: the first failure in order of authority, else a skip where nothing is promised, else a pass.
@@ -161,7 +168,7 @@ pub fn judge(evidence: &Evidence) -> Verdict {
             match (oracle.judge)(evidence, observation) {
                 Verdict::Pass => {}
                 // Whether a promise exists at all is the contract's to say; the others may well have nothing to add.
-                Verdict::Skip(why) if oracle.name == "contract" => overall = Verdict::Skip(why),
+                Verdict::Skip(why) if oracle.name == OracleName::Contract => overall = Verdict::Skip(why),
                 Verdict::Skip(_) => {}
                 Verdict::Fail(violation) => return Verdict::Fail(violation),
             }
@@ -170,9 +177,9 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     overall
 }
 
-/// A failure of the oracle `name` on the device of `observation`.
-fn fail(name: &str, kind: &str, site: String, observation: &Observation, detail: String) -> Verdict {
-    Verdict::Fail(Violation { oracle: name.into(), kind: kind.into(), site, device: observation.device, detail })
+/// A failure that `oracle` names, on the device of `observation`.
+fn fail(oracle: OracleName, kind: Kind, site: String, observation: &Observation, detail: String) -> Verdict {
+    Verdict::Fail(Violation { oracle, kind, site, device: observation.device, detail })
 }
 
 /// Where a wrong result is wrong, structurally: only in a view, in reduced precision, of integers, or everywhere (empty).

@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::ops::Op;
+use crate::oracle::{Kind, OracleName};
 
 pub use baseline::{Baseline, Healthy};
 pub use choose::choose;
@@ -104,9 +105,11 @@ pub enum Fate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Noticed {
     /// The oracle that says so.
-    pub oracle: String,
+    #[schemars(with = "String")]
+    pub oracle: OracleName,
     /// How the promise broke; of a fault, which one it is.
-    pub kind: String,
+    #[schemars(with = "String")]
+    pub kind: Kind,
     /// The op whose case it was.
     pub op: String,
 }

@@ -16,7 +16,7 @@ use crate::ops::{Contract, Op, find};
 use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 use crate::settle::minimize::{Minimized, minimize};
-use crate::store::{Finding, Origin, Reproduction};
+use crate::store::{Finding, Origin, Reproduction, Unchecked};
 use crate::tensor::DType;
 use crate::tensor::cast;
 
@@ -200,12 +200,12 @@ pub fn versions() -> String {
 }
 
 /// What a build without debug assertions and overflow checks does with the case.
-fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits) -> anyhow::Result<String> {
+fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits) -> anyhow::Result<Unchecked> {
     let device = violation.device;
     let mut worker = match Worker::start(device, Build::Unchecked, limits) {
         Ok(worker) => worker,
-        Err(_) if device != Device::Cpu => return Ok(format!("not run: no such build for {device}")),
-        Err(missing) => return Ok(format!("not run: {missing}")),
+        Err(_) if device != Device::Cpu => return Ok(Unchecked::NotRun(format!("no such build for {device}"))),
+        Err(missing) => return Ok(Unchecked::NotRun(missing.to_string())),
     };
     let Answer { outcome, again, remarks } = worker.run(case)?;
     let contiguous = if case.is_contiguous() { None } else { Some(worker.run(&case.contiguous())?.outcome) };
@@ -214,5 +214,5 @@ fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits
         Verdict::Fail(other) => other.signature(op.name) == violation.signature(op.name),
         Verdict::Pass | Verdict::Skip(_) => false,
     };
-    Ok(if same { "the same".to_string() } else { observations[0].outcome.summary() })
+    Ok(if same { Unchecked::Same } else { Unchecked::Other(observations[0].outcome.summary()) })
 }

@@ -11,7 +11,7 @@ pub mod regression;
 mod similar;
 
 pub use files::{keep_case, keep_program, write_atomically};
-pub use findings::{Finding, Origin, Reproduction, Store, version};
+pub use findings::{Finding, Origin, Reproduction, Store, Unchecked, version};
 pub use merge::Merged;
 pub use platform::Platform;
 pub use record::{Counts, Failure, Log, Record, Tally};

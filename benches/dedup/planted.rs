@@ -13,7 +13,7 @@ use snuffer::generate::random;
 use snuffer::generate::{Draw, Mode};
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, canary};
-use snuffer::oracle::{Signature, Violation};
+use snuffer::oracle::{Kind, Signature, Violation};
 use snuffer::settle::{Settings, canonical, settle};
 use snuffer::tensor::DType;
 
@@ -59,7 +59,7 @@ pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
     let mut noticed = Noticed::default();
     let (mut failed, mut passed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
     // What is late without the bug may be slow only: nothing can be said of it.
-    let late = |drawn: &Drawn| drawn.healthy.as_ref().is_some_and(|signature| signature.kind == "hang");
+    let late = |drawn: &Drawn| drawn.healthy.as_ref().is_some_and(|signature| signature.kind == Kind::Hang);
     for drawn in drawn.into_iter().filter(|drawn| !late(drawn)) {
         let count = failed.get(&drawn.op).copied();
         if count.map_or(failed.len() >= OPS, |count| count >= FAILURES) {

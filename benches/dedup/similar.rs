@@ -132,10 +132,10 @@ fn kernels(case: &Case) -> anyhow::Result<Kernels> {
     Ok(executor.finish()?.kernels.into_keys().map(|(_, kernel)| kernel).collect())
 }
 
-/// `candle-kernels/src/indexing.cu:63`, if the site is such a place, in whichever half of the case.
+/// `gather (candle-kernels/src/indexing.cu)`, if the site is such a place, in whichever half of the case.
 fn place(site: &str) -> Option<String> {
-    let word = site.split(' ').next()?;
-    [".rs:", ".cu:", ".cuh:"].iter().any(|end| word.contains(end)).then(|| word.to_string())
+    let place = site.split_inclusive(')').next()?;
+    [".rs)", ".cu)", ".cuh)"].iter().any(|end| place.ends_with(end)).then(|| place.to_string())
 }
 
 /// `is_u32_f32` of a sanitizer's report.

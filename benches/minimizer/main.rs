@@ -17,7 +17,7 @@ use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
-use snuffer::oracle::{Evidence, Signature, Verdict, judge};
+use snuffer::oracle::{Evidence, Kind, Signature, Verdict, judge};
 use snuffer::settle::{Search, Settings, canonical, settle};
 use snuffer::store::regression::Regression;
 use snuffer::tensor::Tensor;
@@ -120,7 +120,7 @@ fn failing(executor: &mut Executor) -> anyhow::Result<Vec<(Signature, Starts)>> 
 /// How `case` fails, if it does; what is late has all of the deadline, as in a hunt.
 fn signature(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::Result<Option<Signature>> {
     let mut found = violation(executor, op, case, Patience::Short)?;
-    if found.as_ref().is_some_and(|violation| violation.kind == "hang") {
+    if found.as_ref().is_some_and(|violation| violation.kind == Kind::Hang) {
         found = violation(executor, op, case, Patience::Full)?;
     }
     Ok(found.map(|violation| violation.signature(op.name)))

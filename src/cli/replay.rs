@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::exec::{Build, Deadline, Executor, Limits, Worker};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
-use crate::oracle::{Evidence, Verdict, Violation, judge};
+use crate::oracle::{Evidence, Kind, OracleName, Verdict, Violation, judge};
 use crate::report;
 
 /// Arguments of `snuffer replay`.
@@ -104,9 +104,9 @@ fn repeated(executor: &mut Executor, case: &Case, times: u32) -> anyhow::Result<
 }
 
 /// What makes two verdicts the same, whatever the values.
-fn signature(verdict: &Verdict) -> Option<(&str, &str, &str)> {
+fn signature(verdict: &Verdict) -> Option<(OracleName, &Kind, &str)> {
     match verdict {
-        Verdict::Fail(Violation { oracle, kind, site, .. }) => Some((oracle, kind, site)),
+        Verdict::Fail(Violation { oracle, kind, site, .. }) => Some((*oracle, kind, site)),
         Verdict::Pass | Verdict::Skip(_) => None,
     }
 }

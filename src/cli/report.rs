@@ -10,7 +10,7 @@ use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, Tried, ablation, bisect};
 use crate::ops::{self, Op};
-use crate::oracle::Evidence;
+use crate::oracle::{Evidence, Kind};
 use crate::outcome::Outcome;
 use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
 use crate::store::regression::standing;
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let call = report::call(op, &finding.case);
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
     let seen = finding.observations.iter().find(|seen| seen.device == device);
-    let test = seen.and_then(|seen| report::test(&evidence, seen, &finding.violation.oracle).ok());
+    let test = seen.and_then(|seen| report::test(&evidence, seen, finding.violation.oracle).ok());
     let torch = report::torch(op, &finding.case).ok();
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
     let report = Report {
@@ -112,7 +112,7 @@ fn reproduced(
         return Ok(Err("the device that it fails on was not observed".to_string()));
     };
     let mut comments = vec![format!("expected: {}", report::promised(&(op.contract)(&finding.case)))];
-    if matches!((&seen.outcome, finding.signature.kind.as_str()), (Outcome::Returned(_), "wrong value")) {
+    if matches!(seen.outcome, Outcome::Returned(_)) && finding.signature.kind == Kind::WrongValue {
         comments.push(finding.violation.detail.clone());
     }
     let about = About { device, comments: &comments, outputs: &outputs(&seen.outcome) };

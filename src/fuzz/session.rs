@@ -13,7 +13,7 @@ use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::exec::diagnosis;
 use crate::ops::{Contract, Op, canary, why};
-use crate::oracle::{Evidence, Signature, Verdict, judge};
+use crate::oracle::{Evidence, Kind, Signature, Verdict, judge};
 use crate::outcome::{Observation, Outcome, Remarks};
 use crate::run::{self, Opened};
 use crate::store::keep_case;
@@ -77,7 +77,7 @@ impl Session {
             let case = canary::case(fault);
             for seen in self.observe(&case)? {
                 let verdict = judge(&Evidence::new(&canary::CANARY, &case, std::slice::from_ref(&seen)));
-                let noticed = matches!(&verdict, Verdict::Fail(violation) if violation.kind == kind);
+                let noticed = matches!(&verdict, Verdict::Fail(violation) if violation.kind == Kind::from(kind));
                 ensure!(noticed, "the canary's {fault} was not noticed on {}", seen.device);
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::device::Device;
 use crate::exec::{Build, Deadline, Executor, Limits};
 use crate::ops::canary::{CANARY, Fault, case, faults};
-use crate::oracle::{Evidence, Verdict, judge};
+use crate::oracle::{Evidence, Kind, Verdict, judge};
 
 /// What became of the canary.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub fn noticed(executor: &mut Executor, (fault, kind): Fault) -> anyhow::Result<
     let observations = executor.observe(&case, Deadline::Full)?;
     Ok(observations.iter().all(|observation| {
         let alone = std::slice::from_ref(observation);
-        matches!(judge(&Evidence::new(&CANARY, &case, alone)), Verdict::Fail(violation) if violation.kind == kind)
+        matches!(judge(&Evidence::new(&CANARY, &case, alone)), Verdict::Fail(violation) if violation.kind == Kind::from(kind))
     }))
 }
 

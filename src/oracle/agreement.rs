@@ -1,7 +1,7 @@
 //! Devices with each other, where nothing else is promised: whether they accept the case, then what they return.
 
 use super::layout::first_difference;
-use super::{Evidence, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::ops::Contract;
 use crate::outcome::{Observation, Outcome, Refusal};
 
@@ -21,7 +21,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
                 None => Verdict::Pass,
                 Some(difference) => {
                     let detail = format!("{} and {} differ: {difference}", first.device, seen.device);
-                    fail("agreement", "wrong value", String::new(), seen, detail)
+                    fail(OracleName::Agreement, Kind::WrongValue, String::new(), seen, detail)
                 }
             }
         }
@@ -51,5 +51,5 @@ fn one_accepts(
         variant => variant,
     }
     .to_string();
-    fail("agreement", "only one accepts", site, seen, detail)
+    fail(OracleName::Agreement, Kind::OnlyOneAccepts, site, seen, detail)
 }

@@ -1,11 +1,9 @@
 //! Accepted what is promised, refused the rest with an `Err`, and returned the shapes and dtypes that it should.
 
-use super::{Evidence, Verdict, fail};
+use super::site::site;
+use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::ops::Contract;
-use crate::outcome::{Observation, Outcome, Phase, Returned, signal_name};
-
-const NAME: &str = "contract";
-const NOT_REFUSED: &str = "invalid not refused";
+use crate::outcome::{Observation, Outcome, Returned, signal_name};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     match (&seen.outcome, &evidence.contract) {
@@ -14,7 +12,13 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         (Outcome::Returned(returned), Contract::Accepts { outputs, .. }) => shapes(seen, returned, outputs),
         (Outcome::Returned(returned), Contract::Rejects(rule)) => {
             let shown = Outcome::Returned(returned.clone()).summary();
-            fail(NAME, NOT_REFUSED, (*rule).into(), seen, format!("expected an Err ({rule}); got {shown}"))
+            fail(
+                OracleName::Contract,
+                Kind::NotRefused,
+                (*rule).into(),
+                seen,
+                format!("expected an Err ({rule}); got {shown}"),
+            )
         }
         (Outcome::Rejected(_), Contract::Rejects(_)) => Verdict::Pass,
         (Outcome::Rejected(_), Contract::Accepts { refusal: Some(_), .. }) => Verdict::Pass,
@@ -27,7 +31,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
                 variant => variant,
             };
             let detail = format!("expected Ok; got Err: {}", refusal.message);
-            fail(NAME, "refused valid", site.to_string(), seen, detail)
+            fail(OracleName::Contract, Kind::RefusedValid, site.to_string(), seen, detail)
         }
         (Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Panicked(_), Contract::Unspecified(why))
         | (Outcome::TimedOut(_) | Outcome::OutOfMemory(_), Contract::Unspecified(why)) => Verdict::Skip(why),
@@ -36,20 +40,20 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
 }
 
 /// What is never right: the call neither returned nor refused. Where it should have refused, the missing check is what
-/// is wrong, and its rule the site; else it is the place.
+/// is wrong, and its rule the site; else it is the function.
 fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict {
     let (kind, site) = match outcome {
         // Whether an unchecked argument panics, exhausts the memory or passes is a matter of the other arguments.
         Outcome::Panicked(_) | Outcome::OutOfMemory(_) | Outcome::TimedOut(_)
             if let Contract::Rejects(rule) = contract =>
         {
-            (NOT_REFUSED, (*rule).to_string())
+            (Kind::NotRefused, (*rule).to_string())
         }
-        Outcome::Panicked(panic) => ("panic", in_phase(&panic.place, panic.phase)),
-        Outcome::Died(death) => ("died", in_phase(&signal_name(death.signal), death.phase)),
-        Outcome::StackOverflow(phase) => ("stack overflow", in_phase("", *phase)),
-        Outcome::TimedOut(phase) => ("hang", in_phase("", *phase)),
-        Outcome::OutOfMemory(phase) => ("out of memory", in_phase("", *phase)),
+        Outcome::Panicked(panic) => (Kind::Panic, site(&panic.place, panic.phase)),
+        Outcome::Died(death) => (Kind::Died, site(&signal_name(death.signal), death.phase)),
+        Outcome::StackOverflow(phase) => (Kind::StackOverflow, site("", *phase)),
+        Outcome::TimedOut(phase) => (Kind::Hang, site("", *phase)),
+        Outcome::OutOfMemory(phase) => (Kind::OutOfMemory, site("", *phase)),
         Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Faulted(_) | Outcome::Unsupported(_) => {
             return Verdict::Pass;
         }
@@ -59,30 +63,22 @@ fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict
         Contract::Rejects(rule) => format!("an Err ({rule})"),
         Contract::Unspecified(why) => format!("Ok or an Err ({why})"),
     };
-    fail(NAME, kind, site, seen, format!("expected {expected}; got {}", outcome.summary()))
-}
-
-fn in_phase(place: &str, phase: Phase) -> String {
-    match (place, phase) {
-        ("", phase) => phase.name().to_string(),
-        (place, Phase::Forward) => place.to_string(),
-        (place, phase) => format!("{place} in {}", phase.name()),
-    }
+    fail(OracleName::Contract, kind, site, seen, format!("expected {expected}; got {}", outcome.summary()))
 }
 
 fn shapes(seen: &Observation, returned: &Returned, outputs: &[(crate::tensor::DType, Vec<usize>)]) -> Verdict {
     if returned.outputs.len() != outputs.len() {
         let detail = format!("expected {} outputs, got {}", outputs.len(), returned.outputs.len());
-        return fail(NAME, "wrong shape", String::new(), seen, detail);
+        return fail(OracleName::Contract, Kind::WrongShape, String::new(), seen, detail);
     }
     for (got, (dtype, shape)) in returned.outputs.iter().zip(outputs) {
         if got.shape != *shape {
             let detail = format!("expected an output of shape {shape:?}, got {:?}", got.shape);
-            return fail(NAME, "wrong shape", String::new(), seen, detail);
+            return fail(OracleName::Contract, Kind::WrongShape, String::new(), seen, detail);
         }
         if got.dtype != *dtype {
             let detail = format!("expected an output of dtype {dtype}, got {}", got.dtype);
-            return fail(NAME, "wrong dtype", String::new(), seen, detail);
+            return fail(OracleName::Contract, Kind::WrongDtype, String::new(), seen, detail);
         }
     }
     Verdict::Pass

@@ -1,6 +1,6 @@
 //! The same case twice on the same device.
 
-use super::{Evidence, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::ops::Contract;
 use crate::outcome::{Observation, Outcome};
 
@@ -15,7 +15,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         }
         Some(again) => {
             let detail = format!("first {}; then {}", seen.outcome.summary(), again.summary());
-            fail("determinism", "differs", String::new(), seen, detail)
+            fail(OracleName::Determinism, Kind::Differs, String::new(), seen, detail)
         }
     }
 }

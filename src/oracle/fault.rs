@@ -1,13 +1,14 @@
 //! Anything the device diagnosed, on any input.
 
-use super::{Evidence, Verdict, fail};
+use super::site::site;
+use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::outcome::{Observation, Outcome, Phase};
 
 pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
     let Outcome::Faulted(fault) = &seen.outcome else { return Verdict::Pass };
-    let site = match fault.phase {
-        Phase::Backward => format!("{} in backward", fault.place),
-        Phase::Inputs | Phase::Forward => fault.place.clone(),
-    };
-    fail("fault", &fault.kind, site, seen, fault.message.clone())
+    // Making the inputs and the forward call are one asynchronous queue for the device.
+    let phase = if fault.phase == Phase::Backward { Phase::Backward } else { Phase::Forward };
+    let site =
+        if fault.place.is_empty() && phase == Phase::Forward { String::new() } else { site(&fault.place, phase) };
+    fail(OracleName::Fault, Kind::from(fault.kind.as_str()), site, seen, fault.message.clone())
 }

@@ -5,14 +5,13 @@
 //! checked one by one.
 
 use super::compare::{Agreement, compare_slope};
-use super::{Evidence, Verdict, fail, value_site};
+use super::{Evidence, Kind, OracleName, Verdict, fail, value_site};
 use crate::case::{Backward, weight};
 use crate::number::Num;
 use crate::ops::{Contract, ReferenceInputs};
 use crate::outcome::{Gradients, Observation, Outcome};
 use crate::tensor::Tensor;
 
-const NAME: &str = "gradient";
 /// The backward pass evaluates other formulas than forward-mode differentiation does: its bound is this much wider.
 pub(super) const FACTOR: f64 = 4.0;
 /// How many elements of an input are checked one by one.
@@ -30,8 +29,14 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             let site = refusal.variant.clone();
             // What candle says it lacks is another matter than what it gets wrong.
             let lacks = refusal.variant == "BackwardNotSupported" || refusal.message.contains("not supported");
-            let kind = if lacks { "not supported" } else { "refused" };
-            return fail(NAME, kind, site, seen, format!("expected gradients; got Err: {}", refusal.message));
+            let kind = if lacks { Kind::NotSupported } else { Kind::RefusedGradient };
+            return fail(
+                OracleName::Gradient,
+                kind,
+                site,
+                seen,
+                format!("expected gradients; got Err: {}", refusal.message),
+            );
         }
         Gradients::Rejected(_) => return Verdict::Skip("no reference"),
         Gradients::Returned(store) => store,
@@ -46,8 +51,8 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     };
     if let Some(name) = store.missing.iter().find(matters) {
         return fail(
-            NAME,
-            "missing",
+            OracleName::Gradient,
+            Kind::MissingGradient,
             String::new(),
             seen,
             format!("expected a gradient of {name}; the store has none"),
@@ -63,7 +68,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             Checked::Right => verdict = Verdict::Pass,
             Checked::Wrong(detail) => {
                 let site = value_site(evidence, contiguous_is_right(evidence, name, seen), Some(name));
-                return fail(NAME, "wrong value", site, seen, detail);
+                return fail(OracleName::Gradient, Kind::WrongValue, site, seen, detail);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Where an op has a reference, the reference oracle has judged the view more sharply, and says whether only the view
 //! is wrong. This oracle is for ops that have none.
 
-use super::{Evidence, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::ops::Contract;
 use crate::outcome::{Observation, Outcome, Returned};
 
@@ -19,9 +19,13 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     };
     match first_difference(viewed, contiguous) {
         None => Verdict::Pass,
-        Some(detail) => {
-            fail("layout", "wrong value", String::new(), seen, format!("viewed and contiguous differ: {detail}"))
-        }
+        Some(detail) => fail(
+            OracleName::Layout,
+            Kind::WrongValue,
+            String::new(),
+            seen,
+            format!("viewed and contiguous differ: {detail}"),
+        ),
     }
 }
 

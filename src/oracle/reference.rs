@@ -1,7 +1,7 @@
 //! Outputs against the `f64` reference, within its running error bound; NaN where NaN is due and nowhere else.
 
 use super::compare::{Agreement, compare};
-use super::{Evidence, Verdict, fail, value_site};
+use super::{Evidence, Kind, OracleName, Verdict, fail, value_site};
 use crate::number::Num;
 use crate::outcome::{Observation, Outcome, Returned};
 use crate::tensor::Tensor;
@@ -15,7 +15,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         Ok(None) => Verdict::Pass,
         Ok(Some(detail)) => {
             let site = value_site(evidence, contiguous_is_right(evidence, expected, seen), None);
-            fail("reference", "wrong value", site, seen, detail)
+            fail(OracleName::Reference, Kind::WrongValue, site, seen, detail)
         }
     }
 }

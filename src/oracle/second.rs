@@ -5,7 +5,7 @@
 //! error analysis carries over to differences, so that the tolerance is a plain hundredth: terms that are missing show.
 
 use super::gradient::{expand, weighted_sum};
-use super::{Evidence, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::case::weight;
 use crate::number::Num;
 use crate::ops::ReferenceInputs;
@@ -34,7 +34,13 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             None => {}
             Some(Ok(())) => verdict = Verdict::Pass,
             Some(Err(detail)) => {
-                return fail("second derivative", "wrong value", format!("{first} by {name}"), seen, detail);
+                return fail(
+                    OracleName::SecondDerivative,
+                    Kind::WrongValue,
+                    format!("{first} by {name}"),
+                    seen,
+                    detail,
+                );
             }
         }
     }

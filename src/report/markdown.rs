@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use crate::device::Device;
 use crate::exec::Ran;
 use crate::ops::{Contract, Op};
+use crate::oracle::{Kind, OracleName};
 use crate::outcome::{Gradients, Outcome};
 use crate::run::crate_path;
-use crate::store::Finding;
 use crate::store::regression::Regression;
+use crate::store::{Finding, Unchecked};
 
 use super::promised;
 
@@ -39,18 +40,20 @@ impl Report<'_> {
     /// The title.
     pub fn title(&self) -> String {
         let (name, finding) = (self.op.covers.first().copied().unwrap_or(self.op.name), self.finding);
-        let (kind, site) = (finding.signature.kind.as_str(), finding.signature.site.as_str());
-        let what = match (finding.signature.oracle.as_str(), kind) {
-            ("contract", "invalid not refused") => format!("does not refuse an invalid argument: {site}"),
-            ("contract", "refused valid") => format!("refuses a valid call{}", of(site)),
-            ("contract", "panic") => format!("panics at {site}"),
-            ("contract", "hang") => "never returns".to_string(),
-            ("contract", "died" | "stack overflow") => format!("ends the process ({kind}{})", of(site)),
-            ("fault", "assert") => format!("fires a device-side assert at {site}"),
-            ("fault", kind) => format!("causes a CUDA error ({kind}) at {site}"),
-            ("gradient", "missing") => "has no gradient, without an error".to_string(),
-            ("gradient", kind) => format!("has a {kind} in its gradient{}", of(site)),
-            ("agreement", _) => format!("differs between CPU and CUDA{}", of(site)),
+        let (kind, site) = (&finding.signature.kind, finding.signature.site.as_str());
+        let what = match (finding.signature.oracle, kind) {
+            (OracleName::Contract, Kind::NotRefused) => format!("does not refuse an invalid argument: {site}"),
+            (OracleName::Contract, Kind::RefusedValid) => format!("refuses a valid call{}", of(site)),
+            (OracleName::Contract, Kind::Panic) => format!("panics in {site}"),
+            (OracleName::Contract, Kind::Hang) => "never returns".to_string(),
+            (OracleName::Contract, Kind::Died | Kind::StackOverflow) => {
+                format!("ends the process ({kind}{})", of(site))
+            }
+            (OracleName::Fault, Kind::Assert) => format!("fires a device-side assert in {site}"),
+            (OracleName::Fault, kind) => format!("causes a CUDA error ({kind}) in {site}"),
+            (OracleName::Gradient, Kind::MissingGradient) => "has no gradient, without an error".to_string(),
+            (OracleName::Gradient, kind) => format!("has a {kind} in its gradient{}", of(site)),
+            (OracleName::Agreement, _) => format!("differs between CPU and CUDA{}", of(site)),
             (_, kind) => format!("returns a {kind}{}", of(site)),
         };
         format!("`{name}` {what}")
@@ -165,7 +168,7 @@ impl Report<'_> {
         if let Some(since) = self.since {
             text += &format!("- tried on the CPU: {since}\n");
         }
-        if !reproduction.unchecked.starts_with("not run") {
+        if !matches!(reproduction.unchecked, Unchecked::NotRun(_)) {
             text += &format!("- without debug assertions and overflow checks: {}\n", reproduction.unchecked);
         }
         if finding.observations.iter().any(|seen| matches!(seen.device, Device::Sim(_))) {

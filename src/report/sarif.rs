@@ -11,7 +11,7 @@ use crate::store::regression::{Standing, Status};
 /// The findings, by the name under which they are stored, each with how it stands.
 pub fn sarif(findings: &[(String, Finding)], standings: &[Standing]) -> Value {
     let mut rules: Vec<(String, &str)> =
-        findings.iter().map(|(_, finding)| (rule(finding), finding.signature.kind.as_str())).collect();
+        findings.iter().map(|(_, finding)| (rule(finding), finding.signature.kind.name())).collect();
     rules.sort_unstable();
     rules.dedup();
     let rule =
@@ -55,7 +55,7 @@ fn result(name: &str, finding: &Finding, standing: &Standing) -> Value {
         let why = format!("{}: {}", regression.status, regression.reason.as_deref().unwrap_or_default());
         result["suppressions"] = json!([{ "kind": "external", "status": "accepted", "justification": why }]);
     }
-    let place = place(&finding.signature.site).or_else(|| finding.promise.split([',', ';', ' ']).find_map(place));
+    let place = finding.place().and_then(place).or_else(|| finding.promise.split([',', ';', ' ']).find_map(place));
     if let Some((file, line)) = place {
         result["locations"] = json!([{ "physicalLocation": {
             "artifactLocation": { "uri": file, "uriBaseId": "CRATES" },

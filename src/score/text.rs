@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{Difference, Fate, Mutant, Noticed, Score};
-use crate::oracle::ORACLES;
+use crate::oracle::{ORACLES, OracleName};
 
 /// The whole score: what was run, what noticed which kind of change, and every survivor.
 pub fn markdown(score: &Score) -> String {
@@ -73,17 +73,19 @@ fn by_change(mutants: &[Mutant]) -> String {
     for mutant in mutants {
         rows.entry(&mutant.change).or_default().push(mutant);
     }
-    let by = |oracle: &str, of: &[&Mutant]| {
+    let by = |oracle: OracleName, of: &[&Mutant]| {
         of.iter().filter(|one| one.noticed().is_some_and(|noticed| noticed.oracle == oracle)).count()
     };
     let all: Vec<&Mutant> = mutants.iter().collect();
-    let oracles: Vec<&str> = ORACLES.iter().map(|oracle| oracle.name).filter(|oracle| by(oracle, &all) > 0).collect();
-    let mut text = format!("| change | mutants | noticed | {} | survived | not reached |\n", oracles.join(" | "));
+    let oracles = ORACLES.iter().map(|oracle| oracle.name);
+    let oracles: Vec<OracleName> = oracles.filter(|oracle| by(*oracle, &all) > 0).collect();
+    let names: Vec<&str> = oracles.iter().map(|oracle| oracle.name()).collect();
+    let mut text = format!("| change | mutants | noticed | {} | survived | not reached |\n", names.join(" | "));
     text += &format!("|---|{}\n", "---|".repeat(oracles.len() + 4));
     for (change, of) in rows.into_iter().chain((!all.is_empty()).then_some(("all", all))) {
         let idle = of.iter().filter(|one| one.survived() == Some(Difference::NotReached)).count();
         let noticed = of.iter().filter(|one| one.noticed().is_some()).count();
-        let counts: Vec<String> = oracles.iter().map(|oracle| by(oracle, &of).to_string()).collect();
+        let counts: Vec<String> = oracles.iter().map(|oracle| by(*oracle, &of).to_string()).collect();
         let (made, survived) = (of.len(), of.len() - noticed - idle);
         text += &format!("| {change} | {made} | {noticed} | {} | {survived} | {idle} |\n", counts.join(" | "));
     }
@@ -93,8 +95,8 @@ fn by_change(mutants: &[Mutant]) -> String {
 /// Which faults there were.
 fn faults(mutants: &[Mutant]) -> String {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for noticed in mutants.iter().filter_map(Mutant::noticed).filter(|noticed| noticed.oracle == "fault") {
-        *kinds.entry(&noticed.kind).or_default() += 1;
+    for noticed in mutants.iter().filter_map(Mutant::noticed).filter(|noticed| noticed.oracle == OracleName::Fault) {
+        *kinds.entry(noticed.kind.name()).or_default() += 1;
     }
     let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     if kinds.is_empty() { String::new() } else { format!("\nFaults: {}.\n", kinds.join(", ")) }

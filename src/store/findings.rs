@@ -1,6 +1,7 @@
 //! The store of findings: one folder per signature.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,8 @@ use super::platform::Platform;
 use crate::case::Case;
 use crate::device::{Device, Hardware};
 use crate::ops;
-use crate::oracle::{Evidence, ORACLES, Signature, Verdict, Violation};
-use crate::outcome::Observation;
+use crate::oracle::{Evidence, ORACLES, OracleName, Signature, Verdict, Violation};
+use crate::outcome::{Observation, Outcome};
 
 /// A minimized case, what it breaks, and what every device did with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,8 +42,49 @@ pub struct Reproduction {
     pub tries: u32,
     /// How often it failed with the same signature.
     pub failed: u32,
-    /// What a build without debug assertions and overflow checks does: the same, or its outcome.
-    pub unchecked: String,
+    /// What a build without debug assertions and overflow checks does.
+    pub unchecked: Unchecked,
+}
+
+/// What a build without debug assertions and overflow checks does with a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Unchecked {
+    /// It fails in the same way.
+    Same,
+    /// Its outcome, in a line.
+    Other(String),
+    /// Why it was not run.
+    NotRun(String),
+}
+
+const SAME: &str = "the same";
+const NOT_RUN: &str = "not run: ";
+
+impl From<String> for Unchecked {
+    fn from(text: String) -> Self {
+        match text.strip_prefix(NOT_RUN) {
+            Some(why) => Self::NotRun(why.to_string()),
+            None if text == SAME => Self::Same,
+            None => Self::Other(text),
+        }
+    }
+}
+
+impl From<Unchecked> for String {
+    fn from(unchecked: Unchecked) -> Self {
+        unchecked.to_string()
+    }
+}
+
+impl fmt::Display for Unchecked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Same => f.write_str(SAME),
+            Self::Other(outcome) => f.write_str(outcome),
+            Self::NotRun(why) => write!(f, "{NOT_RUN}{why}"),
+        }
+    }
 }
 
 /// Where a finding comes from.
@@ -79,7 +121,19 @@ impl Finding {
         if devices.is_empty() { vec![self.violation.device] } else { devices }
     }
 
-    /// Where it fails.
+    /// The file and line of the tested release at which it fails, or the kernel, where something names it.
+    pub fn place(&self) -> Option<&str> {
+        let seen = self.observations.iter().find(|seen| seen.device == self.violation.device)?;
+        let reported = seen.remarks.reports.first().filter(|_| self.signature.oracle == OracleName::Checker);
+        match &seen.outcome {
+            _ if reported.is_some() => reported.map(|report| report.place.as_str()),
+            Outcome::Panicked(panic) => Some(&panic.place),
+            Outcome::Faulted(fault) => Some(&fault.place),
+            _ => None,
+        }
+    }
+
+    /// What it fails on.
     pub fn platform(&self) -> Platform {
         let device = self.violation.device;
         let candle = version(&self.origin.versions, "candle-core");

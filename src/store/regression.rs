@@ -172,7 +172,7 @@ impl Regression {
             fixed_in: None,
             reason: None,
             provenance: format!("snuffer hunt, seed {}, case {}", finding.origin.seed, finding.origin.index),
-            fails: Condition::on(&finding.devices(), &finding.signature.oracle),
+            fails: Condition::on(&finding.devices(), finding.signature.oracle),
             signature: Some(finding.signature.clone()),
             case: finding.case.clone(),
         }

@@ -13,8 +13,8 @@ use crate::tensor::DType;
 pub enum Cause {
     /// The kernel that the device blames.
     Kernel(String),
-    /// The line of candle's code that panics, or whose assertion fails.
-    Place(String),
+    /// The function of candle that panics, or whose assertion fails.
+    Function(String),
     /// What candle answers, without numbers and names of dtypes; of a dtype that only one device takes, with that dtype.
     Answer(String),
 }
@@ -23,7 +23,7 @@ impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Kernel(name) => write!(f, "the device blames the kernel {name}"),
-            Self::Place(place) => write!(f, "at {place}"),
+            Self::Function(function) => write!(f, "in {function}"),
             Self::Answer(text) => write!(f, "candle answers: {text}"),
         }
     }
@@ -37,10 +37,12 @@ impl Cause {
         {
             return Some(Self::Kernel(kernel.to_string()));
         }
-        let place = violation.site.split(' ').next().unwrap_or_default();
-        // A line of a header is inlined in every kernel.
-        let is_place = [".rs:", ".cu:"].iter().any(|end| place.contains(end));
-        is_place.then(|| Self::Place(place.to_string()))
+        // A function of a header is inlined in every kernel.
+        let is_function = |place: &str| [".rs)", ".cu)"].iter().any(|end| place.ends_with(end));
+        let place = [" in backward", " in inputs"]
+            .iter()
+            .fold(violation.site.as_str(), |site, phase| site.strip_suffix(phase).unwrap_or(site));
+        is_function(place).then(|| Self::Function(place.to_string()))
     }
 
     fn of_finding(finding: &Finding) -> Option<Self> {

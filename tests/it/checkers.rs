@@ -19,9 +19,9 @@ fn seen(case: &Case, limits: Limits) -> Option<(Observation, Verdict)> {
     Some((observation, verdict))
 }
 
-fn oracle(verdict: &Verdict) -> &str {
+fn oracle(verdict: &Verdict) -> &'static str {
     match verdict {
-        Verdict::Fail(violation) => &violation.oracle,
+        Verdict::Fail(violation) => violation.oracle.name(),
         Verdict::Pass | Verdict::Skip(_) => "",
     }
 }

@@ -171,7 +171,7 @@ fn an_unexpected_pass_is_red_and_says_what_to_do() {
 }
 
 #[test]
-fn findings_of_one_place_one_kernel_or_one_answer_are_alike() {
+fn findings_of_one_function_one_kernel_or_one_answer_are_alike() {
     let refused = |message: &str| Outcome::Rejected(Refusal { variant: "Msg".into(), message: message.into() });
     let at = |op: &str, site: &str, detail: &str, outcome: Outcome| {
         let mut found = finding(site);
@@ -182,16 +182,16 @@ fn findings_of_one_place_one_kernel_or_one_answer_are_alike() {
     let late = || Outcome::TimedOut(Phase::Forward);
     let blamed = "Invalid __global__ read of size 4 bytes; at is_u32_f32() in candle-kernels/src/indexing.cu:60; by …";
     let findings = [
-        at("a", "candle-core/src/conv.rs:46", "panic", late()),
-        at("b", "candle-core/src/conv.rs:46 in backward", "panic", late()),
-        at("c", "candle-core/src/conv.rs:47", "panic", late()),
-        at("d", "candle-kernels/src/indexing.cu:60", blamed, late()),
-        at("e", "candle-kernels/src/indexing.cu:61", blamed, late()),
+        at("a", "l_out (candle-core/src/conv.rs)", "panic", late()),
+        at("b", "l_out (candle-core/src/conv.rs) in backward", "panic", late()),
+        at("c", "k_size (candle-core/src/conv.rs)", "panic", late()),
+        at("d", "index_select (candle-kernels/src/indexing.cu)", blamed, late()),
+        at("e", "index_select (candle-kernels/src/indexing.cu)", blamed, late()),
         at("f", "of nothing", "refused", refused("shape mismatch, lhs: [2], dtype F32")),
         at("g", "of nothing", "refused", refused("shape mismatch, lhs: [3], dtype BF16")),
         at("h", "of nothing", "refused", refused("something else")),
-        at("i", "candle-kernels/src/cuda_utils.cuh:9", "a line in every kernel", late()),
-        at("j", "candle-kernels/src/cuda_utils.cuh:9", "a line in every kernel", late()),
+        at("i", "is_contiguous (candle-kernels/src/cuda_utils.cuh)", "a function in every kernel", late()),
+        at("j", "is_contiguous (candle-kernels/src/cuda_utils.cuh)", "a function in every kernel", late()),
         at("k", "", "wrong", late()),
         at("l", "", "wrong", late()),
     ];
@@ -201,7 +201,7 @@ fn findings_of_one_place_one_kernel_or_one_answer_are_alike() {
     assert_eq!(
         shown,
         [
-            "a b: at candle-core/src/conv.rs:46",
+            "a b: in l_out (candle-core/src/conv.rs)",
             "d e: the device blames the kernel is_u32_f32",
             "f g: candle answers: shape mismatch lhs dtype"
         ]

@@ -9,7 +9,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::generate::{Mode, sample};
 use snuffer::ops::{self, Contract, Op, ReferenceInputs};
-use snuffer::oracle::{Evidence, ORACLES, Verdict};
+use snuffer::oracle::{Evidence, ORACLES, OracleName, Verdict};
 use snuffer::outcome::{Observation, Outcome};
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -148,8 +148,8 @@ fn valid_cases_reach_the_value_oracles() {
             let evidence = Evidence::new(op, &case, &seen);
             for oracle in ORACLES {
                 let judged = !matches!((oracle.judge)(&evidence, &seen[0]), Verdict::Skip(_));
-                reached += u32::from(judged && oracle.name == "reference");
-                gradients += u32::from(judged && oracle.name == "gradient");
+                reached += u32::from(judged && oracle.name == OracleName::Reference);
+                gradients += u32::from(judged && oracle.name == OracleName::Gradient);
             }
         });
         assert!(reached * 100 >= CASES * REACHED, "{}: the reference judged {reached} of {CASES}", op.name);
@@ -204,7 +204,7 @@ fn a_second_derivative_is_judged_and_a_wrong_one_is_noticed() {
     let judged = |outcome: Outcome| {
         let seen = [Observation::new(Device::Cpu, outcome)];
         let evidence = Evidence::new(mse, &case, &seen);
-        let oracle = ORACLES.iter().find(|oracle| oracle.name == "second derivative").expect("an oracle");
+        let oracle = ORACLES.iter().find(|oracle| oracle.name == OracleName::SecondDerivative).expect("an oracle");
         (oracle.judge)(&evidence, &seen[0])
     };
     assert_eq!(judged(Outcome::Returned(returned.clone())), Verdict::Pass);

@@ -11,7 +11,7 @@ use snuffer::exec::{Build, Deadline, Executor, Limits, reproduction};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
-use snuffer::oracle::{Evidence, Verdict, judge};
+use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
 use snuffer::outcome::Outcome;
 use snuffer::report::{About, Candle, agrees, manifest, outputs, program, test};
 use snuffer::store::Platform;
@@ -116,16 +116,18 @@ fn tell(
     for (name, op, case) in cases {
         let observations = executor.observe(&case, Deadline::Full).expect("the harness survives");
         let evidence = Evidence::new(op, &case, &observations);
-        let oracles: Vec<String> = match judge(&evidence) {
+        let oracles: Vec<OracleName> = match judge(&evidence) {
             // What only the simulated device's checkers see, no test of candle's would. One of what hangs would not end.
-            Verdict::Fail(violation) if violation.oracle == "checker" || violation.kind == "hang" => continue,
+            Verdict::Fail(violation) if violation.oracle == OracleName::Checker || violation.kind == Kind::Hang => {
+                continue;
+            }
             Verdict::Fail(violation) => vec![violation.oracle],
-            Verdict::Pass => ["reference", "gradient"].map(String::from).to_vec(),
+            Verdict::Pass => vec![OracleName::Reference, OracleName::Gradient],
             Verdict::Skip(_) => continue,
         };
         for oracle in oracles {
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);
-            match test(&evidence, &observations[0], &oracle) {
+            match test(&evidence, &observations[0], oracle) {
                 Ok(text) => {
                     let called = text.trim_start_matches("#[test]\nfn ").split('(').next().expect("a name");
                     let text = text.replacen(called, "main", 1).replace("#[test]\n", "use candle_core::Result;\n");

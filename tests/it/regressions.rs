@@ -7,7 +7,7 @@ use std::time::Duration;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::ops;
-use snuffer::oracle::{Evidence, judge};
+use snuffer::oracle::{Evidence, Kind, judge};
 use snuffer::report;
 use snuffer::store::Platform;
 use snuffer::store::regression::{Regression, read, surprises};
@@ -54,7 +54,7 @@ pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evide
         for (name, regression) in kept {
             let op = ops::find(&regression.case.op).expect(name);
             // Nobody waits long for what is known to hang.
-            let hangs = regression.signature.as_ref().is_some_and(|signature| signature.kind == "hang");
+            let hangs = regression.signature.as_ref().is_some_and(|signature| signature.kind == Kind::Hang);
             let deadline = if hangs { Deadline::Short } else { Deadline::Full };
             let observations = executor.observe(&regression.case, deadline).expect("the harness survives");
             for surprise in surprises(regression, op, &observations, place) {

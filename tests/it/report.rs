@@ -6,7 +6,7 @@ use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
-use snuffer::oracle::{Evidence, Signature};
+use snuffer::oracle::{Evidence, OracleName, Signature};
 use snuffer::outcome::{Fault, Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned};
 use snuffer::report::{About, Report, agrees, call, outputs, program, test, torch};
 use snuffer::store::Finding;
@@ -37,7 +37,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let observation = |device| Observation::new(device, outcome.clone());
     let signature = Signature {
         op: case.op.clone(),
-        oracle: "contract".into(),
+        oracle: OracleName::Contract,
         kind: "invalid not refused".into(),
         site: "label out of range".into(),
     };
@@ -52,7 +52,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let text = program(op, &case, &about).expect("short enough");
     let done = ran(0, "0.0\n", "");
     let evidence = Evidence::new(op, &case, &finding.observations);
-    let test = test(&evidence, &finding.observations[0], "contract").expect("one call shows it");
+    let test = test(&evidence, &finding.observations[0], OracleName::Contract).expect("one call shows it");
     let torch = torch(op, &case).expect("PyTorch has the loss");
     let report = Report {
         finding: &finding,
@@ -82,13 +82,13 @@ fn the_examples_hold_the_test_and_the_script_of_their_cases() {
         let (op, case) = (ops::find(&regression.case.op).expect(&name), &regression.case);
         let signature = regression.signature.expect("an open regression");
         let mut seen = executor.observe(case, Deadline::Full).expect("the harness survives").remove(0);
-        if signature.oracle == "fault" {
+        if signature.oracle == OracleName::Fault {
             seen.device = Device::Sim(0);
-            let (kind, place, message) = (signature.kind, signature.site, String::new());
+            let (kind, place, message) = (signature.kind.to_string(), signature.site, String::new());
             seen.outcome = Outcome::Faulted(Fault { phase: Phase::Forward, kind, place, message });
         }
         let evidence = Evidence::new(op, case, std::slice::from_ref(&seen));
-        for part in [test(&evidence, &seen, &signature.oracle), torch(op, case)] {
+        for part in [test(&evidence, &seen, signature.oracle), torch(op, case)] {
             let part = part.expect(&name);
             if !text.contains(&part) {
                 missing.push(format!("== {name}\n{part}"));

@@ -52,7 +52,7 @@ fn a_store_that_goes_too_far_is_noticed_and_one_that_no_case_executes_is_not() {
     );
     let is = |fate: &Fate| mutants.iter().filter(|mutant| mutant.fate == *fate).count();
     let faulted = mutants.iter().filter(|mutant| match &mutant.fate {
-        Fate::Noticed(noticed) => (noticed.oracle.as_str(), noticed.kind.as_str()) == ("fault", "illegal address"),
+        Fate::Noticed(noticed) => (noticed.oracle.name(), noticed.kind.name()) == ("fault", "illegal address"),
         Fate::Survived(_) => false,
     });
     assert!(faulted.count() > 0, "{mutants:#?}");
@@ -68,7 +68,7 @@ fn a_subtraction_whose_operands_are_swapped_is_a_wrong_value() {
     let swapped = of_the_subtraction(&baseline, |change| change.what == "operands are swapped" && !change.equivalent);
     let mutants = fates(&plan, &baseline, &swapped);
     let wrong = mutants.iter().filter(|mutant| match &mutant.fate {
-        Fate::Noticed(noticed) => (noticed.oracle.as_str(), noticed.kind.as_str()) == ("reference", "wrong value"),
+        Fate::Noticed(noticed) => (noticed.oracle.name(), noticed.kind.name()) == ("reference", "wrong value"),
         Fate::Survived(_) => false,
     });
     assert!(wrong.count() > 0, "{mutants:#?}");

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use snuffer::device::Device;
 use snuffer::ops::canary;
-use snuffer::oracle::{Signature, Violation};
+use snuffer::oracle::{OracleName, Signature, Violation};
 use snuffer::outcome::{Observation, Outcome, Phase};
-use snuffer::store::{Finding, Origin, Reproduction, Store};
+use snuffer::store::{Finding, Origin, Reproduction, Store, Unchecked};
 
 /// A finding that hangs.
 pub fn finding(site: &str) -> Finding {
     let violation = Violation {
-        oracle: "contract".into(),
+        oracle: OracleName::Contract,
         kind: "hang".into(),
         site: site.into(),
         device: Device::Cpu,
@@ -22,7 +22,7 @@ pub fn finding(site: &str) -> Finding {
         signature: violation.signature("canary"),
         violation,
         promise: "a test".into(),
-        reproduction: Reproduction { tries: 3, failed: 3, unchecked: "the same".into() },
+        reproduction: Reproduction { tries: 3, failed: 3, unchecked: Unchecked::Same },
         origin: Origin {
             versions: "a test".into(),
             hardware: BTreeMap::new(),
@@ -85,6 +85,6 @@ fn many_hunts_at_once_store_each_finding_once() {
 #[test]
 fn a_signature_names_no_value_shape_or_device() {
     let Signature { op, oracle, kind, site } = finding("candle-core/src/conv.rs:46").signature;
-    assert_eq!((op.as_str(), oracle.as_str(), kind.as_str()), ("canary", "contract", "hang"));
+    assert_eq!((op.as_str(), oracle.name(), kind.name()), ("canary", "contract", "hang"));
     assert_eq!(Signature { op, oracle, kind, site }.slug(), "canary--contract--hang--candle-core-src-conv.rs-46");
 }

@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 use crate::toolkit::Toolkit;
 
 mod candle_tests;
+mod functions;
 mod fuzz;
 mod simulator;
 mod stubs;
@@ -68,6 +69,12 @@ enum Task {
         /// Name the tests and run none.
         #[arg(long)]
         list: bool,
+    },
+    /// Write the table of candle's functions, by which signatures name places.
+    Functions {
+        /// Only say whether the table is up to date.
+        #[arg(long)]
+        check: bool,
     },
 }
 
@@ -131,6 +138,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Corpus(args) => fuzz::corpus(&args),
         Task::CandleTests { filter, list } => candle_tests::run(&toolkit()?, &filter, list),
+        Task::Functions { check } => functions::run(root, check),
     }
 }
 

@@ -5,7 +5,7 @@ use super::{literal, memory};
 use crate::case::Backward;
 use crate::device::Device;
 use crate::ops::Contract;
-use crate::oracle::{Evidence, Expectation};
+use crate::oracle::{Evidence, Expectation, OracleName};
 use crate::outcome::{Gradients, Observation, Outcome, Phase, Returned};
 use crate::tensor::{DType, Tensor, Value};
 
@@ -13,9 +13,9 @@ use crate::tensor::{DType, Tensor, Value};
 const LISTED: usize = 16;
 
 /// The test of what `oracle` says of the case, given what was `seen` of it. An `Err` says why there is none.
-pub fn test(evidence: &Evidence, seen: &Observation, oracle: &str) -> Result<String, String> {
+pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Result<String, String> {
     let in_backward = phase(&seen.outcome) == Some(Phase::Backward);
-    let backward = if oracle == "gradient" || in_backward { evidence.case.backward } else { Backward::None };
+    let backward = if oracle == OracleName::Gradient || in_backward { evidence.case.backward } else { Backward::None };
     let mut test = Test(Body::new(evidence.op, evidence.case, backward, seen.device)?);
     if test.0.bound == Bound::Nothing && matches!(seen.outcome, Outcome::Returned(_)) {
         return Err("nobody can say what a random value should be".to_string());
@@ -27,12 +27,14 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: &str) -> Result<Str
             return Err("a test would not end".to_string());
         }
         (Contract::Accepts { outputs, .. }, Outcome::Returned(returned)) => match oracle {
-            "contract" => test.shapes(outputs),
-            "reference" => test.values(evidence, returned)?,
-            "gradient" => test.gradients(evidence, returned, backward)?,
+            OracleName::Contract => test.shapes(outputs),
+            OracleName::Reference => test.values(evidence, returned)?,
+            OracleName::Gradient => test.gradients(evidence, returned, backward)?,
             other => return Err(format!("no single call shows what the oracle of {other} says")),
         },
-        (Contract::Accepts { .. }, _) if ["contract", "fault"].contains(&oracle) => test.accepts(backward),
+        (Contract::Accepts { .. }, _) if [OracleName::Contract, OracleName::Fault].contains(&oracle) => {
+            test.accepts(backward)
+        }
         (Contract::Accepts { .. }, _) => return Err("nothing was returned".to_string()),
     };
     let name = format!("{}_{promise}", evidence.op.name.replace('.', "_"));

@@ -6,7 +6,7 @@ use super::Contents;
 use super::entry::Entry;
 use super::mark::Look;
 use crate::ops::Contract;
-use crate::oracle::{Evidence, ORACLES, Signature, Verdict};
+use crate::oracle::{Evidence, Kind, ORACLES, OracleName, Signature, Verdict};
 use crate::outcome::{Observation, Outcome};
 use crate::report::{call, promised};
 
@@ -31,7 +31,7 @@ pub struct FindingPage<'a> {
     command: String,
     failed: u32,
     tries: u32,
-    unchecked: &'a str,
+    unchecked: String,
     versions: &'a str,
     hardware: Vec<String>,
     seed: u64,
@@ -74,8 +74,8 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         name: entry.name,
         mark: entry.mark.look(),
         op: &signature.op,
-        kind: &signature.kind,
-        oracle: &signature.oracle,
+        kind: signature.kind.name(),
+        oracle: signature.oracle.name(),
         site: &signature.site,
         what: what(signature),
         dtype: entry.dtype,
@@ -89,7 +89,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         command: format!("snuffer replay {}/{}/finding.toml", contents.store, entry.name),
         failed: reproduction.failed,
         tries: reproduction.tries,
-        unchecked: &reproduction.unchecked,
+        unchecked: reproduction.unchecked.to_string(),
         versions: &origin.versions,
         hardware: origin.hardware.iter().map(|(device, hardware)| format!("{device}: {hardware}")).collect(),
         seed: origin.seed,
@@ -128,27 +128,27 @@ fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
 
 /// What the op does, after its name.
 fn what(signature: &Signature) -> String {
-    let words = match (signature.oracle.as_str(), signature.kind.as_str()) {
-        ("fault", kind) => return format!("makes the device report a fault ({kind})"),
-        (_, "panic") => "panics",
-        (_, "died") => "kills its process",
-        (_, "hang") => "does not return within the deadline",
-        (_, "stack overflow") => "overflows the stack",
-        (_, "out of memory") => "asks for more memory than its process is given",
-        (_, "invalid not refused") => "does not answer an invalid call with an Err",
-        (_, "refused valid") => "refuses a valid call",
-        ("gradient", "missing") => "leaves an input without its gradient",
-        ("gradient", "refused") => "refuses the backward pass of a valid call",
-        ("gradient", "not supported") => "has no backward pass for a valid call",
-        ("gradient", "wrong value") => "computes a wrong gradient",
-        ("second derivative", "wrong value") => "computes a wrong second derivative",
-        ("layout", "wrong value") => "returns something else for a view than for a contiguous tensor",
-        ("agreement", "wrong value") => "returns different values on different devices",
-        ("agreement", "only one accepts") => "is refused, though another device takes the same call,",
-        ("determinism", _) => "returns something else when it is asked again",
-        (_, "wrong value") => "returns a wrong value",
-        (_, "wrong shape") => "returns a wrong shape",
-        (_, "wrong dtype") => "returns a wrong dtype",
+    let words = match (signature.oracle, &signature.kind) {
+        (OracleName::Fault, kind) => return format!("makes the device report a fault ({kind})"),
+        (_, Kind::Panic) => "panics",
+        (_, Kind::Died) => "kills its process",
+        (_, Kind::Hang) => "does not return within the deadline",
+        (_, Kind::StackOverflow) => "overflows the stack",
+        (_, Kind::OutOfMemory) => "asks for more memory than its process is given",
+        (_, Kind::NotRefused) => "does not answer an invalid call with an Err",
+        (_, Kind::RefusedValid) => "refuses a valid call",
+        (OracleName::Gradient, Kind::MissingGradient) => "leaves an input without its gradient",
+        (OracleName::Gradient, Kind::RefusedGradient) => "refuses the backward pass of a valid call",
+        (OracleName::Gradient, Kind::NotSupported) => "has no backward pass for a valid call",
+        (OracleName::Gradient, Kind::WrongValue) => "computes a wrong gradient",
+        (OracleName::SecondDerivative, Kind::WrongValue) => "computes a wrong second derivative",
+        (OracleName::Layout, Kind::WrongValue) => "returns something else for a view than for a contiguous tensor",
+        (OracleName::Agreement, Kind::WrongValue) => "returns different values on different devices",
+        (OracleName::Agreement, Kind::OnlyOneAccepts) => "is refused, though another device takes the same call,",
+        (OracleName::Determinism, _) => "returns something else when it is asked again",
+        (_, Kind::WrongValue) => "returns a wrong value",
+        (_, Kind::WrongShape) => "returns a wrong shape",
+        (_, Kind::WrongDtype) => "returns a wrong dtype",
         (oracle, kind) => return format!("breaks a promise ({oracle}: {kind})"),
     };
     words.to_string()

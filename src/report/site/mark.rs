@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::oracle::Signature;
+use crate::oracle::{Class, Signature};
 
 /// What is known of an op in a dtype on a device, the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,12 +40,12 @@ impl Mark {
 
     /// The mark of a finding.
     pub fn of(signature: &Signature) -> Self {
-        match (signature.oracle.as_str(), signature.kind.as_str()) {
-            ("fault", _) => Self::Fault,
-            (_, "panic" | "died" | "hang" | "stack overflow" | "out of memory") => Self::Crash,
-            (_, "refused valid" | "invalid not refused" | "refused" | "not supported") => Self::Refusal,
-            (_, "only one accepts") => Self::Single,
-            _ => Self::Wrong,
+        match signature.kind.class(signature.oracle) {
+            Class::Fault => Self::Fault,
+            Class::Crash => Self::Crash,
+            Class::Refusal => Self::Refusal,
+            Class::Single => Self::Single,
+            Class::Wrong => Self::Wrong,
         }
     }
 

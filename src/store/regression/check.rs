@@ -3,7 +3,7 @@
 use super::{Expected, Regression, Status};
 use crate::device::Device;
 use crate::ops::Op;
-use crate::oracle::{Evidence, Signature, Verdict, judge};
+use crate::oracle::{Evidence, OracleName, Signature, Verdict, judge};
 use crate::outcome::Observation;
 use crate::store::Platform;
 
@@ -25,7 +25,7 @@ pub fn surprises(
 ) -> Vec<Surprise> {
     let surprise = |seen: &Observation| {
         // Devices are compared with each other only where that is what fails.
-        let compared = regression.signature.as_ref().is_some_and(|signature| signature.oracle == "agreement");
+        let compared = regression.signature.as_ref().is_some_and(|signature| signature.oracle == OracleName::Agreement);
         let observations = if compared { observations } else { std::slice::from_ref(seen) };
         let found = match judge(&Evidence::new(op, &regression.case, observations)) {
             Verdict::Fail(violation) => Some(violation.signature(op.name)),

@@ -4,6 +4,7 @@ use semver::VersionReq;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
+use crate::oracle::OracleName;
 use crate::store::Platform;
 
 /// A condition; what it does not mention does not matter.
@@ -38,10 +39,10 @@ pub enum Backend {
 impl Condition {
     /// On each kind of device that `devices` are of. What a simulated device shows is expected of a GPU, but for what only its
     /// `checker` sees.
-    pub fn on(devices: &[Device], oracle: &str) -> Vec<Self> {
+    pub fn on(devices: &[Device], oracle: OracleName) -> Vec<Self> {
         let is_cpu = |device: &&Device| **device == Device::Cpu;
         let cpu = devices.iter().any(|device| is_cpu(&device)).then_some(Backend::Cpu);
-        let cuda = devices.iter().any(|device| !is_cpu(&device)).then_some(if oracle == "checker" {
+        let cuda = devices.iter().any(|device| !is_cpu(&device)).then_some(if oracle == OracleName::Checker {
             Backend::Sim
         } else {
             Backend::Cuda

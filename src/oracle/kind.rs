@@ -1,0 +1,211 @@
+//! The vocabulary of violations: which oracle says so, and how the promise broke. The text forms are part of signatures.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An oracle by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum OracleName {
+    Contract,
+    Fault,
+    Checker,
+    Reference,
+    Gradient,
+    #[serde(rename = "second derivative")]
+    SecondDerivative,
+    Layout,
+    Agreement,
+    Determinism,
+}
+
+impl OracleName {
+    /// The text form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Contract => "contract",
+            Self::Fault => "fault",
+            Self::Checker => "checker",
+            Self::Reference => "reference",
+            Self::Gradient => "gradient",
+            Self::SecondDerivative => "second derivative",
+            Self::Layout => "layout",
+            Self::Agreement => "agreement",
+            Self::Determinism => "determinism",
+        }
+    }
+}
+
+/// How a promise broke.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Kind {
+    /// A value, gradient or second derivative outside its bound.
+    WrongValue,
+    /// An output too many, too few, or of another shape.
+    WrongShape,
+    /// An output of another dtype.
+    WrongDtype,
+    /// An argument that breaks a rule, and no `Err`.
+    NotRefused,
+    /// An `Err` for a call that keeps the contract.
+    RefusedValid,
+    /// A Rust panic.
+    Panic,
+    /// A signal ended the process.
+    Died,
+    /// The process overflowed its stack.
+    StackOverflow,
+    /// The deadline passed, or the device's watchdog ended a kernel.
+    Hang,
+    /// The process needed more memory than it is given.
+    OutOfMemory,
+    /// No gradient where there should be one, and no error.
+    MissingGradient,
+    /// An `Err` from the backward pass of a valid call.
+    RefusedGradient,
+    /// candle says that it has no backward pass for a valid call.
+    NotSupported,
+    /// One device returns and another refuses.
+    OnlyOneAccepts,
+    /// Two runs of one case differ.
+    Differs,
+    /// A device-side assertion failed.
+    Assert,
+    /// What the device calls it: another CUDA error, or the checker that reports.
+    Device(String),
+}
+
+/// What people sort violations by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// A fault that the device diagnosed.
+    Fault,
+    /// A panic, a dead process, a hang.
+    Crash,
+    /// A wrong refusal, or a missing one.
+    Refusal,
+    /// Only one device takes the call.
+    Single,
+    /// A wrong result.
+    Wrong,
+}
+
+/// Every kind with a text of its own.
+const KINDS: [(Kind, &str); 16] = [
+    (Kind::WrongValue, "wrong value"),
+    (Kind::WrongShape, "wrong shape"),
+    (Kind::WrongDtype, "wrong dtype"),
+    (Kind::NotRefused, "invalid not refused"),
+    (Kind::RefusedValid, "refused valid"),
+    (Kind::Panic, "panic"),
+    (Kind::Died, "died"),
+    (Kind::StackOverflow, "stack overflow"),
+    (Kind::Hang, "hang"),
+    (Kind::OutOfMemory, "out of memory"),
+    (Kind::MissingGradient, "missing"),
+    (Kind::RefusedGradient, "refused"),
+    (Kind::NotSupported, "not supported"),
+    (Kind::OnlyOneAccepts, "only one accepts"),
+    (Kind::Differs, "differs"),
+    (Kind::Assert, "assert"),
+];
+
+impl Kind {
+    /// The text form.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Device(name) => name,
+            known => KINDS.iter().find(|(kind, _)| kind == known).map_or("", |(_, name)| name),
+        }
+    }
+
+    /// The class of a violation of this kind that `oracle` names.
+    pub fn class(&self, oracle: OracleName) -> Class {
+        match self {
+            _ if oracle == OracleName::Fault => Class::Fault,
+            Self::Panic | Self::Died | Self::Hang | Self::StackOverflow | Self::OutOfMemory => Class::Crash,
+            Self::RefusedValid | Self::NotRefused | Self::RefusedGradient | Self::NotSupported => Class::Refusal,
+            Self::OnlyOneAccepts => Class::Single,
+            Self::WrongValue
+            | Self::WrongShape
+            | Self::WrongDtype
+            | Self::MissingGradient
+            | Self::Differs
+            | Self::Assert
+            | Self::Device(_) => Class::Wrong,
+        }
+    }
+}
+
+impl From<&str> for Kind {
+    fn from(name: &str) -> Self {
+        let known = KINDS.into_iter().find(|(_, known)| *known == name);
+        known.map_or_else(|| Self::Device(name.to_string()), |(kind, _)| kind)
+    }
+}
+
+impl From<String> for Kind {
+    fn from(name: String) -> Self {
+        Self::from(name.as_str())
+    }
+}
+
+impl From<Kind> for String {
+    fn from(kind: Kind) -> Self {
+        kind.name().to_string()
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for OracleName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+// By text, as people read lists.
+impl Ord for Kind {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name().cmp(other.name())
+    }
+}
+
+impl PartialOrd for Kind {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for OracleName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name().cmp(other.name())
+    }
+}
+
+impl PartialOrd for OracleName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KINDS, Kind};
+
+    #[test]
+    fn every_kind_is_read_back_from_its_text() {
+        for (kind, name) in KINDS {
+            assert_eq!((Kind::from(name), kind.name()), (kind.clone(), name));
+        }
+        assert_eq!(Kind::from("illegal address"), Kind::Device("illegal address".to_string()));
+    }
+}
