@@ -14,37 +14,14 @@ macro_rules! unsupported {
         #[unsafe(no_mangle)]
         extern "C" fn $name() -> usize {
             static SAID: std::sync::Once = std::sync::Once::new();
-            SAID.call_once(|| crate::report::unsupported(concat!(stringify!($name), " is not simulated")));
+            SAID.call_once(|| crate::objects::report::unsupported(concat!(stringify!($name), " is not simulated")));
             $code
         }
     };
 }
 
-pub mod blas;
-pub mod codes;
-pub mod context;
-pub mod counters;
-mod coverage;
-mod environment;
-mod gemm;
-mod hide;
-mod image;
-mod inject;
-pub mod launch;
-pub mod linked;
-pub mod memory;
-pub mod module;
-mod order;
-mod philox;
-pub mod rand;
-mod report;
-pub mod runtime;
-pub mod runtime_memory;
-mod slab;
-pub mod state;
-pub mod stream;
-pub mod texts;
-mod trace;
+pub mod api;
+pub mod objects;
 
 mod unsupported {
     include!(concat!(env!("OUT_DIR"), "/unsupported.rs"));

@@ -1,7 +1,8 @@
 //! Devices, streams, modules and launches.
 
 use crate::{PTX, WELL, allocate, download, function, load, start, with_device};
-use cuda::{context::*, launch::*, module::*, stream::*, texts::*};
+use cuda::api::driver::{context::*, device::*, error_names::*, launch::*, module::*, stream::*};
+use cuda::objects::error_names::CODES;
 use std::ffi::{CStr, c_void};
 use std::ptr;
 

@@ -6,12 +6,15 @@
 
 mod blas;
 mod driver;
+mod function_names;
+mod happens_before;
 mod memory;
-mod order;
+mod random;
 mod runtime;
 mod sticky;
 
-use cuda::{context, launch, memory as mem, module, state};
+use cuda::api::driver::{context, device, launch, memory as mem, module};
+use cuda::objects::process;
 use simulator::Config;
 use std::ffi::{CStr, c_void};
 use std::process::Command;
@@ -65,10 +68,10 @@ fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
         let config = Config { devices: 8, memory: MEMORY, ..Config::default() };
-        assert!(state::configure(config, state::Delivery::Late));
+        assert!(process::configure(config, process::Delivery::Late));
     });
     let mut handle = 0;
-    assert_eq!(context::cuInit(0), 0);
+    assert_eq!(device::cuInit(0), 0);
     assert_eq!(unsafe { context::cuDevicePrimaryCtxRetain(&raw mut handle, device) }, 0);
     assert_eq!(context::cuCtxSetCurrent(handle), 0);
     handle

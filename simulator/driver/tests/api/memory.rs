@@ -1,7 +1,7 @@
 //! Device memory.
 
 use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, upload, with_device};
-use cuda::memory::*;
+use cuda::api::driver::memory::*;
 use std::ptr;
 
 #[test]

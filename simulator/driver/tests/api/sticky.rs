@@ -1,7 +1,8 @@
 //! The error of a kernel, which comes late and stays.
 
 use crate::{BROKEN, allocate, download, function, put, start, upload, with_device};
-use cuda::{blas::*, context::*, memory::*, rand::*, stream::*};
+use cuda::api::driver::{context::*, device::*, memory::*, stream::*};
+use cuda::api::{cublas::*, curand::*};
 use std::ptr;
 
 const ILLEGAL_ADDRESS: u32 = 700;

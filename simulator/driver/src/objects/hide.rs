@@ -1,0 +1,23 @@
+//! Views to the byte: a test harness says which bytes of the buffer that it is about to copy to the device are around the
+//! view which it makes of it. A kernel has no business there, though the buffer holds them.
+
+use simulator::Marks;
+use std::sync::{Mutex, PoisonError};
+
+/// What is hidden of the next copy to the device that has this length.
+static NEXT: Mutex<Option<Marks>> = Mutex::new(None);
+
+/// Hides those bytes of the next copy to the device of the same length that are not zero in `around`.
+pub fn in_next_copy(around: &[u8]) {
+    let mut marks = Marks::none(around.len());
+    for (at, &byte) in around.iter().enumerate() {
+        marks.set(at, 1, u8::from(byte != 0));
+    }
+    *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = Some(marks);
+}
+
+/// What is hidden of a copy of `length` bytes, once.
+pub fn of_copy(length: usize) -> Option<Marks> {
+    let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
+    if next.as_ref()?.length() == length { next.take() } else { None }
+}
