@@ -1,10 +1,8 @@
 //! A kernel ready to run: device functions inlined, names resolved, blocks in an order in which lanes meet again.
 
-mod access;
 mod arrays;
 mod condition;
 mod decode;
-mod matrix;
 mod operands;
 mod order;
 
@@ -95,6 +93,24 @@ pub struct Inst {
     pub strong: bool,
     /// Whether a thread learns by this access what others did before: a lock, a flag.
     pub acquires: bool,
+}
+
+impl Inst {
+    /// An instruction without operands.
+    pub fn new(what: Do) -> Self {
+        Self {
+            what,
+            d: SINK,
+            d2: SINK,
+            args: [ZERO; 4],
+            offset: 0,
+            source: Source::default(),
+            spread: Spread::Whole,
+            watch: Watch::Nothing,
+            strong: false,
+            acquires: false,
+        }
+    }
 }
 
 /// A read-only register that the hardware fills.

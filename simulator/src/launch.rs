@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::fault::Fault;
+use crate::grid::{Launch, coordinates};
 use crate::jitter;
 use crate::kernel::{Kernel, Special};
 use crate::lanes::WARP;
@@ -11,19 +12,6 @@ use crate::ptx::Module;
 use crate::warp::{Machine, Stop, Warp, deadlock};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// What the driver is asked to run a kernel with.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// Blocks by axis.
-    pub grid: [u32; 3],
-    /// Threads of a block by axis.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared: u32,
-    /// The parameters, laid out as the kernel declares them.
-    pub params: Vec<u8>,
-}
 
 /// Counters and register files that outlive a launch.
 #[derive(Debug, Default)]
@@ -197,15 +185,6 @@ fn enter(warp: &mut Warp, machine: &Machine, launch: &Launch, block: [u32; 3], f
     }
     let threads = launch.block.iter().product::<u32>() - first;
     warp.begin(first as usize / WARP, if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });
-}
-
-/// The coordinates of a thread, or of a block in its grid.
-pub fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
-    // Almost all blocks have one dimension, and a division for each thread shows.
-    if height * depth == 1 {
-        return [thread, 0, 0];
-    }
-    [thread % width, thread / width % height, thread / (width * height)]
 }
 
 fn fault(stop: Stop, warp: usize, kernel: &Kernel, launch: &Launch, block: [u32; 3], module: &Module) -> Fault {

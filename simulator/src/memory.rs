@@ -1,17 +1,18 @@
 //! Global memory: one address slot per allocation, its base in the slot's middle. A wild index stays in the slot of the
 //! buffer that it was meant for, so bounds, lifetime and alignment are exact, attributed, and cost one table look-up.
 
+mod checks;
+mod lanes;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::dump;
 use crate::fault::Kind;
 use crate::kernel::Kernel;
-use crate::lanes::{Lanes, WARP, lanes};
 use crate::lifetime::{Lifetime, Moment};
-use crate::marks::Marks;
-use crate::piece::{Piece, Seen, Written};
-use crate::race::{EPOCHS, Who};
+use crate::piece::Piece;
+use crate::race::EPOCHS;
 
 /// The bits of an address within a slot: 1 TiB, so that any 32-bit index times any element stays inside.
 const SLOT_BITS: u32 = 40;
@@ -160,86 +161,11 @@ impl Memory {
         Ok(&mut data[offset..offset + bytes as usize])
     }
 
-    /// Which of some bytes nobody has written; of no allocation, none.
-    pub fn undefined(&self, address: u64, bytes: u64) -> Marks {
-        match self.bytes(address, bytes) {
-            Ok(_) => self.slots[locate(address).0].piece.undefined.part(locate(address).1, bytes as usize),
-            Err(_) => Marks::none(bytes as usize),
-        }
-    }
-
-    /// Says which of some bytes, that were just written, are as undefined as what was written there.
-    pub fn set_undefined(&mut self, address: u64, marks: &Marks) {
-        let (number, offset) = locate(address);
-        if self.tracked && self.bytes(address, marks.length() as u64).is_ok() {
-            self.slots[number].piece.undefined.put(offset, marks);
-        }
-    }
-
-    /// Looks at a warp's reads; see [`Piece::reads`].
-    pub fn reads(&mut self, bytes: usize, at: &Lanes, mask: u32, who: Option<&Who>, seen: &mut Seen) {
-        self.each_slot(at, mask, false, |piece, starts, mask| piece.reads(bytes, starts, mask, who, seen));
-    }
-
-    /// Looks at a warp's writes; see [`Piece::writes`].
-    pub fn writes(
-        &mut self,
-        bytes: usize,
-        at: &Lanes,
-        mask: u32,
-        written: Written,
-        who: Option<&Who>,
-        seen: &mut Seen,
-    ) {
-        self.each_slot(at, mask, true, |piece, starts, mask| piece.writes(bytes, starts, mask, written, who, seen));
-    }
-
     /// Where an address of a live allocation lies, in words.
     pub fn place(&self, address: u64) -> String {
         let (number, offset) = locate(address);
         let bytes = self.slots.get(number).map_or(0, |slot| slot.bytes);
         format!("at offset {offset} of an allocation of size {bytes} bytes")
-    }
-
-    /// Marks the bytes of an allocation that kernels have no business with.
-    pub fn hide(&mut self, address: u64, marks: Marks) {
-        let (number, offset) = locate(address);
-        if offset == 0 && self.bytes(address, marks.length() as u64).is_ok_and(|bytes| bytes.len() == marks.length()) {
-            self.slots[number].piece.hidden = marks;
-        }
-    }
-
-    /// The first of some bytes that kernels have no business with.
-    pub fn hidden(&self, address: u64, bytes: u64) -> Option<usize> {
-        let (number, offset) = locate(address);
-        let slot = self.slots.get(number).filter(|slot| slot.live && !slot.piece.hidden.is_none())?;
-        self.bytes(address, bytes).ok()?;
-        slot.piece.hidden.within(offset, bytes as usize).map(|(first, _)| first - offset)
-    }
-
-    /// What is hidden of an allocation is hidden of its whole copy.
-    pub fn copy_hidden(&mut self, to: u64, from: u64, bytes: u64) {
-        let (number, offset) = locate(from);
-        let hidden = &self.slots[number].piece.hidden;
-        if offset == 0 && !hidden.is_none() && hidden.length() as u64 == bytes {
-            let copy = hidden.part(0, bytes as usize);
-            self.hide(to, copy);
-        }
-    }
-
-    /// Where the allocation that holds an address comes from, a line each.
-    pub fn life(&self, address: u64) -> Vec<String> {
-        self.slots.get(locate(address).0).map_or_else(Vec::new, |slot| slot.lifetime.notes())
-    }
-
-    /// Begins to note which allocations are touched.
-    pub fn note_touched(&mut self) {
-        self.touched = Some(Vec::new());
-    }
-
-    /// The allocations that were touched since, by their addresses, and whether they were written.
-    pub fn touched(&mut self) -> Vec<(u64, bool)> {
-        self.touched.take().unwrap_or_default()
     }
 
     /// Where the live allocation that holds this address begins.
@@ -248,107 +174,12 @@ impl Memory {
         self.is_live(address, number).then(|| self.address(number))
     }
 
-    fn touch(&mut self, number: usize, write: bool) {
-        let base = self.address(number);
-        let Some(touched) = &mut self.touched else { return };
-        match touched.iter_mut().find(|(known, _)| *known == base) {
-            Some((_, wrote)) => *wrote |= write,
-            None => touched.push((base, write)),
-        }
-    }
-
-    /// One live allocation at a time, with the offsets of the lanes that access it.
-    fn each_slot(&mut self, at: &Lanes, mask: u32, write: bool, mut visit: impl FnMut(&mut Piece, &Lanes, u32)) {
-        let mut rest = mask;
-        while rest != 0 {
-            let first = at[rest.trailing_zeros() as usize];
-            let (mut here, mut starts) = (0, [0; WARP]);
-            for lane in 0..WARP {
-                here |= u32::from(at[lane] >> SLOT_BITS == first >> SLOT_BITS) << lane;
-                starts[lane] = (at[lane] & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE);
-            }
-            let (number, _) = locate(first);
-            if self.is_live(first, number) {
-                self.touch(number, write);
-                visit(&mut self.slots[number].piece, &starts, here & rest);
-            }
-            rest &= !here;
-        }
-    }
-
-    /// Reads `N` bytes for each lane of `mask` into `out`.
-    pub fn gather<const N: usize>(&self, at: &Lanes, mask: u32, out: &mut Lanes) -> Result<(), (usize, Trouble)> {
-        let mut cached = usize::MAX;
-        let mut data: &[u8] = &[];
-        for lane in lanes(mask) {
-            let address = at[lane];
-            let (number, offset) = locate(address);
-            if number != cached {
-                cached = number;
-                data = self.live_data(address, number);
-            }
-            match data.get(offset..).and_then(<[u8]>::first_chunk::<N>) {
-                Some(bytes) if address.is_multiple_of(N as u64) => out[lane] = from_bytes(bytes),
-                _ => return Err((lane, self.trouble_of_access(address, N as u64))),
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the low `N` bytes of each lane of `mask`.
-    pub fn scatter<const N: usize>(&mut self, at: &Lanes, mask: u32, values: &Lanes) -> Result<(), (usize, Trouble)> {
-        let mut rest = mask;
-        // One slot at a time, so that it is looked up once: lanes almost always write to one buffer.
-        while rest != 0 {
-            let first = at[rest.trailing_zeros() as usize];
-            let (number, _) = locate(first);
-            let live = self.is_live(first, number);
-            let mut bad = None;
-            let data: &mut [u8] = if live { &mut self.slots[number].piece.data } else { &mut [] };
-            for lane in lanes(rest) {
-                let address = at[lane];
-                if address >> SLOT_BITS != first >> SLOT_BITS {
-                    break;
-                }
-                let offset = (address & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE) as usize;
-                match data.get_mut(offset..).and_then(<[u8]>::first_chunk_mut::<N>) {
-                    Some(bytes) if address.is_multiple_of(N as u64) => {
-                        bytes.copy_from_slice(&values[lane].to_le_bytes()[..N]);
-                        rest &= !(1 << lane);
-                    }
-                    _ => {
-                        bad = Some((lane, address));
-                        break;
-                    }
-                }
-            }
-            if let Some((lane, address)) = bad {
-                return Err((lane, self.trouble_of_access(address, N as u64)));
-            }
-        }
-        Ok(())
-    }
-
     fn address(&self, number: usize) -> u64 {
         self.ordinal << (SLOT_BITS + NUMBER_BITS) | (number as u64) << SLOT_BITS | BASE
     }
 
     fn is_live(&self, address: u64, number: usize) -> bool {
         self.owns(address) && self.slots.get(number).is_some_and(|slot| slot.live)
-    }
-
-    fn live_data(&self, address: u64, number: usize) -> &[u8] {
-        if self.is_live(address, number) { &self.slots[number].piece.data } else { &[] }
-    }
-
-    fn trouble_of_access(&self, address: u64, bytes: u64) -> Trouble {
-        match self.bytes(address, bytes) {
-            Ok(_) => {
-                let place = format!("no multiple of {bytes}");
-                Trouble { kind: Kind::Misaligned, place, ..self.trouble(address, bytes) }
-            }
-            Err(trouble) => trouble,
-        }
     }
 
     fn trouble(&self, address: u64, bytes: u64) -> Trouble {
@@ -380,10 +211,4 @@ impl Memory {
 fn locate(address: u64) -> (usize, usize) {
     let number = (address >> SLOT_BITS & ((1 << NUMBER_BITS) - 1)) as usize;
     (number, (address & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE) as usize)
-}
-
-fn from_bytes<const N: usize>(bytes: &[u8; N]) -> u64 {
-    let mut wide = [0; 8];
-    wide[..N].copy_from_slice(bytes);
-    u64::from_le_bytes(wide)
 }

@@ -3,47 +3,25 @@
 
 mod access;
 mod barrier;
+mod fragments;
+mod machine;
 mod matrix;
 mod meet;
 mod note;
 mod rounds;
 mod taint;
 
-use std::collections::HashMap;
-
-use crate::config::Checks;
 use crate::fault::Kind;
-use crate::jitter;
-use crate::kernel::{CARRY, Do, Inst, Kernel};
+use crate::kernel::{CARRY, Do, Inst};
 use crate::lanes::{Lanes, WARP, mask_of};
-use crate::launch::Launch;
-use crate::memory::Memory;
 use crate::piece::Piece;
-use crate::ptx::{Module, Source};
+use fragments::{Fragment, State};
+use machine::{assertion, stop};
 use rounds::Rounds;
 use taint::Taint;
 
 pub use barrier::deadlock;
-
-/// Why a fragment does not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Ready,
-    /// At a block barrier.
-    Barrier,
-    /// Waits for other lanes of its warp to come to this instruction.
-    Lanes,
-    /// At `bar.warp.sync`: waits for other lanes to come to any.
-    Warp,
-}
-
-/// Lanes that are at one instruction.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Fragment {
-    pc: usize,
-    mask: u32,
-    state: State,
-}
+pub use machine::{Machine, Stop};
 
 /// A warp: its registers, and where its lanes are.
 #[derive(Debug, Default)]
@@ -62,62 +40,6 @@ pub struct Warp {
     /// Barriers of this warp that it has passed.
     step: u32,
     rounds: Rounds,
-}
-
-/// What all warps of a launch share.
-pub struct Machine<'a> {
-    pub kernel: &'a Kernel,
-    pub module: &'a Module,
-    pub memory: &'a mut Memory,
-    pub shared: Piece,
-    pub params: &'a [u8],
-    pub launch: &'a Launch,
-    pub checks: Checks,
-    /// The instruction that accesses memory.
-    pub pc: u32,
-    /// The launch's number.
-    pub epoch: u32,
-    /// The block's number in the launch, and how many barriers it has passed.
-    pub block: u32,
-    pub phase: u32,
-    /// Whether the block has looked at a lock or flag.
-    pub acquainted: bool,
-    /// Whether the launch has one warp.
-    pub alone: bool,
-    /// What has happened so far by which threads can learn of each other.
-    pub effects: u64,
-    /// Where undefined bytes were read last, by the instruction that read them: address and what lies there.
-    pub origins: HashMap<u32, (u64, String)>,
-    /// Warp instructions left.
-    pub budget: u64,
-    /// How often each block was entered.
-    pub blocks: &'a mut [u64],
-    /// How often each branch was not taken, and taken.
-    pub branches: &'a mut [[u64; 2]],
-    /// What was found that does not end the launch: the warp's number, and what.
-    pub reports: Vec<(usize, Stop)>,
-}
-
-impl Machine<'_> {
-    /// Keeps what ends nothing, once for each instruction: a loop may do it again and again.
-    pub fn report(&mut self, warp: usize, found: Stop) {
-        let same = |(_, known): &(usize, Stop)| known.kind == found.kind && known.source == found.source;
-        if !self.reports.iter().any(same) {
-            self.reports.push((warp, found));
-        }
-    }
-}
-
-/// A fault before it is known whose.
-#[derive(Debug)]
-pub struct Stop {
-    pub kind: Kind,
-    pub lane: usize,
-    pub source: Source,
-    pub address: Option<u64>,
-    pub detail: String,
-    pub near: String,
-    pub notes: Vec<String>,
 }
 
 /// Why a fragment stopped running.
@@ -153,19 +75,6 @@ impl Warp {
         self.live == 0
     }
 
-    /// Lets threads that wait at the block's barrier go on.
-    pub fn release(&mut self) {
-        for fragment in self.fragments.iter_mut().filter(|fragment| fragment.state == State::Barrier) {
-            fragment.state = State::Ready;
-            fragment.pc += 1;
-        }
-    }
-
-    /// Whether every thread that lives waits at the block's barrier.
-    pub fn waits(&self) -> bool {
-        self.fragments.iter().all(|fragment| fragment.state == State::Barrier)
-    }
-
     /// Runs until every thread has ended or waits for other warps.
     pub fn run(&mut self, machine: &mut Machine) -> Result<(), Stop> {
         let mut tired = 0;
@@ -196,43 +105,6 @@ impl Warp {
             self.merge();
         }
         Ok(())
-    }
-
-    /// The ready fragment that is furthest behind, a tired one last.
-    fn next(&self, tired: u32) -> Option<usize> {
-        let ready = self.fragments.iter().enumerate().filter(|(_, fragment)| fragment.state == State::Ready);
-        ready
-            .min_by_key(|(_, fragment)| (fragment.mask & tired != 0, jitter::rank(fragment.pc)))
-            .map(|(index, _)| index)
-    }
-
-    /// Lets those that wait for other lanes look again.
-    fn wake(&mut self) {
-        for fragment in &mut self.fragments {
-            if matches!(fragment.state, State::Lanes | State::Warp) {
-                fragment.state = State::Ready;
-            }
-        }
-    }
-
-    /// Makes fragments at one instruction one. Those that waited there look again.
-    fn merge(&mut self) {
-        let mut index = 0;
-        while index + 1 < self.fragments.len() {
-            let Fragment { pc, state, .. } = self.fragments[index];
-            let same = |other: &Fragment| {
-                other.pc == pc && (other.state == state || state != State::Barrier && other.state != State::Barrier)
-            };
-            match self.fragments[index + 1..].iter().position(same) {
-                Some(place) => {
-                    let other = self.fragments.swap_remove(index + 1 + place);
-                    let merged = &mut self.fragments[index];
-                    merged.mask |= other.mask;
-                    merged.state = if state == State::Barrier { state } else { State::Ready };
-                }
-                None => index += 1,
-            }
-        }
     }
 
     /// Runs the lanes of `mask` from `pc` until they part, wait, end, or come to `limit`.
@@ -346,11 +218,6 @@ fn parameter(params: &[u8], inst: &Inst, bytes: u8, signed: bool, mask: u32) -> 
     Ok(extend(u64::from_le_bytes(wide), bytes, signed))
 }
 
-fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {
-    let (lane, near, notes) = (mask.trailing_zeros() as usize, String::new(), Vec::new());
-    Stop { kind, lane, source: inst.source, address: None, detail, near, notes }
-}
-
 /// Computes a register that may be a source of its own, and writes the lanes of `mask`.
 fn blend(registers: &mut [Lanes], d: usize, mask: u32, compute: impl FnOnce(&[Lanes], &mut Lanes)) {
     let mut value = [0; WARP];
@@ -372,15 +239,4 @@ fn write(register: &mut Lanes, value: &Lanes, mask: u32) {
 fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
     let unused = 64 - 8 * u32::from(bytes);
     if signed { ((value << unused) as i64 >> unused) as u64 } else { value }
-}
-
-/// `file:line: function: … Assertion …`, with blanks for block and thread that the launch fills in.
-fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize) -> String {
-    let arg = |index: usize| registers[inst.args[index] as usize][lane];
-    let text = |address: u64| {
-        let byte = |at: u64| memory.bytes(address + at, 1).ok().map(|bytes| bytes[0]).filter(|byte| *byte != 0);
-        String::from_utf8_lossy(&(0..4096).map_while(byte).collect::<Vec<_>>()).into_owned()
-    };
-    let line = arg(2) as u32;
-    format!("{}:{line}: {}: {{place}} Assertion `{}` failed.", text(arg(1)), text(arg(3)), text(arg(0)))
 }

@@ -1,11 +1,6 @@
 //! The arrays of shared or local memory. Each has a slot of addresses of its own and begins in the slot's middle, as a
 //! buffer of global memory does: what goes past its end is not in the next array, and is known for what it is.
 
-use super::Register;
-use super::decode::Decoder;
-use super::operands::Named;
-use crate::ptx::Parameter;
-
 /// The bits of an address within an array's slot.
 const SLOT_BITS: u32 = 20;
 /// Where an array begins in its slot, but for [`ALIGNED`]; also more bytes than an array can have.
@@ -16,9 +11,9 @@ const ALIGNED: u32 = 256;
 const MOST_ARRAYS: usize = 1 << (32 - SLOT_BITS);
 
 /// Bytes of shared memory that a kernel can declare: more than any device has, and little enough to simulate.
-const MOST_SHARED: u32 = 512 << 10;
+pub const MOST_SHARED: u32 = 512 << 10;
 /// Bytes of local memory that a thread can have (CUDA C++ Programming Guide, "Technical specifications").
-const MOST_LOCAL: u32 = 512 << 10;
+pub const MOST_LOCAL: u32 = 512 << 10;
 
 /// One array.
 #[derive(Debug)]
@@ -92,36 +87,6 @@ impl Arrays {
             _ => format!("offset {offset} of `{name}` of {bytes} bytes"),
         };
         (place, Some((start..start + bytes, offset)))
-    }
-}
-
-impl Decoder<'_> {
-    /// What the name of a variable in a body stands for.
-    pub(super) fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Named, String> {
-        let (arrays, most) = match space {
-            ".shared" => (&mut self.shared_arrays, MOST_SHARED),
-            ".local" => (&mut self.local_arrays, MOST_LOCAL),
-            _ => return Ok(Named::Place(self.names.place())),
-        };
-        Ok(Named::Address(arrays.place(&variable.name, variable.bytes, variable.align, most)?))
-    }
-
-    /// The register of the offset of a shared variable that the module declares. An array without a size is the launch's
-    /// dynamic memory, which lies behind all others.
-    pub(super) fn module_shared(&mut self, name: &str) -> Result<Option<Register>, String> {
-        let shared = self.module.variables.get(name).filter(|variable| variable.space == ".shared");
-        let Some(variable) = shared else { return Ok(None) };
-        if variable.bytes == 0 {
-            let (_, align) = self.dynamic.get_or_insert_with(|| (name.to_string(), 1));
-            *align = variable.align.max(*align);
-            return Ok(Some(self.names.dynamic_shared()));
-        }
-        let at = match self.shared.get(name) {
-            Some(&at) => at,
-            None => self.shared_arrays.place(name, variable.bytes, variable.align, MOST_SHARED)?,
-        };
-        self.shared.insert(name.to_string(), at);
-        Ok(Some(self.names.constant(at)))
     }
 }
 

@@ -1,6 +1,11 @@
 //! From statements to a [`Kernel`]. Forms come from the instruction table; one that is not there makes the kernel
 //! unsupported, by name.
 
+mod access;
+mod calls;
+mod matrix;
+mod values;
+
 use std::collections::HashMap;
 
 use super::arrays::Arrays;
@@ -9,7 +14,6 @@ use super::operands::{Named, Names, offsets};
 use super::order::{Item, lay_out, order, split};
 use super::{CARRY, Do, Inst, Kernel, Register, SINK, ZERO};
 use crate::isa::{self, Act, Spread, Watch};
-use crate::lanes::WARP;
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
 /// How deep device functions may call each other: they are inlined, so a recursion has no end.
@@ -60,24 +64,6 @@ pub(super) struct Decoder<'a> {
     assertions: i64,
     branches: Vec<Source>,
     pub(super) lists: Vec<Vec<Register>>,
-}
-
-impl Inst {
-    /// An instruction without operands.
-    pub fn new(what: Do) -> Self {
-        Self {
-            what,
-            d: SINK,
-            d2: SINK,
-            args: [ZERO; 4],
-            offset: 0,
-            source: Source::default(),
-            spread: Spread::Whole,
-            watch: Watch::Nothing,
-            strong: false,
-            acquires: false,
-        }
-    }
 }
 
 /// One function's body while it is decoded.
@@ -256,76 +242,6 @@ impl<'a> Decoder<'a> {
         self.origins.add("not.pred", what, d, args);
         self.push(Inst { d, args, source, ..Inst::new(what) });
         Ok(())
-    }
-
-    fn call(&mut self, operands: &[Operand<'a>], body: &Body<'a>) -> Result<(), String> {
-        let (returns, name, args) = match operands {
-            [Operand::List(returns), Operand::Name(name), Operand::List(args)] => {
-                (returns.as_slice(), *name, args.as_slice())
-            }
-            [Operand::Name(name), Operand::List(args)] => (&[][..], *name, args.as_slice()),
-            [Operand::Name(name)] => (&[][..], *name, &[][..]),
-            _ => return Err("an indirect call".to_string()),
-        };
-        let mut places = Vec::new();
-        for operand in args.iter().chain(returns) {
-            match operand {
-                Operand::Name(name) => match self.names.variable(name) {
-                    Some(Named::Place(place)) => places.push(place),
-                    _ => return Err(format!("unknown parameter `{name}`")),
-                },
-                _ => return Err("a call with a parameter that has no name".to_string()),
-            }
-        }
-        if name == "__assertfail" && places.len() >= 4 {
-            let mut arg = |index: usize, bytes| self.names.at_place(places[index], 0, bytes);
-            let args = [arg(0, 8)?, arg(1, 8)?, arg(2, 4)?, arg(3, 8)?];
-            self.push(Inst { args, offset: self.assertions, source: body.source, ..Inst::new(Do::Assert) });
-            self.assertions += 1;
-            return Ok(());
-        }
-        let Some(function) = self.module.functions.get(name) else { return Err(format!("call of `{name}`")) };
-        let formal = function.params.iter().chain(&function.returns);
-        let bound = formal.zip(places).map(|(param, place)| (param.name.clone(), Named::Place(place)));
-        self.function(function, bound.collect(), body.depth + 1)
-    }
-
-    pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
-        match operand {
-            Operand::Name(name) => self.named(name),
-            other => Err(format!("a result in {other:?}")),
-        }
-    }
-
-    fn named(&mut self, name: &'a str) -> Result<Register, String> {
-        self.names.register(name).ok_or_else(|| format!("undeclared register `{name}`"))
-    }
-
-    /// The register of a source: a register, a number, or the address of a variable.
-    pub(super) fn value(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
-        let name = match operand {
-            Operand::Number(number) => return Ok(self.names.constant(*number)),
-            Operand::Name(name) => *name,
-            Operand::Not(name) => {
-                let (d, from) = (self.names.fresh(), self.named(name)?);
-                self.complement(d, from, Source::default())?;
-                return Ok(d);
-            }
-            other => return Err(format!("{other:?} as a value")),
-        };
-        if let Some(register) = self.names.register(name) {
-            return Ok(register);
-        }
-        if name == "WARP_SZ" {
-            return Ok(self.names.constant(WARP as u64));
-        }
-        if let Some(Named::Address(address)) = self.names.variable(name) {
-            return Ok(self.names.constant(address));
-        }
-        if let Some(&address) = self.addresses.get(name) {
-            return Ok(self.names.constant(address));
-        }
-        self.module_shared(name)?.ok_or_else(|| format!("unknown name `{name}`"))
     }
 
     fn label(&mut self) -> u32 {

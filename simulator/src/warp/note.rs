@@ -7,9 +7,8 @@ use crate::fault::Kind;
 use crate::isa::Space;
 use crate::kernel::{Do, Inst, Kernel, Register};
 use crate::lanes::{Lanes, WARP};
-use crate::launch::coordinates;
 use crate::piece::{Holes, Seen, Written};
-use crate::race::{EPOCHS, Earlier, Who};
+use crate::race::{EPOCHS, Who};
 
 /// What a warp is about to access: in one space, lane by lane.
 #[derive(Clone, Copy)]
@@ -147,24 +146,4 @@ fn starts(kernel: &Kernel, space: Space, bytes: usize, at: &Lanes) -> Lanes {
         Some(start) => (lane * stride + start) as u64,
         None => u64::MAX,
     })
-}
-
-impl Machine<'_> {
-    /// Where an address lies, in words.
-    fn place(&self, space: Space, address: u64) -> String {
-        match space {
-            Space::Shared => self.kernel.shared_arrays.describe(address, self.shared.data.len()).0,
-            Space::Local => self.kernel.local_arrays.describe(address, self.kernel.local as usize).0,
-            _ => self.memory.place(address),
-        }
-    }
-
-    fn other_side(&self, what: &str, earlier: &Earlier) -> String {
-        let [tx, ty, tz] = coordinates(earlier.thread, self.launch.block);
-        // Stamps know the low 16 bits of a block's number; blocks run in order.
-        let block = self.block - (self.block.wrapping_sub(earlier.block) & 0xffff);
-        let [bx, by, bz] = coordinates(block, self.launch.grid);
-        let line = self.line(earlier.pc);
-        format!("and {what} access {line} by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})")
-    }
 }

@@ -190,17 +190,6 @@ impl Warp {
     }
 }
 
-impl Machine<'_> {
-    /// Where an instruction stands, in words.
-    pub(super) fn line(&self, pc: u32) -> String {
-        let source = self.kernel.code[pc as usize].source;
-        match self.module.files.get(&source.file) {
-            Some(file) if source.line > 0 => format!("at {file}:{}", source.line),
-            _ => format!("in line {} of the PTX", source.ptx),
-        }
-    }
-}
-
 /// How each lane of a result that wraps in 32 bits is wrong. `of` says whether it does as a signed number, and as an
 /// unsigned one: what the number is only its use tells.
 fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) {

@@ -1,7 +1,7 @@
 //! Instructions on matrices: their operands are vectors of registers, kept in lists.
 
-use super::decode::Decoder;
-use super::{Do, Inst, Register, ZERO};
+use super::Decoder;
+use crate::kernel::{Do, Inst, Register, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {

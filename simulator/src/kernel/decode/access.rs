@@ -1,9 +1,9 @@
 //! Loads, stores and vectors: addresses, parameters that are registers, and bits side by side.
 
-use super::decode::Decoder;
-use super::operands::Named;
-use super::{Do, Inst, Register, ZERO};
+use super::Decoder;
 use crate::isa::{self, Access, Act, Space, Spread};
+use crate::kernel::operands::Named;
+use crate::kernel::{Do, Inst, Register, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
