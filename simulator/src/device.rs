@@ -12,7 +12,7 @@ use crate::fault::{Fault, Kind};
 use crate::grid::Launch;
 use crate::jitter;
 use crate::kernel::{self, Kernel};
-use crate::launch::{self, On, State};
+use crate::launch::{self, Counters, Resources};
 use crate::memory::Memory;
 use crate::mutate::{self, Change};
 use crate::ptx::{self, Module};
@@ -69,7 +69,7 @@ struct Function {
     entry: Entry,
     /// Decoded at the first launch; the reason where that failed.
     kernel: Option<Result<Arc<Kernel>, String>>,
-    state: State,
+    counters: Counters,
     /// What [`Device::new_counts`] gave last, in total.
     counted: Vec<u64>,
 }
@@ -155,7 +155,7 @@ impl Device {
             module: module.0,
             entry,
             kernel: None,
-            state: State::default(),
+            counters: Counters::default(),
             counted: Vec::new(),
         });
         let id = FunctionId(self.functions.len() - 1);
@@ -186,7 +186,7 @@ impl Device {
             Ok(kernel) => kernel,
             Err(what) => return Err(unsupported(self.entry(function).name.clone(), what)),
         };
-        let Function { module, state, .. } = &mut self.functions[function.0];
+        let Function { module, counters, .. } = &mut self.functions[function.0];
         let Some(loaded) = &self.modules[*module] else {
             return Err(unsupported(kernel.name.clone(), "a kernel of a module that was unloaded".to_string()));
         };
@@ -194,8 +194,8 @@ impl Device {
             self.memory.note_touched();
         }
         let (warps, memory, reports) = (&mut self.warps, &mut self.memory, &mut self.reports);
-        let on = On { state, warps, memory, module: &loaded.module, reports };
-        launch::run(&kernel, launch, &self.config, on)
+        let resources = Resources { counters, warps, memory, module: &loaded.module, reports };
+        launch::run(&kernel, launch, &self.config, resources)
     }
 
     /// The allocations that the last launch read or wrote, by their addresses, and whether it wrote them.
@@ -223,8 +223,8 @@ impl Device {
         let decoded = self.decode(number, function);
         let function = &mut self.functions[function.0];
         if let Ok(kernel) = &decoded {
-            function.state.blocks = vec![0; kernel.blocks.len()];
-            function.state.branches = vec![[0; 2]; kernel.branches.len()];
+            function.counters.blocks = vec![0; kernel.blocks.len()];
+            function.counters.branches = vec![[0; 2]; kernel.branches.len()];
         }
         function.kernel = Some(decoded.clone());
         decoded

@@ -7,7 +7,7 @@ mod float;
 mod integer;
 mod matrix;
 mod memory;
-mod trace;
+mod taint_rules;
 mod warp;
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use crate::lanes::Lanes;
 
 pub use memory::{Access, Space};
-pub use trace::{Real, Spread, Watch};
+pub use taint_rules::{ArithmeticCheck, Real, TaintRule};
 pub use warp::{Choose, Vote};
 
 /// Writes every lane of its last argument.

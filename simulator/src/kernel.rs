@@ -1,17 +1,17 @@
 //! A kernel ready to run: device functions inlined, names resolved, blocks in an order in which lanes meet again.
 
 mod arrays;
+mod block_layout;
 mod condition;
 mod decode;
 mod operands;
-mod order;
 
-use crate::isa::{Choose, Four, One, Space, Spread, Three, Two, Vote, Watch};
+use crate::isa::{ArithmeticCheck, Choose, Four, One, Space, TaintRule, Three, Two, Vote};
 use crate::lanes::Lanes;
 use crate::ptx::Source;
 
 pub use arrays::Arrays;
-pub use condition::Way;
+pub use condition::Edge;
 pub use decode::decode;
 pub use operands::offsets;
 
@@ -27,7 +27,7 @@ pub const SINK: Register = 2;
 
 /// What one instruction does.
 #[derive(Debug, Clone, Copy)]
-pub enum Do {
+pub enum Op {
     /// `d = f(args)`
     One(One),
     /// `d = f(args)`
@@ -70,8 +70,8 @@ pub enum Do {
     Exit,
     /// Goes to a label while decoding, to an instruction when ready.
     Goto(u32),
-    /// Goes there where `args[0]` holds (or does not); counts by `edge`.
-    If { to: u32, negated: bool, edge: u32 },
+    /// Goes there where `args[0]` holds (or does not); counted by number `branch`.
+    If { to: u32, negated: bool, branch: u32 },
     /// A block begins: counted by its number, and `length` off the budget.
     Enter { block: u32, length: u32 },
 }
@@ -79,16 +79,16 @@ pub enum Do {
 /// An instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Inst {
-    pub what: Do,
+    pub op: Op,
     pub d: Register,
     pub d2: Register,
     pub args: [Register; 4],
     pub offset: i64,
     pub source: Source,
     /// How undefined bytes reach the result.
-    pub spread: Spread,
+    pub taint_rule: TaintRule,
     /// What can go wrong without being a fault.
-    pub watch: Watch,
+    pub arithmetic_check: ArithmeticCheck,
     /// Whether other threads may make the same access at the same time.
     pub strong: bool,
     /// Whether a thread learns by this access what others did before: a lock, a flag.
@@ -97,16 +97,16 @@ pub struct Inst {
 
 impl Inst {
     /// An instruction without operands.
-    pub fn new(what: Do) -> Self {
+    pub fn new(op: Op) -> Self {
         Self {
-            what,
+            op,
             d: SINK,
             d2: SINK,
             args: [ZERO; 4],
             offset: 0,
             source: Source::default(),
-            spread: Spread::Whole,
-            watch: Watch::Nothing,
+            taint_rule: TaintRule::Whole,
+            arithmetic_check: ArithmeticCheck::Nothing,
             strong: false,
             acquires: false,
         }
@@ -162,5 +162,5 @@ pub struct Kernel {
     /// Where each conditional branch stands.
     pub branches: Vec<Source>,
     /// The ways to each assertion's failure.
-    pub assertions: Vec<Vec<Way>>,
+    pub assertions: Vec<Vec<Edge>>,
 }

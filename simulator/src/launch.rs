@@ -7,15 +7,15 @@ use crate::jitter;
 use crate::kernel::{Kernel, Special};
 use crate::lanes::WARP;
 use crate::memory::Memory;
-use crate::piece::Piece;
 use crate::ptx::Module;
+use crate::shadowed_buffer::ShadowedBuffer;
 use crate::warp::{Machine, Stop, Warp, deadlock};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Counters and register files that outlive a launch.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct Counters {
     /// How often the kernel was launched.
     pub launches: u64,
     /// How often each block of code was entered.
@@ -25,8 +25,8 @@ pub struct State {
 }
 
 /// What a kernel runs on.
-pub struct On<'a> {
-    pub state: &'a mut State,
+pub struct Resources<'a> {
+    pub counters: &'a mut Counters,
     pub warps: &'a mut Vec<Warp>,
     pub memory: &'a mut Memory,
     pub module: &'a Module,
@@ -35,9 +35,9 @@ pub struct On<'a> {
 }
 
 /// Runs `kernel` to its end or first fault.
-pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Result<(), Fault> {
-    let On { state, warps, memory, module, reports } = on;
-    state.launches += 1;
+pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Resources) -> Result<(), Fault> {
+    let Resources { counters, warps, memory, module, reports } = resources;
+    counters.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
     let count = threads.div_ceil(WARP);
     // Without barriers warps run one after the other, and one register file serves them all.
@@ -52,7 +52,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Re
         kernel,
         module,
         memory,
-        shared: Piece::default(),
+        shared: ShadowedBuffer::default(),
         params: &launch.params,
         launch,
         checks: config.checks,
@@ -60,13 +60,13 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Re
         epoch,
         block: 0,
         phase: 0,
-        acquainted: false,
+        has_acquired: false,
         alone: count == 1 && launch.grid == [1; 3],
         effects: 0,
         origins: HashMap::new(),
         budget: config.budget,
-        blocks: &mut state.blocks,
-        branches: &mut state.branches,
+        blocks: &mut counters.blocks,
+        branches: &mut counters.branches,
         reports: Vec::new(),
     };
     let shared = kernel.shared as usize + launch.shared as usize;
@@ -76,11 +76,11 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Re
             for x in 0..width {
                 machine.shared.reset(shared, 0xA5, !config.checks.initialization);
                 let block = [x, y, z];
-                (machine.phase, machine.acquainted) = (0, false);
+                (machine.phase, machine.has_acquired) = (0, false);
                 let done = if kernel.barriers {
-                    together(&mut machine, &mut warps[..count], launch, block)
+                    interleaved(&mut machine, &mut warps[..count], launch, block)
                 } else {
-                    in_turn(&mut machine, &mut warps[0], launch, block)
+                    one_by_one(&mut machine, &mut warps[0], launch, block)
                 };
                 let whole = |(warp, stop)| fault(stop, warp, kernel, launch, block, module);
                 for found in machine.reports.drain(..).map(whole) {
@@ -100,7 +100,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Re
 /// A stop, and the number of the warp.
 type Ended = Result<(), (usize, Stop)>;
 
-fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32; 3]) -> Ended {
+fn one_by_one(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32; 3]) -> Ended {
     let threads = launch.block.iter().product::<u32>();
     let count = (threads as usize).div_ceil(WARP);
     for turn in 0..count {
@@ -114,7 +114,7 @@ fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32;
     Ok(())
 }
 
-fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [u32; 3]) -> Ended {
+fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [u32; 3]) -> Ended {
     for (number, warp) in warps.iter_mut().enumerate() {
         enter(warp, machine, launch, block, (number * WARP) as u32);
     }
@@ -129,7 +129,7 @@ fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [
             return Ok(());
         }
         for (number, warp) in warps.iter().enumerate() {
-            if let Some(found) = warp.parted(machine) {
+            if let Some(found) = warp.diverged(machine) {
                 machine.report(number, found);
             }
         }

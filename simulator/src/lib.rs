@@ -6,6 +6,8 @@
 
 #![allow(clippy::result_large_err, reason = "a fault is the end of a launch, and rare")]
 
+mod address_space;
+mod byte_set;
 mod config;
 mod coverage;
 mod device;
@@ -19,19 +21,17 @@ mod kernel;
 mod lanes;
 mod launch;
 mod lifetime;
-mod marks;
 mod memory;
 mod mutate;
-mod piece;
-mod place;
 mod ptx;
 mod race;
+mod shadowed_buffer;
 mod warp;
 
+pub use byte_set::ByteSet;
 pub use config::{Checks, Config};
 pub use coverage::{Branch, KernelCoverage};
 pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
 pub use fault::{Fault, Kind};
 pub use grid::Launch;
-pub use marks::Marks;
 pub use mutate::{Change, Choice, Mutation};

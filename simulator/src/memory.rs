@@ -11,8 +11,8 @@ use crate::dump;
 use crate::fault::Kind;
 use crate::kernel::Kernel;
 use crate::lifetime::{Lifetime, Moment};
-use crate::piece::Piece;
 use crate::race::EPOCHS;
+use crate::shadowed_buffer::ShadowedBuffer;
 
 /// The bits of an address within a slot: 1 TiB, so that any 32-bit index times any element stays inside.
 const SLOT_BITS: u32 = 40;
@@ -27,7 +27,7 @@ const FRESH: u8 = 0xA5;
 
 /// An access that is no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct AccessError {
     /// Out of bounds, use after free, misaligned, or an invalid free.
     pub kind: Kind,
     /// The address.
@@ -40,7 +40,7 @@ pub struct Trouble {
 
 #[derive(Debug, Default)]
 struct Slot {
-    piece: Piece,
+    buffer: ShadowedBuffer,
     live: bool,
     bytes: u64,
     lifetime: Lifetime,
@@ -87,7 +87,7 @@ impl Memory {
         self.epoch += 1;
         if self.epoch == EPOCHS {
             self.epoch = 1;
-            self.slots.iter_mut().for_each(|slot| slot.piece.cells.clear());
+            self.slots.iter_mut().for_each(|slot| slot.buffer.cells.clear());
         }
         self.epoch
     }
@@ -107,8 +107,8 @@ impl Memory {
             return None;
         }
         let lifetime = Lifetime { allocated: self.now.clone(), freed: None };
-        let piece = Piece::new(bytes as usize, FRESH, !self.tracked);
-        let slot = Slot { piece, live: true, bytes, lifetime };
+        let buffer = ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked);
+        let slot = Slot { buffer, live: true, bytes, lifetime };
         let number = if self.freed.len() > QUARANTINE || self.slots.len() == 1 << NUMBER_BITS {
             let number = self.freed.pop_front()?;
             self.slots[number] = slot;
@@ -122,41 +122,41 @@ impl Memory {
     }
 
     /// Frees the allocation that begins at `address`.
-    pub fn free(&mut self, address: u64) -> Result<(), Trouble> {
+    pub fn free(&mut self, address: u64) -> Result<(), AccessError> {
         let (number, offset) = locate(address);
         match self.slots.get_mut(number).filter(|_| self.ordinal == address >> (SLOT_BITS + NUMBER_BITS)) {
             Some(slot) if slot.live && address & ((1 << SLOT_BITS) - 1) == BASE => {
                 slot.live = false;
                 slot.lifetime.freed = Some(self.now.clone());
-                slot.piece = Piece::default();
+                slot.buffer = ShadowedBuffer::default();
                 self.in_use -= slot.bytes;
                 self.freed.push_back(number);
                 Ok(())
             }
             Some(slot) if !slot.live && offset == 0 && number != 0 => {
                 let place = format!("that of an allocation of size {} bytes that was freed before", slot.bytes);
-                Err(Trouble { kind: Kind::InvalidFree, address, place, notes: slot.lifetime.notes() })
+                Err(AccessError { kind: Kind::InvalidFree, address, place, notes: slot.lifetime.notes() })
             }
-            _ => Err(Trouble { kind: Kind::InvalidFree, ..self.trouble(address, 0) }),
+            _ => Err(AccessError { kind: Kind::InvalidFree, ..self.error(address, 0) }),
         }
     }
 
     /// `bytes` bytes at `address`, all of one live allocation.
-    pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Trouble> {
+    pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], AccessError> {
         let (number, offset) = locate(address);
         let found =
-            self.slots.get(number).and_then(|slot| slot.piece.data.get(offset..offset.checked_add(bytes as usize)?));
+            self.slots.get(number).and_then(|slot| slot.buffer.data.get(offset..offset.checked_add(bytes as usize)?));
         match found {
             Some(found) if self.is_live(address, number) => Ok(found),
-            _ => Err(self.trouble(address, bytes)),
+            _ => Err(self.error(address, bytes)),
         }
     }
 
     /// As [`Self::bytes`], to write.
-    pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Trouble> {
+    pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], AccessError> {
         self.bytes(address, bytes)?;
         let (number, offset) = locate(address);
-        let Piece { data, undefined, .. } = &mut self.slots[number].piece;
+        let ShadowedBuffer { data, undefined, .. } = &mut self.slots[number].buffer;
         undefined.clear(offset, bytes as usize);
         Ok(&mut data[offset..offset + bytes as usize])
     }
@@ -182,13 +182,13 @@ impl Memory {
         self.owns(address) && self.slots.get(number).is_some_and(|slot| slot.live)
     }
 
-    fn trouble(&self, address: u64, bytes: u64) -> Trouble {
+    fn error(&self, address: u64, bytes: u64) -> AccessError {
         let (number, offset) = locate(address);
         let offset = offset as i64;
         let Some(slot) = self.slots.get(number).filter(|_| self.owns(address) && number != 0) else {
             let nowhere = "where no allocation of this device ever was";
             let place = if address >> SLOT_BITS == 0 { "near the null pointer" } else { nowhere }.to_string();
-            return Trouble { kind: Kind::OutOfBounds, address, place, notes: Vec::new() };
+            return AccessError { kind: Kind::OutOfBounds, address, place, notes: Vec::new() };
         };
         let (size, distance) = (slot.bytes, offset.unsigned_abs());
         let place = match offset {
@@ -202,8 +202,8 @@ impl Memory {
         };
         let kind = if slot.live { Kind::OutOfBounds } else { Kind::UseAfterFree };
         let mut notes = slot.lifetime.notes();
-        notes.extend(dump::around(&slot.piece.data, offset, bytes));
-        Trouble { kind, address, place, notes }
+        notes.extend(dump::around(&slot.buffer.data, offset, bytes));
+        AccessError { kind, address, place, notes }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod equivalent;
 
-use crate::kernel::{Do, Kernel, ZERO};
+use crate::kernel::{Kernel, Op, ZERO};
 use crate::ptx::Module;
 
 /// Which kernel to change, and which of the possible changes.
@@ -80,7 +80,7 @@ pub fn apply(kernel: &mut Kernel, mutation: &Mutation, module: &Module) -> Optio
 
 fn described(kernel: &Kernel, module: &Module, at: usize, kind: Kind) -> Change {
     let source = kernel.code[at].source;
-    let enters = kernel.code[..=at].iter().filter(|inst| matches!(inst.what, Do::Enter { .. }));
+    let enters = kernel.code[..=at].iter().filter(|inst| matches!(inst.op, Op::Enter { .. }));
     Change {
         what: kind.name(),
         file: module.files.get(&source.file).cloned().unwrap_or_else(|| "?".to_string()),
@@ -133,30 +133,30 @@ fn possible(kernel: &Kernel) -> Vec<(usize, Kind)> {
 
 fn kinds(kernel: &Kernel, at: usize) -> &'static [Kind] {
     let inst = &kernel.code[at];
-    match inst.what {
-        Do::If { .. } => &[Kind::NeverTaken, Kind::AlwaysTaken, Kind::Inverted],
-        Do::Barrier => &[Kind::BarrierDropped],
-        Do::Assert => &[Kind::AssertionDropped],
-        Do::Store { .. } => &[Kind::StoreDropped, Kind::StoreMoved],
-        Do::Load { .. } => &[Kind::LoadMoved],
-        Do::Two(_) if kernel.constants.iter().any(|(register, _)| *register == inst.args[1]) => {
+    match inst.op {
+        Op::If { .. } => &[Kind::NeverTaken, Kind::AlwaysTaken, Kind::Inverted],
+        Op::Barrier => &[Kind::BarrierDropped],
+        Op::Assert => &[Kind::AssertionDropped],
+        Op::Store { .. } => &[Kind::StoreDropped, Kind::StoreMoved],
+        Op::Load { .. } => &[Kind::LoadMoved],
+        Op::Two(_) if kernel.constants.iter().any(|(register, _)| *register == inst.args[1]) => {
             &[Kind::Swapped, Kind::Incremented]
         }
-        Do::Two(_) => &[Kind::Swapped],
-        Do::Three(_) => &[Kind::AddendDropped],
+        Op::Two(_) => &[Kind::Swapped],
+        Op::Three(_) => &[Kind::AddendDropped],
         _ => &[],
     }
 }
 
 fn make(kernel: &mut Kernel, at: usize, kind: Kind) {
     let inst = &mut kernel.code[at];
-    match (kind, &mut inst.what) {
+    match (kind, &mut inst.op) {
         (Kind::NeverTaken | Kind::BarrierDropped | Kind::AssertionDropped | Kind::StoreDropped, what) => {
-            *what = Do::Nothing;
+            *what = Op::Nothing;
         }
-        (Kind::AlwaysTaken, Do::If { to, .. }) => inst.what = Do::Goto(*to),
-        (Kind::Inverted, Do::If { negated, .. }) => *negated = !*negated,
-        (Kind::StoreMoved | Kind::LoadMoved, Do::Load { bytes, .. } | Do::Store { bytes, .. }) => {
+        (Kind::AlwaysTaken, Op::If { to, .. }) => inst.op = Op::Goto(*to),
+        (Kind::Inverted, Op::If { negated, .. }) => *negated = !*negated,
+        (Kind::StoreMoved | Kind::LoadMoved, Op::Load { bytes, .. } | Op::Store { bytes, .. }) => {
             inst.offset += i64::from(*bytes);
         }
         (Kind::Swapped, _) => inst.args.swap(0, 1),

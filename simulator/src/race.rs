@@ -3,7 +3,7 @@
 
 /// Who accesses, when and how: one warp executing one instruction.
 #[derive(Debug, Clone, Copy)]
-pub struct Who {
+pub struct Accessor {
     /// The launch.
     pub epoch: u32,
     /// The block, linear.
@@ -19,7 +19,7 @@ pub struct Who {
     /// Whether it is an atomic, or ordered or volatile access, which races with no other one.
     pub strong: bool,
     /// Whether the block has looked at a lock or flag: then it may know what others did, and is believed.
-    pub acquainted: bool,
+    pub has_acquired: bool,
 }
 
 /// The most launches that stamps tell apart; after as many, they are cleared.
@@ -35,11 +35,11 @@ const MANY_BLOCKS: u64 = 4;
 const STRONG: u64 = 8;
 
 impl Stamp {
-    fn new(who: &Who, lane: usize) -> Self {
-        let thread = u64::from(who.warp) << 5 | lane as u64;
-        let strong = if who.strong { STRONG } else { 0 };
-        let (epoch, block) = (u64::from(who.epoch), u64::from(who.block) & 0xffff);
-        Self(epoch << 44 | block << 28 | thread << 18 | (u64::from(who.phase) & 0xfff) << 6 | strong)
+    fn new(accessor: &Accessor, lane: usize) -> Self {
+        let thread = u64::from(accessor.warp) << 5 | lane as u64;
+        let strong = if accessor.strong { STRONG } else { 0 };
+        let (epoch, block) = (u64::from(accessor.epoch), u64::from(accessor.block) & 0xffff);
+        Self(epoch << 44 | block << 28 | thread << 18 | (u64::from(accessor.phase) & 0xfff) << 6 | strong)
     }
 
     fn epoch(self) -> u64 {
@@ -68,8 +68,8 @@ impl Stamp {
 struct At(u32);
 
 impl At {
-    fn new(who: &Who) -> Self {
-        Self(who.pc & 0xf_ffff | who.step << 20)
+    fn new(accessor: &Accessor) -> Self {
+        Self(accessor.pc & 0xf_ffff | accessor.step << 20)
     }
 
     fn pc(self) -> u32 {
@@ -91,7 +91,7 @@ struct Cell {
 
 /// The other side of a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Earlier {
+pub struct EarlierAccess {
     /// Whether it wrote.
     pub write: bool,
     /// Its instruction.
@@ -143,66 +143,66 @@ impl Cells {
 
     /// Notes a read, and gives the write that it is not ordered after.
     #[inline]
-    pub fn read(&mut self, start: usize, bytes: usize, lane: usize, who: &Who) -> Option<Earlier> {
-        let (now, at) = (Stamp::new(who, lane), At::new(who));
-        let mut clash = None;
+    pub fn read(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
+        let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
+        let mut race = None;
         for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, who) {
-                clash = Some(earlier(true, cell.write, cell.write_at));
+            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, accessor) {
+                race = Some(earlier(true, cell.write, cell.write_at));
             }
             let flags = readers(cell.read, cell.read_at, now, at);
             (cell.read, cell.read_at) = (Stamp(now.0 | flags), at);
         }
-        clash
+        race
     }
 
     /// Notes a write, and gives the access that it is not ordered after.
     #[inline]
-    pub fn write(&mut self, start: usize, bytes: usize, lane: usize, who: &Who) -> Option<Earlier> {
-        let (now, at) = (Stamp::new(who, lane), At::new(who));
-        let mut clash = None;
+    pub fn write(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
+        let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
+        let mut race = None;
         for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at, who) {
-                clash = Some(earlier(false, cell.read, cell.read_at));
+            if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at, accessor) {
+                race = Some(earlier(false, cell.read, cell.read_at));
             }
-            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, who) {
-                clash = Some(earlier(true, cell.write, cell.write_at));
+            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, accessor) {
+                race = Some(earlier(true, cell.write, cell.write_at));
             }
             (cell.write, cell.write_at) = (now, at);
         }
-        clash
+        race
     }
 }
 
-fn earlier(write: bool, stamp: Stamp, at: At) -> Earlier {
-    Earlier { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread() }
+fn earlier(write: bool, stamp: Stamp, at: At) -> EarlierAccess {
+    EarlierAccess { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread() }
 }
 
 /// Whether two accesses of one launch have no order.
-fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, who: &Who) -> bool {
+fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, accessor: &Accessor) -> bool {
     if before.is(STRONG) && now.is(STRONG) {
         return false;
     }
     if before.block() != now.block() {
-        return !who.acquainted;
+        return !accessor.has_acquired;
     }
     // A lock or a flag may have told.
-    if who.acquainted || before.thread() == now.thread() || before.phase() != now.phase() {
+    if accessor.has_acquired || before.thread() == now.thread() || before.phase() != now.phase() {
         return false;
     }
     before.thread() >> 5 != now.thread() >> 5 || before_at.step() == at.step()
 }
 
 /// Whether a write has no order with one of the reads that a stamp stands for.
-fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, who: &Who) -> bool {
+fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, accessor: &Accessor) -> bool {
     if reads.is(STRONG) && now.is(STRONG) {
         return false;
     }
-    if reads.is(MANY_BLOCKS) && !who.acquainted || unordered(reads, reads_at, now, at, who) {
+    if reads.is(MANY_BLOCKS) && !accessor.has_acquired || unordered(reads, reads_at, now, at, accessor) {
         return true;
     }
     let here = reads.block() == now.block() && reads.phase() == now.phase();
-    here && !who.acquainted && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
+    here && !accessor.has_acquired && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
 }
 
 /// What a read leaves of the readers before it.

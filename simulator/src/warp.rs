@@ -2,22 +2,22 @@
 //! next, and fragments that come to the same instruction are one again.
 
 mod access;
+mod access_checks;
 mod barrier;
+mod collectives;
 mod fragments;
+mod loop_detection;
 mod machine;
 mod matrix;
-mod meet;
-mod note;
-mod rounds;
 mod taint;
 
 use crate::fault::Kind;
-use crate::kernel::{CARRY, Do, Inst};
+use crate::kernel::{CARRY, Inst, Op};
 use crate::lanes::{Lanes, WARP, mask_of};
-use crate::piece::Piece;
+use crate::shadowed_buffer::ShadowedBuffer;
 use fragments::{Fragment, State};
+use loop_detection::LoopDetector;
 use machine::{assertion, stop};
-use rounds::Rounds;
 use taint::Taint;
 
 pub use barrier::deadlock;
@@ -27,7 +27,7 @@ pub use machine::{Machine, Stop};
 #[derive(Debug, Default)]
 pub struct Warp {
     pub registers: Vec<Lanes>,
-    pub local: Piece,
+    pub local: ShadowedBuffer,
     fragments: Vec<Fragment>,
     /// Its number in the block.
     number: usize,
@@ -39,7 +39,7 @@ pub struct Warp {
     tainted: bool,
     /// Barriers of this warp that it has passed.
     step: u32,
-    rounds: Rounds,
+    loop_detector: LoopDetector,
 }
 
 /// Why a fragment stopped running.
@@ -65,7 +65,7 @@ impl Warp {
             self.taints.fill(Taint::default());
             self.tainted = false;
         }
-        (self.step, self.rounds) = (0, Rounds::default());
+        (self.step, self.loop_detector) = (0, LoopDetector::default());
         self.fragments.clear();
         self.fragments.push(Fragment { pc: 0, mask, state: State::Ready });
     }
@@ -118,47 +118,47 @@ impl Warp {
             let inst = &kernel.code[pc];
             let [a, b, c, e] = inst.args.map(|arg| arg as usize);
             let d = inst.d as usize;
-            if self.tainted || inst.watch.acts() && machine.checks.arithmetic {
-                self.follow(machine, pc, mask);
+            if self.tainted || inst.arithmetic_check.acts() && machine.checks.arithmetic {
+                self.propagate_taint(machine, pc, mask);
             }
             let registers = &mut self.registers;
             let mut next = pc + 1;
-            match inst.what {
-                Do::One(f) => match registers.get_disjoint_mut([d, a]) {
+            match inst.op {
+                Op::One(f) => match registers.get_disjoint_mut([d, a]) {
                     Ok([d, a]) if mask == u32::MAX => f(a, d),
                     _ => blend(registers, d, mask, |registers, out| f(&registers[a], out)),
                 },
-                Do::Two(f) => match registers.get_disjoint_mut([d, a, b]) {
+                Op::Two(f) => match registers.get_disjoint_mut([d, a, b]) {
                     Ok([d, a, b]) if mask == u32::MAX => f(a, b, d),
                     _ => blend(registers, d, mask, |registers, out| f(&registers[a], &registers[b], out)),
                 },
-                Do::Three(f) => match registers.get_disjoint_mut([d, a, b, c]) {
+                Op::Three(f) => match registers.get_disjoint_mut([d, a, b, c]) {
                     Ok([d, a, b, c]) if mask == u32::MAX => f(a, b, c, d),
                     _ => blend(registers, d, mask, |registers, out| {
                         f(&registers[a], &registers[b], &registers[c], out);
                     }),
                 },
-                Do::Four(f) => blend(registers, d, mask, |registers, out| {
+                Op::Four(f) => blend(registers, d, mask, |registers, out| {
                     f(&registers[a], &registers[b], &registers[c], &registers[e], out);
                 }),
-                Do::Carry(f) => {
+                Op::Carry(f) => {
                     let carry = &registers[CARRY as usize];
                     let (value, carry) = f(&registers[a], &registers[b], &registers[c], carry);
                     write(&mut registers[inst.d as usize], &value, mask);
                     write(&mut registers[CARRY as usize], &carry, mask);
                 }
-                Do::Enter { block, length } => {
+                Op::Enter { block, length } => {
                     machine.blocks[block as usize] += 1;
                     machine.budget = machine.budget.checked_sub(u64::from(length)).ok_or_else(|| {
                         stop(Kind::Budget, inst, mask, "Launch used up its budget of instructions".to_string())
                     })?;
                 }
-                Do::Nothing => {}
-                Do::Goto(to) => next = to as usize,
-                Do::If { to, negated, edge } => {
+                Op::Nothing => {}
+                Op::Goto(to) => next = to as usize,
+                Op::If { to, negated, branch } => {
                     let holds = mask_of(&registers[a]);
                     let taken = mask & if negated { !holds } else { holds };
-                    let counts = &mut machine.branches[edge as usize];
+                    let counts = &mut machine.branches[branch as usize];
                     counts[0] += u64::from(taken != mask);
                     counts[1] += u64::from(taken != 0);
                     match taken {
@@ -167,33 +167,34 @@ impl Warp {
                         _ => return Ok(Pause::Split(to as usize, taken, pc + 1)),
                     }
                 }
-                Do::Load { .. } | Do::Store { .. } | Do::Atomic { .. } | Do::Align { .. } => {
+                Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Align { .. } => {
                     machine.pc = pc as u32;
                     self.access(machine, inst, mask)?;
                 }
-                Do::Param { bytes, signed } => {
+                Op::Param { bytes, signed } => {
                     let value = parameter(machine.params, inst, bytes, signed, mask)?;
                     write(&mut registers[inst.d as usize], &[value; WARP], mask);
                 }
-                Do::Shuffle(_) | Do::Vote(_) | Do::LoadMatrix { .. } | Do::Multiply { .. } | Do::WarpBarrier => {
+                Op::Shuffle(_) | Op::Vote(_) | Op::LoadMatrix { .. } | Op::Multiply { .. } | Op::WarpBarrier => {
                     machine.pc = pc as u32;
-                    if let Some(state) = self.together(machine, inst, mask)? {
+                    if let Some(state) = self.collective(machine, inst, mask)? {
                         return Ok(Pause::Wait(state, pc));
                     }
                 }
-                Do::Barrier => return Ok(Pause::Wait(State::Barrier, pc)),
-                Do::Trap => return Err(stop(Kind::Trap, inst, mask, "Kernel executed `trap`".to_string())),
-                Do::Assert => {
+                Op::Barrier => return Ok(Pause::Wait(State::Barrier, pc)),
+                Op::Trap => return Err(stop(Kind::Trap, inst, mask, "Kernel executed `trap`".to_string())),
+                Op::Assert => {
                     let mut failed = stop(Kind::Assert, inst, mask, String::new());
                     failed.detail = assertion(machine.memory, registers, inst, failed.lane);
-                    let mut ways = kernel.assertions[inst.offset as usize].iter();
-                    failed.notes = ways.find_map(|way| way.told(registers, failed.lane)).unwrap_or_default();
+                    let mut edges = kernel.assertions[inst.offset as usize].iter();
+                    failed.notes =
+                        edges.find_map(|edge| edge.values_compared(registers, failed.lane)).unwrap_or_default();
                     return Err(failed);
                 }
-                Do::Exit => return Ok(Pause::Ended),
+                Op::Exit => return Ok(Pause::Ended),
             }
             if next <= pc {
-                if machine.checks.loops && self.goes_round(next, mask, machine.effects) {
+                if machine.checks.loops && self.loops_forever(next, mask, machine.effects) {
                     let detail = "Infinite loop detected. The warp comes back to where it was".to_string();
                     return Err(stop(Kind::Loop, inst, mask, detail));
                 }

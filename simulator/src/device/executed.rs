@@ -2,12 +2,12 @@
 
 use super::{Device, Function, FunctionId};
 use crate::coverage::{Branch, KernelCoverage};
-use crate::launch::State;
+use crate::launch::Counters;
 
 impl Device {
     /// How often each branch of a kernel was not taken, and taken, since this was asked last.
     pub fn new_counts(&mut self, function: FunctionId) -> impl Iterator<Item = u64> {
-        let Function { state: State { branches, .. }, counted, .. } = &mut self.functions[function.0];
+        let Function { counters: Counters { branches, .. }, counted, .. } = &mut self.functions[function.0];
         counted.resize(2 * branches.len(), 0);
         let totals = branches.iter().flatten();
         totals.zip(counted).map(|(&total, before)| total - std::mem::replace(before, total))
@@ -41,15 +41,15 @@ impl Device {
 
 fn covered(name: &str, file: &str, function: Option<&Function>) -> KernelCoverage {
     let (kernel, file) = (name.to_string(), file.to_string());
-    let Some(Function { state, kernel: Some(Ok(decoded)), .. }) = function else {
+    let Some(Function { counters, kernel: Some(Ok(decoded)), .. }) = function else {
         return KernelCoverage { kernel, file, launches: 0, blocks: Vec::new(), branches: Vec::new() };
     };
-    let branches = decoded.branches.iter().zip(&state.branches);
+    let branches = decoded.branches.iter().zip(&counters.branches);
     KernelCoverage {
         kernel,
         file,
-        launches: state.launches,
-        blocks: state.blocks.clone(),
+        launches: counters.launches,
+        blocks: counters.blocks.clone(),
         branches: branches.map(|(source, &counts)| Branch { line: source.line, counts }).collect(),
     }
 }

@@ -1,9 +1,9 @@
 //! What the host, and the libraries that run on the device, do with its memory.
 
 use super::Device;
+use crate::byte_set::ByteSet;
 use crate::fault::{Fault, Kind};
-use crate::marks::Marks;
-use crate::memory::Trouble;
+use crate::memory::AccessError;
 
 impl Device {
     /// The address of `bytes` new bytes, 512-aligned; `None` where memory is used up.
@@ -13,27 +13,27 @@ impl Device {
 
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
-        self.memory.free(address).map_err(|trouble| host_fault("Invalid free of memory".to_string(), trouble))
+        self.memory.free(address).map_err(|error| host_fault("Invalid free of memory".to_string(), error))
     }
 
     /// A range of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
-        self.memory.bytes(address, bytes).map_err(|trouble| host_fault(refused("read", bytes), trouble))
+        self.memory.bytes(address, bytes).map_err(|error| host_fault(refused("read", bytes), error))
     }
 
     /// A range of one live allocation, to write.
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
-        self.memory.bytes_mut(address, bytes).map_err(|trouble| host_fault(refused("write", bytes), trouble))
+        self.memory.bytes_mut(address, bytes).map_err(|error| host_fault(refused("write", bytes), error))
     }
 
     /// A range of one live allocation that the host reads: bytes of it that nobody wrote are reported.
     pub fn read(&mut self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
         self.bytes(address, bytes)?;
-        if let Some((first, count)) = self.memory.undefined(address, bytes).within(0, bytes as usize) {
+        if let Some((first, count)) = self.memory.undefined(address, bytes).find_in(0, bytes as usize) {
             let (address, notes) = (address + first as u64, self.memory.life(address));
-            let trouble = Trouble { kind: Kind::Uninitialized, address, place: self.memory.place(address), notes };
+            let error = AccessError { kind: Kind::Uninitialized, address, place: self.memory.place(address), notes };
             let what = format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
-            self.reports.push(host_fault(what, trouble));
+            self.reports.push(host_fault(what, error));
         }
         self.bytes(address, bytes)
     }
@@ -47,30 +47,30 @@ impl Device {
         let distance = to.abs_diff(from);
         if distance < bytes {
             let place = format!("the first of {} bytes that are both read and written", bytes - distance);
-            let trouble = Trouble { kind: Kind::Race, address: to.max(from), place, notes: Vec::new() };
+            let error = AccessError { kind: Kind::Race, address: to.max(from), place, notes: Vec::new() };
             self.reports.push(host_fault(
                 format!("Race reported in a copy of {bytes} bytes between ranges that overlap"),
-                trouble,
+                error,
             ));
         }
         Ok(())
     }
 
     /// A range of one live allocation, and which bytes of it nobody wrote.
-    pub fn take(&self, from: u64, bytes: u64) -> Result<(Vec<u8>, Marks), Fault> {
+    pub fn take(&self, from: u64, bytes: u64) -> Result<(Vec<u8>, ByteSet), Fault> {
         Ok((self.bytes(from, bytes)?.to_vec(), self.memory.undefined(from, bytes)))
     }
 
     /// Writes what [`Self::take`] gave, of this device or another.
-    pub fn put(&mut self, to: u64, data: &[u8], undefined: &Marks) -> Result<(), Fault> {
+    pub fn put(&mut self, to: u64, data: &[u8], undefined: &ByteSet) -> Result<(), Fault> {
         self.bytes_mut(to, data.len() as u64)?.copy_from_slice(data);
         self.memory.set_undefined(to, undefined);
         Ok(())
     }
 
     /// Says that kernels have no business with the marked bytes of an allocation, which begins at this address.
-    pub fn hide(&mut self, address: u64, marks: Marks) {
-        self.memory.hide(address, marks);
+    pub fn hide(&mut self, address: u64, hidden: ByteSet) {
+        self.memory.hide(address, hidden);
     }
 
     /// Reports that some of these bytes, which a library of the device reads, are around a view.
@@ -78,19 +78,19 @@ impl Device {
         if let Some(first) = self.memory.hidden(address, bytes) {
             let address = address + first as u64;
             let place = self.memory.place(address);
-            let trouble = Trouble { kind: Kind::OutOfView, address, place, notes: Vec::new() };
-            self.reports.push(host_fault("Outside the view: __global__ read".to_string(), trouble));
+            let error = AccessError { kind: Kind::OutOfView, address, place, notes: Vec::new() };
+            self.reports.push(host_fault("Outside the view: __global__ read".to_string(), error));
         }
     }
 
     /// Whether nobody wrote some of these bytes.
     pub fn is_undefined(&self, address: u64, bytes: u64) -> bool {
-        !self.memory.undefined(address, bytes).is_none()
+        !self.memory.undefined(address, bytes).is_empty()
     }
 
     /// Says that what was just written to these bytes came from undefined ones.
     pub fn make_undefined(&mut self, address: u64, bytes: u64) {
-        self.memory.set_undefined(address, &Marks::all(bytes as usize));
+        self.memory.set_undefined(address, &ByteSet::full(bytes as usize));
     }
 
     /// Whether `address` is in this device's range.
@@ -114,17 +114,17 @@ fn refused(what: &str, bytes: u64) -> String {
     format!("Invalid __global__ {what} of size {bytes} bytes")
 }
 
-fn host_fault(detail: String, trouble: Trouble) -> Fault {
+fn host_fault(detail: String, error: AccessError) -> Fault {
     Fault {
-        kind: trouble.kind,
+        kind: error.kind,
         kernel: String::new(),
         source: None,
         ptx: 0,
         block: [0; 3],
         thread: [0; 3],
-        address: Some(trouble.address),
+        address: Some(error.address),
         detail,
-        near: trouble.place,
-        notes: trouble.notes,
+        near: error.place,
+        notes: error.notes,
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::order::Block;
-use super::{Do, Register, SINK};
+use super::block_layout::Block;
+use super::{Op, Register, SINK};
 use crate::isa::Two;
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
@@ -22,10 +22,10 @@ pub struct Origins<'a>(HashMap<Register, Origin<'a>>);
 
 impl<'a> Origins<'a> {
     /// An instruction writes `d`.
-    pub fn add(&mut self, opcode: &'a str, what: Do, d: Register, args: [Register; 4]) {
+    pub fn add(&mut self, opcode: &'a str, what: Op, d: Register, args: [Register; 4]) {
         let operands = [args[0], args[1]];
         let origin = match what {
-            Do::Two(f) if opcode.starts_with("setp.") => Origin::Compared(opcode, f, operands),
+            Op::Two(f) if opcode.starts_with("setp.") => Origin::Compared(opcode, f, operands),
             _ if matches!(opcode, "and.pred" | "or.pred" | "not.pred") => Origin::Of(operands),
             _ => return,
         };
@@ -54,18 +54,20 @@ impl<'a> Origins<'a> {
 
 /// A branch that leads to an assertion's failure.
 #[derive(Debug)]
-pub struct Way {
+pub struct Edge {
     /// The branch's predicate, and what it is where the branch leads there.
     predicate: Register,
     holds: bool,
     comparisons: Vec<Comparison>,
 }
 
-impl Way {
+impl Edge {
     /// What was compared, a line each, if this is the way that `lane` went.
-    pub fn told(&self, registers: &[Lanes], lane: usize) -> Option<Vec<String>> {
+    pub fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<Vec<String>> {
         let went = bool::of(registers[self.predicate as usize][lane]) == self.holds;
-        went.then(|| self.comparisons.iter().filter_map(|comparison| comparison.told(registers, lane)).collect())
+        went.then(|| {
+            self.comparisons.iter().filter_map(|comparison| comparison.values_compared(registers, lane)).collect()
+        })
     }
 }
 
@@ -79,7 +81,7 @@ struct Comparison {
 
 impl Comparison {
     /// `70 < 64 is false (u64)`; nothing where the operands are no longer those that were compared.
-    fn told(&self, registers: &[Lanes], lane: usize) -> Option<String> {
+    fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<String> {
         let [a, b] = self.operands.map(|operand| &registers[operand as usize]);
         let mut results = [0; WARP];
         (self.compare)(a, b, &mut results);
@@ -131,14 +133,14 @@ fn either(unsigned: u64, signed: i64) -> String {
 }
 
 /// The ways to each assertion of `blocks`, by number; what is tested first in `order` comes first.
-pub fn ways(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Way>> {
+pub fn edges(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Edge>> {
     let mut before = vec![Vec::new(); blocks.len()];
     for &from in order {
         blocks[from].next.iter().for_each(|&to| before[to].push(from));
     }
     let mut writes = HashMap::new();
     for inst in blocks.iter().flat_map(|block| &block.code) {
-        let second = if matches!(inst.what, Do::Shuffle(_)) { inst.d2 } else { SINK };
+        let second = if matches!(inst.op, Op::Shuffle(_)) { inst.d2 } else { SINK };
         for register in [inst.d, second] {
             *writes.entry(register).or_default() += 1;
         }
@@ -146,18 +148,18 @@ pub fn ways(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Way
     let rank = |block: usize| order.iter().position(|&known| known == block);
     let mut all = Vec::new();
     for (number, block) in blocks.iter().enumerate() {
-        for inst in block.code.iter().filter(|inst| matches!(inst.what, Do::Assert)) {
+        for inst in block.code.iter().filter(|inst| matches!(inst.op, Op::Assert)) {
             let mut branches = branches_to(number, blocks, &before);
             branches.sort_by_key(|&(from, ..)| rank(from));
-            let way = |(_, predicate, holds)| {
+            let edge = |(_, predicate, holds)| {
                 let comparisons = origins.comparisons(predicate, &writes);
-                Way { predicate, holds, comparisons }
+                Edge { predicate, holds, comparisons }
             };
-            all.push((inst.offset, branches.into_iter().map(way).collect()));
+            all.push((inst.offset, branches.into_iter().map(edge).collect()));
         }
     }
     all.sort_by_key(|(number, _)| *number);
-    all.into_iter().map(|(_, ways)| ways).collect()
+    all.into_iter().map(|(_, edges)| edges).collect()
 }
 
 /// The last branches before a block: where they stand, their predicate, and what it is on the way to the block.
@@ -166,8 +168,8 @@ fn branches_to(block: usize, blocks: &[Block], before: &[Vec<usize>]) -> Vec<(us
     while let Some(block) = pending.pop() {
         for &from in &before[block] {
             match blocks[from].code.last() {
-                Some(last) if matches!(last.what, Do::If { .. }) => {
-                    let Do::If { negated, .. } = last.what else { continue };
+                Some(last) if matches!(last.op, Op::If { .. }) => {
+                    let Op::If { negated, .. } = last.op else { continue };
                     let taken = blocks[from].next.last() == Some(&block);
                     branches.push((from, last.args[0], taken != negated));
                 }

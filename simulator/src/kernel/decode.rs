@@ -9,11 +9,11 @@ mod values;
 use std::collections::HashMap;
 
 use super::arrays::Arrays;
-use super::condition::{Origins, ways};
-use super::operands::{Named, Names, offsets};
-use super::order::{Item, lay_out, order, split};
-use super::{CARRY, Do, Inst, Kernel, Register, SINK, ZERO};
-use crate::isa::{self, Act, Spread, Watch};
+use super::block_layout::{Item, lay_out, reverse_post_order, split};
+use super::condition::{Origins, edges};
+use super::operands::{Binding, Names, offsets};
+use super::{CARRY, Inst, Kernel, Op, Register, SINK, ZERO};
+use crate::isa::{self, Act, ArithmeticCheck, TaintRule};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
 /// How deep device functions may call each other: they are inlined, so a recursion has no end.
@@ -43,7 +43,7 @@ pub fn decode(
         lists: Vec::new(),
     };
     let (starts, _) = offsets(&function.params);
-    let params = function.params.iter().zip(starts).map(|(param, at)| (param.name.clone(), Named::Param(at)));
+    let params = function.params.iter().zip(starts).map(|(param, at)| (param.name.clone(), Binding::KernelParam(at)));
     decoder.function(function, params.collect(), 0)?;
     decoder.finish(&function.name)
 }
@@ -76,7 +76,7 @@ struct Body<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn function(&mut self, function: &Function, bound: Vec<(String, Named)>, depth: usize) -> Result<(), String> {
+    fn function(&mut self, function: &Function, bound: Vec<(String, Binding)>, depth: usize) -> Result<(), String> {
         if function.body.is_empty() {
             return Err(format!("call of `{}`, which the module does not define", function.name));
         }
@@ -136,13 +136,13 @@ impl<'a> Decoder<'a> {
 
     fn branch(&mut self, guard: Option<(bool, &'a str)>, to: u32, source: Source) -> Result<(), String> {
         let Some((negated, guard)) = guard else {
-            self.push(Inst { source, ..Inst::new(Do::Goto(to)) });
+            self.push(Inst { source, ..Inst::new(Op::Goto(to)) });
             return Ok(());
         };
         let register = self.names.register(guard).ok_or_else(|| format!("undeclared register `{guard}`"))?;
-        let edge = self.branches.len() as u32;
+        let branch = self.branches.len() as u32;
         self.branches.push(source);
-        let what = Do::If { to, negated, edge };
+        let what = Op::If { to, negated, branch };
         self.push(Inst { source, args: [register, ZERO, ZERO, ZERO], ..Inst::new(what) });
         Ok(())
     }
@@ -162,11 +162,11 @@ impl<'a> Decoder<'a> {
             {
                 return self.move_vector(opcode, operands, source);
             }
-            Act::One(f) => (Do::One(f), 1),
-            Act::Two(f) => (Do::Two(f), 2),
-            Act::Three(f) => (Do::Three(f), 3),
-            Act::Four(f) => (Do::Four(f), 4),
-            Act::Carry(f) => (Do::Carry(f), operands.len().saturating_sub(1)),
+            Act::One(f) => (Op::One(f), 1),
+            Act::Two(f) => (Op::Two(f), 2),
+            Act::Three(f) => (Op::Three(f), 3),
+            Act::Four(f) => (Op::Four(f), 4),
+            Act::Carry(f) => (Op::Carry(f), operands.len().saturating_sub(1)),
             Act::Load(space, access) => return self.load(space, access, operands, source),
             Act::Store(space, access) => return self.store(space, access, operands, source),
             Act::Atomic(space, access, update) => {
@@ -175,7 +175,7 @@ impl<'a> Decoder<'a> {
                 for (arg, operand) in args[1..].iter_mut().zip(rest) {
                     *arg = self.value(operand)?;
                 }
-                let what = Do::Atomic { space, bytes: access.bytes, update };
+                let what = Op::Atomic { space, bytes: access.bytes, update };
                 let d = self.destination(d)?;
                 let (offset, acquires) = (*offset, opcode.contains(".cas.") || opcode.contains(".exch."));
                 self.push(Inst { d, args, offset, source, strong: true, acquires, ..Inst::new(what) });
@@ -183,27 +183,27 @@ impl<'a> Decoder<'a> {
             }
             Act::LoadMatrix(count) => return self.load_matrix(count, operands, source),
             Act::Multiply(depth) => return self.multiply(depth, operands, source),
-            Act::Shuffle(choose) => (Do::Shuffle(choose), 4),
-            Act::Vote(vote) => (Do::Vote(vote), 2),
+            Act::Shuffle(choose) => (Op::Shuffle(choose), 4),
+            Act::Vote(vote) => (Op::Vote(vote), 2),
             Act::WarpBarrier => {
                 let [mask] = operands else { return Err(malformed()) };
                 let args = [self.value(mask)?, ZERO, ZERO, ZERO];
-                self.push(Inst { args, source, ..Inst::new(Do::WarpBarrier) });
+                self.push(Inst { args, source, ..Inst::new(Op::WarpBarrier) });
                 return Ok(());
             }
             Act::Barrier => {
                 // Barrier 0 for the whole block is all that is modelled.
                 let [Operand::Number(0)] = operands else { return Err(malformed()) };
-                self.push(Inst { source, ..Inst::new(Do::Barrier) });
+                self.push(Inst { source, ..Inst::new(Op::Barrier) });
                 return Ok(());
             }
             Act::Trap => {
-                self.push(Inst { source, ..Inst::new(Do::Trap) });
+                self.push(Inst { source, ..Inst::new(Op::Trap) });
                 return Ok(());
             }
             Act::Nothing => return Ok(()),
             Act::Return => {
-                let what = body.end.map_or(Do::Exit, Do::Goto);
+                let what = body.end.map_or(Op::Exit, Op::Goto);
                 self.push(Inst { source, ..Inst::new(what) });
                 return Ok(());
             }
@@ -227,8 +227,8 @@ impl<'a> Decoder<'a> {
             *arg = self.value(operand)?;
         }
         self.origins.add(opcode, what, d, args);
-        let (spread, watch) = (Spread::of(opcode), Watch::of(opcode));
-        self.push(Inst { d, d2, args, source, spread, watch, ..Inst::new(what) });
+        let (taint_rule, arithmetic_check) = (TaintRule::of(opcode), ArithmeticCheck::of(opcode));
+        self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
         if opcode.starts_with("setp.") && d2 != SINK {
             // The second result of a comparison is the first one's complement.
             self.complement(d2, d, source)?;
@@ -268,11 +268,11 @@ impl<'a> Decoder<'a> {
             None => 0,
         };
         let (blocks, targets) = split(self.items, self.labels as usize)?;
-        let order = order(&blocks);
-        let assertions = if self.assertions > 0 { ways(&self.origins, &blocks, &order) } else { Vec::new() };
+        let order = reverse_post_order(&blocks);
+        let assertions = if self.assertions > 0 { edges(&self.origins, &blocks, &order) } else { Vec::new() };
         let code = lay_out(&blocks, &order, |label| targets[label as usize]);
-        let barriers = code.iter().any(|inst| matches!(inst.what, Do::Barrier));
-        let begins = |inst: &Inst| matches!(inst.what, Do::Enter { .. });
+        let barriers = code.iter().any(|inst| matches!(inst.op, Op::Barrier));
+        let begins = |inst: &Inst| matches!(inst.op, Op::Enter { .. });
         let blocks = code.iter().filter(|inst| begins(inst)).map(|inst| inst.source).collect();
         Ok(Kernel {
             name: name.to_string(),

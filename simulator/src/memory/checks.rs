@@ -1,68 +1,71 @@
 //! What the checkers know of global memory: who wrote it, who may touch it, and which allocations a launch touched.
 
 use super::{BASE, Memory, SLOT_BITS, locate};
+use crate::byte_set::ByteSet;
 use crate::lanes::{Lanes, WARP};
-use crate::marks::Marks;
-use crate::piece::{Piece, Seen, Written};
-use crate::race::Who;
+use crate::race::Accessor;
+use crate::shadowed_buffer::{Observed, ShadowedBuffer, Written};
 
 impl Memory {
     /// Which of some bytes nobody has written; of no allocation, none.
-    pub fn undefined(&self, address: u64, bytes: u64) -> Marks {
+    pub fn undefined(&self, address: u64, bytes: u64) -> ByteSet {
         match self.bytes(address, bytes) {
-            Ok(_) => self.slots[locate(address).0].piece.undefined.part(locate(address).1, bytes as usize),
-            Err(_) => Marks::none(bytes as usize),
+            Ok(_) => self.slots[locate(address).0].buffer.undefined.slice(locate(address).1, bytes as usize),
+            Err(_) => ByteSet::empty(bytes as usize),
         }
     }
 
     /// Says which of some bytes, that were just written, are as undefined as what was written there.
-    pub fn set_undefined(&mut self, address: u64, marks: &Marks) {
+    pub fn set_undefined(&mut self, address: u64, undefined: &ByteSet) {
         let (number, offset) = locate(address);
-        if self.tracked && self.bytes(address, marks.length() as u64).is_ok() {
-            self.slots[number].piece.undefined.put(offset, marks);
+        if self.tracked && self.bytes(address, undefined.length() as u64).is_ok() {
+            self.slots[number].buffer.undefined.copy_from(offset, undefined);
         }
     }
 
-    /// Looks at a warp's reads; see [`Piece::reads`].
-    pub fn reads(&mut self, bytes: usize, at: &Lanes, mask: u32, who: Option<&Who>, seen: &mut Seen) {
-        self.each_slot(at, mask, false, |piece, starts, mask| piece.reads(bytes, starts, mask, who, seen));
+    /// Looks at a warp's reads; see [`ShadowedBuffer::reads`].
+    pub fn reads(&mut self, bytes: usize, at: &Lanes, mask: u32, accessor: Option<&Accessor>, observed: &mut Observed) {
+        self.each_slot(at, mask, false, |buffer, starts, mask| buffer.reads(bytes, starts, mask, accessor, observed));
     }
 
-    /// Looks at a warp's writes; see [`Piece::writes`].
+    /// Looks at a warp's writes; see [`ShadowedBuffer::writes`].
     pub fn writes(
         &mut self,
         bytes: usize,
         at: &Lanes,
         mask: u32,
         written: Written,
-        who: Option<&Who>,
-        seen: &mut Seen,
+        accessor: Option<&Accessor>,
+        observed: &mut Observed,
     ) {
-        self.each_slot(at, mask, true, |piece, starts, mask| piece.writes(bytes, starts, mask, written, who, seen));
+        self.each_slot(at, mask, true, |buffer, starts, mask| {
+            buffer.writes(bytes, starts, mask, written, accessor, observed)
+        });
     }
 
     /// Marks the bytes of an allocation that kernels have no business with.
-    pub fn hide(&mut self, address: u64, marks: Marks) {
+    pub fn hide(&mut self, address: u64, hidden: ByteSet) {
         let (number, offset) = locate(address);
-        if offset == 0 && self.bytes(address, marks.length() as u64).is_ok_and(|bytes| bytes.len() == marks.length()) {
-            self.slots[number].piece.hidden = marks;
+        if offset == 0 && self.bytes(address, hidden.length() as u64).is_ok_and(|bytes| bytes.len() == hidden.length())
+        {
+            self.slots[number].buffer.hidden = hidden;
         }
     }
 
     /// The first of some bytes that kernels have no business with.
     pub fn hidden(&self, address: u64, bytes: u64) -> Option<usize> {
         let (number, offset) = locate(address);
-        let slot = self.slots.get(number).filter(|slot| slot.live && !slot.piece.hidden.is_none())?;
+        let slot = self.slots.get(number).filter(|slot| slot.live && !slot.buffer.hidden.is_empty())?;
         self.bytes(address, bytes).ok()?;
-        slot.piece.hidden.within(offset, bytes as usize).map(|(first, _)| first - offset)
+        slot.buffer.hidden.find_in(offset, bytes as usize).map(|(first, _)| first - offset)
     }
 
     /// What is hidden of an allocation is hidden of its whole copy.
     pub fn copy_hidden(&mut self, to: u64, from: u64, bytes: u64) {
         let (number, offset) = locate(from);
-        let hidden = &self.slots[number].piece.hidden;
-        if offset == 0 && !hidden.is_none() && hidden.length() as u64 == bytes {
-            let copy = hidden.part(0, bytes as usize);
+        let hidden = &self.slots[number].buffer.hidden;
+        if offset == 0 && !hidden.is_empty() && hidden.length() as u64 == bytes {
+            let copy = hidden.slice(0, bytes as usize);
             self.hide(to, copy);
         }
     }
@@ -92,7 +95,13 @@ impl Memory {
     }
 
     /// One live allocation at a time, with the offsets of the lanes that access it.
-    fn each_slot(&mut self, at: &Lanes, mask: u32, write: bool, mut visit: impl FnMut(&mut Piece, &Lanes, u32)) {
+    fn each_slot(
+        &mut self,
+        at: &Lanes,
+        mask: u32,
+        write: bool,
+        mut visit: impl FnMut(&mut ShadowedBuffer, &Lanes, u32),
+    ) {
         let mut rest = mask;
         while rest != 0 {
             let first = at[rest.trailing_zeros() as usize];
@@ -104,7 +113,7 @@ impl Memory {
             let (number, _) = locate(first);
             if self.is_live(first, number) {
                 self.touch(number, write);
-                visit(&mut self.slots[number].piece, &starts, here & rest);
+                visit(&mut self.slots[number].buffer, &starts, here & rest);
             }
             rest &= !here;
         }

@@ -1,12 +1,12 @@
 //! A warp's loads and stores of global memory.
 
-use super::{BASE, Memory, SLOT_BITS, Trouble, locate};
+use super::{AccessError, BASE, Memory, SLOT_BITS, locate};
 use crate::fault::Kind;
 use crate::lanes::{Lanes, lanes};
 
 impl Memory {
     /// Reads `N` bytes for each lane of `mask` into `out`.
-    pub fn gather<const N: usize>(&self, at: &Lanes, mask: u32, out: &mut Lanes) -> Result<(), (usize, Trouble)> {
+    pub fn gather<const N: usize>(&self, at: &Lanes, mask: u32, out: &mut Lanes) -> Result<(), (usize, AccessError)> {
         let mut cached = usize::MAX;
         let mut data: &[u8] = &[];
         for lane in lanes(mask) {
@@ -18,14 +18,19 @@ impl Memory {
             }
             match data.get(offset..).and_then(<[u8]>::first_chunk::<N>) {
                 Some(bytes) if address.is_multiple_of(N as u64) => out[lane] = from_bytes(bytes),
-                _ => return Err((lane, self.trouble_of_access(address, N as u64))),
+                _ => return Err((lane, self.error_of_access(address, N as u64))),
             }
         }
         Ok(())
     }
 
     /// Writes the low `N` bytes of each lane of `mask`.
-    pub fn scatter<const N: usize>(&mut self, at: &Lanes, mask: u32, values: &Lanes) -> Result<(), (usize, Trouble)> {
+    pub fn scatter<const N: usize>(
+        &mut self,
+        at: &Lanes,
+        mask: u32,
+        values: &Lanes,
+    ) -> Result<(), (usize, AccessError)> {
         let mut rest = mask;
         // One slot at a time, so that it is looked up once: lanes almost always write to one buffer.
         while rest != 0 {
@@ -33,7 +38,7 @@ impl Memory {
             let (number, _) = locate(first);
             let live = self.is_live(first, number);
             let mut bad = None;
-            let data: &mut [u8] = if live { &mut self.slots[number].piece.data } else { &mut [] };
+            let data: &mut [u8] = if live { &mut self.slots[number].buffer.data } else { &mut [] };
             for lane in lanes(rest) {
                 let address = at[lane];
                 if address >> SLOT_BITS != first >> SLOT_BITS {
@@ -52,23 +57,23 @@ impl Memory {
                 }
             }
             if let Some((lane, address)) = bad {
-                return Err((lane, self.trouble_of_access(address, N as u64)));
+                return Err((lane, self.error_of_access(address, N as u64)));
             }
         }
         Ok(())
     }
 
     fn live_data(&self, address: u64, number: usize) -> &[u8] {
-        if self.is_live(address, number) { &self.slots[number].piece.data } else { &[] }
+        if self.is_live(address, number) { &self.slots[number].buffer.data } else { &[] }
     }
 
-    fn trouble_of_access(&self, address: u64, bytes: u64) -> Trouble {
+    fn error_of_access(&self, address: u64, bytes: u64) -> AccessError {
         match self.bytes(address, bytes) {
             Ok(_) => {
                 let place = format!("no multiple of {bytes}");
-                Trouble { kind: Kind::Misaligned, place, ..self.trouble(address, bytes) }
+                AccessError { kind: Kind::Misaligned, place, ..self.error(address, bytes) }
             }
-            Err(trouble) => trouble,
+            Err(error) => error,
         }
     }
 }

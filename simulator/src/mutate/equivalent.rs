@@ -2,16 +2,16 @@
 
 use super::Kind;
 use crate::isa::{Space, Two};
-use crate::kernel::{Do, Kernel, Register, ZERO};
+use crate::kernel::{Kernel, Op, Register, ZERO};
 use crate::lanes::WARP;
 
 /// Whether the change is known to make no difference.
 pub fn is(kernel: &Kernel, at: usize, kind: Kind) -> bool {
     let inst = &kernel.code[at];
-    match (kind, inst.what) {
+    match (kind, inst.op) {
         // Both ways lead to the next instruction.
-        (Kind::NeverTaken | Kind::AlwaysTaken | Kind::Inverted, Do::If { to, .. }) => to as usize == at + 1,
-        (Kind::Swapped, Do::Two(function)) => inst.args[0] == inst.args[1] || commutes(function),
+        (Kind::NeverTaken | Kind::AlwaysTaken | Kind::Inverted, Op::If { to, .. }) => to as usize == at + 1,
+        (Kind::Swapped, Op::Two(function)) => inst.args[0] == inst.args[1] || commutes(function),
         (Kind::AddendDropped, _) => is_zero(kernel, inst.args[2]),
         (Kind::BarrierDropped, _) => orders_nothing(kernel, at),
         _ => false,
@@ -83,7 +83,7 @@ fn orders_nothing(kernel: &Kernel, at: usize) -> bool {
         }
     }
     let accesses = |edges: &[Vec<usize>]| -> Vec<(Space, bool)> {
-        reached(edges, at).filter_map(|at| access(kernel.code[at].what)).collect()
+        reached(edges, at).filter_map(|at| access(kernel.code[at].op)).collect()
     };
     let (before, behind) = (accesses(&last), accesses(&next));
     let meet = |a: Space, b: Space| a == b || a == Space::Generic || b == Space::Generic;
@@ -92,10 +92,10 @@ fn orders_nothing(kernel: &Kernel, at: usize) -> bool {
 
 /// Where control goes from an instruction.
 fn following(kernel: &Kernel, at: usize) -> Vec<usize> {
-    let mut to = match kernel.code[at].what {
-        Do::Goto(to) => vec![to as usize],
-        Do::If { to, .. } => vec![at + 1, to as usize],
-        Do::Exit | Do::Trap => Vec::new(),
+    let mut to = match kernel.code[at].op {
+        Op::Goto(to) => vec![to as usize],
+        Op::If { to, .. } => vec![at + 1, to as usize],
+        Op::Exit | Op::Trap => Vec::new(),
         _ => vec![at + 1],
     };
     to.retain(|to| *to < kernel.code.len());
@@ -115,11 +115,11 @@ fn reached(edges: &[Vec<usize>], at: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The space that an instruction accesses, where other threads of the block do too, and whether it writes.
-fn access(what: Do) -> Option<(Space, bool)> {
+fn access(what: Op) -> Option<(Space, bool)> {
     let (space, writes) = match what {
-        Do::Load { space, .. } => (space, false),
-        Do::Store { space, .. } | Do::Atomic { space, .. } => (space, true),
-        Do::LoadMatrix { .. } => (Space::Shared, false),
+        Op::Load { space, .. } => (space, false),
+        Op::Store { space, .. } | Op::Atomic { space, .. } => (space, true),
+        Op::LoadMatrix { .. } => (Space::Shared, false),
         _ => return None,
     };
     (!matches!(space, Space::Local | Space::Param)).then_some((space, writes))

@@ -9,16 +9,16 @@ use crate::isa::Space;
 use crate::kernel::{Inst, Kernel};
 use crate::lanes::Lanes;
 use crate::memory::Memory;
-use crate::piece::Piece;
 use crate::ptx::{Module, Source};
-use crate::race::Earlier;
+use crate::race::EarlierAccess;
+use crate::shadowed_buffer::ShadowedBuffer;
 
 /// What all warps of a launch share.
 pub struct Machine<'a> {
     pub kernel: &'a Kernel,
     pub module: &'a Module,
     pub memory: &'a mut Memory,
-    pub shared: Piece,
+    pub shared: ShadowedBuffer,
     pub params: &'a [u8],
     pub launch: &'a Launch,
     pub checks: Checks,
@@ -30,7 +30,7 @@ pub struct Machine<'a> {
     pub block: u32,
     pub phase: u32,
     /// Whether the block has looked at a lock or flag.
-    pub acquainted: bool,
+    pub has_acquired: bool,
     /// Whether the launch has one warp.
     pub alone: bool,
     /// What has happened so far by which threads can learn of each other.
@@ -65,7 +65,7 @@ impl Machine<'_> {
         }
     }
 
-    pub fn other_side(&self, what: &str, earlier: &Earlier) -> String {
+    pub fn other_side(&self, what: &str, earlier: &EarlierAccess) -> String {
         let [tx, ty, tz] = coordinates(earlier.thread, self.launch.block);
         // Stamps know the low 16 bits of a block's number; blocks run in order.
         let block = self.block - (self.block.wrapping_sub(earlier.block) & 0xffff);

@@ -105,8 +105,8 @@ fn run(
     done.or_else(|fault| driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault }))
         .map_err(|_| EXECUTION_FAILED)?;
     let [a, b, c] = matrices.map(|matrix| matrix.address);
-    let touched = [(a, false), (b, false), (c, true)].map(|(address, wrote)| driver.touch(address, wrote));
-    driver.works((ordinal, stream), &touched.into_iter().flatten().collect::<Vec<_>>(), name);
+    let touched = [(a, false), (b, false), (c, true)].map(|(address, wrote)| driver.allocation_at(address, wrote));
+    driver.record_work((ordinal, stream), &touched.into_iter().flatten().collect::<Vec<_>>(), name);
     Ok(())
 }
 

@@ -91,8 +91,8 @@ fn generate<const N: usize>(
     };
     generator_of(driver, handle)?.words = words;
     let kernel = driver.calling.to_owned();
-    let filled = driver.touch(address, true);
-    driver.works((ordinal, stream), filled.as_slice(), &kernel);
+    let filled = driver.allocation_at(address, true);
+    driver.record_work((ordinal, stream), filled.as_slice(), &kernel);
     done.or_else(|fault| driver.fault(ordinal, &Fault { kernel, ..fault })).map_err(|_| LAUNCH_FAILURE)
 }
 

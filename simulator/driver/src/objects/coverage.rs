@@ -30,6 +30,6 @@ pub fn record(device: &Device) {
     }
     let file = OpenOptions::new().create(true).append(true).open(&path);
     if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
-        report::say(&format!("snuffer-sim: cannot write {}: {error}", path.display()));
+        report::print(&format!("snuffer-sim: cannot write {}: {error}", path.display()));
     }
 }

@@ -27,7 +27,7 @@ struct History {
 
 /// What happened in all streams, and to which memory.
 #[derive(Debug, Default)]
-pub struct Order {
+pub struct HappensBefore {
     streams: HashMap<Key, Clock>,
     /// The streams that wait for the default stream and are waited for by it.
     blocking: HashSet<Key>,
@@ -38,7 +38,7 @@ pub struct Order {
 /// The handles of the default stream that all threads share.
 const LEGACY: [usize; 2] = [0, 1];
 
-impl Order {
+impl HappensBefore {
     /// Begins work in a stream, after all that the stream and the program know of.
     pub fn begin(&mut self, stream: Key, blocking: bool) {
         if blocking {
@@ -114,21 +114,21 @@ fn join(clock: &mut Clock, other: &Clock) {
 
 #[cfg(test)]
 mod tests {
-    use super::Order;
+    use super::HappensBefore;
 
     const A: (usize, usize) = (0, 10);
     const B: (usize, usize) = (0, 11);
     const DEFAULT: (usize, usize) = (0, 0);
 
     /// Runs work of a stream on one allocation, and says whether it is unordered.
-    fn work(order: &mut Order, stream: (usize, usize), wrote: bool) -> bool {
+    fn work(order: &mut HappensBefore, stream: (usize, usize), wrote: bool) -> bool {
         order.begin(stream, false);
         order.access(stream, 7, wrote, "work").is_some()
     }
 
     #[test]
     fn work_of_two_streams_has_no_order_unless_one_waits() {
-        let mut order = Order::default();
+        let mut order = HappensBefore::default();
         assert!(!work(&mut order, A, true));
         assert!(work(&mut order, B, false), "a read after a write");
         assert!(work(&mut order, A, true), "a write after a read");
@@ -136,13 +136,13 @@ mod tests {
 
     #[test]
     fn reads_of_two_streams_are_fine() {
-        let mut order = Order::default();
+        let mut order = HappensBefore::default();
         assert!(!work(&mut order, A, false) && !work(&mut order, B, false));
     }
 
     #[test]
     fn an_event_orders_what_was_before_it() {
-        let mut order = Order::default();
+        let mut order = HappensBefore::default();
         assert!(!work(&mut order, A, true));
         let event = order.recorded(A);
         order.wait(B, &event);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_program_that_waited_has_ordered_all() {
-        let mut order = Order::default();
+        let mut order = HappensBefore::default();
         assert!(!work(&mut order, A, true));
         order.synchronize(0, Some(A.1));
         assert!(!work(&mut order, B, true));
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_default_stream_waits_for_blocking_streams_and_they_for_it() {
-        let mut order = Order::default();
+        let mut order = HappensBefore::default();
         order.begin(A, true);
         assert!(order.access(A, 7, true, "work").is_none());
         order.begin(DEFAULT, false);

@@ -1,23 +1,23 @@
 //! Views to the byte: a test harness says which bytes of the buffer that it is about to copy to the device are around the
 //! view which it makes of it. A kernel has no business there, though the buffer holds them.
 
-use simulator::Marks;
+use simulator::ByteSet;
 use std::sync::{Mutex, PoisonError};
 
 /// What is hidden of the next copy to the device that has this length.
-static NEXT: Mutex<Option<Marks>> = Mutex::new(None);
+static NEXT: Mutex<Option<ByteSet>> = Mutex::new(None);
 
 /// Hides those bytes of the next copy to the device of the same length that are not zero in `around`.
 pub fn in_next_copy(around: &[u8]) {
-    let mut marks = Marks::none(around.len());
+    let mut bytes = ByteSet::empty(around.len());
     for (at, &byte) in around.iter().enumerate() {
-        marks.set(at, 1, u8::from(byte != 0));
+        bytes.set(at, 1, u8::from(byte != 0));
     }
-    *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = Some(marks);
+    *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
 }
 
 /// What is hidden of a copy of `length` bytes, once.
-pub fn of_copy(length: usize) -> Option<Marks> {
+pub fn of_copy(length: usize) -> Option<ByteSet> {
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
     if next.as_ref()?.length() == length { next.take() } else { None }
 }

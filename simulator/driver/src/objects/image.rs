@@ -84,7 +84,7 @@ fn text<'a>(header: &[u8], payload: &'a [u8]) -> Result<Cow<'a, str>, Code> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(long(header, 56) as usize).map_err(|_| INVALID_IMAGE)?;
     FrameDecoder::new().decode_all_to_vec(compressed, &mut bytes).map_err(|why| {
-        report::say(&format!("snuffer-sim: a fat binary cannot be read: {why}"));
+        report::print(&format!("snuffer-sim: a fat binary cannot be read: {why}"));
         INVALID_IMAGE
     })?;
     bytes.truncate(before_nul(&bytes).len());

@@ -58,7 +58,7 @@ impl FromStr for Injection {
 
 impl Injection {
     /// Counts a call of `function`; whether it must fail. A failure is also printed.
-    pub(crate) fn strikes(&mut self, function: &str) -> bool {
+    pub(crate) fn fails(&mut self, function: &str) -> bool {
         let allocates = || (function.contains("Alloc") || function.contains("Malloc")) && !function.contains("Host");
         if self.function != function && !(self.function == "allocation" && allocates()) {
             return false;
@@ -69,7 +69,7 @@ impl Injection {
             When::Every(period) => self.calls.is_multiple_of(period),
         };
         if fails {
-            report::say(&format!("snuffer-sim: asked to fail: {function} returns {}", name(self.code)));
+            report::print(&format!("snuffer-sim: asked to fail: {function} returns {}", name(self.code)));
         }
         fails
     }
@@ -87,7 +87,7 @@ mod tests {
     /// Which of ten calls of `function` fail, and how.
     fn struck(text: &str, function: &str) -> (Vec<u64>, u32) {
         let mut injection: Injection = text.parse().expect(text);
-        ((1..=10).filter(|_| injection.strikes(function)).collect(), injection.code)
+        ((1..=10).filter(|_| injection.fails(function)).collect(), injection.code)
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) fn call(name: &'static str, f: impl FnOnce(&mut Driver) -> Result<(),
     let driver = DRIVER.get_or_init(|| {
         let settings = environment::settings(|name| std::env::var(name).ok());
         let sound = settings.clone().unwrap_or_else(|wrong| {
-            report::say(&format!("snuffer-sim: {wrong}"));
+            report::print(&format!("snuffer-sim: {wrong}"));
             let config = Config { devices: 0, ..Config::default() };
             Settings { config, delivery: Delivery::Late, injection: None }
         });
@@ -34,7 +34,7 @@ pub(crate) fn call(name: &'static str, f: impl FnOnce(&mut Driver) -> Result<(),
     });
     let mut driver = driver.lock().expect("a panic under the lock ends the process");
     if let Some(injection) = &mut driver.injection
-        && injection.strikes(name)
+        && injection.fails(name)
     {
         return injection.code;
     }

@@ -12,7 +12,7 @@ use super::context::{Context, Health, current};
 use super::environment::{Delivery, Settings};
 use super::function::Function;
 use super::generator::Generator;
-use super::happens_before::{Key, Order, Work};
+use super::happens_before::{HappensBefore, Key, Work};
 use super::inject::Injection;
 use super::module::Module;
 use super::slab::Slab;
@@ -43,7 +43,7 @@ pub struct Driver {
     pub(crate) generators: Slab<Generator>,
     /// Host memory that the program got from here.
     pub(crate) pinned: HashMap<usize, Layout>,
-    pub(crate) order: Order,
+    pub(crate) happens_before: HappensBefore,
 }
 
 /// Context handles are this and the device's ordinal.
@@ -67,7 +67,7 @@ impl Driver {
             blas: Slab::new(0xB1),
             generators: Slab::new(0x61),
             pinned: HashMap::new(),
-            order: Order::default(),
+            happens_before: HappensBefore::default(),
         }
     }
 
@@ -125,13 +125,13 @@ impl Driver {
     }
 
     /// The current context, if its error was not delivered yet.
-    pub(crate) fn here(&mut self) -> Result<&mut Context, Code> {
+    pub(crate) fn current_context(&mut self) -> Result<&mut Context, Code> {
         let context = self.current()?;
         self.checked(context)
     }
 
     /// The context of a stream, if its error was not delivered yet.
-    pub(crate) fn on(&mut self, stream: usize) -> Result<&mut Context, Code> {
+    pub(crate) fn context_of(&mut self, stream: usize) -> Result<&mut Context, Code> {
         let context = self.stream_context(stream)?;
         self.checked(context)
     }
@@ -144,28 +144,28 @@ impl Driver {
 
     /// The device whose memory an address lies in, whatever context is current: all share one range of addresses. An
     /// address of none is for the stream's device to refuse.
-    pub(crate) fn owner(&mut self, address: u64, stream: usize) -> Result<&mut Device, Code> {
+    pub(crate) fn device_of(&mut self, address: u64, stream: usize) -> Result<&mut Device, Code> {
         let owner = self.contexts.iter().position(|one| one.as_ref().is_some_and(|one| one.device.owns(address)));
         let ordinal = owner.map_or_else(|| self.stream_context(stream), Ok)?;
         Ok(&mut self.context(ordinal)?.device)
     }
 
     /// Notes that work in a stream reads or writes allocations, and tells where nothing orders it after work in another.
-    pub(crate) fn works(&mut self, key: Key, touched: &[(u64, bool)], what: &str) {
+    pub(crate) fn record_work(&mut self, key: Key, touched: &[(u64, bool)], what: &str) {
         if !self.config.checks.streams {
             return;
         }
         let stream = key.1;
-        self.order.begin(key, stream == 2 || self.streams.get(stream).is_some_and(|stream| stream.blocking));
+        self.happens_before.begin(key, stream == 2 || self.streams.get(stream).is_some_and(|stream| stream.blocking));
         for &(address, wrote) in touched {
-            if let Some(before) = self.order.access(key, address, wrote, what) {
+            if let Some(before) = self.happens_before.access(key, address, wrote, what) {
                 report::fault(&unordered(address, wrote, what, &before));
             }
         }
     }
 
     /// The allocation at an address, as [`Self::works`] wants it.
-    pub(crate) fn touch(&mut self, address: u64, wrote: bool) -> Option<(u64, bool)> {
+    pub(crate) fn allocation_at(&mut self, address: u64, wrote: bool) -> Option<(u64, bool)> {
         let mut devices = self.contexts.iter().flatten().map(|context| &context.device);
         Some((devices.find_map(|device| device.base(address))?, wrote))
     }

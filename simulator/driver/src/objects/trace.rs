@@ -14,7 +14,7 @@ use super::report;
 /// The file, and the kernels whose changes it has.
 struct Trace {
     file: File,
-    told: HashSet<String>,
+    known: HashSet<String>,
 }
 
 static TRACE: OnceLock<Option<Mutex<Trace>>> = OnceLock::new();
@@ -25,21 +25,21 @@ fn open() -> Option<Mutex<Trace>> {
     let opened = OpenOptions::new().create(true).append(true).open(&path);
     // A process that was killed may have left a part of a line.
     match opened.and_then(|mut file| file.write_all(b"\n").map(|()| file)) {
-        Ok(file) => Some(Mutex::new(Trace { file, told: HashSet::new() })),
+        Ok(file) => Some(Mutex::new(Trace { file, known: HashSet::new() })),
         Err(error) => {
-            report::say(&format!("snuffer-sim: cannot write {}: {error}", path.display()));
+            report::print(&format!("snuffer-sim: cannot write {}: {error}", path.display()));
             None
         }
     }
 }
 
 /// Tells that `function` is launched.
-pub fn launched(device: &mut Device, function: FunctionId) {
+pub fn record_launch(device: &mut Device, function: FunctionId) {
     let Some(trace) = TRACE.get_or_init(open) else { return };
     let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
     let kernel = device.entry(function).name.clone();
     let mut text = String::new();
-    if trace.told.insert(kernel.clone()) {
+    if trace.known.insert(kernel.clone()) {
         for (number, change) in device.changes(function).iter().enumerate() {
             let simulator::Change { what, file, line, block, equivalent } = change;
             let _ = writeln!(text, "change\t{kernel}\t{number}\t{block}\t{equivalent}\t{file}\t{line}\t{what}");
@@ -47,6 +47,6 @@ pub fn launched(device: &mut Device, function: FunctionId) {
     }
     let _ = writeln!(text, "launch\t{kernel}");
     if let Err(error) = trace.file.write_all(text.as_bytes()) {
-        report::say(&format!("snuffer-sim: cannot write the trace: {error}"));
+        report::print(&format!("snuffer-sim: cannot write the trace: {error}"));
     }
 }

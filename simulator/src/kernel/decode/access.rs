@@ -1,9 +1,9 @@
 //! Loads, stores and vectors: addresses, parameters that are registers, and bits side by side.
 
 use super::Decoder;
-use crate::isa::{self, Access, Act, Space, Spread};
-use crate::kernel::operands::Named;
-use crate::kernel::{Do, Inst, Register, ZERO};
+use crate::isa::{self, Access, Act, Space, TaintRule};
+use crate::kernel::operands::Binding;
+use crate::kernel::{Inst, Op, Register, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
@@ -29,7 +29,7 @@ impl<'a> Decoder<'a> {
         for (place, to) in to.iter().enumerate() {
             let d = self.destination(to)?;
             let offset = offset + place as i64 * i64::from(access.bytes);
-            let what = Do::Load { space, bytes: access.bytes, signed: access.signed };
+            let what = Op::Load { space, bytes: access.bytes, signed: access.signed };
             let (args, strong) = ([address, ZERO, ZERO, ZERO], access.strong);
             self.push(Inst { d, args, offset, source, strong, acquires: strong, ..Inst::new(what) });
         }
@@ -38,17 +38,17 @@ impl<'a> Decoder<'a> {
 
     fn load_param(&mut self, name: &str, offset: i64, access: Access) -> Result<Inst, String> {
         match self.names.variable(name) {
-            Some(Named::Param(_)) if offset < 0 => Err(format!("a parameter at byte {offset}")),
-            Some(Named::Param(at)) => {
-                let what = Do::Param { bytes: access.bytes, signed: access.signed };
+            Some(Binding::KernelParam(_)) if offset < 0 => Err(format!("a parameter at byte {offset}")),
+            Some(Binding::KernelParam(at)) => {
+                let what = Op::Param { bytes: access.bytes, signed: access.signed };
                 Ok(Inst { offset: offset + i64::from(at), ..Inst::new(what) })
             }
-            Some(Named::Place(place)) => {
-                let from = self.names.at_place(place, offset, access.bytes)?;
+            Some(Binding::DeviceParam(place)) => {
+                let from = self.names.device_param(place, offset, access.bytes)?;
                 let (sign, bits) = (if access.signed { 's' } else { 'u' }, 8 * access.bytes);
                 let extend = Self::one(&format!("cvt.{sign}64.{sign}{bits}"))?;
-                let spread = Spread::Bytes(access.bytes);
-                Ok(Inst { args: [from, ZERO, ZERO, ZERO], spread, ..Inst::new(extend) })
+                let taint_rule = TaintRule::Bytes(access.bytes);
+                Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(extend) })
             }
             _ => Err(format!("unknown parameter `{name}`")),
         }
@@ -65,15 +65,15 @@ impl<'a> Decoder<'a> {
         let from: Vec<&Operand> = if let Operand::Vector(parts) = from { parts.iter().collect() } else { vec![from] };
         if space == Space::Param {
             let Operand::Name(name) = **base else { return Err("a parameter without a name".to_string()) };
-            let Some(Named::Place(place)) = self.names.variable(name) else {
+            let Some(Binding::DeviceParam(place)) = self.names.variable(name) else {
                 return Err(format!("unknown parameter `{name}`"));
             };
             for (index, from) in from.iter().enumerate() {
                 let args = [self.value(from)?, ZERO, ZERO, ZERO];
                 let offset = offset + index as i64 * i64::from(access.bytes);
-                let d = self.names.at_place(place, offset, access.bytes)?;
-                let spread = Spread::Bytes(8);
-                self.push(Inst { d, args, source, spread, ..Inst::new(Self::one("mov.b64")?) });
+                let d = self.names.device_param(place, offset, access.bytes)?;
+                let taint_rule = TaintRule::Bytes(8);
+                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::one("mov.b64")?) });
             }
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl<'a> Decoder<'a> {
         for (place, from) in from.iter().enumerate() {
             let args = [address, self.value(from)?, ZERO, ZERO];
             let offset = offset + place as i64 * i64::from(access.bytes);
-            let what = Do::Store { space, bytes: access.bytes };
+            let what = Op::Store { space, bytes: access.bytes };
             self.push(Inst { args, offset, source, strong: access.strong, ..Inst::new(what) });
         }
         Ok(())
@@ -107,7 +107,7 @@ impl<'a> Decoder<'a> {
             args,
             offset,
             source,
-            ..Inst::new(Do::Align { space, bytes: access.bytes * access.elements })
+            ..Inst::new(Op::Align { space, bytes: access.bytes * access.elements })
         });
         self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
         Ok(d)
@@ -119,14 +119,14 @@ impl<'a> Decoder<'a> {
         match operands {
             [Operand::Vector(one), from] if one.len() == 1 => {
                 let (d, args) = (self.destination(&one[0])?, [self.value(from)?, ZERO, ZERO, ZERO]);
-                let spread = Spread::Bytes(8);
-                self.push(Inst { d, args, source, spread, ..Inst::new(Self::one("unpack.0")?) });
+                let taint_rule = TaintRule::Bytes(8);
+                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::one("unpack.0")?) });
                 Ok(())
             }
             [to, Operand::Vector(one)] if one.len() == 1 => {
                 let (d, args) = (self.destination(to)?, [self.value(&one[0])?, ZERO, ZERO, ZERO]);
-                let spread = Spread::Bytes(8);
-                self.push(Inst { d, args, source, spread, ..Inst::new(Self::one("unpack.0")?) });
+                let taint_rule = TaintRule::Bytes(8);
+                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::one("unpack.0")?) });
                 Ok(())
             }
             [Operand::Vector(none), _] | [_, Operand::Vector(none)] if none.is_empty() => {
@@ -139,8 +139,8 @@ impl<'a> Decoder<'a> {
                     let what = Self::one(&format!("unpack.{}", width * place as u32))?;
                     let d = self.destination(part)?;
                     let bytes = (width / 8) as u8;
-                    let spread = Spread::Unpack(bytes * place as u8, bytes);
-                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, spread, ..Inst::new(what) });
+                    let taint_rule = TaintRule::Unpack(bytes * place as u8, bytes);
+                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, taint_rule, ..Inst::new(what) });
                 }
                 Ok(())
             }
@@ -156,8 +156,8 @@ impl<'a> Decoder<'a> {
                     parts.clear();
                     for [low, high] in pairs {
                         let d = if width * 2 == total { d } else { self.names.fresh() };
-                        let (args, spread) = ([low, high, ZERO, ZERO], Spread::Pack((width / 8) as u8));
-                        self.push(Inst { d, args, source, spread, ..Inst::new(Do::Two(pack)) });
+                        let (args, taint_rule) = ([low, high, ZERO, ZERO], TaintRule::Pack((width / 8) as u8));
+                        self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::Two(pack)) });
                         parts.push(d);
                     }
                     width *= 2;
@@ -168,9 +168,9 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    pub(super) fn one(name: &str) -> Result<Do, String> {
+    pub(super) fn one(name: &str) -> Result<Op, String> {
         match isa::form(name) {
-            Some(Act::One(f)) => Ok(Do::One(f)),
+            Some(Act::One(f)) => Ok(Op::One(f)),
             _ => Err(name.to_string()),
         }
     }

@@ -1,7 +1,7 @@
 //! Instructions on matrices: their operands are vectors of registers, kept in lists.
 
 use super::Decoder;
-use crate::kernel::{Do, Inst, Register, ZERO};
+use crate::kernel::{Inst, Op, Register, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
@@ -11,7 +11,7 @@ impl<'a> Decoder<'a> {
         };
         let list = self.list(&[to], &[usize::from(count)])?;
         let args = [self.value(base)?, ZERO, ZERO, ZERO];
-        self.push(Inst { args, offset: *offset, source, ..Inst::new(Do::LoadMatrix { list }) });
+        self.push(Inst { args, offset: *offset, source, ..Inst::new(Op::LoadMatrix { list }) });
         Ok(())
     }
 
@@ -22,7 +22,7 @@ impl<'a> Decoder<'a> {
         };
         let deep = usize::from(depth);
         let list = self.list(&[d, a, b, c], &[4, deep / 8, deep / 16, 4])?;
-        self.push(Inst { source, ..Inst::new(Do::Multiply { depth, list }) });
+        self.push(Inst { source, ..Inst::new(Op::Multiply { depth, list }) });
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::Decoder;
 use crate::kernel::Register;
 use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
-use crate::kernel::operands::Named;
+use crate::kernel::operands::Binding;
 use crate::lanes::WARP;
 use crate::ptx::{Operand, Parameter, Source};
 
@@ -37,7 +37,7 @@ impl<'a> Decoder<'a> {
         if name == "WARP_SZ" {
             return Ok(self.names.constant(WARP as u64));
         }
-        if let Some(Named::Address(address)) = self.names.variable(name) {
+        if let Some(Binding::Address(address)) = self.names.variable(name) {
             return Ok(self.names.constant(address));
         }
         if let Some(&address) = self.addresses.get(name) {
@@ -47,13 +47,13 @@ impl<'a> Decoder<'a> {
     }
 
     /// What the name of a variable in a body stands for.
-    pub(super) fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Named, String> {
+    pub(super) fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Binding, String> {
         let (arrays, most) = match space {
             ".shared" => (&mut self.shared_arrays, MOST_SHARED),
             ".local" => (&mut self.local_arrays, MOST_LOCAL),
-            _ => return Ok(Named::Place(self.names.place())),
+            _ => return Ok(Binding::DeviceParam(self.names.new_device_param())),
         };
-        Ok(Named::Address(arrays.place(&variable.name, variable.bytes, variable.align, most)?))
+        Ok(Binding::Address(arrays.place(&variable.name, variable.bytes, variable.align, most)?))
     }
 
     /// The register of the offset of a shared variable that the module declares. An array without a size is the launch's

@@ -56,7 +56,7 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
     call("cuMemGetInfo_v2", |driver| {
         let all = driver.config.memory;
-        let used = driver.here()?.device.in_use();
+        let used = driver.current_context()?.device.in_use();
         // SAFETY: the caller's promise.
         unsafe { put(free, all.saturating_sub(used) as usize).and_then(|()| put(total, all as usize)) }
     })
@@ -142,7 +142,7 @@ pub extern "C" fn cuMemcpyPeerAsync(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
     call("cuMemHostAlloc", |driver| {
-        driver.here()?;
+        driver.current_context()?;
         let layout = Layout::from_size_align(bytes, 4096).map_err(|_| OUT_OF_MEMORY)?;
         if bytes == 0 || flags > 7 {
             return Err(INVALID_VALUE);
@@ -165,6 +165,6 @@ pub unsafe extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Code {
         let layout = driver.pinned.remove(&pointer.addr()).ok_or(INVALID_VALUE)?;
         // SAFETY: allocated with this layout, and not freed before, or it would not have been in the table.
         unsafe { alloc::dealloc(pointer.cast(), layout) };
-        driver.here().map(drop)
+        driver.current_context().map(drop)
     })
 }

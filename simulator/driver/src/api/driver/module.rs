@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt as _;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *const c_void) -> Code {
     call("cuModuleLoadData", |driver| {
-        driver.here()?;
+        driver.current_context()?;
         // SAFETY: the caller's promises.
         unsafe {
             let ptx = image::ptx(image, driver.config.capability)?;
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     name: *const c_char,
 ) -> Code {
     call("cuModuleGetGlobal_v2", |driver| {
-        driver.here()?;
+        driver.current_context()?;
         if name.is_null() || (address.is_null() && bytes.is_null()) {
             return Err(INVALID_VALUE);
         }

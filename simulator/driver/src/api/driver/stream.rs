@@ -17,7 +17,7 @@ pub unsafe extern "C" fn cuStreamCreate(stream: *mut usize, flags: c_uint) -> Co
         if flags > 1 {
             return Err(INVALID_VALUE);
         }
-        driver.here()?;
+        driver.current_context()?;
         let context = driver.current()?;
         // SAFETY: the caller's promise.
         unsafe { put(stream, driver.streams.insert(Stream { context, blocking: flags == 0 })) }
@@ -61,8 +61,8 @@ pub extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, flags: c_uint) 
         }
         let context = driver.stream_context(stream)?;
         let event = driver.events.get(event).ok_or(INVALID_HANDLE)?;
-        driver.order.wait((context, stream), &event.after);
-        driver.on(stream).map(drop)
+        driver.happens_before.wait((context, stream), &event.after);
+        driver.context_of(stream).map(drop)
     })
 }
 
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn cuEventCreate(event: *mut usize, flags: c_uint) -> Code
         if flags > 7 {
             return Err(INVALID_VALUE);
         }
-        driver.here()?;
+        driver.current_context()?;
         let context = driver.current()?;
         let new = Event { context, timing: flags & DISABLE_TIMING == 0, recorded: None, after: Clock::new() };
         // SAFETY: the caller's promise.
@@ -105,7 +105,7 @@ pub extern "C" fn cuEventDestroy_v2(event: usize) -> Code {
 pub extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
     call("cuEventRecord", |driver| {
         let context = driver.stream_context(stream)?;
-        let after = driver.order.recorded((context, stream));
+        let after = driver.happens_before.recorded((context, stream));
         let event = driver.event(event)?;
         if event.context != context {
             return Err(INVALID_HANDLE);

@@ -74,7 +74,7 @@ pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
     runtime("__cudaLaunchKernel_ptsz", |driver| {
         let kernel = linked(handle)?;
         ensure(driver)?;
-        driver.on(stream)?;
+        driver.context_of(stream)?;
         let (grid, block) = (grid.sizes, block.sizes);
         if !fits(grid, block) {
             return Err(INVALID_CONFIGURATION);

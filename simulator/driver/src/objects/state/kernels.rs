@@ -68,7 +68,7 @@ impl Driver {
         if self.stream_context(stream)? != context {
             return Err(INVALID_HANDLE);
         }
-        self.on(stream)?;
+        self.context_of(stream)?;
         let entry = self.entry(function)?;
         let most = entry.max_threads.unwrap_or(THREADS);
         if !fits(grid, block) || block.iter().product::<u32>() > most || shared > dynamic_shared {
@@ -77,12 +77,12 @@ impl Driver {
         // SAFETY: the caller's promise.
         let params = unsafe { parameters(entry, values)? };
         let Some(device) = self.context(context)?.working() else { return Ok(()) };
-        trace::launched(device, id);
+        trace::record_launch(device, id);
         let result = device.launch(id, &Launch { grid, block, shared, params });
         device.reports().iter().for_each(report::fault);
         counters::count(device, id, grid);
         let (touched, name) = (device.touched(), device.entry(id).name.clone());
-        self.works((context, stream), &touched, &name);
+        self.record_work((context, stream), &touched, &name);
         match result {
             Ok(()) => Ok(()),
             Err(fault) => self.fault(context, &fault),

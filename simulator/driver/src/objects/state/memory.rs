@@ -8,51 +8,51 @@ use std::ffi::c_void;
 use std::ptr;
 
 /// Prints what is wrong with the call that the host is in.
-fn say(calling: &str, fault: Fault) {
+fn print(calling: &str, fault: Fault) {
     report::fault(&Fault { kernel: calling.to_string(), ..fault });
 }
 
 /// A fault of the call that the host is in: it is refused there and then, and leaves the context sound.
 fn refused(calling: &str, fault: Fault) -> Code {
-    say(calling, fault);
+    print(calling, fault);
     INVALID_VALUE
 }
 
 impl Driver {
     /// Memory on the device of a stream; its address, also of no bytes at all.
     pub(crate) fn allocate(&mut self, bytes: usize, stream: usize) -> Result<u64, Code> {
-        self.on(stream)?.device.allocate(bytes as u64).ok_or(OUT_OF_MEMORY)
+        self.context_of(stream)?.device.allocate(bytes as u64).ok_or(OUT_OF_MEMORY)
     }
 
     /// Frees memory, and does so in a dead context too, whose error it then returns.
     pub(crate) fn free(&mut self, address: u64, stream: usize) -> Result<(), Code> {
         let calling = self.calling;
-        let freed = self.touch(address, true);
-        self.owner(address, stream)?.free(address).map_err(|fault| refused(calling, fault))?;
-        self.works((self.stream_context(stream)?, stream), freed.as_slice(), calling);
-        self.order.forget(address);
-        self.on(stream).map(drop)
+        let freed = self.allocation_at(address, true);
+        self.device_of(address, stream)?.free(address).map_err(|fault| refused(calling, fault))?;
+        self.record_work((self.stream_context(stream)?, stream), freed.as_slice(), calling);
+        self.happens_before.forget(address);
+        self.context_of(stream).map(drop)
     }
 
     /// Fills memory.
     pub(crate) fn fill(&mut self, address: u64, value: u8, bytes: usize, stream: usize) -> Result<(), Code> {
-        if self.on(stream)?.working().is_none() || bytes == 0 {
+        if self.context_of(stream)?.working().is_none() || bytes == 0 {
             return Ok(());
         }
         self.writable(address, bytes, stream)?.fill(value);
-        self.touched(&[(address, true)], stream)?;
+        self.record_touched(&[(address, true)], stream)?;
         Ok(())
     }
 
     pub(crate) fn upload(&mut self, to: u64, from: &[u8], stream: usize) -> Result<(), Code> {
-        if self.on(stream)?.working().is_none() || from.is_empty() {
+        if self.context_of(stream)?.working().is_none() || from.is_empty() {
             return Ok(());
         }
         self.writable(to, from.len(), stream)?.copy_from_slice(from);
-        if let Some(marks) = hide::of_copy(from.len()) {
-            self.owner(to, stream)?.hide(to, marks);
+        if let Some(hidden) = hide::of_copy(from.len()) {
+            self.device_of(to, stream)?.hide(to, hidden);
         }
-        self.touched(&[(to, true)], stream)?;
+        self.record_touched(&[(to, true)], stream)?;
         Ok(())
     }
 
@@ -72,45 +72,46 @@ impl Driver {
             return Ok(());
         }
         let (address, calling) = (from, self.calling);
-        let device = self.owner(from, stream)?;
+        let device = self.device_of(from, stream)?;
         let from = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
         // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), bytes) };
-        device.reports().into_iter().for_each(|found| say(calling, found));
-        self.touched(&[(address, false)], stream)?;
+        device.reports().into_iter().for_each(|found| print(calling, found));
+        self.record_touched(&[(address, false)], stream)?;
         let context = self.stream_context(stream)?;
-        self.order.synchronize(context, Some(stream));
+        self.happens_before.synchronize(context, Some(stream));
         Ok(())
     }
 
     pub(crate) fn copy(&mut self, to: u64, from: u64, bytes: usize, stream: usize) -> Result<(), Code> {
-        if self.on(stream)?.working().is_none() || bytes == 0 {
+        if self.context_of(stream)?.working().is_none() || bytes == 0 {
             return Ok(());
         }
         let calling = self.calling;
-        let device = self.owner(from, stream)?;
+        let device = self.device_of(from, stream)?;
         if device.owns(to) {
             device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-            device.reports().into_iter().for_each(|found| say(calling, found));
+            device.reports().into_iter().for_each(|found| print(calling, found));
         } else {
             let (data, undefined) = device.take(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-            let there = self.owner(to, stream)?;
+            let there = self.device_of(to, stream)?;
             there.put(to, &data, &undefined).map_err(|fault| refused(calling, fault))?;
         }
-        self.touched(&[(from, false), (to, true)], stream)?;
+        self.record_touched(&[(from, false), (to, true)], stream)?;
         Ok(())
     }
 
     /// Notes that the call which the host is in reads or writes at these addresses.
-    fn touched(&mut self, addresses: &[(u64, bool)], stream: usize) -> Result<(), Code> {
+    fn record_touched(&mut self, addresses: &[(u64, bool)], stream: usize) -> Result<(), Code> {
         let context = self.stream_context(stream)?;
-        let touched: Vec<_> = addresses.iter().filter_map(|&(address, wrote)| self.touch(address, wrote)).collect();
-        self.works((context, stream), &touched, self.calling);
+        let touched: Vec<_> =
+            addresses.iter().filter_map(|&(address, wrote)| self.allocation_at(address, wrote)).collect();
+        self.record_work((context, stream), &touched, self.calling);
         Ok(())
     }
 
     fn writable(&mut self, address: u64, bytes: usize, stream: usize) -> Result<&mut [u8], Code> {
         let calling = self.calling;
-        self.owner(address, stream)?.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))
+        self.device_of(address, stream)?.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))
     }
 }

@@ -14,14 +14,14 @@ use std::ptr;
 
 impl Driver {
     pub(crate) fn load(&mut self, ptx: &str) -> Result<usize, Code> {
-        let loaded = self.here()?.device.load(ptx);
+        let loaded = self.current_context()?.device.load(ptx);
         let id = loaded.map_err(|error| {
             let (code, why) = match error {
                 LoadError::Syntax(why) => (INVALID_PTX, why),
                 LoadError::TooNewArchitecture(why) => (NO_BINARY_FOR_GPU, why),
                 LoadError::TooNewVersion(why) => (UNSUPPORTED_PTX_VERSION, why),
             };
-            report::say(&format!("snuffer-sim: a module cannot be loaded: {why}"));
+            report::print(&format!("snuffer-sim: a module cannot be loaded: {why}"));
             code
         })?;
         let context = self.current()?;
@@ -44,13 +44,13 @@ impl Driver {
 
     /// A linked kernel as a function of the current context, into which the first use loads its fat binary.
     pub(crate) fn loaded(&mut self, kernel: &Linked) -> Result<usize, Code> {
-        let module = match self.here()?.linked.get(&kernel.binary) {
+        let module = match self.current_context()?.linked.get(&kernel.binary) {
             Some(&module) => module,
             None => {
                 let image = ptr::with_exposed_provenance(kernel.image);
                 // SAFETY: a compiler made the fat binary, and the program has not taken its kernels back.
                 let module = self.load(&unsafe { image::ptx(image, self.config.capability)? })?;
-                self.here()?.linked.insert(kernel.binary, module);
+                self.current_context()?.linked.insert(kernel.binary, module);
                 module
             }
         };

@@ -8,7 +8,7 @@ impl Driver {
     /// Waits for a stream.
     pub(crate) fn wait(&mut self, stream: usize) -> Result<(), Code> {
         let context = self.stream_context(stream)?;
-        self.order.synchronize(context, Some(stream));
+        self.happens_before.synchronize(context, Some(stream));
         self.context(context)?.synchronize()
     }
 
@@ -21,7 +21,7 @@ impl Driver {
     pub(crate) fn wait_for_event(&mut self, handle: usize) -> Result<(), Code> {
         let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;
         let context = event.context;
-        self.order.host_waits(&event.after);
+        self.happens_before.host_waits(&event.after);
         self.context(context)?.synchronize()
     }
 }

@@ -1,7 +1,7 @@
 //! Blocks in reverse post-order, loops before what follows them. The fragment of a warp that runs next is the one that is
 //! furthest behind in this order, so that lanes meet again as early as the graph allows.
 
-use super::{Do, Inst};
+use super::{Inst, Op};
 
 /// What decoding gives before blocks are known.
 pub enum Item {
@@ -27,7 +27,7 @@ pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>)
         let ended = blocks[last]
             .code
             .last()
-            .is_some_and(|inst| matches!(inst.what, Do::Goto(_) | Do::If { .. } | Do::Exit | Do::Trap));
+            .is_some_and(|inst| matches!(inst.op, Op::Goto(_) | Op::If { .. } | Op::Exit | Op::Trap));
         if ended || matches!(item, Item::Label(_)) && !blocks[last].code.is_empty() {
             blocks.push(Block { code: Vec::new(), next: Vec::new() });
         }
@@ -38,16 +38,16 @@ pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>)
         }
     }
     // A body may end without `ret`.
-    blocks.push(Block { code: vec![Inst::new(Do::Exit)], next: Vec::new() });
+    blocks.push(Block { code: vec![Inst::new(Op::Exit)], next: Vec::new() });
     for (number, block) in blocks.iter_mut().enumerate() {
         let to = |label: u32| match targets[label as usize] {
             usize::MAX => Err("a branch to a label that is nowhere".to_string()),
             target => Ok(target),
         };
-        block.next = match block.code.last().map(|inst| inst.what) {
-            Some(Do::Goto(label)) => vec![to(label)?],
-            Some(Do::If { to: label, .. }) => vec![number + 1, to(label)?],
-            Some(Do::Exit | Do::Trap) => Vec::new(),
+        block.next = match block.code.last().map(|inst| inst.op) {
+            Some(Op::Goto(label)) => vec![to(label)?],
+            Some(Op::If { to: label, .. }) => vec![number + 1, to(label)?],
+            Some(Op::Exit | Op::Trap) => Vec::new(),
             _ => vec![number + 1],
         };
     }
@@ -55,7 +55,7 @@ pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>)
 }
 
 /// The blocks that can be reached from block 0, in order.
-pub fn order(blocks: &[Block]) -> Vec<usize> {
+pub fn reverse_post_order(blocks: &[Block]) -> Vec<usize> {
     let loops = loops(blocks);
     let innermost = |block: usize| loops.iter().filter(|(_, body)| body[block]).min_by_key(|(size, _)| *size);
     let mut post = Vec::new();
@@ -157,29 +157,29 @@ pub fn lay_out(blocks: &[Block], order: &[usize], target: impl Fn(u32) -> usize)
         let block = &blocks[number];
         let following = order.get(place + 1).copied();
         starts[number] = code.len();
-        let first = block.code.first().copied().unwrap_or_else(|| Inst::new(Do::Exit));
+        let first = block.code.first().copied().unwrap_or_else(|| Inst::new(Op::Exit));
         let length = block.code.len().max(1) as u32;
-        code.push(Inst { source: first.source, ..Inst::new(Do::Enter { block: place as u32, length }) });
+        code.push(Inst { source: first.source, ..Inst::new(Op::Enter { block: place as u32, length }) });
         for inst in &block.code {
-            match inst.what {
-                Do::Goto(label) if following == Some(target(label)) => {}
-                Do::Goto(label) | Do::If { to: label, .. } => {
+            match inst.op {
+                Op::Goto(label) if following == Some(target(label)) => {}
+                Op::Goto(label) | Op::If { to: label, .. } => {
                     jumps.push((code.len(), target(label)));
                     code.push(*inst);
                 }
                 _ => code.push(*inst),
             }
         }
-        let ends = block.code.last().is_some_and(|inst| matches!(inst.what, Do::Goto(_) | Do::Exit));
+        let ends = block.code.last().is_some_and(|inst| matches!(inst.op, Op::Goto(_) | Op::Exit));
         let falls = block.next.first().copied().filter(|&next| !ends && following != Some(next));
         if let Some(next) = falls {
             jumps.push((code.len(), next));
-            code.push(Inst::new(Do::Goto(0)));
+            code.push(Inst::new(Op::Goto(0)));
         }
     }
     for (at, block) in jumps {
-        match &mut code[at].what {
-            Do::Goto(to) | Do::If { to, .. } => *to = starts[block] as u32,
+        match &mut code[at].op {
+            Op::Goto(to) | Op::If { to, .. } => *to = starts[block] as u32,
             _ => {}
         }
     }

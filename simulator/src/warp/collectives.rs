@@ -4,34 +4,34 @@ use super::taint::Taint;
 use super::{Machine, State, Stop, Warp, stop, write};
 use crate::fault::Kind;
 use crate::isa::{Choose, Vote};
-use crate::kernel::{Do, Inst};
+use crate::kernel::{Inst, Op};
 use crate::lanes::{WARP, lanes, mask_of};
 
 impl Warp {
     /// Executes an instruction of several lanes, or says how to wait for those that are missing.
-    pub(super) fn together(&mut self, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<Option<State>, Stop> {
+    pub(super) fn collective(&mut self, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<Option<State>, Stop> {
         let [a, b, _, e] = inst.args.map(|arg| arg as usize);
-        let (missing, state) = match inst.what {
-            Do::Shuffle(_) => (self.missing(inst, e, mask)? != 0, State::Lanes),
-            Do::Vote(_) => (self.missing(inst, b, mask)? != 0, State::Lanes),
-            Do::WarpBarrier => (self.missing(inst, a, mask)? != 0, State::Warp),
-            _ => (self.someone_is_missing(inst, mask)?, State::Lanes),
+        let (missing, state) = match inst.op {
+            Op::Shuffle(_) => (self.missing(inst, e, mask)? != 0, State::Lanes),
+            Op::Vote(_) => (self.missing(inst, b, mask)? != 0, State::Lanes),
+            Op::WarpBarrier => (self.missing(inst, a, mask)? != 0, State::Warp),
+            _ => (self.lanes_are_missing(inst, mask)?, State::Lanes),
         };
         if missing {
             return Ok(Some(state));
         }
         let lists = &machine.kernel.lists;
-        match inst.what {
-            Do::Shuffle(choose) => {
-                self.agreed(machine, inst, e, mask);
+        match inst.op {
+            Op::Shuffle(choose) => {
+                self.check_members(machine, inst, e, mask);
                 self.shuffle(machine, choose, inst, mask);
             }
-            Do::Vote(vote) => {
-                self.agreed(machine, inst, b, mask);
+            Op::Vote(vote) => {
+                self.check_members(machine, inst, b, mask);
                 self.vote(vote, inst, mask);
             }
-            Do::LoadMatrix { list } => self.load_matrix(machine, inst, &lists[list as usize])?,
-            Do::Multiply { depth, list } => self.multiply(usize::from(depth), &lists[list as usize]),
+            Op::LoadMatrix { list } => self.load_matrix(machine, inst, &lists[list as usize])?,
+            Op::Multiply { depth, list } => self.multiply(usize::from(depth), &lists[list as usize]),
             _ => self.release_members(a, mask),
         }
         Ok(None)
@@ -54,7 +54,7 @@ impl Warp {
         }
         if self.tainted {
             self.taint(inst.d, mask, &new);
-            self.clean(inst.d2, mask);
+            self.clear_taint(inst.d2, mask);
         }
         write(&mut self.registers[inst.d as usize], &value, mask);
         write(&mut self.registers[inst.d2 as usize], &inside, mask);
@@ -67,7 +67,7 @@ impl Warp {
     }
 
     /// Reports where two lanes that are in each other's exchange name different members.
-    fn agreed(&self, machine: &mut Machine, inst: &Inst, members: usize, mask: u32) {
+    fn check_members(&self, machine: &mut Machine, inst: &Inst, members: usize, mask: u32) {
         let named = &self.registers[members];
         if lanes(mask).all(|lane| named[lane] as u32 == named[mask.trailing_zeros() as usize] as u32) {
             return;
@@ -122,7 +122,7 @@ impl Warp {
             wanted |= members;
         }
         let mut here = mask;
-        if matches!(inst.what, Do::WarpBarrier) {
+        if matches!(inst.op, Op::WarpBarrier) {
             let waiting = self.fragments.iter().filter(|fragment| fragment.state == State::Warp);
             here |= waiting.fold(0, |all, fragment| all | fragment.mask);
         }
@@ -131,7 +131,7 @@ impl Warp {
 
     /// Whether lanes of the warp are elsewhere. An aligned instruction wants all of them: what it does where one has ended
     /// is undefined (PTX ISA 9.7.15.5). The ISA does not say what it does in a warp that is not full.
-    fn someone_is_missing(&self, inst: &Inst, mask: u32) -> Result<bool, Stop> {
+    fn lanes_are_missing(&self, inst: &Inst, mask: u32) -> Result<bool, Stop> {
         if self.live != self.born {
             let detail =
                 "Barrier error detected. Aligned instruction in a warp of which threads have ended".to_string();

@@ -1,17 +1,17 @@
 //! A piece of memory, global, shared or local, with what the checkers know of each byte. Values move elsewhere, and fast;
 //! here a warp's access is looked at before it happens.
 
+use crate::byte_set::ByteSet;
 use crate::lanes::{Lanes, WARP, lanes};
-use crate::marks::Marks;
-use crate::race::{Cells, Earlier, Who};
+use crate::race::{Accessor, Cells, EarlierAccess};
 
 /// Bytes, which of them nobody has written, and who accessed them last.
 #[derive(Debug, Default)]
-pub struct Piece {
+pub struct ShadowedBuffer {
     pub data: Vec<u8>,
-    pub undefined: Marks,
+    pub undefined: ByteSet,
     /// The bytes that are not of the view that a tensor was made as; kernels have no business there.
-    pub hidden: Marks,
+    pub hidden: ByteSet,
     pub cells: Cells,
 }
 
@@ -23,13 +23,13 @@ pub type Holes = [u8; WARP];
 
 /// What was seen of one warp's access.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct Observed {
     /// The undefined bytes of what each lane reads.
     pub holes: Holes,
     /// The first lane that reads any.
-    pub hole: Option<usize>,
+    pub undefined_lane: Option<usize>,
     /// The first lane whose access races, and with what.
-    pub clash: Option<(usize, Earlier)>,
+    pub race: Option<(usize, EarlierAccess)>,
     /// The first lane that reaches outside the view.
     pub outside: Option<usize>,
 }
@@ -41,40 +41,47 @@ pub struct Written<'a> {
     pub holes: &'a Holes,
 }
 
-impl Piece {
+impl ShadowedBuffer {
     /// `length` fresh bytes, each of value `fill`. Whether that counts as written is `defined`.
     pub fn new(length: usize, fill: u8, defined: bool) -> Self {
-        let undefined = if defined { Marks::none(length) } else { Marks::all(length) };
-        Self { data: vec![fill; length], undefined, hidden: Marks::default(), cells: Cells::default() }
+        let undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
+        Self { data: vec![fill; length], undefined, hidden: ByteSet::default(), cells: Cells::default() }
     }
 
     /// Makes all bytes fresh again.
     pub fn reset(&mut self, length: usize, fill: u8, defined: bool) {
         self.data.clear();
         self.data.resize(length, fill);
-        self.undefined = if defined { Marks::none(length) } else { Marks::all(length) };
+        self.undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
     }
 
     /// Looks at the lanes of `mask` as each is about to read `bytes` bytes from `starts`. Accesses that are out of bounds
     /// or misaligned are not looked at: they will not happen.
-    pub fn reads(&mut self, bytes: usize, starts: &Lanes, mask: u32, who: Option<&Who>, seen: &mut Seen) {
-        if !self.undefined.is_none() {
+    pub fn reads(
+        &mut self,
+        bytes: usize,
+        starts: &Lanes,
+        mask: u32,
+        accessor: Option<&Accessor>,
+        observed: &mut Observed,
+    ) {
+        if !self.undefined.is_empty() {
             for lane in self.valid(bytes, starts, mask) {
-                seen.holes[lane] = self.undefined.of(starts[lane] as usize, bytes);
-                if seen.holes[lane] != 0 {
-                    seen.hole = seen.hole.or(Some(lane));
+                observed.holes[lane] = self.undefined.bits_at(starts[lane] as usize, bytes);
+                if observed.holes[lane] != 0 {
+                    observed.undefined_lane = observed.undefined_lane.or(Some(lane));
                 }
             }
         }
-        self.peeks(bytes, starts, mask, seen);
-        if let Some(who) = who.filter(|_| self.data.len() <= MOST_RACED) {
+        self.peeks(bytes, starts, mask, observed);
+        if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
             self.cells.prepare(self.data.len(), bytes);
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
                 if self.holds(start, bytes)
-                    && let Some(earlier) = self.cells.read(start, bytes, lane, who)
+                    && let Some(earlier) = self.cells.read(start, bytes, lane, accessor)
                 {
-                    seen.clash = seen.clash.or(Some((lane, earlier)));
+                    observed.race = observed.race.or(Some((lane, earlier)));
                 }
             }
         }
@@ -87,10 +94,10 @@ impl Piece {
         starts: &Lanes,
         mask: u32,
         written: Written,
-        who: Option<&Who>,
-        seen: &mut Seen,
+        accessor: Option<&Accessor>,
+        observed: &mut Observed,
     ) {
-        if !self.undefined.is_none() || *written.holes != [0; WARP] {
+        if !self.undefined.is_empty() || *written.holes != [0; WARP] {
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
                 if self.holds(start, bytes) {
@@ -98,35 +105,43 @@ impl Piece {
                 }
             }
         }
-        self.peeks(bytes, starts, mask, seen);
-        if let Some(who) = who.filter(|_| self.data.len() <= MOST_RACED) {
+        self.peeks(bytes, starts, mask, observed);
+        if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
             self.cells.prepare(self.data.len(), bytes);
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
                 if self.holds(start, bytes)
-                    && let Some(earlier) = self.cells.write(start, bytes, lane, who)
-                    && !self.is_same(bytes, start, lane, written.values, &earlier, who)
+                    && let Some(earlier) = self.cells.write(start, bytes, lane, accessor)
+                    && !self.is_same(bytes, start, lane, written.values, &earlier, accessor)
                 {
-                    seen.clash = seen.clash.or(Some((lane, earlier)));
+                    observed.race = observed.race.or(Some((lane, earlier)));
                 }
             }
         }
     }
 
     /// Finds a lane that reaches outside the view.
-    fn peeks(&self, bytes: usize, starts: &Lanes, mask: u32, seen: &mut Seen) {
-        if !self.hidden.is_none() && seen.outside.is_none() {
-            seen.outside =
-                self.valid(bytes, starts, mask).find(|&lane| self.hidden.of(starts[lane] as usize, bytes) != 0);
+    fn peeks(&self, bytes: usize, starts: &Lanes, mask: u32, observed: &mut Observed) {
+        if !self.hidden.is_empty() && observed.outside.is_none() {
+            observed.outside =
+                self.valid(bytes, starts, mask).find(|&lane| self.hidden.bits_at(starts[lane] as usize, bytes) != 0);
         }
     }
 
     /// Whether a write changes nothing: the memory holds the value already, or another lane writes it in this very
     /// instruction. All threads may write one value to one place.
-    fn is_same(&self, bytes: usize, start: usize, lane: usize, values: &Lanes, earlier: &Earlier, who: &Who) -> bool {
+    fn is_same(
+        &self,
+        bytes: usize,
+        start: usize,
+        lane: usize,
+        values: &Lanes,
+        earlier: &EarlierAccess,
+        accessor: &Accessor,
+    ) -> bool {
         let value = values[lane].to_le_bytes();
-        let here = earlier.block == who.block & 0xffff && earlier.thread >> 5 == who.warp;
-        let together = earlier.write && earlier.pc == who.pc && here;
+        let here = earlier.block == accessor.block & 0xffff && earlier.thread >> 5 == accessor.warp;
+        let together = earlier.write && earlier.pc == accessor.pc && here;
         let cut = u64::MAX >> (64 - 8 * bytes);
         let other = values[earlier.thread as usize % WARP];
         self.data[start..start + bytes] == value[..bytes] || together && (other ^ values[lane]) & cut == 0

@@ -5,10 +5,10 @@ use crate::fault::Kind;
 use crate::isa::Space;
 use crate::kernel::{Arrays, Kernel};
 use crate::lanes::{Lanes, lanes};
-use crate::memory::{Memory, Trouble};
+use crate::memory::{AccessError, Memory};
 
 /// The memories of a warp, and which is meant.
-pub struct Place<'a> {
+pub struct AddressSpace<'a> {
     pub space: Space,
     pub kernel: &'a Kernel,
     pub memory: &'a mut Memory,
@@ -18,9 +18,9 @@ pub struct Place<'a> {
 }
 
 /// Nothing, or the lane that was in trouble.
-pub type Done = Result<(), (usize, Trouble)>;
+pub type Done = Result<(), (usize, AccessError)>;
 
-impl Place<'_> {
+impl AddressSpace<'_> {
     pub fn load(&mut self, bytes: u8, at: &Lanes, mask: u32, out: &mut Lanes) -> Done {
         match bytes {
             1 => self.gather::<1>(at, mask, out),
@@ -45,7 +45,7 @@ impl Place<'_> {
         }
         for lane in lanes(mask) {
             let Some(found) = self.window::<N>(at[lane], lane) else {
-                return Err(self.trouble(at[lane], N as u64, lane));
+                return Err(self.error(at[lane], N as u64, lane));
             };
             let mut wide = [0; 8];
             wide[..N].copy_from_slice(found);
@@ -60,7 +60,7 @@ impl Place<'_> {
         }
         for lane in lanes(mask) {
             let Some(found) = self.window::<N>(at[lane], lane) else {
-                return Err(self.trouble(at[lane], N as u64, lane));
+                return Err(self.error(at[lane], N as u64, lane));
             };
             found.copy_from_slice(&values[lane].to_le_bytes()[..N]);
         }
@@ -68,8 +68,8 @@ impl Place<'_> {
     }
 
     /// The trouble of an address that is no multiple of `bytes`.
-    pub fn misaligned(address: u64, bytes: u64) -> Trouble {
-        Trouble { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}"), notes: Vec::new() }
+    pub fn misaligned(address: u64, bytes: u64) -> AccessError {
+        AccessError { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}"), notes: Vec::new() }
     }
 
     /// A lane's bytes of shared or local memory.
@@ -90,12 +90,12 @@ impl Place<'_> {
 
     /// What is wrong with a lane's address of shared or local memory.
     #[cold]
-    fn trouble(&mut self, address: u64, bytes: u64, lane: usize) -> (usize, Trouble) {
+    fn error(&mut self, address: u64, bytes: u64, lane: usize) -> (usize, AccessError) {
         let kind = if address.is_multiple_of(bytes) { Kind::OutOfWindow } else { Kind::Misaligned };
         let (arrays, held) = self.arrays(lane);
         let (place, array) = arrays.describe(address, held.len());
         let dumped = array.and_then(|(range, offset)| dump::around(held.get(range)?, offset, bytes));
-        (lane, Trouble { kind, address, place, notes: dumped.into_iter().collect() })
+        (lane, AccessError { kind, address, place, notes: dumped.into_iter().collect() })
     }
 }
 

@@ -5,14 +5,14 @@ use super::{Machine, Warp, stop};
 use crate::config::Checks;
 use crate::fault::Kind;
 use crate::isa::Space;
-use crate::kernel::{Do, Inst, Kernel, Register};
+use crate::kernel::{Inst, Kernel, Op, Register};
 use crate::lanes::{Lanes, WARP};
-use crate::piece::{Holes, Seen, Written};
-use crate::race::{EPOCHS, Who};
+use crate::race::{Accessor, EPOCHS};
+use crate::shadowed_buffer::{Holes, Observed, Written};
 
 /// What a warp is about to access: in one space, lane by lane.
 #[derive(Clone, Copy)]
-pub struct Touch<'a> {
+pub struct WarpAccess<'a> {
     pub space: Space,
     pub bytes: usize,
     pub at: &'a Lanes,
@@ -29,48 +29,48 @@ impl Warp {
     }
 
     /// Notes what an instruction is about to access.
-    pub(super) fn note(&mut self, machine: &mut Machine, inst: &Inst, touch: Touch) {
-        match inst.what {
-            Do::Load { .. } => return self.note_read(machine, inst, touch, inst.d),
-            Do::Store { .. } | Do::Atomic { .. } => {}
+    pub(super) fn check_access(&mut self, machine: &mut Machine, inst: &Inst, access: WarpAccess) {
+        match inst.op {
+            Op::Load { .. } => return self.check_read(machine, inst, access, inst.d),
+            Op::Store { .. } | Op::Atomic { .. } => {}
             _ => return,
         }
-        let who = self.who(machine, inst, touch.space);
-        let mut seen = Seen::default();
+        let accessor = self.accessor(machine, inst, access.space);
+        let mut observed = Observed::default();
         let source = inst.args[1] as usize;
         let mut holes: Holes = if self.tainted { self.taints[source].holes } else { [0; WARP] };
-        if let Do::Atomic { .. } = inst.what {
-            self.reads(machine, touch, None, &mut seen);
-            self.remember(machine, inst.d, touch, &seen);
-            holes.iter_mut().zip(&seen.holes).for_each(|(hole, read)| *hole |= read);
+        if let Op::Atomic { .. } = inst.op {
+            self.reads(machine, access, None, &mut observed);
+            self.remember_undefined(machine, inst.d, access, &observed);
+            holes.iter_mut().zip(&observed.holes).for_each(|(undefined_lane, read)| *undefined_lane |= read);
         }
         let values = self.registers[source];
         let written = Written { values: &values, holes: &holes };
-        let Touch { space, bytes, at, mask } = touch;
+        let WarpAccess { space, bytes, at, mask } = access;
         match space {
             Space::Shared | Space::Local => {
                 let starts = starts(machine.kernel, space, bytes, at);
-                let piece = if space == Space::Shared { &mut machine.shared } else { &mut self.local };
-                piece.writes(bytes, &starts, mask, written, who.as_ref(), &mut seen);
+                let buffer = if space == Space::Shared { &mut machine.shared } else { &mut self.local };
+                buffer.writes(bytes, &starts, mask, written, accessor.as_ref(), &mut observed);
             }
-            _ => machine.memory.writes(bytes, at, mask, written, who.as_ref(), &mut seen),
+            _ => machine.memory.writes(bytes, at, mask, written, accessor.as_ref(), &mut observed),
         }
-        self.tell(machine, inst, touch, &seen);
+        self.report_observed(machine, inst, access, &observed);
     }
 
     /// Notes a read into register `d`.
-    pub(super) fn note_read(&mut self, machine: &mut Machine, inst: &Inst, touch: Touch, d: Register) {
-        let who = self.who(machine, inst, touch.space);
-        let mut seen = Seen::default();
-        self.reads(machine, touch, who.as_ref(), &mut seen);
-        self.remember(machine, d, touch, &seen);
-        self.tell(machine, inst, touch, &seen);
+    pub(super) fn check_read(&mut self, machine: &mut Machine, inst: &Inst, access: WarpAccess, d: Register) {
+        let accessor = self.accessor(machine, inst, access.space);
+        let mut observed = Observed::default();
+        self.reads(machine, access, accessor.as_ref(), &mut observed);
+        self.remember_undefined(machine, d, access, &observed);
+        self.report_observed(machine, inst, access, &observed);
     }
 
     /// Who races; `None` where nobody does: in what is a thread's own.
-    fn who(&self, machine: &mut Machine, inst: &Inst, space: Space) -> Option<Who> {
+    fn accessor(&self, machine: &mut Machine, inst: &Inst, space: Space) -> Option<Accessor> {
         // What the only warp of a launch reads, nobody else changes.
-        if !machine.alone || !matches!(inst.what, Do::Load { .. }) {
+        if !machine.alone || !matches!(inst.op, Op::Load { .. }) {
             machine.effects += 1;
         }
         let epoch = match space {
@@ -79,9 +79,9 @@ impl Warp {
             Space::Shared => machine.block % (EPOCHS - 1) + 1,
             _ => return None,
         };
-        let acquainted = machine.acquainted;
-        machine.acquainted |= inst.acquires;
-        machine.checks.races.then_some(Who {
+        let has_acquired = machine.has_acquired;
+        machine.has_acquired |= inst.acquires;
+        machine.checks.races.then_some(Accessor {
             epoch,
             block: machine.block,
             warp: self.number as u32,
@@ -89,37 +89,49 @@ impl Warp {
             step: self.step,
             pc: machine.pc,
             strong: inst.strong,
-            acquainted,
+            has_acquired,
         })
     }
 
-    fn reads(&mut self, machine: &mut Machine, touch: Touch, who: Option<&Who>, seen: &mut Seen) {
-        let Touch { space, bytes, at, mask } = touch;
+    fn reads(
+        &mut self,
+        machine: &mut Machine,
+        access: WarpAccess,
+        accessor: Option<&Accessor>,
+        observed: &mut Observed,
+    ) {
+        let WarpAccess { space, bytes, at, mask } = access;
         match space {
             Space::Shared | Space::Local => {
                 let starts = starts(machine.kernel, space, bytes, at);
-                let piece = if space == Space::Shared { &mut machine.shared } else { &mut self.local };
-                piece.reads(bytes, &starts, mask, who, seen);
+                let buffer = if space == Space::Shared { &mut machine.shared } else { &mut self.local };
+                buffer.reads(bytes, &starts, mask, accessor, observed);
             }
-            _ => machine.memory.reads(bytes, at, mask, who, seen),
+            _ => machine.memory.reads(bytes, at, mask, accessor, observed),
         }
     }
 
     /// Keeps which bytes of a register came from where nobody wrote.
-    fn remember(&mut self, machine: &mut Machine, d: Register, touch: Touch, seen: &Seen) {
-        let Touch { space, at, mask, .. } = touch;
-        let Some(lane) = seen.hole else { return self.clean(d, mask) };
-        let address = at[lane] + u64::from(seen.holes[lane].trailing_zeros());
+    fn remember_undefined(&mut self, machine: &mut Machine, d: Register, access: WarpAccess, observed: &Observed) {
+        let WarpAccess { space, at, mask, .. } = access;
+        let Some(lane) = observed.undefined_lane else { return self.clear_taint(d, mask) };
+        let address = at[lane] + u64::from(observed.holes[lane].trailing_zeros());
         let place = machine.place(space, address);
         machine.origins.entry(machine.pc).or_insert((address, place));
-        self.taint(d, mask, &Taint { holes: seen.holes, origin: machine.pc, ..Taint::default() });
+        self.taint(d, mask, &Taint { holes: observed.holes, origin: machine.pc, ..Taint::default() });
     }
 
     /// Reports what was seen.
-    fn tell(&self, machine: &mut Machine, inst: &Inst, Touch { space, at, .. }: Touch, seen: &Seen) {
+    fn report_observed(
+        &self,
+        machine: &mut Machine,
+        inst: &Inst,
+        WarpAccess { space, at, .. }: WarpAccess,
+        observed: &Observed,
+    ) {
         let name = format!("{space:?}").to_lowercase();
-        let what = if matches!(inst.what, Do::Load { .. }) { "read" } else { "write" };
-        if let Some((lane, earlier)) = &seen.clash {
+        let what = if matches!(inst.op, Op::Load { .. }) { "read" } else { "write" };
+        if let Some((lane, earlier)) = &observed.race {
             let before = if earlier.write { "write" } else { "read" };
             let detail = format!("Race reported between {what} access and {before} access to __{name}__ memory");
             let mut found = stop(Kind::Race, inst, 1 << lane, detail);
@@ -127,7 +139,7 @@ impl Warp {
             found.notes.push(machine.other_side(before, earlier));
             machine.report(self.number, found);
         }
-        if let Some(lane) = seen.outside {
+        if let Some(lane) = observed.outside {
             let detail = format!("Outside the view: __{name}__ {what}");
             let mut found = stop(Kind::OutOfView, inst, 1 << lane, detail);
             (found.address, found.near) = (Some(at[lane]), machine.place(space, at[lane]));

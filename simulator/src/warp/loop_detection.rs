@@ -9,13 +9,13 @@ const FIRST: u64 = 1 << 12;
 
 /// The backward jumps of a warp, and where it was at one of them.
 #[derive(Debug, Default)]
-pub struct Rounds {
+pub struct LoopDetector {
     count: u64,
-    kept: Option<Kept>,
+    snapshot: Option<Snapshot>,
 }
 
 #[derive(Debug, PartialEq)]
-struct Kept {
+struct Snapshot {
     pc: usize,
     mask: u32,
     effects: u64,
@@ -26,21 +26,21 @@ struct Kept {
 impl Warp {
     /// Whether the warp, which jumps back to `pc`, was in this state before. It is kept at ever rarer jumps, so that a
     /// cycle of any length is found (Brent, "An improved Monte Carlo factorization algorithm").
-    pub(super) fn goes_round(&mut self, pc: usize, mask: u32, effects: u64) -> bool {
-        self.rounds.count += 1;
-        let count = self.rounds.count;
+    pub(super) fn loops_forever(&mut self, pc: usize, mask: u32, effects: u64) -> bool {
+        self.loop_detector.count += 1;
+        let count = self.loop_detector.count;
         if count < FIRST {
             return false;
         }
         if count.is_power_of_two() {
             let (fragments, registers) = (self.fragments.clone(), self.registers.clone());
-            self.rounds.kept = Some(Kept { pc, mask, effects, fragments, registers });
+            self.loop_detector.snapshot = Some(Snapshot { pc, mask, effects, fragments, registers });
             return false;
         }
-        self.rounds.kept.as_ref().is_some_and(|kept| {
-            (kept.pc, kept.mask, kept.effects) == (pc, mask, effects)
-                && kept.fragments == self.fragments
-                && kept.registers == self.registers
+        self.loop_detector.snapshot.as_ref().is_some_and(|snapshot| {
+            (snapshot.pc, snapshot.mask, snapshot.effects) == (pc, mask, effects)
+                && snapshot.fragments == self.fragments
+                && snapshot.registers == self.registers
         })
     }
 }

@@ -3,21 +3,21 @@
 
 /// Marked bytes among `length`.
 #[derive(Debug, Default)]
-pub struct Marks {
+pub struct ByteSet {
     length: usize,
     count: usize,
     /// A bit for each byte; empty while all bytes are alike.
     words: Vec<u64>,
 }
 
-impl Marks {
+impl ByteSet {
     /// All of `length` bytes.
-    pub fn all(length: usize) -> Self {
+    pub fn full(length: usize) -> Self {
         Self { length, count: length, words: Vec::new() }
     }
 
     /// None of `length` bytes.
-    pub fn none(length: usize) -> Self {
+    pub fn empty(length: usize) -> Self {
         Self { length, ..Self::default() }
     }
 
@@ -27,12 +27,12 @@ impl Marks {
     }
 
     /// Whether no byte is marked.
-    pub fn is_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// The marked ones of up to eight bytes that are aligned to their number, a bit for each.
-    pub fn of(&self, start: usize, bytes: usize) -> u8 {
+    pub fn bits_at(&self, start: usize, bytes: usize) -> u8 {
         let wanted = ones(bytes) as u8;
         match self.words.get(start / 64) {
             Some(word) => (word >> (start % 64)) as u8 & wanted,
@@ -42,58 +42,58 @@ impl Marks {
     }
 
     /// Marks those of some bytes that `marked` has a bit for, and no other; aligned as in [`Self::of`].
-    pub fn set(&mut self, start: usize, bytes: usize, marked: u8) {
-        if self.count == 0 && marked == 0 {
+    pub fn set(&mut self, start: usize, bytes: usize, members: u8) {
+        if self.count == 0 && members == 0 {
             return;
         }
-        self.spread();
+        self.make_words();
         let (word, shift) = (&mut self.words[start / 64], start % 64);
-        let new = *word & !(ones(bytes) << shift) | (u64::from(marked) & ones(bytes)) << shift;
+        let new = *word & !(ones(bytes) << shift) | (u64::from(members) & ones(bytes)) << shift;
         self.count = self.count + new.count_ones() as usize - word.count_ones() as usize;
         *word = new;
-        self.settle();
+        self.drop_words_if_empty();
     }
 
     /// Unmarks a range of any size.
     pub fn clear(&mut self, start: usize, bytes: usize) {
         if bytes == self.length {
-            *self = Self::none(self.length);
+            *self = Self::empty(self.length);
         }
         self.each_word(start, bytes, |word, mask| *word &= !mask);
     }
 
     /// The marks of a range, from its start on.
     #[must_use]
-    pub fn part(&self, start: usize, bytes: usize) -> Self {
-        let mut part = Self::none(bytes);
+    pub fn slice(&self, start: usize, bytes: usize) -> Self {
+        let mut part = Self::empty(bytes);
         if self.count > 0 {
-            (0..bytes).for_each(|at| part.set(at, 1, self.of(start + at, 1)));
+            (0..bytes).for_each(|at| part.set(at, 1, self.bits_at(start + at, 1)));
         }
         part
     }
 
     /// Marks a range as `part` is.
-    pub fn put(&mut self, start: usize, part: &Self) {
+    pub fn copy_from(&mut self, start: usize, part: &Self) {
         self.clear(start, part.length);
         if part.count > 0 {
-            (0..part.length).for_each(|at| self.set(start + at, 1, part.of(at, 1)));
+            (0..part.length).for_each(|at| self.set(start + at, 1, part.bits_at(at, 1)));
         }
     }
 
     /// The first marked byte of a range, and how many there are.
-    pub fn within(&self, start: usize, bytes: usize) -> Option<(usize, usize)> {
+    pub fn find_in(&self, start: usize, bytes: usize) -> Option<(usize, usize)> {
         if self.count == 0 {
             return None;
         }
-        let mut marked = (start..start + bytes).filter(|&at| self.of(at, 1) != 0);
-        marked.next().map(|first| (first, 1 + marked.count()))
+        let mut members = (start..start + bytes).filter(|&at| self.bits_at(at, 1) != 0);
+        members.next().map(|first| (first, 1 + members.count()))
     }
 
     fn each_word(&mut self, start: usize, bytes: usize, change: impl Fn(&mut u64, u64)) {
         if self.count == 0 || bytes == 0 {
             return;
         }
-        self.spread();
+        self.make_words();
         let end = start + bytes;
         for number in start / 64..end.div_ceil(64) {
             let (first, last) = (start.max(number * 64) % 64, end.min(number * 64 + 64) - number * 64);
@@ -102,11 +102,11 @@ impl Marks {
             change(word, ones(last) & !ones(first));
             self.count = self.count + word.count_ones() as usize - before;
         }
-        self.settle();
+        self.drop_words_if_empty();
     }
 
     /// Makes the words, where all bytes were alike.
-    fn spread(&mut self) {
+    fn make_words(&mut self) {
         if self.words.is_empty() {
             let fill = if self.count > 0 { u64::MAX } else { 0 };
             self.words = vec![fill; self.length.div_ceil(64)];
@@ -116,7 +116,7 @@ impl Marks {
         }
     }
 
-    fn settle(&mut self) {
+    fn drop_words_if_empty(&mut self) {
         if self.count == 0 {
             self.words = Vec::new();
         }

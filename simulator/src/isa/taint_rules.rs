@@ -3,7 +3,7 @@
 
 /// How the bytes of a result depend on those of the sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spread {
+pub enum TaintRule {
     /// Every byte on every byte of every source.
     Whole,
     /// Each byte on the same byte of each source: moves and most bit operations.
@@ -28,7 +28,7 @@ pub enum Spread {
 
 /// What is looked for in a form's arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Watch {
+pub enum ArithmeticCheck {
     /// Nothing.
     Nothing,
     /// An integer divisor of zero, of this many bits.
@@ -60,7 +60,7 @@ pub enum Real {
     F64,
 }
 
-impl Spread {
+impl TaintRule {
     /// How undefined bytes follow the form of this name.
     pub fn of(name: &str) -> Self {
         let (base, rest) = name.split_once('.').unwrap_or((name, ""));
@@ -83,7 +83,7 @@ impl Spread {
     }
 }
 
-impl Watch {
+impl ArithmeticCheck {
     /// Whether there is something to look for where nothing is doubtful yet.
     pub fn acts(self) -> bool {
         !matches!(self, Self::Nothing | Self::Extend | Self::Bound)
