@@ -92,58 +92,73 @@ pub struct Fault {
     pub notes: Vec<String>,
 }
 
-/// As `compute-sanitizer` prints it, and an assertion as the driver does: one parser reads all three.
+/// As `compute-sanitizer` prints it, and an assertion as the driver does.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            Kind::Unsupported => return write!(f, "snuffer-sim: unsupported: {}: {}", self.kernel, self.detail),
-            Kind::Arithmetic => return self.fact(f),
+            Kind::Unsupported => return write!(f, "snuffer-sim: unsupported: {}", self.message()),
+            Kind::Arithmetic => return write!(f, "snuffer-sim: fact: {}", self.message()),
             Kind::Assert => f.write_str(&self.detail)?,
             _ => write!(f, "========= {}", self.detail)?,
         }
-        self.describe(f)?;
-        let line = (self.ptx > 0).then(|| format!("in line {} of the PTX", self.ptx));
-        for note in self.notes.iter().chain(&line) {
-            write!(f, "\n=========     {note}")?;
-        }
-        Ok(())
+        self.details().iter().try_for_each(|detail| write!(f, "\n=========     {detail}"))
     }
 }
 
 impl Fault {
-    /// One line.
-    fn fact(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "snuffer-sim: fact: {} at {}()", self.detail, self.kernel)?;
-        if let Some((file, line)) = &self.source {
-            write!(f, " in {file}:{line}")?;
+    /// Everything that is known, in one line.
+    pub fn message(&self) -> String {
+        match self.kind {
+            Kind::Unsupported => format!("{}: {}", self.kernel, self.detail),
+            Kind::Arithmetic => {
+                let notes = self.notes.iter().map(|note| format!(", {note}")).collect::<String>();
+                format!("{} {}{notes}", self.detail, self.position())
+            }
+            _ => {
+                let mut lines = self.details();
+                lines.insert(0, self.detail.clone());
+                lines.join("; ")
+            }
         }
-        self.notes.iter().try_for_each(|note| write!(f, ", {note}"))
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+    /// `at kernel() in file:line`
+    fn position(&self) -> String {
+        let source = self.source.as_ref().map(|(file, line)| format!(" in {file}:{line}"));
+        format!("at {}(){}", self.kernel, source.unwrap_or_default())
+    }
+
+    /// The lines after the first.
+    fn details(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         if !self.kernel.is_empty() {
-            write!(f, "\n=========     at {}()", self.kernel)?;
-            if let Some((file, line)) = &self.source {
-                write!(f, " in {file}:{line}")?;
-            }
+            lines.push(self.position());
         }
         // The host's own calls have no threads.
         if self.ptx > 0 {
-            write!(f, "\n=========     by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})")?;
+            let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+            lines.push(format!("by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})"));
         }
-        let Some(address) = self.address else { return Ok(()) };
-        let what = if self.kind == Kind::InvalidFree { "Address" } else { "Access to" };
-        let how = match self.kind {
-            Kind::InvalidFree => "not where a live allocation begins",
-            Kind::Misaligned => "misaligned",
-            Kind::UseAfterFree => "in memory that was freed",
-            Kind::OutOfView => "outside the view",
-            Kind::Uninitialized => "of memory that was never written",
-            Kind::Race | Kind::StreamRace => "not ordered",
-            _ => "out of bounds",
-        };
-        write!(f, "\n=========     {what} 0x{address:x} is {how}")?;
-        if self.near.is_empty() { Ok(()) } else { write!(f, "\n=========     and is {}", self.near) }
+        if let Some(address) = self.address {
+            let what = if self.kind == Kind::InvalidFree { "Address" } else { "Access to" };
+            let how = match self.kind {
+                Kind::InvalidFree => "not where a live allocation begins",
+                Kind::Misaligned => "misaligned",
+                Kind::UseAfterFree => "in memory that was freed",
+                Kind::OutOfView => "outside the view",
+                Kind::Uninitialized => "of memory that was never written",
+                Kind::Race | Kind::StreamRace => "not ordered",
+                _ => "out of bounds",
+            };
+            lines.push(format!("{what} 0x{address:x} is {how}"));
+            if !self.near.is_empty() {
+                lines.push(format!("and is {}", self.near));
+            }
+        }
+        lines.extend(self.notes.iter().cloned());
+        if self.ptx > 0 {
+            lines.push(format!("in line {} of the PTX", self.ptx));
+        }
+        lines
     }
 }

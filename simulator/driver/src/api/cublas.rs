@@ -100,7 +100,7 @@ fn run(
     }
     let done = multiply(device, shape, &matrices)?;
     for found in device.reports() {
-        report::fault(&Fault { kernel: name.to_owned(), ..found });
+        report::finding(&Fault { kernel: name.to_owned(), ..found });
     }
     done.or_else(|fault| driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault }))
         .map_err(|_| EXECUTION_FAILED)?;

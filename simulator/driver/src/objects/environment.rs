@@ -3,7 +3,7 @@
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
 //! `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves
 //! open is decided), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
-//! fails); `_COVERAGE`, see `coverage.rs`, and `_TRACE`, see `trace.rs`.
+//! fails). `_COVERAGE`, `_REPORTS` and `_TRACE` name files: see `coverage.rs`, `report.rs` and `trace.rs`.
 
 use super::inject::Injection;
 use simulator::Config;

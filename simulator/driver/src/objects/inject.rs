@@ -69,7 +69,7 @@ impl Injection {
             When::Every(period) => self.calls.is_multiple_of(period),
         };
         if fails {
-            report::print(&format!("snuffer-sim: asked to fail: {function} returns {}", name(self.code)));
+            report::injected(function, &name(self.code));
         }
         fails
     }

@@ -159,7 +159,7 @@ impl Driver {
         self.happens_before.begin(key, stream == 2 || self.streams.get(stream).is_some_and(|stream| stream.blocking));
         for &(address, wrote) in touched {
             if let Some(before) = self.happens_before.access(key, address, wrote, what) {
-                report::fault(&unordered(address, wrote, what, &before));
+                report::finding(&unordered(address, wrote, what, &before));
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Products of matrices.
 
-use crate::{BROKEN_BY_BLAS, BROKEN_BY_RESULT, WELL, allocate, download, said_in, upload, with_device};
+use crate::{
+    BROKEN_BY_BLAS, BROKEN_BY_RESULT, INVALID_ADDRESS_TEST, WELL, allocate, download, said_in, upload, with_device,
+};
 use cuda::api::cublas::*;
 use cuda::api::driver::context::cuCtxSynchronize;
 use half::{bf16, f16};
@@ -211,7 +213,7 @@ fn a_product_out_of_range_is_a_fault_that_comes_late() {
 
 #[test]
 fn what_is_said_of_a_product_names_the_matrix_and_the_element() {
-    let said = said_in("blas::a_product_out_of_range_is_a_fault_that_comes_late");
+    let said = said_in(INVALID_ADDRESS_TEST);
     let wanted = "\
 ========= Invalid __global__ read of size 4 bytes
 =========     at cublasGemmStridedBatchedEx()

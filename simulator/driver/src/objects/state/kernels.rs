@@ -79,7 +79,7 @@ impl Driver {
         let Some(device) = self.context(context)?.working() else { return Ok(()) };
         trace::record_launch(device, id);
         let result = device.launch(id, &Launch { grid, block, shared, params });
-        device.reports().iter().for_each(report::fault);
+        device.reports().iter().for_each(report::finding);
         counters::count(device, id, grid);
         let (touched, name) = (device.touched(), device.entry(id).name.clone());
         self.record_work((context, stream), &touched, &name);

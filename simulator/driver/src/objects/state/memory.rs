@@ -7,14 +7,14 @@ use simulator::Fault;
 use std::ffi::c_void;
 use std::ptr;
 
-/// Prints what is wrong with the call that the host is in.
-fn print(calling: &str, fault: Fault) {
-    report::fault(&Fault { kernel: calling.to_string(), ..fault });
+/// What is wrong with the call that the host is in.
+fn in_call(calling: &str, fault: Fault) -> Fault {
+    Fault { kernel: calling.to_string(), ..fault }
 }
 
-/// A fault of the call that the host is in: it is refused there and then, and leaves the context sound.
+/// A fault of the call that the host is in: the call is refused at once, and the context stays sound.
 fn refused(calling: &str, fault: Fault) -> Code {
-    print(calling, fault);
+    report::fault(&in_call(calling, fault));
     INVALID_VALUE
 }
 
@@ -76,7 +76,7 @@ impl Driver {
         let from = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
         // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), bytes) };
-        device.reports().into_iter().for_each(|found| print(calling, found));
+        device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
         self.record_touched(&[(address, false)], stream)?;
         let context = self.stream_context(stream)?;
         self.happens_before.synchronize(context, Some(stream));
@@ -91,7 +91,7 @@ impl Driver {
         let device = self.device_of(from, stream)?;
         if device.owns(to) {
             device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-            device.reports().into_iter().for_each(|found| print(calling, found));
+            device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
         } else {
             let (data, undefined) = device.take(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
             let there = self.device_of(to, stream)?;
