@@ -8,6 +8,7 @@ use crate::kernel::{Kernel, Special};
 use crate::lanes::WARP;
 use crate::memory::Memory;
 use crate::ptx::Module;
+use crate::race::EPOCHS;
 use crate::shadowed_buffer::ShadowedBuffer;
 use crate::warp::{Machine, Stop, Warp, deadlock};
 use std::collections::HashMap;
@@ -75,6 +76,10 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         for y in 0..height {
             for x in 0..width {
                 machine.shared.reset(shared, 0xA5, !config.checks.initialization);
+                if machine.block.is_multiple_of(EPOCHS - 1) {
+                    // Blocks are the epochs of shared memory, and begin anew.
+                    machine.shared.cells.clear();
+                }
                 let block = [x, y, z];
                 (machine.phase, machine.has_acquired) = (0, false);
                 let done = if kernel.barriers {

@@ -22,8 +22,28 @@ pub struct Accessor {
     pub has_acquired: bool,
 }
 
+/// The bits that a stamp has for a launch, a block, a thread of it and a phase.
+const EPOCH_BITS: u32 = 16;
+const BLOCK_BITS: u32 = 20;
+const THREAD_BITS: u32 = 10;
+const PHASE_BITS: u32 = 14;
+/// The bits for an instruction, and the step of its warp.
+const PC_BITS: u32 = 20;
+const STEP_BITS: u32 = 12;
+
 /// The most launches that stamps tell apart; after as many, they are cleared.
-pub const EPOCHS: u32 = 1 << 20;
+pub const EPOCHS: u32 = 1 << EPOCH_BITS;
+
+impl Accessor {
+    /// Whether stamps can tell this access from others. One that is out of range is not looked at: its numbers would wrap,
+    /// and a race be reported between accesses that a barrier separates.
+    pub fn is_in_range(&self) -> bool {
+        self.block < 1 << BLOCK_BITS
+            && self.phase < 1 << PHASE_BITS
+            && self.step < 1 << STEP_BITS
+            && self.pc < 1 << PC_BITS
+    }
+}
 
 /// An access: launch, block, thread and phase, packed so that a cell stays small. 0 is none: launches count from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,28 +54,34 @@ const MANY_LANES: u64 = 2;
 const MANY_BLOCKS: u64 = 4;
 const STRONG: u64 = 8;
 
+/// Where the parts of a stamp begin, above its flags.
+const PHASE: u32 = 4;
+const THREAD: u32 = PHASE + PHASE_BITS;
+const BLOCK: u32 = THREAD + THREAD_BITS;
+const EPOCH: u32 = BLOCK + BLOCK_BITS;
+
 impl Stamp {
     fn new(accessor: &Accessor, lane: usize) -> Self {
         let thread = u64::from(accessor.warp) << 5 | lane as u64;
+        let (epoch, block, phase) = (u64::from(accessor.epoch), u64::from(accessor.block), u64::from(accessor.phase));
         let strong = if accessor.strong { STRONG } else { 0 };
-        let (epoch, block) = (u64::from(accessor.epoch), u64::from(accessor.block) & 0xffff);
-        Self(epoch << 44 | block << 28 | thread << 18 | (u64::from(accessor.phase) & 0xfff) << 6 | strong)
+        Self(epoch << EPOCH | block << BLOCK | thread << THREAD | phase << PHASE | strong)
     }
 
     fn epoch(self) -> u64 {
-        self.0 >> 44
+        self.0 >> EPOCH
     }
 
     fn block(self) -> u32 {
-        (self.0 >> 28) as u32 & 0xffff
+        (self.0 >> BLOCK) as u32 & ((1 << BLOCK_BITS) - 1)
     }
 
     fn thread(self) -> u32 {
-        (self.0 >> 18) as u32 & 0x3ff
+        (self.0 >> THREAD) as u32 & ((1 << THREAD_BITS) - 1)
     }
 
     fn phase(self) -> u64 {
-        self.0 >> 6 & 0xfff
+        self.0 >> PHASE & ((1 << PHASE_BITS) - 1)
     }
 
     fn is(self, flag: u64) -> bool {
@@ -69,15 +95,15 @@ struct At(u32);
 
 impl At {
     fn new(accessor: &Accessor) -> Self {
-        Self(accessor.pc & 0xf_ffff | accessor.step << 20)
+        Self(accessor.pc | accessor.step << PC_BITS)
     }
 
     fn pc(self) -> u32 {
-        self.0 & 0xf_ffff
+        self.0 & ((1 << PC_BITS) - 1)
     }
 
     fn step(self) -> u32 {
-        self.0 >> 20
+        self.0 >> PC_BITS
     }
 }
 
@@ -96,7 +122,7 @@ pub struct EarlierAccess {
     pub write: bool,
     /// Its instruction.
     pub pc: u32,
-    /// Its block, modulo 2^16.
+    /// Its block, linear.
     pub block: u32,
     /// Its thread in the block.
     pub thread: u32,
@@ -225,4 +251,41 @@ fn readers(before: Stamp, before_at: At, now: Stamp, at: At) -> u64 {
         }
     }
     flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Accessor, At, BLOCK_BITS, EPOCHS, PC_BITS, PHASE_BITS, STEP_BITS, Stamp};
+
+    const LAST: Accessor = Accessor {
+        epoch: EPOCHS - 1,
+        block: (1 << BLOCK_BITS) - 1,
+        warp: 31,
+        phase: (1 << PHASE_BITS) - 1,
+        step: (1 << STEP_BITS) - 1,
+        pc: (1 << PC_BITS) - 1,
+        strong: false,
+        has_acquired: false,
+    };
+
+    #[test]
+    fn a_stamp_keeps_the_largest_numbers_that_are_in_range() {
+        let (stamp, at) = (Stamp::new(&LAST, 31), At::new(&LAST));
+        assert_eq!((stamp.epoch(), stamp.phase()), (u64::from(LAST.epoch), u64::from(LAST.phase)));
+        assert_eq!((stamp.block(), stamp.thread()), (LAST.block, 1023));
+        assert_eq!((at.pc(), at.step()), (LAST.pc, LAST.step));
+        assert!(LAST.is_in_range());
+    }
+
+    #[test]
+    fn larger_numbers_are_out_of_range() {
+        for accessor in [
+            Accessor { block: LAST.block + 1, ..LAST },
+            Accessor { phase: LAST.phase + 1, ..LAST },
+            Accessor { step: LAST.step + 1, ..LAST },
+            Accessor { pc: LAST.pc + 1, ..LAST },
+        ] {
+            assert!(!accessor.is_in_range(), "{accessor:?}");
+        }
+    }
 }

@@ -140,7 +140,7 @@ impl ShadowedBuffer {
         accessor: &Accessor,
     ) -> bool {
         let value = values[lane].to_le_bytes();
-        let here = earlier.block == accessor.block & 0xffff && earlier.thread >> 5 == accessor.warp;
+        let here = earlier.block == accessor.block && earlier.thread >> 5 == accessor.warp;
         let together = earlier.write && earlier.pc == accessor.pc && here;
         let cut = u64::MAX >> (64 - 8 * bytes);
         let other = values[earlier.thread as usize % WARP];

@@ -42,7 +42,7 @@ impl Warp {
         if let Op::Atomic { .. } = inst.op {
             self.reads(machine, access, None, &mut observed);
             self.remember_undefined(machine, inst.d, access, &observed);
-            holes.iter_mut().zip(&observed.holes).for_each(|(undefined_lane, read)| *undefined_lane |= read);
+            holes.iter_mut().zip(&observed.holes).for_each(|(hole, read)| *hole |= read);
         }
         let values = self.registers[source];
         let written = Written { values: &values, holes: &holes };
@@ -81,7 +81,7 @@ impl Warp {
         };
         let has_acquired = machine.has_acquired;
         machine.has_acquired |= inst.acquires;
-        machine.checks.races.then_some(Accessor {
+        let accessor = Accessor {
             epoch,
             block: machine.block,
             warp: self.number as u32,
@@ -90,7 +90,8 @@ impl Warp {
             pc: machine.pc,
             strong: inst.strong,
             has_acquired,
-        })
+        };
+        Some(accessor).filter(|accessor| machine.checks.races && accessor.is_in_range())
     }
 
     fn reads(

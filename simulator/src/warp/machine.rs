@@ -67,9 +67,7 @@ impl Machine<'_> {
 
     pub fn other_side(&self, what: &str, earlier: &EarlierAccess) -> String {
         let [tx, ty, tz] = coordinates(earlier.thread, self.launch.block);
-        // Stamps know the low 16 bits of a block's number; blocks run in order.
-        let block = self.block - (self.block.wrapping_sub(earlier.block) & 0xffff);
-        let [bx, by, bz] = coordinates(block, self.launch.grid);
+        let [bx, by, bz] = coordinates(earlier.block, self.launch.grid);
         let line = self.line(earlier.pc);
         format!("and {what} access {line} by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})")
     }

@@ -72,6 +72,7 @@ const PASSES: &[Pass] = &[
     pass("exits.ptx", 32, |t| vec![exits(t.number), u32::MAX], &[]),
     pass("early_return.ptx", 96, |t| vec![if t.own >= 70 { 0 } else { (t.own + 1) % 70 * 10 }], &[]),
     pass("barrier_in_loop.ptx", 128, |_| vec![127 * 64], &[]),
+    pass("barrier_many.ptx", 64, |t| vec![t.own ^ 32], &[]),
     pass("shuffle.ptx", 32, shuffled, &[]),
     pass("shuffle_in_branch.ptx", 32, |t| vec![if t.lane < 16 { t.lane ^ 1 } else { 1000 + (t.lane ^ 2) }], &[]),
     pass("vote.ptx", 64, voted, &[]),
