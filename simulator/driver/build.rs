@@ -21,7 +21,7 @@ fn main() {
     fs::write(target, text).expect("OUT_DIR can be written");
 }
 
-/// The code in which a library says that it does not do something, or the nearest that it has.
+/// The code by which a library refuses what it does not do, or the nearest that it has.
 fn not_supported(library: &str) -> u32 {
     match library {
         "cuda" | "cudart" => 801,

@@ -7,17 +7,17 @@ use crate::kernel::{Arrays, Kernel};
 use crate::lanes::{Lanes, lanes};
 use crate::memory::{AccessError, Memory};
 
-/// The memories of a warp, and which is meant.
+/// The memories of a warp, and the one that is addressed.
 pub struct AddressSpace<'a> {
     pub space: Space,
     pub kernel: &'a Kernel,
     pub memory: &'a mut Memory,
     pub shared: &'a mut [u8],
-    /// The threads' own memory, one after the other.
+    /// The local memory of all threads, thread by thread.
     pub local: &'a mut [u8],
 }
 
-/// Nothing, or the lane that was in trouble.
+/// Nothing, or the first lane whose access fails, and why.
 pub type Done = Result<(), (usize, AccessError)>;
 
 impl AddressSpace<'_> {
@@ -67,7 +67,7 @@ impl AddressSpace<'_> {
         Ok(())
     }
 
-    /// The trouble of an address that is no multiple of `bytes`.
+    /// The error for an address that is not a multiple of `bytes`.
     pub fn misaligned(address: u64, bytes: u64) -> AccessError {
         AccessError { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}"), notes: Vec::new() }
     }
@@ -79,7 +79,7 @@ impl AddressSpace<'_> {
         held.get_mut(start..start + N)
     }
 
-    /// The arrays of shared memory or of a lane's own, and what they hold.
+    /// The arrays of shared memory, or of a lane's local memory, and their bytes.
     fn arrays(&mut self, lane: usize) -> (&Arrays, &mut [u8]) {
         if self.space == Space::Shared {
             return (&self.kernel.shared_arrays, self.shared);

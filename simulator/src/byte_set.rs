@@ -1,47 +1,47 @@
-//! A set of the bytes of a piece of memory, such as those that nobody has written: a bit for each, made only where some are
-//! in the set and some are not.
+//! A set of the bytes of a buffer, such as those that were never written: a bit for each byte, allocated only if some bytes
+//! are in the set and some are not.
 
-/// Marked bytes among `length`.
+/// A set of bytes among `length`.
 #[derive(Debug, Default)]
 pub struct ByteSet {
     length: usize,
     count: usize,
-    /// A bit for each byte; empty while all bytes are alike.
+    /// A bit for each byte; empty while all bytes are in the set, or none is.
     words: Vec<u64>,
 }
 
 impl ByteSet {
-    /// All of `length` bytes.
+    /// The set of all of `length` bytes.
     pub fn full(length: usize) -> Self {
         Self { length, count: length, words: Vec::new() }
     }
 
-    /// None of `length` bytes.
+    /// The empty set of `length` bytes.
     pub fn empty(length: usize) -> Self {
         Self { length, ..Self::default() }
     }
 
-    /// How many bytes there are, marked or not.
+    /// How many bytes there are, in the set or not.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// Whether no byte is marked.
+    /// Whether no byte is in the set.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The marked ones of up to eight bytes that are aligned to their number, a bit for each.
+    /// Which of up to eight bytes are in the set, a bit for each. They are aligned to their number.
     pub fn bits_at(&self, start: usize, bytes: usize) -> u8 {
-        let wanted = ones(bytes) as u8;
+        let mask = ones(bytes) as u8;
         match self.words.get(start / 64) {
-            Some(word) => (word >> (start % 64)) as u8 & wanted,
-            None if self.count > 0 => wanted,
+            Some(word) => (word >> (start % 64)) as u8 & mask,
+            None if self.count > 0 => mask,
             None => 0,
         }
     }
 
-    /// Marks those of some bytes that `marked` has a bit for, and no other; aligned as in [`Self::of`].
+    /// Puts the bytes into the set that `members` has a bit for, and takes the others out; aligned as in [`Self::bits_at`].
     pub fn set(&mut self, start: usize, bytes: usize, members: u8) {
         if self.count == 0 && members == 0 {
             return;
@@ -54,7 +54,7 @@ impl ByteSet {
         self.drop_words_if_empty();
     }
 
-    /// Unmarks a range of any size.
+    /// Takes a range of any size out of the set.
     pub fn clear(&mut self, start: usize, bytes: usize) {
         if bytes == self.length {
             *self = Self::empty(self.length);
@@ -62,7 +62,7 @@ impl ByteSet {
         self.each_word(start, bytes, |word, mask| *word &= !mask);
     }
 
-    /// The marks of a range, from its start on.
+    /// The subset in a range, counted from its start.
     #[must_use]
     pub fn slice(&self, start: usize, bytes: usize) -> Self {
         let mut part = Self::empty(bytes);
@@ -72,7 +72,7 @@ impl ByteSet {
         part
     }
 
-    /// Marks a range as `part` is.
+    /// Makes a range the same as `part`.
     pub fn copy_from(&mut self, start: usize, part: &Self) {
         self.clear(start, part.length);
         if part.count > 0 {
@@ -80,7 +80,7 @@ impl ByteSet {
         }
     }
 
-    /// The first marked byte of a range, and how many there are.
+    /// The first byte of a range that is in the set, and how many are.
     pub fn find_in(&self, start: usize, bytes: usize) -> Option<(usize, usize)> {
         if self.count == 0 {
             return None;
@@ -105,7 +105,7 @@ impl ByteSet {
         self.drop_words_if_empty();
     }
 
-    /// Makes the words, where all bytes were alike.
+    /// Allocates the words, if all bytes were alike.
     fn make_words(&mut self) {
         if self.words.is_empty() {
             let fill = if self.count > 0 { u64::MAX } else { 0 };
@@ -123,7 +123,7 @@ impl ByteSet {
     }
 }
 
-/// As many low bits.
+/// A word with this many low bits set.
 fn ones(bits: usize) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }

@@ -26,10 +26,10 @@ pub struct ModuleId(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FunctionId(usize);
 
-/// Why a module is not loaded.
+/// Why loading a module failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// It is no PTX.
+    /// The text is not PTX.
     Syntax(String),
     /// Its `.target` is above the device's compute capability.
     TooNewArchitecture(String),
@@ -48,7 +48,7 @@ pub struct Entry {
     pub param_bytes: u32,
     /// Bytes of shared memory that the kernel declares.
     pub static_shared: u32,
-    /// Threads of a block at most, where the kernel says.
+    /// The most threads of a block, if the kernel declares it.
     pub max_threads: Option<u32>,
 }
 
@@ -67,10 +67,10 @@ struct Loaded {
 struct Function {
     module: usize,
     entry: Entry,
-    /// Decoded at the first launch; the reason where that failed.
+    /// Decoded at the first launch; an `Err` says why decoding failed.
     kernel: Option<Result<Arc<Kernel>, String>>,
     counters: Counters,
-    /// What [`Device::new_counts`] gave last, in total.
+    /// The totals at the last [`Device::new_counts`].
     counted: Vec<u64>,
 }
 
@@ -160,7 +160,7 @@ impl Device {
         });
         let id = FunctionId(self.functions.len() - 1);
         self.names.insert(known, id);
-        // Its shared memory is known when it is decoded.
+        // Its shared memory is known after decoding.
         if let Ok(kernel) = self.kernel(id) {
             self.functions[id.0].entry.static_shared = kernel.shared;
         }
@@ -175,12 +175,12 @@ impl Device {
         loaded.variables.as_ref()?.get(name).map(|&address| (address, u64::from(bytes)))
     }
 
-    /// What a launch must know.
+    /// The entry of a kernel.
     pub fn entry(&self, function: FunctionId) -> &Entry {
         &self.functions[function.0].entry
     }
 
-    /// Runs a kernel to its end or first fault. Sizes are the driver's to check.
+    /// Runs a kernel to its end or first fault. The driver has checked the sizes.
     pub fn launch(&mut self, function: FunctionId, launch: &Launch) -> Result<(), Fault> {
         let kernel = match self.kernel(function) {
             Ok(kernel) => kernel,
@@ -198,17 +198,17 @@ impl Device {
         launch::run(&kernel, launch, &self.config, resources)
     }
 
-    /// The allocations that the last launch read or wrote, by their addresses, and whether it wrote them.
+    /// The base addresses of the allocations that the last launch accessed, and whether it wrote to them.
     pub fn touched(&mut self) -> Vec<(u64, bool)> {
         self.memory.touched()
     }
 
-    /// What was found since this was asked last that did not end anything: the program goes on, as on hardware.
+    /// Takes the reports since the last call. They end nothing: the program goes on, as on hardware.
     pub fn reports(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.reports)
     }
 
-    /// The changes that a mutation can make to a kernel, by number; none where it cannot be decoded.
+    /// The changes that a mutation can make to a kernel, by number; none if it cannot be decoded.
     pub fn changes(&mut self, function: FunctionId) -> Vec<Change> {
         let Ok(kernel) = self.kernel(function) else { return Vec::new() };
         let loaded = self.modules[self.functions[function.0].module].as_ref();
@@ -245,7 +245,7 @@ impl Device {
         Ok(Arc::new(kernel))
     }
 
-    /// Makes the module's variables on first use. `None` where memory is used up.
+    /// Allocates the module's variables on first use. `None` if memory is used up.
     fn variables(&mut self, number: usize) -> Option<()> {
         let loaded = self.modules.get_mut(number)?.as_mut()?;
         if loaded.variables.is_some() {

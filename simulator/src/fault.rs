@@ -1,5 +1,5 @@
-//! What a kernel did wrong, where, and how the driver and `compute-sanitizer` would say it. Some faults end the launch, as
-//! on hardware; what hardware goes on after is reported, and goes on here too.
+//! What a kernel did wrong and where, as the driver and `compute-sanitizer` print it. Some faults end the launch, as on
+//! hardware. Others are only reported, because hardware goes on after them.
 
 use std::fmt;
 
@@ -12,31 +12,31 @@ pub enum Kind {
     OutOfBounds,
     /// An access to an allocation that was freed.
     UseAfterFree,
-    /// A free of what is no allocation, or no longer one.
+    /// A free of an address where no live allocation begins.
     InvalidFree,
-    /// An address that is no multiple of the access's size.
+    /// An address that is not a multiple of the access's size.
     Misaligned,
     /// An access outside the arrays of shared or local memory, or the parameters.
     OutOfWindow,
-    /// An access to bytes of a buffer that are not of the tensor's view.
+    /// An access to bytes of a buffer outside the tensor's view.
     OutOfView,
     /// The kernel executed `trap`.
     Trap,
     /// No thread of a block can go on.
     Deadlock,
-    /// Threads of a warp that wait at different barriers, or lanes that are not in the mask that they name.
+    /// Threads of a warp that wait at different barriers, or lanes that are not in the member mask they pass.
     Barrier,
     /// A loop that cannot end: its state repeats.
     Loop,
     /// The launch used up its budget of instructions.
     Budget,
-    /// A value that nobody wrote decides something.
+    /// A value that was never written decides something.
     Uninitialized,
-    /// Two accesses without an order, one of them a write.
+    /// Two unordered accesses, one of them a write.
     Race,
-    /// Work of two streams on the same memory without an order.
+    /// Unordered work of two streams on the same memory.
     StreamRace,
-    /// A fact and no fault: arithmetic whose result is hardly meant.
+    /// A fact, not a fault: arithmetic whose result is probably not intended.
     Arithmetic,
     /// The simulator cannot execute this; the kernel may be right.
     Unsupported,
@@ -72,7 +72,7 @@ impl Kind {
 pub struct Fault {
     /// What went wrong.
     pub kind: Kind,
-    /// The kernel's name as in the PTX, or that of the function that the host called.
+    /// The kernel's name as in the PTX, or the name of the function that the host called.
     pub kernel: String,
     /// The source file, as the compiler named it, and the line.
     pub source: Option<(String, u32)>,
@@ -82,11 +82,11 @@ pub struct Fault {
     pub block: [u32; 3],
     /// The thread's coordinates.
     pub thread: [u32; 3],
-    /// The address at fault.
+    /// The faulting address.
     pub address: Option<u64>,
-    /// What happened, in one line; the assertion's own line where it is one.
+    /// What happened, in one line; for an assertion, its own line.
     pub detail: String,
-    /// What lies at the address.
+    /// What is at the address.
     pub near: String,
     /// What else is known, a line each: the other side of a race, where memory was allocated, values that were compared.
     pub notes: Vec<String>,

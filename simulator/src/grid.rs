@@ -1,6 +1,6 @@
 //! The size and the parameters of a launch, and the coordinates of its threads and blocks.
 
-/// What the driver is asked to run a kernel with.
+/// The size and the parameters of a launch.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// Blocks by axis.
@@ -15,7 +15,7 @@ pub struct Launch {
 
 /// The coordinates of a thread, or of a block in its grid.
 pub fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
-    // Almost all blocks have one dimension, and a division for each thread shows.
+    // Almost all blocks have one dimension, and a division for each thread is measurable.
     if height * depth == 1 {
         return [thread, 0, 0];
     }

@@ -1,5 +1,5 @@
-//! The instruction table: every PTX form that the simulator executes, by its full name. The decoder reads it, and so does
-//! its documentation; a form that is not here is reported as unsupported, by name.
+//! The instruction table: every PTX form that the simulator executes, by its full name. The decoder and the documentation
+//! read it. A form that is not here is reported as unsupported, by name.
 
 mod compare;
 mod convert;
@@ -21,11 +21,11 @@ pub use warp::{Choose, Vote};
 
 /// Writes every lane of its last argument.
 pub type One = fn(&Lanes, &mut Lanes);
-/// As [`One`], of two sources.
+/// [`One`] with two sources.
 pub type Two = fn(&Lanes, &Lanes, &mut Lanes);
-/// As [`One`], of three sources.
+/// [`One`] with three sources.
 pub type Three = fn(&Lanes, &Lanes, &Lanes, &mut Lanes);
-/// As [`One`], of four sources.
+/// [`One`] with four sources.
 pub type Four = fn(&Lanes, &Lanes, &Lanes, &Lanes, &mut Lanes);
 
 /// What an instruction does to the registers of a warp. Sources are the first operands after the destination.
@@ -39,7 +39,7 @@ pub enum Act {
     Three(Three),
     /// `d = f(a, b, c, e)`
     Four(Four),
-    /// `d, carry = f(a, b, c, carry)`; two-operand forms are given zeros as `c`.
+    /// `d, carry = f(a, b, c, carry)`; forms with two operands get zeros as `c`.
     Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
     /// `d = [a + offset]`
     Load(Space, Access),
@@ -53,15 +53,15 @@ pub enum Act {
     Vote(Vote),
     /// Loads this many matrices of eight rows of 16 bytes, spread over the lanes.
     LoadMatrix(u8),
-    /// Multiplies matrices of bytes that are spread over the lanes, of this inner dimension, and adds.
+    /// Multiplies matrices of bytes that are spread over the lanes, with this inner dimension, and adds.
     Multiply(u8),
     /// Waits for the lanes of the member mask.
     WarpBarrier,
     /// Waits for all threads of the block.
     Barrier,
-    /// Ends the grid: the kernel says that it cannot go on.
+    /// Ends the grid: the kernel aborts.
     Trap,
-    /// Orders memory, or sleeps: nothing, where one warp runs at a time.
+    /// Orders memory, or sleeps: does nothing, because one warp runs at a time.
     Nothing,
     /// Ends the thread, or returns from a device function.
     Return,
@@ -80,7 +80,7 @@ pub struct Form {
     pub group: &'static str,
 }
 
-/// The table while it is made.
+/// The table under construction.
 #[derive(Debug, Default)]
 struct Table {
     group: &'static str,

@@ -1,4 +1,4 @@
-//! A launch: every block in turn, each warp until it ends or waits.
+//! Runs a launch: one block after the other, each warp until it ends or waits.
 
 use crate::config::Config;
 use crate::fault::Fault;
@@ -14,7 +14,7 @@ use crate::warp::{Machine, Stop, Warp, deadlock};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Counters and register files that outlive a launch.
+/// Counters of a kernel, over all launches.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// How often the kernel was launched.
@@ -31,7 +31,7 @@ pub struct Resources<'a> {
     pub warps: &'a mut Vec<Warp>,
     pub memory: &'a mut Memory,
     pub module: &'a Module,
-    /// Gets what is found that does not end the launch.
+    /// Receives what is found and does not end the launch.
     pub reports: &'a mut Vec<Fault>,
 }
 
@@ -41,7 +41,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
     counters.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
     let count = threads.div_ceil(WARP);
-    // Without barriers warps run one after the other, and one register file serves them all.
+    // Without barriers warps run one after the other and share one register file.
     let files = if kernel.barriers { count } else { 1 };
     warps.resize_with(files.max(warps.len()), Warp::default);
     for warp in &mut warps[..files] {
@@ -77,7 +77,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
             for x in 0..width {
                 machine.shared.reset(shared, 0xA5, !config.checks.initialization);
                 if machine.block.is_multiple_of(EPOCHS - 1) {
-                    // Blocks are the epochs of shared memory, and begin anew.
+                    // Shared memory counts blocks as epochs, which begin anew here.
                     machine.shared.cells.clear();
                 }
                 let block = [x, y, z];
@@ -102,7 +102,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
     Ok(())
 }
 
-/// A stop, and the number of the warp.
+/// Nothing, or the number of the warp that stopped, and why.
 type Ended = Result<(), (usize, Stop)>;
 
 fn one_by_one(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32; 3]) -> Ended {
@@ -148,7 +148,7 @@ fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block
     }
 }
 
-/// Makes the registers that are the same for every block.
+/// Sets the registers that are the same for every block.
 fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch) {
     warp.registers.clear();
     warp.registers.resize(kernel.registers, [0; WARP]);

@@ -1,8 +1,8 @@
-//! A CUDA device that is none: loads the PTX that nvcc makes and executes it on the CPU, 32 lanes at a time, with every
-//! access checked. Knows PTX and nothing of who launches it; `driver/` dresses it as CUDA's libraries.
+//! A simulated CUDA device: loads the PTX that nvcc makes and executes it on the CPU, 32 lanes at a time, with every access
+//! checked. Knows only PTX; `driver/` exports it as CUDA's libraries.
 //!
 //! PTX is not what a GPU executes: `ptxas` may fuse an unrounded multiply and add, and approximations differ within their
-//! documented bounds. What the ISA leaves open is decided once, in `float.rs` and `isa/`.
+//! documented bounds. What the ISA leaves open is decided in `float.rs` and `isa/`.
 
 #![allow(clippy::result_large_err, reason = "a fault is the end of a launch, and rare")]
 

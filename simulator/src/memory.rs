@@ -1,5 +1,5 @@
 //! Global memory: one address slot per allocation, its base in the slot's middle. A wild index stays in the slot of the
-//! buffer that it was meant for, so bounds, lifetime and alignment are exact, attributed, and cost one table look-up.
+//! buffer that it was meant for. So bounds, lifetime and alignment are exact, attributed, and cost one table look-up.
 
 mod checks;
 mod lanes;
@@ -20,21 +20,21 @@ const SLOT_BITS: u32 = 40;
 const BASE: u64 = 1 << (SLOT_BITS - 1);
 /// The bits of a slot's number.
 const NUMBER_BITS: u32 = 20;
-/// How many freed slots are remembered, for use after free, before the oldest is used again.
+/// How many freed slots are kept, to find use after free, before the oldest is reused.
 const QUARANTINE: usize = 1 << 18;
-/// What fresh memory holds: neither zero nor a NaN, so that reading it shows.
+/// What fresh memory holds: neither zero nor NaN, so that reading it is noticed.
 const FRESH: u8 = 0xA5;
 
-/// An access that is no access.
+/// Why an access is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessError {
     /// Out of bounds, use after free, misaligned, or an invalid free.
     pub kind: Kind,
     /// The address.
     pub address: u64,
-    /// What lies there, in words.
+    /// What is at the address, in words.
     pub place: String,
-    /// What else is known of it, a line each.
+    /// What else is known, a line each.
     pub notes: Vec<String>,
 }
 
@@ -54,9 +54,9 @@ pub struct Memory {
     in_use: u64,
     /// Whether fresh memory counts as undefined.
     tracked: bool,
-    /// The launch, as stamps of accesses count them: from 1.
+    /// The launch's number in stamps of accesses, from 1.
     epoch: u32,
-    /// The allocations that this launch reads or writes, and whether it writes; while somebody wants to know.
+    /// The allocations that this launch accesses, and whether it writes to them; `None` if that is not recorded.
     touched: Option<Vec<(u64, bool)>>,
     slots: Vec<Slot>,
     freed: VecDeque<usize>,
@@ -64,7 +64,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The memory of device `ordinal`, of `budget` bytes; whether it is tracked who has written what.
+    /// The memory of device `ordinal`, with `budget` bytes. `tracked`: fresh memory counts as undefined.
     pub fn new(ordinal: usize, budget: u64, tracked: bool) -> Self {
         // Slot 0 is null's.
         Self {
@@ -80,8 +80,8 @@ impl Memory {
         }
     }
 
-    /// Begins a launch, whose number is given: what happened before is ordered before it, and what is allocated and freed
-    /// from now on is so after it.
+    /// Begins a launch and returns its number. It comes after everything before, and before allocations and frees from now
+    /// on.
     pub fn begin(&mut self, kernel: &Arc<Kernel>) -> u32 {
         self.now.launch(kernel);
         self.epoch += 1;
@@ -101,7 +101,7 @@ impl Memory {
         address >> (SLOT_BITS + NUMBER_BITS) == self.ordinal
     }
 
-    /// The address of a new allocation; `None` where the budget does not hold it.
+    /// The address of a new allocation; `None` if it exceeds the budget.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
         if bytes > self.budget - self.in_use {
             return None;
@@ -152,7 +152,7 @@ impl Memory {
         }
     }
 
-    /// As [`Self::bytes`], to write.
+    /// [`Self::bytes`] for writing.
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], AccessError> {
         self.bytes(address, bytes)?;
         let (number, offset) = locate(address);
@@ -161,14 +161,14 @@ impl Memory {
         Ok(&mut data[offset..offset + bytes as usize])
     }
 
-    /// Where an address of a live allocation lies, in words.
+    /// Where an address is in its live allocation, in words.
     pub fn place(&self, address: u64) -> String {
         let (number, offset) = locate(address);
         let bytes = self.slots.get(number).map_or(0, |slot| slot.bytes);
         format!("at offset {offset} of an allocation of size {bytes} bytes")
     }
 
-    /// Where the live allocation that holds this address begins.
+    /// The base of the live allocation at this address.
     pub fn base(&self, address: u64) -> Option<u64> {
         let (number, _) = locate(address);
         self.is_live(address, number).then(|| self.address(number))
@@ -207,7 +207,7 @@ impl Memory {
     }
 }
 
-/// The slot of an address, and the offset in it; an offset before the base is huge.
+/// The slot of an address, and the offset in it. An offset before the base wraps to a huge number.
 fn locate(address: u64) -> (usize, usize) {
     let number = (address >> SLOT_BITS & ((1 << NUMBER_BITS) - 1)) as usize;
     (number, (address & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE) as usize)

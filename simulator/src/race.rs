@@ -1,7 +1,7 @@
-//! Who accessed each cell of memory last in this launch, and whether an access now is ordered after that: by the order of
-//! one thread, a barrier of the block, or one of the warp. Accesses of different launches are ordered by their stream.
+//! Detects races: which access touched each cell of memory last in this launch, and whether an access now is ordered after
+//! it by its thread, by a barrier of the block, or by one of the warp. The stream orders accesses of different launches.
 
-/// Who accesses, when and how: one warp executing one instruction.
+/// An access: one warp executing one instruction at one time.
 #[derive(Debug, Clone, Copy)]
 pub struct Accessor {
     /// The launch.
@@ -16,9 +16,9 @@ pub struct Accessor {
     pub step: u32,
     /// The instruction.
     pub pc: u32,
-    /// Whether it is an atomic, or ordered or volatile access, which races with no other one.
+    /// Whether it is an atomic, ordered or volatile access. These do not race with each other.
     pub strong: bool,
-    /// Whether the block has looked at a lock or flag: then it may know what others did, and is believed.
+    /// Whether the block has read a lock or flag. Then it may be ordered after others, and no race is reported.
     pub has_acquired: bool,
 }
 
@@ -35,8 +35,8 @@ const STEP_BITS: u32 = 12;
 pub const EPOCHS: u32 = 1 << EPOCH_BITS;
 
 impl Accessor {
-    /// Whether stamps can tell this access from others. One that is out of range is not looked at: its numbers would wrap,
-    /// and a race be reported between accesses that a barrier separates.
+    /// Whether a stamp can hold this access. One out of range is not checked: its numbers would wrap, and accesses that a
+    /// barrier separates would be reported as a race.
     pub fn is_in_range(&self) -> bool {
         self.block < 1 << BLOCK_BITS
             && self.phase < 1 << PHASE_BITS
@@ -45,7 +45,7 @@ impl Accessor {
     }
 }
 
-/// An access: launch, block, thread and phase, packed so that a cell stays small. 0 is none: launches count from 1.
+/// An access packed into 8 bytes: launch, block, thread and phase. 0 is no access, as launches count from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Stamp(u64);
 
@@ -54,7 +54,7 @@ const MANY_LANES: u64 = 2;
 const MANY_BLOCKS: u64 = 4;
 const STRONG: u64 = 8;
 
-/// Where the parts of a stamp begin, above its flags.
+/// The positions of a stamp's parts, above its flags.
 const PHASE: u32 = 4;
 const THREAD: u32 = PHASE + PHASE_BITS;
 const BLOCK: u32 = THREAD + THREAD_BITS;
@@ -89,7 +89,7 @@ impl Stamp {
     }
 }
 
-/// Where an access stands: the instruction, and the step of its warp.
+/// The position of an access: its instruction, and the step of its warp.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct At(u32);
 
@@ -115,7 +115,7 @@ struct Cell {
     read_at: At,
 }
 
-/// The other side of a race.
+/// The earlier access of a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EarlierAccess {
     /// Whether it wrote.
@@ -128,7 +128,7 @@ pub struct EarlierAccess {
     pub thread: u32,
 }
 
-/// The cells of one piece of memory, each as large as the smallest access so far.
+/// The cells of one buffer, each as large as the smallest access so far.
 #[derive(Debug, Default)]
 pub struct Cells {
     shift: u32,
@@ -167,7 +167,7 @@ impl Cells {
         }
     }
 
-    /// Notes a read, and gives the write that it is not ordered after.
+    /// Records a read; returns the write that it is not ordered after.
     #[inline]
     pub fn read(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
         let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
@@ -182,7 +182,7 @@ impl Cells {
         race
     }
 
-    /// Notes a write, and gives the access that it is not ordered after.
+    /// Records a write; returns the access that it is not ordered after.
     #[inline]
     pub fn write(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
         let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
@@ -204,7 +204,7 @@ fn earlier(write: bool, stamp: Stamp, at: At) -> EarlierAccess {
     EarlierAccess { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread() }
 }
 
-/// Whether two accesses of one launch have no order.
+/// Whether two accesses of one launch are unordered.
 fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, accessor: &Accessor) -> bool {
     if before.is(STRONG) && now.is(STRONG) {
         return false;
@@ -212,14 +212,14 @@ fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, accessor: &Access
     if before.block() != now.block() {
         return !accessor.has_acquired;
     }
-    // A lock or a flag may have told.
+    // A lock or a flag may order them.
     if accessor.has_acquired || before.thread() == now.thread() || before.phase() != now.phase() {
         return false;
     }
     before.thread() >> 5 != now.thread() >> 5 || before_at.step() == at.step()
 }
 
-/// Whether a write has no order with one of the reads that a stamp stands for.
+/// Whether a write is unordered with one of the reads that a stamp stands for.
 fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, accessor: &Accessor) -> bool {
     if reads.is(STRONG) && now.is(STRONG) {
         return false;
@@ -231,7 +231,7 @@ fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, accessor: &Accessor) -
     here && !accessor.has_acquired && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
 }
 
-/// What a read leaves of the readers before it.
+/// The flags that remain of earlier reads after a new one.
 fn readers(before: Stamp, before_at: At, now: Stamp, at: At) -> u64 {
     if before.epoch() != now.epoch() {
         return 0;

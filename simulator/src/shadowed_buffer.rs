@@ -1,34 +1,34 @@
-//! A piece of memory, global, shared or local, with what the checkers know of each byte. Values move elsewhere, and fast;
-//! here a warp's access is looked at before it happens.
+//! A buffer of global, shared or local memory with what the checkers know about each byte. Values are moved elsewhere, and
+//! fast; here a warp's access is checked before it happens.
 
 use crate::byte_set::ByteSet;
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::race::{Accessor, Cells, EarlierAccess};
 
-/// Bytes, which of them nobody has written, and who accessed them last.
+/// Bytes, which of them were never written, and who accessed them last.
 #[derive(Debug, Default)]
 pub struct ShadowedBuffer {
     pub data: Vec<u8>,
     pub undefined: ByteSet,
-    /// The bytes that are not of the view that a tensor was made as; kernels have no business there.
+    /// The bytes outside of the tensor's view, which kernels must not access.
     pub hidden: ByteSet,
     pub cells: Cells,
 }
 
-/// Races are looked for in pieces of up to so many bytes: what is kept of an access is up to 24 times as large.
+/// Races are checked in buffers of up to this many bytes, because the cells are up to 24 times as large.
 const MOST_RACED: usize = 16 << 20;
 
-/// A bit for each byte of each lane's value: those that nobody wrote.
+/// A bit for each byte of each lane's value that was never written.
 pub type Holes = [u8; WARP];
 
-/// What was seen of one warp's access.
+/// What the checks of one warp's access found.
 #[derive(Debug, Default)]
 pub struct Observed {
     /// The undefined bytes of what each lane reads.
     pub holes: Holes,
     /// The first lane that reads any.
     pub undefined_lane: Option<usize>,
-    /// The first lane whose access races, and with what.
+    /// The first lane whose access races, and the earlier access.
     pub race: Option<(usize, EarlierAccess)>,
     /// The first lane that reaches outside the view.
     pub outside: Option<usize>,
@@ -42,7 +42,7 @@ pub struct Written<'a> {
 }
 
 impl ShadowedBuffer {
-    /// `length` fresh bytes, each of value `fill`. Whether that counts as written is `defined`.
+    /// `length` fresh bytes of value `fill`. `defined`: they count as written.
     pub fn new(length: usize, fill: u8, defined: bool) -> Self {
         let undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
         Self { data: vec![fill; length], undefined, hidden: ByteSet::default(), cells: Cells::default() }
@@ -55,8 +55,8 @@ impl ShadowedBuffer {
         self.undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
     }
 
-    /// Looks at the lanes of `mask` as each is about to read `bytes` bytes from `starts`. Accesses that are out of bounds
-    /// or misaligned are not looked at: they will not happen.
+    /// Checks the lanes of `mask`, each of which is about to read `bytes` bytes at `starts`. Accesses out of bounds or
+    /// misaligned are skipped: they will not happen.
     pub fn reads(
         &mut self,
         bytes: usize,
@@ -87,7 +87,7 @@ impl ShadowedBuffer {
         }
     }
 
-    /// As [`Self::reads`], of lanes that write.
+    /// [`Self::reads`] for lanes that write.
     pub fn writes(
         &mut self,
         bytes: usize,
@@ -128,8 +128,8 @@ impl ShadowedBuffer {
         }
     }
 
-    /// Whether a write changes nothing: the memory holds the value already, or another lane writes it in this very
-    /// instruction. All threads may write one value to one place.
+    /// Whether a write changes nothing: the memory already holds the value, or another lane writes it in this instruction.
+    /// Threads may write the same value to one place.
     fn is_same(
         &self,
         bytes: usize,

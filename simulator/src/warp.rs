@@ -1,5 +1,5 @@
-//! The interpreter: one warp, 32 lanes at a time. Lanes that part ways become fragments; the one furthest behind runs
-//! next, and fragments that come to the same instruction are one again.
+//! The interpreter: one warp, 32 lanes at a time. Diverged lanes become fragments. The fragment furthest behind runs next,
+//! and fragments at the same instruction merge.
 
 mod access;
 mod access_checks;
@@ -34,27 +34,27 @@ pub struct Warp {
     /// The lanes that have a thread, and those whose thread has not ended.
     born: u32,
     live: u32,
-    /// What is doubtful of each register; all zero unless `tainted`.
+    /// The taint of each register; all zero unless `tainted`.
     taints: Vec<Taint>,
     tainted: bool,
-    /// Barriers of this warp that it has passed.
+    /// How many warp barriers it has passed.
     step: u32,
     loop_detector: LoopDetector,
 }
 
 /// Why a fragment stopped running.
 enum Pause {
-    /// It came to where another fragment is, or further.
+    /// It reached another fragment, or went past it.
     Reached(usize),
-    /// Some lanes branch to the first, the rest (by mask) goes on at the second.
+    /// Some lanes (the mask) branch to the first; the rest goes on at the second.
     Split(usize, u32, usize),
     Wait(State, usize),
-    /// It has gone around in circles while others could run.
+    /// It has looped for long while others could run.
     Tired(usize),
     Ended,
 }
 
-/// How often a fragment may jump back before others get a turn: it may wait for what one of them does.
+/// How often a fragment may jump back before others get a turn: it may wait for one of them.
 const PATIENCE: u32 = 1 << 12;
 
 impl Warp {
@@ -81,7 +81,7 @@ impl Warp {
         while let Some(index) = self.next(tired) {
             let Fragment { pc, mask, .. } = self.fragments[index];
             let others = self.fragments.iter().enumerate().filter(|(other, _)| *other != index);
-            // Fragments behind this one wait for something; ahead of it, this one meets the nearest.
+            // Fragments behind this one wait; of those ahead, this one meets the nearest.
             let limit = others.map(|(_, other)| other.pc).filter(|&other| other > pc).min().unwrap_or(usize::MAX);
             tired = 0;
             match self.fragment(machine, pc, mask, limit)? {
@@ -98,7 +98,7 @@ impl Warp {
                 Pause::Ended => {
                     self.live &= !mask;
                     self.fragments.swap_remove(index);
-                    // Who waited for these lanes waits no more.
+                    // Wakes lanes that wait for these.
                     self.wake();
                 }
             }
@@ -107,7 +107,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Runs the lanes of `mask` from `pc` until they part, wait, end, or come to `limit`.
+    /// Runs the lanes of `mask` from `pc` until they diverge, wait, end, or reach `limit`.
     fn fragment(&mut self, machine: &mut Machine, mut pc: usize, mask: u32, limit: usize) -> Result<Pause, Stop> {
         let kernel = machine.kernel;
         let mut back = 0;
@@ -219,7 +219,7 @@ fn parameter(params: &[u8], inst: &Inst, bytes: u8, signed: bool, mask: u32) -> 
     Ok(extend(u64::from_le_bytes(wide), bytes, signed))
 }
 
-/// Computes a register that may be a source of its own, and writes the lanes of `mask`.
+/// Computes a register that may also be a source, and writes the lanes of `mask`.
 fn blend(registers: &mut [Lanes], d: usize, mask: u32, compute: impl FnOnce(&[Lanes], &mut Lanes)) {
     let mut value = [0; WARP];
     compute(registers, &mut value);

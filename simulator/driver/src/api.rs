@@ -9,7 +9,7 @@ pub mod snuffer;
 
 use crate::objects::codes::{Code, INVALID_VALUE};
 
-/// Writes a result to where the caller wants it.
+/// Writes a result to the caller's pointer.
 ///
 /// # Safety
 /// `to` is null or valid for a write.

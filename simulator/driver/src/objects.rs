@@ -1,4 +1,4 @@
-//! What the driver keeps, and what supports that. Nothing here knows the C functions in `api`, which stand on top.
+//! What the driver keeps, and its support code. Nothing here knows the C functions in `api`, which are built on it.
 
 pub(crate) mod blas;
 pub(crate) mod codes;

@@ -5,7 +5,7 @@ use crate::coverage::{Branch, KernelCoverage};
 use crate::launch::Counters;
 
 impl Device {
-    /// How often each branch of a kernel was not taken, and taken, since this was asked last.
+    /// How often each branch of a kernel was not taken, and taken, since the last call.
     pub fn new_counts(&mut self, function: FunctionId) -> impl Iterator<Item = u64> {
         let Function { counters: Counters { branches, .. }, counted, .. } = &mut self.functions[function.0];
         counted.resize(2 * branches.len(), 0);
@@ -13,7 +13,7 @@ impl Device {
         totals.zip(counted).map(|(&total, before)| total - std::mem::replace(before, total))
     }
 
-    /// What was executed of every kernel of every module that was ever loaded, by file and name.
+    /// What was executed of every kernel of every module ever loaded, by file and name.
     pub fn coverage(&self) -> Vec<KernelCoverage> {
         let mut all = self.past.clone();
         all.extend((0..self.modules.len()).flat_map(|module| self.executed(module)));

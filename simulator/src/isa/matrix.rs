@@ -1,4 +1,4 @@
-//! Matrices spread over the lanes of a warp (PTX ISA 9.7.15): those that integer products of quantized weights use.
+//! Matrices spread over the lanes of a warp (PTX ISA 9.7.15): the forms that integer products of quantized weights use.
 
 use super::{Act, Table};
 

@@ -31,11 +31,12 @@ impl Space {
 pub struct Access {
     /// Bytes of one element: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// Whether a narrow value is extended by its sign.
+    /// Whether a narrow value is sign-extended.
     pub signed: bool,
     /// Elements: 1, 2 or 4.
     pub elements: u8,
-    /// Whether other threads may do the same at the same time: volatile and ordered accesses (PTX ISA 8.4, "strong").
+    /// Whether other threads may access the same bytes at the same time: volatile and ordered accesses (PTX ISA 8.4,
+    /// "strong").
     pub strong: bool,
 }
 

@@ -1,39 +1,39 @@
-//! What the checkers must know of a form: how undefined bytes of its sources reach its result, and what can go wrong in its
-//! arithmetic without being a fault. Read from the form's name when a kernel is decoded.
+//! What the checkers know about a form: how undefined bytes of its sources reach its result, and which arithmetic mistakes
+//! it can make that are not faults. Read from the form's name when a kernel is decoded.
 
 /// How the bytes of a result depend on those of the sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaintRule {
-    /// Every byte on every byte of every source.
+    /// Every byte depends on every byte of every source.
     Whole,
-    /// Each byte on the same byte of each source: moves and most bit operations.
+    /// Each byte depends on the same byte of each source: moves and most bit operations.
     Bytes(u8),
-    /// As [`Self::Bytes`], but a byte of zeros decides.
+    /// [`Self::Bytes`], but a byte of zeros decides the result.
     And(u8),
-    /// As [`Self::Bytes`], but a byte of ones decides.
+    /// [`Self::Bytes`], but a byte of ones decides the result.
     Or(u8),
     /// The bytes of the source that the third one chooses.
     Choose(u8),
-    /// The second source above the first, of this many bytes each.
+    /// The second source above the first, each of this many bytes.
     Pack(u8),
-    /// From a byte of the source on, this many.
+    /// This many bytes of the source, from a byte on: (from, bytes).
     Unpack(u8, u8),
     /// The bytes of the first source, shifted up by the second one's bits.
     Left(u8),
-    /// The same, down.
+    /// The bytes of the first source, shifted down by the second one's bits.
     Right(u8),
     /// Four bytes of the first two sources, which the third one chooses (`prmt`).
     Permute,
 }
 
-/// What is looked for in a form's arithmetic.
+/// The mistake to look for in a form's arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ArithmeticCheck {
     /// Nothing.
     Nothing,
     /// An integer divisor of zero, of this many bits.
     Divisor(u8),
-    /// A float that is NaN, or below the least that the integer holds, or not below the third.
+    /// A float that is NaN, below the integer's least value, or not below the third field.
     Convert(Real, f64, f64),
     /// A product, with a third source as addend, that does not fit 32 bits.
     Product,
@@ -41,9 +41,9 @@ pub enum ArithmeticCheck {
     Sum,
     /// A shift to the left that loses bits of 32.
     Shift,
-    /// Extension by the sign of 32 bits: a number that wrapped as a signed one is wrong from here on.
+    /// Sign extension of 32 bits: a number that wrapped as a signed one is wrong from here on.
     Extend,
-    /// A result that is in range whatever the sources were: what was wrong of them is so no more.
+    /// A result that is in range for all sources: it clears earlier mistakes.
     Bound,
 }
 
@@ -61,7 +61,7 @@ pub enum Real {
 }
 
 impl TaintRule {
-    /// How undefined bytes follow the form of this name.
+    /// The rule of the form of this name.
     pub fn of(name: &str) -> Self {
         let (base, rest) = name.split_once('.').unwrap_or((name, ""));
         let bytes = bytes_of(rest.rsplit('.').next().unwrap_or(rest));
@@ -74,7 +74,7 @@ impl TaintRule {
             "shr" => Self::Right(bytes),
             "prmt" => Self::Permute,
             "cvt" => match rest.split('.').collect::<Vec<_>>()[..] {
-                // An extension by the sign says of the upper bytes what the lower ones say already.
+                // Upper bytes from a sign extension depend on the lower ones.
                 [to, from] if is_integer(to) && is_integer(from) => Self::Unpack(0, bytes_of(to).min(bytes_of(from))),
                 _ => Self::Whole,
             },
@@ -84,12 +84,12 @@ impl TaintRule {
 }
 
 impl ArithmeticCheck {
-    /// Whether there is something to look for where nothing is doubtful yet.
+    /// Whether there is something to look for even if no source is tainted.
     pub fn acts(self) -> bool {
         !matches!(self, Self::Nothing | Self::Extend | Self::Bound)
     }
 
-    /// What to look for in the form of this name.
+    /// The check of the form of this name.
     pub fn of(name: &str) -> Self {
         let parts: Vec<&str> = name.split('.').collect();
         match parts[..] {

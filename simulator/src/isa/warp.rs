@@ -1,4 +1,4 @@
-//! Control flow, barriers and what lanes of a warp tell each other (PTX ISA 9.7.9.6, 9.7.12, 9.7.13).
+//! Control flow, barriers and exchange between the lanes of a warp (PTX ISA 9.7.9.6, 9.7.12, 9.7.13).
 
 use super::{Act, Table};
 
@@ -35,11 +35,11 @@ impl Choose {
 /// What `vote.sync` answers (9.7.13.9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vote {
-    /// True where all are.
+    /// True if all votes are true.
     All,
-    /// True where any is.
+    /// True if any vote is true.
     Any,
-    /// True where all agree.
+    /// True if all votes agree.
     Uniform,
     /// A bit for each lane.
     Ballot,

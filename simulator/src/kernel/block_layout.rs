@@ -1,24 +1,24 @@
-//! Blocks in reverse post-order, loops before what follows them. The fragment of a warp that runs next is the one that is
-//! furthest behind in this order, so that lanes meet again as early as the graph allows.
+//! Blocks in reverse post-order, loops before what follows them. The fragment of a warp that is furthest behind in this
+//! order runs next, so that diverged lanes meet again as early as the graph allows.
 
 use super::{Inst, Op};
 
-/// What decoding gives before blocks are known.
+/// What decoding produces before blocks are known.
 pub enum Item {
     Label(u32),
     Inst(Inst),
 }
 
-/// A stretch of instructions with one entry, and where it goes: the next in the text first.
+/// A basic block and its successors.
 #[derive(Debug)]
 pub struct Block {
-    /// What it executes, its branch last.
+    /// Its instructions, the branch last.
     pub code: Vec<Inst>,
-    /// The blocks after it: fall through, then the branch's target.
+    /// Its successors: fall through, then the branch's target.
     pub next: Vec<usize>,
 }
 
-/// Splits at labels and after branches; also gives the block of each label.
+/// Splits at labels and after branches. Also gives the block of each label.
 pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>), String> {
     let mut blocks = vec![Block { code: Vec::new(), next: Vec::new() }];
     let mut targets = vec![usize::MAX; labels];
@@ -54,14 +54,14 @@ pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>)
     Ok((blocks, targets))
 }
 
-/// The blocks that can be reached from block 0, in order.
+/// The blocks reachable from block 0, in reverse post-order.
 pub fn reverse_post_order(blocks: &[Block]) -> Vec<usize> {
     let loops = loops(blocks);
     let innermost = |block: usize| loops.iter().filter(|(_, body)| body[block]).min_by_key(|(size, _)| *size);
     let mut post = Vec::new();
     walk(blocks, &mut |block| post.push(block), |block| {
         let mut next: Vec<usize> = blocks[block].next.iter().rev().copied().collect();
-        // What is visited first comes last: leave the loop last.
+        // What is visited first comes last, so that exits of the loop are visited first.
         if let Some((_, body)) = innermost(block) {
             next.sort_by_key(|&next| body[next]);
         }
@@ -71,7 +71,7 @@ pub fn reverse_post_order(blocks: &[Block]) -> Vec<usize> {
     post
 }
 
-/// The natural loops: how many blocks, and which.
+/// The natural loops: the number of their blocks, and which blocks.
 fn loops(blocks: &[Block]) -> Vec<(usize, Vec<bool>)> {
     let mut before = vec![Vec::new(); blocks.len()];
     for (from, block) in blocks.iter().enumerate() {
@@ -101,7 +101,7 @@ fn loops(blocks: &[Block]) -> Vec<(usize, Vec<bool>)> {
     loops
 }
 
-/// Edges to a block that is still being visited: in a reducible graph, those that close loops.
+/// Edges to a block that is still being visited. In a reducible graph they close loops.
 fn back_edges(blocks: &[Block]) -> Vec<(usize, usize)> {
     let mut open = vec![false; blocks.len()];
     let mut seen = vec![false; blocks.len()];
@@ -126,7 +126,7 @@ fn back_edges(blocks: &[Block]) -> Vec<(usize, usize)> {
     edges
 }
 
-/// Visits blocks depth first and tells `post` of each when all that follows is done.
+/// Visits blocks depth first and calls `post` for each after its successors.
 fn walk(blocks: &[Block], post: &mut impl FnMut(usize), next: impl Fn(usize) -> Vec<usize>) {
     let mut seen = vec![false; blocks.len()];
     seen[0] = true;
@@ -147,8 +147,8 @@ fn walk(blocks: &[Block], post: &mut impl FnMut(usize), next: impl Fn(usize) -> 
     }
 }
 
-/// Lays `blocks` out in `order`: an `Enter` before each, branches to instructions, and a jump where a block does not stand
-/// before the one that it falls through to. `target` gives the block of a label.
+/// Lays `blocks` out in `order`: an `Enter` before each, branches to instructions, and a jump if a block is not followed by
+/// the one that it falls through to. `target` gives the block of a label.
 pub fn lay_out(blocks: &[Block], order: &[usize], target: impl Fn(u32) -> usize) -> Vec<Inst> {
     let mut code: Vec<Inst> = Vec::new();
     let mut starts = vec![0; blocks.len()];

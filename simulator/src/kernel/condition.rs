@@ -1,5 +1,4 @@
-//! What a failed assertion compared: the comparisons whose results lead to it, found while decoding, and the values that
-//! they had.
+//! What a failed assertion compared: the comparisons whose results lead to it, found while decoding, and their operands.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,16 +11,16 @@ use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 #[derive(Debug)]
 enum Origin<'a> {
     Compared(&'a str, Two, [Register; 2]),
-    /// Made of other predicates by `and`, `or` or `not`.
+    /// Computed from other predicates by `and`, `or` or `not`.
     Of([Register; 2]),
 }
 
-/// The predicates of a kernel while it is decoded.
+/// The origins of a kernel's predicates.
 #[derive(Debug, Default)]
 pub struct Origins<'a>(HashMap<Register, Origin<'a>>);
 
 impl<'a> Origins<'a> {
-    /// An instruction writes `d`.
+    /// Records an instruction that writes `d`.
     pub fn add(&mut self, opcode: &'a str, what: Op, d: Register, args: [Register; 4]) {
         let operands = [args[0], args[1]];
         let origin = match what {
@@ -32,7 +31,7 @@ impl<'a> Origins<'a> {
         self.0.insert(d, origin);
     }
 
-    /// The comparisons that `predicate` is made of, as far as it can be made of no others.
+    /// The comparisons that `predicate` is computed from, as far as they are unique.
     fn comparisons(&self, predicate: Register, writes: &HashMap<Register, u32>) -> Vec<Comparison> {
         let (mut found, mut pending, mut seen) = (Vec::new(), vec![predicate], HashSet::new());
         while let Some(result) = pending.pop() {
@@ -43,7 +42,7 @@ impl<'a> Origins<'a> {
                 Some(&Origin::Compared(opcode, compare, operands)) => {
                     found.push(Comparison { opcode: opcode.to_string(), compare, operands, result });
                 }
-                // The first one is the next to be looked at.
+                // The first one is on top of the stack.
                 Some(&Origin::Of([first, second])) => pending.extend([second, first]),
                 None => {}
             }
@@ -52,17 +51,17 @@ impl<'a> Origins<'a> {
     }
 }
 
-/// A branch that leads to an assertion's failure.
+/// A branch edge that leads to an assertion's failure.
 #[derive(Debug)]
 pub struct Edge {
-    /// The branch's predicate, and what it is where the branch leads there.
+    /// The branch's predicate, and its value on this edge.
     predicate: Register,
     holds: bool,
     comparisons: Vec<Comparison>,
 }
 
 impl Edge {
-    /// What was compared, a line each, if this is the way that `lane` went.
+    /// What was compared, a line each, if `lane` took this edge.
     pub fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<Vec<String>> {
         let went = bool::of(registers[self.predicate as usize][lane]) == self.holds;
         went.then(|| {
@@ -80,7 +79,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// `70 < 64 is false (u64)`; nothing where the operands are no longer those that were compared.
+    /// `70 < 64 is false (u64)`; `None` if the operands have changed since.
     fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<String> {
         let [a, b] = self.operands.map(|operand| &registers[operand as usize]);
         let mut results = [0; WARP];
@@ -96,7 +95,7 @@ impl Comparison {
     }
 }
 
-/// The sign of a comparison; the forms that hold of NaN keep their names.
+/// The sign of a comparison; forms that hold for NaN keep their names.
 fn sign(test: &str) -> &str {
     match test {
         "eq" => "==",
@@ -127,12 +126,12 @@ fn value(of: &str, bits: u64) -> String {
     }
 }
 
-/// A number that was compared as an unsigned one; a label of −100 is one of those that were hardly meant so.
+/// A number that was compared as unsigned. A label of −100 was probably meant as signed.
 fn either(unsigned: u64, signed: i64) -> String {
     if signed < 0 { format!("{unsigned} ({signed} if signed)") } else { unsigned.to_string() }
 }
 
-/// The ways to each assertion of `blocks`, by number; what is tested first in `order` comes first.
+/// The branch edges to each assertion of `blocks`, by number, in the order of their tests.
 pub fn edges(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Edge>> {
     let mut before = vec![Vec::new(); blocks.len()];
     for &from in order {
@@ -162,7 +161,8 @@ pub fn edges(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Ed
     all.into_iter().map(|(_, edges)| edges).collect()
 }
 
-/// The last branches before a block: where they stand, their predicate, and what it is on the way to the block.
+/// The last branches before a block: their blocks, their predicates, and the predicate's value on the edge towards the
+/// block.
 fn branches_to(block: usize, blocks: &[Block], before: &[Vec<usize>]) -> Vec<(usize, Register, bool)> {
     let (mut branches, mut pending, mut seen) = (Vec::new(), vec![block], HashSet::from([block]));
     while let Some(block) = pending.pop() {

@@ -1,4 +1,4 @@
-//! From statements to a [`Kernel`]. Forms come from the instruction table; one that is not there makes the kernel
+//! Decodes statements to a [`Kernel`]. Forms come from the instruction table. A form that is missing there makes the kernel
 //! unsupported, by name.
 
 mod access;
@@ -16,10 +16,10 @@ use super::{CARRY, Inst, Kernel, Op, Register, SINK, ZERO};
 use crate::isa::{self, Act, ArithmeticCheck, TaintRule};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
-/// How deep device functions may call each other: they are inlined, so a recursion has no end.
+/// How deep device functions may call each other. They are inlined, so that a recursion would not end.
 const DEPTH: usize = 16;
 
-/// Decodes the kernel `function` of `module`, whose text is `text`. `addresses` are those of the module's variables.
+/// Decodes the kernel `function` of `module`, whose text is `text`. `addresses` has the addresses of the module's variables.
 pub fn decode(
     text: &str,
     module: &Module,
@@ -57,7 +57,7 @@ pub(super) struct Decoder<'a> {
     labels: u32,
     pub(super) shared: HashMap<String, u64>,
     pub(super) shared_arrays: Arrays,
-    /// Name and alignment of the launch's shared memory, where the kernel uses it.
+    /// Name and alignment of dynamic shared memory, if the kernel uses it.
     pub(super) dynamic: Option<(String, u32)>,
     pub(super) local_arrays: Arrays,
     origins: Origins<'a>,
@@ -66,7 +66,7 @@ pub(super) struct Decoder<'a> {
     pub(super) lists: Vec<Vec<Register>>,
 }
 
-/// One function's body while it is decoded.
+/// The state of decoding one function's body.
 struct Body<'a> {
     labels: HashMap<&'a str, u32>,
     /// Where `ret` goes; `None` in a kernel, whose threads end.
@@ -124,7 +124,7 @@ impl<'a> Decoder<'a> {
                 let Some((negated, guard)) = guard else {
                     return self.instruction(form, opcode, &operands, body);
                 };
-                // A guarded instruction is one that a branch leads around.
+                // A guarded instruction becomes one with a branch around it.
                 let around = self.label();
                 self.branch(Some((!negated, guard)), around, source)?;
                 self.instruction(form, opcode, &operands, body)?;
@@ -192,7 +192,7 @@ impl<'a> Decoder<'a> {
                 return Ok(());
             }
             Act::Barrier => {
-                // Barrier 0 for the whole block is all that is modelled.
+                // Only barrier 0 for the whole block is modelled.
                 let [Operand::Number(0)] = operands else { return Err(malformed()) };
                 self.push(Inst { source, ..Inst::new(Op::Barrier) });
                 return Ok(());
@@ -236,7 +236,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Makes `d` what `from` is not.
+    /// Makes `d` the complement of `from`.
     fn complement(&mut self, d: Register, from: Register, source: Source) -> Result<(), String> {
         let (what, args) = (Self::one("not.pred")?, [from, ZERO, ZERO, ZERO]);
         self.origins.add("not.pred", what, d, args);

@@ -1,4 +1,5 @@
-//! What the checkers know of global memory: who wrote it, who may touch it, and which allocations a launch touched.
+//! What the checkers know about global memory: bytes that were never written, bytes outside of views, and the allocations
+//! that a launch accessed.
 
 use super::{BASE, Memory, SLOT_BITS, locate};
 use crate::byte_set::ByteSet;
@@ -7,7 +8,7 @@ use crate::race::Accessor;
 use crate::shadowed_buffer::{Observed, ShadowedBuffer, Written};
 
 impl Memory {
-    /// Which of some bytes nobody has written; of no allocation, none.
+    /// Which of these bytes were never written; none, if they are not in an allocation.
     pub fn undefined(&self, address: u64, bytes: u64) -> ByteSet {
         match self.bytes(address, bytes) {
             Ok(_) => self.slots[locate(address).0].buffer.undefined.slice(locate(address).1, bytes as usize),
@@ -15,7 +16,7 @@ impl Memory {
         }
     }
 
-    /// Says which of some bytes, that were just written, are as undefined as what was written there.
+    /// Sets which of these bytes, which were just written, are undefined because their source was.
     pub fn set_undefined(&mut self, address: u64, undefined: &ByteSet) {
         let (number, offset) = locate(address);
         if self.tracked && self.bytes(address, undefined.length() as u64).is_ok() {
@@ -23,12 +24,12 @@ impl Memory {
         }
     }
 
-    /// Looks at a warp's reads; see [`ShadowedBuffer::reads`].
+    /// Checks a warp's reads; see [`ShadowedBuffer::reads`].
     pub fn reads(&mut self, bytes: usize, at: &Lanes, mask: u32, accessor: Option<&Accessor>, observed: &mut Observed) {
         self.each_slot(at, mask, false, |buffer, starts, mask| buffer.reads(bytes, starts, mask, accessor, observed));
     }
 
-    /// Looks at a warp's writes; see [`ShadowedBuffer::writes`].
+    /// Checks a warp's writes; see [`ShadowedBuffer::writes`].
     pub fn writes(
         &mut self,
         bytes: usize,
@@ -43,7 +44,7 @@ impl Memory {
         });
     }
 
-    /// Marks the bytes of an allocation that kernels have no business with.
+    /// Hides bytes of an allocation: kernels must not access them.
     pub fn hide(&mut self, address: u64, hidden: ByteSet) {
         let (number, offset) = locate(address);
         if offset == 0 && self.bytes(address, hidden.length() as u64).is_ok_and(|bytes| bytes.len() == hidden.length())
@@ -52,7 +53,7 @@ impl Memory {
         }
     }
 
-    /// The first of some bytes that kernels have no business with.
+    /// The first hidden byte of these.
     pub fn hidden(&self, address: u64, bytes: u64) -> Option<usize> {
         let (number, offset) = locate(address);
         let slot = self.slots.get(number).filter(|slot| slot.live && !slot.buffer.hidden.is_empty())?;
@@ -60,7 +61,7 @@ impl Memory {
         slot.buffer.hidden.find_in(offset, bytes as usize).map(|(first, _)| first - offset)
     }
 
-    /// What is hidden of an allocation is hidden of its whole copy.
+    /// Hides the same bytes in a copy of a whole allocation.
     pub fn copy_hidden(&mut self, to: u64, from: u64, bytes: u64) {
         let (number, offset) = locate(from);
         let hidden = &self.slots[number].buffer.hidden;
@@ -70,17 +71,17 @@ impl Memory {
         }
     }
 
-    /// Where the allocation that holds an address comes from, a line each.
+    /// When the allocation at an address was made and freed, a line each.
     pub fn life(&self, address: u64) -> Vec<String> {
         self.slots.get(locate(address).0).map_or_else(Vec::new, |slot| slot.lifetime.notes())
     }
 
-    /// Begins to note which allocations are touched.
+    /// Starts to record which allocations are accessed.
     pub fn note_touched(&mut self) {
         self.touched = Some(Vec::new());
     }
 
-    /// The allocations that were touched since, by their addresses, and whether they were written.
+    /// The bases of the allocations that were accessed since, and whether they were written.
     pub fn touched(&mut self) -> Vec<(u64, bool)> {
         self.touched.take().unwrap_or_default()
     }
@@ -94,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// One live allocation at a time, with the offsets of the lanes that access it.
+    /// Visits the live allocations that lanes access, with the lanes' offsets.
     fn each_slot(
         &mut self,
         at: &Lanes,

@@ -32,7 +32,7 @@ impl Memory {
         values: &Lanes,
     ) -> Result<(), (usize, AccessError)> {
         let mut rest = mask;
-        // One slot at a time, so that it is looked up once: lanes almost always write to one buffer.
+        // One slot at a time, to look it up once: lanes almost always write to one buffer.
         while rest != 0 {
             let first = at[rest.trailing_zeros() as usize];
             let (number, _) = locate(first);

@@ -27,7 +27,7 @@ impl Warp {
         self.access_in(space, bytes, machine, inst, &at, mask)
     }
 
-    /// Lanes of a generic access may be in different spaces: one after the other.
+    /// Lanes of a generic access may be in different spaces, which are accessed one after the other.
     fn generic(&mut self, machine: &mut Machine, inst: &Inst, at: &Lanes, mask: u32) -> Result<(), Stop> {
         let (Op::Load { bytes, .. } | Op::Store { bytes, .. } | Op::Atomic { bytes, .. } | Op::Align { bytes, .. }) =
             inst.op
@@ -101,7 +101,7 @@ impl Warp {
     }
 }
 
-/// An address and its offset. That of shared or local memory may be in a register of 32 bits, and wraps as such.
+/// An address plus its offset. An address of shared or local memory may be in a register of 32 bits, and wraps there.
 fn displaced(space: Space, address: u64, offset: i64) -> u64 {
     match u32::try_from(address) {
         Ok(narrow) if matches!(space, Space::Shared | Space::Local) => u64::from(narrow.wrapping_add(offset as u32)),

@@ -1,4 +1,4 @@
-//! What the checkers note of a warp's access before it happens: which bytes nobody wrote, and who was there before.
+//! Checks a warp's access before it happens: bytes that were never written, races, and bytes outside of views.
 
 use super::taint::Taint;
 use super::{Machine, Warp, stop};
@@ -10,7 +10,7 @@ use crate::lanes::{Lanes, WARP};
 use crate::race::{Accessor, EPOCHS};
 use crate::shadowed_buffer::{Holes, Observed, Written};
 
-/// What a warp is about to access: in one space, lane by lane.
+/// An access that a warp is about to make: in one space, lane by lane.
 #[derive(Clone, Copy)]
 pub struct WarpAccess<'a> {
     pub space: Space,
@@ -20,7 +20,7 @@ pub struct WarpAccess<'a> {
 }
 
 impl Warp {
-    /// Sets up what the checkers keep of registers and local memory.
+    /// Sets up the taint of registers.
     pub fn track(&mut self, checks: Checks) {
         let tracked = checks.initialization || checks.arithmetic;
         self.taints.clear();
@@ -28,7 +28,7 @@ impl Warp {
         self.tainted = false;
     }
 
-    /// Notes what an instruction is about to access.
+    /// Checks the access that an instruction is about to make.
     pub(super) fn check_access(&mut self, machine: &mut Machine, inst: &Inst, access: WarpAccess) {
         match inst.op {
             Op::Load { .. } => return self.check_read(machine, inst, access, inst.d),
@@ -58,7 +58,7 @@ impl Warp {
         self.report_observed(machine, inst, access, &observed);
     }
 
-    /// Notes a read into register `d`.
+    /// Checks a read into register `d`.
     pub(super) fn check_read(&mut self, machine: &mut Machine, inst: &Inst, access: WarpAccess, d: Register) {
         let accessor = self.accessor(machine, inst, access.space);
         let mut observed = Observed::default();
@@ -67,9 +67,9 @@ impl Warp {
         self.report_observed(machine, inst, access, &observed);
     }
 
-    /// Who races; `None` where nobody does: in what is a thread's own.
+    /// The accessor for the race checker; `None` in a thread's own memory, where nothing races.
     fn accessor(&self, machine: &mut Machine, inst: &Inst, space: Space) -> Option<Accessor> {
-        // What the only warp of a launch reads, nobody else changes.
+        // Nothing else changes what the only warp of a launch reads.
         if !machine.alone || !matches!(inst.op, Op::Load { .. }) {
             machine.effects += 1;
         }
@@ -112,7 +112,7 @@ impl Warp {
         }
     }
 
-    /// Keeps which bytes of a register came from where nobody wrote.
+    /// Records which bytes of a register were read from memory that was never written.
     fn remember_undefined(&mut self, machine: &mut Machine, d: Register, access: WarpAccess, observed: &Observed) {
         let WarpAccess { space, at, mask, .. } = access;
         let Some(lane) = observed.undefined_lane else { return self.clear_taint(d, mask) };
@@ -122,7 +122,7 @@ impl Warp {
         self.taint(d, mask, &Taint { holes: observed.holes, origin: machine.pc, ..Taint::default() });
     }
 
-    /// Reports what was seen.
+    /// Reports what the checks found.
     fn report_observed(
         &self,
         machine: &mut Machine,
@@ -149,7 +149,7 @@ impl Warp {
     }
 }
 
-/// Where each lane's address lies in the memory that holds all arrays of its space; beyond it, where in none of them.
+/// The offset of each lane's address in the memory of all arrays of its space; beyond it, if the address is in no array.
 fn starts(kernel: &Kernel, space: Space, bytes: usize, at: &Lanes) -> Lanes {
     let (arrays, stride) = match space {
         Space::Shared => (&kernel.shared_arrays, 0),

@@ -1,4 +1,4 @@
-//! Threads that wait: at different barriers of one warp, or for ever. What is said of them names every place.
+//! Reports threads that wait at different barriers of one warp, or forever, with every place where threads wait.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::fault::Kind;
 use crate::kernel::Op;
 
 impl Warp {
-    /// What is wrong where some threads of this warp wait for the block, and others elsewhere: an aligned barrier is one
-    /// that all threads of a warp come to together (PTX ISA 9.7.13.1).
+    /// The report if some threads of this warp wait for the block, and others elsewhere: all threads of a warp must reach an
+    /// aligned barrier together (PTX ISA 9.7.13.1).
     pub fn diverged(&self, machine: &Machine) -> Option<Stop> {
         let waits = |state: State| state == State::Barrier;
         if self.fragments.len() < 2 || !self.fragments.iter().any(|fragment| waits(fragment.state)) {
@@ -28,7 +28,7 @@ impl Warp {
     }
 }
 
-/// The end of a block in which no thread can go on; `stuck` is the first warp that does not wait for the block alone.
+/// The fault of a block in which no thread can go on; `stuck` is the first warp that does not only wait for the block.
 pub fn deadlock(stuck: &Warp, warps: &[Warp], machine: &Machine) -> Stop {
     let first = stuck.fragments.first();
     Stop {

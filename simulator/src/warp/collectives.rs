@@ -1,4 +1,4 @@
-//! What lanes of a warp tell each other: shuffles, votes and barriers, for which the lanes of a member mask meet.
+//! Collective instructions of a warp: shuffles, votes, matrices and barriers, for which the lanes of a member mask meet.
 
 use super::taint::Taint;
 use super::{Machine, State, Stop, Warp, stop, write};
@@ -8,7 +8,7 @@ use crate::kernel::{Inst, Op};
 use crate::lanes::{WARP, lanes, mask_of};
 
 impl Warp {
-    /// Executes an instruction of several lanes, or says how to wait for those that are missing.
+    /// Executes a collective instruction, or returns how to wait for the lanes that are missing.
     pub(super) fn collective(&mut self, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<Option<State>, Stop> {
         let [a, b, _, e] = inst.args.map(|arg| arg as usize);
         let (missing, state) = match inst.op {
@@ -66,7 +66,7 @@ impl Warp {
         }
     }
 
-    /// Reports where two lanes that are in each other's exchange name different members.
+    /// Reports two lanes that exchange with each other and pass different member masks.
     fn check_members(&self, machine: &mut Machine, inst: &Inst, members: usize, mask: u32) {
         let named = &self.registers[members];
         if lanes(mask).all(|lane| named[lane] as u32 == named[mask.trailing_zeros() as usize] as u32) {
@@ -101,17 +101,17 @@ impl Warp {
         }
         write(&mut self.registers[inst.d as usize], &answers, mask);
         if self.tainted {
-            // Who does not know one vote does not know the answer.
+            // If one vote is undefined, so is the answer.
             let taint = self.taint_of(inst.args[0]);
             let known = lanes(mask).all(|lane| taint.holes[lane] == 0);
             self.taint(inst.d, mask, &Taint { holes: [if known { 0 } else { u8::MAX }; WARP], ..taint });
         }
     }
 
-    /// The living lanes of the member masks of `mask` that are not here: not in `mask`, nor at a `bar.warp.sync` where
-    /// this is one.
+    /// The living lanes of the member masks of `mask` that are missing: not in `mask`, nor, for a `bar.warp.sync`, waiting
+    /// at one.
     fn missing(&self, inst: &Inst, members: usize, mask: u32) -> Result<u32, Stop> {
-        let mut wanted = 0;
+        let mut needed = 0;
         for lane in lanes(mask) {
             let members = self.registers[members][lane] as u32;
             if members >> lane & 1 == 0 {
@@ -119,18 +119,18 @@ impl Warp {
                 let notes = vec![format!("lane {lane} names 0x{members:x}")];
                 return Err(Stop { notes, ..stop(Kind::Barrier, inst, 1 << lane, detail) });
             }
-            wanted |= members;
+            needed |= members;
         }
         let mut here = mask;
         if matches!(inst.op, Op::WarpBarrier) {
             let waiting = self.fragments.iter().filter(|fragment| fragment.state == State::Warp);
             here |= waiting.fold(0, |all, fragment| all | fragment.mask);
         }
-        Ok(wanted & self.live & !here)
+        Ok(needed & self.live & !here)
     }
 
-    /// Whether lanes of the warp are elsewhere. An aligned instruction wants all of them: what it does where one has ended
-    /// is undefined (PTX ISA 9.7.15.5). The ISA does not say what it does in a warp that is not full.
+    /// Whether lanes of the warp are elsewhere. An aligned instruction needs all of them. If one has ended, the result is
+    /// undefined (PTX ISA 9.7.15.5). The ISA does not define it for a warp that is not full.
     fn lanes_are_missing(&self, inst: &Inst, mask: u32) -> Result<bool, Stop> {
         if self.live != self.born {
             let detail =
@@ -144,7 +144,7 @@ impl Warp {
         Ok(mask != u32::MAX)
     }
 
-    /// Lets the members go on that wait at a `bar.warp.sync`, at whichever.
+    /// Releases the members that wait at any `bar.warp.sync`.
     fn release_members(&mut self, members: usize, mask: u32) {
         self.step += 1;
         let members = lanes(mask).fold(0, |all, lane| all | self.registers[members][lane] as u32);

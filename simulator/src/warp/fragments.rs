@@ -1,4 +1,4 @@
-//! The fragments of a warp: lanes at one instruction. Which one runs next, which wait, and which become one again.
+//! The fragments of a warp: lanes at one instruction. Chooses the one that runs next, and merges those that meet.
 
 use super::Warp;
 use crate::jitter;
@@ -9,9 +9,9 @@ pub enum State {
     Ready,
     /// At a block barrier.
     Barrier,
-    /// Waits for other lanes of its warp to come to this instruction.
+    /// Waits for other lanes of its warp to reach this instruction.
     Lanes,
-    /// At `bar.warp.sync`: waits for other lanes to come to any.
+    /// At `bar.warp.sync`: waits for other lanes to reach any.
     Warp,
 }
 
@@ -24,7 +24,7 @@ pub struct Fragment {
 }
 
 impl Warp {
-    /// Lets threads that wait at the block's barrier go on.
+    /// Releases threads that wait at the block's barrier.
     pub fn release(&mut self) {
         for fragment in self.fragments.iter_mut().filter(|fragment| fragment.state == State::Barrier) {
             fragment.state = State::Ready;
@@ -32,12 +32,12 @@ impl Warp {
         }
     }
 
-    /// Whether every thread that lives waits at the block's barrier.
+    /// Whether every living thread waits at the block's barrier.
     pub fn waits(&self) -> bool {
         self.fragments.iter().all(|fragment| fragment.state == State::Barrier)
     }
 
-    /// The ready fragment that is furthest behind, a tired one last.
+    /// The ready fragment that is furthest behind; a tired one comes last.
     pub(super) fn next(&self, tired: u32) -> Option<usize> {
         let ready = self.fragments.iter().enumerate().filter(|(_, fragment)| fragment.state == State::Ready);
         ready
@@ -45,7 +45,7 @@ impl Warp {
             .map(|(index, _)| index)
     }
 
-    /// Lets those that wait for other lanes look again.
+    /// Wakes fragments that wait for other lanes, to check again.
     pub(super) fn wake(&mut self) {
         for fragment in &mut self.fragments {
             if matches!(fragment.state, State::Lanes | State::Warp) {
@@ -54,7 +54,7 @@ impl Warp {
         }
     }
 
-    /// Makes fragments at one instruction one. Those that waited there look again.
+    /// Merges fragments at the same instruction. Those that waited there check again.
     pub(super) fn merge(&mut self) {
         let mut index = 0;
         while index + 1 < self.fragments.len() {

@@ -1,13 +1,13 @@
-//! Loops that cannot end: a warp that comes back to where it was, with every register as it was and nothing that other
-//! threads could have done in between, will do so for ever.
+//! Finds infinite loops: a warp that returns to a state with all registers unchanged, and no effect of other threads in
+//! between, will repeat forever.
 
 use super::{Fragment, Warp};
 use crate::lanes::Lanes;
 
-/// How often a warp jumps back before it is looked at: legitimate loops mostly end before.
+/// How often a warp jumps back before it is checked: most legitimate loops end before.
 const FIRST: u64 = 1 << 12;
 
-/// The backward jumps of a warp, and where it was at one of them.
+/// Counts the backward jumps of a warp, and keeps its state at one of them.
 #[derive(Debug, Default)]
 pub struct LoopDetector {
     count: u64,
@@ -24,8 +24,8 @@ struct Snapshot {
 }
 
 impl Warp {
-    /// Whether the warp, which jumps back to `pc`, was in this state before. It is kept at ever rarer jumps, so that a
-    /// cycle of any length is found (Brent, "An improved Monte Carlo factorization algorithm").
+    /// Whether the warp, which jumps back to `pc`, was in this state before. Snapshots become rarer, so that a cycle of any
+    /// length is found (Brent, "An improved Monte Carlo factorization algorithm").
     pub(super) fn loops_forever(&mut self, pc: usize, mask: u32, effects: u64) -> bool {
         self.loop_detector.count += 1;
         let count = self.loop_detector.count;

@@ -26,16 +26,16 @@ pub struct Machine<'a> {
     pub pc: u32,
     /// The launch's number.
     pub epoch: u32,
-    /// The block's number in the launch, and how many barriers it has passed.
+    /// The block's number in the launch.
     pub block: u32,
     pub phase: u32,
-    /// Whether the block has looked at a lock or flag.
+    /// Whether the block has read a lock or flag.
     pub has_acquired: bool,
     /// Whether the launch has one warp.
     pub alone: bool,
-    /// What has happened so far by which threads can learn of each other.
+    /// Counts the events by which threads can affect each other.
     pub effects: u64,
-    /// Where undefined bytes were read last, by the instruction that read them: address and what lies there.
+    /// Where each instruction read undefined bytes: their address, and what is there.
     pub origins: HashMap<u32, (u64, String)>,
     /// Warp instructions left.
     pub budget: u64,
@@ -43,12 +43,12 @@ pub struct Machine<'a> {
     pub blocks: &'a mut [u64],
     /// How often each branch was not taken, and taken.
     pub branches: &'a mut [[u64; 2]],
-    /// What was found that does not end the launch: the warp's number, and what.
+    /// Reports that do not end the launch: the warp's number, and what was found.
     pub reports: Vec<(usize, Stop)>,
 }
 
 impl Machine<'_> {
-    /// Keeps what ends nothing, once for each instruction: a loop may do it again and again.
+    /// Keeps a report that ends nothing, once for each instruction.
     pub fn report(&mut self, warp: usize, found: Stop) {
         let same = |(_, known): &(usize, Stop)| known.kind == found.kind && known.source == found.source;
         if !self.reports.iter().any(same) {
@@ -56,7 +56,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where an address lies, in words.
+    /// Describes where an address is.
     pub fn place(&self, space: Space, address: u64) -> String {
         match space {
             Space::Shared => self.kernel.shared_arrays.describe(address, self.shared.data.len()).0,
@@ -72,7 +72,7 @@ impl Machine<'_> {
         format!("and {what} access {line} by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})")
     }
 
-    /// Where an instruction stands, in words.
+    /// Describes where an instruction is.
     pub fn line(&self, pc: u32) -> String {
         let source = self.kernel.code[pc as usize].source;
         match self.module.files.get(&source.file) {
@@ -82,7 +82,7 @@ impl Machine<'_> {
     }
 }
 
-/// A fault before it is known whose.
+/// A fault of one lane, before kernel, block and thread are filled in.
 #[derive(Debug)]
 pub struct Stop {
     pub kind: Kind,
@@ -99,7 +99,7 @@ pub fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {
     Stop { kind, lane, source: inst.source, address: None, detail, near, notes }
 }
 
-/// `file:line: function: … Assertion …`, with blanks for block and thread that the launch fills in.
+/// `file:line: function: … Assertion …`, with a placeholder for block and thread, which the launch fills in.
 pub fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize) -> String {
     let arg = |index: usize| registers[inst.args[index] as usize][lane];
     let text = |address: u64| {

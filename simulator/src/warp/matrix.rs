@@ -10,7 +10,8 @@ use crate::kernel::{Inst, Register};
 use crate::lanes::WARP;
 
 impl Warp {
-    /// Each register gets one matrix: rows of 16 bytes, four to a lane. Row `r` of matrix `m` is where lane `8m + r` says.
+    /// Each register gets one matrix: rows of 16 bytes, four bytes to a lane. Lane `8m + r` has the address of row `r` of
+    /// matrix `m`.
     pub(super) fn load_matrix(&mut self, machine: &mut Machine, inst: &Inst, to: &[Register]) -> Result<(), Stop> {
         let mut at = self.registers[inst.args[0] as usize];
         for address in &mut at {
@@ -29,7 +30,7 @@ impl Warp {
             let misaligned = (8 * matrix..8 * matrix + 8).find(|&row| !at[row].is_multiple_of(16));
             let read = match misaligned {
                 Some(row) => Err((row, AddressSpace::misaligned(at[row], 16))),
-                // The lane that named the row is at fault.
+                // The lane that passed the row's address is at fault.
                 None => address_space
                     .load(4, &rows, u32::MAX, &mut self.registers[register as usize])
                     .map_err(|(lane, error)| (8 * matrix + lane / 4, error)),
@@ -80,7 +81,7 @@ impl Warp {
         }
     }
 
-    /// What is doubtful of one register of a product: elements whose row or column of the factors is.
+    /// The taint of one register of a product: of elements whose row or column of the factors is tainted.
     fn product_taint(&self, number: usize, [a, b, c]: [&[Register]; 3]) -> Taint {
         let doubtful = |register: &Register, lane: usize| self.taints[*register as usize].holes[lane] != 0;
         let mut new = self.taint_of(c[number]);

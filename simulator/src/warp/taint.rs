@@ -1,5 +1,5 @@
-//! What is doubtful of a register: bytes that nobody wrote, and numbers that arithmetic made wrong. Both follow the values
-//! through a warp and are told where they decide something: as a branch's condition, an address, a member mask.
+//! The taint of registers: bytes that were never written, and numbers that arithmetic made wrong. Taint follows the values
+//! through a warp and is reported if it decides something: a branch, an address, a member mask.
 
 use super::{Machine, Warp, stop};
 use crate::fault::Kind;
@@ -8,10 +8,10 @@ use crate::kernel::{CARRY, Inst, Op, Register};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP, lanes};
 use crate::shadowed_buffer::Holes;
 
-/// What is doubtful of each lane of a register.
+/// The taint of a register, lane by lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Taint {
-    /// The bytes that nobody wrote.
+    /// The bytes that were never written.
     pub holes: Holes,
     /// How the number went wrong.
     pub wrong: [u8; WARP],
@@ -29,7 +29,7 @@ const WRAPPED: u8 = 4;
 const WRAPPED_SIGNED: u8 = 8;
 
 impl Warp {
-    /// Follows what is doubtful through an instruction that is about to run, and tells where it matters.
+    /// Propagates taint through an instruction that is about to run, and reports it if it decides something.
     pub(super) fn propagate_taint(&mut self, machine: &mut Machine, pc: usize, mask: u32) {
         let inst = &machine.kernel.code[pc];
         let arithmetic_check = if machine.checks.arithmetic { inst.arithmetic_check } else { ArithmeticCheck::Nothing };
@@ -91,7 +91,7 @@ impl Warp {
         }
     }
 
-    /// Looks for what goes wrong in an instruction's own arithmetic.
+    /// Looks for mistakes in an instruction's own arithmetic.
     fn check_arithmetic(
         &self,
         machine: &mut Machine,
@@ -155,7 +155,7 @@ impl Warp {
         }
     }
 
-    /// Sets what is doubtful of a register's lanes.
+    /// Sets the taint of a register's lanes.
     pub(super) fn taint(&mut self, register: Register, mask: u32, new: &Taint) {
         self.tainted = true;
         let old = &mut self.taints[register as usize];
@@ -165,19 +165,19 @@ impl Warp {
         old.origin = new.origin;
     }
 
-    /// What is doubtful of a register.
+    /// The taint of a register.
     pub(super) fn taint_of(&self, register: Register) -> Taint {
         if self.tainted { self.taints[register as usize] } else { Taint::default() }
     }
 
-    /// Says that nothing is doubtful of a register's lanes.
+    /// Clears the taint of a register's lanes.
     pub(super) fn clear_taint(&mut self, register: Register, mask: u32) {
         if self.tainted {
             self.taint(register, mask, &Taint { origin: self.taints[register as usize].origin, ..Taint::default() });
         }
     }
 
-    /// Tells that a register with undefined bytes decides something.
+    /// Reports a register with undefined bytes that decides something.
     fn report_undefined(&self, machine: &mut Machine, inst: &Inst, register: Register, mask: u32, how: &str) {
         let taint = &self.taints[register as usize];
         let Some(lane) = lanes(mask).find(|&lane| taint.holes[lane] != 0) else { return };
@@ -189,7 +189,7 @@ impl Warp {
         machine.report(self.number, found);
     }
 
-    /// Tells that a number that went wrong is an address.
+    /// Reports a wrong number that is used as an address.
     fn report_wrong_address(&self, machine: &mut Machine, inst: &Inst, mask: u32) {
         let taint = &self.taints[inst.args[0] as usize];
         let wrong = |lane: usize| taint.wrong[lane] & !WRAPPED_SIGNED;
@@ -205,8 +205,8 @@ impl Warp {
     }
 }
 
-/// How each lane of a result that wraps in 32 bits is wrong. `of` says whether it does as a signed number, and as an
-/// unsigned one: what the number is only its use tells.
+/// How each lane of a result that wraps in 32 bits is wrong. `of` says whether it wraps as a signed and as an unsigned
+/// number; only a later use shows which one it is.
 fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) {
     for (lane, wrong) in wrong.iter_mut().enumerate() {
         let (signed, unsigned) = of(lane);
@@ -223,7 +223,7 @@ fn undefined_bytes(how: TaintRule, taints: [&Taint; 4], sources: usize, values: 
     for (lane, out) in out.iter_mut().enumerate() {
         let (a, b) = (holes[0][lane], holes[1][lane]);
         let byte = |arg: usize, place: usize| (values[arg][lane] >> (8 * place)) as u8;
-        // The bytes that one source decides whatever the other is.
+        // The bytes that one source decides, whatever the other one holds.
         let decided = |value: u8| {
             let by = |arg: usize, holes: u8| (0..8).filter(move |&at| byte(arg, at) == value && holes >> at & 1 == 0);
             by(0, a).chain(by(1, b)).fold(0, |all, at| all | 1 << at)
@@ -251,14 +251,14 @@ fn undefined_bytes(how: TaintRule, taints: [&Taint; 4], sources: usize, values: 
     }
 }
 
-/// Bits of bytes, moved by a number of bits: a byte may end up in two.
+/// A byte mask, shifted by a number of bits: a byte may end up in two.
 fn shifted(holes: u16, bits: u64, left: bool) -> u8 {
     let (bytes, rest) = ((bits / 8).min(8) as u32, !bits.is_multiple_of(8));
     let by = |bytes: u32| (if left { holes << bytes } else { holes >> bytes }) as u8;
     by(bytes) | if rest { by(bytes + 1) } else { 0 }
 }
 
-/// How each lane of a result is wrong for what its sources were.
+/// How each lane of a result is wrong because of its sources.
 fn wrongs(how: TaintRule, taints: [&Taint; 4], choice: &Lanes, sources: usize) -> [u8; WARP] {
     std::array::from_fn(|lane| match how {
         TaintRule::Choose(_) => taints[usize::from(choice[lane] & 1 == 0)].wrong[lane],

@@ -1,4 +1,4 @@
-//! cuBLAS: the products that candle asks for.
+//! cuBLAS: the products that candle calls.
 
 pub mod status_names;
 
@@ -29,18 +29,18 @@ pub unsafe extern "C" fn cublasCreate_v2(handle: *mut usize) -> Code {
     })
 }
 
-/// Destroys a handle, and succeeds in a dead context too: candle's bindings panic otherwise.
+/// Destroys a handle. Succeeds in a dead context too, as candle's bindings would panic otherwise.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasDestroy_v2(handle: usize) -> Code {
     call("cublasDestroy_v2", |driver| driver.blas.remove(handle).map(drop).ok_or(NOT_INITIALIZED))
 }
 
-/// Sets the stream of a handle, which must be one of the handle's context.
+/// Sets the stream of a handle, which must be in the handle's context.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasSetStream_v2(handle: usize, stream: usize) -> Code {
     call("cublasSetStream_v2", |driver| {
         let context = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?.context;
-        // The default streams are those of the handle's context, whatever is current.
+        // The default streams belong to the handle's context, whichever is current.
         if stream > 2 && driver.stream_context(stream) != Ok(context) {
             return Err(INVALID_VALUE);
         }
@@ -49,7 +49,7 @@ pub extern "C" fn cublasSetStream_v2(handle: usize, stream: usize) -> Code {
     })
 }
 
-/// What a caller of a product passes, but for the factors.
+/// The arguments of a product, without the factors.
 struct Arguments {
     operations: [u32; 2],
     /// m, n, k and the size of the batch.
@@ -58,7 +58,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// What is to be multiplied, if the arguments are consistent.
+    /// The shape and the matrices, if the arguments are consistent.
     fn checked(&self) -> Result<(Shape, [Matrix; 3]), Code> {
         let size = |n: c_int| usize::try_from(n).map_err(|_| INVALID_VALUE);
         let [m, n, k, batch] = self.sizes;
@@ -82,7 +82,7 @@ impl Arguments {
     }
 }
 
-/// Runs a product on the device of a handle; as a kernel, it faults later than it returns.
+/// Runs a product on the device of a handle. Its fault comes late, as a kernel's does.
 fn run(
     driver: &mut Driver,
     handle: usize,
@@ -110,7 +110,7 @@ fn run(
     Ok(())
 }
 
-/// Reads the factors, as numbers of the type that the sums are kept in.
+/// Reads the factors, which have the type of the sums.
 ///
 /// # Safety
 /// Both are null or valid for a read of one `T`.
@@ -122,7 +122,7 @@ unsafe fn factors<T: Copy>(alpha: *const c_void, beta: *const c_void) -> Result<
     unsafe { Ok([alpha.cast::<T>().read_unaligned(), beta.cast::<T>().read_unaligned()]) }
 }
 
-/// Truncates to the 10 bits of mantissa that tensor cores read of an `f32`.
+/// Truncates to the 10 bits of mantissa that tensor cores use of an `f32`.
 fn tf32(x: f32) -> f32 {
     if x.is_finite() { f32::from_bits(x.to_bits() & !0x1fff) } else { x }
 }
@@ -139,7 +139,7 @@ fn exact<T: Real>(x: T) -> T {
     x
 }
 
-/// Whether a type of computation takes these elements.
+/// Whether a compute type supports these elements.
 fn takes(compute: u32, [a, b, c]: [Element; 3]) -> bool {
     use Element::{Bf16, F16, F32, F64};
     match compute {

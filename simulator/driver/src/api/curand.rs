@@ -1,4 +1,4 @@
-//! cuRAND: uniform and normal numbers. They are not those of the real library, but as well distributed and repeatable.
+//! cuRAND: uniform and normal numbers. They are repeatable and well distributed, but differ from the real library's.
 
 use crate::api::put;
 use crate::objects::codes::Code;
@@ -15,7 +15,7 @@ const OUT_OF_RANGE: Code = 104;
 const LENGTH_NOT_MULTIPLE: Code = 105;
 const LAUNCH_FAILURE: Code = 201;
 
-/// Makes a generator for the current context; all pseudo-random types are one here.
+/// Makes a generator for the current context. All pseudo-random types are the same here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandCreateGenerator(generator: *mut usize, kind: c_uint) -> Code {
     call("curandCreateGenerator", |driver| {
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn curandCreateGenerator(generator: *mut usize, kind: c_ui
     })
 }
 
-/// Destroys a generator, and succeeds in a dead context too: candle's bindings panic otherwise.
+/// Destroys a generator. Succeeds in a dead context too, as candle's bindings would panic otherwise.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandDestroyGenerator(generator: usize) -> Code {
     call("curandDestroyGenerator", |driver| driver.generators.remove(generator).map(drop).ok_or(NOT_INITIALIZED))
@@ -55,7 +55,7 @@ pub extern "C" fn curandSetPseudoRandomGeneratorSeed(generator: usize, seed: c_u
     })
 }
 
-/// Goes to a position of the seed's sequence.
+/// Moves to a position of the seed's sequence.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetGeneratorOffset(generator: usize, offset: c_ulonglong) -> Code {
     call("curandSetGeneratorOffset", |driver| {
@@ -68,7 +68,7 @@ fn generator_of(driver: &mut Driver, handle: usize) -> Result<&mut Generator, Co
     driver.generators.get_mut(handle).ok_or(NOT_INITIALIZED)
 }
 
-/// Fills `n` numbers of `N` bytes with what `draw` makes, two at a time; of the last two one may be left out.
+/// Fills `n` numbers of `N` bytes with what `draw` makes, two at a time. The last one may be dropped.
 fn generate<const N: usize>(
     driver: &mut Driver,
     handle: usize,
@@ -108,7 +108,7 @@ fn double(words: &mut Philox) -> f64 {
     bits as f64 * STEP + STEP
 }
 
-/// Two independent normal numbers of two uniform ones, after Box and Muller.
+/// Two independent normal numbers from two uniform ones (Box and Muller).
 fn normal(u: f64, v: f64, mean: f64, deviation: f64) -> [f64; 2] {
     let radius = (-2.0 * u.ln()).sqrt() * deviation;
     let (sine, cosine) = (v * std::f64::consts::TAU).sin_cos();
@@ -133,7 +133,7 @@ pub extern "C" fn curandGenerateUniformDouble(generator: usize, address: u64, n:
     call("curandGenerateUniformDouble", |driver| generate(driver, generator, address, n, draw))
 }
 
-/// Normal numbers, of which there must be an even count.
+/// Normal numbers. Their count must be even.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateNormal(generator: usize, address: u64, n: usize, mean: f32, deviation: f32) -> Code {
     let draw = |words: &mut Philox| {
@@ -143,7 +143,7 @@ pub extern "C" fn curandGenerateNormal(generator: usize, address: u64, n: usize,
     call("curandGenerateNormal", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
 
-/// Normal doubles, of which there must be an even count.
+/// Normal doubles. Their count must be even.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateNormalDouble(
     generator: usize,

@@ -3,7 +3,7 @@
 use crate::objects::codes::Code;
 use std::ffi::c_char;
 
-/// The name of a result of NVRTC; this library returns one only.
+/// The name of a result of NVRTC. This library returns only one.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvrtcGetErrorString(result: Code) -> *const c_char {
     match result {

@@ -27,11 +27,11 @@ pub(super) fn runtime(name: &'static str, f: impl FnOnce(&mut Driver) -> Result<
     code
 }
 
-/// Makes the primary context of a device current, as the runtime does without being asked.
+/// Makes the primary context of a device current, as the runtime does implicitly.
 pub(super) fn select(driver: &mut Driver, device: c_int) -> Result<(), Code> {
     driver.initialize()?;
     let ordinal = driver.device(device)?;
-    // The runtime is one user more, once; if it is the first, it will never let go.
+    // The runtime counts as one user. If it is the first, it never releases the context.
     let handle = driver.retain(ordinal);
     if driver.retained(ordinal) > 1 {
         driver.release(ordinal)?;
@@ -40,7 +40,7 @@ pub(super) fn select(driver: &mut Driver, device: c_int) -> Result<(), Code> {
     Ok(())
 }
 
-/// Sees to it that a context is current.
+/// Ensures that a context is current.
 pub(super) fn ensure(driver: &mut Driver) -> Result<(), Code> {
     match driver.current() {
         Ok(ordinal) if driver.retained(ordinal) > 0 => Ok(()),
@@ -48,7 +48,7 @@ pub(super) fn ensure(driver: &mut Driver) -> Result<(), Code> {
     }
 }
 
-/// The thread's last error, which is forgotten.
+/// The thread's last error, which is cleared.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetLastError() -> Code {
     LAST_ERROR.take()

@@ -1,4 +1,4 @@
-//! What a test harness calls in the same process: no function of CUDA.
+//! Functions for a test harness in the same process; not part of CUDA.
 
 use crate::objects::{counters, hide};
 use std::slice;

@@ -2,8 +2,8 @@
 
 use simulator::Kind;
 
-/// A `CUresult`, or a status of another of CUDA's libraries. Rust callers read it as an enum, so that only members of
-/// that enum may ever be returned.
+/// A `CUresult`, or a status of another CUDA library. Rust callers read it as an enum, so that only members of that enum may
+/// be returned.
 pub type Code = u32;
 
 /// Done.
@@ -14,13 +14,13 @@ pub const INVALID_VALUE: Code = 1;
 pub const OUT_OF_MEMORY: Code = 2;
 /// `cuInit` was not called, or failed.
 pub const NOT_INITIALIZED: Code = 3;
-/// The configuration allows no device at all.
+/// The configuration has no devices.
 pub const NO_DEVICE: Code = 100;
 /// No device has this ordinal.
 pub const INVALID_DEVICE: Code = 101;
 /// A module cannot be read.
 pub const INVALID_IMAGE: Code = 200;
-/// No context is current, or the handle is none.
+/// No context is current, or the handle is invalid.
 pub const INVALID_CONTEXT: Code = 201;
 /// A module holds no code for the device.
 pub const NO_BINARY_FOR_GPU: Code = 209;
@@ -30,7 +30,7 @@ pub const INVALID_PTX: Code = 218;
 pub const UNSUPPORTED_PTX_VERSION: Code = 222;
 /// A module's file cannot be read.
 pub const FILE_NOT_FOUND: Code = 301;
-/// A handle of a stream, event, module or function is none, or belongs to another context.
+/// A handle of a stream, event, module or function is invalid, or belongs to another context.
 pub const INVALID_HANDLE: Code = 400;
 /// A module has no function or variable of this name.
 pub const NOT_FOUND: Code = 500;
@@ -41,14 +41,14 @@ pub const NOT_SUPPORTED: Code = 801;
 /// The configuration in the environment is malformed.
 pub const SYSTEM_NOT_READY: Code = 802;
 
-/// The code by which the driver reports a kernel's fault: a prediction, not yet recorded on hardware.
+/// The code by which the driver reports a kernel's fault. These are predictions, not yet recorded on hardware.
 pub fn of(kind: Kind) -> Code {
     match kind {
         Kind::Assert => 710,
         Kind::OutOfBounds | Kind::UseAfterFree | Kind::OutOfView => 700,
         Kind::Misaligned => 716,
         Kind::OutOfWindow | Kind::Trap | Kind::Barrier => 719,
-        // A device without a watchdog hangs instead; the time limit is the simulator's.
+        // A device without a watchdog hangs instead; only the simulator has a time limit.
         Kind::Deadlock | Kind::Budget | Kind::Loop => 702,
         Kind::InvalidFree => INVALID_VALUE,
         // Hardware goes on after these, and so does the launch.

@@ -1,20 +1,20 @@
 //! The primary context of a device, and its health.
 //!
-//! A fault of a kernel is sticky. Delivered late, as hardware does, it stays unseen until the program waits: up to the
-//! first synchronizing call every call succeeds, launches, copies and fills do nothing, and only allocation goes on.
-//! From that call on, every call on the context returns the fault's code, until the process ends or the context is
-//! released for the last time, which is taken to destroy it with everything in it.
+//! A kernel's fault is sticky. Delivered late, as on hardware, it stays unseen until the program waits: before the first
+//! synchronizing call every call succeeds; launches, copies and fills do nothing, and only allocation works. From that call
+//! on, every call on the context returns the fault's code, until the process ends or the last release of the context, which
+//! is taken to destroy it with everything in it.
 
 use super::codes::Code;
 use simulator::Device;
 use std::cell::Cell;
 use std::collections::HashMap;
 
-/// Whether the context's work can still be trusted.
+/// The health of a context.
 #[derive(Clone, Copy)]
 pub enum Health {
     Sound,
-    /// A kernel faulted, and the program does not know it yet.
+    /// A kernel faulted, and the program has not seen it yet.
     Faulted(Code),
     Dead(Code),
 }
@@ -24,12 +24,12 @@ pub struct Context {
     pub(crate) device: Device,
     pub(crate) retained: usize,
     pub(crate) health: Health,
-    /// The modules of the fat binaries that are linked into the program, as far as they were used.
+    /// The modules of linked fat binaries that were used.
     pub(crate) linked: HashMap<usize, usize>,
 }
 
 impl Context {
-    /// The error that a call which does not wait returns.
+    /// The error that a call without waiting returns.
     pub(crate) fn check(&self) -> Result<(), Code> {
         match self.health {
             Health::Dead(code) => Err(code),
@@ -37,7 +37,7 @@ impl Context {
         }
     }
 
-    /// Waits for all work of the context, and learns of its fault.
+    /// Waits for all work of the context; a fault becomes visible.
     pub(crate) fn synchronize(&mut self) -> Result<(), Code> {
         if let Health::Faulted(code) = self.health {
             self.health = Health::Dead(code);
@@ -45,7 +45,7 @@ impl Context {
         self.check()
     }
 
-    /// The device, unless it works no more: then what is asked of it is dropped.
+    /// The device; `None` after a fault, when work is dropped.
     pub(crate) fn working(&mut self) -> Option<&mut Device> {
         matches!(self.health, Health::Sound).then_some(&mut self.device)
     }
@@ -61,7 +61,7 @@ pub(crate) fn current() -> usize {
     CURRENT.get()
 }
 
-/// Makes a context current to the thread, or none.
+/// Makes a context current to the thread; null for no context.
 pub(crate) fn make_current(handle: usize) {
     CURRENT.set(handle);
 }

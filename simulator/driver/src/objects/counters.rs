@@ -1,4 +1,4 @@
-//! Counts what kernels execute where a fuzzer in the same process looks: bytes that it reads and clears after each input.
+//! Counts what kernels execute in bytes that a fuzzer in the same process reads and clears after each input.
 
 use simulator::{Device, FunctionId};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// The fuzzer's bytes.
 static COUNTERS: Mutex<Option<&'static mut [u8]>> = Mutex::new(None);
 
-/// Grids are told apart by the power of two of their number of blocks.
+/// Grids are classified by the power of two of their number of blocks.
 const GRIDS: usize = 32;
 
 /// Counts in these bytes from now on: for each kernel a byte for each class of grid and each branch edge, saturating. Where a
@@ -16,7 +16,7 @@ pub fn count_in(bytes: &'static mut [u8]) {
     *COUNTERS.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
 }
 
-/// Counts a launch of `function` that has ended, if somebody wants to know.
+/// Counts a finished launch of `function`, if counting is on.
 pub fn count(device: &mut Device, function: FunctionId, grid: [u32; 3]) {
     let mut counters = COUNTERS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(bytes) = counters.as_mut().filter(|bytes| !bytes.is_empty()) else { return };

@@ -1,5 +1,5 @@
-//! Leaves what was executed of each kernel in the file that `SNUFFER_SIM_COVERAGE` names, when a context or the process
-//! ends: lines of `module file kernels` and `kernel file name launches blocks branches`, by tabs.
+//! Appends what was executed of each kernel to the file that `SNUFFER_SIM_COVERAGE` names, when a context or the process
+//! ends: lines of `module file kernels` and `kernel file name launches blocks branches`, separated by tabs.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;

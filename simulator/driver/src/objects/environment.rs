@@ -1,4 +1,4 @@
-//! Reads the configuration from the environment, where a process under test can be given one.
+//! Reads the configuration from environment variables.
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
 //! `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves
@@ -20,7 +20,7 @@ pub enum Delivery {
     Immediate,
 }
 
-/// What the environment asks for.
+/// The configuration in the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub config: Config,
@@ -28,15 +28,15 @@ pub struct Settings {
     pub injection: Option<Injection>,
 }
 
-/// The settings that the variables `SNUFFER_SIM_*` describe, as `read` finds them, or what is wrong with them.
+/// The settings in the variables `SNUFFER_SIM_*`, which `read` looks up, or what is wrong with them.
 pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     let default = Config::default();
     let get = |name: &str, least: u64, most: u64| -> Result<Option<u64>, String> {
         let Some(text) = read(name) else { return Ok(None) };
         match u64::from_str(&text) {
             Ok(value) if (least..=most).contains(&value) => Ok(Some(value)),
-            _ if most == u64::MAX => Err(format!("{name}={text}: a number from {least} up is wanted")),
-            _ => Err(format!("{name}={text}: a number from {least} to {most} is wanted")),
+            _ if most == u64::MAX => Err(format!("{name}={text}: must be a number from {least}")),
+            _ => Err(format!("{name}={text}: must be a number from {least} to {most}")),
         }
     };
     let config = Config {
@@ -44,7 +44,7 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         memory: get("SNUFFER_SIM_MEMORY", 1, 1 << 20)?.map_or(default.memory, |mebibytes| mebibytes << 20),
         capability: match read("SNUFFER_SIM_CAPABILITY") {
             None => default.capability,
-            Some(text) => capability(&text).ok_or(format!("SNUFFER_SIM_CAPABILITY={text}: one like 9.0 is wanted"))?,
+            Some(text) => capability(&text).ok_or(format!("SNUFFER_SIM_CAPABILITY={text}: must be like 9.0"))?,
         },
         multiprocessors: get("SNUFFER_SIM_SMS", 1, 1 << 16)?.map_or(default.multiprocessors, |count| count as u32),
         budget: get("SNUFFER_SIM_BUDGET", 1, u64::MAX)?.unwrap_or(default.budget),
@@ -62,7 +62,7 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         None | Some("late") => Delivery::Late,
         Some("next") => Delivery::Next,
         Some("immediate") => Delivery::Immediate,
-        Some(text) => return Err(format!("SNUFFER_SIM_DELIVERY={text}: late, next or immediate is wanted")),
+        Some(text) => return Err(format!("SNUFFER_SIM_DELIVERY={text}: must be late, next or immediate")),
     };
     let injection = match read("SNUFFER_SIM_FAIL") {
         None => None,

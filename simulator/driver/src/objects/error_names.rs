@@ -3,7 +3,7 @@
 use super::codes::Code;
 use std::ffi::CStr;
 
-/// Every member of `CUresult`, with its name and what it says.
+/// Every member of `CUresult`, with its name and text.
 pub const CODES: &[(Code, &CStr, &CStr)] = &[
     (0, c"CUDA_SUCCESS", c"no error"),
     (1, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),

@@ -6,6 +6,6 @@ use simulator::FunctionId;
 pub struct Function {
     pub context: usize,
     pub id: FunctionId,
-    /// The dynamic shared memory that a launch may ask for.
+    /// The most dynamic shared memory of a launch.
     pub dynamic_shared: u32,
 }

@@ -1,6 +1,6 @@
 //! The arithmetic of a matrix product on device memory: `C = alpha * op(A) * op(B) + beta * C`, column by column.
 //!
-//! The real library sums in an order of its own, and may fuse a product with its sum; results agree within rounding.
+//! The real library sums in another order, and may fuse a product with its sum; results agree within rounding.
 
 use half::{bf16, f16};
 use simulator::{Device, Fault};
@@ -16,7 +16,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// The element type of a `cudaDataType`, if it can be multiplied here.
+    /// The element type of a `cudaDataType`, if it is supported.
     pub fn of(data_type: u32) -> Option<Self> {
         match data_type {
             0 => Some(Self::F32),
@@ -36,9 +36,9 @@ impl Element {
     }
 }
 
-/// A number in which a product is computed.
+/// A number type in which a product is computed.
 pub trait Real: Copy + Default + PartialEq + Add<Output = Self> + Mul<Output = Self> {
-    /// Appends the elements that the bytes hold.
+    /// Reads the elements in the bytes and appends them.
     fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>);
     /// Rounds the numbers to elements, as many as the bytes have room for.
     fn write(element: Element, from: &[Self], bytes: &mut [u8]);
@@ -105,7 +105,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Whether nobody wrote some element of each row, or each column, of the operand.
+    /// Which rows, or columns, of the operand have an element that was never written.
     fn undefined(&self, device: &Device, batch: usize, rows: usize, columns: usize, by_row: bool) -> Vec<bool> {
         let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
         let mut found = vec![false; if by_row { rows } else { columns }];
@@ -114,7 +114,7 @@ impl Matrix {
             if !device.is_undefined(start, height as u64 * self.element.size()) {
                 continue;
             }
-            // What is stored down a column is across a row of the transpose.
+            // A stored column is a row of the transpose.
             for inner in 0..height {
                 let at = start + inner as u64 * self.element.size();
                 let place = if self.transposed == by_row { outer } else { inner };
@@ -129,7 +129,7 @@ impl Matrix {
         self.address.wrapping_add(elements.wrapping_mul(self.element.size()))
     }
 
-    /// Tells the device which elements are read, so that it can report those around a view.
+    /// Tells the device which elements are read, to report those outside of a view.
     fn peek(&self, device: &mut Device, batch: usize, rows: usize, columns: usize) {
         let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
         for column in 0..if height > 0 { width } else { 0 } {
@@ -137,11 +137,11 @@ impl Matrix {
         }
     }
 
-    /// The matrix as an operand of `rows` by `columns`, transposed if need be; only its elements are touched.
+    /// The matrix as an operand of `rows` by `columns`, transposed if needed. Only its elements are read.
     fn read<T: Real>(&self, device: &Device, batch: usize, rows: usize, columns: usize) -> Result<Vec<T>, Fault> {
         let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
         let mut stored = Vec::with_capacity(rows * columns);
-        // Columns of no elements lie nowhere.
+        // Columns without elements have no address.
         for column in 0..if height > 0 { width } else { 0 } {
             let bytes = device.bytes(self.column(batch, column), height as u64 * self.element.size());
             let bytes = bytes.map_err(|fault| self.first_wrong(device, batch, column, height).unwrap_or(fault))?;
@@ -153,7 +153,7 @@ impl Matrix {
         Ok((0..columns).flat_map(|column| stored.iter().skip(column).step_by(columns).copied()).collect())
     }
 
-    /// The fault of the first element of a column, as it is stored, that does not exist.
+    /// The fault of the first element of a stored column that is out of bounds.
     fn first_wrong(&self, device: &Device, batch: usize, column: usize, height: usize) -> Option<Fault> {
         let size = self.element.size();
         let address = |row: usize| self.column(batch, column).wrapping_add(row as u64 * size);
@@ -164,7 +164,7 @@ impl Matrix {
     }
 }
 
-/// The size of a product, and how many there are.
+/// The size of a product, and of the batch.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub m: usize,
@@ -173,7 +173,7 @@ pub struct Shape {
     pub batch: usize,
 }
 
-/// Multiplies. `input` rounds what is read of the factors, `round` the result of each step.
+/// Multiplies. `input` rounds the elements read, `round` the result of each step.
 pub fn multiply<T: Real>(
     device: &mut Device,
     Shape { m, n, k, batch }: Shape,
@@ -201,7 +201,7 @@ pub fn multiply<T: Real>(
             for x in &mut *result {
                 *x = round(alpha * *x);
             }
-            // A factor of zero means that C is not read: it may hold anything, NaN included.
+            // If the factor is zero, C is not read: it may hold anything, NaN included.
             if beta != T::default() {
                 old.clear();
                 T::read(c.element, bytes, &mut old);
@@ -218,7 +218,7 @@ pub fn multiply<T: Real>(
     Ok(())
 }
 
-/// Sums in the order of `k`; the inner loop runs down the columns of A and the result, which a compiler vectorizes.
+/// Sums in the order of `k`. The inner loop runs down the columns of A and the result, which compilers vectorize.
 fn product<T: Real>(a: &[T], b: &[T], m: usize, n: usize, k: usize, round: impl Fn(T) -> T) -> Vec<T> {
     let mut result = vec![T::default(); m * n];
     if k > 0 {

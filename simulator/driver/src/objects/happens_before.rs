@@ -1,6 +1,6 @@
-//! The order of work in streams. What is done to memory in one stream must come after what was done to it in another one:
-//! by an event that was waited for, by the program's own waiting, or by the default stream, which waits for the others.
-//! Work runs at the call here, so nothing goes wrong; on hardware it may. Vector clocks, as race detectors have them.
+//! The happens-before order of work in streams, by vector clocks. Work on the same memory in two streams must be ordered: by
+//! an event that was waited for, by the program's own waiting, or by the default stream, which waits for the others. Here
+//! work runs at the call, so nothing goes wrong; on hardware it may.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ pub type Key = (usize, usize);
 /// How much of each stream's work is known to be done.
 pub type Clock = HashMap<Key, u64>;
 
-/// What was done to an allocation: by whom, when, and in which stream.
+/// An access to an allocation: by which call, when, and in which stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
     pub what: String,
@@ -25,11 +25,11 @@ struct History {
     reads: Vec<Work>,
 }
 
-/// What happened in all streams, and to which memory.
+/// The clocks of all streams, and the last accesses to each allocation.
 #[derive(Debug, Default)]
 pub struct HappensBefore {
     streams: HashMap<Key, Clock>,
-    /// The streams that wait for the default stream and are waited for by it.
+    /// The streams that wait for the default stream, and it for them.
     blocking: HashSet<Key>,
     host: Clock,
     memory: HashMap<u64, History>,
@@ -39,7 +39,7 @@ pub struct HappensBefore {
 const LEGACY: [usize; 2] = [0, 1];
 
 impl HappensBefore {
-    /// Begins work in a stream, after all that the stream and the program know of.
+    /// Begins work in a stream, after everything that the stream and the program know of.
     pub fn begin(&mut self, stream: Key, blocking: bool) {
         if blocking {
             self.blocking.insert(stream);
@@ -57,8 +57,8 @@ impl HappensBefore {
         self.streams.insert(stream, clock);
     }
 
-    /// Notes that the work which began last in a stream reads or writes an allocation; gives the work in another stream
-    /// that it has no order with.
+    /// Records that the last work of a stream accesses an allocation. Returns work in another stream that is unordered with
+    /// it.
     pub fn access(&mut self, stream: Key, allocation: u64, wrote: bool, what: &str) -> Option<Work> {
         let clock = &self.streams[&stream];
         let history = self.memory.entry(allocation).or_default();
@@ -80,7 +80,7 @@ impl HappensBefore {
         self.memory.remove(&allocation);
     }
 
-    /// What a stream knows of, for an event to keep.
+    /// What a stream knows of, for an event.
     pub fn recorded(&self, stream: Key) -> Clock {
         self.streams.get(&stream).cloned().unwrap_or_default()
     }

@@ -1,10 +1,10 @@
-//! Views to the byte: a test harness says which bytes of the buffer that it is about to copy to the device are around the
-//! view which it makes of it. A kernel has no business there, though the buffer holds them.
+//! Exact views: a test harness names the bytes outside of the view in a buffer that it is about to copy to the device. A
+//! kernel must not access them, though the buffer holds them.
 
 use simulator::ByteSet;
 use std::sync::{Mutex, PoisonError};
 
-/// What is hidden of the next copy to the device that has this length.
+/// The bytes to hide in the next copy to the device of this length.
 static NEXT: Mutex<Option<ByteSet>> = Mutex::new(None);
 
 /// Hides those bytes of the next copy to the device of the same length that are not zero in `around`.
@@ -16,7 +16,7 @@ pub fn in_next_copy(around: &[u8]) {
     *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
 }
 
-/// What is hidden of a copy of `length` bytes, once.
+/// The bytes to hide in a copy of `length` bytes, once.
 pub fn of_copy(length: usize) -> Option<ByteSet> {
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
     if next.as_ref()?.length() == length { next.take() } else { None }

@@ -1,4 +1,4 @@
-//! What a module is loaded from: PTX as text, or in a fat binary.
+//! Reads the PTX of a module's image: text, or a fat binary.
 
 use super::codes::{Code, INVALID_IMAGE, INVALID_VALUE, NO_BINARY_FOR_GPU};
 use super::report;
@@ -19,7 +19,7 @@ const ELF: [u8; 4] = *b"\x7fELF";
 /// `image` is null or points to an image that `cuModuleLoadData` takes, which outlives `'a`.
 pub unsafe fn ptx<'a>(image: *const c_void, capability: (u32, u32)) -> Result<Cow<'a, str>, Code> {
     let bytes = image.cast::<u8>();
-    // A text may be shorter than a magic number; it ends before the first byte that differs is passed.
+    // A text may be shorter than a magic number. It ends at its NUL, which differs, so that nothing behind it is read.
     // SAFETY: only bytes of the image are read, as just said.
     let begins = |magic: [u8; 4]| (0..4).all(|at| unsafe { bytes.add(at).read() } == magic[at]);
     if image.is_null() {
@@ -43,11 +43,11 @@ pub unsafe fn ptx<'a>(image: *const c_void, capability: (u32, u32)) -> Result<Co
     }
 }
 
-/// The PTX for the highest architecture that the device still has.
+/// The PTX for the highest architecture that the device supports.
 ///
-/// An entry's header holds its kind (2 bytes at 0: 1 is PTX), its own size (4 bytes at 4), the size of what follows
-/// it (8 bytes at 8), the architecture (4 bytes at 28) and flags (8 bytes at 40). Where these say that the text is
-/// compressed, it also holds the size without padding (4 bytes at 16) and that of the text (8 bytes at 56).
+/// An entry's header holds its kind (2 bytes at 0: 1 is PTX), its own size (4 bytes at 4), the size of what follows it (8
+/// bytes at 8), the architecture (4 bytes at 28) and flags (8 bytes at 40). If the text is compressed, the header also holds
+/// the size without padding (4 bytes at 16) and the size of the text (8 bytes at 56).
 fn best(mut entries: &[u8], (major, minor): (u32, u32)) -> Result<Cow<'_, str>, Code> {
     const HEADER: usize = 64;
     let mut best: Option<(u32, &[u8], &[u8])> = None;
@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn compressed_text_is_what_it_was() {
+    fn compressed_text_is_restored() {
         let text = ".version 9.0\n".repeat(10_000);
         assert_eq!(load(&[entry(1, 90, 0x8011, &text)]).as_deref(), Ok(text.as_str()));
         assert_eq!(load(&[entry(1, 90, 0x8011, "ends\0\0")]).as_deref(), Ok("ends"));
     }
 
     #[test]
-    fn what_was_damaged_is_refused() {
+    fn damaged_images_are_refused() {
         let whole = entry(1, 90, 0x8011, "a text");
         // The compressed size, the text's size, and the first byte of the text.
         for (at, byte) in [(16, 255), (56, 0), (80, 0)] {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_taken_as_it_is() {
+    fn text_is_used_as_it_is() {
         // SAFETY: texts that a NUL ends.
         unsafe {
             assert_eq!(ptx(c".version 9.0".as_ptr().cast(), (9, 0)).as_deref(), Ok(".version 9.0"));

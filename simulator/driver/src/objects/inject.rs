@@ -1,4 +1,4 @@
-//! Failures that are asked for: a call of the program returns an error and does nothing, so that error paths get run.
+//! Injected failures: a call of the program returns an error and does nothing, so that error paths are run.
 
 use std::str::FromStr;
 
@@ -6,13 +6,13 @@ use super::codes::{Code, OUT_OF_MEMORY};
 use super::error_names::{CODES, name};
 use super::report;
 
-/// `cudaErrorUnknown` and `CUDA_ERROR_UNKNOWN`: for what was given no code.
+/// `cudaErrorUnknown` and `CUDA_ERROR_UNKNOWN`: the default code.
 const UNKNOWN: Code = 999;
 
-/// A failure that is asked for.
+/// A failure to inject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injection {
-    /// The function of CUDA's interfaces, or `allocation` for all that allocate on a device.
+    /// The CUDA function, or `allocation` for all that allocate on a device.
     function: String,
     when: When,
     /// What the call returns.
@@ -22,7 +22,7 @@ pub struct Injection {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
-    /// The call of this number, from 1.
+    /// The call with this number, from 1.
     Once(u64),
     /// Each call whose number is a multiple of this.
     Every(u64),
@@ -33,10 +33,10 @@ impl FromStr for Injection {
 
     /// `allocation:3`, `allocation:%7`, `cuLaunchKernel:1:719`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "FUNCTION:N, FUNCTION:%N or either with :CODE is wanted, N from 1 up".to_string();
+        let wrong = || "must be FUNCTION:N or FUNCTION:%N, with N from 1, and optionally :CODE".to_string();
         let mut parts = text.splitn(3, ':');
         let function = parts.next().unwrap_or_default().to_string();
-        // The other libraries have error codes of their own, and a program may take any number for one of them.
+        // The other libraries have their own error codes, and a program may take any number for one of them.
         if ["cublas", "curand"].iter().any(|library| function.starts_with(library)) {
             return Err("only functions of the driver and of the runtime can be made to fail".to_string());
         }
@@ -75,7 +75,7 @@ impl Injection {
     }
 }
 
-/// Whether this is the name of a function of CUDA's, as `cuInit` or `cudaMalloc`, and none of a crate or module.
+/// Whether this is the name of a CUDA function, such as `cuInit` or `cudaMalloc`.
 fn is_function(name: &str) -> bool {
     name.starts_with("cu") && name.contains(|c: char| c.is_ascii_uppercase())
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_injection_is_refused() {
+    fn malformed_injections_are_refused() {
         for text in [
             "",
             "allocation",

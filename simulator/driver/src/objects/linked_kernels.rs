@@ -11,14 +11,14 @@ const INVALID_DEVICE_FUNCTION: Code = 98;
 /// A registered kernel.
 #[derive(Clone)]
 pub struct Linked {
-    /// The place of its fat binary in [`Registry::binaries`], from 1 on.
+    /// The number of its fat binary in [`Registry::binaries`], from 1.
     pub binary: usize,
     pub image: usize,
     pub name: CString,
 }
 
 struct Registry {
-    /// The address of each fat binary's wrapper. One that is unloaded keeps its place: another may come to its address.
+    /// The address of each fat binary's wrapper. An unloaded one keeps its number, as another may get its address.
     binaries: Vec<usize>,
     /// By the address of their host functions.
     kernels: BTreeMap<usize, Linked>,

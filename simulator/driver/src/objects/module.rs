@@ -8,6 +8,6 @@ use std::ffi::CString;
 pub struct Module {
     pub context: usize,
     pub id: ModuleId,
-    /// Handles of the functions that were asked for: candle asks before every launch.
+    /// Handles of the functions that were looked up: candle does so before every launch.
     pub functions: HashMap<CString, usize>,
 }

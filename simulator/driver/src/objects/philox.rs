@@ -51,7 +51,7 @@ mod tests {
     use super::{Philox, block};
 
     #[test]
-    fn the_published_vectors_are_met() {
+    fn the_published_vectors_agree() {
         assert_eq!(block(0, 0), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
     }
 

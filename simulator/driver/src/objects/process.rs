@@ -1,4 +1,4 @@
-//! The process's one driver, which every call locks.
+//! The driver of this process, which every call locks.
 
 use super::codes::{self, Code};
 use super::environment::{self, Settings};
@@ -12,14 +12,13 @@ pub use super::environment::Delivery;
 
 static DRIVER: OnceLock<Mutex<Driver>> = OnceLock::new();
 
-/// Sets what the environment sets otherwise; too late, and false, once any function of the library was called.
+/// Configures the driver instead of the environment. Returns false if a function of the library was called before.
 pub fn configure(config: Config, delivery: Delivery) -> bool {
     let settings = Settings { config, delivery, injection: None };
     DRIVER.set(Mutex::new(Driver::new(settings, false))).is_ok()
 }
 
-/// Runs `f`, which is the body of the CUDA function of this name, on the driver, alone; or not, if that function is asked to
-/// fail.
+/// Locks the driver and runs `f`, the body of the CUDA function `name`, unless that call must fail.
 pub(crate) fn call(name: &'static str, f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
     let driver = DRIVER.get_or_init(|| {
         let settings = environment::settings(|name| std::env::var(name).ok());

@@ -91,7 +91,7 @@ pub fn finding(finding: &Fault) {
     found(Severity::Report, finding);
 }
 
-/// Prints a fault as the driver and `compute-sanitizer` would.
+/// Records a fault, and prints it as the driver and `compute-sanitizer` would.
 fn found(severity: Severity, fault: &Fault) {
     let severity = match fault.kind {
         Kind::Unsupported => Severity::Unsupported,

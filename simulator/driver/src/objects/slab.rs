@@ -1,6 +1,6 @@
-//! Handles: an index, and a generation that tells a reused place from the handle of what was there before.
+//! Handles: an index, and a generation that invalidates handles of earlier objects at the index.
 
-/// Objects behind handles. Making and dropping one costs no allocation once the slab has grown.
+/// Objects behind handles. Inserting and removing does not allocate once the slab has grown.
 pub struct Slab<T> {
     tag: u8,
     slots: Vec<(u32, Option<T>)>,
@@ -10,7 +10,7 @@ pub struct Slab<T> {
 const GENERATIONS: u32 = 1 << 24;
 
 impl<T> Slab<T> {
-    /// An empty slab, whose handles differ by `tag` from those of every other; 0 would make null a handle.
+    /// An empty slab. Its handles differ from those of other slabs by `tag`, which is not 0, so that null is no handle.
     pub const fn new(tag: u8) -> Self {
         Self { tag, slots: Vec::new(), free: Vec::new() }
     }
@@ -56,7 +56,7 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// The place of a handle that is still valid.
+    /// The index of a valid handle.
     fn index(&self, handle: usize) -> Option<usize> {
         let index = handle & 0xffff_ffff;
         let generation = self.slots.get(index)?.0 as usize;
@@ -69,7 +69,7 @@ mod tests {
     use super::Slab;
 
     #[test]
-    fn a_handle_is_worth_nothing_once_its_object_is_gone() {
+    fn handles_of_removed_objects_are_invalid() {
         let mut slab = Slab::new(7);
         let first = slab.insert("first");
         assert_eq!(slab.remove(first), Some("first"));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_of_another_kind_is_none_here() {
+    fn handles_of_another_slab_are_invalid() {
         let (mut streams, mut events) = (Slab::new(1), Slab::new(2));
         let (stream, _) = (streams.insert(()), events.insert(()));
         assert!(events.get(stream).is_none() && events.get(0).is_none());

@@ -24,14 +24,14 @@ use std::collections::HashMap;
 
 pub(crate) use kernels::fits;
 
-/// Everything the library knows; there is one of it, and it is never dropped.
+/// The whole state of the library. There is one, and it is never dropped.
 pub struct Driver {
     pub(crate) config: Config,
     pub(crate) delivery: Delivery,
     pub(crate) injection: Option<Injection>,
     /// The CUDA function that the program is in.
     pub(crate) calling: &'static str,
-    /// What is wrong with the environment's configuration.
+    /// Whether the environment's configuration is invalid.
     pub(crate) malformed: bool,
     pub(crate) initialized: bool,
     pub(crate) contexts: Vec<Option<Context>>,
@@ -41,7 +41,7 @@ pub struct Driver {
     pub(crate) functions: Slab<Function>,
     pub(crate) blas: Slab<Blas>,
     pub(crate) generators: Slab<Generator>,
-    /// Host memory that the program got from here.
+    /// The pinned host memory of the program.
     pub(crate) pinned: HashMap<usize, Layout>,
     pub(crate) happens_before: HappensBefore,
 }
@@ -71,7 +71,7 @@ impl Driver {
         }
     }
 
-    /// Counts one more user of a device's primary context, which the first one makes.
+    /// Adds a user of a device's primary context; the first one creates it.
     pub(crate) fn retain(&mut self, ordinal: usize) -> usize {
         let config = &self.config;
         let device = || Device::new(ordinal, config);
@@ -80,7 +80,7 @@ impl Driver {
         CONTEXT | ordinal
     }
 
-    /// Counts one user less; the last one destroys the context and what was made in it.
+    /// Removes a user; the last one destroys the context and what was made in it.
     pub(crate) fn release(&mut self, ordinal: usize) -> Result<(), Code> {
         let slot = &mut self.contexts[ordinal];
         let context = slot.as_mut().ok_or(INVALID_CONTEXT)?;
@@ -116,7 +116,7 @@ impl Driver {
         if self.initialized { self.ordinal(current()) } else { Err(NOT_INITIALIZED) }
     }
 
-    /// The context that work in a stream belongs to; the current one for the default streams.
+    /// The context of a stream; the current one for the default streams.
     pub(crate) fn stream_context(&self, stream: usize) -> Result<usize, Code> {
         match stream {
             0..=2 => self.current(),
@@ -124,13 +124,13 @@ impl Driver {
         }
     }
 
-    /// The current context, if its error was not delivered yet.
+    /// The current context, unless its error was delivered.
     pub(crate) fn current_context(&mut self) -> Result<&mut Context, Code> {
         let context = self.current()?;
         self.checked(context)
     }
 
-    /// The context of a stream, if its error was not delivered yet.
+    /// The context of a stream, unless its error was delivered.
     pub(crate) fn context_of(&mut self, stream: usize) -> Result<&mut Context, Code> {
         let context = self.stream_context(stream)?;
         self.checked(context)
@@ -142,15 +142,15 @@ impl Driver {
         Ok(context)
     }
 
-    /// The device whose memory an address lies in, whatever context is current: all share one range of addresses. An
-    /// address of none is for the stream's device to refuse.
+    /// The device whose memory has this address, whichever context is current: all share one range of addresses. If no
+    /// device has it, the stream's device refuses it.
     pub(crate) fn device_of(&mut self, address: u64, stream: usize) -> Result<&mut Device, Code> {
         let owner = self.contexts.iter().position(|one| one.as_ref().is_some_and(|one| one.device.owns(address)));
         let ordinal = owner.map_or_else(|| self.stream_context(stream), Ok)?;
         Ok(&mut self.context(ordinal)?.device)
     }
 
-    /// Notes that work in a stream reads or writes allocations, and tells where nothing orders it after work in another.
+    /// Records that work in a stream accesses allocations, and reports unordered work in another stream.
     pub(crate) fn record_work(&mut self, key: Key, touched: &[(u64, bool)], what: &str) {
         if !self.config.checks.streams {
             return;
@@ -164,19 +164,19 @@ impl Driver {
         }
     }
 
-    /// The allocation at an address, as [`Self::works`] wants it.
+    /// The allocation at an address, as [`Self::record_work`] takes it.
     pub(crate) fn allocation_at(&mut self, address: u64, wrote: bool) -> Option<(u64, bool)> {
         let mut devices = self.contexts.iter().flatten().map(|context| &context.device);
         Some((devices.find_map(|device| device.base(address))?, wrote))
     }
 
-    /// Diagnoses a fault of work on a device: at once on the error stream, and to the program when it is due.
+    /// Reports a fault of work on a device at once; the program gets its code when it is due.
     pub(crate) fn fault(&mut self, ordinal: usize, fault: &Fault) -> Result<(), Code> {
         report::fault(fault);
         self.poison(ordinal, codes::of(fault.kind))
     }
 
-    /// Makes an error stick to a context. The first one stays.
+    /// Makes an error stick to a context, unless it has one.
     pub(crate) fn poison(&mut self, ordinal: usize, code: Code) -> Result<(), Code> {
         let delivery = self.delivery;
         let context = self.context(ordinal)?;
@@ -187,7 +187,7 @@ impl Driver {
     }
 }
 
-/// The report on work of two streams without an order.
+/// The report of unordered work of two streams.
 fn unordered(address: u64, wrote: bool, what: &str, before: &Work) -> Fault {
     let how = |wrote: bool| if wrote { "writes" } else { "reads" };
     let (now, then) = (how(wrote), how(before.wrote));

@@ -6,7 +6,7 @@ use std::time::Instant;
 /// A stream that the program made.
 pub struct Stream {
     pub context: usize,
-    /// Whether it waits for the default stream, and is waited for.
+    /// Whether it waits for the default stream, and that one for it.
     pub blocking: bool,
 }
 
@@ -15,6 +15,6 @@ pub struct Event {
     pub context: usize,
     pub timing: bool,
     pub recorded: Option<Instant>,
-    /// The work that it stands for.
+    /// The work that it marks.
     pub after: Clock,
 }

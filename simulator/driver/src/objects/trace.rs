@@ -1,5 +1,6 @@
-//! Tells of launches as they happen, in the file that `SNUFFER_SIM_TRACE` names: lines of `launch kernel`, before a kernel's first
-//! one `change kernel number block equivalent file line what` for each change that `_MUTATE` can make to it, by tabs.
+//! Writes launches, as they happen, to the file that `SNUFFER_SIM_TRACE` names: lines of `launch kernel`; before a kernel's
+//! first launch, `change kernel number block equivalent file line what` for each change that `_MUTATE` can make to it.
+//! Fields are separated by tabs.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,7 +12,7 @@ use simulator::{Device, FunctionId};
 
 use super::report;
 
-/// The file, and the kernels whose changes it has.
+/// The file, and the kernels whose changes are written.
 struct Trace {
     file: File,
     known: HashSet<String>,
@@ -19,11 +20,11 @@ struct Trace {
 
 static TRACE: OnceLock<Option<Mutex<Trace>>> = OnceLock::new();
 
-/// The trace, if somebody wants one.
+/// The trace, if the environment names a file.
 fn open() -> Option<Mutex<Trace>> {
     let path = std::env::var_os("SNUFFER_SIM_TRACE")?;
     let opened = OpenOptions::new().create(true).append(true).open(&path);
-    // A process that was killed may have left a part of a line.
+    // A killed process may have left a partial line.
     match opened.and_then(|mut file| file.write_all(b"\n").map(|()| file)) {
         Ok(file) => Some(Mutex::new(Trace { file, known: HashSet::new() })),
         Err(error) => {
@@ -33,7 +34,7 @@ fn open() -> Option<Mutex<Trace>> {
     }
 }
 
-/// Tells that `function` is launched.
+/// Writes that `function` is launched.
 pub fn record_launch(device: &mut Device, function: FunctionId) {
     let Some(trace) = TRACE.get_or_init(open) else { return };
     let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);

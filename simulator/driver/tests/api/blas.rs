@@ -212,9 +212,9 @@ fn a_product_out_of_range_is_a_fault_that_comes_late() {
 }
 
 #[test]
-fn what_is_said_of_a_product_names_the_matrix_and_the_element() {
+fn the_message_about_a_product_names_the_matrix_and_the_element() {
     let said = said_in(INVALID_ADDRESS_TEST);
-    let wanted = "\
+    let expected = "\
 ========= Invalid __global__ read of size 4 bytes
 =========     at cublasGemmStridedBatchedEx()
 =========     Access to 0x400001800000000c is out of bounds
@@ -223,7 +223,7 @@ fn what_is_said_of_a_product_names_the_matrix_and_the_element() {
 =========     allocated before the first launch
 =========     bytes: 00 00 00 00 00 00 00 00 00 00 00 00 [-- -- -- --]
 ";
-    assert_eq!(said, wanted);
+    assert_eq!(said, expected);
 }
 
 #[test]
@@ -236,14 +236,14 @@ fn a_result_out_of_range_is_a_write() {
 }
 
 #[test]
-fn what_is_said_of_a_result_names_the_batch() {
+fn the_message_about_a_result_names_the_batch() {
     let said = said_in("blas::a_result_out_of_range_is_a_write");
     assert!(said.starts_with("========= Invalid __global__ write of size 4 bytes\n"), "{said}");
     assert!(said.contains("the element is that of C in row 1, column 0, batch 2\n"), "{said}");
 }
 
 #[test]
-fn a_large_product_takes_no_more_than_moments() {
+fn a_large_product_is_fast() {
     with_device(WELL);
     let matrix = upload(&vec![1_f32; 256 * 256]);
     let result = allocate(256 * 256 * 4);

@@ -1,4 +1,4 @@
-//! Each exported function tells the driver its own name, by which calls are made to fail and are named in reports.
+//! Each exported function passes its own name, which reports and injected failures use.
 
 use std::fs;
 use std::path::Path;

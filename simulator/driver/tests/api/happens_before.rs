@@ -1,4 +1,4 @@
-//! Work of two streams on the same memory. What is reported goes to the error stream, so each scene has a process.
+//! Work of two streams on the same memory. Reports go to the error stream, so that each scene has its own process.
 
 use super::{WELL, allocate, ptr, with_device};
 use cuda::api::driver::memory::{cuMemcpyDtoHAsync_v2, cuMemsetD8Async};
@@ -9,14 +9,14 @@ use std::process::Command;
 const SCENE: &str = "SNUFFER_TEST_SCENE";
 
 #[test]
-fn what_no_event_or_wait_orders_is_reported() {
+fn unordered_work_of_two_streams_is_reported() {
     if let Ok(scene) = std::env::var(SCENE) {
         return play(&scene);
     }
     for (scene, reported) in [("nothing", true), ("event", false), ("wait", false), ("one stream", false)] {
         let mut command = Command::new(std::env::current_exe().expect("this test"));
         command
-            .args(["--exact", "happens_before::what_no_event_or_wait_orders_is_reported", "--nocapture"])
+            .args(["--exact", "happens_before::unordered_work_of_two_streams_is_reported", "--nocapture"])
             .env(SCENE, scene);
         let output = command.output().expect("this test runs");
         let said = String::from_utf8_lossy(&output.stderr);

@@ -1,7 +1,7 @@
-//! The C interface as a program sees it. The state is that of the process: each test that breaks a context has a device
-//! of its own.
+//! The C interface as a program sees it. The state is global to the process, so that each test that breaks a context has its
+//! own device.
 
-// Every pointer that is passed here is one to a local variable, or null where that is what is tested.
+// Every pointer passed here points to a local variable, or is null if that is tested.
 #![allow(unsafe_code)]
 
 mod blas;

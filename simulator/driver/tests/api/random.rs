@@ -1,4 +1,4 @@
-//! Random numbers.
+//! Random numbers of cuRAND.
 
 use crate::{WELL, allocate, download, with_device};
 use cuda::api::curand::*;

@@ -1,4 +1,4 @@
-//! Loads, stores and vectors: addresses, parameters that are registers, and bits side by side.
+//! Decodes loads, stores and vectors.
 
 use super::Decoder;
 use crate::isa::{self, Access, Act, Space, TaintRule};
@@ -87,7 +87,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The register of an address. A vector's is checked as a whole, and kept aside: loading the first element may
+    /// The register of an address. A vector's address is checked as a whole and copied, as loading the first element may
     /// overwrite it.
     fn vector_base(
         &mut self,
@@ -113,7 +113,7 @@ impl<'a> Decoder<'a> {
         Ok(d)
     }
 
-    /// `mov` between a vector and a scalar: bits side by side.
+    /// `mov` between a vector and a scalar: the vector's elements are the scalar's bits, lowest first.
     pub(super) fn move_vector(&mut self, opcode: &str, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
         let total: u32 = opcode.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0);
         match operands {

@@ -1,4 +1,4 @@
-//! Calls of device functions, which are inlined, and failed assertions.
+//! Decodes calls of device functions, which are inlined, and failed assertions.
 
 use super::{Body, Decoder};
 use crate::kernel::operands::Binding;

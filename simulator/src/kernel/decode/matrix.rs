@@ -1,4 +1,4 @@
-//! Instructions on matrices: their operands are vectors of registers, kept in lists.
+//! Decodes instructions on matrices: their operands are vectors of registers, kept in lists.
 
 use super::Decoder;
 use crate::kernel::{Inst, Op, Register, ZERO};

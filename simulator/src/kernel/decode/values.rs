@@ -46,7 +46,7 @@ impl<'a> Decoder<'a> {
         self.module_shared(name)?.ok_or_else(|| format!("unknown name `{name}`"))
     }
 
-    /// What the name of a variable in a body stands for.
+    /// Declares a variable of a body.
     pub(super) fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Binding, String> {
         let (arrays, most) = match space {
             ".shared" => (&mut self.shared_arrays, MOST_SHARED),
@@ -56,8 +56,8 @@ impl<'a> Decoder<'a> {
         Ok(Binding::Address(arrays.place(&variable.name, variable.bytes, variable.align, most)?))
     }
 
-    /// The register of the offset of a shared variable that the module declares. An array without a size is the launch's
-    /// dynamic memory, which lies behind all others.
+    /// The register with the address of a shared variable that the module declares. An array without a size is the launch's
+    /// dynamic memory, which comes after all others.
     pub(super) fn module_shared(&mut self, name: &str) -> Result<Option<Register>, String> {
         let shared = self.module.variables.get(name).filter(|variable| variable.space == ".shared");
         let Some(variable) = shared else { return Ok(None) };

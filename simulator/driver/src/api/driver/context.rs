@@ -17,7 +17,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut usize, device: c
     })
 }
 
-/// Releases the primary context of a device; the last release destroys what is in it, its error included.
+/// Releases the primary context of a device. The last release destroys everything in it, its error included.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> Code {
     call("cuDevicePrimaryCtxRelease_v2", |driver| {
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut usize) -> Code {
     })
 }
 
-/// Makes a context current, or none.
+/// Makes a context current; null for no context.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCurrent(context: usize) -> Code {
     call("cuCtxSetCurrent", |driver| {
@@ -82,7 +82,7 @@ pub extern "C" fn cuCtxSynchronize() -> Code {
     })
 }
 
-/// Destroys a context that is no primary one; there are none.
+/// Destroys a context that is not primary. There are none.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxDestroy_v2(_context: usize) -> Code {
     INVALID_CONTEXT

@@ -42,7 +42,7 @@ pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut c_int, attribute: c_uint
     })
 }
 
-/// Sets an attribute of a kernel: the dynamic shared memory it may be given; others are hints.
+/// Sets an attribute of a kernel: its dynamic shared memory. Other attributes are hints.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncSetAttribute(function: usize, attribute: c_uint, value: c_int) -> Code {
     call("cuFuncSetAttribute", |driver| driver.set_function_attribute(function, attribute, value))

@@ -7,7 +7,7 @@ use std::alloc::{self, Layout};
 use std::ffi::{c_uint, c_void};
 use std::slice;
 
-/// The host's memory of a copy, empty where a null pointer may stand for it.
+/// The host's memory of a copy; empty if a null pointer is allowed.
 ///
 /// # Safety
 /// `from` is valid for a read of `bytes` bytes.
@@ -32,7 +32,7 @@ pub extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
     call("cuMemFreeAsync", |driver| driver.free(address, stream))
 }
 
-/// Allocates; nothing is not allocated.
+/// Allocates; 0 bytes are an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Code {
     if bytes == 0 {
@@ -74,7 +74,7 @@ pub extern "C" fn cuMemsetD8_v2(address: u64, value: u8, bytes: usize) -> Code {
     cuMemsetD8Async(address, value, bytes, 0)
 }
 
-/// Copies to the device, in stream order; pageable memory is read at the call.
+/// Copies to the device, in stream order. Pageable memory is read at the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: usize) -> Code {
     // SAFETY: the caller's promise.
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: us
     })
 }
 
-/// Copies to the host, and waits for that.
+/// Copies to the host and waits for the copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: usize) -> Code {
     // SAFETY: the caller's promise.
@@ -138,7 +138,7 @@ pub extern "C" fn cuMemcpyPeerAsync(
     })
 }
 
-/// Allocates host memory that a device could copy from by itself.
+/// Allocates pinned host memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
     call("cuMemHostAlloc", |driver| {
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize,
     })
 }
 
-/// Frees host memory that `cuMemHostAlloc` gave.
+/// Frees pinned host memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Code {
     call("cuMemFreeHost", |driver| {

@@ -36,7 +36,7 @@ pub unsafe extern "C" fn cuModuleLoad(module: *mut usize, path: *const c_char) -
     unsafe { cuModuleLoadData(module, image.as_ptr().cast()) }
 }
 
-/// Unloads a module, and does so in a dead context too, whose error it then returns.
+/// Unloads a module. Does so in a dead context too, and then returns its error.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleUnload(module: usize) -> Code {
     call("cuModuleUnload", |driver| {
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(function: *mut usize, module: usize
     })
 }
 
-/// The address and size of a module's variable; either may be left out.
+/// The address and size of a module's variable. Either pointer may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     address: *mut u64,

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 const DISABLE_TIMING: c_uint = 2;
 
-/// Makes a stream; flag 1 is a stream that does not wait for the default one.
+/// Makes a stream. With flag 1 it does not wait for the default stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamCreate(stream: *mut usize, flags: c_uint) -> Code {
     call("cuStreamCreate", |driver| {
@@ -24,7 +24,7 @@ pub unsafe extern "C" fn cuStreamCreate(stream: *mut usize, flags: c_uint) -> Co
     })
 }
 
-/// Makes a stream; all priorities are alike.
+/// Makes a stream. The priority is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamCreateWithPriority(stream: *mut usize, flags: c_uint, _priority: c_int) -> Code {
     // SAFETY: the caller's promise.
@@ -128,7 +128,7 @@ pub extern "C" fn cuEventQuery(event: usize) -> Code {
     call("cuEventQuery", |driver| driver.wait_for_event(event))
 }
 
-/// The milliseconds between two events; they must measure time, and have been recorded.
+/// The milliseconds between two events, which must have timing enabled and be recorded.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventElapsedTime_v2(milliseconds: *mut f32, start: usize, end: usize) -> Code {
     call("cuEventElapsedTime_v2", |driver| {

@@ -7,7 +7,7 @@ use crate::objects::linked_kernels::linked;
 use crate::objects::state::Driver;
 use std::ffi::{c_int, c_uint};
 
-/// A host function's kernel in the current context, to ask for its attributes.
+/// A host function's kernel in the current context, for its attributes.
 fn attributed(driver: &mut Driver, function: usize) -> Result<usize, Code> {
     let kernel = linked(function)?;
     ensure(driver)?;
@@ -21,7 +21,7 @@ pub struct Attributes {
     pub shared: usize,
     constant: usize,
     local: usize,
-    /// Threads of a block at most.
+    /// The most threads of a block.
     pub threads: c_int,
     registers: c_int,
     ptx_version: c_int,
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn cudaFuncGetAttributes(attributes: *mut Attributes, func
     })
 }
 
-/// Sets an attribute of a kernel: the dynamic shared memory it may be given; others are hints.
+/// Sets an attribute of a kernel: its dynamic shared memory. Other attributes are hints.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaFuncSetAttribute(function: usize, attribute: c_uint, value: c_int) -> Code {
     runtime("cudaFuncSetAttribute", |driver| {
@@ -65,7 +65,7 @@ pub extern "C" fn cudaFuncSetAttribute(function: usize, attribute: c_uint, value
     })
 }
 
-/// How many blocks a multiprocessor holds at once, by warps and shared memory: registers are not known.
+/// How many blocks a multiprocessor holds at once, by warps and shared memory. Registers are unknown.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     blocks: *mut c_int,
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     runtime("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", |driver| {
         let function = attributed(driver, function)?;
         let threads = u32::try_from(threads).ok().filter(|&threads| threads > 0).ok_or(INVALID_VALUE)?;
-        // Threads and blocks of a multiprocessor, its shared memory, and what the system keeps of it for each block.
+        // Threads and blocks of a multiprocessor, its shared memory, and what the system reserves of it for each block.
         let [most_threads, most_blocks, memory, kept] = [39, 106, 81, 111].map(|number| driver.attribute(number));
         let bytes = driver.function_attribute(function, 1)? as usize + shared + kept? as usize;
         let by_memory = memory? as usize / bytes;

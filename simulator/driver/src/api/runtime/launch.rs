@@ -24,14 +24,14 @@ thread_local! {
     static CONFIGURATIONS: RefCell<Vec<(Dim3, Dim3, usize, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps the configuration of a launch for the function that launches.
+/// Pushes the configuration of a launch.
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: usize) -> c_uint {
     CONFIGURATIONS.with_borrow_mut(|configurations| configurations.push((grid, block, shared, stream)));
     0
 }
 
-/// Takes back the configuration that was kept last.
+/// Pops the configuration that was pushed last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __cudaPopCallConfiguration(
     grid: *mut Dim3,
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
         }
         let shared = u32::try_from(shared).map_err(|_| INVALID_VALUE)?;
         let function = driver.loaded(&kernel).or_else(|code| {
-            // It sticks: a caller who ignores launch errors would take the unchanged memory for a result.
+            // The error sticks: a caller that ignores launch errors would take the unchanged memory for a result.
             let context = driver.current()?;
             driver.poison(context, code).and(Err(code))
         })?;
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
     })
 }
 
-/// Launches a kernel by its host function, as programs of CUDA 12 do.
+/// Launches a kernel by its host function, as CUDA 12 programs do.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaLaunchKernel_ptsz(
     function: usize,

@@ -5,14 +5,14 @@ use crate::api::put;
 use crate::objects::codes::Code;
 use std::ffi::c_int;
 
-/// Allocates; of nothing, null.
+/// Allocates; null for 0 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaMalloc(address: *mut u64, bytes: usize) -> Code {
     // SAFETY: the caller's promise.
     unsafe { cudaMallocAsync_ptsz(address, bytes, 0) }
 }
 
-/// Allocates in stream order; of nothing, null.
+/// Allocates in stream order; null for 0 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaMallocAsync_ptsz(address: *mut u64, bytes: usize, stream: usize) -> Code {
     runtime("cudaMallocAsync_ptsz", |driver| {

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn __cudaRegisterFunction(
     add_kernel(handle.addr(), function, name.to_owned());
 }
 
-/// Registers a device variable. Kernels find theirs in the PTX; nothing that is simulated asks for it by this address.
+/// Does nothing: kernels find device variables in the PTX, and no simulated function uses this address.
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaRegisterVar(
     _handle: *mut *mut c_void,

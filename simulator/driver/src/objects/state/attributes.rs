@@ -4,7 +4,7 @@ use super::Driver;
 use crate::objects::codes::{Code, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, NOT_INITIALIZED, SYSTEM_NOT_READY};
 use std::ffi::{c_int, c_uint};
 
-/// Dynamic and static shared memory that a kernel gets without asking.
+/// The shared memory, dynamic and static, that a kernel gets by default.
 pub(super) const SHARED: u32 = 48 << 10;
 
 impl Driver {
@@ -16,7 +16,7 @@ impl Driver {
         usize::try_from(ordinal).ok().filter(|&ordinal| ordinal < self.config.devices).ok_or(INVALID_DEVICE)
     }
 
-    /// Starts the driver, if that is possible.
+    /// Starts the driver, if the configuration allows it.
     pub(crate) fn initialize(&mut self) -> Result<(), Code> {
         match self.config.devices {
             _ if self.malformed => Err(SYSTEM_NOT_READY),
@@ -41,7 +41,7 @@ impl Driver {
         kibibytes << 10
     }
 
-    /// A property of every device, by its number in `CUdevice_attribute` and, alike, `cudaDeviceAttr`.
+    /// A property of every device, by its number in `CUdevice_attribute` or `cudaDeviceAttr`, which agree.
     pub(crate) fn attribute(&self, attribute: c_uint) -> Result<c_int, Code> {
         let (major, minor) = self.config.capability;
         let value = match attribute {
@@ -69,7 +69,7 @@ impl Driver {
             51 => 32,
             75 => major,
             76 => minor,
-            // The L1 cache holds globals and locals; shared memory of a multiprocessor and that a block may opt into.
+            // The L1 cache holds globals and locals; shared memory of a multiprocessor, and the most for a block.
             79 | 80 => 1,
             81 => self.most_shared() + 1024,
             97 => self.most_shared(),
@@ -77,7 +77,7 @@ impl Driver {
             111 => 1024,
             // Memory pools: without them candle's allocations would take another path than on hardware.
             115 => 1,
-            // The rest of the members of CUDA 13.0: capabilities that this device has not.
+            // The other attributes of CUDA 13.0: capabilities that this device lacks.
             17..=148 => 0,
             _ => return Err(INVALID_VALUE),
         };

@@ -8,18 +8,18 @@ use simulator::{Entry, Launch};
 use std::ffi::{c_int, c_uint, c_void};
 use std::{ptr, slice};
 
-/// The most blocks of a grid and threads of a block, by dimension, and threads of a block altogether.
+/// The most blocks of a grid and threads of a block, by dimension, and the most threads of a block.
 const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 const BLOCK: [u32; 3] = [1024, 1024, 64];
 const THREADS: u32 = 1024;
 
-/// Whether a device takes a launch of this size at all.
+/// Whether a device accepts a launch of this size.
 pub(crate) fn fits(grid: [u32; 3], block: [u32; 3]) -> bool {
     let within = |size: [u32; 3], most: [u32; 3]| size.iter().zip(most).all(|(&n, most)| (1..=most).contains(&n));
     within(grid, GRID) && within(block, BLOCK) && block.iter().product::<u32>() <= THREADS
 }
 
-/// The bytes of a kernel's parameters, as it sees them.
+/// The bytes of a kernel's parameters, laid out for it.
 ///
 /// # Safety
 /// `values` is null or holds, for each parameter, null or the address of as many bytes as the parameter has.
@@ -51,10 +51,10 @@ impl Driver {
         Ok(self.context(context)?.device.entry(id))
     }
 
-    /// Runs a kernel, unless its context works no more.
+    /// Runs a kernel, unless its context has faulted.
     ///
     /// # Safety
-    /// As [`parameters`] asks for the kernel's.
+    /// That of [`parameters`], for the kernel's parameters.
     pub(crate) unsafe fn launch(
         &mut self,
         function: usize,
@@ -89,8 +89,8 @@ impl Driver {
         }
     }
 
-    /// An attribute of a kernel, by its number in `CUfunction_attribute`. Registers and local memory are nominal: PTX
-    /// does not tell what a compiler makes of it.
+    /// An attribute of a kernel, by its number in `CUfunction_attribute`. Registers and local memory are nominal: PTX does
+    /// not determine them.
     pub(crate) fn function_attribute(&mut self, function: usize, attribute: c_uint) -> Result<u32, Code> {
         let (major, minor) = self.config.capability;
         let dynamic_shared = self.kernel(function)?.dynamic_shared;
@@ -106,7 +106,7 @@ impl Driver {
         }
     }
 
-    /// Sets the dynamic shared memory that a kernel may be given; other attributes are hints.
+    /// Sets the most dynamic shared memory of a kernel. Other attributes are hints.
     pub(crate) fn set_function_attribute(
         &mut self,
         function: usize,

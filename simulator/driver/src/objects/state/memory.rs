@@ -7,24 +7,24 @@ use simulator::Fault;
 use std::ffi::c_void;
 use std::ptr;
 
-/// What is wrong with the call that the host is in.
+/// A fault of the call that the host is in.
 fn in_call(calling: &str, fault: Fault) -> Fault {
     Fault { kernel: calling.to_string(), ..fault }
 }
 
-/// A fault of the call that the host is in: the call is refused at once, and the context stays sound.
+/// Reports a fault of the host's call. The call is refused at once, and the context stays sound.
 fn refused(calling: &str, fault: Fault) -> Code {
     report::fault(&in_call(calling, fault));
     INVALID_VALUE
 }
 
 impl Driver {
-    /// Memory on the device of a stream; its address, also of no bytes at all.
+    /// Allocates on the device of a stream. 0 bytes have an address too.
     pub(crate) fn allocate(&mut self, bytes: usize, stream: usize) -> Result<u64, Code> {
         self.context_of(stream)?.device.allocate(bytes as u64).ok_or(OUT_OF_MEMORY)
     }
 
-    /// Frees memory, and does so in a dead context too, whose error it then returns.
+    /// Frees memory. Does so in a dead context too, and then returns its error.
     pub(crate) fn free(&mut self, address: u64, stream: usize) -> Result<(), Code> {
         let calling = self.calling;
         let freed = self.allocation_at(address, true);
@@ -56,7 +56,7 @@ impl Driver {
         Ok(())
     }
 
-    /// A copy to the host waits for the device: the host's memory is taken to be pageable, as candle's is.
+    /// Copies to the host and waits: the host's memory is taken to be pageable, as candle's is.
     ///
     /// # Safety
     /// `to` is valid for a write of `bytes` bytes.
@@ -101,7 +101,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Notes that the call which the host is in reads or writes at these addresses.
+    /// Records that the host's call accesses these addresses.
     fn record_touched(&mut self, addresses: &[(u64, bool)], stream: usize) -> Result<(), Code> {
         let context = self.stream_context(stream)?;
         let touched: Vec<_> =

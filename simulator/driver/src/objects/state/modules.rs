@@ -42,7 +42,7 @@ impl Driver {
         Ok(handle)
     }
 
-    /// A linked kernel as a function of the current context, into which the first use loads its fat binary.
+    /// A linked kernel as a function of the current context. The first use loads its fat binary.
     pub(crate) fn loaded(&mut self, kernel: &Linked) -> Result<usize, Code> {
         let module = match self.current_context()?.linked.get(&kernel.binary) {
             Some(&module) => module,

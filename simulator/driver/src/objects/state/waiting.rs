@@ -17,7 +17,7 @@ impl Driver {
         self.events.get_mut(handle).ok_or(INVALID_HANDLE)
     }
 
-    /// Waits for an event's context, which has nothing left to do.
+    /// Waits for an event's context, which has no work left.
     pub(crate) fn wait_for_event(&mut self, handle: usize) -> Result<(), Code> {
         let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;
         let context = event.context;
