@@ -111,8 +111,9 @@ impl Fault {
         match self.kind {
             Kind::Unsupported => format!("{}: {}", self.kernel, self.detail),
             Kind::Arithmetic => {
-                let notes = self.notes.iter().map(|note| format!(", {note}")).collect::<String>();
-                format!("{} {}{notes}", self.detail, self.position())
+                let mut parts = vec![format!("{} {}", self.detail, self.position())];
+                parts.extend(self.notes.iter().cloned());
+                parts.join(", ")
             }
             _ => {
                 let mut lines = self.details();

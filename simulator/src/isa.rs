@@ -30,7 +30,7 @@ pub type Four = fn(&Lanes, &Lanes, &Lanes, &Lanes, &mut Lanes);
 
 /// What an instruction does to the registers of a warp. Sources are the first operands after the destination.
 #[derive(Debug, Clone, Copy)]
-pub enum Act {
+pub enum Action {
     /// `d = f(a)`, lane by lane.
     One(One),
     /// `d = f(a, b)`
@@ -75,7 +75,7 @@ pub enum Act {
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     /// What it does.
-    pub act: Act,
+    pub action: Action,
     /// The group of the table.
     pub group: &'static str,
 }
@@ -93,8 +93,8 @@ impl Table {
         self.group = group;
     }
 
-    fn add(&mut self, name: impl Into<String>, act: Act) {
-        self.forms.insert(name.into(), Form { act, group: self.group });
+    fn add(&mut self, name: impl Into<String>, action: Action) {
+        self.forms.insert(name.into(), Form { action, group: self.group });
     }
 }
 
@@ -114,8 +114,8 @@ fn table() -> &'static HashMap<String, Form> {
 }
 
 /// The form of this name, such as `add.s32`.
-pub fn form(name: &str) -> Option<Act> {
-    table().get(name).map(|form| form.act)
+pub fn form(name: &str) -> Option<Action> {
+    table().get(name).map(|form| form.action)
 }
 
 /// All forms by group and name, as Markdown.
@@ -132,7 +132,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// An [`Act`] from a closure over typed lanes.
+/// An [`Action`] from a closure over typed lanes.
 macro_rules! op {
     (|$a:ident: $A:ty| $body:expr) => {{
         fn run(a: &Lanes, out: &mut Lanes) {
@@ -141,7 +141,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Act::One(run)
+        Action::One(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, out: &mut Lanes) {
@@ -150,7 +150,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Act::Two(run)
+        Action::Two(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
@@ -161,7 +161,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Act::Three(run)
+        Action::Three(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $e:ident: $E:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, c: &Lanes, e: &Lanes, out: &mut Lanes) {
@@ -171,7 +171,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Act::Four(run)
+        Action::Four(run)
     }};
 }
 use op;

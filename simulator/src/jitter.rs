@@ -28,7 +28,7 @@ fn moved(seed: u64, exact: f64, ulps: i64) -> f32 {
 }
 
 /// Which of `count` warps runs in a turn of a round: each once, and in order without a seed.
-pub fn place(turn: usize, count: usize, round: u64) -> usize {
+pub fn scheduled_warp(turn: usize, count: usize, round: u64) -> usize {
     turned(SEED.load(Ordering::Relaxed), turn, count, round)
 }
 

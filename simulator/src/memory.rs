@@ -162,7 +162,7 @@ impl Memory {
     }
 
     /// Where an address is in its live allocation, in words.
-    pub fn place(&self, address: u64) -> String {
+    pub fn describe(&self, address: u64) -> String {
         let (number, offset) = locate(address);
         let bytes = self.slots.get(number).map_or(0, |slot| slot.bytes);
         format!("at offset {offset} of an allocation of size {bytes} bytes")

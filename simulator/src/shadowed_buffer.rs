@@ -19,13 +19,13 @@ pub struct ShadowedBuffer {
 const MOST_RACED: usize = 16 << 20;
 
 /// A bit for each byte of each lane's value that was never written.
-pub type Holes = [u8; WARP];
+pub type UndefinedBytes = [u8; WARP];
 
 /// What the checks of one warp's access found.
 #[derive(Debug, Default)]
 pub struct Observed {
     /// The undefined bytes of what each lane reads.
-    pub holes: Holes,
+    pub undefined: UndefinedBytes,
     /// The first lane that reads any.
     pub undefined_lane: Option<usize>,
     /// The first lane whose access races, and the earlier access.
@@ -38,7 +38,7 @@ pub struct Observed {
 #[derive(Clone, Copy)]
 pub struct Written<'a> {
     pub values: &'a Lanes,
-    pub holes: &'a Holes,
+    pub undefined: &'a UndefinedBytes,
 }
 
 impl ShadowedBuffer {
@@ -67,13 +67,13 @@ impl ShadowedBuffer {
     ) {
         if !self.undefined.is_empty() {
             for lane in self.valid(bytes, starts, mask) {
-                observed.holes[lane] = self.undefined.bits_at(starts[lane] as usize, bytes);
-                if observed.holes[lane] != 0 {
+                observed.undefined[lane] = self.undefined.bits_at(starts[lane] as usize, bytes);
+                if observed.undefined[lane] != 0 {
                     observed.undefined_lane = observed.undefined_lane.or(Some(lane));
                 }
             }
         }
-        self.peeks(bytes, starts, mask, observed);
+        self.check_view(bytes, starts, mask, observed);
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
             self.cells.prepare(self.data.len(), bytes);
             for lane in lanes(mask) {
@@ -97,15 +97,15 @@ impl ShadowedBuffer {
         accessor: Option<&Accessor>,
         observed: &mut Observed,
     ) {
-        if !self.undefined.is_empty() || *written.holes != [0; WARP] {
+        if !self.undefined.is_empty() || *written.undefined != [0; WARP] {
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
                 if self.holds(start, bytes) {
-                    self.undefined.set(start, bytes, written.holes[lane]);
+                    self.undefined.set(start, bytes, written.undefined[lane]);
                 }
             }
         }
-        self.peeks(bytes, starts, mask, observed);
+        self.check_view(bytes, starts, mask, observed);
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
             self.cells.prepare(self.data.len(), bytes);
             for lane in lanes(mask) {
@@ -121,7 +121,7 @@ impl ShadowedBuffer {
     }
 
     /// Finds a lane that reaches outside the view.
-    fn peeks(&self, bytes: usize, starts: &Lanes, mask: u32, observed: &mut Observed) {
+    fn check_view(&self, bytes: usize, starts: &Lanes, mask: u32, observed: &mut Observed) {
         if !self.hidden.is_empty() && observed.outside.is_none() {
             observed.outside =
                 self.valid(bytes, starts, mask).find(|&lane| self.hidden.bits_at(starts[lane] as usize, bytes) != 0);

@@ -31,7 +31,7 @@ impl Device {
         self.bytes(address, bytes)?;
         if let Some((first, count)) = self.memory.undefined(address, bytes).find_in(0, bytes as usize) {
             let (address, notes) = (address + first as u64, self.memory.life(address));
-            let error = AccessError { kind: Kind::Uninitialized, address, place: self.memory.place(address), notes };
+            let error = AccessError { kind: Kind::Uninitialized, address, place: self.memory.describe(address), notes };
             let what = format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
             self.reports.push(host_fault(what, error));
         }
@@ -74,10 +74,10 @@ impl Device {
     }
 
     /// Reports a read by a library of the device, if some of these bytes are outside of the view.
-    pub fn peek(&mut self, address: u64, bytes: u64) {
+    pub fn check_view(&mut self, address: u64, bytes: u64) {
         if let Some(first) = self.memory.hidden(address, bytes) {
             let address = address + first as u64;
-            let place = self.memory.place(address);
+            let place = self.memory.describe(address);
             let error = AccessError { kind: Kind::OutOfView, address, place, notes: Vec::new() };
             self.reports.push(host_fault("Outside the view: __global__ read".to_string(), error));
         }

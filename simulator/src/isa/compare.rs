@@ -1,6 +1,6 @@
 //! Comparison and selection (PTX ISA 9.7.6, 9.7.7).
 
-use super::{Act, Table, op};
+use super::{Action, Table, op};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
 /// Adds `setp` and `set` of one comparison for one type.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one macro converts between all pairs of types")]
 
-use super::{Act, Table, op};
+use super::{Action, Table, op};
 use crate::float::{Format, Rounding, e4m3, narrow, to_e4m3};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 

@@ -2,7 +2,7 @@
 //! an approximation.
 
 use super::integer::each;
-use super::{Act, Table, op};
+use super::{Action, Table, op};
 use crate::float::{Format, Rounding, add_odd, add_rz, flush, fma, narrow};
 use crate::jitter::approximate;
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};

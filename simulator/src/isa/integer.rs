@@ -1,6 +1,6 @@
 //! Integer arithmetic, carry chains, logic, shifts and byte permutation (PTX ISA 9.7.1, 9.7.2, 9.7.8).
 
-use super::{Act, Table, op};
+use super::{Action, Table, op};
 use crate::lanes::{Lane, Lanes, WARP};
 
 pub(super) fn forms(table: &mut Table) {
@@ -86,7 +86,7 @@ macro_rules! carry {
             }
             (out, carries)
         }
-        Act::Carry(run)
+        Action::Carry(run)
     }};
 }
 

@@ -13,7 +13,7 @@ use super::block_layout::{Item, lay_out, reverse_post_order, split};
 use super::condition::{Origins, edges};
 use super::operands::{Binding, Names, offsets};
 use super::{CARRY, Inst, Kernel, Op, Register, SINK, ZERO};
-use crate::isa::{self, Act, ArithmeticCheck, TaintRule};
+use crate::isa::{self, Action, ArithmeticCheck, TaintRule};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
 /// How deep device functions may call each other. They are inlined, so that a recursion would not end.
@@ -117,7 +117,7 @@ impl<'a> Decoder<'a> {
             Statement::Instruction { guard, opcode, operands, source } => {
                 body.source = source;
                 let form = isa::form(opcode).ok_or_else(|| opcode.to_string())?;
-                if let (Act::Branch, [Operand::Name(label)]) = (form, operands.as_slice()) {
+                if let (Action::Branch, [Operand::Name(label)]) = (form, operands.as_slice()) {
                     let to = self.label_of(label, body);
                     return self.branch(guard, to, source);
                 }
@@ -149,7 +149,7 @@ impl<'a> Decoder<'a> {
 
     fn instruction(
         &mut self,
-        form: Act,
+        form: Action,
         opcode: &'a str,
         operands: &[Operand<'a>],
         body: &mut Body<'a>,
@@ -157,19 +157,19 @@ impl<'a> Decoder<'a> {
         let source = body.source;
         let malformed = || format!("{opcode} with these operands");
         let (what, count) = match form {
-            Act::One(_)
+            Action::One(_)
                 if opcode.starts_with("mov.") && operands.iter().any(|one| matches!(one, Operand::Vector(_))) =>
             {
                 return self.move_vector(opcode, operands, source);
             }
-            Act::One(f) => (Op::One(f), 1),
-            Act::Two(f) => (Op::Two(f), 2),
-            Act::Three(f) => (Op::Three(f), 3),
-            Act::Four(f) => (Op::Four(f), 4),
-            Act::Carry(f) => (Op::Carry(f), operands.len().saturating_sub(1)),
-            Act::Load(space, access) => return self.load(space, access, operands, source),
-            Act::Store(space, access) => return self.store(space, access, operands, source),
-            Act::Atomic(space, access, update) => {
+            Action::One(f) => (Op::One(f), 1),
+            Action::Two(f) => (Op::Two(f), 2),
+            Action::Three(f) => (Op::Three(f), 3),
+            Action::Four(f) => (Op::Four(f), 4),
+            Action::Carry(f) => (Op::Carry(f), operands.len().saturating_sub(1)),
+            Action::Load(space, access) => return self.load(space, access, operands, source),
+            Action::Store(space, access) => return self.store(space, access, operands, source),
+            Action::Atomic(space, access, update) => {
                 let [d, Operand::Address(base, offset), rest @ ..] = operands else { return Err(malformed()) };
                 let mut args = [self.value(base)?, ZERO, ZERO, ZERO];
                 for (arg, operand) in args[1..].iter_mut().zip(rest) {
@@ -181,34 +181,34 @@ impl<'a> Decoder<'a> {
                 self.push(Inst { d, args, offset, source, strong: true, acquires, ..Inst::new(what) });
                 return Ok(());
             }
-            Act::LoadMatrix(count) => return self.load_matrix(count, operands, source),
-            Act::Multiply(depth) => return self.multiply(depth, operands, source),
-            Act::Shuffle(choose) => (Op::Shuffle(choose), 4),
-            Act::Vote(vote) => (Op::Vote(vote), 2),
-            Act::WarpBarrier => {
+            Action::LoadMatrix(count) => return self.load_matrix(count, operands, source),
+            Action::Multiply(depth) => return self.multiply(depth, operands, source),
+            Action::Shuffle(choose) => (Op::Shuffle(choose), 4),
+            Action::Vote(vote) => (Op::Vote(vote), 2),
+            Action::WarpBarrier => {
                 let [mask] = operands else { return Err(malformed()) };
                 let args = [self.value(mask)?, ZERO, ZERO, ZERO];
                 self.push(Inst { args, source, ..Inst::new(Op::WarpBarrier) });
                 return Ok(());
             }
-            Act::Barrier => {
+            Action::Barrier => {
                 // Only barrier 0 for the whole block is modelled.
                 let [Operand::Number(0)] = operands else { return Err(malformed()) };
                 self.push(Inst { source, ..Inst::new(Op::Barrier) });
                 return Ok(());
             }
-            Act::Trap => {
+            Action::Trap => {
                 self.push(Inst { source, ..Inst::new(Op::Trap) });
                 return Ok(());
             }
-            Act::Nothing => return Ok(()),
-            Act::Return => {
+            Action::Nothing => return Ok(()),
+            Action::Return => {
                 let what = body.end.map_or(Op::Exit, Op::Goto);
                 self.push(Inst { source, ..Inst::new(what) });
                 return Ok(());
             }
-            Act::Call => return self.call(operands, body),
-            Act::Branch => return Err(malformed()),
+            Action::Call => return self.call(operands, body),
+            Action::Branch => return Err(malformed()),
         };
         if operands.len() != count + 1 {
             return Err(malformed());
@@ -217,11 +217,11 @@ impl<'a> Decoder<'a> {
             Operand::Pair(d, d2) => (self.named(d)?, self.named(d2)?),
             one => (self.destination(one)?, SINK),
         };
-        let paired = matches!(form, Act::Shuffle(_)) || opcode.starts_with("setp.");
+        let paired = matches!(form, Action::Shuffle(_)) || opcode.starts_with("setp.");
         if d2 != SINK && !paired {
             return Err(malformed());
         }
-        let d2 = if matches!(form, Act::Carry(_)) { CARRY } else { d2 };
+        let d2 = if matches!(form, Action::Carry(_)) { CARRY } else { d2 };
         let mut args = [ZERO; 4];
         for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
             *arg = self.value(operand)?;

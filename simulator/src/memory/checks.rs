@@ -40,7 +40,7 @@ impl Memory {
         observed: &mut Observed,
     ) {
         self.each_slot(at, mask, true, |buffer, starts, mask| {
-            buffer.writes(bytes, starts, mask, written, accessor, observed)
+            buffer.writes(bytes, starts, mask, written, accessor, observed);
         });
     }
 

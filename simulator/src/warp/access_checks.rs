@@ -8,7 +8,7 @@ use crate::isa::Space;
 use crate::kernel::{Inst, Kernel, Op, Register};
 use crate::lanes::{Lanes, WARP};
 use crate::race::{Accessor, EPOCHS};
-use crate::shadowed_buffer::{Holes, Observed, Written};
+use crate::shadowed_buffer::{Observed, UndefinedBytes, Written};
 
 /// An access that a warp is about to make: in one space, lane by lane.
 #[derive(Clone, Copy)]
@@ -38,14 +38,14 @@ impl Warp {
         let accessor = self.accessor(machine, inst, access.space);
         let mut observed = Observed::default();
         let source = inst.args[1] as usize;
-        let mut holes: Holes = if self.tainted { self.taints[source].holes } else { [0; WARP] };
+        let mut undefined: UndefinedBytes = if self.tainted { self.taints[source].undefined } else { [0; WARP] };
         if let Op::Atomic { .. } = inst.op {
             self.reads(machine, access, None, &mut observed);
             self.remember_undefined(machine, inst.d, access, &observed);
-            holes.iter_mut().zip(&observed.holes).for_each(|(hole, read)| *hole |= read);
+            undefined.iter_mut().zip(&observed.undefined).for_each(|(own, read)| *own |= read);
         }
         let values = self.registers[source];
-        let written = Written { values: &values, holes: &holes };
+        let written = Written { values: &values, undefined: &undefined };
         let WarpAccess { space, bytes, at, mask } = access;
         match space {
             Space::Shared | Space::Local => {
@@ -116,10 +116,10 @@ impl Warp {
     fn remember_undefined(&mut self, machine: &mut Machine, d: Register, access: WarpAccess, observed: &Observed) {
         let WarpAccess { space, at, mask, .. } = access;
         let Some(lane) = observed.undefined_lane else { return self.clear_taint(d, mask) };
-        let address = at[lane] + u64::from(observed.holes[lane].trailing_zeros());
-        let place = machine.place(space, address);
+        let address = at[lane] + u64::from(observed.undefined[lane].trailing_zeros());
+        let place = machine.describe_address(space, address);
         machine.origins.entry(machine.pc).or_insert((address, place));
-        self.taint(d, mask, &Taint { holes: observed.holes, origin: machine.pc, ..Taint::default() });
+        self.taint(d, mask, &Taint { undefined: observed.undefined, origin: machine.pc, ..Taint::default() });
     }
 
     /// Reports what the checks found.
@@ -136,14 +136,14 @@ impl Warp {
             let before = if earlier.write { "write" } else { "read" };
             let detail = format!("Race reported between {what} access and {before} access to __{name}__ memory");
             let mut found = stop(Kind::Race, inst, 1 << lane, detail);
-            (found.address, found.near) = (Some(at[*lane]), machine.place(space, at[*lane]));
+            (found.address, found.near) = (Some(at[*lane]), machine.describe_address(space, at[*lane]));
             found.notes.push(machine.other_side(before, earlier));
             machine.report(self.number, found);
         }
         if let Some(lane) = observed.outside {
             let detail = format!("Outside the view: __{name}__ {what}");
             let mut found = stop(Kind::OutOfView, inst, 1 << lane, detail);
-            (found.address, found.near) = (Some(at[lane]), machine.place(space, at[lane]));
+            (found.address, found.near) = (Some(at[lane]), machine.describe_address(space, at[lane]));
             machine.report(self.number, found);
         }
     }

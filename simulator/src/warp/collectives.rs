@@ -49,7 +49,7 @@ impl Warp {
             }
             value[lane] = from[source as usize % WARP] & 0xffff_ffff;
             inside[lane] = u64::from(valid);
-            new.holes[lane] = taint.holes[source as usize % WARP];
+            new.undefined[lane] = taint.undefined[source as usize % WARP];
             new.wrong[lane] = taint.wrong[source as usize % WARP];
         }
         if self.tainted {
@@ -103,8 +103,8 @@ impl Warp {
         if self.tainted {
             // If one vote is undefined, so is the answer.
             let taint = self.taint_of(inst.args[0]);
-            let known = lanes(mask).all(|lane| taint.holes[lane] == 0);
-            self.taint(inst.d, mask, &Taint { holes: [if known { 0 } else { u8::MAX }; WARP], ..taint });
+            let known = lanes(mask).all(|lane| taint.undefined[lane] == 0);
+            self.taint(inst.d, mask, &Taint { undefined: [if known { 0 } else { u8::MAX }; WARP], ..taint });
         }
     }
 

@@ -57,11 +57,11 @@ impl Machine<'_> {
     }
 
     /// Describes where an address is.
-    pub fn place(&self, space: Space, address: u64) -> String {
+    pub fn describe_address(&self, space: Space, address: u64) -> String {
         match space {
             Space::Shared => self.kernel.shared_arrays.describe(address, self.shared.data.len()).0,
             Space::Local => self.kernel.local_arrays.describe(address, self.kernel.local as usize).0,
-            _ => self.memory.place(address),
+            _ => self.memory.describe(address),
         }
     }
 

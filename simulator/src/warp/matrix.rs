@@ -83,17 +83,17 @@ impl Warp {
 
     /// The taint of one register of a product: of elements whose row or column of the factors is tainted.
     fn product_taint(&self, number: usize, [a, b, c]: [&[Register]; 3]) -> Taint {
-        let doubtful = |register: &Register, lane: usize| self.taints[*register as usize].holes[lane] != 0;
+        let doubtful = |register: &Register, lane: usize| self.taints[*register as usize].undefined[lane] != 0;
         let mut new = self.taint_of(c[number]);
         let tainted = a.iter().chain(b).map(|&register| self.taint_of(register));
-        new.origin = tainted.filter(|taint| taint.holes != [0; WARP]).fold(new.origin, |_, taint| taint.origin);
+        new.origin = tainted.filter(|taint| taint.undefined != [0; WARP]).fold(new.origin, |_, taint| taint.origin);
         for lane in 0..WARP {
             let (half, column) = (number / 2, lane % 4 * 2 + number % 2);
             let row =
                 (lane / 4 * 4..lane / 4 * 4 + 4).any(|own| a.iter().skip(half).step_by(2).any(|r| doubtful(r, own)));
             let column = (column * 4..column * 4 + 4).any(|own| b.iter().any(|r| doubtful(r, own)));
             if row || column {
-                new.holes[lane] = u8::MAX;
+                new.undefined[lane] = u8::MAX;
             }
         }
         new

@@ -6,13 +6,13 @@ use crate::fault::Kind;
 use crate::isa::{ArithmeticCheck, Real, TaintRule};
 use crate::kernel::{CARRY, Inst, Op, Register};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP, lanes};
-use crate::shadowed_buffer::Holes;
+use crate::shadowed_buffer::UndefinedBytes;
 
 /// The taint of a register, lane by lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Taint {
     /// The bytes that were never written.
-    pub holes: Holes,
+    pub undefined: UndefinedBytes,
     /// How the number went wrong.
     pub wrong: [u8; WARP],
     /// The instruction that it comes from.
@@ -72,10 +72,10 @@ impl Warp {
         let mut new = Taint { origin: pc as u32, ..Taint::default() };
         if self.tainted {
             let taints = args.map(|arg| &self.taints[arg]);
-            undefined_bytes(inst.taint_rule, taints, sources, args.map(|arg| &self.registers[arg]), &mut new.holes);
+            undefined_bytes(inst.taint_rule, taints, sources, args.map(|arg| &self.registers[arg]), &mut new.undefined);
             new.wrong = wrongs(inst.taint_rule, taints, &self.registers[args[2]], sources);
             if let Some(taint) =
-                taints[..sources].iter().find(|taint| taint.holes != [0; WARP] || taint.wrong != [0; WARP])
+                taints[..sources].iter().find(|taint| taint.undefined != [0; WARP] || taint.wrong != [0; WARP])
             {
                 new.origin = taint.origin;
             }
@@ -160,7 +160,7 @@ impl Warp {
         self.tainted = true;
         let old = &mut self.taints[register as usize];
         for lane in lanes(mask) {
-            (old.holes[lane], old.wrong[lane]) = (new.holes[lane], new.wrong[lane]);
+            (old.undefined[lane], old.wrong[lane]) = (new.undefined[lane], new.wrong[lane]);
         }
         old.origin = new.origin;
     }
@@ -180,7 +180,7 @@ impl Warp {
     /// Reports a register with undefined bytes that decides something.
     fn report_undefined(&self, machine: &mut Machine, inst: &Inst, register: Register, mask: u32, how: &str) {
         let taint = &self.taints[register as usize];
-        let Some(lane) = lanes(mask).find(|&lane| taint.holes[lane] != 0) else { return };
+        let Some(lane) = lanes(mask).find(|&lane| taint.undefined[lane] != 0) else { return };
         let mut found = stop(Kind::Uninitialized, inst, 1 << lane, format!("Uninitialized value {how}"));
         if let Some((address, place)) = machine.origins.get(&taint.origin) {
             (found.address, found.near) = (Some(*address), place.clone());
@@ -216,16 +216,18 @@ fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) 
 }
 
 /// The undefined bytes of a result.
-fn undefined_bytes(how: TaintRule, taints: [&Taint; 4], sources: usize, values: [&Lanes; 4], out: &mut Holes) {
-    let holes = taints.map(|taint| &taint.holes);
-    let any = |lane: usize| holes[..sources].iter().fold(0, |all, holes| all | holes[lane]);
+fn undefined_bytes(how: TaintRule, taints: [&Taint; 4], sources: usize, values: [&Lanes; 4], out: &mut UndefinedBytes) {
+    let undefined = taints.map(|taint| &taint.undefined);
+    let any = |lane: usize| undefined[..sources].iter().fold(0, |all, undefined| all | undefined[lane]);
     let cut = |bytes: u8| u8::MAX >> (8 - bytes);
     for (lane, out) in out.iter_mut().enumerate() {
-        let (a, b) = (holes[0][lane], holes[1][lane]);
+        let (a, b) = (undefined[0][lane], undefined[1][lane]);
         let byte = |arg: usize, place: usize| (values[arg][lane] >> (8 * place)) as u8;
         // The bytes that one source decides, whatever the other one holds.
         let decided = |value: u8| {
-            let by = |arg: usize, holes: u8| (0..8).filter(move |&at| byte(arg, at) == value && holes >> at & 1 == 0);
+            let by = |arg: usize, undefined: u8| {
+                (0..8).filter(move |&at| byte(arg, at) == value && undefined >> at & 1 == 0)
+            };
             by(0, a).chain(by(1, b)).fold(0, |all, at| all | 1 << at)
         };
         *out = match how {
@@ -234,14 +236,14 @@ fn undefined_bytes(how: TaintRule, taints: [&Taint; 4], sources: usize, values: 
             TaintRule::Bytes(bytes) => any(lane) & cut(bytes),
             TaintRule::And(bytes) => any(lane) & cut(bytes) & !decided(0),
             TaintRule::Or(bytes) => any(lane) & cut(bytes) & !decided(u8::MAX),
-            TaintRule::Choose(_) if holes[2][lane] != 0 => u8::MAX,
+            TaintRule::Choose(_) if undefined[2][lane] != 0 => u8::MAX,
             TaintRule::Choose(bytes) => (if values[2][lane] & 1 != 0 { a } else { b }) & cut(bytes),
             TaintRule::Pack(bytes) => a & cut(bytes) | (u16::from(b & cut(bytes)) << bytes) as u8,
             TaintRule::Unpack(from, bytes) => a >> from & cut(bytes),
             TaintRule::Left(_) | TaintRule::Right(_) if b != 0 => u8::MAX,
             TaintRule::Left(bytes) => shifted(u16::from(a & cut(bytes)), values[1][lane], true) & cut(bytes),
             TaintRule::Right(bytes) => shifted(u16::from(a & cut(bytes)), values[1][lane], false) & cut(bytes),
-            TaintRule::Permute if holes[2][lane] != 0 => u8::MAX,
+            TaintRule::Permute if undefined[2][lane] != 0 => u8::MAX,
             TaintRule::Permute => (0..4).fold(0, |all, place| {
                 let from = values[2][lane] >> (4 * place) & 7;
                 let both = a & 15 | b << 4;
@@ -252,9 +254,9 @@ fn undefined_bytes(how: TaintRule, taints: [&Taint; 4], sources: usize, values: 
 }
 
 /// A byte mask, shifted by a number of bits: a byte may end up in two.
-fn shifted(holes: u16, bits: u64, left: bool) -> u8 {
+fn shifted(undefined: u16, bits: u64, left: bool) -> u8 {
     let (bytes, rest) = ((bits / 8).min(8) as u32, !bits.is_multiple_of(8));
-    let by = |bytes: u32| (if left { holes << bytes } else { holes >> bytes }) as u8;
+    let by = |bytes: u32| (if left { undefined << bytes } else { undefined >> bytes }) as u8;
     by(bytes) | if rest { by(bytes + 1) } else { 0 }
 }
 

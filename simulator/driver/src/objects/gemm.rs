@@ -130,10 +130,10 @@ impl Matrix {
     }
 
     /// Tells the device which elements are read, to report those outside of a view.
-    fn peek(&self, device: &mut Device, batch: usize, rows: usize, columns: usize) {
+    fn check_view(&self, device: &mut Device, batch: usize, rows: usize, columns: usize) {
         let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
         for column in 0..if height > 0 { width } else { 0 } {
-            device.peek(self.column(batch, column), height as u64 * self.element.size());
+            device.check_view(self.column(batch, column), height as u64 * self.element.size());
         }
     }
 
@@ -184,8 +184,8 @@ pub fn multiply<T: Real>(
 ) -> Result<(), Fault> {
     for batch in 0..batch {
         let (rows, columns) = (a.undefined(device, batch, m, k, true), b.undefined(device, batch, k, n, false));
-        a.peek(device, batch, m, k);
-        b.peek(device, batch, k, n);
+        a.check_view(device, batch, m, k);
+        b.check_view(device, batch, k, n);
         let mut left = a.read(device, batch, m, k)?;
         let mut right = b.read(device, batch, k, n)?;
         left.iter_mut().chain(&mut right).for_each(|x| *x = input(*x));

@@ -1,7 +1,7 @@
 //! Decodes loads, stores and vectors.
 
 use super::Decoder;
-use crate::isa::{self, Access, Act, Space, TaintRule};
+use crate::isa::{self, Access, Action, Space, TaintRule};
 use crate::kernel::operands::Binding;
 use crate::kernel::{Inst, Op, Register, ZERO};
 use crate::ptx::{Operand, Source};
@@ -149,7 +149,7 @@ impl<'a> Decoder<'a> {
                 let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
                 let mut width = total / parts.len() as u32;
                 while parts.len() > 1 {
-                    let Some(Act::Two(pack)) = isa::form(&format!("pack.{width}")) else {
+                    let Some(Action::Two(pack)) = isa::form(&format!("pack.{width}")) else {
                         return Err(format!("{opcode} of {} parts", parts.len()));
                     };
                     let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
@@ -170,7 +170,7 @@ impl<'a> Decoder<'a> {
 
     pub(super) fn one(name: &str) -> Result<Op, String> {
         match isa::form(name) {
-            Some(Act::One(f)) => Ok(Op::One(f)),
+            Some(Action::One(f)) => Ok(Op::One(f)),
             _ => Err(name.to_string()),
         }
     }
