@@ -1,6 +1,6 @@
 //! Loading candle's modules, and launching its kernels on few and on many elements.
 //!
-//! The PTX is what a build with the `cuda` feature left: `cargo xtask build` first, or name its folder in `SNUFFER_PTX`.
+//! The PTX comes from a build with the `cuda` feature: run `cargo xtask build` first, or name its folder in `SNUFFER_PTX`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Writes a function that reports itself as unsupported for every symbol that the sources do not define.
+//! For every symbol that the sources do not define, writes a function that reports itself as unsupported.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ fn main() {
     fs::write(target, text).expect("OUT_DIR can be written");
 }
 
-/// The code in which a library says that it does not do something, or the nearest that it has.
+/// The code by which a library refuses what it does not do, or the nearest that it has.
 fn not_supported(library: &str) -> u32 {
     match library {
         "cuda" | "cudart" => 801,
@@ -33,11 +33,16 @@ fn not_supported(library: &str) -> u32 {
     }
 }
 
-/// The names after `extern "C" fn` in the sources.
+/// The names after `extern "C" fn` in the sources of a folder and those below it.
 fn defined(folder: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder).expect("src") {
-        let source = fs::read_to_string(entry.expect("src").path()).expect("a source file");
+        let path = entry.expect("src").path();
+        if path.is_dir() {
+            names.append(&mut defined(&path));
+            continue;
+        }
+        let source = fs::read_to_string(path).expect("a source file");
         for after in source.split("extern \"C\" fn ").skip(1) {
             names.extend(after.split('(').next().map(str::to_owned));
         }

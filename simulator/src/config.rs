@@ -15,11 +15,11 @@ pub struct Config {
     pub multiprocessors: u32,
     /// Warp instructions that one launch may execute before it counts as hanging.
     pub budget: u64,
-    /// What is checked beyond the bounds and lifetime of memory, which always are.
+    /// The optional checks. Bounds and lifetime of memory are always checked.
     pub checks: Checks,
-    /// Decides otherwise what the ISA leaves open: approximations and the order of warps. For all devices of the process.
+    /// Varies what the ISA leaves open: approximations and the order of warps. For all devices of the process.
     pub jitter: Option<u64>,
-    /// Applies one mutation, chosen by this seed, to the kernels that are loaded.
+    /// Applies one mutation to the kernels that are loaded.
     pub mutate: Option<Mutation>,
 }
 
@@ -27,13 +27,13 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Checks {
-    /// Values that nobody wrote, followed to where they decide something.
+    /// Values that were never written, followed until they decide something.
     pub initialization: bool,
-    /// Accesses of a launch without an order between them.
+    /// Unordered accesses of a launch.
     pub races: bool,
-    /// Work of different streams without an order.
+    /// Unordered work of different streams.
     pub streams: bool,
-    /// Division by zero, conversions out of range and index arithmetic that wraps: facts, no faults.
+    /// Division by zero, conversions out of range and index arithmetic that wraps: facts, not faults.
     pub arithmetic: bool,
     /// Loops that cannot end.
     pub loops: bool,
@@ -76,7 +76,7 @@ impl std::str::FromStr for Checks {
         for name in text.split(',') {
             *checks
                 .named(name)
-                .ok_or("all, none, or some of initialization,races,streams,arithmetic,loops is wanted")? = true;
+                .ok_or("must be all, none, or some of initialization,races,streams,arithmetic,loops")? = true;
         }
         Ok(checks)
     }

@@ -1,6 +1,6 @@
-//! What of each kernel was executed.
+//! Which blocks and branch edges of each kernel were executed.
 
-/// How far one kernel was explored.
+/// What was executed of one kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelCoverage {
     /// The kernel's name.
@@ -9,7 +9,7 @@ pub struct KernelCoverage {
     pub file: String,
     /// How often it was launched.
     pub launches: u64,
-    /// How often each block was entered; empty where the kernel was never launched.
+    /// How often each block was entered; empty if the kernel was never launched.
     pub blocks: Vec<u64>,
     /// Every conditional branch.
     pub branches: Vec<Branch>,
@@ -36,8 +36,8 @@ impl KernelCoverage {
 /// A conditional branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
-    /// Its line in the source, 0 where unknown.
+    /// Its line in the source, 0 if unknown.
     pub line: u32,
-    /// How often some lane did not take it, and did.
+    /// How often some lane did not take it, and how often some lane did.
     pub counts: [u64; 2],
 }

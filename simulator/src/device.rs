@@ -1,16 +1,18 @@
 //! One simulated device: its memory, and the modules that are loaded on it.
 
+mod executed;
 mod host;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::coverage::{Branch, KernelCoverage};
+use crate::coverage::KernelCoverage;
 use crate::fault::{Fault, Kind};
+use crate::grid::Launch;
 use crate::jitter;
 use crate::kernel::{self, Kernel};
-use crate::launch::{self, Launch, On, State};
+use crate::launch::{self, Counters, Resources};
 use crate::memory::Memory;
 use crate::mutate::{self, Change};
 use crate::ptx::{self, Module};
@@ -24,10 +26,10 @@ pub struct ModuleId(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FunctionId(usize);
 
-/// Why a module is not loaded.
+/// Why loading a module failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// It is no PTX.
+    /// The text is not PTX.
     Syntax(String),
     /// Its `.target` is above the device's compute capability.
     TooNewArchitecture(String),
@@ -46,7 +48,7 @@ pub struct Entry {
     pub param_bytes: u32,
     /// Bytes of shared memory that the kernel declares.
     pub static_shared: u32,
-    /// Threads of a block at most, where the kernel says.
+    /// The most threads of a block, if the kernel declares it.
     pub max_threads: Option<u32>,
 }
 
@@ -65,10 +67,10 @@ struct Loaded {
 struct Function {
     module: usize,
     entry: Entry,
-    /// Decoded at the first launch; the reason where that failed.
+    /// Decoded at the first launch; an `Err` says why decoding failed.
     kernel: Option<Result<Arc<Kernel>, String>>,
-    state: State,
-    /// What [`Device::new_counts`] gave last, in total.
+    counters: Counters,
+    /// The totals at the last [`Device::new_counts`].
     counted: Vec<u64>,
 }
 
@@ -153,12 +155,12 @@ impl Device {
             module: module.0,
             entry,
             kernel: None,
-            state: State::default(),
+            counters: Counters::default(),
             counted: Vec::new(),
         });
         let id = FunctionId(self.functions.len() - 1);
         self.names.insert(known, id);
-        // Its shared memory is known when it is decoded.
+        // Its shared memory is known after decoding.
         if let Ok(kernel) = self.kernel(id) {
             self.functions[id.0].entry.static_shared = kernel.shared;
         }
@@ -173,18 +175,18 @@ impl Device {
         loaded.variables.as_ref()?.get(name).map(|&address| (address, u64::from(bytes)))
     }
 
-    /// What a launch must know.
+    /// The entry of a kernel.
     pub fn entry(&self, function: FunctionId) -> &Entry {
         &self.functions[function.0].entry
     }
 
-    /// Runs a kernel to its end or first fault. Sizes are the driver's to check.
+    /// Runs a kernel to its end or first fault. The driver has checked the sizes.
     pub fn launch(&mut self, function: FunctionId, launch: &Launch) -> Result<(), Fault> {
         let kernel = match self.kernel(function) {
             Ok(kernel) => kernel,
             Err(what) => return Err(unsupported(self.entry(function).name.clone(), what)),
         };
-        let Function { module, state, .. } = &mut self.functions[function.0];
+        let Function { module, counters, .. } = &mut self.functions[function.0];
         let Some(loaded) = &self.modules[*module] else {
             return Err(unsupported(kernel.name.clone(), "a kernel of a module that was unloaded".to_string()));
         };
@@ -192,54 +194,21 @@ impl Device {
             self.memory.note_touched();
         }
         let (warps, memory, reports) = (&mut self.warps, &mut self.memory, &mut self.reports);
-        let on = On { state, warps, memory, module: &loaded.module, reports };
-        launch::run(&kernel, launch, &self.config, on)
+        let resources = Resources { counters, warps, memory, module: &loaded.module, reports };
+        launch::run(&kernel, launch, &self.config, resources)
     }
 
-    /// The allocations that the last launch read or wrote, by their addresses, and whether it wrote them.
+    /// The base addresses of the allocations that the last launch accessed, and whether it wrote to them.
     pub fn touched(&mut self) -> Vec<(u64, bool)> {
         self.memory.touched()
     }
 
-    /// What was found since this was asked last that did not end anything: the program goes on, as on hardware.
+    /// Takes the reports since the last call. They end nothing: the program goes on, as on hardware.
     pub fn reports(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.reports)
     }
 
-    /// How often each branch of a kernel was not taken, and taken, since this was asked last.
-    pub fn new_counts(&mut self, function: FunctionId) -> impl Iterator<Item = u64> {
-        let Function { state: State { branches, .. }, counted, .. } = &mut self.functions[function.0];
-        counted.resize(2 * branches.len(), 0);
-        let totals = branches.iter().flatten();
-        totals.zip(counted).map(|(&total, before)| total - std::mem::replace(before, total))
-    }
-
-    /// What was executed of every kernel of every module that was ever loaded, by file and name.
-    pub fn coverage(&self) -> Vec<KernelCoverage> {
-        let mut all = self.past.clone();
-        all.extend((0..self.modules.len()).flat_map(|module| self.executed(module)));
-        all.sort_by(|a, b| (&a.file, &a.kernel, a.launches).cmp(&(&b.file, &b.kernel, b.launches)));
-        // A module that was loaded twice counts once.
-        all.dedup_by(|more, kept| {
-            let same = (&more.file, &more.kernel) == (&kept.file, &kept.kernel);
-            if same {
-                kept.add(more);
-            }
-            same
-        });
-        all
-    }
-
-    /// What was executed of a loaded module.
-    fn executed(&self, module: usize) -> Vec<KernelCoverage> {
-        let Some(Some(loaded)) = self.modules.get(module) else { return Vec::new() };
-        let file = loaded.module.files.get(&1).cloned().unwrap_or_default();
-        let entries = loaded.module.functions.values().filter(|function| function.entry);
-        let function = |name: &String| self.names.get(&(module, name.clone())).map(|id| &self.functions[id.0]);
-        entries.map(|entry| covered(&entry.name, &file, function(&entry.name))).collect()
-    }
-
-    /// The changes that a mutation can make to a kernel, by number; none where it cannot be decoded.
+    /// The changes that a mutation can make to a kernel, by number; none if it cannot be decoded.
     pub fn changes(&mut self, function: FunctionId) -> Vec<Change> {
         let Ok(kernel) = self.kernel(function) else { return Vec::new() };
         let loaded = self.modules[self.functions[function.0].module].as_ref();
@@ -254,8 +223,8 @@ impl Device {
         let decoded = self.decode(number, function);
         let function = &mut self.functions[function.0];
         if let Ok(kernel) = &decoded {
-            function.state.blocks = vec![0; kernel.blocks.len()];
-            function.state.branches = vec![[0; 2]; kernel.branches.len()];
+            function.counters.blocks = vec![0; kernel.blocks.len()];
+            function.counters.branches = vec![[0; 2]; kernel.branches.len()];
         }
         function.kernel = Some(decoded.clone());
         decoded
@@ -276,7 +245,7 @@ impl Device {
         Ok(Arc::new(kernel))
     }
 
-    /// Makes the module's variables on first use. `None` where memory is used up.
+    /// Allocates the module's variables on first use. `None` if memory is used up.
     fn variables(&mut self, number: usize) -> Option<()> {
         let loaded = self.modules.get_mut(number)?.as_mut()?;
         if loaded.variables.is_some() {
@@ -290,21 +259,6 @@ impl Device {
         }
         loaded.variables = Some(addresses);
         Some(())
-    }
-}
-
-fn covered(name: &str, file: &str, function: Option<&Function>) -> KernelCoverage {
-    let (kernel, file) = (name.to_string(), file.to_string());
-    let Some(Function { state, kernel: Some(Ok(decoded)), .. }) = function else {
-        return KernelCoverage { kernel, file, launches: 0, blocks: Vec::new(), branches: Vec::new() };
-    };
-    let branches = decoded.branches.iter().zip(&state.branches);
-    KernelCoverage {
-        kernel,
-        file,
-        launches: state.launches,
-        blocks: state.blocks.clone(),
-        branches: branches.map(|(source, &counts)| Branch { line: source.line, counts }).collect(),
     }
 }
 

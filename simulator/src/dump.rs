@@ -1,10 +1,10 @@
-//! The bytes around an address at fault, for a person to read.
+//! The bytes around a faulting address, for people.
 
 /// How many bytes are shown on either side.
 const AROUND: i64 = 16;
 
-/// A line with the bytes of `data` around the `bytes` at `at`, which stand in brackets: `--` is one that does not exist.
-/// Nothing where there is none to show, or too many.
+/// A line with the bytes of `data` around the `bytes` at `at`, which are in brackets; `--` is a byte outside of `data`.
+/// `None` if there are no bytes to show, or too many.
 pub fn around(data: &[u8], at: i64, bytes: u64) -> Option<String> {
     let bytes = i64::try_from(bytes).ok().filter(|bytes| (1..=AROUND).contains(bytes))?;
     let end = at.checked_add(bytes)?;

@@ -1,5 +1,5 @@
-//! What a kernel did wrong, where, and how the driver and `compute-sanitizer` would say it. Some faults end the launch, as
-//! on hardware; what hardware goes on after is reported, and goes on here too.
+//! What a kernel did wrong and where, as the driver and `compute-sanitizer` print it. Some faults end the launch, as on
+//! hardware. Others are only reported, because hardware goes on after them.
 
 use std::fmt;
 
@@ -12,31 +12,31 @@ pub enum Kind {
     OutOfBounds,
     /// An access to an allocation that was freed.
     UseAfterFree,
-    /// A free of what is no allocation, or no longer one.
+    /// A free of an address where no live allocation begins.
     InvalidFree,
-    /// An address that is no multiple of the access's size.
+    /// An address that is not a multiple of the access's size.
     Misaligned,
     /// An access outside the arrays of shared or local memory, or the parameters.
     OutOfWindow,
-    /// An access to bytes of a buffer that are not of the tensor's view.
+    /// An access to bytes of a buffer outside the tensor's view.
     OutOfView,
     /// The kernel executed `trap`.
     Trap,
     /// No thread of a block can go on.
     Deadlock,
-    /// Threads of a warp that wait at different barriers, or lanes that are not in the mask that they name.
+    /// Threads of a warp that wait at different barriers, or lanes that are not in the member mask they pass.
     Barrier,
     /// A loop that cannot end: its state repeats.
     Loop,
     /// The launch used up its budget of instructions.
     Budget,
-    /// A value that nobody wrote decides something.
+    /// A value that was never written decides something.
     Uninitialized,
-    /// Two accesses without an order, one of them a write.
+    /// Two unordered accesses, one of them a write.
     Race,
-    /// Work of two streams on the same memory without an order.
+    /// Unordered work of two streams on the same memory.
     StreamRace,
-    /// A fact and no fault: arithmetic whose result is hardly meant.
+    /// A fact, not a fault: arithmetic whose result is probably not intended.
     Arithmetic,
     /// The simulator cannot execute this; the kernel may be right.
     Unsupported,
@@ -72,7 +72,7 @@ impl Kind {
 pub struct Fault {
     /// What went wrong.
     pub kind: Kind,
-    /// The kernel's name as in the PTX, or that of the function that the host called.
+    /// The kernel's name as in the PTX, or the name of the function that the host called.
     pub kernel: String,
     /// The source file, as the compiler named it, and the line.
     pub source: Option<(String, u32)>,
@@ -82,68 +82,84 @@ pub struct Fault {
     pub block: [u32; 3],
     /// The thread's coordinates.
     pub thread: [u32; 3],
-    /// The address at fault.
+    /// The faulting address.
     pub address: Option<u64>,
-    /// What happened, in one line; the assertion's own line where it is one.
+    /// What happened, in one line; for an assertion, its own line.
     pub detail: String,
-    /// What lies at the address.
+    /// What is at the address.
     pub near: String,
     /// What else is known, a line each: the other side of a race, where memory was allocated, values that were compared.
     pub notes: Vec<String>,
 }
 
-/// As `compute-sanitizer` prints it, and an assertion as the driver does: one parser reads all three.
+/// As `compute-sanitizer` prints it, and an assertion as the driver does.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            Kind::Unsupported => return write!(f, "snuffer-sim: unsupported: {}: {}", self.kernel, self.detail),
-            Kind::Arithmetic => return self.fact(f),
+            Kind::Unsupported => return write!(f, "snuffer-sim: unsupported: {}", self.message()),
+            Kind::Arithmetic => return write!(f, "snuffer-sim: fact: {}", self.message()),
             Kind::Assert => f.write_str(&self.detail)?,
             _ => write!(f, "========= {}", self.detail)?,
         }
-        self.describe(f)?;
-        let line = (self.ptx > 0).then(|| format!("in line {} of the PTX", self.ptx));
-        for note in self.notes.iter().chain(&line) {
-            write!(f, "\n=========     {note}")?;
-        }
-        Ok(())
+        self.details().iter().try_for_each(|detail| write!(f, "\n=========     {detail}"))
     }
 }
 
 impl Fault {
-    /// One line.
-    fn fact(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "snuffer-sim: fact: {} at {}()", self.detail, self.kernel)?;
-        if let Some((file, line)) = &self.source {
-            write!(f, " in {file}:{line}")?;
+    /// Everything that is known, in one line.
+    pub fn message(&self) -> String {
+        match self.kind {
+            Kind::Unsupported => format!("{}: {}", self.kernel, self.detail),
+            Kind::Arithmetic => {
+                let mut parts = vec![format!("{} {}", self.detail, self.position())];
+                parts.extend(self.notes.iter().cloned());
+                parts.join(", ")
+            }
+            _ => {
+                let mut lines = self.details();
+                lines.insert(0, self.detail.clone());
+                lines.join("; ")
+            }
         }
-        self.notes.iter().try_for_each(|note| write!(f, ", {note}"))
     }
 
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+    /// `at kernel() in file:line`
+    fn position(&self) -> String {
+        let source = self.source.as_ref().map(|(file, line)| format!(" in {file}:{line}"));
+        format!("at {}(){}", self.kernel, source.unwrap_or_default())
+    }
+
+    /// The lines after the first.
+    fn details(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         if !self.kernel.is_empty() {
-            write!(f, "\n=========     at {}()", self.kernel)?;
-            if let Some((file, line)) = &self.source {
-                write!(f, " in {file}:{line}")?;
-            }
+            lines.push(self.position());
         }
         // The host's own calls have no threads.
         if self.ptx > 0 {
-            write!(f, "\n=========     by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})")?;
+            let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+            lines.push(format!("by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})"));
         }
-        let Some(address) = self.address else { return Ok(()) };
-        let what = if self.kind == Kind::InvalidFree { "Address" } else { "Access to" };
-        let how = match self.kind {
-            Kind::InvalidFree => "not where a live allocation begins",
-            Kind::Misaligned => "misaligned",
-            Kind::UseAfterFree => "in memory that was freed",
-            Kind::OutOfView => "outside the view",
-            Kind::Uninitialized => "of memory that was never written",
-            Kind::Race | Kind::StreamRace => "not ordered",
-            _ => "out of bounds",
-        };
-        write!(f, "\n=========     {what} 0x{address:x} is {how}")?;
-        if self.near.is_empty() { Ok(()) } else { write!(f, "\n=========     and is {}", self.near) }
+        if let Some(address) = self.address {
+            let what = if self.kind == Kind::InvalidFree { "Address" } else { "Access to" };
+            let how = match self.kind {
+                Kind::InvalidFree => "not where a live allocation begins",
+                Kind::Misaligned => "misaligned",
+                Kind::UseAfterFree => "in memory that was freed",
+                Kind::OutOfView => "outside the view",
+                Kind::Uninitialized => "of memory that was never written",
+                Kind::Race | Kind::StreamRace => "not ordered",
+                _ => "out of bounds",
+            };
+            lines.push(format!("{what} 0x{address:x} is {how}"));
+            if !self.near.is_empty() {
+                lines.push(format!("and is {}", self.near));
+            }
+        }
+        lines.extend(self.notes.iter().cloned());
+        if self.ptx > 0 {
+            lines.push(format!("in line {} of the PTX", self.ptx));
+        }
+        lines
     }
 }

@@ -1,5 +1,5 @@
-//! Rounding that the host's arithmetic does not offer: directed rounding, narrow formats, and sums that remember that they
-//! were inexact. Integer arithmetic only; the host's rounding mode is never touched.
+//! Rounding that the host's arithmetic does not offer: directed rounding, narrow formats, and sums that remember whether
+//! they were inexact. Uses integer arithmetic only; the host's rounding mode is never changed.
 
 /// How a result that does not fit is rounded (PTX ISA 6.5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub fn narrow(value: f64, format: Format, rounding: Rounding) -> u32 {
     sign | (format.infinity() - u32::from(!to_infinity))
 }
 
-/// As [`narrow`] to nearest even in [`Format::F16`], without a branch: most of what half-precision kernels do is this.
+/// [`narrow`] to nearest even in [`Format::F16`], without a branch: half-precision kernels spend most of their time here.
 pub fn nearest_f16(x: f32) -> u32 {
     let magnitude = x.to_bits() & 0x7fff_ffff;
     let sign = x.to_bits() >> 16 & 0x8000;
@@ -102,7 +102,7 @@ pub fn nearest_f16(x: f32) -> u32 {
     if magnitude > 0x7f80_0000 { 0x7fff } else { sign | rounded }
 }
 
-/// As [`narrow`] to nearest even in [`Format::BF16`].
+/// [`narrow`] to nearest even in [`Format::BF16`].
 pub fn nearest_bf16(x: f32) -> u32 {
     let bits = x.to_bits();
     let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
@@ -163,7 +163,7 @@ pub fn fma(a: f32, b: f32, c: f32, format: Format, rounding: Rounding) -> u32 {
     narrow(if cancelled && rounding == Rounding::Down { -0.0 } else { sum }, format, rounding)
 }
 
-/// A subnormal as zero of its sign, as `.ftz` wants inputs and results.
+/// A subnormal as zero with its sign, as `.ftz` treats inputs and results.
 pub fn flush(x: f32) -> f32 {
     if x.is_subnormal() { 0f32.copysign(x) } else { x }
 }
@@ -178,8 +178,8 @@ pub fn e4m3(bits: u8) -> f32 {
     if bits & 0x80 != 0 { -magnitude } else { magnitude }
 }
 
-/// `cvt.rn.satfinite.e4m3x2.f32`, one half: to nearest even, what is larger than 448 to 448, NaN to 0x7f (PTX ISA, cvt:
-/// "satfinite").
+/// One half of `cvt.rn.satfinite.e4m3x2.f32`: rounds to nearest even; what is larger than 448 becomes 448, NaN 0x7f (PTX
+/// ISA, cvt: "satfinite").
 pub fn to_e4m3(x: f32) -> u8 {
     if x.is_nan() {
         return 0x7f;

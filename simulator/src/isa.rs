@@ -1,5 +1,5 @@
-//! The instruction table: every PTX form that the simulator executes, by its full name. The decoder reads it, and so does
-//! its documentation; a form that is not here is reported as unsupported, by name.
+//! The instruction table: every PTX form that the simulator executes, by its full name. The decoder and the documentation
+//! read it. A form that is not here is reported as unsupported, by name.
 
 mod compare;
 mod convert;
@@ -7,7 +7,7 @@ mod float;
 mod integer;
 mod matrix;
 mod memory;
-mod trace;
+mod taint_rules;
 mod warp;
 
 use std::collections::HashMap;
@@ -16,21 +16,21 @@ use std::sync::OnceLock;
 use crate::lanes::Lanes;
 
 pub use memory::{Access, Space};
-pub use trace::{Real, Spread, Watch};
+pub use taint_rules::{ArithmeticCheck, Real, TaintRule};
 pub use warp::{Choose, Vote};
 
 /// Writes every lane of its last argument.
 pub type One = fn(&Lanes, &mut Lanes);
-/// As [`One`], of two sources.
+/// [`One`] with two sources.
 pub type Two = fn(&Lanes, &Lanes, &mut Lanes);
-/// As [`One`], of three sources.
+/// [`One`] with three sources.
 pub type Three = fn(&Lanes, &Lanes, &Lanes, &mut Lanes);
-/// As [`One`], of four sources.
+/// [`One`] with four sources.
 pub type Four = fn(&Lanes, &Lanes, &Lanes, &Lanes, &mut Lanes);
 
 /// What an instruction does to the registers of a warp. Sources are the first operands after the destination.
 #[derive(Debug, Clone, Copy)]
-pub enum Act {
+pub enum Action {
     /// `d = f(a)`, lane by lane.
     One(One),
     /// `d = f(a, b)`
@@ -39,7 +39,7 @@ pub enum Act {
     Three(Three),
     /// `d = f(a, b, c, e)`
     Four(Four),
-    /// `d, carry = f(a, b, c, carry)`; two-operand forms are given zeros as `c`.
+    /// `d, carry = f(a, b, c, carry)`; forms with two operands get zeros as `c`.
     Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
     /// `d = [a + offset]`
     Load(Space, Access),
@@ -53,15 +53,15 @@ pub enum Act {
     Vote(Vote),
     /// Loads this many matrices of eight rows of 16 bytes, spread over the lanes.
     LoadMatrix(u8),
-    /// Multiplies matrices of bytes that are spread over the lanes, of this inner dimension, and adds.
+    /// Multiplies matrices of bytes that are spread over the lanes, with this inner dimension, and adds.
     Multiply(u8),
     /// Waits for the lanes of the member mask.
     WarpBarrier,
     /// Waits for all threads of the block.
     Barrier,
-    /// Ends the grid: the kernel says that it cannot go on.
+    /// Ends the grid: the kernel aborts.
     Trap,
-    /// Orders memory, or sleeps: nothing, where one warp runs at a time.
+    /// Orders memory, or sleeps: does nothing, because one warp runs at a time.
     Nothing,
     /// Ends the thread, or returns from a device function.
     Return,
@@ -75,12 +75,12 @@ pub enum Act {
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     /// What it does.
-    pub act: Act,
+    pub action: Action,
     /// The group of the table.
     pub group: &'static str,
 }
 
-/// The table while it is made.
+/// The table under construction.
 #[derive(Debug, Default)]
 struct Table {
     group: &'static str,
@@ -93,8 +93,8 @@ impl Table {
         self.group = group;
     }
 
-    fn add(&mut self, name: impl Into<String>, act: Act) {
-        self.forms.insert(name.into(), Form { act, group: self.group });
+    fn add(&mut self, name: impl Into<String>, action: Action) {
+        self.forms.insert(name.into(), Form { action, group: self.group });
     }
 }
 
@@ -114,8 +114,8 @@ fn table() -> &'static HashMap<String, Form> {
 }
 
 /// The form of this name, such as `add.s32`.
-pub fn form(name: &str) -> Option<Act> {
-    table().get(name).map(|form| form.act)
+pub fn form(name: &str) -> Option<Action> {
+    table().get(name).map(|form| form.action)
 }
 
 /// All forms by group and name, as Markdown.
@@ -132,7 +132,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// An [`Act`] from a closure over typed lanes.
+/// An [`Action`] from a closure over typed lanes.
 macro_rules! op {
     (|$a:ident: $A:ty| $body:expr) => {{
         fn run(a: &Lanes, out: &mut Lanes) {
@@ -141,7 +141,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Act::One(run)
+        Action::One(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, out: &mut Lanes) {
@@ -150,7 +150,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Act::Two(run)
+        Action::Two(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
@@ -161,7 +161,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Act::Three(run)
+        Action::Three(run)
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $e:ident: $E:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, c: &Lanes, e: &Lanes, out: &mut Lanes) {
@@ -171,7 +171,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Act::Four(run)
+        Action::Four(run)
     }};
 }
 use op;

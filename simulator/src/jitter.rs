@@ -1,9 +1,9 @@
-//! Jitter: what the ISA leaves open is decided otherwise, by a seed. Approximations move within their documented bounds, and
-//! warps and parted lanes run in another order. A kernel whose result depends on it is fragile.
+//! Jitter: a seed varies what the ISA leaves open. Approximations move within their documented bounds, and warps and
+//! diverged lanes run in another order. A kernel whose result depends on it is fragile.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The process's seed; 0 is none. Instructions are plain functions, and have nowhere else to learn it from.
+/// The process's seed; 0 means no jitter. Instructions are plain functions, so that the seed is global.
 static SEED: AtomicU64 = AtomicU64::new(0);
 
 /// Sets the seed of all devices of the process.
@@ -11,8 +11,8 @@ pub fn set(seed: Option<u64>) {
     SEED.store(seed.map_or(0, |seed| mix(seed) | 1), Ordering::Relaxed);
 }
 
-/// The result of an approximation whose exact value is `exact`: at most `ulps` from it, and exact where that is a number of
-/// the format.
+/// The result of an approximation whose exact value is `exact`: at most `ulps` from it, and exact if the format has that
+/// number.
 pub fn approximate(exact: f64, ulps: i64) -> f32 {
     moved(SEED.load(Ordering::Relaxed), exact, ulps)
 }
@@ -27,15 +27,15 @@ fn moved(seed: u64, exact: f64, ulps: i64) -> f32 {
     if moved.is_normal() { moved } else { nearest }
 }
 
-/// Which of `count` warps runs in a turn of a round: each once, and as they are where nothing is decided otherwise.
-pub fn place(turn: usize, count: usize, round: u64) -> usize {
+/// Which of `count` warps runs in a turn of a round: each once, and in order without a seed.
+pub fn scheduled_warp(turn: usize, count: usize, round: u64) -> usize {
     turned(SEED.load(Ordering::Relaxed), turn, count, round)
 }
 
 fn turned(seed: u64, turn: usize, count: usize, round: u64) -> usize {
     match seed {
         0 => turn,
-        // From any of them on, forwards or backwards.
+        // Starts at any of them, forwards or backwards.
         seed => {
             let chance = mix(seed ^ round);
             let turn = if chance & 1 == 0 { turn } else { count - 1 - turn };
@@ -44,7 +44,7 @@ fn turned(seed: u64, turn: usize, count: usize, round: u64) -> usize {
     }
 }
 
-/// Which of the fragments that could run at these instructions comes first: the least.
+/// The rank of a fragment at this instruction: the least runs first.
 pub fn rank(pc: usize) -> u64 {
     match SEED.load(Ordering::Relaxed) {
         0 => pc as u64,
@@ -52,7 +52,7 @@ pub fn rank(pc: usize) -> u64 {
     }
 }
 
-/// A finalizer of good avalanche (Steele et al., "Fast splittable pseudorandom number generators").
+/// A hash finalizer with good avalanche (Steele et al., "Fast splittable pseudorandom number generators").
 fn mix(seed: u64) -> u64 {
     let z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exact_or_no_number_stays() {
+    fn exact_results_and_nan_do_not_move() {
         for exact in [0.5, 0.0, f64::INFINITY] {
             assert!((1..50).all(|seed| f64::from(moved(seed, exact, 2)) == exact));
         }

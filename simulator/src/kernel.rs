@@ -1,23 +1,21 @@
-//! A kernel ready to run: device functions inlined, names resolved, blocks in an order in which lanes meet again.
+//! A kernel ready to run: device functions inlined, names resolved, blocks in an order in which diverged lanes meet again.
 
-mod access;
 mod arrays;
+mod block_layout;
 mod condition;
 mod decode;
-mod matrix;
 mod operands;
-mod order;
 
-use crate::isa::{Choose, Four, One, Space, Spread, Three, Two, Vote, Watch};
+use crate::isa::{ArithmeticCheck, Choose, Four, One, Space, TaintRule, Three, Two, Vote};
 use crate::lanes::Lanes;
 use crate::ptx::Source;
 
 pub use arrays::Arrays;
-pub use condition::Way;
+pub use condition::Edge;
 pub use decode::decode;
 pub use operands::offsets;
 
-/// A register's number in the file of its warp.
+/// A register's index in its warp's register file.
 pub type Register = u32;
 
 /// Always zero.
@@ -29,7 +27,7 @@ pub const SINK: Register = 2;
 
 /// What one instruction does.
 #[derive(Debug, Clone, Copy)]
-pub enum Do {
+pub enum Op {
     /// `d = f(args)`
     One(One),
     /// `d = f(args)`
@@ -40,13 +38,13 @@ pub enum Do {
     Four(Four),
     /// `d, carry = f(args, carry)`
     Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
-    /// `d = [args[0] + offset]`, extended by the sign or not.
+    /// `d = [args[0] + offset]`, sign-extended or not.
     Load { space: Space, bytes: u8, signed: bool },
     /// `[args[0] + offset] = args[1]`
     Store { space: Space, bytes: u8 },
     /// `d = [args[0] + offset]`, which becomes `update(d, args[1], args[2])`.
     Atomic { space: Space, bytes: u8, update: fn(u64, u64, u64) -> u64 },
-    /// Faults where `args[0] + offset` is no multiple: a vector is aligned as a whole.
+    /// Faults if `args[0] + offset` is not a multiple of `bytes`: a vector is aligned as a whole.
     Align { space: Space, bytes: u8 },
     /// `d` = the kernel's parameter at byte `offset`.
     Param { bytes: u8, signed: bool },
@@ -54,7 +52,7 @@ pub enum Do {
     Shuffle(Choose),
     /// `d = vote(args[0], members args[1])`
     Vote(Vote),
-    /// The registers of list `list` = as many matrices, whose rows are at `args[0] + offset` of one lane each.
+    /// The registers of list `list` = as many matrices, one row at each lane's `args[0] + offset`.
     LoadMatrix { list: u32 },
     /// The first four registers of list `list` = the product of the next ones, plus the last four.
     Multiply { depth: u8, list: u32 },
@@ -66,35 +64,53 @@ pub enum Do {
     Trap,
     /// A failed assertion: message, file, line, function; `offset` is its number in [`Kernel::assertions`].
     Assert,
-    /// Nothing: what a mutation leaves of an instruction that it drops.
+    /// Nothing; replaces an instruction that a mutation drops.
     Nothing,
     /// The thread ends.
     Exit,
     /// Goes to a label while decoding, to an instruction when ready.
     Goto(u32),
-    /// Goes there where `args[0]` holds (or does not); counts by `edge`.
-    If { to: u32, negated: bool, edge: u32 },
-    /// A block begins: counted by its number, and `length` off the budget.
+    /// Goes there if `args[0]` holds (or does not, if `negated`); counted as branch number `branch`.
+    If { to: u32, negated: bool, branch: u32 },
+    /// A block begins: counted by its number; `length` is taken off the budget.
     Enter { block: u32, length: u32 },
 }
 
 /// An instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Inst {
-    pub what: Do,
+    pub op: Op,
     pub d: Register,
     pub d2: Register,
     pub args: [Register; 4],
     pub offset: i64,
     pub source: Source,
     /// How undefined bytes reach the result.
-    pub spread: Spread,
-    /// What can go wrong without being a fault.
-    pub watch: Watch,
+    pub taint_rule: TaintRule,
+    /// The arithmetic mistake to look for.
+    pub arithmetic_check: ArithmeticCheck,
     /// Whether other threads may make the same access at the same time.
     pub strong: bool,
-    /// Whether a thread learns by this access what others did before: a lock, a flag.
+    /// Whether a thread can learn by this access what others did before: a lock or a flag.
     pub acquires: bool,
+}
+
+impl Inst {
+    /// An instruction without operands.
+    pub fn new(op: Op) -> Self {
+        Self {
+            op,
+            d: SINK,
+            d2: SINK,
+            args: [ZERO; 4],
+            offset: 0,
+            source: Source::default(),
+            taint_rule: TaintRule::Whole,
+            arithmetic_check: ArithmeticCheck::Nothing,
+            strong: false,
+            acquires: false,
+        }
+    }
 }
 
 /// A read-only register that the hardware fills.
@@ -112,7 +128,7 @@ pub enum Special {
     Lane,
     /// `%warpid`
     Warp,
-    /// `%lanemask_…`: the lanes below this one, itself and those above, as wanted.
+    /// `%lanemask_…`: any of the lanes below this one, itself and those above.
     LaneMask { below: bool, itself: bool, above: bool },
 }
 
@@ -121,7 +137,7 @@ pub enum Special {
 pub struct Kernel {
     /// Its name.
     pub name: String,
-    /// Instructions; the pc is an index, and blocks stand in reverse post-order.
+    /// Instructions; the pc is an index. Blocks are in reverse post-order.
     pub code: Vec<Inst>,
     /// Registers in all.
     pub registers: usize,
@@ -129,7 +145,7 @@ pub struct Kernel {
     pub constants: Vec<(Register, u64)>,
     /// Registers that the launch fills.
     pub specials: Vec<(Register, Special)>,
-    /// The registers of instructions that have more than others.
+    /// The registers of instructions that have too many for [`Inst`].
     pub lists: Vec<Vec<Register>>,
     /// Bytes of shared memory that the kernel declares.
     pub shared: u32,
@@ -141,10 +157,10 @@ pub struct Kernel {
     pub local_arrays: Arrays,
     /// Whether threads of a block wait for each other.
     pub barriers: bool,
-    /// Where each block begins.
+    /// The source line where each block begins.
     pub blocks: Vec<Source>,
-    /// Where each conditional branch stands.
+    /// The source line of each conditional branch.
     pub branches: Vec<Source>,
-    /// The ways to each assertion's failure.
-    pub assertions: Vec<Vec<Way>>,
+    /// The branch edges that lead to each assertion's failure.
+    pub assertions: Vec<Vec<Edge>>,
 }

@@ -1,5 +1,4 @@
-//! A register: 32 lanes of 64 bits. What a lane holds is the business of the instruction that reads it: each reads as many
-//! low bits as its type has.
+//! A register: 32 lanes of 64 bits. Each instruction reads as many low bits as its type has.
 
 use crate::float::{self, Format};
 
@@ -55,7 +54,7 @@ impl Lane for f64 {
     }
 }
 
-/// A half precision lane as the `f32` that it stands for; writing rounds to nearest even, NaN to 0x7fff.
+/// A half-precision lane as the `f32` of its value; writing rounds to nearest even, NaN to 0x7fff.
 macro_rules! halves {
     ($($type:ident is $format:expr, rounded by $nearest:path),*) => {$(
         #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -90,7 +89,7 @@ pub fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The lanes of a predicate that hold true.
+/// The lanes in which a predicate holds.
 pub fn mask_of(predicate: &Lanes) -> u32 {
     let mut mask = 0;
     for (lane, bits) in predicate.iter().enumerate() {

@@ -1,33 +1,22 @@
-//! A launch: every block in turn, each warp until it ends or waits.
+//! Runs a launch: one block after the other, each warp until it ends or waits.
 
 use crate::config::Config;
 use crate::fault::Fault;
+use crate::grid::{Launch, coordinates};
 use crate::jitter;
 use crate::kernel::{Kernel, Special};
 use crate::lanes::WARP;
 use crate::memory::Memory;
-use crate::piece::Piece;
 use crate::ptx::Module;
+use crate::race::EPOCHS;
+use crate::shadowed_buffer::ShadowedBuffer;
 use crate::warp::{Machine, Stop, Warp, deadlock};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the driver is asked to run a kernel with.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// Blocks by axis.
-    pub grid: [u32; 3],
-    /// Threads of a block by axis.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared: u32,
-    /// The parameters, laid out as the kernel declares them.
-    pub params: Vec<u8>,
-}
-
-/// Counters and register files that outlive a launch.
+/// Counters of a kernel, over all launches.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct Counters {
     /// How often the kernel was launched.
     pub launches: u64,
     /// How often each block of code was entered.
@@ -37,22 +26,22 @@ pub struct State {
 }
 
 /// What a kernel runs on.
-pub struct On<'a> {
-    pub state: &'a mut State,
+pub struct Resources<'a> {
+    pub counters: &'a mut Counters,
     pub warps: &'a mut Vec<Warp>,
     pub memory: &'a mut Memory,
     pub module: &'a Module,
-    /// Gets what is found that does not end the launch.
+    /// Receives what is found and does not end the launch.
     pub reports: &'a mut Vec<Fault>,
 }
 
 /// Runs `kernel` to its end or first fault.
-pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Result<(), Fault> {
-    let On { state, warps, memory, module, reports } = on;
-    state.launches += 1;
+pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Resources) -> Result<(), Fault> {
+    let Resources { counters, warps, memory, module, reports } = resources;
+    counters.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
     let count = threads.div_ceil(WARP);
-    // Without barriers warps run one after the other, and one register file serves them all.
+    // Without barriers warps run one after the other and share one register file.
     let files = if kernel.barriers { count } else { 1 };
     warps.resize_with(files.max(warps.len()), Warp::default);
     for warp in &mut warps[..files] {
@@ -64,7 +53,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Re
         kernel,
         module,
         memory,
-        shared: Piece::default(),
+        shared: ShadowedBuffer::default(),
         params: &launch.params,
         launch,
         checks: config.checks,
@@ -72,13 +61,13 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Re
         epoch,
         block: 0,
         phase: 0,
-        acquainted: false,
+        has_acquired: false,
         alone: count == 1 && launch.grid == [1; 3],
         effects: 0,
         origins: HashMap::new(),
         budget: config.budget,
-        blocks: &mut state.blocks,
-        branches: &mut state.branches,
+        blocks: &mut counters.blocks,
+        branches: &mut counters.branches,
         reports: Vec::new(),
     };
     let shared = kernel.shared as usize + launch.shared as usize;
@@ -87,12 +76,16 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Re
         for y in 0..height {
             for x in 0..width {
                 machine.shared.reset(shared, 0xA5, !config.checks.initialization);
+                if machine.block.is_multiple_of(EPOCHS - 1) {
+                    // Shared memory counts blocks as epochs, which begin anew here.
+                    machine.shared.cells.clear();
+                }
                 let block = [x, y, z];
-                (machine.phase, machine.acquainted) = (0, false);
+                (machine.phase, machine.has_acquired) = (0, false);
                 let done = if kernel.barriers {
-                    together(&mut machine, &mut warps[..count], launch, block)
+                    interleaved(&mut machine, &mut warps[..count], launch, block)
                 } else {
-                    in_turn(&mut machine, &mut warps[0], launch, block)
+                    one_by_one(&mut machine, &mut warps[0], launch, block)
                 };
                 let whole = |(warp, stop)| fault(stop, warp, kernel, launch, block, module);
                 for found in machine.reports.drain(..).map(whole) {
@@ -109,14 +102,14 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, on: On) -> Re
     Ok(())
 }
 
-/// A stop, and the number of the warp.
+/// Nothing, or the number of the warp that stopped, and why.
 type Ended = Result<(), (usize, Stop)>;
 
-fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32; 3]) -> Ended {
+fn one_by_one(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32; 3]) -> Ended {
     let threads = launch.block.iter().product::<u32>();
     let count = (threads as usize).div_ceil(WARP);
     for turn in 0..count {
-        let number = jitter::place(turn, count, machine.block.into());
+        let number = jitter::scheduled_warp(turn, count, machine.block.into());
         enter(warp, machine, launch, block, (number * WARP) as u32);
         warp.run(machine).map_err(|stop| (number, stop))?;
         if !warp.ended() {
@@ -126,14 +119,14 @@ fn in_turn(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u32;
     Ok(())
 }
 
-fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [u32; 3]) -> Ended {
+fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [u32; 3]) -> Ended {
     for (number, warp) in warps.iter_mut().enumerate() {
         enter(warp, machine, launch, block, (number * WARP) as u32);
     }
     let count = warps.len();
     loop {
         for turn in 0..count {
-            let number = jitter::place(turn, count, u64::from(machine.block) << 20 ^ u64::from(machine.phase));
+            let number = jitter::scheduled_warp(turn, count, u64::from(machine.block) << 20 ^ u64::from(machine.phase));
             let warp = &mut warps[number];
             warp.run(machine).map_err(|stop| (number, stop))?;
         }
@@ -141,7 +134,7 @@ fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [
             return Ok(());
         }
         for (number, warp) in warps.iter().enumerate() {
-            if let Some(found) = warp.parted(machine) {
+            if let Some(found) = warp.diverged(machine) {
                 machine.report(number, found);
             }
         }
@@ -155,7 +148,7 @@ fn together(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block: [
     }
 }
 
-/// Makes the registers that are the same for every block.
+/// Sets the registers that are the same for every block.
 fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch) {
     warp.registers.clear();
     warp.registers.resize(kernel.registers, [0; WARP]);
@@ -197,15 +190,6 @@ fn enter(warp: &mut Warp, machine: &Machine, launch: &Launch, block: [u32; 3], f
     }
     let threads = launch.block.iter().product::<u32>() - first;
     warp.begin(first as usize / WARP, if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });
-}
-
-/// The coordinates of a thread, or of a block in its grid.
-pub fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
-    // Almost all blocks have one dimension, and a division for each thread shows.
-    if height * depth == 1 {
-        return [thread, 0, 0];
-    }
-    [thread % width, thread / width % height, thread / (width * height)]
 }
 
 fn fault(stop: Stop, warp: usize, kernel: &Kernel, launch: &Launch, block: [u32; 3], module: &Module) -> Fault {

@@ -1,36 +1,37 @@
-//! A CUDA device that is none: loads the PTX that nvcc makes and executes it on the CPU, 32 lanes at a time, with every
-//! access checked. Knows PTX and nothing of who launches it; `driver/` dresses it as CUDA's libraries.
+//! A simulated CUDA device: loads the PTX that nvcc makes and executes it on the CPU, 32 lanes at a time, with every access
+//! checked. Knows only PTX; `driver/` exports it as CUDA's libraries.
 //!
 //! PTX is not what a GPU executes: `ptxas` may fuse an unrounded multiply and add, and approximations differ within their
-//! documented bounds. What the ISA leaves open is decided once, in `float.rs` and `isa/`.
+//! documented bounds. What the ISA leaves open is decided in `float.rs` and `isa/`.
 
 #![allow(clippy::result_large_err, reason = "a fault is the end of a launch, and rare")]
 
+mod address_space;
+mod byte_set;
 mod config;
 mod coverage;
 mod device;
 mod dump;
 mod fault;
 mod float;
+mod grid;
 pub mod isa;
 mod jitter;
 mod kernel;
 mod lanes;
 mod launch;
 mod lifetime;
-mod marks;
 mod memory;
 mod mutate;
-mod piece;
-mod place;
 mod ptx;
 mod race;
+mod shadowed_buffer;
 mod warp;
 
+pub use byte_set::ByteSet;
 pub use config::{Checks, Config};
 pub use coverage::{Branch, KernelCoverage};
 pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
 pub use fault::{Fault, Kind};
-pub use launch::Launch;
-pub use marks::Marks;
+pub use grid::Launch;
 pub use mutate::{Change, Choice, Mutation};

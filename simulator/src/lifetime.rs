@@ -1,4 +1,4 @@
-//! When memory was allocated and freed, counted in launches: what a program did before is known by its kernels.
+//! When memory was allocated and freed, counted in launches: a program's progress shows in its kernels.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! One small, named change to a kernel: what a check of the suite must notice, or be shown not to.
+//! Mutations: one small, named change to a kernel, which the suite's checks must notice unless it makes no difference.
 
 mod equivalent;
 
-use crate::kernel::{Do, Kernel, ZERO};
+use crate::kernel::{Kernel, Op, ZERO};
 use crate::ptx::Module;
 
-/// Which kernel to change, and which of the possible changes.
+/// The kernel to change, and which of the possible changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mutation {
     /// The kernel; without one, the first that is decoded.
@@ -17,9 +17,9 @@ pub struct Mutation {
 /// One of a kernel's changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// That which this seed falls on, or else the next that makes a difference.
+    /// The one that this seed selects, or else the next that makes a difference.
     Seed(u64),
-    /// That which [`changes`] lists at this place.
+    /// The one that [`changes`] lists at this index.
     Number(usize),
 }
 
@@ -44,7 +44,7 @@ pub struct Change {
     pub what: &'static str,
     /// The source file of what it changes.
     pub file: String,
-    /// Its line there, 0 where unknown.
+    /// Its line there, 0 if unknown.
     pub line: u32,
     /// The number of its block, as coverage counts them.
     pub block: usize,
@@ -52,13 +52,14 @@ pub struct Change {
     pub equivalent: bool,
 }
 
-/// Every change that a mutation can make to `kernel`: a [`Choice::Number`] is a place in this list.
+/// Every change that a mutation can make to `kernel`; [`Choice::Number`] is an index into this list.
 pub fn changes(kernel: &Kernel, module: &Module) -> Vec<Change> {
     let possible = possible(kernel).into_iter();
     possible.map(|(at, kind)| described(kernel, module, at, kind)).collect()
 }
 
-/// Applies the change that `mutation` chooses and names it; `None` where this kernel is not meant or has none.
+/// Applies the change that `mutation` chooses and names it; `None` if the mutation is for another kernel, or there is no
+/// change.
 pub fn apply(kernel: &mut Kernel, mutation: &Mutation, module: &Module) -> Option<String> {
     if mutation.kernel.as_ref().is_some_and(|name| *name != kernel.name) {
         return None;
@@ -67,7 +68,7 @@ pub fn apply(kernel: &mut Kernel, mutation: &Mutation, module: &Module) -> Optio
     let (at, kind) = match mutation.choice {
         Choice::Number(number) => *possible.get(number)?,
         Choice::Seed(seed) => {
-            // Spread by a multiplicative hash, so that neighbouring seeds change different places.
+            // A multiplicative hash, so that neighbouring seeds change different places.
             let spread = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 16;
             let (before, from) = possible.split_at((spread % possible.len().max(1) as u64) as usize);
             *from.iter().chain(before).find(|(at, kind)| !equivalent::is(kernel, *at, *kind))?
@@ -80,18 +81,18 @@ pub fn apply(kernel: &mut Kernel, mutation: &Mutation, module: &Module) -> Optio
 
 fn described(kernel: &Kernel, module: &Module, at: usize, kind: Kind) -> Change {
     let source = kernel.code[at].source;
-    let enters = kernel.code[..=at].iter().filter(|inst| matches!(inst.what, Do::Enter { .. }));
+    let enters = kernel.code[..=at].iter().filter(|inst| matches!(inst.op, Op::Enter { .. }));
     Change {
         what: kind.name(),
         file: module.files.get(&source.file).cloned().unwrap_or_else(|| "?".to_string()),
         line: source.line,
-        // Blocks are numbered as they stand.
+        // Blocks are numbered in their order.
         block: enters.count().saturating_sub(1),
         equivalent: equivalent::is(kernel, at, kind),
     }
 }
 
-/// What becomes of one instruction.
+/// A change of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     NeverTaken,
@@ -133,30 +134,30 @@ fn possible(kernel: &Kernel) -> Vec<(usize, Kind)> {
 
 fn kinds(kernel: &Kernel, at: usize) -> &'static [Kind] {
     let inst = &kernel.code[at];
-    match inst.what {
-        Do::If { .. } => &[Kind::NeverTaken, Kind::AlwaysTaken, Kind::Inverted],
-        Do::Barrier => &[Kind::BarrierDropped],
-        Do::Assert => &[Kind::AssertionDropped],
-        Do::Store { .. } => &[Kind::StoreDropped, Kind::StoreMoved],
-        Do::Load { .. } => &[Kind::LoadMoved],
-        Do::Two(_) if kernel.constants.iter().any(|(register, _)| *register == inst.args[1]) => {
+    match inst.op {
+        Op::If { .. } => &[Kind::NeverTaken, Kind::AlwaysTaken, Kind::Inverted],
+        Op::Barrier => &[Kind::BarrierDropped],
+        Op::Assert => &[Kind::AssertionDropped],
+        Op::Store { .. } => &[Kind::StoreDropped, Kind::StoreMoved],
+        Op::Load { .. } => &[Kind::LoadMoved],
+        Op::Two(_) if kernel.constants.iter().any(|(register, _)| *register == inst.args[1]) => {
             &[Kind::Swapped, Kind::Incremented]
         }
-        Do::Two(_) => &[Kind::Swapped],
-        Do::Three(_) => &[Kind::AddendDropped],
+        Op::Two(_) => &[Kind::Swapped],
+        Op::Three(_) => &[Kind::AddendDropped],
         _ => &[],
     }
 }
 
 fn make(kernel: &mut Kernel, at: usize, kind: Kind) {
     let inst = &mut kernel.code[at];
-    match (kind, &mut inst.what) {
+    match (kind, &mut inst.op) {
         (Kind::NeverTaken | Kind::BarrierDropped | Kind::AssertionDropped | Kind::StoreDropped, what) => {
-            *what = Do::Nothing;
+            *what = Op::Nothing;
         }
-        (Kind::AlwaysTaken, Do::If { to, .. }) => inst.what = Do::Goto(*to),
-        (Kind::Inverted, Do::If { negated, .. }) => *negated = !*negated,
-        (Kind::StoreMoved | Kind::LoadMoved, Do::Load { bytes, .. } | Do::Store { bytes, .. }) => {
+        (Kind::AlwaysTaken, Op::If { to, .. }) => inst.op = Op::Goto(*to),
+        (Kind::Inverted, Op::If { negated, .. }) => *negated = !*negated,
+        (Kind::StoreMoved | Kind::LoadMoved, Op::Load { bytes, .. } | Op::Store { bytes, .. }) => {
             inst.offset += i64::from(*bytes);
         }
         (Kind::Swapped, _) => inst.args.swap(0, 1),
@@ -166,7 +167,7 @@ fn make(kernel: &mut Kernel, at: usize, kind: Kind) {
     }
 }
 
-/// Gives an instruction's second operand, a constant, a register of its own that holds one more.
+/// Replaces an instruction's second operand, a constant, by a new register that holds one more.
 fn increment(kernel: &mut Kernel, at: usize) {
     let constant = kernel.code[at].args[1];
     let value = kernel.constants.iter().find(|(register, _)| *register == constant).map_or(0, |(_, value)| *value);

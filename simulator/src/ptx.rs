@@ -1,4 +1,4 @@
-//! The front end: finds what a PTX module declares, and parses one function's body when it is wanted.
+//! The front end: finds what a PTX module declares, and parses the body of one function on demand.
 
 mod index;
 mod lexer;
@@ -7,12 +7,12 @@ mod parser;
 pub use index::{Function, Module, index, line_of};
 pub use parser::{Operand, Parameter, Source, Statement, body};
 
-/// Why a text is no PTX that this front end reads, and where.
+/// Why parsing failed, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     /// The line in the module, from 1.
     pub line: u32,
-    /// What was expected, or met.
+    /// What was expected, or found.
     pub message: String,
 }
 

@@ -1,9 +1,9 @@
-//! Who accessed each cell of memory last in this launch, and whether an access now is ordered after that: by the order of
-//! one thread, a barrier of the block, or one of the warp. Accesses of different launches are ordered by their stream.
+//! Detects races: which access touched each cell of memory last in this launch, and whether an access now is ordered after
+//! it by its thread, by a barrier of the block, or by one of the warp. The stream orders accesses of different launches.
 
-/// Who accesses, when and how: one warp executing one instruction.
+/// An access: one warp executing one instruction at one time.
 #[derive(Debug, Clone, Copy)]
-pub struct Who {
+pub struct Accessor {
     /// The launch.
     pub epoch: u32,
     /// The block, linear.
@@ -16,16 +16,36 @@ pub struct Who {
     pub step: u32,
     /// The instruction.
     pub pc: u32,
-    /// Whether it is an atomic, or ordered or volatile access, which races with no other one.
+    /// Whether it is an atomic, ordered or volatile access. These do not race with each other.
     pub strong: bool,
-    /// Whether the block has looked at a lock or flag: then it may know what others did, and is believed.
-    pub acquainted: bool,
+    /// Whether the block has read a lock or flag. Then it may be ordered after others, and no race is reported.
+    pub has_acquired: bool,
 }
 
-/// The most launches that stamps tell apart; after as many, they are cleared.
-pub const EPOCHS: u32 = 1 << 20;
+/// The bits that a stamp has for a launch, a block, a thread of it and a phase.
+const EPOCH_BITS: u32 = 16;
+const BLOCK_BITS: u32 = 20;
+const THREAD_BITS: u32 = 10;
+const PHASE_BITS: u32 = 14;
+/// The bits for an instruction, and the step of its warp.
+const PC_BITS: u32 = 20;
+const STEP_BITS: u32 = 12;
 
-/// An access: launch, block, thread and phase, packed so that a cell stays small. 0 is none: launches count from 1.
+/// The most launches that stamps tell apart; after as many, they are cleared.
+pub const EPOCHS: u32 = 1 << EPOCH_BITS;
+
+impl Accessor {
+    /// Whether a stamp can hold this access. One out of range is not checked: its numbers would wrap, and accesses that a
+    /// barrier separates would be reported as a race.
+    pub fn is_in_range(&self) -> bool {
+        self.block < 1 << BLOCK_BITS
+            && self.phase < 1 << PHASE_BITS
+            && self.step < 1 << STEP_BITS
+            && self.pc < 1 << PC_BITS
+    }
+}
+
+/// An access packed into 8 bytes: launch, block, thread and phase. 0 is no access, as launches count from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Stamp(u64);
 
@@ -34,28 +54,34 @@ const MANY_LANES: u64 = 2;
 const MANY_BLOCKS: u64 = 4;
 const STRONG: u64 = 8;
 
+/// The positions of a stamp's parts, above its flags.
+const PHASE: u32 = 4;
+const THREAD: u32 = PHASE + PHASE_BITS;
+const BLOCK: u32 = THREAD + THREAD_BITS;
+const EPOCH: u32 = BLOCK + BLOCK_BITS;
+
 impl Stamp {
-    fn new(who: &Who, lane: usize) -> Self {
-        let thread = u64::from(who.warp) << 5 | lane as u64;
-        let strong = if who.strong { STRONG } else { 0 };
-        let (epoch, block) = (u64::from(who.epoch), u64::from(who.block) & 0xffff);
-        Self(epoch << 44 | block << 28 | thread << 18 | (u64::from(who.phase) & 0xfff) << 6 | strong)
+    fn new(accessor: &Accessor, lane: usize) -> Self {
+        let thread = u64::from(accessor.warp) << 5 | lane as u64;
+        let (epoch, block, phase) = (u64::from(accessor.epoch), u64::from(accessor.block), u64::from(accessor.phase));
+        let strong = if accessor.strong { STRONG } else { 0 };
+        Self(epoch << EPOCH | block << BLOCK | thread << THREAD | phase << PHASE | strong)
     }
 
     fn epoch(self) -> u64 {
-        self.0 >> 44
+        self.0 >> EPOCH
     }
 
     fn block(self) -> u32 {
-        (self.0 >> 28) as u32 & 0xffff
+        (self.0 >> BLOCK) as u32 & ((1 << BLOCK_BITS) - 1)
     }
 
     fn thread(self) -> u32 {
-        (self.0 >> 18) as u32 & 0x3ff
+        (self.0 >> THREAD) as u32 & ((1 << THREAD_BITS) - 1)
     }
 
     fn phase(self) -> u64 {
-        self.0 >> 6 & 0xfff
+        self.0 >> PHASE & ((1 << PHASE_BITS) - 1)
     }
 
     fn is(self, flag: u64) -> bool {
@@ -63,21 +89,21 @@ impl Stamp {
     }
 }
 
-/// Where an access stands: the instruction, and the step of its warp.
+/// The position of an access: its instruction, and the step of its warp.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct At(u32);
 
 impl At {
-    fn new(who: &Who) -> Self {
-        Self(who.pc & 0xf_ffff | who.step << 20)
+    fn new(accessor: &Accessor) -> Self {
+        Self(accessor.pc | accessor.step << PC_BITS)
     }
 
     fn pc(self) -> u32 {
-        self.0 & 0xf_ffff
+        self.0 & ((1 << PC_BITS) - 1)
     }
 
     fn step(self) -> u32 {
-        self.0 >> 20
+        self.0 >> PC_BITS
     }
 }
 
@@ -89,20 +115,20 @@ struct Cell {
     read_at: At,
 }
 
-/// The other side of a race.
+/// The earlier access of a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Earlier {
+pub struct EarlierAccess {
     /// Whether it wrote.
     pub write: bool,
     /// Its instruction.
     pub pc: u32,
-    /// Its block, modulo 2^16.
+    /// Its block, linear.
     pub block: u32,
     /// Its thread in the block.
     pub thread: u32,
 }
 
-/// The cells of one piece of memory, each as large as the smallest access so far.
+/// The cells of one buffer, each as large as the smallest access so far.
 #[derive(Debug, Default)]
 pub struct Cells {
     shift: u32,
@@ -141,71 +167,71 @@ impl Cells {
         }
     }
 
-    /// Notes a read, and gives the write that it is not ordered after.
+    /// Records a read; returns the write that it is not ordered after.
     #[inline]
-    pub fn read(&mut self, start: usize, bytes: usize, lane: usize, who: &Who) -> Option<Earlier> {
-        let (now, at) = (Stamp::new(who, lane), At::new(who));
-        let mut clash = None;
+    pub fn read(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
+        let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
+        let mut race = None;
         for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, who) {
-                clash = Some(earlier(true, cell.write, cell.write_at));
+            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, accessor) {
+                race = Some(earlier(true, cell.write, cell.write_at));
             }
             let flags = readers(cell.read, cell.read_at, now, at);
             (cell.read, cell.read_at) = (Stamp(now.0 | flags), at);
         }
-        clash
+        race
     }
 
-    /// Notes a write, and gives the access that it is not ordered after.
+    /// Records a write; returns the access that it is not ordered after.
     #[inline]
-    pub fn write(&mut self, start: usize, bytes: usize, lane: usize, who: &Who) -> Option<Earlier> {
-        let (now, at) = (Stamp::new(who, lane), At::new(who));
-        let mut clash = None;
+    pub fn write(&mut self, start: usize, bytes: usize, lane: usize, accessor: &Accessor) -> Option<EarlierAccess> {
+        let (now, at) = (Stamp::new(accessor, lane), At::new(accessor));
+        let mut race = None;
         for cell in &mut self.cells[start >> self.shift..(start + bytes).div_ceil(1 << self.shift)] {
-            if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at, who) {
-                clash = Some(earlier(false, cell.read, cell.read_at));
+            if cell.read.epoch() == now.epoch() && unread(cell.read, cell.read_at, now, at, accessor) {
+                race = Some(earlier(false, cell.read, cell.read_at));
             }
-            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, who) {
-                clash = Some(earlier(true, cell.write, cell.write_at));
+            if cell.write.epoch() == now.epoch() && unordered(cell.write, cell.write_at, now, at, accessor) {
+                race = Some(earlier(true, cell.write, cell.write_at));
             }
             (cell.write, cell.write_at) = (now, at);
         }
-        clash
+        race
     }
 }
 
-fn earlier(write: bool, stamp: Stamp, at: At) -> Earlier {
-    Earlier { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread() }
+fn earlier(write: bool, stamp: Stamp, at: At) -> EarlierAccess {
+    EarlierAccess { write, pc: at.pc(), block: stamp.block(), thread: stamp.thread() }
 }
 
-/// Whether two accesses of one launch have no order.
-fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, who: &Who) -> bool {
+/// Whether two accesses of one launch are unordered.
+fn unordered(before: Stamp, before_at: At, now: Stamp, at: At, accessor: &Accessor) -> bool {
     if before.is(STRONG) && now.is(STRONG) {
         return false;
     }
     if before.block() != now.block() {
-        return !who.acquainted;
+        return !accessor.has_acquired;
     }
-    // A lock or a flag may have told.
-    if who.acquainted || before.thread() == now.thread() || before.phase() != now.phase() {
+    // A lock or a flag may order them.
+    if accessor.has_acquired || before.thread() == now.thread() || before.phase() != now.phase() {
         return false;
     }
     before.thread() >> 5 != now.thread() >> 5 || before_at.step() == at.step()
 }
 
-/// Whether a write has no order with one of the reads that a stamp stands for.
-fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, who: &Who) -> bool {
+/// Whether a write is unordered with one of the reads that a stamp stands for.
+fn unread(reads: Stamp, reads_at: At, now: Stamp, at: At, accessor: &Accessor) -> bool {
     if reads.is(STRONG) && now.is(STRONG) {
         return false;
     }
-    if reads.is(MANY_BLOCKS) && !who.acquainted || unordered(reads, reads_at, now, at, who) {
+    if reads.is(MANY_BLOCKS) && !accessor.has_acquired || unordered(reads, reads_at, now, at, accessor) {
         return true;
     }
     let here = reads.block() == now.block() && reads.phase() == now.phase();
-    here && !who.acquainted && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
+    here && !accessor.has_acquired && (reads.is(MANY_WARPS) || reads.is(MANY_LANES) && reads_at.step() == at.step())
 }
 
-/// What a read leaves of the readers before it.
+/// The flags that remain of earlier reads after a new one.
 fn readers(before: Stamp, before_at: At, now: Stamp, at: At) -> u64 {
     if before.epoch() != now.epoch() {
         return 0;
@@ -225,4 +251,41 @@ fn readers(before: Stamp, before_at: At, now: Stamp, at: At) -> u64 {
         }
     }
     flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Accessor, At, BLOCK_BITS, EPOCHS, PC_BITS, PHASE_BITS, STEP_BITS, Stamp};
+
+    const LAST: Accessor = Accessor {
+        epoch: EPOCHS - 1,
+        block: (1 << BLOCK_BITS) - 1,
+        warp: 31,
+        phase: (1 << PHASE_BITS) - 1,
+        step: (1 << STEP_BITS) - 1,
+        pc: (1 << PC_BITS) - 1,
+        strong: false,
+        has_acquired: false,
+    };
+
+    #[test]
+    fn a_stamp_keeps_the_largest_numbers_that_are_in_range() {
+        let (stamp, at) = (Stamp::new(&LAST, 31), At::new(&LAST));
+        assert_eq!((stamp.epoch(), stamp.phase()), (u64::from(LAST.epoch), u64::from(LAST.phase)));
+        assert_eq!((stamp.block(), stamp.thread()), (LAST.block, 1023));
+        assert_eq!((at.pc(), at.step()), (LAST.pc, LAST.step));
+        assert!(LAST.is_in_range());
+    }
+
+    #[test]
+    fn larger_numbers_are_out_of_range() {
+        for accessor in [
+            Accessor { block: LAST.block + 1, ..LAST },
+            Accessor { phase: LAST.phase + 1, ..LAST },
+            Accessor { step: LAST.step + 1, ..LAST },
+            Accessor { pc: LAST.pc + 1, ..LAST },
+        ] {
+            assert!(!accessor.is_in_range(), "{accessor:?}");
+        }
+    }
 }

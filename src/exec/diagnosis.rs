@@ -1,118 +1,172 @@
-//! Reads what a device said of a fault: the driver's assertions and `compute-sanitizer`'s reports, which the simulated
-//! device prints alike.
+//! What a device said about a case. A simulated device leaves records; the driver and `compute-sanitizer` print text. Both become
+//! the same reports.
+
+mod printed;
+
+use serde::Deserialize;
 
 use crate::outcome::{Fault, Outcome, Remark, Remarks};
 use crate::run::crate_path;
 
-/// The fault with what the device said of it on standard error; `Unsupported` where it is the simulator's fault.
-pub fn explain(mut fault: Fault, said: &str) -> Outcome {
-    if let Some(what) = said.lines().find_map(|line| line.strip_prefix("snuffer-sim: unsupported: ")) {
-        return Outcome::Unsupported(what.to_string());
-    }
-    let report = || ending(&mut reports(said)).map(|report| (report.place, report.message));
-    if let Some((place, message)) = assertion(said).or_else(report) {
-        fault.place = place;
-        fault.message = message;
-    }
-    Outcome::Faulted(fault)
+/// The fault with what the device printed about it; `Unsupported` if the simulator cannot run the case.
+pub fn explain(fault: Fault, printed: &str) -> Outcome {
+    Reports::from_text(printed).explain(fault)
 }
 
-/// What the device said that ended nothing. Whether the case ended by a fault is `faulted`.
-pub fn remarks(said: &str, faulted: bool) -> Remarks {
-    let mut remarks = Remarks::default();
-    let mut reports = reports(said);
-    if faulted && assertion(said).is_none() {
-        ending(&mut reports);
+/// What the device printed that ended nothing. `faulted`: the case ended by a fault.
+pub fn remarks(printed: &str, faulted: bool) -> Remarks {
+    Reports::from_text(printed).remarks(faulted)
+}
+
+/// The reports of a device, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reports(Vec<Report>);
+
+/// One report. The simulated driver writes these fields, and more.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+struct Report {
+    severity: Severity,
+    /// `assert`, `race`, `out of bounds` …
+    kind: String,
+    kernel: String,
+    file: Option<String>,
+    line: Option<u32>,
+    /// All lines, joined by `; `.
+    message: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Severity {
+    #[default]
+    Fault,
+    Report,
+    Fact,
+    Unsupported,
+    Injected,
+}
+
+/// The kind of a failed assertion.
+const ASSERT: &str = "assert";
+
+/// What an assertion's own line ends with.
+const FAILED: &str = "` failed.";
+
+impl Reports {
+    /// Reads a simulated device's records, one on each line. A line that is cut is left out.
+    pub fn from_records(records: &str) -> Self {
+        Self(records.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
     }
-    for report in reports.into_iter().filter(|report| report.kind != FAULT) {
-        let same = |known: &Remark| (&known.kind, &known.place) == (&report.kind, &report.place);
-        if !remarks.reports.iter().any(same) {
-            remarks.reports.push(report);
+
+    /// Reads what the driver, `compute-sanitizer` or a simulated device printed.
+    pub fn from_text(printed: &str) -> Self {
+        Self(printed::reports(printed))
+    }
+
+    /// Whether nothing was reported.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The fault with what the device reported about it; `Unsupported` if the simulator cannot run the case.
+    pub fn explain(&self, mut fault: Fault) -> Outcome {
+        if let Some(report) = self.of(Severity::Unsupported).next() {
+            return Outcome::Unsupported(report.message.clone());
+        }
+        let ending = || self.without_assertions().into_iter().nth(self.ending()?).map(|it| (it.place(), it.text()));
+        if let Some((place, message)) = self.assertion().or_else(ending) {
+            fault.place = place;
+            fault.message = message;
+        }
+        Outcome::Faulted(fault)
+    }
+
+    /// What ended nothing. `faulted`: the case ended by a fault.
+    pub fn remarks(&self, faulted: bool) -> Remarks {
+        let mut remarks = Remarks::default();
+        let mut reports = self.without_assertions();
+        if let Some(ending) = self.ending().filter(|_| faulted && self.assertion().is_none()) {
+            reports.remove(ending);
+        }
+        for report in reports {
+            let Some(kind) = report.checker().map(str::to_string) else { continue };
+            let remark = Remark { kind, place: report.place(), message: report.text() };
+            let same = |known: &Remark| (&known.kind, &known.place) == (&remark.kind, &remark.place);
+            if !remarks.reports.iter().any(same) {
+                remarks.reports.push(remark);
+            }
+        }
+        for report in self.of(Severity::Fact) {
+            let fact = report.text();
+            if !remarks.facts.contains(&fact) {
+                remarks.facts.push(fact);
+            }
+        }
+        remarks
+    }
+
+    /// The calls that were asked to fail: `cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY`.
+    pub fn injected(&self) -> impl Iterator<Item = &str> {
+        self.of(Severity::Injected).map(|report| report.message.as_str())
+    }
+
+    fn of(&self, severity: Severity) -> impl Iterator<Item = &Report> {
+        self.0.iter().filter(move |report| report.severity == severity)
+    }
+
+    fn without_assertions(&self) -> Vec<&Report> {
+        let wrong = |report: &&Report| matches!(report.severity, Severity::Fault | Severity::Report);
+        self.0.iter().filter(wrong).filter(|report| report.kind != ASSERT).collect()
+    }
+
+    /// Which of the reports without assertions ended the case: one after which no program goes on, or else the last one.
+    fn ending(&self) -> Option<usize> {
+        let reports = self.without_assertions();
+        reports.iter().position(|report| report.checker().is_none()).or(reports.len().checked_sub(1))
+    }
+
+    /// Place and message of the first failed assertion.
+    fn assertion(&self) -> Option<(String, String)> {
+        self.0.iter().find(|report| report.kind == ASSERT).and_then(Report::assertion)
+    }
+}
+
+impl Report {
+    /// The checker that found it, by the name that a remark has for it.
+    fn checker(&self) -> Option<&str> {
+        match self.kind.as_str() {
+            kind @ ("uninitialized read" | "race" | "barrier" | "stream race" | "out of view") => Some(kind),
+            // Its title is that of a barrier error.
+            "deadlock" => Some("barrier"),
+            _ => None,
         }
     }
-    for line in said.lines().filter_map(|line| line.strip_prefix("snuffer-sim: fact: ")) {
-        let fact = shortened(line);
-        if !remarks.facts.contains(&fact) {
-            remarks.facts.push(fact);
+
+    /// The source line, or else the kernel.
+    fn place(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{}:{line}", crate_path(file)),
+            _ => self.kernel.clone(),
         }
     }
-    remarks
-}
 
-/// The checker that a report of this title comes from. The words are those of `compute-sanitizer`'s tools, where it has
-/// the check.
-fn kind(title: &str) -> &'static str {
-    const TITLES: [(&str, &str); 6] = [
-        ("Uninitialized", "uninitialized read"),
-        ("Race reported", "race"),
-        ("Error: Race reported", "race"),
-        ("Barrier error", "barrier"),
-        ("Stream order", "stream race"),
-        ("Outside the view", "out of view"),
-    ];
-    TITLES.iter().find(|(start, _)| title.starts_with(start)).map_or(FAULT, |(_, kind)| kind)
-}
+    fn text(&self) -> String {
+        shortened(&self.message)
+    }
 
-/// The kind of a report that is of no checker.
-const FAULT: &str = "fault";
-
-/// Takes the report of the fault that ended a case: one that no program goes on after, or else the last one.
-fn ending(reports: &mut Vec<Remark>) -> Option<Remark> {
-    let place = reports.iter().position(|report| report.kind == FAULT).or(reports.len().checked_sub(1))?;
-    Some(reports.remove(place))
-}
-
-/// `file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `condition` failed.`
-fn assertion(said: &str) -> Option<(String, String)> {
-    let mut lines = said.lines().skip_while(|line| !(line.contains(": block: [") && line.ends_with("` failed.")));
-    let line = lines.next()?;
-    let (place, _) = line.split_once(": ")?;
-    let (file, number) = place.rsplit_once(':')?;
-    let path = kernel_path(file);
-    // The simulated device also tells the values that were compared.
-    let details = lines.map_while(|line| line.strip_prefix(MORE)).map(|detail| format!("; {}", shortened(detail)));
-    let message = line.replacen(file, &path, 1) + &details.collect::<String>();
-    Some((format!("{path}:{number}"), message))
+    /// `file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `condition` failed.`, and what else is known.
+    fn assertion(&self) -> Option<(String, String)> {
+        let (line, details) = self.message.split_at(self.message.rfind(FAILED)? + FAILED.len());
+        let (place, _) = line.split_once(": ")?;
+        let (file, number) = place.rsplit_once(':')?;
+        let path = kernel_path(file);
+        Some((format!("{path}:{number}"), line.replacen(file, &path, 1) + &shortened(details)))
+    }
 }
 
 /// An assertion names the file as the compiler was given it: candle-kernels compiles in its own folder.
 fn kernel_path(file: &str) -> String {
     if file.starts_with("src/") { format!("candle-kernels/{file}") } else { crate_path(file) }
-}
-
-/// What the second and further lines of a report begin with.
-const MORE: &str = "=========     ";
-
-/// The reports of a sanitizer: their lines begin with nine equal signs, those after a report's first with more blanks.
-fn reports(said: &str) -> Vec<Remark> {
-    const MARK: &str = "========= ";
-    let mut found: Vec<Vec<&str>> = Vec::new();
-    let mut open = false;
-    for line in said.lines() {
-        if let Some(detail) = line.strip_prefix(MORE) {
-            if let Some(report) = found.last_mut().filter(|_| open) {
-                report.push(detail.trim());
-            }
-        } else {
-            // The tool's own banner, summary and empty lines have no details.
-            let title =
-                line.strip_prefix(MARK).filter(|title| !title.starts_with("COMPUTE") && !title.trim().is_empty());
-            open = title.is_some();
-            found.extend(title.map(|title| vec![title]));
-        }
-    }
-    found.iter().filter(|lines| lines.len() > 1).map(|lines| report(lines)).collect()
-}
-
-fn report(lines: &[&str]) -> Remark {
-    let at = lines[1..].iter().find_map(|line| line.strip_prefix("at ")).unwrap_or_default();
-    let text = shortened(&lines.join("; "));
-    let kind = kind(lines[0]).to_string();
-    let Some((file, number)) = at.rsplit_once(" in ").and_then(|(_, place)| place.rsplit_once(':')) else {
-        let place = at.split('(').next().unwrap_or(at).to_string();
-        return Remark { kind, place, message: text };
-    };
-    Remark { kind, place: format!("{}:{number}", crate_path(file)), message: text }
 }
 
 /// A text with the paths in it as crates, without the machine they were compiled on.
@@ -126,7 +180,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{explain, remarks};
+    use super::{Reports, explain, remarks};
     use crate::outcome::{Fault, Outcome, Phase};
 
     fn explained(said: &str) -> Fault {
@@ -188,5 +242,67 @@ mod tests {
         let said = "snuffer-sim: unsupported: kernel: wgmma.mma_async\n";
         let fault = Fault { phase: Phase::Forward, kind: String::new(), place: String::new(), message: String::new() };
         assert_eq!(explain(fault, said), Outcome::Unsupported("kernel: wgmma.mma_async".to_string()));
+    }
+
+    /// What the simulated driver prints and records of one case: a race, a fact and a read out of bounds.
+    const PRINTED: &str = "\
+snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7
+========= Race reported between write access and read access to __shared__ memory
+=========     at k() in /x/candle-kernels-0.11.1/src/sort.cu:12
+=========     by thread (1,0,0) in block (0,0,0)
+=========     and read access at /x/candle-kernels-0.11.1/src/sort.cu:11 by thread (0,0,0) in block (0,0,0)
+========= Invalid __global__ read of size 4 bytes
+=========     at k() in /x/candle-kernels-0.11.1/src/sort.cu:20
+=========     by thread (2,0,0) in block (0,0,0)
+";
+    const RECORDED: &str = r#"
+{"severity":"fact","kind":"arithmetic","kernel":"k","file":"/x/candle-kernels-0.11.1/src/sort.cu","line":7,"message":"division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7"}
+{"severity":"report","kind":"race","kernel":"k","file":"/x/candle-kernels-0.11.1/src/sort.cu","line":12,"thread":[1,0,0],"message":"Race reported between write access and read access to __shared__ memory; at k() in /x/candle-kernels-0.11.1/src/sort.cu:12; by thread (1,0,0) in block (0,0,0); and read access at /x/candle-kernels-0.11.1/src/sort.cu:11 by thread (0,0,0) in block (0,0,0)"}
+{"severity":"fault","kind":"out of bounds","kernel":"k","file":"/x/candle-kernels-0.11.1/src/sort.cu","line":20,"message":"Invalid __global__ read of size 4 bytes; at k() in /x/candle-kernels-0.11.1/src/sort.cu:20; by thread (2,0,0) in block (0,0,0)"}
+{"severity":"fault","kind":"trap","ker"#;
+
+    /// A failed assertion and a deadlock, each in both forms.
+    const ASSERTED: [&str; 2] = [
+        "src/indexing.cu:63: void is<long, float>(): block: [0,0,0], thread: [1,0,0] Assertion `id < n` failed.\n\
+         =========     at is_i64_f32() in /x/candle-kernels-0.11.1/src/indexing.cu:63\n\
+         =========     70 < 4 is false (u64)\n",
+        r#"{"severity":"fault","kind":"assert","kernel":"is_i64_f32","file":"/x/candle-kernels-0.11.1/src/indexing.cu","line":63,"message":"src/indexing.cu:63: void is<long, float>(): block: [0,0,0], thread: [1,0,0] Assertion `id < n` failed.; at is_i64_f32() in /x/candle-kernels-0.11.1/src/indexing.cu:63; 70 < 4 is false (u64)"}"#,
+    ];
+    const DEADLOCKED: [&str; 2] = [
+        "========= Barrier error detected. Divergent thread(s) in warp\n\
+         =========     at canary_hang()\n\
+         ========= Barrier error detected. No thread of the block can go on\n\
+         =========     at canary_hang()\n\
+         =========     by thread (0,0,0) in block (0,0,0)\n",
+        "{\"severity\":\"report\",\"kind\":\"barrier\",\"kernel\":\"canary_hang\",\
+         \"message\":\"Barrier error detected. Divergent thread(s) in warp; at canary_hang()\"}\n\
+         {\"severity\":\"fault\",\"kind\":\"deadlock\",\"kernel\":\"canary_hang\",\
+         \"message\":\"Barrier error detected. No thread of the block can go on; at canary_hang(); \
+         by thread (0,0,0) in block (0,0,0)\"}\n",
+    ];
+    const UNSUPPORTED: [&str; 2] = [
+        "snuffer-sim: unsupported: kernel: wgmma.mma_async\n",
+        r#"{"severity":"unsupported","kind":"unsupported","kernel":"kernel","message":"kernel: wgmma.mma_async"}"#,
+    ];
+    const INJECTED: [&str; 2] = [
+        "snuffer-sim: asked to fail: cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY\n",
+        r#"{"severity":"injected","kind":"injected","kernel":"cuMemAllocAsync","message":"cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY"}"#,
+    ];
+
+    #[test]
+    fn records_and_text_say_the_same() {
+        let fault = Fault { phase: Phase::Forward, kind: String::new(), place: String::new(), message: String::new() };
+        for [printed, recorded] in [[PRINTED, RECORDED], ASSERTED, DEADLOCKED, UNSUPPORTED, INJECTED] {
+            let (text, records) = (Reports::from_text(printed), Reports::from_records(recorded));
+            assert!(!text.is_empty());
+            assert_eq!(text.explain(fault.clone()), records.explain(fault.clone()));
+            for faulted in [false, true] {
+                assert_eq!(text.remarks(faulted), records.remarks(faulted));
+            }
+            assert!(text.injected().eq(records.injected()));
+        }
+        let said = Reports::from_records(RECORDED).remarks(true);
+        assert_eq!((said.reports.len(), said.facts.len()), (1, 1));
+        assert_eq!(Reports::from_records(INJECTED[1]).injected().count(), 1);
     }
 }

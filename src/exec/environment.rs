@@ -111,6 +111,9 @@ pub const MUTATE: &str = "SNUFFER_SIM_MUTATE";
 /// The variable that names the file in which a simulated device tells of launches.
 pub const TRACE: &str = "SNUFFER_SIM_TRACE";
 
+/// The variable that names the file in which a simulated device records its reports.
+pub const REPORTS: &str = "SNUFFER_SIM_REPORTS";
+
 /// The devices to use where none is asked for: `cpu`, and the GPU or else the simulated device, where its worker is built.
 pub fn default_devices() -> Vec<Device> {
     let gpu = Path::new("/dev/nvidia0").exists();

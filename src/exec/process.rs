@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use tempfile::TempDir;
 
+use super::diagnosis::Reports;
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
-use super::start::{Deadlined, DeviceLost, Started};
-use super::{Build, Deadline, Limits, Variable, diagnosis, environment};
+use super::start::{Deadlined, DeviceLost, REPORTS, Started};
+use super::{Build, Deadline, Limits, Variable, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
@@ -28,6 +29,8 @@ pub struct Worker {
     deadline: Duration,
     folder: TempDir,
     output: File,
+    /// What a simulated device reports, as records.
+    records: File,
     process: Started,
     number: u64,
     coverage: Coverage,
@@ -43,13 +46,15 @@ impl Worker {
     pub fn start_with(device: Device, build: Build, limits: Limits, variables: &[Variable]) -> anyhow::Result<Self> {
         let variables = variables.to_vec();
         let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
-        let path = folder.path().join("output");
-        let output =
-            OpenOptions::new().create(true).append(true).read(true).open(&path).context("cannot make a file")?;
+        let file = |name: &str| {
+            let path = folder.path().join(name);
+            OpenOptions::new().create(true).append(true).read(true).open(path).context("cannot make a file")
+        };
+        let (output, records) = (file("output")?, file(REPORTS)?);
         let process = Started::new(device, build, limits, &variables, &folder, &output)?;
         let coverage = Coverage::default();
         let deadline = limits.deadline;
-        Ok(Self { device, build, limits, variables, deadline, folder, output, process, number: 0, coverage })
+        Ok(Self { device, build, limits, variables, deadline, folder, output, records, process, number: 0, coverage })
     }
 
     /// The device that this worker serves.
@@ -102,7 +107,7 @@ impl Worker {
                 None => {}
                 // Which call fails is counted from the start of the process: each case has one of its own.
                 Some(answer) if environment::is_failing(self.device, self.limits) => {
-                    let outcome = excused(answer.outcome, &self.captured()?);
+                    let outcome = excused(answer.outcome, &self.reports()?);
                     self.restart()?;
                     return Ok(outcome.into());
                 }
@@ -126,13 +131,13 @@ impl Worker {
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
-                    let said = self.captured()?;
+                    let reports = self.reports()?;
                     self.restart()?;
-                    let (outcome, remarks) = (diagnosis::explain(fault, &said), diagnosis::remarks(&said, true));
+                    let (outcome, remarks) = (reports.explain(fault), reports.remarks(true));
                     Ok(Some(Answer { outcome, again: None, remarks }))
                 }
                 outcome => {
-                    let remarks = diagnosis::remarks(&self.captured()?, false);
+                    let remarks = self.reports()?.remarks(false);
                     Ok(Some(Answer { outcome, again: reply.again, remarks }))
                 }
             },
@@ -196,25 +201,54 @@ impl Worker {
     }
 
     fn discard_output(&mut self) -> anyhow::Result<()> {
-        if self.output.metadata()?.len() > 0 {
-            self.output.set_len(0).context("cannot empty the worker's output")?;
+        for file in [&self.output, &self.records] {
+            if file.metadata()?.len() > 0 {
+                file.set_len(0).context("cannot empty the worker's output")?;
+            }
         }
         Ok(())
     }
 
+    /// What the device reported since the case began: a simulated one in records, others in text.
+    fn reports(&mut self) -> anyhow::Result<Reports> {
+        const MOST: u64 = 4 << 20;
+        if matches!(self.device, Device::Sim(_)) {
+            let reports = Reports::from_records(&read(&mut self.records, 0, MOST)?);
+            if !reports.is_empty() {
+                return Ok(reports);
+            }
+        }
+        let length = self.output.metadata()?.len();
+        if length <= 2 * END {
+            return Ok(Reports::from_text(&read(&mut self.output, 0, length)?));
+        }
+        // The first report is at the beginning, and the fault may be at the end. Lines that are cut belong to no report.
+        let first = read(&mut self.output, 0, END)?;
+        let last = self.captured()?;
+        let first = first.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let last = last.split_once('\n').map_or("", |(_, whole)| whole);
+        Ok(Reports::from_text(&format!("{first}\n[…]\n{last}")))
+    }
+
     /// The last of what the worker printed since the case began.
     fn captured(&mut self) -> anyhow::Result<String> {
-        const LAST: u64 = 16_384;
-        let length = self.output.metadata()?.len();
-        if length == 0 {
-            return Ok(String::new());
-        }
-        let start = length.saturating_sub(LAST);
-        self.output.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
-        Read::by_ref(&mut self.output).take(LAST).read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let start = self.output.metadata()?.len().saturating_sub(END);
+        read(&mut self.output, start, END)
     }
+}
+
+/// How much is read of either end of what a worker printed.
+const END: u64 = 16_384;
+
+/// At most `most` bytes of a file.
+fn read(file: &mut File, start: u64, most: u64) -> anyhow::Result<String> {
+    if file.metadata()?.len() == 0 {
+        return Ok(String::new());
+    }
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    Read::by_ref(file).take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl Drop for Worker {
@@ -240,16 +274,16 @@ impl From<Outcome> for Answer {
     }
 }
 
-/// What a device was asked to fail with, as it says in `output`, is nobody's fault, as long as candle tells of it.
-fn excused(outcome: Outcome, output: &str) -> Outcome {
+/// A failure that the device was asked for is no violation if candle reports it.
+fn excused(outcome: Outcome, reports: &Reports) -> Outcome {
     let message = match &outcome {
         Outcome::Rejected(refusal) => &refusal.message,
         Outcome::Returned(Returned { backward: Gradients::Rejected(refusal), .. }) => &refusal.message,
         Outcome::Faulted(fault) => &fault.message,
         _ => return outcome,
     };
-    let asked = output.lines().filter_map(|line| line.strip_prefix("snuffer-sim: asked to fail: "));
-    let mut told = asked.filter(|asked| asked.rsplit(' ').next().is_some_and(|error| message.contains(error)));
+    let mut told =
+        reports.injected().filter(|asked| asked.rsplit(' ').next().is_some_and(|error| message.contains(error)));
     told.next().map_or(outcome.clone(), |asked| Outcome::Unsupported(format!("asked to fail: {asked}")))
 }
 

@@ -19,6 +19,9 @@ use crate::device::Device;
 /// How long a new worker has for its first word.
 const START: Duration = Duration::from_secs(60);
 
+/// The file, in a worker's folder, in which a simulated device records its reports.
+pub const REPORTS: &str = "reports";
+
 /// A device that no new worker gets hold of: it is not there, or not any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the worker for {device} does not start: {said}")]
@@ -54,6 +57,7 @@ impl Started {
         environment::behave(&mut command, device, limits);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
+        command.env(environment::REPORTS, folder.path().join(REPORTS));
         command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
         // An interrupt at the terminal is the parent's to answer; a worker ends with it.

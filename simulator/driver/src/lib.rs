@@ -1,50 +1,27 @@
 //! The C interfaces of CUDA's driver, runtime, cuBLAS, cuRAND and NVRTC, on simulated devices.
 //!
-//! What candle calls is here; every other symbol that its bindings name reports itself as unsupported. Each function
-//! keeps the contract of the CUDA function of its name, its safety included. A panic that reaches one of them ends the
-//! process: that is what `extern "C"` promises, and a driver that lost its state has nothing better to offer.
+//! The functions that candle calls are here; every other symbol that its bindings name reports itself as unsupported. Each
+//! function keeps the contract of the CUDA function of its name, safety included. A panic in one of them ends the process,
+//! as `extern "C"` defines; a driver that lost its state cannot go on.
 
-// The C interface is `unsafe` by nature; each block says why it is sound.
+// The C interface is `unsafe`; each block says why it is sound.
 #![allow(clippy::result_large_err, reason = "a fault is the end of a context, and rare")]
 #![allow(unsafe_code, non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
 
-/// An exported function that says, once, that it is not simulated, and returns the code of its library for that.
+/// An exported function that reports, once, that it is not simulated, and returns its library's code for that.
 macro_rules! unsupported {
     ($name:ident, $code:literal) => {
         #[unsafe(no_mangle)]
         extern "C" fn $name() -> usize {
             static SAID: std::sync::Once = std::sync::Once::new();
-            SAID.call_once(|| crate::report::unsupported(concat!(stringify!($name), " is not simulated")));
+            SAID.call_once(|| crate::objects::report::unsupported(concat!(stringify!($name), " is not simulated")));
             $code
         }
     };
 }
 
-pub mod blas;
-pub mod codes;
-pub mod context;
-pub mod counters;
-mod coverage;
-mod environment;
-mod gemm;
-mod hide;
-mod image;
-mod inject;
-pub mod launch;
-pub mod linked;
-pub mod memory;
-pub mod module;
-mod order;
-mod philox;
-pub mod rand;
-mod report;
-pub mod runtime;
-pub mod runtime_memory;
-mod slab;
-pub mod state;
-pub mod stream;
-pub mod texts;
-mod trace;
+pub mod api;
+pub mod objects;
 
 mod unsupported {
     include!(concat!(env!("OUT_DIR"), "/unsupported.rs"));

@@ -1,45 +1,45 @@
-//! What the host, and the libraries that run on the device, do with its memory.
+//! Accesses of the host, and of the libraries that run on the device, to its memory.
 
 use super::Device;
+use crate::byte_set::ByteSet;
 use crate::fault::{Fault, Kind};
-use crate::marks::Marks;
-use crate::memory::Trouble;
+use crate::memory::AccessError;
 
 impl Device {
-    /// The address of `bytes` new bytes, 512-aligned; `None` where memory is used up.
+    /// The address of `bytes` new bytes, 512-aligned; `None` if memory is used up.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
         self.memory.allocate(bytes)
     }
 
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
-        self.memory.free(address).map_err(|trouble| host_fault("Invalid free of memory".to_string(), trouble))
+        self.memory.free(address).map_err(|error| host_fault("Invalid free of memory".to_string(), error))
     }
 
     /// A range of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
-        self.memory.bytes(address, bytes).map_err(|trouble| host_fault(refused("read", bytes), trouble))
+        self.memory.bytes(address, bytes).map_err(|error| host_fault(refused("read", bytes), error))
     }
 
-    /// A range of one live allocation, to write.
+    /// A range of one live allocation, for writing.
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
-        self.memory.bytes_mut(address, bytes).map_err(|trouble| host_fault(refused("write", bytes), trouble))
+        self.memory.bytes_mut(address, bytes).map_err(|error| host_fault(refused("write", bytes), error))
     }
 
-    /// A range of one live allocation that the host reads: bytes of it that nobody wrote are reported.
+    /// A range of one live allocation that the host reads. Bytes that were never written are reported.
     pub fn read(&mut self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
         self.bytes(address, bytes)?;
-        if let Some((first, count)) = self.memory.undefined(address, bytes).within(0, bytes as usize) {
+        if let Some((first, count)) = self.memory.undefined(address, bytes).find_in(0, bytes as usize) {
             let (address, notes) = (address + first as u64, self.memory.life(address));
-            let trouble = Trouble { kind: Kind::Uninitialized, address, place: self.memory.place(address), notes };
+            let error = AccessError { kind: Kind::Uninitialized, address, place: self.memory.describe(address), notes };
             let what = format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
-            self.reports.push(host_fault(what, trouble));
+            self.reports.push(host_fault(what, error));
         }
         self.bytes(address, bytes)
     }
 
-    /// Copies within the device, as if all were read before any is written; that the ranges overlap is reported. What
-    /// nobody wrote is as undefined in its new place.
+    /// Copies within the device, as if all bytes were read before any is written. Overlapping ranges are reported. Undefined
+    /// bytes stay undefined in their copy.
     pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
         let (data, undefined) = self.take(from, bytes)?;
         self.put(to, &data, &undefined)?;
@@ -47,50 +47,50 @@ impl Device {
         let distance = to.abs_diff(from);
         if distance < bytes {
             let place = format!("the first of {} bytes that are both read and written", bytes - distance);
-            let trouble = Trouble { kind: Kind::Race, address: to.max(from), place, notes: Vec::new() };
+            let error = AccessError { kind: Kind::Race, address: to.max(from), place, notes: Vec::new() };
             self.reports.push(host_fault(
                 format!("Race reported in a copy of {bytes} bytes between ranges that overlap"),
-                trouble,
+                error,
             ));
         }
         Ok(())
     }
 
-    /// A range of one live allocation, and which bytes of it nobody wrote.
-    pub fn take(&self, from: u64, bytes: u64) -> Result<(Vec<u8>, Marks), Fault> {
+    /// A range of one live allocation, and which of its bytes were never written.
+    pub fn take(&self, from: u64, bytes: u64) -> Result<(Vec<u8>, ByteSet), Fault> {
         Ok((self.bytes(from, bytes)?.to_vec(), self.memory.undefined(from, bytes)))
     }
 
-    /// Writes what [`Self::take`] gave, of this device or another.
-    pub fn put(&mut self, to: u64, data: &[u8], undefined: &Marks) -> Result<(), Fault> {
+    /// Writes what [`Self::take`] gave, from this device or another.
+    pub fn put(&mut self, to: u64, data: &[u8], undefined: &ByteSet) -> Result<(), Fault> {
         self.bytes_mut(to, data.len() as u64)?.copy_from_slice(data);
         self.memory.set_undefined(to, undefined);
         Ok(())
     }
 
-    /// Says that kernels have no business with the marked bytes of an allocation, which begins at this address.
-    pub fn hide(&mut self, address: u64, marks: Marks) {
-        self.memory.hide(address, marks);
+    /// Hides bytes of the allocation that begins at this address: kernels must not access them.
+    pub fn hide(&mut self, address: u64, hidden: ByteSet) {
+        self.memory.hide(address, hidden);
     }
 
-    /// Reports that some of these bytes, which a library of the device reads, are around a view.
-    pub fn peek(&mut self, address: u64, bytes: u64) {
+    /// Reports a read by a library of the device, if some of these bytes are outside of the view.
+    pub fn check_view(&mut self, address: u64, bytes: u64) {
         if let Some(first) = self.memory.hidden(address, bytes) {
             let address = address + first as u64;
-            let place = self.memory.place(address);
-            let trouble = Trouble { kind: Kind::OutOfView, address, place, notes: Vec::new() };
-            self.reports.push(host_fault("Outside the view: __global__ read".to_string(), trouble));
+            let place = self.memory.describe(address);
+            let error = AccessError { kind: Kind::OutOfView, address, place, notes: Vec::new() };
+            self.reports.push(host_fault("Outside the view: __global__ read".to_string(), error));
         }
     }
 
-    /// Whether nobody wrote some of these bytes.
+    /// Whether some of these bytes were never written.
     pub fn is_undefined(&self, address: u64, bytes: u64) -> bool {
-        !self.memory.undefined(address, bytes).is_none()
+        !self.memory.undefined(address, bytes).is_empty()
     }
 
-    /// Says that what was just written to these bytes came from undefined ones.
+    /// Makes these bytes, which were just written, undefined because their source was.
     pub fn make_undefined(&mut self, address: u64, bytes: u64) {
-        self.memory.set_undefined(address, &Marks::all(bytes as usize));
+        self.memory.set_undefined(address, &ByteSet::full(bytes as usize));
     }
 
     /// Whether `address` is in this device's range.
@@ -103,28 +103,28 @@ impl Device {
         self.memory.in_use()
     }
 
-    /// Where the live allocation that holds this address begins.
+    /// The base of the live allocation at this address.
     pub fn base(&self, address: u64) -> Option<u64> {
         self.memory.base(address)
     }
 }
 
-/// What the host asked for, as `compute-sanitizer` says it of kernels.
+/// The host's access, as `compute-sanitizer` describes those of kernels.
 fn refused(what: &str, bytes: u64) -> String {
     format!("Invalid __global__ {what} of size {bytes} bytes")
 }
 
-fn host_fault(detail: String, trouble: Trouble) -> Fault {
+fn host_fault(detail: String, error: AccessError) -> Fault {
     Fault {
-        kind: trouble.kind,
+        kind: error.kind,
         kernel: String::new(),
         source: None,
         ptx: 0,
         block: [0; 3],
         thread: [0; 3],
-        address: Some(trouble.address),
+        address: Some(error.address),
         detail,
-        near: trouble.place,
-        notes: trouble.notes,
+        near: error.place,
+        notes: error.notes,
     }
 }

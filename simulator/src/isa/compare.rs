@@ -1,6 +1,6 @@
 //! Comparison and selection (PTX ISA 9.7.6, 9.7.7).
 
-use super::{Act, Table, op};
+use super::{Action, Table, op};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
 /// Adds `setp` and `set` of one comparison for one type.
@@ -38,7 +38,7 @@ macro_rules! ordered {
     )+};
 }
 
-/// The comparisons of floats beyond those of integers: `ne` is ordered, and the `u` forms hold where either is NaN.
+/// The comparisons that only floats have: `ne` is ordered, and the `u` forms hold if either operand is NaN.
 macro_rules! floats {
     ($table:ident, [$($suffix:literal: $type:ty),+], |$x:ident| $value:expr) => {$(
         ordered!($table, [$suffix: $type], |$x| $value);
@@ -60,7 +60,7 @@ macro_rules! unequal {
     };
 }
 
-/// The unsigned forms by their other names, and the bit types, which know equality alone.
+/// The unsigned forms by their other names, and the bit types, which can only be compared for equality.
 macro_rules! unsigned {
     ($table:ident, [$($suffix:literal: $type:ty),+]) => {$(
         comparison!($table, "lo", $suffix, $type, |a, b| a < b);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one macro converts between all pairs of types")]
 
-use super::{Act, Table, op};
+use super::{Action, Table, op};
 use crate::float::{Format, Rounding, e4m3, narrow, to_e4m3};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
@@ -33,7 +33,7 @@ fn moves(table: &mut Table) {
     table.add("pack.32", op!(|low: u32, high: u32| u64::from(low) | u64::from(high) << 32));
 
     table.group("Address spaces (9.7.9.21)");
-    // Global addresses are their own generic addresses; the other spaces have windows, see `memory.rs`.
+    // Global addresses are their own generic addresses; the other spaces have windows (see `isa/memory.rs`).
     table.add("cvta.global.u64", op!(|a: u64| a));
     table.add("cvta.to.global.u64", op!(|a: u64| a));
     table.add("cvta.shared.u64", op!(|a: u64| a | super::Space::SHARED_WINDOW));
@@ -42,8 +42,8 @@ fn moves(table: &mut Table) {
     table.add("cvta.to.local.u64", op!(|a: u64| a & !super::Space::LOCAL_WINDOW));
 }
 
-/// Every pair of integer types: reading extends by the source's sign, writing cuts to the destination's width, and extends
-/// by its sign to the register, which may be wider (9.4.1).
+/// Every pair of integer types. Reading extends by the source's sign. Writing cuts to the destination's width and extends by
+/// its sign to the register, which may be wider (9.4.1).
 fn integers(table: &mut Table) {
     table.group("Conversion (9.7.9.22)");
     macro_rules! pairs {
@@ -87,7 +87,7 @@ fn to_float(table: &mut Table) {
     table.add("cvt.rn.f32.s64", op!(|a: i64| a as f32));
 }
 
-/// Out of range saturates. NaN is 0, but 1 << (width − 1) where source or destination has 64 bits (9.7.9.22).
+/// Numbers out of range saturate. NaN becomes 0, but 1 << (width − 1) if source or destination has 64 bits (9.7.9.22).
 fn to_integer(table: &mut Table) {
     macro_rules! rounding {
         ($($suffix:literal $round:ident),+) => {$(

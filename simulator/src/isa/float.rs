@@ -1,8 +1,8 @@
-//! Floating-point arithmetic (PTX ISA 9.7.3 to 9.7.5): IEEE where the ISA says so, and correctly rounded where it allows
+//! Floating-point arithmetic (PTX ISA 9.7.3 to 9.7.5): IEEE where the ISA requires it, and correctly rounded where it allows
 //! an approximation.
 
 use super::integer::each;
-use super::{Act, Table, op};
+use super::{Action, Table, op};
 use crate::float::{Format, Rounding, add_odd, add_rz, flush, fma, narrow};
 use crate::jitter::approximate;
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
@@ -47,7 +47,7 @@ fn arithmetic(table: &mut Table) {
     table.add("max.NaN.f32", op!(|a: f32, b: f32| -lesser_or_nan(-a, -b)));
 }
 
-/// The lesser of two numbers, the number of a number and a NaN; −0 is less than +0 (9.7.3.11).
+/// The lesser of two numbers; of a number and NaN, the number. −0 is less than +0 (9.7.3.11).
 fn lesser(a: f64, b: f64) -> f64 {
     match () {
         () if a.is_nan() => b,
@@ -73,7 +73,7 @@ fn lesser_or_nan(a: f32, b: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { lesser(a.into(), b.into()) as f32 }
 }
 
-/// A form of half precision, scalar and packed, computed in `f32` and rounded once: right for one operation on 11 bits,
+/// A half-precision form, scalar and packed, computed in `f32` and rounded once. That is right for one operation on 11 bits,
 /// as 24 ≥ 2·11 + 2 (Figueroa, "When is double rounding innocuous?", 1995).
 macro_rules! half_forms {
     ($table:ident, [$($name:literal),+], |$a:ident, $b:ident| $body:expr) => {$(
@@ -146,8 +146,8 @@ fn roots(table: &mut Table) {
     each!(table, "sqrt.rn", ["f32": f32, "f64": f64], |a| a.sqrt());
 }
 
-/// Approximations: what is documented is a bound, what is computed is the correctly rounded value.
-/// Each with how many units in the last place jitter may move it, which is no more than the ISA allows.
+/// Approximations. The ISA documents a bound; the result here is the correctly rounded value. Each has the number of units
+/// in the last place by which jitter may move it, which is at most what the ISA allows.
 fn approximations(table: &mut Table) {
     table.group("Approximations (9.7.3.8, 9.7.3.12 to 9.7.3.21)");
     macro_rules! approximate {
@@ -176,7 +176,7 @@ fn approximations(table: &mut Table) {
     table.add("rsqrt.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a.sqrt())));
 }
 
-/// `div.approx`: for divisors beyond 2^126 the quotient is 0, or NaN of an infinity (9.7.3.8).
+/// `div.approx`: for divisors beyond 2^126 the quotient is 0, or NaN if the dividend is infinite (9.7.3.8).
 fn divide(a: f32, b: f32) -> f32 {
     if b.is_finite() && b.abs() > 2f32.powi(126) {
         return if a.is_infinite() || a.is_nan() { f32::NAN } else { 0f32.copysign(a * b.signum()) };
@@ -184,8 +184,8 @@ fn divide(a: f32, b: f32) -> f32 {
     approximate(f64::from(a) / f64::from(b), 2)
 }
 
-/// An approximation on the upper word of a double: the lower word of argument and result is zero, subnormals are flushed
-/// (9.7.3.13, 9.7.3.17).
+/// An approximation on the upper word of a double: the lower words of argument and result are zero, and subnormals are
+/// flushed (9.7.3.13, 9.7.3.17).
 fn coarse(a: f64, f: fn(f64) -> f64) -> f64 {
     let upper = |x: f64| f64::from_bits(x.to_bits() & !0xffff_ffff);
     let flush = |x: f64| if x.is_subnormal() { 0f64.copysign(x) } else { x };

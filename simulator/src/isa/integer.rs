@@ -1,6 +1,6 @@
 //! Integer arithmetic, carry chains, logic, shifts and byte permutation (PTX ISA 9.7.1, 9.7.2, 9.7.8).
 
-use super::{Act, Table, op};
+use super::{Action, Table, op};
 use crate::lanes::{Lane, Lanes, WARP};
 
 pub(super) fn forms(table: &mut Table) {
@@ -37,7 +37,7 @@ fn arithmetic(table: &mut Table) {
     integers!(table, "mad.lo", |a, b, c| a.wrapping_mul(b).wrapping_add(c));
     integers!(table, "min", |a, b| a.min(b));
     integers!(table, "max", |a, b| a.max(b));
-    // Division by zero is undefined (9.7.1.10, 9.7.1.11); here it gives all ones, and the remainder the dividend.
+    // Division by zero is undefined (9.7.1.10, 9.7.1.11). Here the quotient is all ones, and the remainder is the dividend.
     integers!(table, "div", |a, b| if b == 0 { !b } else { a.wrapping_div(b) });
     integers!(table, "rem", |a, b| if b == 0 { a } else { a.wrapping_rem(b) });
     each!(table, "neg", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_neg());
@@ -86,7 +86,7 @@ macro_rules! carry {
             }
             (out, carries)
         }
-        Act::Carry(run)
+        Action::Carry(run)
     }};
 }
 
@@ -180,7 +180,7 @@ fn logic(table: &mut Table) {
     table.add("prmt.b32", op!(|a: u32, b: u32, c: u32| permute(u64::from(b) << 32 | u64::from(a), c)));
 }
 
-/// Four bytes of `source`, chosen by four nibbles; a nibble's top bit asks for the byte's sign instead.
+/// Four bytes of `source`, chosen by four nibbles. If a nibble's top bit is set, the byte's sign is used instead.
 fn permute(source: u64, control: u32) -> u32 {
     let byte = |place: u32| {
         let control = control >> (4 * place) & 15;

@@ -1,6 +1,6 @@
 //! Loads, stores and atomics (PTX ISA 9.7.9, 9.7.13): every space, type and vector of one family.
 
-use super::{Act, Table};
+use super::{Action, Table};
 use crate::float::{Format, Rounding, narrow, widen};
 use crate::lanes::Lane;
 
@@ -31,11 +31,12 @@ impl Space {
 pub struct Access {
     /// Bytes of one element: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// Whether a narrow value is extended by its sign.
+    /// Whether a narrow value is sign-extended.
     pub signed: bool,
     /// Elements: 1, 2 or 4.
     pub elements: u8,
-    /// Whether other threads may do the same at the same time: volatile and ordered accesses (PTX ISA 8.4, "strong").
+    /// Whether other threads may access the same bytes at the same time: volatile and ordered accesses (PTX ISA 8.4,
+    /// "strong").
     pub strong: bool,
 }
 
@@ -73,12 +74,12 @@ pub(super) fn forms(table: &mut Table) {
             for (vector, elements) in [("", 1), (".v2", 2), (".v4", 4)] {
                 for order in ["", ".volatile", ".relaxed.gpu"] {
                     let access = Access { bytes, signed, elements, strong: !order.is_empty() };
-                    table.add(format!("ld{order}{space_name}{vector}.{suffix}"), Act::Load(space, access));
-                    table.add(format!("st{order}{space_name}{vector}.{suffix}"), Act::Store(space, access));
+                    table.add(format!("ld{order}{space_name}{vector}.{suffix}"), Action::Load(space, access));
+                    table.add(format!("st{order}{space_name}{vector}.{suffix}"), Action::Store(space, access));
                 }
                 if space == Space::Global {
                     let access = Access { bytes, signed, elements, strong: false };
-                    table.add(format!("ld.global.nc{vector}.{suffix}"), Act::Load(space, access));
+                    table.add(format!("ld.global.nc{vector}.{suffix}"), Action::Load(space, access));
                 }
             }
         }
@@ -110,7 +111,7 @@ fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
     for &(space_name, space) in spaces {
         for (name, suffix, bytes, update) in updates {
             let access = Access { bytes, signed: false, elements: 1, strong: true };
-            table.add(format!("atom{space_name}.{name}.{suffix}"), Act::Atomic(space, access, update));
+            table.add(format!("atom{space_name}.{name}.{suffix}"), Action::Atomic(space, access, update));
         }
     }
 }

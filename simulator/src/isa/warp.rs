@@ -1,6 +1,6 @@
-//! Control flow, barriers and what lanes of a warp tell each other (PTX ISA 9.7.9.6, 9.7.12, 9.7.13).
+//! Control flow, barriers and exchange between the lanes of a warp (PTX ISA 9.7.9.6, 9.7.12, 9.7.13).
 
-use super::{Act, Table};
+use super::{Action, Table};
 
 /// Which lane a lane reads from in `shfl.sync` (9.7.9.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,11 @@ impl Choose {
 /// What `vote.sync` answers (9.7.13.9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vote {
-    /// True where all are.
+    /// True if all votes are true.
     All,
-    /// True where any is.
+    /// True if any vote is true.
     Any,
-    /// True where all agree.
+    /// True if all votes agree.
     Uniform,
     /// A bit for each lane.
     Ballot,
@@ -47,30 +47,30 @@ pub enum Vote {
 
 pub(super) fn forms(table: &mut Table) {
     table.group("Control flow (9.7.12)");
-    table.add("bra", Act::Branch);
-    table.add("bra.uni", Act::Branch);
-    table.add("call", Act::Call);
-    table.add("call.uni", Act::Call);
-    table.add("ret", Act::Return);
-    table.add("ret.uni", Act::Return);
-    table.add("exit", Act::Return);
-    table.add("trap", Act::Trap);
+    table.add("bra", Action::Branch);
+    table.add("bra.uni", Action::Branch);
+    table.add("call", Action::Call);
+    table.add("call.uni", Action::Call);
+    table.add("ret", Action::Return);
+    table.add("ret.uni", Action::Return);
+    table.add("exit", Action::Return);
+    table.add("trap", Action::Trap);
 
     table.group("Barriers and lanes (9.7.9.6, 9.7.13)");
-    table.add("bar.sync", Act::Barrier);
-    table.add("barrier.sync", Act::Barrier);
-    table.add("barrier.sync.aligned", Act::Barrier);
-    table.add("bar.warp.sync", Act::WarpBarrier);
+    table.add("bar.sync", Action::Barrier);
+    table.add("barrier.sync", Action::Barrier);
+    table.add("barrier.sync.aligned", Action::Barrier);
+    table.add("bar.warp.sync", Action::WarpBarrier);
     for name in ["membar.cta", "membar.gl", "membar.sys", "fence.acq_rel.gpu", "fence.sc.gpu", "nanosleep.u32"] {
-        table.add(name, Act::Nothing);
+        table.add(name, Action::Nothing);
     }
     for (name, choose) in
         [("bfly", Choose::Butterfly), ("up", Choose::Up), ("down", Choose::Down), ("idx", Choose::Index)]
     {
-        table.add(format!("shfl.sync.{name}.b32"), Act::Shuffle(choose));
+        table.add(format!("shfl.sync.{name}.b32"), Action::Shuffle(choose));
     }
-    table.add("vote.sync.all.pred", Act::Vote(Vote::All));
-    table.add("vote.sync.any.pred", Act::Vote(Vote::Any));
-    table.add("vote.sync.uni.pred", Act::Vote(Vote::Uniform));
-    table.add("vote.sync.ballot.b32", Act::Vote(Vote::Ballot));
+    table.add("vote.sync.all.pred", Action::Vote(Vote::All));
+    table.add("vote.sync.any.pred", Action::Vote(Vote::Any));
+    table.add("vote.sync.uni.pred", Action::Vote(Vote::Uniform));
+    table.add("vote.sync.ballot.b32", Action::Vote(Vote::Ballot));
 }

@@ -1,24 +1,19 @@
-//! The arrays of shared or local memory. Each has a slot of addresses of its own and begins in the slot's middle, as a
-//! buffer of global memory does: what goes past its end is not in the next array, and is known for what it is.
+//! The arrays of shared or local memory. Each has its own address slot and begins in the slot's middle, as a buffer of
+//! global memory does: an access past its end does not hit the next array.
 
-use super::Register;
-use super::decode::Decoder;
-use super::operands::Named;
-use crate::ptx::Parameter;
-
-/// The bits of an address within an array's slot.
+/// The bits of an address within a slot.
 const SLOT_BITS: u32 = 20;
-/// Where an array begins in its slot, but for [`ALIGNED`]; also more bytes than an array can have.
+/// Where an array begins in its slot, up to [`ALIGNED`]; also more bytes than an array can have.
 const BASE: u32 = 1 << (SLOT_BITS - 1);
-/// An address is as aligned as the array's place among the others, up to this: no better than a device promises.
+/// An address is aligned as the array's offset among the others is, up to this: a device guarantees no more.
 const ALIGNED: u32 = 256;
-/// How many slots 32 bits can tell apart.
+/// The number of slots in 32 bits.
 const MOST_ARRAYS: usize = 1 << (32 - SLOT_BITS);
 
-/// Bytes of shared memory that a kernel can declare: more than any device has, and little enough to simulate.
-const MOST_SHARED: u32 = 512 << 10;
-/// Bytes of local memory that a thread can have (CUDA C++ Programming Guide, "Technical specifications").
-const MOST_LOCAL: u32 = 512 << 10;
+/// The most shared memory that a kernel can declare: more than any device has, and cheap to simulate.
+pub const MOST_SHARED: u32 = 512 << 10;
+/// The most local memory of a thread (CUDA C++ Programming Guide, "Technical specifications").
+pub const MOST_LOCAL: u32 = 512 << 10;
 
 /// One array.
 #[derive(Debug)]
@@ -26,7 +21,7 @@ struct Array {
     name: String,
     /// Its address.
     base: u32,
-    /// Its place in the memory that holds all of them.
+    /// Its offset in the memory of all arrays.
     start: u32,
     bytes: u32,
 }
@@ -40,7 +35,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Puts an array behind the others; its address. `most` bytes is what all may have.
+    /// Puts an array behind the others and returns its address. All together may have `most` bytes.
     pub fn place(&mut self, name: &str, bytes: u32, align: u32, most: u32) -> Result<u64, String> {
         let start = self.bytes.checked_next_multiple_of(align);
         let end = start.and_then(|start| start.checked_add(bytes)).filter(|&end| end <= most);
@@ -48,7 +43,7 @@ impl Arrays {
         self.add(name, self.bytes - bytes, bytes)
     }
 
-    /// Puts the shared array behind the others that is as long as the launch makes it; its address.
+    /// Puts the dynamic shared array, whose size the launch decides, behind the others and returns its address.
     pub fn place_dynamic(&mut self, name: &str, align: u32) -> Result<u64, String> {
         let address = self.place(name, 0, align, MOST_SHARED)?;
         self.list.iter_mut().last().into_iter().for_each(|array| array.bytes = u32::MAX);
@@ -64,7 +59,7 @@ impl Arrays {
         Ok(u64::from(base))
     }
 
-    /// Where the `bytes` at an address are in the memory that holds all arrays, if they are in one of them. The last one
+    /// The offset of the `bytes` at an address in the memory of all arrays, if they are inside one array. The last array
     /// ends where that memory does.
     #[inline]
     pub fn find(&self, address: u64, bytes: u32) -> Option<usize> {
@@ -74,8 +69,8 @@ impl Arrays {
         inside.then_some(array.start as usize + offset as usize)
     }
 
-    /// What lies at an address, in words, where `held` bytes hold all arrays; and the array's place in them, with the
-    /// offset in it.
+    /// Describes what is at an address, if `held` bytes hold all arrays; also gives the array's range in them and the offset
+    /// in it.
     pub fn describe(&self, address: u64, held: usize) -> (String, Option<(std::ops::Range<usize>, i64)>) {
         let Some(array) = self.list.get((address >> SLOT_BITS) as usize) else {
             return ("where the kernel has no array".to_string(), None);
@@ -95,37 +90,7 @@ impl Arrays {
     }
 }
 
-impl Decoder<'_> {
-    /// What the name of a variable in a body stands for.
-    pub(super) fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Named, String> {
-        let (arrays, most) = match space {
-            ".shared" => (&mut self.shared_arrays, MOST_SHARED),
-            ".local" => (&mut self.local_arrays, MOST_LOCAL),
-            _ => return Ok(Named::Place(self.names.place())),
-        };
-        Ok(Named::Address(arrays.place(&variable.name, variable.bytes, variable.align, most)?))
-    }
-
-    /// The register of the offset of a shared variable that the module declares. An array without a size is the launch's
-    /// dynamic memory, which lies behind all others.
-    pub(super) fn module_shared(&mut self, name: &str) -> Result<Option<Register>, String> {
-        let shared = self.module.variables.get(name).filter(|variable| variable.space == ".shared");
-        let Some(variable) = shared else { return Ok(None) };
-        if variable.bytes == 0 {
-            let (_, align) = self.dynamic.get_or_insert_with(|| (name.to_string(), 1));
-            *align = variable.align.max(*align);
-            return Ok(Some(self.names.dynamic_shared()));
-        }
-        let at = match self.shared.get(name) {
-            Some(&at) => at,
-            None => self.shared_arrays.place(name, variable.bytes, variable.align, MOST_SHARED)?,
-        };
-        self.shared.insert(name.to_string(), at);
-        Ok(Some(self.names.constant(at)))
-    }
-}
-
-/// The name of an array as its source has it, where the compiler put that of its function before it: `_ZZ…E3shr` is `shr`.
+/// An array's name as in its source, without the function's name that the compiler puts before it: `_ZZ…E3shr` is `shr`.
 fn short(name: &str) -> &str {
     let counted = |(at, _): (usize, &str)| {
         let rest = &name[at + 1..];

@@ -1,10 +1,9 @@
-//! What a failed assertion compared: the comparisons whose results lead to it, found while decoding, and the values that
-//! they had.
+//! What a failed assertion compared: the comparisons whose results lead to it, found while decoding, and their operands.
 
 use std::collections::{HashMap, HashSet};
 
-use super::order::Block;
-use super::{Do, Register, SINK};
+use super::block_layout::Block;
+use super::{Op, Register, SINK};
 use crate::isa::Two;
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
@@ -12,27 +11,27 @@ use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 #[derive(Debug)]
 enum Origin<'a> {
     Compared(&'a str, Two, [Register; 2]),
-    /// Made of other predicates by `and`, `or` or `not`.
+    /// Computed from other predicates by `and`, `or` or `not`.
     Of([Register; 2]),
 }
 
-/// The predicates of a kernel while it is decoded.
+/// The origins of a kernel's predicates.
 #[derive(Debug, Default)]
 pub struct Origins<'a>(HashMap<Register, Origin<'a>>);
 
 impl<'a> Origins<'a> {
-    /// An instruction writes `d`.
-    pub fn add(&mut self, opcode: &'a str, what: Do, d: Register, args: [Register; 4]) {
+    /// Records an instruction that writes `d`.
+    pub fn add(&mut self, opcode: &'a str, what: Op, d: Register, args: [Register; 4]) {
         let operands = [args[0], args[1]];
         let origin = match what {
-            Do::Two(f) if opcode.starts_with("setp.") => Origin::Compared(opcode, f, operands),
+            Op::Two(f) if opcode.starts_with("setp.") => Origin::Compared(opcode, f, operands),
             _ if matches!(opcode, "and.pred" | "or.pred" | "not.pred") => Origin::Of(operands),
             _ => return,
         };
         self.0.insert(d, origin);
     }
 
-    /// The comparisons that `predicate` is made of, as far as it can be made of no others.
+    /// The comparisons that `predicate` is computed from, as far as they are unique.
     fn comparisons(&self, predicate: Register, writes: &HashMap<Register, u32>) -> Vec<Comparison> {
         let (mut found, mut pending, mut seen) = (Vec::new(), vec![predicate], HashSet::new());
         while let Some(result) = pending.pop() {
@@ -43,7 +42,7 @@ impl<'a> Origins<'a> {
                 Some(&Origin::Compared(opcode, compare, operands)) => {
                     found.push(Comparison { opcode: opcode.to_string(), compare, operands, result });
                 }
-                // The first one is the next to be looked at.
+                // The first one is on top of the stack.
                 Some(&Origin::Of([first, second])) => pending.extend([second, first]),
                 None => {}
             }
@@ -52,20 +51,22 @@ impl<'a> Origins<'a> {
     }
 }
 
-/// A branch that leads to an assertion's failure.
+/// A branch edge that leads to an assertion's failure.
 #[derive(Debug)]
-pub struct Way {
-    /// The branch's predicate, and what it is where the branch leads there.
+pub struct Edge {
+    /// The branch's predicate, and its value on this edge.
     predicate: Register,
     holds: bool,
     comparisons: Vec<Comparison>,
 }
 
-impl Way {
-    /// What was compared, a line each, if this is the way that `lane` went.
-    pub fn told(&self, registers: &[Lanes], lane: usize) -> Option<Vec<String>> {
+impl Edge {
+    /// What was compared, a line each, if `lane` took this edge.
+    pub fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<Vec<String>> {
         let went = bool::of(registers[self.predicate as usize][lane]) == self.holds;
-        went.then(|| self.comparisons.iter().filter_map(|comparison| comparison.told(registers, lane)).collect())
+        went.then(|| {
+            self.comparisons.iter().filter_map(|comparison| comparison.values_compared(registers, lane)).collect()
+        })
     }
 }
 
@@ -78,8 +79,8 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// `70 < 64 is false (u64)`; nothing where the operands are no longer those that were compared.
-    fn told(&self, registers: &[Lanes], lane: usize) -> Option<String> {
+    /// `70 < 64 is false (u64)`; `None` if the operands have changed since.
+    fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<String> {
         let [a, b] = self.operands.map(|operand| &registers[operand as usize]);
         let mut results = [0; WARP];
         (self.compare)(a, b, &mut results);
@@ -94,7 +95,7 @@ impl Comparison {
     }
 }
 
-/// The sign of a comparison; the forms that hold of NaN keep their names.
+/// The sign of a comparison; forms that hold for NaN keep their names.
 fn sign(test: &str) -> &str {
     match test {
         "eq" => "==",
@@ -125,20 +126,20 @@ fn value(of: &str, bits: u64) -> String {
     }
 }
 
-/// A number that was compared as an unsigned one; a label of −100 is one of those that were hardly meant so.
+/// A number that was compared as unsigned. A label of −100 was probably meant as signed.
 fn either(unsigned: u64, signed: i64) -> String {
     if signed < 0 { format!("{unsigned} ({signed} if signed)") } else { unsigned.to_string() }
 }
 
-/// The ways to each assertion of `blocks`, by number; what is tested first in `order` comes first.
-pub fn ways(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Way>> {
+/// The branch edges to each assertion of `blocks`, by number, in the order of their tests.
+pub fn edges(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Edge>> {
     let mut before = vec![Vec::new(); blocks.len()];
     for &from in order {
         blocks[from].next.iter().for_each(|&to| before[to].push(from));
     }
     let mut writes = HashMap::new();
     for inst in blocks.iter().flat_map(|block| &block.code) {
-        let second = if matches!(inst.what, Do::Shuffle(_)) { inst.d2 } else { SINK };
+        let second = if matches!(inst.op, Op::Shuffle(_)) { inst.d2 } else { SINK };
         for register in [inst.d, second] {
             *writes.entry(register).or_default() += 1;
         }
@@ -146,28 +147,29 @@ pub fn ways(origins: &Origins, blocks: &[Block], order: &[usize]) -> Vec<Vec<Way
     let rank = |block: usize| order.iter().position(|&known| known == block);
     let mut all = Vec::new();
     for (number, block) in blocks.iter().enumerate() {
-        for inst in block.code.iter().filter(|inst| matches!(inst.what, Do::Assert)) {
+        for inst in block.code.iter().filter(|inst| matches!(inst.op, Op::Assert)) {
             let mut branches = branches_to(number, blocks, &before);
             branches.sort_by_key(|&(from, ..)| rank(from));
-            let way = |(_, predicate, holds)| {
+            let edge = |(_, predicate, holds)| {
                 let comparisons = origins.comparisons(predicate, &writes);
-                Way { predicate, holds, comparisons }
+                Edge { predicate, holds, comparisons }
             };
-            all.push((inst.offset, branches.into_iter().map(way).collect()));
+            all.push((inst.offset, branches.into_iter().map(edge).collect()));
         }
     }
     all.sort_by_key(|(number, _)| *number);
-    all.into_iter().map(|(_, ways)| ways).collect()
+    all.into_iter().map(|(_, edges)| edges).collect()
 }
 
-/// The last branches before a block: where they stand, their predicate, and what it is on the way to the block.
+/// The last branches before a block: their blocks, their predicates, and the predicate's value on the edge towards the
+/// block.
 fn branches_to(block: usize, blocks: &[Block], before: &[Vec<usize>]) -> Vec<(usize, Register, bool)> {
     let (mut branches, mut pending, mut seen) = (Vec::new(), vec![block], HashSet::from([block]));
     while let Some(block) = pending.pop() {
         for &from in &before[block] {
             match blocks[from].code.last() {
-                Some(last) if matches!(last.what, Do::If { .. }) => {
-                    let Do::If { negated, .. } = last.what else { continue };
+                Some(last) if matches!(last.op, Op::If { .. }) => {
+                    let Op::If { negated, .. } = last.op else { continue };
                     let taken = blocks[from].next.last() == Some(&block);
                     branches.push((from, last.args[0], taken != negated));
                 }

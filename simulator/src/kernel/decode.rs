@@ -1,21 +1,25 @@
-//! From statements to a [`Kernel`]. Forms come from the instruction table; one that is not there makes the kernel
+//! Decodes statements to a [`Kernel`]. Forms come from the instruction table. A form that is missing there makes the kernel
 //! unsupported, by name.
+
+mod access;
+mod calls;
+mod matrix;
+mod values;
 
 use std::collections::HashMap;
 
 use super::arrays::Arrays;
-use super::condition::{Origins, ways};
-use super::operands::{Named, Names, offsets};
-use super::order::{Item, lay_out, order, split};
-use super::{CARRY, Do, Inst, Kernel, Register, SINK, ZERO};
-use crate::isa::{self, Act, Spread, Watch};
-use crate::lanes::WARP;
+use super::block_layout::{Item, lay_out, reverse_post_order, split};
+use super::condition::{Origins, edges};
+use super::operands::{Binding, Names, offsets};
+use super::{CARRY, Inst, Kernel, Op, Register, SINK, ZERO};
+use crate::isa::{self, Action, ArithmeticCheck, TaintRule};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
-/// How deep device functions may call each other: they are inlined, so a recursion has no end.
+/// How deep device functions may call each other. They are inlined, so that a recursion would not end.
 const DEPTH: usize = 16;
 
-/// Decodes the kernel `function` of `module`, whose text is `text`. `addresses` are those of the module's variables.
+/// Decodes the kernel `function` of `module`, whose text is `text`. `addresses` has the addresses of the module's variables.
 pub fn decode(
     text: &str,
     module: &Module,
@@ -39,7 +43,7 @@ pub fn decode(
         lists: Vec::new(),
     };
     let (starts, _) = offsets(&function.params);
-    let params = function.params.iter().zip(starts).map(|(param, at)| (param.name.clone(), Named::Param(at)));
+    let params = function.params.iter().zip(starts).map(|(param, at)| (param.name.clone(), Binding::KernelParam(at)));
     decoder.function(function, params.collect(), 0)?;
     decoder.finish(&function.name)
 }
@@ -53,7 +57,7 @@ pub(super) struct Decoder<'a> {
     labels: u32,
     pub(super) shared: HashMap<String, u64>,
     pub(super) shared_arrays: Arrays,
-    /// Name and alignment of the launch's shared memory, where the kernel uses it.
+    /// Name and alignment of dynamic shared memory, if the kernel uses it.
     pub(super) dynamic: Option<(String, u32)>,
     pub(super) local_arrays: Arrays,
     origins: Origins<'a>,
@@ -62,25 +66,7 @@ pub(super) struct Decoder<'a> {
     pub(super) lists: Vec<Vec<Register>>,
 }
 
-impl Inst {
-    /// An instruction without operands.
-    pub fn new(what: Do) -> Self {
-        Self {
-            what,
-            d: SINK,
-            d2: SINK,
-            args: [ZERO; 4],
-            offset: 0,
-            source: Source::default(),
-            spread: Spread::Whole,
-            watch: Watch::Nothing,
-            strong: false,
-            acquires: false,
-        }
-    }
-}
-
-/// One function's body while it is decoded.
+/// The state of decoding one function's body.
 struct Body<'a> {
     labels: HashMap<&'a str, u32>,
     /// Where `ret` goes; `None` in a kernel, whose threads end.
@@ -90,7 +76,7 @@ struct Body<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn function(&mut self, function: &Function, bound: Vec<(String, Named)>, depth: usize) -> Result<(), String> {
+    fn function(&mut self, function: &Function, bound: Vec<(String, Binding)>, depth: usize) -> Result<(), String> {
         if function.body.is_empty() {
             return Err(format!("call of `{}`, which the module does not define", function.name));
         }
@@ -131,14 +117,14 @@ impl<'a> Decoder<'a> {
             Statement::Instruction { guard, opcode, operands, source } => {
                 body.source = source;
                 let form = isa::form(opcode).ok_or_else(|| opcode.to_string())?;
-                if let (Act::Branch, [Operand::Name(label)]) = (form, operands.as_slice()) {
+                if let (Action::Branch, [Operand::Name(label)]) = (form, operands.as_slice()) {
                     let to = self.label_of(label, body);
                     return self.branch(guard, to, source);
                 }
                 let Some((negated, guard)) = guard else {
                     return self.instruction(form, opcode, &operands, body);
                 };
-                // A guarded instruction is one that a branch leads around.
+                // A guarded instruction becomes one with a branch around it.
                 let around = self.label();
                 self.branch(Some((!negated, guard)), around, source)?;
                 self.instruction(form, opcode, &operands, body)?;
@@ -150,20 +136,20 @@ impl<'a> Decoder<'a> {
 
     fn branch(&mut self, guard: Option<(bool, &'a str)>, to: u32, source: Source) -> Result<(), String> {
         let Some((negated, guard)) = guard else {
-            self.push(Inst { source, ..Inst::new(Do::Goto(to)) });
+            self.push(Inst { source, ..Inst::new(Op::Goto(to)) });
             return Ok(());
         };
         let register = self.names.register(guard).ok_or_else(|| format!("undeclared register `{guard}`"))?;
-        let edge = self.branches.len() as u32;
+        let branch = self.branches.len() as u32;
         self.branches.push(source);
-        let what = Do::If { to, negated, edge };
+        let what = Op::If { to, negated, branch };
         self.push(Inst { source, args: [register, ZERO, ZERO, ZERO], ..Inst::new(what) });
         Ok(())
     }
 
     fn instruction(
         &mut self,
-        form: Act,
+        form: Action,
         opcode: &'a str,
         operands: &[Operand<'a>],
         body: &mut Body<'a>,
@@ -171,58 +157,58 @@ impl<'a> Decoder<'a> {
         let source = body.source;
         let malformed = || format!("{opcode} with these operands");
         let (what, count) = match form {
-            Act::One(_)
+            Action::One(_)
                 if opcode.starts_with("mov.") && operands.iter().any(|one| matches!(one, Operand::Vector(_))) =>
             {
                 return self.move_vector(opcode, operands, source);
             }
-            Act::One(f) => (Do::One(f), 1),
-            Act::Two(f) => (Do::Two(f), 2),
-            Act::Three(f) => (Do::Three(f), 3),
-            Act::Four(f) => (Do::Four(f), 4),
-            Act::Carry(f) => (Do::Carry(f), operands.len().saturating_sub(1)),
-            Act::Load(space, access) => return self.load(space, access, operands, source),
-            Act::Store(space, access) => return self.store(space, access, operands, source),
-            Act::Atomic(space, access, update) => {
+            Action::One(f) => (Op::One(f), 1),
+            Action::Two(f) => (Op::Two(f), 2),
+            Action::Three(f) => (Op::Three(f), 3),
+            Action::Four(f) => (Op::Four(f), 4),
+            Action::Carry(f) => (Op::Carry(f), operands.len().saturating_sub(1)),
+            Action::Load(space, access) => return self.load(space, access, operands, source),
+            Action::Store(space, access) => return self.store(space, access, operands, source),
+            Action::Atomic(space, access, update) => {
                 let [d, Operand::Address(base, offset), rest @ ..] = operands else { return Err(malformed()) };
                 let mut args = [self.value(base)?, ZERO, ZERO, ZERO];
                 for (arg, operand) in args[1..].iter_mut().zip(rest) {
                     *arg = self.value(operand)?;
                 }
-                let what = Do::Atomic { space, bytes: access.bytes, update };
+                let what = Op::Atomic { space, bytes: access.bytes, update };
                 let d = self.destination(d)?;
                 let (offset, acquires) = (*offset, opcode.contains(".cas.") || opcode.contains(".exch."));
                 self.push(Inst { d, args, offset, source, strong: true, acquires, ..Inst::new(what) });
                 return Ok(());
             }
-            Act::LoadMatrix(count) => return self.load_matrix(count, operands, source),
-            Act::Multiply(depth) => return self.multiply(depth, operands, source),
-            Act::Shuffle(choose) => (Do::Shuffle(choose), 4),
-            Act::Vote(vote) => (Do::Vote(vote), 2),
-            Act::WarpBarrier => {
+            Action::LoadMatrix(count) => return self.load_matrix(count, operands, source),
+            Action::Multiply(depth) => return self.multiply(depth, operands, source),
+            Action::Shuffle(choose) => (Op::Shuffle(choose), 4),
+            Action::Vote(vote) => (Op::Vote(vote), 2),
+            Action::WarpBarrier => {
                 let [mask] = operands else { return Err(malformed()) };
                 let args = [self.value(mask)?, ZERO, ZERO, ZERO];
-                self.push(Inst { args, source, ..Inst::new(Do::WarpBarrier) });
+                self.push(Inst { args, source, ..Inst::new(Op::WarpBarrier) });
                 return Ok(());
             }
-            Act::Barrier => {
-                // Barrier 0 for the whole block is all that is modelled.
+            Action::Barrier => {
+                // Only barrier 0 for the whole block is modelled.
                 let [Operand::Number(0)] = operands else { return Err(malformed()) };
-                self.push(Inst { source, ..Inst::new(Do::Barrier) });
+                self.push(Inst { source, ..Inst::new(Op::Barrier) });
                 return Ok(());
             }
-            Act::Trap => {
-                self.push(Inst { source, ..Inst::new(Do::Trap) });
+            Action::Trap => {
+                self.push(Inst { source, ..Inst::new(Op::Trap) });
                 return Ok(());
             }
-            Act::Nothing => return Ok(()),
-            Act::Return => {
-                let what = body.end.map_or(Do::Exit, Do::Goto);
+            Action::Nothing => return Ok(()),
+            Action::Return => {
+                let what = body.end.map_or(Op::Exit, Op::Goto);
                 self.push(Inst { source, ..Inst::new(what) });
                 return Ok(());
             }
-            Act::Call => return self.call(operands, body),
-            Act::Branch => return Err(malformed()),
+            Action::Call => return self.call(operands, body),
+            Action::Branch => return Err(malformed()),
         };
         if operands.len() != count + 1 {
             return Err(malformed());
@@ -231,18 +217,18 @@ impl<'a> Decoder<'a> {
             Operand::Pair(d, d2) => (self.named(d)?, self.named(d2)?),
             one => (self.destination(one)?, SINK),
         };
-        let paired = matches!(form, Act::Shuffle(_)) || opcode.starts_with("setp.");
+        let paired = matches!(form, Action::Shuffle(_)) || opcode.starts_with("setp.");
         if d2 != SINK && !paired {
             return Err(malformed());
         }
-        let d2 = if matches!(form, Act::Carry(_)) { CARRY } else { d2 };
+        let d2 = if matches!(form, Action::Carry(_)) { CARRY } else { d2 };
         let mut args = [ZERO; 4];
         for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
             *arg = self.value(operand)?;
         }
         self.origins.add(opcode, what, d, args);
-        let (spread, watch) = (Spread::of(opcode), Watch::of(opcode));
-        self.push(Inst { d, d2, args, source, spread, watch, ..Inst::new(what) });
+        let (taint_rule, arithmetic_check) = (TaintRule::of(opcode), ArithmeticCheck::of(opcode));
+        self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
         if opcode.starts_with("setp.") && d2 != SINK {
             // The second result of a comparison is the first one's complement.
             self.complement(d2, d, source)?;
@@ -250,82 +236,12 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Makes `d` what `from` is not.
+    /// Makes `d` the complement of `from`.
     fn complement(&mut self, d: Register, from: Register, source: Source) -> Result<(), String> {
         let (what, args) = (Self::one("not.pred")?, [from, ZERO, ZERO, ZERO]);
         self.origins.add("not.pred", what, d, args);
         self.push(Inst { d, args, source, ..Inst::new(what) });
         Ok(())
-    }
-
-    fn call(&mut self, operands: &[Operand<'a>], body: &Body<'a>) -> Result<(), String> {
-        let (returns, name, args) = match operands {
-            [Operand::List(returns), Operand::Name(name), Operand::List(args)] => {
-                (returns.as_slice(), *name, args.as_slice())
-            }
-            [Operand::Name(name), Operand::List(args)] => (&[][..], *name, args.as_slice()),
-            [Operand::Name(name)] => (&[][..], *name, &[][..]),
-            _ => return Err("an indirect call".to_string()),
-        };
-        let mut places = Vec::new();
-        for operand in args.iter().chain(returns) {
-            match operand {
-                Operand::Name(name) => match self.names.variable(name) {
-                    Some(Named::Place(place)) => places.push(place),
-                    _ => return Err(format!("unknown parameter `{name}`")),
-                },
-                _ => return Err("a call with a parameter that has no name".to_string()),
-            }
-        }
-        if name == "__assertfail" && places.len() >= 4 {
-            let mut arg = |index: usize, bytes| self.names.at_place(places[index], 0, bytes);
-            let args = [arg(0, 8)?, arg(1, 8)?, arg(2, 4)?, arg(3, 8)?];
-            self.push(Inst { args, offset: self.assertions, source: body.source, ..Inst::new(Do::Assert) });
-            self.assertions += 1;
-            return Ok(());
-        }
-        let Some(function) = self.module.functions.get(name) else { return Err(format!("call of `{name}`")) };
-        let formal = function.params.iter().chain(&function.returns);
-        let bound = formal.zip(places).map(|(param, place)| (param.name.clone(), Named::Place(place)));
-        self.function(function, bound.collect(), body.depth + 1)
-    }
-
-    pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
-        match operand {
-            Operand::Name(name) => self.named(name),
-            other => Err(format!("a result in {other:?}")),
-        }
-    }
-
-    fn named(&mut self, name: &'a str) -> Result<Register, String> {
-        self.names.register(name).ok_or_else(|| format!("undeclared register `{name}`"))
-    }
-
-    /// The register of a source: a register, a number, or the address of a variable.
-    pub(super) fn value(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
-        let name = match operand {
-            Operand::Number(number) => return Ok(self.names.constant(*number)),
-            Operand::Name(name) => *name,
-            Operand::Not(name) => {
-                let (d, from) = (self.names.fresh(), self.named(name)?);
-                self.complement(d, from, Source::default())?;
-                return Ok(d);
-            }
-            other => return Err(format!("{other:?} as a value")),
-        };
-        if let Some(register) = self.names.register(name) {
-            return Ok(register);
-        }
-        if name == "WARP_SZ" {
-            return Ok(self.names.constant(WARP as u64));
-        }
-        if let Some(Named::Address(address)) = self.names.variable(name) {
-            return Ok(self.names.constant(address));
-        }
-        if let Some(&address) = self.addresses.get(name) {
-            return Ok(self.names.constant(address));
-        }
-        self.module_shared(name)?.ok_or_else(|| format!("unknown name `{name}`"))
     }
 
     fn label(&mut self) -> u32 {
@@ -352,11 +268,11 @@ impl<'a> Decoder<'a> {
             None => 0,
         };
         let (blocks, targets) = split(self.items, self.labels as usize)?;
-        let order = order(&blocks);
-        let assertions = if self.assertions > 0 { ways(&self.origins, &blocks, &order) } else { Vec::new() };
+        let order = reverse_post_order(&blocks);
+        let assertions = if self.assertions > 0 { edges(&self.origins, &blocks, &order) } else { Vec::new() };
         let code = lay_out(&blocks, &order, |label| targets[label as usize]);
-        let barriers = code.iter().any(|inst| matches!(inst.what, Do::Barrier));
-        let begins = |inst: &Inst| matches!(inst.what, Do::Enter { .. });
+        let barriers = code.iter().any(|inst| matches!(inst.op, Op::Barrier));
+        let begins = |inst: &Inst| matches!(inst.op, Op::Enter { .. });
         let blocks = code.iter().filter(|inst| begins(inst)).map(|inst| inst.source).collect();
         Ok(Kernel {
             name: name.to_string(),

@@ -1,19 +1,19 @@
-//! Names to registers: scopes, constants, special registers, variables and the parameters of device functions.
+//! Resolves names to registers: scopes, constants, special registers, variables and the parameters of device functions.
 
 use std::collections::HashMap;
 
 use super::{CARRY, Register, SINK, Special, ZERO};
 use crate::ptx::Parameter;
 
-/// What a name of a variable stands for.
+/// What the name of a variable stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named {
+pub enum Binding {
     /// The address of a variable, in its own space.
     Address(u64),
     /// The kernel's parameter at this byte.
-    Param(u32),
-    /// A parameter of a device function: a place that registers hold.
-    Place(u32),
+    KernelParam(u32),
+    /// A parameter of a device function, by number. Registers hold it.
+    DeviceParam(u32),
 }
 
 /// One pair of braces.
@@ -21,18 +21,18 @@ pub enum Named {
 struct Scope<'a> {
     registers: HashMap<&'a str, Register>,
     ranges: Vec<(&'a str, u32)>,
-    variables: HashMap<String, Named>,
+    variables: HashMap<String, Binding>,
 }
 
-/// The registers of a kernel as its decoding finds them.
+/// The registers that a kernel's decoding has assigned.
 #[derive(Debug)]
 pub struct Names<'a> {
     scopes: Vec<Scope<'a>>,
     count: Register,
     constants: HashMap<u64, Register>,
     specials: Vec<(Register, Special)>,
-    places: HashMap<(u32, i64), (Register, u8)>,
-    next_place: u32,
+    param_registers: HashMap<(u32, i64), (Register, u8)>,
+    device_params: u32,
     dynamic: Option<Register>,
 }
 
@@ -43,8 +43,8 @@ impl<'a> Names<'a> {
             count: SINK.max(CARRY) + 1,
             constants: HashMap::from([(0, ZERO)]),
             specials: Vec::new(),
-            places: HashMap::new(),
-            next_place: 0,
+            param_registers: HashMap::new(),
+            device_params: 0,
             dynamic: None,
         }
     }
@@ -83,11 +83,11 @@ impl<'a> Names<'a> {
         }
     }
 
-    pub fn define(&mut self, name: &str, named: Named) {
+    pub fn define(&mut self, name: &str, named: Binding) {
         self.scope().variables.insert(name.to_string(), named);
     }
 
-    pub fn variable(&self, name: &str) -> Option<Named> {
+    pub fn variable(&self, name: &str) -> Option<Binding> {
         self.scopes.iter().rev().find_map(|scope| scope.variables.get(name)).copied()
     }
 
@@ -103,7 +103,7 @@ impl<'a> Names<'a> {
                 return Some(register);
             }
             let declared = |&(prefix, count): &(&str, u32)| {
-                // A prefix may end in a digit itself, as of `%r1<3>`.
+                // A prefix may itself end in a digit, as in `%r1<3>`.
                 name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok_and(|number| number < count))
             };
             if number.is_some() && self.scopes[place].ranges.iter().any(declared) {
@@ -115,7 +115,7 @@ impl<'a> Names<'a> {
         special(name).map(|special| self.special(special))
     }
 
-    /// The register of the start of dynamic shared memory, whose value is known at the end.
+    /// The register of the start of dynamic shared memory. Its value is known at the end of decoding.
     pub fn dynamic_shared(&mut self) -> Register {
         if let Some(register) = self.dynamic {
             return register;
@@ -143,16 +143,19 @@ impl<'a> Names<'a> {
         register
     }
 
-    /// A place for a parameter of a device function.
-    pub fn place(&mut self) -> u32 {
-        self.next_place += 1;
-        self.next_place
+    /// A number for a new parameter of a device function.
+    pub fn new_device_param(&mut self) -> u32 {
+        self.device_params += 1;
+        self.device_params
     }
 
-    /// The register of the `bytes` at `offset` of a place; an `Err` where they overlap others, which a register cannot.
-    pub fn at_place(&mut self, place: u32, offset: i64, bytes: u8) -> Result<Register, String> {
+    /// The register of the `bytes` at `offset` of a device function's parameter; an `Err` if they overlap others, because
+    /// one register cannot hold both.
+    pub fn device_param(&mut self, place: u32, offset: i64, bytes: u8) -> Result<Register, String> {
         for distance in -7..=7 {
-            let Some(&(register, other)) = self.places.get(&(place, offset.saturating_add(distance))) else { continue };
+            let Some(&(register, other)) = self.param_registers.get(&(place, offset.saturating_add(distance))) else {
+                continue;
+            };
             match distance {
                 0 if other == bytes => return Ok(register),
                 _ if distance < i64::from(bytes) && distance + i64::from(other) > 0 => {
@@ -162,7 +165,7 @@ impl<'a> Names<'a> {
             }
         }
         let register = self.fresh();
-        self.places.insert((place, offset), (register, bytes));
+        self.param_registers.insert((place, offset), (register, bytes));
         Ok(register)
     }
 
@@ -179,7 +182,7 @@ impl<'a> Names<'a> {
         constants
     }
 
-    /// The registers that the launch fills.
+    /// The special registers, which the launch fills.
     pub fn specials(&self) -> &[(Register, Special)] {
         &self.specials
     }

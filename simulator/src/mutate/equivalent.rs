@@ -1,17 +1,17 @@
-//! Changes that can make no difference to what a kernel computes, as far as its code alone shows.
+//! Changes that provably do not affect what a kernel computes, by its code alone.
 
 use super::Kind;
 use crate::isa::{Space, Two};
-use crate::kernel::{Do, Kernel, Register, ZERO};
+use crate::kernel::{Kernel, Op, Register, ZERO};
 use crate::lanes::WARP;
 
 /// Whether the change is known to make no difference.
 pub fn is(kernel: &Kernel, at: usize, kind: Kind) -> bool {
     let inst = &kernel.code[at];
-    match (kind, inst.what) {
-        // Both ways lead to the next instruction.
-        (Kind::NeverTaken | Kind::AlwaysTaken | Kind::Inverted, Do::If { to, .. }) => to as usize == at + 1,
-        (Kind::Swapped, Do::Two(function)) => inst.args[0] == inst.args[1] || commutes(function),
+    match (kind, inst.op) {
+        // Both edges lead to the next instruction.
+        (Kind::NeverTaken | Kind::AlwaysTaken | Kind::Inverted, Op::If { to, .. }) => to as usize == at + 1,
+        (Kind::Swapped, Op::Two(function)) => inst.args[0] == inst.args[1] || commutes(function),
         (Kind::AddendDropped, _) => is_zero(kernel, inst.args[2]),
         (Kind::BarrierDropped, _) => orders_nothing(kernel, at),
         _ => false,
@@ -22,8 +22,8 @@ fn is_zero(kernel: &Kernel, register: Register) -> bool {
     register == ZERO || kernel.constants.contains(&(register, 0))
 }
 
-/// Bit patterns that tell functions of any type apart: zeros, ones, bounds, infinities, and numbers without a pattern. Of
-/// each float type there is one NaN at most: which of two comes out is nobody's business.
+/// Bit patterns that tell functions of any type apart: zeros, ones, bounds, infinities, and numbers without a pattern. Each
+/// float type has at most one NaN, because which of two NaNs results is unspecified.
 const PATTERNS: [u64; 32] = [
     0,
     1,
@@ -59,8 +59,8 @@ const PATTERNS: [u64; 32] = [
     0xc2b2_ae3d_27d4_eb4f,
 ];
 
-/// Whether a function gives the same when its operands are swapped, tried on all pairs of [`PATTERNS`]: what does not
-/// commute (a difference, a quotient, a shift, an order) shows it on most of them.
+/// Whether a function commutes, tried on all pairs of [`PATTERNS`]. One that does not (a difference, a quotient, a shift, an
+/// order) differs on most of them.
 fn commutes(function: Two) -> bool {
     const { assert!(PATTERNS.len() == WARP) };
     let (mut one, mut other) = ([0; WARP], [0; WARP]);
@@ -71,8 +71,8 @@ fn commutes(function: Two) -> bool {
     })
 }
 
-/// Whether threads of a block cannot tell that one of them passed the barrier at `at` before another came there: nothing
-/// that is accessed before it can also be accessed behind it, but for reads of both.
+/// Whether the barrier at `at` orders nothing: no memory that is accessed before it can also be accessed after it, except by
+/// reads on both sides.
 fn orders_nothing(kernel: &Kernel, at: usize) -> bool {
     let count = kernel.code.len();
     let next: Vec<Vec<usize>> = (0..count).map(|from| following(kernel, from)).collect();
@@ -83,26 +83,26 @@ fn orders_nothing(kernel: &Kernel, at: usize) -> bool {
         }
     }
     let accesses = |edges: &[Vec<usize>]| -> Vec<(Space, bool)> {
-        reached(edges, at).filter_map(|at| access(kernel.code[at].what)).collect()
+        reached(edges, at).filter_map(|at| access(kernel.code[at].op)).collect()
     };
     let (before, behind) = (accesses(&last), accesses(&next));
     let meet = |a: Space, b: Space| a == b || a == Space::Generic || b == Space::Generic;
     before.iter().all(|(a, writes)| behind.iter().all(|(b, also)| !meet(*a, *b) || !(*writes || *also)))
 }
 
-/// Where control goes from an instruction.
+/// The successors of an instruction.
 fn following(kernel: &Kernel, at: usize) -> Vec<usize> {
-    let mut to = match kernel.code[at].what {
-        Do::Goto(to) => vec![to as usize],
-        Do::If { to, .. } => vec![at + 1, to as usize],
-        Do::Exit | Do::Trap => Vec::new(),
+    let mut to = match kernel.code[at].op {
+        Op::Goto(to) => vec![to as usize],
+        Op::If { to, .. } => vec![at + 1, to as usize],
+        Op::Exit | Op::Trap => Vec::new(),
         _ => vec![at + 1],
     };
     to.retain(|to| *to < kernel.code.len());
     to
 }
 
-/// What can be reached from `at` along `edges`; `at` itself only in a loop.
+/// The instructions reachable from `at` along `edges`; `at` itself only in a loop.
 fn reached(edges: &[Vec<usize>], at: usize) -> impl Iterator<Item = usize> {
     let mut seen = vec![false; edges.len()];
     let mut pending = edges[at].clone();
@@ -114,12 +114,12 @@ fn reached(edges: &[Vec<usize>], at: usize) -> impl Iterator<Item = usize> {
     seen.into_iter().enumerate().filter_map(|(at, seen)| seen.then_some(at))
 }
 
-/// The space that an instruction accesses, where other threads of the block do too, and whether it writes.
-fn access(what: Do) -> Option<(Space, bool)> {
+/// The space that an instruction accesses, if other threads of the block share it, and whether it writes.
+fn access(what: Op) -> Option<(Space, bool)> {
     let (space, writes) = match what {
-        Do::Load { space, .. } => (space, false),
-        Do::Store { space, .. } | Do::Atomic { space, .. } => (space, true),
-        Do::LoadMatrix { .. } => (Space::Shared, false),
+        Op::Load { space, .. } => (space, false),
+        Op::Store { space, .. } | Op::Atomic { space, .. } => (space, true),
+        Op::LoadMatrix { .. } => (Space::Shared, false),
         _ => return None,
     };
     (!matches!(space, Space::Local | Space::Param)).then_some((space, writes))

@@ -1,5 +1,5 @@
-//! What a module declares: functions with where their bodies are, variables, source files. Bodies are skipped, so that a
-//! module of ten megabytes is loaded in milliseconds.
+//! What a module declares: functions and the ranges of their bodies, variables, source files. Bodies are skipped, so that a
+//! module of ten megabytes loads in milliseconds.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,15 +13,15 @@ use super::parser::{Parameter, parameter};
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Whether it can be launched.
+    /// Whether it is a kernel.
     pub entry: bool,
     /// What it takes, in order.
     pub params: Vec<Parameter>,
     /// What it returns.
     pub returns: Vec<Parameter>,
-    /// Where its body is in the text, braces included; empty for a declaration.
+    /// The range of its body in the text, braces included; empty for a declaration.
     pub body: Range<usize>,
-    /// `.maxntid` or `.reqntid`: threads at most.
+    /// `.maxntid` or `.reqntid`: the most threads of a block.
     pub max_threads: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ pub fn index(text: &str) -> Result<Module, SyntaxError> {
         let opens = text.as_bytes().get(start) == Some(&b'{');
         let body = if opens { start..start + body_length(text, start)? } else { start..start };
         let lexer = Lexer::new(header, 1).and_then(|lexer| declaration(lexer, &mut module, &body));
-        // Lines are counted where they are wanted: no errors, no counting.
+        // Lines are counted on demand: without errors, never.
         lexer.map_err(|error| SyntaxError { line: error.line + line_of(text, at) - 1, ..error })?;
         at = body.end;
     }
@@ -84,7 +84,7 @@ pub fn line_of(text: &str, at: usize) -> u32 {
     1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() as u32
 }
 
-/// Up to the body of a function, or past the semicolon of a declaration.
+/// The length up to the body of a function, or past the semicolon of a declaration.
 fn header_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -145,7 +145,7 @@ fn declaration(mut lexer: Lexer, module: &mut Module, body: &Range<usize>) -> Re
         match lexer.take()? {
             Token::Word(".version") => {
                 let version = lexer.number()? as u32;
-                // The lexer ends a number at the dot, and takes the dot for the start of a word.
+                // The lexer ends a number at the dot, and reads the dot as the start of a word.
                 let minor = lexer.word()?.trim_start_matches('.').parse().unwrap_or(0);
                 module.version = (version, minor);
             }

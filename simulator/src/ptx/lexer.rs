@@ -1,4 +1,4 @@
-//! Tokens of PTX. A `.loc` directive ends with its line, not with a semicolon, and is one token.
+//! Tokens of PTX. A `.loc` directive ends at the end of its line, not at a semicolon, and is one token.
 
 use super::SyntaxError;
 
@@ -29,12 +29,12 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// The line of the module that has been read up to.
+    /// The module's line at the read position.
     pub fn line(&self) -> u32 {
         self.line
     }
 
-    /// Begins at the start of `text`, which is `line` of its module.
+    /// A lexer of `text`, which begins at `line` of its module.
     pub fn new(text: &'a str, line: u32) -> Result<Self, SyntaxError> {
         let mut lexer = Self { text, at: 0, line, next: Token::End };
         lexer.next = lexer.scan()?;

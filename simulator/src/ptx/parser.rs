@@ -1,4 +1,4 @@
-//! One function's body as statements: the shape of the text, with nothing resolved.
+//! Parses one function's body to statements. Names are not resolved.
 
 use super::SyntaxError;
 use super::lexer::{Lexer, Token};
@@ -8,7 +8,7 @@ use super::lexer::{Lexer, Token};
 pub struct Source {
     /// The module's number of the file.
     pub file: u32,
-    /// The line, from 1; 0 where none is known.
+    /// The line, from 1; 0 if unknown.
     pub line: u32,
     /// The line of the PTX itself, from 1.
     pub ptx: u32,
@@ -55,7 +55,7 @@ pub enum Statement<'a> {
     Close,
     /// `name:`
     Label(&'a str),
-    /// `.reg`: names, or a prefix with how many.
+    /// `.reg`: names, or a prefix and a count.
     Registers(Vec<(&'a str, Option<u32>)>),
     /// `.local`, `.shared` or `.param` in a body.
     Variable(&'a str, Parameter),
@@ -142,7 +142,7 @@ fn bytes_of(suffix: &str) -> Option<u32> {
 }
 
 fn registers<'a>(lexer: &mut Lexer<'a>) -> Result<Statement<'a>, SyntaxError> {
-    // The type says nothing that the instructions do not say.
+    // The type is redundant: instructions have theirs.
     while matches!(lexer.peek(), Token::Word(word) if word.starts_with('.')) {
         lexer.take()?;
     }
@@ -200,7 +200,7 @@ fn operand<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, SyntaxError> {
     }
 }
 
-/// An operand that holds no other.
+/// An operand without nested ones.
 fn simple<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, SyntaxError> {
     match lexer.take()? {
         Token::Word(word) if lexer.accept(b'|')? => Ok(Operand::Pair(word, lexer.word()?)),

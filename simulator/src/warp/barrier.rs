@@ -1,15 +1,15 @@
-//! Threads that wait: at different barriers of one warp, or for ever. What is said of them names every place.
+//! Reports threads that wait at different barriers of one warp, or forever, with every place where threads wait.
 
 use std::collections::BTreeMap;
 
 use super::{Machine, State, Stop, Warp};
 use crate::fault::Kind;
-use crate::kernel::Do;
+use crate::kernel::Op;
 
 impl Warp {
-    /// What is wrong where some threads of this warp wait for the block, and others elsewhere: an aligned barrier is one
-    /// that all threads of a warp come to together (PTX ISA 9.7.13.1).
-    pub fn parted(&self, machine: &Machine) -> Option<Stop> {
+    /// The report if some threads of this warp wait for the block, and others elsewhere: all threads of a warp must reach an
+    /// aligned barrier together (PTX ISA 9.7.13.1).
+    pub fn diverged(&self, machine: &Machine) -> Option<Stop> {
         let waits = |state: State| state == State::Barrier;
         if self.fragments.len() < 2 || !self.fragments.iter().any(|fragment| waits(fragment.state)) {
             return None;
@@ -23,12 +23,12 @@ impl Warp {
             address: None,
             detail: "Barrier error detected. Divergent thread(s) in warp".to_string(),
             near: String::new(),
-            notes: places([self], machine),
+            notes: waiting_places([self], machine),
         })
     }
 }
 
-/// The end of a block in which no thread can go on; `stuck` is the first warp that does not wait for the block alone.
+/// The fault of a block in which no thread can go on; `stuck` is the first warp that does not only wait for the block.
 pub fn deadlock(stuck: &Warp, warps: &[Warp], machine: &Machine) -> Stop {
     let first = stuck.fragments.first();
     Stop {
@@ -38,12 +38,12 @@ pub fn deadlock(stuck: &Warp, warps: &[Warp], machine: &Machine) -> Stop {
         address: None,
         detail: "Barrier error detected. No thread of the block can go on".to_string(),
         near: String::new(),
-        notes: places(warps, machine),
+        notes: waiting_places(warps, machine),
     }
 }
 
 /// A line for each place where threads of `warps` wait, with how many.
-fn places<'a>(warps: impl IntoIterator<Item = &'a Warp>, machine: &Machine) -> Vec<String> {
+fn waiting_places<'a>(warps: impl IntoIterator<Item = &'a Warp>, machine: &Machine) -> Vec<String> {
     let mut threads: BTreeMap<usize, u32> = BTreeMap::new();
     for fragment in warps.into_iter().flat_map(|warp| &warp.fragments) {
         *threads.entry(fragment.pc).or_default() += fragment.mask.count_ones();
@@ -51,7 +51,7 @@ fn places<'a>(warps: impl IntoIterator<Item = &'a Warp>, machine: &Machine) -> V
     let line = |(pc, count): (usize, u32)| {
         let inst = &machine.kernel.code[pc];
         let wait = if count == 1 { "thread waits" } else { "threads wait" };
-        let whom = if matches!(inst.what, Do::Barrier) { "the block" } else { "others of the warp" };
+        let whom = if matches!(inst.op, Op::Barrier) { "the block" } else { "others of the warp" };
         let file = machine.module.files.get(&inst.source.file).filter(|_| inst.source.line > 0);
         let source = file.map_or(String::new(), |file| format!(" at {file}:{},", inst.source.line));
         format!("{count} {wait} for {whom}{source} in line {} of the PTX", inst.source.ptx)

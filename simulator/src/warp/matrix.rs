@@ -1,16 +1,17 @@
 //! Matrices spread over the lanes: lane `l` is number `l % 4` of group `l / 4`. The layouts are those of PTX ISA 9.7.15.5
 //! (`mma.m16n8k16` and `m16n8k32` of bytes) and 9.7.15.5.15 (`ldmatrix`).
 
-use super::note::Touch;
+use super::access_checks::WarpAccess;
 use super::taint::Taint;
 use super::{Machine, Stop, Warp, stop};
+use crate::address_space::{AddressSpace, resolve};
 use crate::isa::Space;
 use crate::kernel::{Inst, Register};
 use crate::lanes::WARP;
-use crate::place::{Place, resolve};
 
 impl Warp {
-    /// Each register gets one matrix: rows of 16 bytes, four to a lane. Row `r` of matrix `m` is where lane `8m + r` says.
+    /// Each register gets one matrix: rows of 16 bytes, four bytes to a lane. Lane `8m + r` has the address of row `r` of
+    /// matrix `m`.
     pub(super) fn load_matrix(&mut self, machine: &mut Machine, inst: &Inst, to: &[Register]) -> Result<(), Stop> {
         let mut at = self.registers[inst.args[0] as usize];
         for address in &mut at {
@@ -21,22 +22,23 @@ impl Warp {
         resolve(Space::Shared, &mut at, named);
         for (matrix, &register) in to.iter().enumerate() {
             let rows = std::array::from_fn(|lane| at[8 * matrix + lane / 4] + 4 * (lane as u64 % 4));
-            let touch = Touch { space: Space::Shared, bytes: 4, at: &rows, mask: u32::MAX };
-            self.note_read(machine, inst, touch, register);
+            let access = WarpAccess { space: Space::Shared, bytes: 4, at: &rows, mask: u32::MAX };
+            self.check_read(machine, inst, access, register);
             let (memory, shared, local) = (&mut *machine.memory, &mut machine.shared.data, &mut self.local.data);
-            let mut place = Place { space: Space::Shared, kernel: machine.kernel, memory, shared, local };
+            let mut address_space =
+                AddressSpace { space: Space::Shared, kernel: machine.kernel, memory, shared, local };
             let misaligned = (8 * matrix..8 * matrix + 8).find(|&row| !at[row].is_multiple_of(16));
             let read = match misaligned {
-                Some(row) => Err((row, Place::misaligned(at[row], 16))),
-                // The lane that named the row is at fault.
-                None => place
+                Some(row) => Err((row, AddressSpace::misaligned(at[row], 16))),
+                // The lane that passed the row's address is at fault.
+                None => address_space
                     .load(4, &rows, u32::MAX, &mut self.registers[register as usize])
-                    .map_err(|(lane, trouble)| (8 * matrix + lane / 4, trouble)),
+                    .map_err(|(lane, error)| (8 * matrix + lane / 4, error)),
             };
-            read.map_err(|(lane, trouble)| {
+            read.map_err(|(lane, error)| {
                 let detail = "Invalid __shared__ read of size 16 bytes".to_string();
-                let stop = stop(trouble.kind, inst, 1 << lane, detail);
-                Stop { address: Some(trouble.address), near: trouble.place, notes: trouble.notes, ..stop }
+                let stop = stop(error.kind, inst, 1 << lane, detail);
+                Stop { address: Some(error.address), near: error.place, notes: error.notes, ..stop }
             })?;
         }
         Ok(())
@@ -79,19 +81,19 @@ impl Warp {
         }
     }
 
-    /// What is doubtful of one register of a product: elements whose row or column of the factors is.
+    /// The taint of one register of a product: of elements whose row or column of the factors is tainted.
     fn product_taint(&self, number: usize, [a, b, c]: [&[Register]; 3]) -> Taint {
-        let doubtful = |register: &Register, lane: usize| self.taints[*register as usize].holes[lane] != 0;
+        let doubtful = |register: &Register, lane: usize| self.taints[*register as usize].undefined[lane] != 0;
         let mut new = self.taint_of(c[number]);
         let tainted = a.iter().chain(b).map(|&register| self.taint_of(register));
-        new.origin = tainted.filter(|taint| taint.holes != [0; WARP]).fold(new.origin, |_, taint| taint.origin);
+        new.origin = tainted.filter(|taint| taint.undefined != [0; WARP]).fold(new.origin, |_, taint| taint.origin);
         for lane in 0..WARP {
             let (half, column) = (number / 2, lane % 4 * 2 + number % 2);
             let row =
                 (lane / 4 * 4..lane / 4 * 4 + 4).any(|own| a.iter().skip(half).step_by(2).any(|r| doubtful(r, own)));
             let column = (column * 4..column * 4 + 4).any(|own| b.iter().any(|r| doubtful(r, own)));
             if row || column {
-                new.holes[lane] = u8::MAX;
+                new.undefined[lane] = u8::MAX;
             }
         }
         new

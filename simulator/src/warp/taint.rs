@@ -1,18 +1,18 @@
-//! What is doubtful of a register: bytes that nobody wrote, and numbers that arithmetic made wrong. Both follow the values
-//! through a warp and are told where they decide something: as a branch's condition, an address, a member mask.
+//! The taint of registers: bytes that were never written, and numbers that arithmetic made wrong. Taint follows the values
+//! through a warp and is reported if it decides something: a branch, an address, a member mask.
 
 use super::{Machine, Warp, stop};
 use crate::fault::Kind;
-use crate::isa::{Real, Spread, Watch};
-use crate::kernel::{CARRY, Do, Inst, Register};
+use crate::isa::{ArithmeticCheck, Real, TaintRule};
+use crate::kernel::{CARRY, Inst, Op, Register};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP, lanes};
-use crate::piece::Holes;
+use crate::shadowed_buffer::UndefinedBytes;
 
-/// What is doubtful of each lane of a register.
+/// The taint of a register, lane by lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Taint {
-    /// The bytes that nobody wrote.
-    pub holes: Holes,
+    /// The bytes that were never written.
+    pub undefined: UndefinedBytes,
     /// How the number went wrong.
     pub wrong: [u8; WARP],
     /// The instruction that it comes from.
@@ -29,75 +29,90 @@ const WRAPPED: u8 = 4;
 const WRAPPED_SIGNED: u8 = 8;
 
 impl Warp {
-    /// Follows what is doubtful through an instruction that is about to run, and tells where it matters.
-    pub(super) fn follow(&mut self, machine: &mut Machine, pc: usize, mask: u32) {
+    /// Propagates taint through an instruction that is about to run, and reports it if it decides something.
+    pub(super) fn propagate_taint(&mut self, machine: &mut Machine, pc: usize, mask: u32) {
         let inst = &machine.kernel.code[pc];
-        let watch = if machine.checks.arithmetic { inst.watch } else { Watch::Nothing };
-        match inst.what {
-            Do::One(_) | Do::Two(_) | Do::Three(_) | Do::Four(_) | Do::Carry(_) => {
-                self.compute(machine, inst, pc, mask, watch);
+        let arithmetic_check = if machine.checks.arithmetic { inst.arithmetic_check } else { ArithmeticCheck::Nothing };
+        match inst.op {
+            Op::One(_) | Op::Two(_) | Op::Three(_) | Op::Four(_) | Op::Carry(_) => {
+                self.taint_result(machine, inst, pc, mask, arithmetic_check);
             }
-            Do::Param { .. } => self.clean(inst.d, mask),
-            Do::If { .. } => self.decides(machine, inst, inst.args[0], mask, "decides a branch"),
-            Do::Load { .. } | Do::Store { .. } | Do::Atomic { .. } | Do::Align { .. } => {
-                self.decides(machine, inst, inst.args[0], mask, "is used as an address");
-                self.misleads(machine, inst, mask);
+            Op::Param { .. } => self.clear_taint(inst.d, mask),
+            Op::If { .. } => self.report_undefined(machine, inst, inst.args[0], mask, "decides a branch"),
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Align { .. } => {
+                self.report_undefined(machine, inst, inst.args[0], mask, "is used as an address");
+                self.report_wrong_address(machine, inst, mask);
             }
-            Do::Shuffle(_) => {
+            Op::Shuffle(_) => {
                 for arg in &inst.args[1..] {
-                    self.decides(machine, inst, *arg, mask, "decides what a shuffle reads");
+                    self.report_undefined(machine, inst, *arg, mask, "decides what a shuffle reads");
                 }
             }
-            Do::Vote(_) => self.decides(machine, inst, inst.args[1], mask, "is used as a member mask"),
-            Do::WarpBarrier => self.decides(machine, inst, inst.args[0], mask, "is used as a member mask"),
+            Op::Vote(_) => self.report_undefined(machine, inst, inst.args[1], mask, "is used as a member mask"),
+            Op::WarpBarrier => self.report_undefined(machine, inst, inst.args[0], mask, "is used as a member mask"),
             _ => {}
         }
     }
 
-    fn compute(&mut self, machine: &mut Machine, inst: &Inst, pc: usize, mask: u32, watch: Watch) {
-        let sources = match inst.what {
-            Do::One(_) => 1,
-            Do::Two(_) => 2,
-            Do::Three(_) => 3,
+    fn taint_result(
+        &mut self,
+        machine: &mut Machine,
+        inst: &Inst,
+        pc: usize,
+        mask: u32,
+        arithmetic_check: ArithmeticCheck,
+    ) {
+        let sources = match inst.op {
+            Op::One(_) => 1,
+            Op::Two(_) => 2,
+            Op::Three(_) => 3,
             _ => 4,
         };
         let args = inst.args.map(|arg| arg as usize);
         let mut new = Taint { origin: pc as u32, ..Taint::default() };
         if self.tainted {
             let taints = args.map(|arg| &self.taints[arg]);
-            spread(inst.spread, taints, sources, args.map(|arg| &self.registers[arg]), &mut new.holes);
-            new.wrong = wrongs(inst.spread, taints, &self.registers[args[2]], sources);
+            undefined_bytes(inst.taint_rule, taints, sources, args.map(|arg| &self.registers[arg]), &mut new.undefined);
+            new.wrong = wrongs(inst.taint_rule, taints, &self.registers[args[2]], sources);
             if let Some(taint) =
-                taints[..sources].iter().find(|taint| taint.holes != [0; WARP] || taint.wrong != [0; WARP])
+                taints[..sources].iter().find(|taint| taint.undefined != [0; WARP] || taint.wrong != [0; WARP])
             {
                 new.origin = taint.origin;
             }
         }
-        if watch != Watch::Nothing {
-            self.watch(machine, inst, pc, mask, watch, &mut new);
+        if arithmetic_check != ArithmeticCheck::Nothing {
+            self.check_arithmetic(machine, inst, pc, mask, arithmetic_check, &mut new);
         }
         if self.tainted || new.wrong != [0; WARP] {
             self.taint(inst.d, mask, &new);
-            if matches!(inst.what, Do::Carry(_)) {
+            if matches!(inst.op, Op::Carry(_)) {
                 self.taint(CARRY, mask, &new);
             }
         }
     }
 
-    /// Looks for what goes wrong in an instruction's own arithmetic.
-    fn watch(&self, machine: &mut Machine, inst: &Inst, pc: usize, mask: u32, watch: Watch, new: &mut Taint) {
+    /// Looks for mistakes in an instruction's own arithmetic.
+    fn check_arithmetic(
+        &self,
+        machine: &mut Machine,
+        inst: &Inst,
+        pc: usize,
+        mask: u32,
+        arithmetic_check: ArithmeticCheck,
+        new: &mut Taint,
+    ) {
         let [a, b, c] = [0, 1, 2].map(|arg| &self.registers[inst.args[arg] as usize]);
         let before = new.wrong;
-        match watch {
-            Watch::Nothing => {}
-            Watch::Divisor(bits) => {
+        match arithmetic_check {
+            ArithmeticCheck::Nothing => {}
+            ArithmeticCheck::Divisor(bits) => {
                 let cut = u64::MAX >> (64 - u32::from(bits));
                 if let Some(lane) = lanes(mask).find(|&lane| b[lane] & cut == 0) {
                     let what = stop(Kind::Arithmetic, inst, 1 << lane, "division of an integer by zero".to_string());
                     machine.report(self.number, what);
                 }
             }
-            Watch::Convert(from, least, beyond) => {
+            ArithmeticCheck::Convert(from, least, beyond) => {
                 for lane in lanes(mask) {
                     let x = real(from, a[lane]);
                     new.wrong[lane] = if x.is_nan() {
@@ -109,63 +124,63 @@ impl Warp {
                     };
                 }
             }
-            Watch::Product => wraps(mask, &mut new.wrong, |lane| {
+            ArithmeticCheck::Product => wraps(mask, &mut new.wrong, |lane| {
                 let (x, y, z) = (a[lane] as i32, b[lane] as i32, c[lane] as i32);
                 let signed = i64::from(x) * i64::from(y) + i64::from(z);
                 let unsigned = u64::from(x as u32) * u64::from(y as u32) + u64::from(z as u32);
                 (signed != i64::from(signed as i32), unsigned >> 32 != 0)
             }),
-            Watch::Sum => wraps(mask, &mut new.wrong, |lane| {
+            ArithmeticCheck::Sum => wraps(mask, &mut new.wrong, |lane| {
                 let (x, y) = (a[lane] as u32, b[lane] as u32);
                 let sum = x.wrapping_add(y);
                 ((x ^ sum) & (y ^ sum) & 1 << 31 != 0, sum < x)
             }),
-            Watch::Shift => wraps(mask, &mut new.wrong, |lane| {
+            ArithmeticCheck::Shift => wraps(mask, &mut new.wrong, |lane| {
                 let (x, by) = (a[lane] as u32, (b[lane] as u32).min(32));
                 let exact = u64::from(x) << by;
                 let signed = i64::from(x as i32) << by;
                 (signed != i64::from(signed as i32), exact >> 32 != 0)
             }),
-            Watch::Extend => {
+            ArithmeticCheck::Extend => {
                 for wrong in &mut new.wrong {
                     if *wrong & WRAPPED_SIGNED != 0 {
                         *wrong |= WRAPPED;
                     }
                 }
             }
-            Watch::Bound => new.wrong = [0; WARP],
+            ArithmeticCheck::Bound => new.wrong = [0; WARP],
         }
         if before == [0; WARP] && new.wrong != before {
             new.origin = pc as u32;
         }
     }
 
-    /// Sets what is doubtful of a register's lanes.
+    /// Sets the taint of a register's lanes.
     pub(super) fn taint(&mut self, register: Register, mask: u32, new: &Taint) {
         self.tainted = true;
         let old = &mut self.taints[register as usize];
         for lane in lanes(mask) {
-            (old.holes[lane], old.wrong[lane]) = (new.holes[lane], new.wrong[lane]);
+            (old.undefined[lane], old.wrong[lane]) = (new.undefined[lane], new.wrong[lane]);
         }
         old.origin = new.origin;
     }
 
-    /// What is doubtful of a register.
+    /// The taint of a register.
     pub(super) fn taint_of(&self, register: Register) -> Taint {
         if self.tainted { self.taints[register as usize] } else { Taint::default() }
     }
 
-    /// Says that nothing is doubtful of a register's lanes.
-    pub(super) fn clean(&mut self, register: Register, mask: u32) {
+    /// Clears the taint of a register's lanes.
+    pub(super) fn clear_taint(&mut self, register: Register, mask: u32) {
         if self.tainted {
             self.taint(register, mask, &Taint { origin: self.taints[register as usize].origin, ..Taint::default() });
         }
     }
 
-    /// Tells that a register with undefined bytes decides something.
-    fn decides(&self, machine: &mut Machine, inst: &Inst, register: Register, mask: u32, how: &str) {
+    /// Reports a register with undefined bytes that decides something.
+    fn report_undefined(&self, machine: &mut Machine, inst: &Inst, register: Register, mask: u32, how: &str) {
         let taint = &self.taints[register as usize];
-        let Some(lane) = lanes(mask).find(|&lane| taint.holes[lane] != 0) else { return };
+        let Some(lane) = lanes(mask).find(|&lane| taint.undefined[lane] != 0) else { return };
         let mut found = stop(Kind::Uninitialized, inst, 1 << lane, format!("Uninitialized value {how}"));
         if let Some((address, place)) = machine.origins.get(&taint.origin) {
             (found.address, found.near) = (Some(*address), place.clone());
@@ -174,8 +189,8 @@ impl Warp {
         machine.report(self.number, found);
     }
 
-    /// Tells that a number that went wrong is an address.
-    fn misleads(&self, machine: &mut Machine, inst: &Inst, mask: u32) {
+    /// Reports a wrong number that is used as an address.
+    fn report_wrong_address(&self, machine: &mut Machine, inst: &Inst, mask: u32) {
         let taint = &self.taints[inst.args[0] as usize];
         let wrong = |lane: usize| taint.wrong[lane] & !WRAPPED_SIGNED;
         let Some(lane) = lanes(mask).find(|&lane| wrong(lane) != 0) else { return };
@@ -190,19 +205,8 @@ impl Warp {
     }
 }
 
-impl Machine<'_> {
-    /// Where an instruction stands, in words.
-    pub(super) fn line(&self, pc: u32) -> String {
-        let source = self.kernel.code[pc as usize].source;
-        match self.module.files.get(&source.file) {
-            Some(file) if source.line > 0 => format!("at {file}:{}", source.line),
-            _ => format!("in line {} of the PTX", source.ptx),
-        }
-    }
-}
-
-/// How each lane of a result that wraps in 32 bits is wrong. `of` says whether it does as a signed number, and as an
-/// unsigned one: what the number is only its use tells.
+/// How each lane of a result that wraps in 32 bits is wrong. `of` says whether it wraps as a signed and as an unsigned
+/// number; only a later use shows which one it is.
 fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) {
     for (lane, wrong) in wrong.iter_mut().enumerate() {
         let (signed, unsigned) = of(lane);
@@ -212,33 +216,35 @@ fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) 
 }
 
 /// The undefined bytes of a result.
-fn spread(how: Spread, taints: [&Taint; 4], sources: usize, values: [&Lanes; 4], out: &mut Holes) {
-    let holes = taints.map(|taint| &taint.holes);
-    let any = |lane: usize| holes[..sources].iter().fold(0, |all, holes| all | holes[lane]);
+fn undefined_bytes(how: TaintRule, taints: [&Taint; 4], sources: usize, values: [&Lanes; 4], out: &mut UndefinedBytes) {
+    let undefined = taints.map(|taint| &taint.undefined);
+    let any = |lane: usize| undefined[..sources].iter().fold(0, |all, undefined| all | undefined[lane]);
     let cut = |bytes: u8| u8::MAX >> (8 - bytes);
     for (lane, out) in out.iter_mut().enumerate() {
-        let (a, b) = (holes[0][lane], holes[1][lane]);
+        let (a, b) = (undefined[0][lane], undefined[1][lane]);
         let byte = |arg: usize, place: usize| (values[arg][lane] >> (8 * place)) as u8;
-        // The bytes that one source decides whatever the other is.
+        // The bytes that one source decides, whatever the other one holds.
         let decided = |value: u8| {
-            let by = |arg: usize, holes: u8| (0..8).filter(move |&at| byte(arg, at) == value && holes >> at & 1 == 0);
+            let by = |arg: usize, undefined: u8| {
+                (0..8).filter(move |&at| byte(arg, at) == value && undefined >> at & 1 == 0)
+            };
             by(0, a).chain(by(1, b)).fold(0, |all, at| all | 1 << at)
         };
         *out = match how {
             _ if any(lane) == 0 => 0,
-            Spread::Whole => u8::MAX,
-            Spread::Bytes(bytes) => any(lane) & cut(bytes),
-            Spread::And(bytes) => any(lane) & cut(bytes) & !decided(0),
-            Spread::Or(bytes) => any(lane) & cut(bytes) & !decided(u8::MAX),
-            Spread::Choose(_) if holes[2][lane] != 0 => u8::MAX,
-            Spread::Choose(bytes) => (if values[2][lane] & 1 != 0 { a } else { b }) & cut(bytes),
-            Spread::Pack(bytes) => a & cut(bytes) | (u16::from(b & cut(bytes)) << bytes) as u8,
-            Spread::Unpack(from, bytes) => a >> from & cut(bytes),
-            Spread::Left(_) | Spread::Right(_) if b != 0 => u8::MAX,
-            Spread::Left(bytes) => shifted(u16::from(a & cut(bytes)), values[1][lane], true) & cut(bytes),
-            Spread::Right(bytes) => shifted(u16::from(a & cut(bytes)), values[1][lane], false) & cut(bytes),
-            Spread::Permute if holes[2][lane] != 0 => u8::MAX,
-            Spread::Permute => (0..4).fold(0, |all, place| {
+            TaintRule::Whole => u8::MAX,
+            TaintRule::Bytes(bytes) => any(lane) & cut(bytes),
+            TaintRule::And(bytes) => any(lane) & cut(bytes) & !decided(0),
+            TaintRule::Or(bytes) => any(lane) & cut(bytes) & !decided(u8::MAX),
+            TaintRule::Choose(_) if undefined[2][lane] != 0 => u8::MAX,
+            TaintRule::Choose(bytes) => (if values[2][lane] & 1 != 0 { a } else { b }) & cut(bytes),
+            TaintRule::Pack(bytes) => a & cut(bytes) | (u16::from(b & cut(bytes)) << bytes) as u8,
+            TaintRule::Unpack(from, bytes) => a >> from & cut(bytes),
+            TaintRule::Left(_) | TaintRule::Right(_) if b != 0 => u8::MAX,
+            TaintRule::Left(bytes) => shifted(u16::from(a & cut(bytes)), values[1][lane], true) & cut(bytes),
+            TaintRule::Right(bytes) => shifted(u16::from(a & cut(bytes)), values[1][lane], false) & cut(bytes),
+            TaintRule::Permute if undefined[2][lane] != 0 => u8::MAX,
+            TaintRule::Permute => (0..4).fold(0, |all, place| {
                 let from = values[2][lane] >> (4 * place) & 7;
                 let both = a & 15 | b << 4;
                 all | (both >> from & 1) << place
@@ -247,17 +253,17 @@ fn spread(how: Spread, taints: [&Taint; 4], sources: usize, values: [&Lanes; 4],
     }
 }
 
-/// Bits of bytes, moved by a number of bits: a byte may end up in two.
-fn shifted(holes: u16, bits: u64, left: bool) -> u8 {
+/// A byte mask, shifted by a number of bits: a byte may end up in two.
+fn shifted(undefined: u16, bits: u64, left: bool) -> u8 {
     let (bytes, rest) = ((bits / 8).min(8) as u32, !bits.is_multiple_of(8));
-    let by = |bytes: u32| (if left { holes << bytes } else { holes >> bytes }) as u8;
+    let by = |bytes: u32| (if left { undefined << bytes } else { undefined >> bytes }) as u8;
     by(bytes) | if rest { by(bytes + 1) } else { 0 }
 }
 
-/// How each lane of a result is wrong for what its sources were.
-fn wrongs(how: Spread, taints: [&Taint; 4], choice: &Lanes, sources: usize) -> [u8; WARP] {
+/// How each lane of a result is wrong because of its sources.
+fn wrongs(how: TaintRule, taints: [&Taint; 4], choice: &Lanes, sources: usize) -> [u8; WARP] {
     std::array::from_fn(|lane| match how {
-        Spread::Choose(_) => taints[usize::from(choice[lane] & 1 == 0)].wrong[lane],
+        TaintRule::Choose(_) => taints[usize::from(choice[lane] & 1 == 0)].wrong[lane],
         _ => taints[..sources].iter().fold(0, |all, taint| all | taint.wrong[lane]),
     })
 }

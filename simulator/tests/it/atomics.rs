@@ -1,4 +1,4 @@
-//! Atomics with colliding lanes: each sees what the lane before it left.
+//! Atomics with colliding lanes: each lane sees what the lane before it left.
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, Round};

@@ -1,5 +1,5 @@
-//! Faults and reports: the kernels of `tests/fail/`. Each file says what it shows, and after `//|` at its end the diagnosis,
-//! to the letter; its kernel `twin` does the same without the mistake. `UPDATE_GOLDEN=1` writes what is said now.
+//! Faults and reports: the kernels of `tests/fail/`. Each file says what it shows, and has the exact diagnosis after `//|`
+//! at its end; its kernel `twin` does the same without the mistake. `UPDATE_GOLDEN=1` writes the current diagnosis.
 
 use simulator::{Fault, Kind};
 
@@ -11,8 +11,8 @@ pub fn texts() -> impl Iterator<Item = String> {
     files("fail").into_iter().map(|(_, text)| text)
 }
 
-/// What is said of a kernel of two blocks of 64 threads and 128 bytes of dynamic shared memory, with three pointers: to 256
-/// bytes, to 64 bytes that were freed, and to 64 bytes that nobody wrote.
+/// What is printed about a kernel of two blocks of 64 threads and 128 bytes of dynamic shared memory, with three pointers:
+/// to 256 bytes, to 64 freed bytes, and to 64 bytes that were never written.
 fn said(text: &str, kernel: &str) -> Vec<Fault> {
     let mut device = device();
     let live = upload(&mut device, &[1; 256]);
@@ -42,8 +42,8 @@ fn every_fault_is_diagnosed_to_the_letter() {
             std::fs::write(folder("fail").join(file), whole).expect("written");
             continue;
         }
-        let wanted: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//| ")).collect();
-        assert_eq!(said, wanted, "{file}");
+        let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//| ")).collect();
+        assert_eq!(said, expected, "{file}");
     }
     assert!(files.len() >= 50, "only {} faults", files.len());
 }

@@ -1,4 +1,4 @@
-//! Every form of the instruction table that computes: executed, and compared bit by bit with its oracle.
+//! Executes every form of the instruction table that computes, and compares it bit by bit with its oracle.
 
 use crate::machine::{HEADER, Shape, longs, run, table};
 use crate::oracle::{self, Oracle};
@@ -38,7 +38,7 @@ fn kernel(oracle: &Oracle) -> String {
     text + "\nret;\n}\n"
 }
 
-/// What differs from the oracle, a line each.
+/// The differences from the oracle, a line each.
 fn differences(name: &str, oracle: &Oracle) -> Vec<String> {
     let few = if oracle.to.len() > 16 { 64 } else { 8000 };
     let tuples = tuples(&oracle.from, few);
@@ -50,13 +50,13 @@ fn differences(name: &str, oracle: &Oracle) -> Vec<String> {
     }
     let mut lines = Vec::new();
     for (tuple, results) in tuples.iter().zip(longs(&buffers[1]).chunks(oracle.to.len())) {
-        let wanted = (oracle.value)(tuple);
-        assert_eq!(wanted.len(), results.len(), "{name}");
+        let expected = (oracle.value)(tuple);
+        assert_eq!(expected.len(), results.len(), "{name}");
         for (place, one) in oracle.to.iter().enumerate() {
-            let (wanted, got) = (wanted[place], results[place]);
+            let (expected, got) = (expected[place], results[place]);
             let loose = oracle.any_nan || *one == Type::F64;
-            if wanted != got && !(loose && one.one_nan(wanted) == one.one_nan(got)) {
-                lines.push(format!("{name} {tuple:x?}: result {place} is {got:x}, not {wanted:x}"));
+            if expected != got && !(loose && one.one_nan(expected) == one.one_nan(got)) {
+                lines.push(format!("{name} {tuple:x?}: result {place} is {got:x}, not {expected:x}"));
             }
         }
     }

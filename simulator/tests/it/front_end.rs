@@ -1,4 +1,4 @@
-//! The front end: text that is no PTX is an error with a line, and nothing makes it panic.
+//! The front end: text that is not PTX is an error with a line, and nothing panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +10,7 @@ use crate::types::Random;
 /// A module with one of everything that the front end reads.
 const MODULE: &str = include_str!("../pass/call.ptx");
 
-/// Loads `text` and runs its kernel, if it has one. What comes of it is not the question, but an error names a line.
+/// Loads `text` and runs its kernel, if it has one. The result does not matter, but an error must have a line.
 fn survives(text: &str) -> Result<(), String> {
     let attempt = catch_unwind(AssertUnwindSafe(|| {
         let mut device = Device::new(0, &Config { budget: 2000, memory: 1 << 20, ..Config::default() });
@@ -33,7 +33,7 @@ fn survives(text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_module_that_ends_too_early_is_an_error_and_no_panic() {
+fn a_truncated_module_is_an_error() {
     for end in 0..MODULE.len() {
         survives(&MODULE[..end]).expect("survives");
     }
@@ -45,7 +45,7 @@ fn a_module_with_a_flipped_bit_does_not_panic() {
     for _ in 0..3000 {
         let mut bytes = MODULE.as_bytes().to_vec();
         let at = random.below(bytes.len());
-        // The top bit stays, so that the text is text.
+        // The top bit stays, so that the text remains valid UTF-8.
         bytes[at] ^= 1 << random.below(7);
         survives(std::str::from_utf8(&bytes).expect("ASCII")).expect("survives");
     }
@@ -67,20 +67,20 @@ fn a_module_with_a_byte_more_or_less_does_not_panic() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line() {
-    for (text, wanted) in [
+fn errors_have_a_line() {
+    for (text, expected) in [
         ("", "line 1: no `.target`: this is no PTX"),
         (".version 8.0\n.target sm_80\n.visible .entry k()\n{\n", "line 4: a body without an end"),
         (".version 8.0\n.target sm_80\n\n.funky x;\n", "line 4: unexpected Word(\".funky\") outside of functions"),
         (".version 8.0\n.target sm_80\n.global .funky x;\n", "line 3: `.funky` is no type"),
     ] {
         let error = Device::new(0, &Config::default()).load(text).expect_err(text);
-        assert_eq!(error, LoadError::Syntax(wanted.to_string()));
+        assert_eq!(error, LoadError::Syntax(expected.to_string()));
     }
 }
 
 #[test]
-fn newer_modules_than_the_device_are_turned_down() {
+fn modules_newer_than_the_device_are_refused() {
     let load = |text: &str| Device::new(0, &Config::default()).load(text).expect_err(text);
     assert_eq!(
         load(".version 8.0\n.target sm_100\n.global .b32 x;\n"),
@@ -93,8 +93,8 @@ fn newer_modules_than_the_device_are_turned_down() {
 }
 
 #[test]
-fn what_a_body_cannot_have_is_unsupported_and_named() {
-    for (body, wanted) in [
+fn unsupported_bodies_are_named() {
+    for (body, expected) in [
         ("bra NOWHERE;", "a branch to a label that is nowhere"),
         ("add.s32 %r1, %r2;", "add.s32 with these operands"),
         ("mov.u32 %r1, %nowhere;", "unknown name `%nowhere`"),
@@ -105,6 +105,6 @@ fn what_a_body_cannot_have_is_unsupported_and_named() {
         let text = format!(".version 8.0\n.target sm_80\n.visible .entry k()\n{{ .reg .b32 %r<4>;\n{body}\nret; }}\n");
         let mut device = Device::new(0, &Config::default());
         let fault = launch(&mut device, &text, "k", Shape::line(1, 32), Vec::new()).expect_err(body);
-        assert_eq!(fault.to_string(), format!("snuffer-sim: unsupported: k: {wanted}"));
+        assert_eq!(fault.to_string(), format!("snuffer-sim: unsupported: k: {expected}"));
     }
 }

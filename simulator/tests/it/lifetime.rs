@@ -1,4 +1,4 @@
-//! The life of global memory, as the host makes it: what was allocated and freed when, and frees that are none.
+//! The life of global memory as the host sees it: when it was allocated and freed, and invalid frees.
 
 use simulator::{Device, Kind};
 
@@ -14,7 +14,7 @@ fn run(device: &mut Device, kernel: &str, address: u64) -> Result<(), simulator:
 }
 
 #[test]
-fn a_fault_tells_when_its_memory_was_allocated_and_freed() {
+fn a_fault_says_when_its_memory_was_allocated_and_freed() {
     let mut device = device();
     let early = upload(&mut device, &[0; 4]);
     run(&mut device, "put", early).expect("live");
@@ -31,7 +31,7 @@ fn a_fault_tells_when_its_memory_was_allocated_and_freed() {
 }
 
 #[test]
-fn a_free_of_what_is_no_live_allocation_says_what_it_is() {
+fn an_invalid_free_says_what_is_at_the_address() {
     let mut device = device();
     let address = upload(&mut device, &[0; 32]);
     let empty = device.allocate(0).expect("memory");
@@ -58,13 +58,13 @@ fn a_free_of_what_is_no_live_allocation_says_what_it_is() {
 fn bytes_are_shown_where_they_exist() {
     let mut device = device();
     let address = upload(&mut device, &(0..64).collect::<Vec<u8>>());
-    for (at, bytes, wanted) in [
+    for (at, bytes, expected) in [
         (62, 4, "bytes: 2e 2f 30 31 32 33 34 35 36 37 38 39 3a 3b 3c 3d [3e 3f -- --]"),
         (72, 2, "bytes: 38 39 3a 3b 3c 3d 3e 3f -- -- -- -- -- -- -- -- [-- --]"),
         (-4, 8, "bytes: [-- -- -- -- 00 01 02 03] 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13"),
     ] {
         let fault = device.bytes(address.wrapping_add_signed(at), bytes).expect_err("outside");
-        assert_eq!(fault.notes[1..], [wanted], "{at}");
+        assert_eq!(fault.notes[1..], [expected], "{at}");
     }
     for (at, bytes) in [(90, 4), (-40, 4), (0, 65)] {
         let fault = device.bytes(address.wrapping_add_signed(at), bytes).expect_err("outside");

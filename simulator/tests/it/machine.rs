@@ -18,7 +18,7 @@ pub fn device() -> Device {
     Device::new(0, &Config { budget: 1_000_000, ..Config::default() })
 }
 
-/// How a kernel is launched, but for its parameters.
+/// The size of a launch.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub grid: [u32; 3],

@@ -3,7 +3,7 @@
 use crate::machine::{HEADER, Shape, longs, run, table};
 use crate::types::{Random, Type, ones};
 
-/// Where the accessed 32 bytes of each thread are.
+/// The memory that has the 32 accessed bytes of each thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Global,
@@ -57,7 +57,7 @@ impl Form {
         self.one.bits() as usize / 8
     }
 
-    /// The register of one element: integers are extended to 64 bits, as wide a register as there is.
+    /// The register of one element: integers are extended to 64 bits, the widest register.
     fn register(&self) -> u32 {
         if self.one.is_integer() { 64 } else { self.one.bits() }
     }
@@ -126,7 +126,7 @@ fn random(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn loads_extend_what_lies_in_memory() {
+fn loads_extend_what_is_in_memory() {
     for form in forms(false) {
         for place in form.places() {
             let address = if place == Place::Param { "[p]" } else { "[%at+32]" };
@@ -137,15 +137,15 @@ fn loads_extend_what_lies_in_memory() {
             // Through global memory, `%out` holds what is loaded: all elements are loaded before the first is stored.
             let mut buffers = [random(1024), vec![0; 1024]];
             let param = random(32);
-            // Two pointers, and what is left to a multiple of 32.
+            // Two pointers, padded to a multiple of 32.
             let rest = [&[0; 16], param.as_slice()].concat();
             run(&form.kernel(place, &body, false), Shape::line(1, 32), &mut buffers, &rest).expect(&form.name);
             for (thread, (bytes, results)) in buffers[0].chunks(32).zip(buffers[1].chunks(32)).enumerate() {
                 let bytes = if place == Place::Param { &param } else { bytes };
                 for (element, result) in longs(results).into_iter().take(form.elements).enumerate() {
-                    let wanted = form.loaded(&bytes[element * form.bytes()..]);
+                    let expected = form.loaded(&bytes[element * form.bytes()..]);
                     let result = result & ones(form.register());
-                    assert_eq!(result, wanted, "{} of thread {thread}, element {element}", form.name);
+                    assert_eq!(result, expected, "{} of thread {thread}, element {element}", form.name);
                 }
             }
         }
@@ -171,13 +171,13 @@ fn stores_write_their_bytes_and_no_others() {
             let mut buffers = [from.clone(), vec![0; 1024]];
             run(&form.kernel(place, &body, true), Shape::line(1, 32), &mut buffers, &[0; 48]).expect(&form.name);
             for (thread, (before, after)) in from.chunks(32).zip(buffers[1].chunks(32)).enumerate() {
-                let mut wanted = before.to_vec();
+                let mut expected = before.to_vec();
                 let first = longs(before)[0];
                 for element in 0..form.elements {
                     let value = (first >> (8 * element)).to_le_bytes();
-                    wanted[element * form.bytes()..][..form.bytes()].copy_from_slice(&value[..form.bytes()]);
+                    expected[element * form.bytes()..][..form.bytes()].copy_from_slice(&value[..form.bytes()]);
                 }
-                assert_eq!(after, wanted, "{} of thread {thread}", form.name);
+                assert_eq!(after, expected, "{} of thread {thread}", form.name);
             }
         }
     }
@@ -191,7 +191,7 @@ fn parameters_of_device_functions_arrive() {
         let (mut read, mut written) = (String::new(), String::new());
         for element in 0..form.elements {
             let at = element * form.bytes();
-            // A caller extends small integers as the type wants it.
+            // A caller extends small integers by their type.
             let suffix = if form.one.is_integer() { form.name.rsplit('.').next().expect("a type") } else { "" };
             let typed = if suffix.is_empty() { format!("b{register}") } else { suffix.to_string() };
             read += &format!("ld.global.{typed} %v{element}, [%in+{at}];\n");

@@ -1,4 +1,4 @@
-//! Mutations: small, named, deterministic changes, most of which a kernel's result shows.
+//! Mutations: small, named, deterministic changes, most of which change a kernel's result.
 
 use std::process::Command;
 
@@ -11,12 +11,12 @@ const KERNEL: &str = include_str!("../mutate/sums.ptx");
 
 const SEEDS: u64 = 50;
 
-/// What the kernel writes under the mutation of a seed, or its fault.
+/// The kernel's output under the mutation of a seed, or its fault.
 fn outcome(seed: Option<u64>) -> Result<Vec<u8>, String> {
     run(seed.map(|seed| format!("k:{seed}").parse().expect("a mutation")))
 }
 
-/// The same under the mutation of this name.
+/// The kernel's output under the mutation of this name.
 fn mutant(name: &str) -> Result<Vec<u8>, String> {
     run(Some(name.parse().expect("a mutation")))
 }
@@ -48,7 +48,7 @@ fn a_seed_makes_the_same_mutant_every_time() {
 
 #[test]
 fn every_mutant_is_named_with_its_place() {
-    // The device names it on the error stream, so another process is asked.
+    // The device prints its name on the error stream, so that another process is run.
     let names = || {
         let this = std::env::current_exe().expect("a test");
         let test = ["mutation::at_least_half_of_the_mutants_are_noticed", "--exact", "--nocapture"];
@@ -64,7 +64,7 @@ fn every_mutant_is_named_with_its_place() {
     different.sort_unstable();
     different.dedup();
     assert!(different.len() > 10, "only {different:#?}");
-    // There are a sum and a product only, and a seed does not fall on what makes no difference.
+    // There are only a sum and a product, and a seed does not select a change without effect.
     assert!(!different.contains(&"operands are swapped at sums.cu:8".to_string()));
 }
 
@@ -81,7 +81,7 @@ fn a_mutation_of_another_kernel_changes_nothing() {
 }
 
 #[test]
-fn text_that_is_no_mutation_is_an_error() {
+fn malformed_mutations_are_errors() {
     for text in ["", "k", "k:", "k:x", "7:seven", "#3", "k:#", "k:#x"] {
         assert!(text.parse::<Mutation>().is_err(), "{text}");
     }
@@ -96,7 +96,7 @@ fn changes(text: &str) -> Vec<Change> {
 }
 
 #[test]
-fn what_is_known_to_make_no_difference_makes_none() {
+fn equivalent_changes_do_not_change_the_result() {
     let healthy = outcome(None);
     let (mut same, mut other) = (0, 0);
     for (number, change) in changes(KERNEL).iter().enumerate() {

@@ -11,7 +11,7 @@ pub mod moves;
 
 use crate::types::Type;
 
-/// Instructions under test, and the truth about them.
+/// Instructions under test, and their expected results.
 pub struct Oracle {
     /// PTX that reads `%a0`, `%a1`, … and writes `%d0`, ….
     pub code: String,
@@ -19,7 +19,7 @@ pub struct Oracle {
     pub from: Vec<Type>,
     /// The results' types.
     pub to: Vec<Type>,
-    /// Whether any NaN is as good as another.
+    /// Whether all NaNs count as equal.
     pub any_nan: bool,
     /// The results of operands.
     pub value: Value,
@@ -27,7 +27,7 @@ pub struct Oracle {
 
 type Value = Box<dyn Fn(&[u64]) -> Vec<u64>>;
 
-/// One oracle per family; a form is of one family at most.
+/// One oracle per family. A form belongs to at most one family.
 pub const FAMILIES: [fn(&str) -> Option<Oracle>; 8] =
     [integer::of, carry::of, logic::of, compare::of, float::of, approximate::of, convert::of, moves::of];
 

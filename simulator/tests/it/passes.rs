@@ -1,4 +1,4 @@
-//! Warps, barriers and calls: the kernels of `tests/pass/`, each against what its threads must write.
+//! Warps, barriers and calls: the kernels of `tests/pass/`, each compared with what its threads must write.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub fn texts() -> impl Iterator<Item = String> {
     files("pass").into_iter().map(|(_, text)| text)
 }
 
-/// Who a thread is.
+/// The position of a thread.
 struct Thread {
     /// Its number in the grid, x first.
     number: u32,
@@ -42,17 +42,17 @@ struct Thread {
     place: [u32; 3],
 }
 
-/// What a row of [`PASSES`] says of a kernel `k(.param .u64 out)`, which writes some words per thread.
+/// A row of [`PASSES`]: a kernel `k(.param .u64 out)`, which writes some words per thread.
 struct Pass {
     file: &'static str,
     shape: Shape,
-    wanted: fn(&Thread) -> Vec<u32>,
-    /// How often each block of code is entered by a warp, where that shows that lanes met again.
+    expected: fn(&Thread) -> Vec<u32>,
+    /// How often a warp enters each block of code, if that shows that diverged lanes met again.
     blocks: &'static [u64],
 }
 
-const fn pass(file: &'static str, threads: u32, wanted: fn(&Thread) -> Vec<u32>, blocks: &'static [u64]) -> Pass {
-    Pass { file, shape: Shape { grid: [1; 3], block: [threads, 1, 1], shared: 0 }, wanted, blocks }
+const fn pass(file: &'static str, threads: u32, expected: fn(&Thread) -> Vec<u32>, blocks: &'static [u64]) -> Pass {
+    Pass { file, shape: Shape { grid: [1; 3], block: [threads, 1, 1], shared: 0 }, expected, blocks }
 }
 
 const SOLID: Shape = Shape { grid: [2, 3, 2], block: [5, 3, 4], shared: 0 };
@@ -72,6 +72,7 @@ const PASSES: &[Pass] = &[
     pass("exits.ptx", 32, |t| vec![exits(t.number), u32::MAX], &[]),
     pass("early_return.ptx", 96, |t| vec![if t.own >= 70 { 0 } else { (t.own + 1) % 70 * 10 }], &[]),
     pass("barrier_in_loop.ptx", 128, |_| vec![127 * 64], &[]),
+    pass("barrier_many.ptx", 64, |t| vec![t.own ^ 32], &[]),
     pass("shuffle.ptx", 32, shuffled, &[]),
     pass("shuffle_in_branch.ptx", 32, |t| vec![if t.lane < 16 { t.lane ^ 1 } else { 1000 + (t.lane ^ 2) }], &[]),
     pass("vote.ptx", 64, voted, &[]),
@@ -85,7 +86,7 @@ const PASSES: &[Pass] = &[
     pass("predicated.ptx", 32, |t| vec![if t.number < 10 { t.number + 1 } else { t.number - 1 }, 9], &[]),
     pass("scopes.ptx", 32, |t| vec![t.number + 1, t.number + 20, t.number + 300], &[]),
     pass("labels.ptx", 32, |t| vec![if t.number % 3 == 0 { 11 } else { 22 } + t.number], &[]),
-    Pass { file: "specials.ptx", shape: SOLID, wanted: specials, blocks: &[] },
+    Pass { file: "specials.ptx", shape: SOLID, expected: specials, blocks: &[] },
     pass(
         "lane_masks.ptx",
         64,
@@ -96,7 +97,7 @@ const PASSES: &[Pass] = &[
         &[],
     ),
     pass("partial_warp.ptx", 45, |t| vec![if t.own < 32 { u32::MAX } else { (1 << 13) - 1 }, t.own / 32 * 32 + 3], &[]),
-    Pass { file: "shared.ptx", shape: DYNAMIC, wanted: |t| vec![63 - t.own, 1000 + 63 - t.own], blocks: &[] },
+    Pass { file: "shared.ptx", shape: DYNAMIC, expected: |t| vec![63 - t.own, 1000 + 63 - t.own], blocks: &[] },
     pass(
         "constants.ptx",
         1,
@@ -178,20 +179,20 @@ fn outcome(pass: &Pass, bytes: usize) -> Result<(Vec<u32>, Vec<u64>), Fault> {
 #[test]
 fn every_kernel_that_passes_writes_what_it_must() {
     for pass in PASSES {
-        let wanted: Vec<Vec<u32>> = threads(pass.shape).iter().map(pass.wanted).collect();
-        let each = wanted[0].len();
+        let expected: Vec<Vec<u32>> = threads(pass.shape).iter().map(pass.expected).collect();
+        let each = expected[0].len();
         let (written, _) =
-            outcome(pass, 4 * each * wanted.len()).unwrap_or_else(|fault| panic!("{}: {fault}", pass.file));
-        for (thread, (wanted, written)) in wanted.iter().zip(written.chunks(each)).enumerate() {
-            assert_eq!(written, wanted, "{}, thread {thread}", pass.file);
+            outcome(pass, 4 * each * expected.len()).unwrap_or_else(|fault| panic!("{}: {fault}", pass.file));
+        for (thread, (expected, written)) in expected.iter().zip(written.chunks(each)).enumerate() {
+            assert_eq!(written, expected, "{}, thread {thread}", pass.file);
         }
     }
 }
 
 #[test]
-fn lanes_that_parted_meet_again_at_once() {
+fn diverged_lanes_meet_again_at_once() {
     for pass in PASSES.iter().filter(|pass| !pass.blocks.is_empty()) {
-        let each = (pass.wanted)(&threads(pass.shape)[0]).len();
+        let each = (pass.expected)(&threads(pass.shape)[0]).len();
         let (_, blocks) = outcome(pass, 4 * each * pass.shape.block[0] as usize).expect("passes");
         assert_eq!(blocks, pass.blocks, "{}", pass.file);
     }

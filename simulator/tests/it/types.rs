@@ -1,4 +1,4 @@
-//! The types of operands, and the values of each that are worth trying.
+//! The types of operands, and values of each that are worth trying.
 
 /// The type of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,12 +58,12 @@ impl Type {
         self.layout().is_some()
     }
 
-    /// The width of the register that holds it in these tests: bytes live in words, so that what is above them shows.
+    /// The width of its register in these tests: bytes are in words, so that the bits above them are visible.
     pub fn register(self) -> u32 {
         if self.bits() < 16 { 32 } else { self.bits() }
     }
 
-    /// A random operand: bits above those of the type are set, too, for the instruction to ignore.
+    /// A random operand. Bits above those of the type are set too, which the instruction must ignore.
     fn random(self, random: &mut Random) -> u64 {
         random.next() & if self == Self::Pred { 1 } else { ones(self.register()) }
     }
@@ -99,7 +99,7 @@ impl Type {
         }
     }
 
-    /// The few values that are special in every combination.
+    /// The few values that are edge cases in every combination.
     pub fn specials(self) -> Vec<u64> {
         match self.layout() {
             Some((exponent, fraction)) if exponent + fraction + 1 == self.bits() => {
@@ -146,7 +146,7 @@ fn float_edges(exponent: u32, fraction: u32) -> Vec<u64> {
     edges.extend([one - 1, one, one + 1, one + unit / 2, one + unit - 1, power(1), power(1) + unit / 2, power(2)]);
     edges.extend([infinity - unit, infinity - 2, infinity - 1, infinity, infinity + 1, infinity + unit / 2 + 3]);
     edges.extend([infinity + unit - 1, power(-1), power(-1) + unit / 2, power(-2)]);
-    // About where other formats lose bits, begin and end.
+    // Near the limits of other formats.
     for by in [-150, -149, -134, -133, -127, -126, -25, -24, -15, -14, -11, -9, -8, -7, 3, 7, 8, 9, 15, 16, 24, 31] {
         if (by + ones(exponent - 1) as i64) > 0 && by < ones(exponent - 1) as i64 {
             edges.extend([power(by) - 1, power(by), power(by) + 1, power(by) + unit / 2]);
@@ -182,13 +182,13 @@ impl Random {
     }
 }
 
-/// Tuples of operands: all combinations of edges where they are few, else a fixed sample of them, and random ones.
+/// Tuples of operands: all combinations of edges if there are few, else a fixed sample of them, and random ones.
 pub fn tuples(types: &[Type], few: usize) -> Vec<Vec<u64>> {
     let mut random = Random(types.len() as u64);
     let specials: Vec<Vec<u64>> = types.iter().map(|one| one.specials()).collect();
     let edges: Vec<Vec<u64>> = types.iter().map(|one| one.edges()).collect();
     let count = |values: &[Vec<u64>]| values.iter().map(Vec::len).product::<usize>();
-    // A number stands for one combination, a digit for each operand.
+    // A number encodes one combination, a digit for each operand.
     let combination = |values: &[Vec<u64>], mut number: usize| {
         let pick = |values: &Vec<u64>| {
             let value = values[number % values.len()];
@@ -204,7 +204,7 @@ pub fn tuples(types: &[Type], few: usize) -> Vec<Vec<u64>> {
     for _ in 0..few.min(320) {
         tuples.push(types.iter().map(|one| one.random(&mut random)).collect());
     }
-    // Numbers of about one size, where sums cancel and products meet them.
+    // Numbers of similar size, so that sums cancel and match products.
     let near = |one: &Type, random: &mut Random| match one.layout() {
         Some((exponent, fraction)) if fraction + exponent + 1 == one.bits() => {
             let field = ones(exponent - 1) + random.next() % 7 - 3;

@@ -1,7 +1,8 @@
 //! Devices, streams, modules and launches.
 
 use crate::{PTX, WELL, allocate, download, function, load, start, with_device};
-use cuda::{context::*, launch::*, module::*, stream::*, texts::*};
+use cuda::api::driver::{context::*, device::*, error_names::*, launch::*, module::*, stream::*};
+use cuda::objects::error_names::CODES;
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
@@ -38,7 +39,7 @@ fn a_name_is_cut_to_its_buffer() {
 }
 
 #[test]
-fn a_thread_without_a_context_is_told_so() {
+fn a_thread_without_a_context_gets_an_error() {
     with_device(WELL);
     std::thread::spawn(|| {
         let mut current = 1;
@@ -72,7 +73,7 @@ unsafe extern "C" {
 }
 
 #[test]
-fn what_is_not_simulated_says_so_in_the_code_of_its_library() {
+fn functions_that_are_not_simulated_return_the_code_of_their_library() {
     assert_eq!(unsafe { [cuGraphLaunch(), cuGraphLaunch()] }, [801, 801]);
     assert_eq!(unsafe { [cublasSgemm_v2(), curandGeneratePoisson(), nvrtcCompileProgram()] }, [15, 103, 11]);
 }

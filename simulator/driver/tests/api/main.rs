@@ -1,19 +1,24 @@
-//! The C interface as a program sees it. The state is that of the process: each test that breaks a context has a device
-//! of its own.
+//! The C interface as a program sees it. The state is global to the process, so that each test that breaks a context has its
+//! own device.
 
-// Every pointer that is passed here is one to a local variable, or null where that is what is tested.
+// Every pointer passed here points to a local variable, or is null if that is tested.
 #![allow(unsafe_code)]
 
 mod blas;
 mod driver;
+mod function_names;
+mod happens_before;
 mod memory;
-mod order;
+mod random;
+mod records;
 mod runtime;
 mod sticky;
 
-use cuda::{context, launch, memory as mem, module, state};
+use cuda::api::driver::{context, device, launch, memory as mem, module};
+use cuda::objects::process;
 use simulator::Config;
 use std::ffi::{CStr, c_void};
+use std::path::Path;
 use std::process::Command;
 use std::ptr;
 use std::sync::Once;
@@ -65,10 +70,10 @@ fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
         let config = Config { devices: 8, memory: MEMORY, ..Config::default() };
-        assert!(state::configure(config, state::Delivery::Late));
+        assert!(process::configure(config, process::Delivery::Late));
     });
     let mut handle = 0;
-    assert_eq!(context::cuInit(0), 0);
+    assert_eq!(device::cuInit(0), 0);
     assert_eq!(unsafe { context::cuDevicePrimaryCtxRetain(&raw mut handle, device) }, 0);
     assert_eq!(context::cuCtxSetCurrent(handle), 0);
     handle
@@ -114,10 +119,25 @@ fn start(function: usize, [grid, block]: [[u32; 3]; 2], shared: u32, values: *co
     unsafe { launch::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, 0, values, ptr::null()) }
 }
 
-/// What the library says on the error stream in one of these tests, which runs in a process of its own.
+/// A test in which a product of cuBLAS reads outside its matrix.
+const INVALID_ADDRESS_TEST: &str = "blas::a_product_out_of_range_is_a_fault_that_comes_late";
+
+/// What the library prints on the error stream in one of these tests, which runs in a process of its own.
 fn said_in(test: &str) -> String {
-    let program = std::env::current_exe().expect("known");
-    let output = Command::new(program).args([test, "--exact", "--nocapture"]).output().expect("it runs");
+    said_by(&mut this_program(), test)
+}
+
+/// As [`said_in`], with a variable in the environment.
+fn said_in_with(test: &str, variable: &str, value: &Path) -> String {
+    said_by(this_program().env(variable, value), test)
+}
+
+fn this_program() -> Command {
+    Command::new(std::env::current_exe().expect("known"))
+}
+
+fn said_by(program: &mut Command, test: &str) -> String {
+    let output = program.args([test, "--exact", "--nocapture"]).output().expect("it runs");
     assert!(output.status.success(), "{test} fails");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -1,11 +1,11 @@
 //! Device memory.
 
 use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, upload, with_device};
-use cuda::memory::*;
+use cuda::api::driver::memory::*;
 use std::ptr;
 
 #[test]
-fn what_was_uploaded_and_copied_comes_back() {
+fn uploaded_and_copied_bytes_come_back() {
     with_device(WELL);
     let (from, to) = (upload(&[1_u32, 2, 3]), allocate(12));
     assert_eq!(cuMemcpyDtoDAsync_v2(to, from, 12, 0), 0);
@@ -43,7 +43,7 @@ fn memory_is_freed_once() {
 }
 
 #[test]
-fn what_is_said_of_a_refused_free_tells_it_from_others() {
+fn each_refused_free_has_a_message_of_its_own() {
     const SAID: &str = "\
 ========= Invalid free of memory
 =========     at cuMemFreeAsync()
@@ -80,7 +80,7 @@ fn copies_that_overlap_are_done_as_if_they_did_not_and_reported() {
 }
 
 #[test]
-fn what_is_said_of_copies_names_the_call() {
+fn messages_about_copies_name_the_call() {
     const OVERLAP: &str = "\
 ========= Race reported in a copy of 12 bytes between ranges that overlap
 =========     at cuMemcpyDtoDAsync_v2()

@@ -1,8 +1,8 @@
 //! Kernels that are linked statically, and the runtime library under them.
 
 use crate::{BROKEN_BY_LINKED, BROKEN_BY_RUNTIME, PTX, WELL, allocate, download, with_device};
-use cuda::context::cuCtxSynchronize;
-use cuda::{linked::*, runtime::*, runtime_memory::*};
+use cuda::api::driver::context::cuCtxSynchronize;
+use cuda::api::runtime::{device::*, error_names::*, kernel::*, launch::*, memory::*, registration::*, *};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -186,6 +186,6 @@ fn memory_is_that_of_the_chosen_device() {
 
 #[test]
 fn errors_have_the_names_of_the_runtime() {
-    let name = unsafe { CStr::from_ptr(cuda::texts::cudaGetErrorName(801)) };
+    let name = unsafe { CStr::from_ptr(cudaGetErrorName(801)) };
     assert_eq!(name, c"cudaErrorNotSupported");
 }

@@ -1,7 +1,8 @@
-//! The error of a kernel, which comes late and stays.
+//! A kernel's error comes late and stays.
 
 use crate::{BROKEN, allocate, download, function, put, start, upload, with_device};
-use cuda::{blas::*, context::*, memory::*, rand::*, stream::*};
+use cuda::api::driver::{context::*, device::*, memory::*, stream::*};
+use cuda::api::{cublas::*, curand::*};
 use std::ptr;
 
 const ILLEGAL_ADDRESS: u32 = 700;
@@ -18,14 +19,14 @@ fn an_error_sticks_from_the_first_wait_until_the_context_is_destroyed() {
     let address = upload(&[1_u32]);
     let narrow = function(c"narrow");
 
-    // The launch succeeds, and what follows is not done.
+    // The launch succeeds, and later work is dropped.
     assert_eq!(put(address + 4, 9), 0);
     assert_eq!(put(address, 9), 0);
     assert_eq!(cuMemsetD8Async(address, 0, 4, 0), 0);
     assert_eq!(cuEventRecord(event, 0), 0);
     assert_ne!(allocate(4), 0);
 
-    // The copy to the host learns of it, and from then on everything that works on the context does.
+    // The copy to the host returns the error, and so does every later call that works on the context.
     assert_eq!(download::<u32>(address, 1), Err(ILLEGAL_ADDRESS));
     assert_eq!(download::<u32>(address, 1), Err(ILLEGAL_ADDRESS));
     assert_eq!(start(narrow, [[1; 3]; 2], 0, ptr::null()), ILLEGAL_ADDRESS);
@@ -38,14 +39,14 @@ fn an_error_sticks_from_the_first_wait_until_the_context_is_destroyed() {
     assert_eq!(crate::load(crate::PTX), Err(ILLEGAL_ADDRESS));
     assert_eq!(curandGenerateUniform(generator, address, 1), 201);
 
-    // What only asks for properties, or gives back handles of the libraries, still succeeds.
+    // Calls that only query properties, or release handles of the libraries, still succeed.
     assert_eq!(unsafe { cuDeviceGetAttribute(&mut 0, 75, BROKEN) }, 0);
     assert_eq!(cuCtxSetCurrent(context), 0);
     assert_eq!(curandDestroyGenerator(generator), 0);
     assert_eq!(cublasDestroy_v2(handle), 0);
 
     assert_eq!(cuDevicePrimaryCtxRelease_v2(BROKEN), 0);
-    assert_eq!(cuDevicePrimaryCtxRelease_v2(BROKEN), 201, "nobody retains it any more");
+    assert_eq!(cuDevicePrimaryCtxRelease_v2(BROKEN), 201, "it is not retained any more");
     assert_eq!(cuCtxSynchronize(), 709);
     with_device(BROKEN);
     assert_eq!(download(upload(&[3_u32]), 1), Ok(vec![3_u32]));

@@ -12,7 +12,7 @@ pub fn of(name: &str) -> Option<Oracle> {
         return None;
     }
     let sources = if base.starts_with("mad") { "%a0, %a1, %a2" } else { "%a0, %a1" };
-    // Adding all ones to 0 or 1 makes the carry flag 0 or 1; a sum of zeros tells it.
+    // Adding all ones to 0 or 1 makes the carry flag 0 or 1; a sum of zeros shows it.
     let code = format!(
         ".reg .b32 %c;\nselp.b32 %c, 1, 0, %a3;\nadd.cc.u32 %c, %c, 0xffffffff;\n\
          {name} %d0, {sources};\naddc.u32 %d1, 0, 0;"

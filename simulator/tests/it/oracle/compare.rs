@@ -51,7 +51,7 @@ fn holds(test: &str, order: Option<Ordering>) -> bool {
     let Some(order) = order else {
         return ["equ", "neu", "ltu", "leu", "gtu", "geu", "nan"].contains(&test);
     };
-    // A last `u` adds the unordered case, and says nothing of numbers.
+    // A final `u` adds the unordered case, and changes nothing for numbers.
     match ordered.trim_end_matches('u') {
         "eq" => order == Ordering::Equal,
         "ne" => order != Ordering::Equal,

@@ -29,7 +29,7 @@ pub fn of(name: &str) -> Option<Oracle> {
         "mad.wide" => (3, twice, Box::new(move |x| product(x).wrapping_add(x[2]))),
         "min" => (2, one, Box::new(|x| if x[0] < x[1] { x[0] } else { x[1] })),
         "max" => (2, one, Box::new(|x| if x[0] < x[1] { x[1] } else { x[0] })),
-        // Undefined by the ISA for zero; decided once: all ones, and the dividend.
+        // Undefined by the ISA for zero. Here: all ones, and the dividend.
         "div" => (2, one, Box::new(|x| if x[1] == 0 { -1 } else { x[0] / x[1] })),
         "rem" => (2, one, Box::new(|x| if x[1] == 0 { x[0] } else { x[0] % x[1] })),
         "neg" => (1, one, Box::new(|x| -x[0])),

@@ -1,4 +1,4 @@
-//! Logic, shifts, bit fields and byte permutation, bit after bit.
+//! Logic, shifts, bit fields and byte permutation, bit by bit.
 
 use super::{Oracle, typed};
 use crate::types::{Type, ones};

@@ -11,7 +11,7 @@ pub fn of(name: &str) -> Option<Oracle> {
         return unpack(at.parse().ok()?);
     }
     let suffix = name.strip_prefix("mov.")?;
-    // A register of 128 bits has no other use here than to be moved.
+    // A register of 128 bits is only moved here.
     let one = Type::named(suffix).or((suffix == "b128").then_some(Type::Bits(64)))?;
     Some(Oracle::plain(name, vec![one], one, move |x| x[0] & ones(one.register())))
 }

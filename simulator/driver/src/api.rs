@@ -1,0 +1,23 @@
+//! The exported C functions, by library. Each keeps the contract of the CUDA function of its name.
+
+pub mod cublas;
+pub mod curand;
+pub mod driver;
+pub mod nvrtc;
+pub mod runtime;
+pub mod snuffer;
+
+use crate::objects::codes::{Code, INVALID_VALUE};
+
+/// Writes a result to the caller's pointer.
+///
+/// # Safety
+/// `to` is null or valid for a write.
+pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Result<(), Code> {
+    if to.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: not null, and hence valid, as the caller promises.
+    unsafe { to.write(value) };
+    Ok(())
+}

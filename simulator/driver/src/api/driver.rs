@@ -1,0 +1,9 @@
+//! The driver API.
+
+pub mod context;
+pub mod device;
+pub mod error_names;
+pub mod launch;
+pub mod memory;
+pub mod module;
+pub mod stream;

@@ -1,0 +1,88 @@
+//! The driver itself, and its devices.
+
+use crate::api::put;
+use crate::objects::codes::{Code, INVALID_VALUE, NOT_INITIALIZED};
+use crate::objects::process::call;
+use std::ffi::{c_char, c_int, c_uint};
+
+/// Starts the driver.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuInit(flags: c_uint) -> Code {
+    call("cuInit", |driver| if flags == 0 { driver.initialize() } else { Err(INVALID_VALUE) })
+}
+
+/// The version of CUDA that the driver knows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuDriverGetVersion", |_| unsafe { put(version, 13000) })
+}
+
+/// The number of devices.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> Code {
+    call("cuDeviceGetCount", |driver| {
+        let devices = if driver.initialized { driver.config.devices } else { return Err(NOT_INITIALIZED) };
+        // SAFETY: the caller's promise.
+        unsafe { put(count, devices as c_int) }
+    })
+}
+
+/// The device of an ordinal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> Code {
+    call("cuDeviceGet", |driver| {
+        driver.device(ordinal)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(device, ordinal) }
+    })
+}
+
+/// A property of a device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_uint, device: c_int) -> Code {
+    call("cuDeviceGetAttribute", |driver| {
+        driver.device(device)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(value, driver.attribute(attribute)?) }
+    })
+}
+
+/// The name of a device, cut to the caller's buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> Code {
+    call("cuDeviceGetName", |driver| {
+        driver.device(device)?;
+        let Some(room) = usize::try_from(len).ok().and_then(|len| len.checked_sub(1)) else {
+            return Err(INVALID_VALUE);
+        };
+        let (major, minor) = driver.config.capability;
+        let text = format!("snuffer simulated device sm_{major}{minor}");
+        for (at, byte) in text.bytes().take(room).chain([0]).enumerate() {
+            // SAFETY: `at` is below `len`, the size of the caller's buffer.
+            unsafe { put(name.wrapping_add(at), byte as c_char)? };
+        }
+        Ok(())
+    })
+}
+
+/// The identity of a device: its ordinal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) -> Code {
+    call("cuDeviceGetUuid_v2", |driver| {
+        let mut id = *b"snuffer-sim-gpu0";
+        id[15] += driver.device(device)? as u8;
+        // SAFETY: the caller's promise.
+        unsafe { put(uuid, id) }
+    })
+}
+
+/// The memory of a device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -> Code {
+    call("cuDeviceTotalMem_v2", |driver| {
+        driver.device(device)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(bytes, driver.config.memory as usize) }
+    })
+}

@@ -1,0 +1,170 @@
+//! Device memory: allocation, fills and copies.
+
+use crate::api::put;
+use crate::objects::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
+use crate::objects::process::call;
+use std::alloc::{self, Layout};
+use std::ffi::{c_uint, c_void};
+use std::slice;
+
+/// The host's memory of a copy; empty if a null pointer is allowed.
+///
+/// # Safety
+/// `from` is valid for a read of `bytes` bytes.
+unsafe fn host<'a>(from: *const c_void, bytes: usize) -> &'a [u8] {
+    // SAFETY: the caller's promise.
+    if bytes == 0 { &[] } else { unsafe { slice::from_raw_parts(from.cast(), bytes) } }
+}
+
+/// Allocates in stream order.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: usize) -> Code {
+    call("cuMemAllocAsync", |driver| {
+        let allocated = driver.allocate(bytes, stream)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(address, allocated) }
+    })
+}
+
+/// Frees in stream order.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
+    call("cuMemFreeAsync", |driver| driver.free(address, stream))
+}
+
+/// Allocates; 0 bytes are an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Code {
+    if bytes == 0 {
+        return INVALID_VALUE;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { cuMemAllocAsync(address, bytes, 0) }
+}
+
+/// Frees, and waits for the device.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
+    call("cuMemFree_v2", |driver| {
+        driver.free(address, 0)?;
+        driver.wait(0)
+    })
+}
+
+/// Free and total memory of the current device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
+    call("cuMemGetInfo_v2", |driver| {
+        let all = driver.config.memory;
+        let used = driver.current_context()?.device.in_use();
+        // SAFETY: the caller's promise.
+        unsafe { put(free, all.saturating_sub(used) as usize).and_then(|()| put(total, all as usize)) }
+    })
+}
+
+/// Fills with a byte, in stream order.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD8Async(address: u64, value: u8, bytes: usize, stream: usize) -> Code {
+    call("cuMemsetD8Async", |driver| driver.fill(address, value, bytes, stream))
+}
+
+/// Fills with a byte.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD8_v2(address: u64, value: u8, bytes: usize) -> Code {
+    cuMemsetD8Async(address, value, bytes, 0)
+}
+
+/// Copies to the device, in stream order. Pageable memory is read at the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuMemcpyHtoDAsync_v2", |driver| driver.upload(to, unsafe { host(from, bytes) }, stream))
+}
+
+/// Copies to the device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) -> Code {
+    call("cuMemcpyHtoD_v2", |driver| {
+        driver.wait(0)?;
+        // SAFETY: the caller's promise.
+        driver.upload(to, unsafe { host(from, bytes) }, 0)
+    })
+}
+
+/// Copies to the host and waits for the copy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuMemcpyDtoHAsync_v2", |driver| unsafe { driver.download(to, from, bytes, stream) })
+}
+
+/// Copies to the host.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { cuMemcpyDtoHAsync_v2(to, from, bytes, 0) }
+}
+
+/// Copies within the devices' memory, in stream order.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) -> Code {
+    call("cuMemcpyDtoDAsync_v2", |driver| driver.copy(to, from, bytes, stream))
+}
+
+/// Copies within the devices' memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) -> Code {
+    cuMemcpyDtoDAsync_v2(to, from, bytes, 0)
+}
+
+/// Copies from one context to another, in stream order.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyPeerAsync(
+    to: u64,
+    to_context: usize,
+    from: u64,
+    from_context: usize,
+    bytes: usize,
+    stream: usize,
+) -> Code {
+    call("cuMemcpyPeerAsync", |driver| {
+        for (context, address) in [(to_context, to), (from_context, from)] {
+            let ordinal = driver.ordinal(context)?;
+            if bytes > 0 && !driver.context(ordinal)?.device.owns(address) {
+                return Err(INVALID_VALUE);
+            }
+        }
+        driver.copy(to, from, bytes, stream)
+    })
+}
+
+/// Allocates pinned host memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
+    call("cuMemHostAlloc", |driver| {
+        driver.current_context()?;
+        let layout = Layout::from_size_align(bytes, 4096).map_err(|_| OUT_OF_MEMORY)?;
+        if bytes == 0 || flags > 7 {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { alloc::alloc(layout) };
+        if memory.is_null() {
+            return Err(OUT_OF_MEMORY);
+        }
+        driver.pinned.insert(memory.addr(), layout);
+        // SAFETY: the caller's promise.
+        unsafe { put(pointer, memory.cast()) }
+    })
+}
+
+/// Frees pinned host memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Code {
+    call("cuMemFreeHost", |driver| {
+        let layout = driver.pinned.remove(&pointer.addr()).ok_or(INVALID_VALUE)?;
+        // SAFETY: allocated with this layout, and not freed before, or it would not have been in the table.
+        unsafe { alloc::dealloc(pointer.cast(), layout) };
+        driver.current_context().map(drop)
+    })
+}

@@ -1,0 +1,141 @@
+//! Streams and events.
+
+use crate::api::put;
+use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::objects::happens_before::Clock;
+use crate::objects::process::call;
+use crate::objects::stream::{Event, Stream};
+use std::ffi::{c_int, c_uint};
+use std::time::Instant;
+
+const DISABLE_TIMING: c_uint = 2;
+
+/// Makes a stream. With flag 1 it does not wait for the default stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamCreate(stream: *mut usize, flags: c_uint) -> Code {
+    call("cuStreamCreate", |driver| {
+        if flags > 1 {
+            return Err(INVALID_VALUE);
+        }
+        driver.current_context()?;
+        let context = driver.current()?;
+        // SAFETY: the caller's promise.
+        unsafe { put(stream, driver.streams.insert(Stream { context, blocking: flags == 0 })) }
+    })
+}
+
+/// Makes a stream. The priority is ignored.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamCreateWithPriority(stream: *mut usize, flags: c_uint, _priority: c_int) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { cuStreamCreate(stream, flags) }
+}
+
+/// Destroys a stream.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamDestroy_v2(stream: usize) -> Code {
+    call("cuStreamDestroy_v2", |driver| {
+        let stream = driver.streams.remove(stream).ok_or(INVALID_HANDLE)?;
+        driver.context(stream.context)?.check()
+    })
+}
+
+/// Waits for a stream.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamSynchronize(stream: usize) -> Code {
+    call("cuStreamSynchronize", |driver| driver.wait(stream))
+}
+
+/// Whether a stream has done all its work: always.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamQuery(stream: usize) -> Code {
+    call("cuStreamQuery", |driver| driver.wait(stream))
+}
+
+/// Makes a stream wait for an event.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, flags: c_uint) -> Code {
+    call("cuStreamWaitEvent", |driver| {
+        if flags > 1 {
+            return Err(INVALID_VALUE);
+        }
+        let context = driver.stream_context(stream)?;
+        let event = driver.events.get(event).ok_or(INVALID_HANDLE)?;
+        driver.happens_before.wait((context, stream), &event.after);
+        driver.context_of(stream).map(drop)
+    })
+}
+
+/// Whether a stream is being captured into a graph: never.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamIsCapturing(stream: usize, status: *mut c_uint) -> Code {
+    call("cuStreamIsCapturing", |driver| {
+        driver.stream_context(stream)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(status, 0) }
+    })
+}
+
+/// Makes an event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuEventCreate(event: *mut usize, flags: c_uint) -> Code {
+    call("cuEventCreate", |driver| {
+        if flags > 7 {
+            return Err(INVALID_VALUE);
+        }
+        driver.current_context()?;
+        let context = driver.current()?;
+        let new = Event { context, timing: flags & DISABLE_TIMING == 0, recorded: None, after: Clock::new() };
+        // SAFETY: the caller's promise.
+        unsafe { put(event, driver.events.insert(new)) }
+    })
+}
+
+/// Destroys an event.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventDestroy_v2(event: usize) -> Code {
+    call("cuEventDestroy_v2", |driver| {
+        let event = driver.events.remove(event).ok_or(INVALID_HANDLE)?;
+        driver.context(event.context)?.check()
+    })
+}
+
+/// Records an event, in a stream of its own context.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
+    call("cuEventRecord", |driver| {
+        let context = driver.stream_context(stream)?;
+        let after = driver.happens_before.recorded((context, stream));
+        let event = driver.event(event)?;
+        if event.context != context {
+            return Err(INVALID_HANDLE);
+        }
+        event.after = after;
+        event.recorded = event.timing.then(Instant::now);
+        driver.context(context)?.check()
+    })
+}
+
+/// Waits for an event.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventSynchronize(event: usize) -> Code {
+    call("cuEventSynchronize", |driver| driver.wait_for_event(event))
+}
+
+/// Whether an event has happened: always.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventQuery(event: usize) -> Code {
+    call("cuEventQuery", |driver| driver.wait_for_event(event))
+}
+
+/// The milliseconds between two events, which must have timing enabled and be recorded.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuEventElapsedTime_v2(milliseconds: *mut f32, start: usize, end: usize) -> Code {
+    call("cuEventElapsedTime_v2", |driver| {
+        driver.wait_for_event(start)?;
+        let from = driver.event(start)?.recorded.ok_or(INVALID_HANDLE)?;
+        let to = driver.event(end)?.recorded.ok_or(INVALID_HANDLE)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(milliseconds, to.saturating_duration_since(from).as_secs_f32() * 1e3) }
+    })
+}

@@ -1,0 +1,58 @@
+//! The error codes that this library returns.
+
+use simulator::Kind;
+
+/// A `CUresult`, or a status of another CUDA library. Rust callers read it as an enum, so that only members of that enum may
+/// be returned.
+pub type Code = u32;
+
+/// Done.
+pub const SUCCESS: Code = 0;
+/// An argument is out of range.
+pub const INVALID_VALUE: Code = 1;
+/// The memory of the device is used up.
+pub const OUT_OF_MEMORY: Code = 2;
+/// `cuInit` was not called, or failed.
+pub const NOT_INITIALIZED: Code = 3;
+/// The configuration has no devices.
+pub const NO_DEVICE: Code = 100;
+/// No device has this ordinal.
+pub const INVALID_DEVICE: Code = 101;
+/// A module cannot be read.
+pub const INVALID_IMAGE: Code = 200;
+/// No context is current, or the handle is invalid.
+pub const INVALID_CONTEXT: Code = 201;
+/// A module holds no code for the device.
+pub const NO_BINARY_FOR_GPU: Code = 209;
+/// PTX does not compile.
+pub const INVALID_PTX: Code = 218;
+/// PTX is newer than the driver.
+pub const UNSUPPORTED_PTX_VERSION: Code = 222;
+/// A module's file cannot be read.
+pub const FILE_NOT_FOUND: Code = 301;
+/// A handle of a stream, event, module or function is invalid, or belongs to another context.
+pub const INVALID_HANDLE: Code = 400;
+/// A module has no function or variable of this name.
+pub const NOT_FOUND: Code = 500;
+/// The current context was released.
+pub const CONTEXT_IS_DESTROYED: Code = 709;
+/// The simulator does not do this.
+pub const NOT_SUPPORTED: Code = 801;
+/// The configuration in the environment is malformed.
+pub const SYSTEM_NOT_READY: Code = 802;
+
+/// The code by which the driver reports a kernel's fault. These are predictions, not yet recorded on hardware.
+pub fn of(kind: Kind) -> Code {
+    match kind {
+        Kind::Assert => 710,
+        Kind::OutOfBounds | Kind::UseAfterFree | Kind::OutOfView => 700,
+        Kind::Misaligned => 716,
+        Kind::OutOfWindow | Kind::Trap | Kind::Barrier => 719,
+        // A device without a watchdog hangs instead; only the simulator has a time limit.
+        Kind::Deadlock | Kind::Budget | Kind::Loop => 702,
+        Kind::InvalidFree => INVALID_VALUE,
+        // Hardware goes on after these, and so does the launch.
+        Kind::Uninitialized | Kind::Race | Kind::StreamRace | Kind::Arithmetic => SUCCESS,
+        Kind::Unsupported => NOT_SUPPORTED,
+    }
+}

@@ -1,0 +1,126 @@
+//! Reads the configuration from environment variables.
+//!
+//! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
+//! `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves
+//! open is decided), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
+//! fails). `_COVERAGE`, `_REPORTS` and `_TRACE` name files: see `coverage.rs`, `report.rs` and `trace.rs`.
+
+use super::inject::Injection;
+use simulator::Config;
+use std::str::FromStr;
+
+/// When the fault of a kernel reaches the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// By the first call that waits for the device, as on hardware.
+    Late,
+    /// By the call after the launch.
+    Next,
+    /// By the launch itself.
+    Immediate,
+}
+
+/// The configuration in the environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    pub config: Config,
+    pub delivery: Delivery,
+    pub injection: Option<Injection>,
+}
+
+/// The settings in the variables `SNUFFER_SIM_*`, which `read` looks up, or what is wrong with them.
+pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
+    let default = Config::default();
+    let get = |name: &str, least: u64, most: u64| -> Result<Option<u64>, String> {
+        let Some(text) = read(name) else { return Ok(None) };
+        match u64::from_str(&text) {
+            Ok(value) if (least..=most).contains(&value) => Ok(Some(value)),
+            _ if most == u64::MAX => Err(format!("{name}={text}: must be a number from {least}")),
+            _ => Err(format!("{name}={text}: must be a number from {least} to {most}")),
+        }
+    };
+    let config = Config {
+        devices: get("SNUFFER_SIM_DEVICES", 0, 8)?.map_or(default.devices, |count| count as usize),
+        memory: get("SNUFFER_SIM_MEMORY", 1, 1 << 20)?.map_or(default.memory, |mebibytes| mebibytes << 20),
+        capability: match read("SNUFFER_SIM_CAPABILITY") {
+            None => default.capability,
+            Some(text) => capability(&text).ok_or(format!("SNUFFER_SIM_CAPABILITY={text}: must be like 9.0"))?,
+        },
+        multiprocessors: get("SNUFFER_SIM_SMS", 1, 1 << 16)?.map_or(default.multiprocessors, |count| count as u32),
+        budget: get("SNUFFER_SIM_BUDGET", 1, u64::MAX)?.unwrap_or(default.budget),
+        checks: match read("SNUFFER_SIM_CHECKS") {
+            None => default.checks,
+            Some(text) => text.parse().map_err(|why| format!("SNUFFER_SIM_CHECKS={text}: {why}"))?,
+        },
+        jitter: get("SNUFFER_SIM_JITTER", 0, u64::MAX)?,
+        mutate: match read("SNUFFER_SIM_MUTATE") {
+            None => default.mutate,
+            Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_MUTATE={text}: {why}"))?),
+        },
+    };
+    let delivery = match read("SNUFFER_SIM_DELIVERY").as_deref() {
+        None | Some("late") => Delivery::Late,
+        Some("next") => Delivery::Next,
+        Some("immediate") => Delivery::Immediate,
+        Some(text) => return Err(format!("SNUFFER_SIM_DELIVERY={text}: must be late, next or immediate")),
+    };
+    let injection = match read("SNUFFER_SIM_FAIL") {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_FAIL={text}: {why}"))?),
+    };
+    Ok(Settings { config, delivery, injection })
+}
+
+fn capability(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((
+        major.parse().ok().filter(|major| (1..100).contains(major))?,
+        minor.parse().ok().filter(|&minor| minor < 10)?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, Delivery, Settings, settings};
+    use simulator::Choice;
+
+    fn with(name: &str, value: &str) -> Result<Settings, String> {
+        settings(|asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn without_variables_the_defaults_hold() {
+        let defaults = Settings { config: Config::default(), delivery: Delivery::Late, injection: None };
+        assert_eq!(settings(|_| None), Ok(defaults));
+    }
+
+    #[test]
+    fn each_variable_sets_its_own_property() {
+        assert_eq!(with("SNUFFER_SIM_DEVICES", "0").unwrap().config.devices, 0);
+        assert_eq!(with("SNUFFER_SIM_MEMORY", "3").unwrap().config.memory, 3 << 20);
+        assert_eq!(with("SNUFFER_SIM_CAPABILITY", "8.6").unwrap().config.capability, (8, 6));
+        assert_eq!(with("SNUFFER_SIM_SMS", "300").unwrap().config.multiprocessors, 300);
+        assert_eq!(with("SNUFFER_SIM_MUTATE", "uadd_f32:7").unwrap().config.mutate.unwrap().choice, Choice::Seed(7));
+        assert!(!with("SNUFFER_SIM_CHECKS", "initialization,races").unwrap().config.checks.loops);
+        assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
+        assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);
+    }
+
+    #[test]
+    fn a_malformed_value_is_named() {
+        for (name, value) in [
+            ("SNUFFER_SIM_DEVICES", "9"),
+            ("SNUFFER_SIM_MEMORY", "2GiB"),
+            ("SNUFFER_SIM_CAPABILITY", "90"),
+            ("SNUFFER_SIM_BUDGET", "0"),
+            ("SNUFFER_SIM_CHECKS", "races,bounds"),
+            ("SNUFFER_SIM_JITTER", "some"),
+            ("SNUFFER_SIM_MUTATE", "uadd_f32"),
+            ("SNUFFER_SIM_DELIVERY", "soon"),
+            ("SNUFFER_SIM_FAIL", "sometimes"),
+        ] {
+            let said = with(name, value).unwrap_err();
+            assert!(said.starts_with(&format!("{name}={value}: ")), "{said}");
+        }
+    }
+}

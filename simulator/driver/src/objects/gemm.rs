@@ -1,0 +1,234 @@
+//! The arithmetic of a matrix product on device memory: `C = alpha * op(A) * op(B) + beta * C`, column by column.
+//!
+//! The real library sums in another order, and may fuse a product with its sum; results agree within rounding.
+
+use half::{bf16, f16};
+use simulator::{Device, Fault};
+use std::ops::{Add, Mul};
+
+/// The type of a matrix's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Element {
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
+impl Element {
+    /// The element type of a `cudaDataType`, if it is supported.
+    pub fn of(data_type: u32) -> Option<Self> {
+        match data_type {
+            0 => Some(Self::F32),
+            1 => Some(Self::F64),
+            2 => Some(Self::F16),
+            14 => Some(Self::Bf16),
+            _ => None,
+        }
+    }
+
+    fn size(self) -> u64 {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+/// A number type in which a product is computed.
+pub trait Real: Copy + Default + PartialEq + Add<Output = Self> + Mul<Output = Self> {
+    /// Reads the elements in the bytes and appends them.
+    fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>);
+    /// Rounds the numbers to elements, as many as the bytes have room for.
+    fn write(element: Element, from: &[Self], bytes: &mut [u8]);
+}
+
+impl Real for f32 {
+    fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {
+        match element {
+            Element::F16 => to.extend(bytes.as_chunks().0.iter().map(|&bits| f16::from_le_bytes(bits).to_f32())),
+            Element::Bf16 => to.extend(bytes.as_chunks().0.iter().map(|&bits| bf16::from_le_bytes(bits).to_f32())),
+            Element::F32 => to.extend(bytes.as_chunks().0.iter().map(|&bits| f32::from_le_bytes(bits))),
+            Element::F64 => to.extend(bytes.as_chunks().0.iter().map(|&bits| f64::from_le_bytes(bits) as f32)),
+        }
+    }
+
+    fn write(element: Element, from: &[Self], bytes: &mut [u8]) {
+        match element {
+            Element::F16 => store(from, bytes, |x| f16::from_f32(x).to_le_bytes()),
+            Element::Bf16 => store(from, bytes, |x| bf16::from_f32(x).to_le_bytes()),
+            Element::F32 => store(from, bytes, f32::to_le_bytes),
+            Element::F64 => store(from, bytes, |x| f64::from(x).to_le_bytes()),
+        }
+    }
+}
+
+impl Real for f64 {
+    fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {
+        if element == Element::F64 {
+            return to.extend(bytes.as_chunks().0.iter().map(|&bits| f64::from_le_bytes(bits)));
+        }
+        let mut narrow = Vec::new();
+        f32::read(element, bytes, &mut narrow);
+        to.extend(narrow.into_iter().map(f64::from));
+    }
+
+    fn write(element: Element, from: &[Self], bytes: &mut [u8]) {
+        match element {
+            Element::F16 => store(from, bytes, |x| f16::from_f64(x).to_le_bytes()),
+            Element::Bf16 => store(from, bytes, |x| bf16::from_f64(x).to_le_bytes()),
+            Element::F32 => store(from, bytes, |x| (x as f32).to_le_bytes()),
+            Element::F64 => store(from, bytes, f64::to_le_bytes),
+        }
+    }
+}
+
+fn store<T: Copy, const N: usize>(from: &[T], bytes: &mut [u8], encode: impl Fn(T) -> [u8; N]) {
+    for (to, &x) in bytes.as_chunks_mut().0.iter_mut().zip(from) {
+        *to = encode(x);
+    }
+}
+
+/// Matrices of a batch in device memory, each stored column by column.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix {
+    /// `A`, `B` or `C`.
+    pub name: char,
+    pub address: u64,
+    pub element: Element,
+    /// Elements from one column to the next.
+    pub leading: u64,
+    /// Elements from one matrix of the batch to the next.
+    pub stride: i64,
+    pub transposed: bool,
+}
+
+impl Matrix {
+    /// Which rows, or columns, of the operand have an element that was never written.
+    fn undefined(&self, device: &Device, batch: usize, rows: usize, columns: usize, by_row: bool) -> Vec<bool> {
+        let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        let mut found = vec![false; if by_row { rows } else { columns }];
+        for outer in 0..if height > 0 { width } else { 0 } {
+            let start = self.column(batch, outer);
+            if !device.is_undefined(start, height as u64 * self.element.size()) {
+                continue;
+            }
+            // A stored column is a row of the transpose.
+            for inner in 0..height {
+                let at = start + inner as u64 * self.element.size();
+                let place = if self.transposed == by_row { outer } else { inner };
+                found[place] |= device.is_undefined(at, self.element.size());
+            }
+        }
+        found
+    }
+
+    fn column(&self, batch: usize, column: usize) -> u64 {
+        let elements = self.leading.wrapping_mul(column as u64).wrapping_add_signed(self.stride * batch as i64);
+        self.address.wrapping_add(elements.wrapping_mul(self.element.size()))
+    }
+
+    /// Tells the device which elements are read, to report those outside of a view.
+    fn check_view(&self, device: &mut Device, batch: usize, rows: usize, columns: usize) {
+        let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        for column in 0..if height > 0 { width } else { 0 } {
+            device.check_view(self.column(batch, column), height as u64 * self.element.size());
+        }
+    }
+
+    /// The matrix as an operand of `rows` by `columns`, transposed if needed. Only its elements are read.
+    fn read<T: Real>(&self, device: &Device, batch: usize, rows: usize, columns: usize) -> Result<Vec<T>, Fault> {
+        let (height, width) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        let mut stored = Vec::with_capacity(rows * columns);
+        // Columns without elements have no address.
+        for column in 0..if height > 0 { width } else { 0 } {
+            let bytes = device.bytes(self.column(batch, column), height as u64 * self.element.size());
+            let bytes = bytes.map_err(|fault| self.first_wrong(device, batch, column, height).unwrap_or(fault))?;
+            T::read(self.element, bytes, &mut stored);
+        }
+        if !self.transposed {
+            return Ok(stored);
+        }
+        Ok((0..columns).flat_map(|column| stored.iter().skip(column).step_by(columns).copied()).collect())
+    }
+
+    /// The fault of the first element of a stored column that is out of bounds.
+    fn first_wrong(&self, device: &Device, batch: usize, column: usize, height: usize) -> Option<Fault> {
+        let size = self.element.size();
+        let address = |row: usize| self.column(batch, column).wrapping_add(row as u64 * size);
+        let (row, mut fault) = (0..height).find_map(|row| Some((row, device.bytes(address(row), size).err()?)))?;
+        let whose = format!("the element is that of {} in row {row}, column {column}, batch {batch}", self.name);
+        fault.notes.insert(0, whose);
+        Some(fault)
+    }
+}
+
+/// The size of a product, and of the batch.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub batch: usize,
+}
+
+/// Multiplies. `input` rounds the elements read, `round` the result of each step.
+pub fn multiply<T: Real>(
+    device: &mut Device,
+    Shape { m, n, k, batch }: Shape,
+    [a, b, c]: &[Matrix; 3],
+    [alpha, beta]: [T; 2],
+    input: impl Fn(T) -> T,
+    round: impl Fn(T) -> T,
+) -> Result<(), Fault> {
+    for batch in 0..batch {
+        let (rows, columns) = (a.undefined(device, batch, m, k, true), b.undefined(device, batch, k, n, false));
+        a.check_view(device, batch, m, k);
+        b.check_view(device, batch, k, n);
+        let mut left = a.read(device, batch, m, k)?;
+        let mut right = b.read(device, batch, k, n)?;
+        left.iter_mut().chain(&mut right).for_each(|x| *x = input(*x));
+        let mut result = product(&left, &right, m, n, k, &round);
+        let mut old = Vec::new();
+        for (column, result) in result.chunks_exact_mut(m).enumerate() {
+            let (address, size) = (c.column(batch, column), m as u64 * c.element.size());
+            if let Err(fault) = device.bytes(address, size) {
+                let detail = format!("Invalid __global__ write of size {} bytes", c.element.size());
+                return Err(c.first_wrong(device, batch, column, m).map_or(fault, |wrong| Fault { detail, ..wrong }));
+            }
+            let bytes = device.bytes_mut(address, size)?;
+            for x in &mut *result {
+                *x = round(alpha * *x);
+            }
+            // If the factor is zero, C is not read: it may hold anything, NaN included.
+            if beta != T::default() {
+                old.clear();
+                T::read(c.element, bytes, &mut old);
+                result.iter_mut().zip(&old).for_each(|(x, &old)| *x = round(*x + round(beta * old)));
+            }
+            T::write(c.element, result, bytes);
+            for (row, undefined) in rows.iter().enumerate() {
+                if *undefined || columns[column] {
+                    device.make_undefined(c.column(batch, column) + row as u64 * c.element.size(), c.element.size());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sums in the order of `k`. The inner loop runs down the columns of A and the result, which compilers vectorize.
+fn product<T: Real>(a: &[T], b: &[T], m: usize, n: usize, k: usize, round: impl Fn(T) -> T) -> Vec<T> {
+    let mut result = vec![T::default(); m * n];
+    if k > 0 {
+        for (result, b) in result.chunks_exact_mut(m).zip(b.chunks_exact(k)) {
+            for (a, &b) in a.chunks_exact(m).zip(b) {
+                for (sum, &a) in result.iter_mut().zip(a) {
+                    *sum = round(*sum + a * b);
+                }
+            }
+        }
+    }
+    result
+}

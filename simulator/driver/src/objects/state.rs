@@ -1,0 +1,206 @@
+//! The state of the process: the devices, their primary contexts, and the objects that the program has handles of.
+
+mod attributes;
+mod kernels;
+mod memory;
+mod modules;
+mod waiting;
+
+use super::blas::Blas;
+use super::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_HANDLE, NOT_INITIALIZED};
+use super::context::{Context, Health, current};
+use super::environment::{Delivery, Settings};
+use super::function::Function;
+use super::generator::Generator;
+use super::happens_before::{HappensBefore, Key, Work};
+use super::inject::Injection;
+use super::module::Module;
+use super::slab::Slab;
+use super::stream::{Event, Stream};
+use super::{coverage, report};
+use simulator::{Config, Device, Fault, Kind};
+use std::alloc::Layout;
+use std::collections::HashMap;
+
+pub(crate) use kernels::fits;
+
+/// The whole state of the library. There is one, and it is never dropped.
+pub struct Driver {
+    pub(crate) config: Config,
+    pub(crate) delivery: Delivery,
+    pub(crate) injection: Option<Injection>,
+    /// The CUDA function that the program is in.
+    pub(crate) calling: &'static str,
+    /// Whether the environment's configuration is invalid.
+    pub(crate) malformed: bool,
+    pub(crate) initialized: bool,
+    pub(crate) contexts: Vec<Option<Context>>,
+    pub(crate) streams: Slab<Stream>,
+    pub(crate) events: Slab<Event>,
+    pub(crate) modules: Slab<Module>,
+    pub(crate) functions: Slab<Function>,
+    pub(crate) blas: Slab<Blas>,
+    pub(crate) generators: Slab<Generator>,
+    /// The pinned host memory of the program.
+    pub(crate) pinned: HashMap<usize, Layout>,
+    pub(crate) happens_before: HappensBefore,
+}
+
+/// Context handles are this and the device's ordinal.
+const CONTEXT: usize = 0xC0 << 56;
+
+impl Driver {
+    pub(crate) fn new(settings: Settings, malformed: bool) -> Self {
+        let Settings { config, delivery, injection } = settings;
+        Self {
+            contexts: (0..config.devices).map(|_| None).collect(),
+            config,
+            delivery,
+            injection,
+            calling: "",
+            malformed,
+            initialized: false,
+            streams: Slab::new(0x51),
+            events: Slab::new(0xE1),
+            modules: Slab::new(0x40),
+            functions: Slab::new(0xF1),
+            blas: Slab::new(0xB1),
+            generators: Slab::new(0x61),
+            pinned: HashMap::new(),
+            happens_before: HappensBefore::default(),
+        }
+    }
+
+    /// Adds a user of a device's primary context; the first one creates it.
+    pub(crate) fn retain(&mut self, ordinal: usize) -> usize {
+        let config = &self.config;
+        let device = || Device::new(ordinal, config);
+        let new = || Context { device: device(), retained: 0, health: Health::Sound, linked: HashMap::new() };
+        self.contexts[ordinal].get_or_insert_with(new).retained += 1;
+        CONTEXT | ordinal
+    }
+
+    /// Removes a user; the last one destroys the context and what was made in it.
+    pub(crate) fn release(&mut self, ordinal: usize) -> Result<(), Code> {
+        let slot = &mut self.contexts[ordinal];
+        let context = slot.as_mut().ok_or(INVALID_CONTEXT)?;
+        context.retained -= 1;
+        if context.retained == 0 {
+            coverage::record(&context.device);
+            *slot = None;
+            self.streams.retain(|stream| stream.context != ordinal);
+            self.events.retain(|event| event.context != ordinal);
+            self.modules.retain(|module| module.context != ordinal);
+            self.functions.retain(|function| function.context != ordinal);
+        }
+        Ok(())
+    }
+
+    /// The users of a device's primary context.
+    pub(crate) fn retained(&self, ordinal: usize) -> usize {
+        self.contexts[ordinal].as_ref().map_or(0, |context| context.retained)
+    }
+
+    pub(crate) fn context(&mut self, ordinal: usize) -> Result<&mut Context, Code> {
+        self.contexts.get_mut(ordinal).and_then(Option::as_mut).ok_or(CONTEXT_IS_DESTROYED)
+    }
+
+    /// The device of a context's handle.
+    pub(crate) fn ordinal(&self, handle: usize) -> Result<usize, Code> {
+        let ordinal = handle & !CONTEXT;
+        if handle & CONTEXT == CONTEXT && ordinal < self.contexts.len() { Ok(ordinal) } else { Err(INVALID_CONTEXT) }
+    }
+
+    /// The thread's current context, by its device.
+    pub(crate) fn current(&self) -> Result<usize, Code> {
+        if self.initialized { self.ordinal(current()) } else { Err(NOT_INITIALIZED) }
+    }
+
+    /// The context of a stream; the current one for the default streams.
+    pub(crate) fn stream_context(&self, stream: usize) -> Result<usize, Code> {
+        match stream {
+            0..=2 => self.current(),
+            handle => self.streams.get(handle).map(|stream| stream.context).ok_or(INVALID_HANDLE),
+        }
+    }
+
+    /// The current context, unless its error was delivered.
+    pub(crate) fn current_context(&mut self) -> Result<&mut Context, Code> {
+        let context = self.current()?;
+        self.checked(context)
+    }
+
+    /// The context of a stream, unless its error was delivered.
+    pub(crate) fn context_of(&mut self, stream: usize) -> Result<&mut Context, Code> {
+        let context = self.stream_context(stream)?;
+        self.checked(context)
+    }
+
+    fn checked(&mut self, ordinal: usize) -> Result<&mut Context, Code> {
+        let context = self.context(ordinal)?;
+        context.check()?;
+        Ok(context)
+    }
+
+    /// The device whose memory has this address, whichever context is current: all share one range of addresses. If no
+    /// device has it, the stream's device refuses it.
+    pub(crate) fn device_of(&mut self, address: u64, stream: usize) -> Result<&mut Device, Code> {
+        let owner = self.contexts.iter().position(|one| one.as_ref().is_some_and(|one| one.device.owns(address)));
+        let ordinal = owner.map_or_else(|| self.stream_context(stream), Ok)?;
+        Ok(&mut self.context(ordinal)?.device)
+    }
+
+    /// Records that work in a stream accesses allocations, and reports unordered work in another stream.
+    pub(crate) fn record_work(&mut self, key: Key, touched: &[(u64, bool)], what: &str) {
+        if !self.config.checks.streams {
+            return;
+        }
+        let stream = key.1;
+        self.happens_before.begin(key, stream == 2 || self.streams.get(stream).is_some_and(|stream| stream.blocking));
+        for &(address, wrote) in touched {
+            if let Some(before) = self.happens_before.access(key, address, wrote, what) {
+                report::finding(&unordered(address, wrote, what, &before));
+            }
+        }
+    }
+
+    /// The allocation at an address, as [`Self::record_work`] takes it.
+    pub(crate) fn allocation_at(&mut self, address: u64, wrote: bool) -> Option<(u64, bool)> {
+        let mut devices = self.contexts.iter().flatten().map(|context| &context.device);
+        Some((devices.find_map(|device| device.base(address))?, wrote))
+    }
+
+    /// Reports a fault of work on a device at once; the program gets its code when it is due.
+    pub(crate) fn fault(&mut self, ordinal: usize, fault: &Fault) -> Result<(), Code> {
+        report::fault(fault);
+        self.poison(ordinal, codes::of(fault.kind))
+    }
+
+    /// Makes an error stick to a context, unless it has one.
+    pub(crate) fn poison(&mut self, ordinal: usize, code: Code) -> Result<(), Code> {
+        let delivery = self.delivery;
+        let context = self.context(ordinal)?;
+        if matches!(context.health, Health::Sound) {
+            context.health = if delivery == Delivery::Late { Health::Faulted(code) } else { Health::Dead(code) };
+        }
+        if delivery == Delivery::Immediate { context.check() } else { Ok(()) }
+    }
+}
+
+/// The report of unordered work of two streams.
+fn unordered(address: u64, wrote: bool, what: &str, before: &Work) -> Fault {
+    let how = |wrote: bool| if wrote { "writes" } else { "reads" };
+    let (now, then) = (how(wrote), how(before.wrote));
+    Fault {
+        kind: Kind::StreamRace,
+        kernel: what.to_owned(),
+        source: None,
+        ptx: 0,
+        block: [0; 3],
+        thread: [0; 3],
+        address: Some(address),
+        detail: format!("Stream order: `{what}` {now} what `{}` {then} in another stream", before.what),
+        near: String::new(),
+        notes: vec!["no event, wait or default stream orders the one after the other".to_owned()],
+    }
+}

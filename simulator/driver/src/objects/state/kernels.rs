@@ -1,0 +1,126 @@
+//! Launches of kernels, and their attributes.
+
+use super::Driver;
+use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::objects::function::Function;
+use crate::objects::{counters, report, trace};
+use simulator::{Entry, Launch};
+use std::ffi::{c_int, c_uint, c_void};
+use std::{ptr, slice};
+
+/// The most blocks of a grid and threads of a block, by dimension, and the most threads of a block.
+const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+const BLOCK: [u32; 3] = [1024, 1024, 64];
+const THREADS: u32 = 1024;
+
+/// Whether a device accepts a launch of this size.
+pub(crate) fn fits(grid: [u32; 3], block: [u32; 3]) -> bool {
+    let within = |size: [u32; 3], most: [u32; 3]| size.iter().zip(most).all(|(&n, most)| (1..=most).contains(&n));
+    within(grid, GRID) && within(block, BLOCK) && block.iter().product::<u32>() <= THREADS
+}
+
+/// The bytes of a kernel's parameters, laid out for it.
+///
+/// # Safety
+/// `values` is null or holds, for each parameter, null or the address of as many bytes as the parameter has.
+unsafe fn parameters(entry: &Entry, values: *const *const c_void) -> Result<Vec<u8>, Code> {
+    let mut bytes = vec![0; entry.param_bytes as usize];
+    if values.is_null() {
+        return if entry.params.is_empty() { Ok(bytes) } else { Err(INVALID_VALUE) };
+    }
+    // SAFETY: the caller's promise.
+    let values = unsafe { slice::from_raw_parts(values, entry.params.len()) };
+    for (value, &(offset, size)) in values.iter().zip(&entry.params) {
+        if value.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        let to = &mut bytes[offset as usize..][..size as usize];
+        // SAFETY: the caller's promise.
+        unsafe { ptr::copy_nonoverlapping(value.cast(), to.as_mut_ptr(), to.len()) };
+    }
+    Ok(bytes)
+}
+
+impl Driver {
+    fn kernel(&self, function: usize) -> Result<&Function, Code> {
+        self.functions.get(function).ok_or(INVALID_HANDLE)
+    }
+
+    fn entry(&mut self, function: usize) -> Result<&Entry, Code> {
+        let &Function { context, id, .. } = self.kernel(function)?;
+        Ok(self.context(context)?.device.entry(id))
+    }
+
+    /// Runs a kernel, unless its context has faulted.
+    ///
+    /// # Safety
+    /// That of [`parameters`], for the kernel's parameters.
+    pub(crate) unsafe fn launch(
+        &mut self,
+        function: usize,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+        stream: usize,
+        values: *const *const c_void,
+    ) -> Result<(), Code> {
+        let &Function { context, id, dynamic_shared } = self.kernel(function)?;
+        if self.stream_context(stream)? != context {
+            return Err(INVALID_HANDLE);
+        }
+        self.context_of(stream)?;
+        let entry = self.entry(function)?;
+        let most = entry.max_threads.unwrap_or(THREADS);
+        if !fits(grid, block) || block.iter().product::<u32>() > most || shared > dynamic_shared {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the caller's promise.
+        let params = unsafe { parameters(entry, values)? };
+        let Some(device) = self.context(context)?.working() else { return Ok(()) };
+        trace::record_launch(device, id);
+        let result = device.launch(id, &Launch { grid, block, shared, params });
+        device.reports().iter().for_each(report::finding);
+        counters::count(device, id, grid);
+        let (touched, name) = (device.touched(), device.entry(id).name.clone());
+        self.record_work((context, stream), &touched, &name);
+        match result {
+            Ok(()) => Ok(()),
+            Err(fault) => self.fault(context, &fault),
+        }
+    }
+
+    /// An attribute of a kernel, by its number in `CUfunction_attribute`. Registers and local memory are nominal: PTX does
+    /// not determine them.
+    pub(crate) fn function_attribute(&mut self, function: usize, attribute: c_uint) -> Result<u32, Code> {
+        let (major, minor) = self.config.capability;
+        let dynamic_shared = self.kernel(function)?.dynamic_shared;
+        let entry = self.entry(function)?;
+        match attribute {
+            0 => Ok(entry.max_threads.unwrap_or(THREADS)),
+            1 => Ok(entry.static_shared),
+            4 => Ok(32),
+            5 | 6 => Ok(10 * major + minor),
+            8 => Ok(dynamic_shared),
+            2 | 3 | 7 | 9..=15 => Ok(0),
+            _ => Err(INVALID_VALUE),
+        }
+    }
+
+    /// Sets the most dynamic shared memory of a kernel. Other attributes are hints.
+    pub(crate) fn set_function_attribute(
+        &mut self,
+        function: usize,
+        attribute: c_uint,
+        value: c_int,
+    ) -> Result<(), Code> {
+        let most = self.most_shared().saturating_sub(self.entry(function)?.static_shared);
+        match (attribute, u32::try_from(value)) {
+            (8, Ok(bytes)) if bytes <= most => {
+                self.functions.get_mut(function).ok_or(INVALID_HANDLE)?.dynamic_shared = bytes;
+                Ok(())
+            }
+            (9, _) => Ok(()),
+            _ => Err(INVALID_VALUE),
+        }
+    }
+}

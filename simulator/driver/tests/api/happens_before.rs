@@ -1,0 +1,51 @@
+//! Work of two streams on the same memory. Reports go to the error stream, so that each scene has its own process.
+
+use super::{WELL, allocate, ptr, with_device};
+use cuda::api::driver::memory::{cuMemcpyDtoHAsync_v2, cuMemsetD8Async};
+use cuda::api::driver::stream::{cuEventCreate, cuEventRecord, cuStreamCreate, cuStreamSynchronize, cuStreamWaitEvent};
+use std::process::Command;
+
+/// Which scene this process plays.
+const SCENE: &str = "SNUFFER_TEST_SCENE";
+
+#[test]
+fn unordered_work_of_two_streams_is_reported() {
+    if let Ok(scene) = std::env::var(SCENE) {
+        return play(&scene);
+    }
+    for (scene, reported) in [("nothing", true), ("event", false), ("wait", false), ("one stream", false)] {
+        let mut command = Command::new(std::env::current_exe().expect("this test"));
+        command
+            .args(["--exact", "happens_before::unordered_work_of_two_streams_is_reported", "--nocapture"])
+            .env(SCENE, scene);
+        let output = command.output().expect("this test runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{scene}: {said}");
+        assert_eq!(said.contains("========= Stream order"), reported, "{scene}: {said}");
+    }
+}
+
+/// Fills memory in one stream and reads it in another.
+fn play(scene: &str) {
+    with_device(WELL);
+    let (mut first, mut second, mut event) = (0, 0, 0);
+    let memory = allocate(4);
+    unsafe {
+        assert_eq!(cuStreamCreate(&raw mut first, 1), 0);
+        assert_eq!(cuStreamCreate(&raw mut second, 1), 0);
+        assert_eq!(cuEventCreate(&raw mut event, 2), 0);
+    }
+    assert_eq!(cuMemsetD8Async(memory, 1, 4, first), 0);
+    match scene {
+        "event" => {
+            assert_eq!(cuEventRecord(event, first), 0);
+            assert_eq!(cuStreamWaitEvent(second, event, 0), 0);
+        }
+        "wait" => assert_eq!(cuStreamSynchronize(first), 0),
+        _ => {}
+    }
+    let mut word = 0_u32;
+    let stream = if scene == "one stream" { first } else { second };
+    assert_eq!(unsafe { cuMemcpyDtoHAsync_v2(ptr::from_mut(&mut word).cast(), memory, 4, stream) }, 0);
+    assert_eq!(word, 0x0101_0101);
+}

@@ -1,0 +1,23 @@
+//! The size and the parameters of a launch, and the coordinates of its threads and blocks.
+
+/// The size and the parameters of a launch.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// Blocks by axis.
+    pub grid: [u32; 3],
+    /// Threads of a block by axis.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// The parameters, laid out as the kernel declares them.
+    pub params: Vec<u8>,
+}
+
+/// The coordinates of a thread, or of a block in its grid.
+pub fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
+    // Almost all blocks have one dimension, and a division for each thread is measurable.
+    if height * depth == 1 {
+        return [thread, 0, 0];
+    }
+    [thread % width, thread / width % height, thread / (width * height)]
+}

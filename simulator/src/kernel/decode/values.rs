@@ -1,0 +1,76 @@
+//! The registers of operands: sources, destinations, and the variables of shared and local memory.
+
+use super::Decoder;
+use crate::kernel::Register;
+use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
+use crate::kernel::operands::Binding;
+use crate::lanes::WARP;
+use crate::ptx::{Operand, Parameter, Source};
+
+impl<'a> Decoder<'a> {
+    pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
+        match operand {
+            Operand::Name(name) => self.named(name),
+            other => Err(format!("a result in {other:?}")),
+        }
+    }
+
+    pub(super) fn named(&mut self, name: &'a str) -> Result<Register, String> {
+        self.names.register(name).ok_or_else(|| format!("undeclared register `{name}`"))
+    }
+
+    /// The register of a source: a register, a number, or the address of a variable.
+    pub(super) fn value(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
+        let name = match operand {
+            Operand::Number(number) => return Ok(self.names.constant(*number)),
+            Operand::Name(name) => *name,
+            Operand::Not(name) => {
+                let (d, from) = (self.names.fresh(), self.named(name)?);
+                self.complement(d, from, Source::default())?;
+                return Ok(d);
+            }
+            other => return Err(format!("{other:?} as a value")),
+        };
+        if let Some(register) = self.names.register(name) {
+            return Ok(register);
+        }
+        if name == "WARP_SZ" {
+            return Ok(self.names.constant(WARP as u64));
+        }
+        if let Some(Binding::Address(address)) = self.names.variable(name) {
+            return Ok(self.names.constant(address));
+        }
+        if let Some(&address) = self.addresses.get(name) {
+            return Ok(self.names.constant(address));
+        }
+        self.module_shared(name)?.ok_or_else(|| format!("unknown name `{name}`"))
+    }
+
+    /// Declares a variable of a body.
+    pub(super) fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Binding, String> {
+        let (arrays, most) = match space {
+            ".shared" => (&mut self.shared_arrays, MOST_SHARED),
+            ".local" => (&mut self.local_arrays, MOST_LOCAL),
+            _ => return Ok(Binding::DeviceParam(self.names.new_device_param())),
+        };
+        Ok(Binding::Address(arrays.place(&variable.name, variable.bytes, variable.align, most)?))
+    }
+
+    /// The register with the address of a shared variable that the module declares. An array without a size is the launch's
+    /// dynamic memory, which comes after all others.
+    pub(super) fn module_shared(&mut self, name: &str) -> Result<Option<Register>, String> {
+        let shared = self.module.variables.get(name).filter(|variable| variable.space == ".shared");
+        let Some(variable) = shared else { return Ok(None) };
+        if variable.bytes == 0 {
+            let (_, align) = self.dynamic.get_or_insert_with(|| (name.to_string(), 1));
+            *align = variable.align.max(*align);
+            return Ok(Some(self.names.dynamic_shared()));
+        }
+        let at = match self.shared.get(name) {
+            Some(&at) => at,
+            None => self.shared_arrays.place(name, variable.bytes, variable.align, MOST_SHARED)?,
+        };
+        self.shared.insert(name.to_string(), at);
+        Ok(Some(self.names.constant(at)))
+    }
+}

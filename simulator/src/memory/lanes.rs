@@ -1,0 +1,85 @@
+//! A warp's loads and stores of global memory.
+
+use super::{AccessError, BASE, Memory, SLOT_BITS, locate};
+use crate::fault::Kind;
+use crate::lanes::{Lanes, lanes};
+
+impl Memory {
+    /// Reads `N` bytes for each lane of `mask` into `out`.
+    pub fn gather<const N: usize>(&self, at: &Lanes, mask: u32, out: &mut Lanes) -> Result<(), (usize, AccessError)> {
+        let mut cached = usize::MAX;
+        let mut data: &[u8] = &[];
+        for lane in lanes(mask) {
+            let address = at[lane];
+            let (number, offset) = locate(address);
+            if number != cached {
+                cached = number;
+                data = self.live_data(address, number);
+            }
+            match data.get(offset..).and_then(<[u8]>::first_chunk::<N>) {
+                Some(bytes) if address.is_multiple_of(N as u64) => out[lane] = from_bytes(bytes),
+                _ => return Err((lane, self.error_of_access(address, N as u64))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the low `N` bytes of each lane of `mask`.
+    pub fn scatter<const N: usize>(
+        &mut self,
+        at: &Lanes,
+        mask: u32,
+        values: &Lanes,
+    ) -> Result<(), (usize, AccessError)> {
+        let mut rest = mask;
+        // One slot at a time, to look it up once: lanes almost always write to one buffer.
+        while rest != 0 {
+            let first = at[rest.trailing_zeros() as usize];
+            let (number, _) = locate(first);
+            let live = self.is_live(first, number);
+            let mut bad = None;
+            let data: &mut [u8] = if live { &mut self.slots[number].buffer.data } else { &mut [] };
+            for lane in lanes(rest) {
+                let address = at[lane];
+                if address >> SLOT_BITS != first >> SLOT_BITS {
+                    break;
+                }
+                let offset = (address & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE) as usize;
+                match data.get_mut(offset..).and_then(<[u8]>::first_chunk_mut::<N>) {
+                    Some(bytes) if address.is_multiple_of(N as u64) => {
+                        bytes.copy_from_slice(&values[lane].to_le_bytes()[..N]);
+                        rest &= !(1 << lane);
+                    }
+                    _ => {
+                        bad = Some((lane, address));
+                        break;
+                    }
+                }
+            }
+            if let Some((lane, address)) = bad {
+                return Err((lane, self.error_of_access(address, N as u64)));
+            }
+        }
+        Ok(())
+    }
+
+    fn live_data(&self, address: u64, number: usize) -> &[u8] {
+        if self.is_live(address, number) { &self.slots[number].buffer.data } else { &[] }
+    }
+
+    fn error_of_access(&self, address: u64, bytes: u64) -> AccessError {
+        match self.bytes(address, bytes) {
+            Ok(_) => {
+                let place = format!("no multiple of {bytes}");
+                AccessError { kind: Kind::Misaligned, place, ..self.error(address, bytes) }
+            }
+            Err(error) => error,
+        }
+    }
+}
+
+fn from_bytes<const N: usize>(bytes: &[u8; N]) -> u64 {
+    let mut wide = [0; 8];
+    wide[..N].copy_from_slice(bytes);
+    u64::from_le_bytes(wide)
+}

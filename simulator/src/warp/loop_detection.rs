@@ -1,0 +1,46 @@
+//! Finds infinite loops: a warp that returns to a state with all registers unchanged, and no effect of other threads in
+//! between, will repeat forever.
+
+use super::{Fragment, Warp};
+use crate::lanes::Lanes;
+
+/// How often a warp jumps back before it is checked: most legitimate loops end before.
+const FIRST: u64 = 1 << 12;
+
+/// Counts the backward jumps of a warp, and keeps its state at one of them.
+#[derive(Debug, Default)]
+pub struct LoopDetector {
+    count: u64,
+    snapshot: Option<Snapshot>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Snapshot {
+    pc: usize,
+    mask: u32,
+    effects: u64,
+    fragments: Vec<Fragment>,
+    registers: Vec<Lanes>,
+}
+
+impl Warp {
+    /// Whether the warp, which jumps back to `pc`, was in this state before. Snapshots become rarer, so that a cycle of any
+    /// length is found (Brent, "An improved Monte Carlo factorization algorithm").
+    pub(super) fn loops_forever(&mut self, pc: usize, mask: u32, effects: u64) -> bool {
+        self.loop_detector.count += 1;
+        let count = self.loop_detector.count;
+        if count < FIRST {
+            return false;
+        }
+        if count.is_power_of_two() {
+            let (fragments, registers) = (self.fragments.clone(), self.registers.clone());
+            self.loop_detector.snapshot = Some(Snapshot { pc, mask, effects, fragments, registers });
+            return false;
+        }
+        self.loop_detector.snapshot.as_ref().is_some_and(|snapshot| {
+            (snapshot.pc, snapshot.mask, snapshot.effects) == (pc, mask, effects)
+                && snapshot.fragments == self.fragments
+                && snapshot.registers == self.registers
+        })
+    }
+}

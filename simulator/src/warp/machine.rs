@@ -1,0 +1,111 @@
+//! What all warps of a launch share, and how one of them stops.
+
+use std::collections::HashMap;
+
+use crate::config::Checks;
+use crate::fault::Kind;
+use crate::grid::{Launch, coordinates};
+use crate::isa::Space;
+use crate::kernel::{Inst, Kernel};
+use crate::lanes::Lanes;
+use crate::memory::Memory;
+use crate::ptx::{Module, Source};
+use crate::race::EarlierAccess;
+use crate::shadowed_buffer::ShadowedBuffer;
+
+/// What all warps of a launch share.
+pub struct Machine<'a> {
+    pub kernel: &'a Kernel,
+    pub module: &'a Module,
+    pub memory: &'a mut Memory,
+    pub shared: ShadowedBuffer,
+    pub params: &'a [u8],
+    pub launch: &'a Launch,
+    pub checks: Checks,
+    /// The instruction that accesses memory.
+    pub pc: u32,
+    /// The launch's number.
+    pub epoch: u32,
+    /// The block's number in the launch.
+    pub block: u32,
+    pub phase: u32,
+    /// Whether the block has read a lock or flag.
+    pub has_acquired: bool,
+    /// Whether the launch has one warp.
+    pub alone: bool,
+    /// Counts the events by which threads can affect each other.
+    pub effects: u64,
+    /// Where each instruction read undefined bytes: their address, and what is there.
+    pub origins: HashMap<u32, (u64, String)>,
+    /// Warp instructions left.
+    pub budget: u64,
+    /// How often each block was entered.
+    pub blocks: &'a mut [u64],
+    /// How often each branch was not taken, and taken.
+    pub branches: &'a mut [[u64; 2]],
+    /// Reports that do not end the launch: the warp's number, and what was found.
+    pub reports: Vec<(usize, Stop)>,
+}
+
+impl Machine<'_> {
+    /// Keeps a report that ends nothing, once for each instruction.
+    pub fn report(&mut self, warp: usize, found: Stop) {
+        let same = |(_, known): &(usize, Stop)| known.kind == found.kind && known.source == found.source;
+        if !self.reports.iter().any(same) {
+            self.reports.push((warp, found));
+        }
+    }
+
+    /// Describes where an address is.
+    pub fn describe_address(&self, space: Space, address: u64) -> String {
+        match space {
+            Space::Shared => self.kernel.shared_arrays.describe(address, self.shared.data.len()).0,
+            Space::Local => self.kernel.local_arrays.describe(address, self.kernel.local as usize).0,
+            _ => self.memory.describe(address),
+        }
+    }
+
+    pub fn other_side(&self, what: &str, earlier: &EarlierAccess) -> String {
+        let [tx, ty, tz] = coordinates(earlier.thread, self.launch.block);
+        let [bx, by, bz] = coordinates(earlier.block, self.launch.grid);
+        let line = self.line(earlier.pc);
+        format!("and {what} access {line} by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})")
+    }
+
+    /// Describes where an instruction is.
+    pub fn line(&self, pc: u32) -> String {
+        let source = self.kernel.code[pc as usize].source;
+        match self.module.files.get(&source.file) {
+            Some(file) if source.line > 0 => format!("at {file}:{}", source.line),
+            _ => format!("in line {} of the PTX", source.ptx),
+        }
+    }
+}
+
+/// A fault of one lane, before kernel, block and thread are filled in.
+#[derive(Debug)]
+pub struct Stop {
+    pub kind: Kind,
+    pub lane: usize,
+    pub source: Source,
+    pub address: Option<u64>,
+    pub detail: String,
+    pub near: String,
+    pub notes: Vec<String>,
+}
+
+pub fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {
+    let (lane, near, notes) = (mask.trailing_zeros() as usize, String::new(), Vec::new());
+    Stop { kind, lane, source: inst.source, address: None, detail, near, notes }
+}
+
+/// `file:line: function: … Assertion …`, with a placeholder for block and thread, which the launch fills in.
+pub fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize) -> String {
+    let arg = |index: usize| registers[inst.args[index] as usize][lane];
+    let text = |address: u64| {
+        let byte = |at: u64| memory.bytes(address + at, 1).ok().map(|bytes| bytes[0]).filter(|byte| *byte != 0);
+        String::from_utf8_lossy(&(0..4096).map_while(byte).collect::<Vec<_>>()).into_owned()
+    };
+    let line = arg(2) as u32;
+    format!("{}:{line}: {}: {{place}} Assertion `{}` failed.", text(arg(1)), text(arg(3)), text(arg(0)))
+}
