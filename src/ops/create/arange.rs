@@ -92,7 +92,7 @@ fn range(case: &Case) -> Result<(f64, f64, usize), Contract> {
         return Err(Contract::Unspecified("a bound that the dtype rounds"));
     }
     if count < 0.0 {
-        return Err(Contract::Unspecified("a range backwards"));
+        return Err(Contract::Unspecified("an end before the start"));
     }
     Ok((start, step, count as usize))
 }

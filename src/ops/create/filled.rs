@@ -3,7 +3,7 @@
 use candle_core::Tensor;
 
 use crate::ops::support::call::candle_dtype;
-use crate::ops::support::creation::{CREATED_PROMISE, created, dtype, filled, sized};
+use crate::ops::support::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -20,8 +20,8 @@ macro_rules! constants {
             name: concat!("create.", stringify!($function)),
             covers: &[concat!("Tensor::", stringify!($function))],
             support: $support,
-            generate: |draw| sized(draw, $support),
-            contract: created,
+            generate: |draw| generate(draw, $support),
+            contract,
             call: |call| {
                 let shape = (call.size("rows", 0), call.size("columns", 0));
                 Ok(vec![Tensor::$function(shape, candle_dtype(dtype(call.case)), call.device)?])
@@ -57,12 +57,12 @@ macro_rules! squares {
             covers: &[concat!("Tensor::", stringify!($function))],
             support: FILLED,
             generate: |draw| {
-                let case = sized(draw, FILLED)?;
+                let case = generate(draw, FILLED)?;
                 let size = case.int("rows", 0).min(600);
                 Ok(case.param("rows", size).param("columns", size))
             },
-            contract: |case| match created(case) {
-                created if case.int("rows", 0) == case.int("columns", 0) => created,
+            contract: |case| match contract(case) {
+                accepts if case.int("rows", 0) == case.int("columns", 0) => accepts,
                 Contract::Accepts { .. } => Contract::Unspecified("rows and columns differ"),
                 _ => Contract::Unspecified(why::TOO_LARGE),
             },

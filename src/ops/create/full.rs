@@ -3,7 +3,7 @@
 use candle_core::{Tensor, WithDType};
 
 use crate::ops::support::call::typed;
-use crate::ops::support::creation::{CREATED_PROMISE, created, dtype, filled, sized};
+use crate::ops::support::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 
@@ -14,12 +14,12 @@ pub static FULL: Op = Op {
     support: UNIFORM,
     generate: |draw| {
         let value = *draw.choose(&[0.0, 1.0, 2.0, 7.0, 96.0])?;
-        Ok(sized(draw, UNIFORM)?.param("value", value))
+        Ok(generate(draw, UNIFORM)?.param("value", value))
     },
     contract: |case| {
         let value = case.float("value", 0.0);
         if dtype(case).round(value) == value {
-            created(case)
+            contract(case)
         } else {
             Contract::Unspecified("a value that the dtype rounds")
         }

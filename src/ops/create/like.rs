@@ -28,5 +28,5 @@ pub static LIKE: Op = Op {
     promise: "candle-core/src/tensor.rs:221-273 (the documentation of each)",
 };
 
-/// A strided copy, which reading any view is, and a fill need a kernel.
+/// The dtypes of kernels that fill and copy views.
 const KERNELS: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };

@@ -13,7 +13,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::call::size_or;
-use crate::ops::support::convolution::{Window, convolve, spread, window};
+use crate::ops::support::convolution::{Window, convolve, convolve_transposed, window};
 use crate::ops::tensor::{conv, conv_transpose};
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor, Value};
@@ -328,7 +328,7 @@ fn convolved(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
 
 fn transposed(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let more = size_or(inputs.case, "output_padding", 0);
-    let out = spread(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), more);
+    let out = convolve_transposed(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), more);
     vec![shifted(out, inputs.optional("bias").as_ref())]
 }
 

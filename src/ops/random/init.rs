@@ -5,7 +5,7 @@ use candle_nn::init::{FanInOut, Init, NonLinearity, NormalOrUniform};
 use crate::case::Case;
 use crate::ops::Op;
 use crate::ops::support::call::candle_dtype;
-use crate::ops::support::creation::{created, dtype, shape, sized};
+use crate::ops::support::creation::{contract, dtype, generate, shape};
 use crate::ops::support::random_facts::{CREATED, Distribution, all_hold, check_distribution, facts_contract};
 use crate::tensor::{DType, Support};
 
@@ -17,9 +17,9 @@ pub static INIT: Op = Op {
     generate: |draw| {
         let kind = *draw.choose(&["const", "uniform", "randn", "kaiming_uniform", "kaiming_normal"])?;
         let fan = *draw.choose(&["in", "out"])?;
-        Ok(sized(draw, CREATED)?.param("kind", kind).param("fan", fan))
+        Ok(generate(draw, CREATED)?.param("kind", kind).param("fan", fan))
     },
-    contract: |case| facts_contract(created(case)),
+    contract: |case| facts_contract(contract(case)),
     call: |call| {
         let (init, distribution) = init(call.case);
         let shape = (call.size("rows", 0), call.size("columns", 0));

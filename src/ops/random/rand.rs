@@ -3,7 +3,7 @@
 use candle_core::{Tensor, WithDType};
 
 use crate::ops::support::call::{candle_dtype, typed_float};
-use crate::ops::support::creation::{created, dtype};
+use crate::ops::support::creation::{contract, dtype};
 use crate::ops::support::random_facts::{
     CREATED, Distribution, RANDOM_PROMISE, all_hold, check_distribution, facts_contract, new_or_like,
 };
@@ -21,7 +21,7 @@ pub static RAND: Op = Op {
     contract: |case| {
         let (lo, up) = (case.float("lo", 0.0), case.float("up", 1.0));
         if lo < up && [lo, up].iter().all(|&bound| bound.abs() <= 4.0 && dtype(case).round(bound) == bound) {
-            facts_contract(created(case))
+            facts_contract(contract(case))
         } else {
             Contract::Unspecified("an extraordinary interval")
         }

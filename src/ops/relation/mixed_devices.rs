@@ -57,4 +57,5 @@ pub static MIXED_DEVICES: Op = Op {
     promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp",
 };
 
+/// The dtypes of kernels that add and copy.
 const KERNELS: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };

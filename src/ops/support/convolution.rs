@@ -39,28 +39,33 @@ pub fn convolve(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window) -> Array
     }
     let (inner, outer) = (kernel.shape()[1], kernel.shape()[0] / groups);
     let offsets = kernel.shape()[1..].to_vec();
-    let value = |place: &[usize]| {
-        let first_channel = place[1] / outer * inner;
+    let value = |position: &[usize]| {
+        let first_channel = position[1] / outer * inner;
         let mut products = Vec::new();
         for_each_index(&offsets, |offset| {
-            let mut at = vec![place[0], first_channel + offset[0]];
+            let mut at = vec![position[0], first_channel + offset[0]];
             for d in 0..spatial {
                 // Positions in the padding wrap far outside.
-                at.push((place[d + 2] * stride + offset[d + 1] * dilation).wrapping_sub(padding));
+                at.push((position[d + 2] * stride + offset[d + 1] * dilation).wrapping_sub(padding));
             }
             // The padding is zeros, and a zero times NaN is NaN.
             let value = x.get(at.as_slice()).copied().unwrap_or(Num::exact(0.0));
-            let mut weight = vec![place[1]];
+            let mut weight = vec![position[1]];
             weight.extend_from_slice(offset);
             products.push(value * kernel[weight.as_slice()]);
         });
         Num::sum(products)
     };
-    ArrayD::from_shape_fn(IxDyn(&out), |place| value(place.slice()))
+    ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
 }
 
 /// Every element of `x` times the kernel, added up where it lands. `output_padding` elements are appended.
-pub fn spread(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window, output_padding: usize) -> ArrayD<Num> {
+pub fn convolve_transposed(
+    x: &ArrayD<Num>,
+    kernel: &ArrayD<Num>,
+    window: &Window,
+    output_padding: usize,
+) -> ArrayD<Num> {
     let &Window { padding, stride, dilation, groups } = window;
     let spatial = x.ndim() - 2;
     let (inner, outer) = (x.shape()[1] / groups, kernel.shape()[1]);
@@ -69,26 +74,26 @@ pub fn spread(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window, output_pad
         out.push((x.shape()[d] - 1) * stride + dilation * (kernel.shape()[d] - 1) + output_padding + 1 - 2 * padding);
     }
     let offsets = [&[inner], &kernel.shape()[2..]].concat();
-    let value = |place: &[usize]| {
-        let group = place[1] / outer;
+    let value = |position: &[usize]| {
+        let group = position[1] / outer;
         let mut products = Vec::new();
         for_each_index(&offsets, |offset| {
             let channel = group * inner + offset[0];
-            let mut at = vec![place[0], channel];
+            let mut at = vec![position[0], channel];
             for d in 0..spatial {
                 // The element that the kernel's tap `offset[d + 1]` maps here, if any.
-                let landed = (place[d + 2] + padding).checked_sub(offset[d + 1] * dilation);
+                let landed = (position[d + 2] + padding).checked_sub(offset[d + 1] * dilation);
                 match landed.filter(|landed| landed % stride == 0) {
                     Some(landed) => at.push(landed / stride),
                     None => return,
                 }
             }
             if let Some(&value) = x.get(at.as_slice()) {
-                let weight = [&[channel, place[1] % outer], &offset[1..]].concat();
+                let weight = [&[channel, position[1] % outer], &offset[1..]].concat();
                 products.push(value * kernel[weight.as_slice()]);
             }
         });
         Num::sum(products)
     };
-    ArrayD::from_shape_fn(IxDyn(&out), |place| value(place.slice()))
+    ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
 }

@@ -18,7 +18,7 @@ pub fn dtype(case: &Case) -> DType {
 }
 
 /// A case of a dtype and the shape `(rows, columns)`.
-pub fn sized(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
+pub fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
     let (rows, columns) = (draw.size()?, draw.size()?);
     Ok(Case::default().param("dtype", dtype.name()).param("rows", rows).param("columns", columns))
@@ -30,7 +30,7 @@ pub fn shape(case: &Case) -> [usize; 2] {
 }
 
 /// Accepts the shape `(rows, columns)` unless it is too large.
-pub fn created(case: &Case) -> Contract {
+pub fn contract(case: &Case) -> Contract {
     let shape = shape(case);
     match product(&shape) {
         // Also where a factor is 0: the product of the others, a stride, overflows too.

@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::call::{candle_dtype, dtype_of, typed_float};
-use crate::ops::support::creation::{dtype, shape, sized};
+use crate::ops::support::creation::{dtype, generate, shape};
 use crate::ops::{Contract, ReferenceInputs};
 use crate::tensor::{DType, Support};
 
@@ -23,7 +23,7 @@ pub const RANDOM_PROMISE: &str = "candle-core/src/tensor.rs:345-420 (the documen
 
 /// A case of a new tensor, or of one like another.
 pub fn new_or_like(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let case = sized(draw, CREATED)?;
+    let case = generate(draw, CREATED)?;
     let form = *draw.choose(&["like", "new"])?;
     Ok(case.param("form", form))
 }

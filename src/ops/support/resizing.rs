@@ -8,7 +8,7 @@ use crate::ops::{Contract, why};
 use crate::tensor::product;
 
 /// The contract for an `x` of the right rank that gets these sizes.
-pub fn resized(case: &Case, target: &[usize]) -> Contract {
+pub fn resized_contract(case: &Case, target: &[usize]) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
     if target.contains(&0) {
         return Contract::Unspecified("an image of size 0");

@@ -43,7 +43,7 @@ pub fn contract(case: &Case) -> Contract {
 }
 
 /// Every row replaced by `f` of it and of its positions in sorted order.
-pub fn rows(inputs: &ReferenceInputs, f: impl Fn(&[Num], &[usize]) -> Vec<Num>) -> Vec<ArrayD<Num>> {
+pub fn sorted_rows(inputs: &ReferenceInputs, f: impl Fn(&[Num], &[usize]) -> Vec<Num>) -> Vec<ArrayD<Num>> {
     let mut x = inputs.array("x");
     let last = Axis(x.ndim() - 1);
     if x.is_empty() {

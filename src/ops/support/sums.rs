@@ -35,7 +35,7 @@ pub fn contract(case: &Case, is_whole: impl Fn(i64, i64) -> bool) -> Contract {
     if dims.iter().any(|&dim| dim >= x.shape.len()) {
         return Contract::Rejects(why::DIM);
     }
-    if (1..dims.len()).any(|place| dims[..place].contains(&dims[place])) {
+    if (1..dims.len()).any(|i| dims[..i].contains(&dims[i])) {
         return Contract::Rejects("a dimension named twice");
     }
     if gradient_of_nothing(case) {

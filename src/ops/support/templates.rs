@@ -1,6 +1,6 @@
 //! Templates that the sources of several ops include.
 
-/// Those of [`super::Op::source`] by name.
+/// Templates that [`crate::ops::Op::source`] may include, by name.
 pub const RUST_TEMPLATES: [(&str, &str); 8] = [
     (
         "window",
@@ -63,7 +63,7 @@ pub const RUST_TEMPLATES: [(&str, &str); 8] = [
     ),
 ];
 
-/// Those of [`super::Op::torch`] by name.
+/// Templates that [`crate::ops::Op::torch`] may include, by name.
 pub const TORCH_TEMPLATES: [(&str, &str); 5] = [
     (
         "window",

@@ -3,7 +3,7 @@
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::reductions::ANY_VALUE;
-use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, rows, tied};
+use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
 
 /// `x.arg_sort_last_dim(asc)`: the `u32` positions of the sorted values.
 pub static ARG_SORT_LAST_DIM: Op = Op {
@@ -15,7 +15,7 @@ pub static ARG_SORT_LAST_DIM: Op = Op {
     call: |call| Ok(vec![call.tensor("x")?.arg_sort_last_dim(ascending(call.case))?]),
     source: "x.arg_sort_last_dim({{ asc|default(1) != 0 }})?",
     torch: "x.argsort(dim=-1, descending={{ asc|default(1) == 0 }})",
-    reference: Some(|inputs| rows(inputs, positions)),
+    reference: Some(|inputs| sorted_rows(inputs, positions)),
     ulps: 4.0,
     differentiable: &[],
     promise: SORT_PROMISE,

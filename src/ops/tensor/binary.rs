@@ -134,6 +134,7 @@ fn scalar_changes(case: &Case) -> bool {
     scalar(case).is_some_and(|scalar| !scalar.is_finite() || dtype.round(scalar) != scalar)
 }
 
+/// `a / b`, of integers towards zero.
 fn quotient(a: Num, b: Num) -> Num {
     if a.unit != 0.0 || b.unit != 0.0 {
         return a / b;
@@ -151,14 +152,17 @@ fn tamed(mut case: Case, of_lhs: impl Fn(i64) -> i64, of_rhs: impl Fn(i64) -> i6
     case
 }
 
+/// The case with integers whose sums and differences stay in range.
 fn summands(case: Case) -> Case {
     tamed(case, |value| 64 + (value % 64).abs(), |value| (value % 64).abs())
 }
 
+/// The case with integers whose products stay in range.
 fn factors(case: Case) -> Case {
     tamed(case, |value| value % 11, |value| value % 11)
 }
 
+/// The case with integers that are mostly divided by small ones, rarely by 0.
 fn divided(case: Case) -> Case {
     // A 0 stays where it is the only divisor.
     let alone = case.tensor("rhs").is_some_and(|rhs| rhs.elements() == Some(1));

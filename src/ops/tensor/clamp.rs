@@ -38,4 +38,5 @@ pub static CLAMP: Op = Op {
     promise: "candle-core/src/tensor.rs:1179-1182; torch.clamp, also where min is above max; NaN passes through",
 };
 
+/// The dtypes of the kernels for `maximum` and `minimum`.
 const CLAMP_DTYPES: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::call::size_or;
-use crate::ops::support::convolution::{Window, spread, window};
+use crate::ops::support::convolution::{Window, convolve_transposed, window};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor, product};
 
@@ -19,13 +19,13 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     contract: |case| contract(case, 1),
     call: |call| {
         let Window { padding, stride, dilation, groups } = window(call.case);
-        let (kernel, more) = (call.tensor("kernel")?, call.size("output_padding", 0));
-        Ok(vec![call.tensor("x")?.conv_transpose1d(kernel, padding, more, stride, dilation, groups)?])
+        let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding", 0));
+        Ok(vec![call.tensor("x")?.conv_transpose1d(kernel, padding, output_padding, stride, dilation, groups)?])
     },
     source: r"
-        {% set padding, more, stride = padding|default(0), output_padding|default(0), stride|default(1) %}
+        {% set padding, output_padding, stride = padding|default(0), output_padding|default(0), stride|default(1) %}
         {% set dilation, groups = dilation|default(1), groups|default(1) %}
-        x.conv_transpose1d(&kernel, {{ padding }}, {{ more }}, {{ stride }}, {{ dilation }}, {{ groups }})?
+        x.conv_transpose1d(&kernel, {{ padding }}, {{ output_padding }}, {{ stride }}, {{ dilation }}, {{ groups }})?
     ",
     torch: r#"F.conv_transpose1d(x, kernel, None, {% include "transpose" %})"#,
     reference: Some(transpose_reference),
@@ -43,12 +43,13 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     contract: |case| contract(case, 2),
     call: |call| {
         let Window { padding, stride, dilation, .. } = window(call.case);
-        let (kernel, more) = (call.tensor("kernel")?, call.size("output_padding", 0));
-        Ok(vec![call.tensor("x")?.conv_transpose2d(kernel, padding, more, stride, dilation)?])
+        let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding", 0));
+        Ok(vec![call.tensor("x")?.conv_transpose2d(kernel, padding, output_padding, stride, dilation)?])
     },
     source: r"
-        {% set padding, more = padding|default(0), output_padding|default(0) %}
-        x.conv_transpose2d(&kernel, {{ padding }}, {{ more }}, {{ stride|default(1) }}, {{ dilation|default(1) }})?
+        {% set padding, output_padding = padding|default(0), output_padding|default(0) %}
+        {% set stride, dilation = stride|default(1), dilation|default(1) %}
+        x.conv_transpose2d(&kernel, {{ padding }}, {{ output_padding }}, {{ stride }}, {{ dilation }})?
     ",
     torch: r#"F.conv_transpose2d(x, kernel, None, {% include "transpose" %})"#,
     reference: Some(transpose_reference),
@@ -63,8 +64,8 @@ pub const TRANSPOSE_PROMISE: &str = "candle-core/src/conv.rs:31-56, 112-132, 204
     below stride or dilation, an output of at least one element";
 
 fn transpose_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
-    let more = size_or(inputs.case, "output_padding", 0);
-    vec![spread(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), more)]
+    let output_padding = size_or(inputs.case, "output_padding", 0);
+    vec![convolve_transposed(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), output_padding)]
 }
 
 /// A case with `x` and `kernel`.
@@ -73,13 +74,13 @@ pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
     let groups = if spatial == 1 { *draw.choose(&[1, 1, 1, 2, 3])? } else { 1 };
     let (batch, inner, outer) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.between(1, 3)?);
     let (stride, dilation) = (draw.between(1, 3)?, *draw.choose(&[1, 1, 2])?);
-    let more = if draw.one_in(3)? { draw.between(0, stride.max(dilation) - 1)? } else { 0 };
+    let output_padding = if draw.one_in(3)? { draw.between(0, stride.max(dilation) - 1)? } else { 0 };
     let (mut x, mut kernel) = (vec![batch, inner * groups], vec![inner * groups, outer]);
     let mut padding = if draw.one_in(2)? { 0 } else { draw.between(1, 2)? };
     for _ in 0..spatial {
         let (size, taps) = (draw.positive()?, draw.between(1, 3)?);
         // The padding must leave one element.
-        padding = padding.min(((size - 1) * stride + dilation * (taps - 1) + more) / 2);
+        padding = padding.min(((size - 1) * stride + dilation * (taps - 1) + output_padding) / 2);
         x.push(size);
         kernel.push(taps);
     }
@@ -90,7 +91,7 @@ pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
     let (x, kernel) = (values(draw, &x)?, values(draw, &kernel)?);
     let mut case = Case::default().input("x", x).input("kernel", kernel);
     case.backward = draw.backward()?;
-    let case = case.param("padding", padding).param("output_padding", more).param("stride", stride);
+    let case = case.param("padding", padding).param("output_padding", output_padding).param("stride", stride);
     let case = case.param("dilation", dilation);
     Ok(if spatial == 1 { case.param("groups", groups) } else { case })
 }
@@ -125,7 +126,8 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     if x.shape.contains(&0) || kernel.shape.contains(&0) {
         return Contract::Unspecified("a convolution of nothing");
     }
-    let Some(spatial) = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| room(case, n, k)).collect() else {
+    let Some(spatial) = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| output_size(case, n, k)).collect()
+    else {
         return Contract::Rejects("the padding leaves no output");
     };
     let spatial: Vec<usize> = spatial;
@@ -141,7 +143,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
 }
 
 /// The output's size along a dimension of `n` elements and `taps` of the kernel; `None` where no element remains.
-fn room(case: &Case, n: usize, taps: usize) -> Option<usize> {
+fn output_size(case: &Case, n: usize, taps: usize) -> Option<usize> {
     let Window { padding, stride, dilation, .. } = window(case);
     let whole = (n - 1).checked_mul(stride)?.checked_add(dilation.checked_mul(taps - 1)?)?;
     let whole = whole.checked_add(size_or(case, "output_padding", 0))?.checked_add(1)?;

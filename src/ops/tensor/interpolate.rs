@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::ops::support::call::size_or;
-use crate::ops::support::resizing::{nearest, resized};
+use crate::ops::support::resizing::{nearest, resized_contract};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -76,5 +76,5 @@ pub const NEAREST_PROMISE: &str = "candle-core/src/tensor.rs:1184-1223: the valu
 fn contract(case: &Case, target: &[&str]) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
     let target: Vec<usize> = target.iter().map(|name| size_or(case, name, 1)).collect();
-    if x.shape.len() == target.len() + 2 { resized(case, &target) } else { Contract::Rejects(why::RANK) }
+    if x.shape.len() == target.len() + 2 { resized_contract(case, &target) } else { Contract::Rejects(why::RANK) }
 }

@@ -30,6 +30,7 @@ pub static POW: Op = Op {
         whole exponents, and x^0 = 1",
 };
 
+/// The dtypes of the power function, which has no kernel for integers.
 const POW_SUPPORT: &Support = &Support { of: "lhs", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// `a^b` with the bounds of `e^(b ln a)`, which only positive numbers have.

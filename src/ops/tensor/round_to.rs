@@ -35,6 +35,7 @@ pub static ROUND_TO: Op = Op {
     promise: "candle-core/src/tensor.rs:653-660 (its documentation); torch.round",
 };
 
+/// `x` rounded to decimals.
 fn rounded_to(x: Num, decimals: i64) -> Num {
     let scale = 10f64.powi(i32::try_from(decimals).unwrap_or(0));
     (x * Num::constant(scale, x.unit)).step(f64::round) * Num::constant(1.0 / scale, x.unit)

@@ -56,10 +56,12 @@ operators! {
     DIV_SCALAR = "div", /, "{% include 'divided' %}", AFFINE_DTYPES, [1.0, 2.0, 0.5];
 }
 
+/// Whether the number is on the left side.
 fn scalar_is_left(case: &Case) -> bool {
     case.text("form") == "left"
 }
 
+/// A case of `x` and a number: of `integers` if `x` has an integer dtype.
 fn generate(draw: &mut Draw, support: &Support, integers: &[f64]) -> arbitrary::Result<Case> {
     let case = evened(case(draw, support)?);
     let left = draw.one_in(2)? && is_float(&case);

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor as Candle};
 
 use crate::number::Num;
 use crate::ops::support::reductions::{ANY_VALUE, reduced};
-use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, rows, tied};
+use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
 use crate::ops::{Contract, Op};
 
 /// `x.sort_last_dim(asc)`: the sorted values, and for every row whether its ids are each position once.
@@ -42,7 +42,7 @@ pub static SORT_LAST_DIM: Op = Op {
     reference: Some(|inputs| {
         let x = inputs.array("x");
         let facts = reduced(&x, &[x.ndim() - 1], false, |_| Num::exact(1.0));
-        [rows(inputs, values), facts].concat()
+        [sorted_rows(inputs, values), facts].concat()
     }),
     ulps: 4.0,
     differentiable: &["x"],

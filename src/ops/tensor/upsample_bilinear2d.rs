@@ -5,7 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::call::size_or;
-use crate::ops::support::resizing::resized;
+use crate::ops::support::resizing::resized_contract;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -117,7 +117,7 @@ fn contract(case: &Case, h: usize, w: usize) -> Contract {
         None => Contract::Rejects(why::SHAPES),
         Some(x) if x.shape.len() != 4 => Contract::Rejects(why::RANK),
         Some(x) if !x.dtype.is_float() => Contract::Unspecified("the interpolation of integers"),
-        Some(_) => resized(case, &[h, w]),
+        Some(_) => resized_contract(case, &[h, w]),
     }
 }
 
