@@ -20,7 +20,7 @@ mod tensor;
 
 pub use registry::ALL;
 pub use relation::devices::{second, wants_second};
-pub use support::call::{Call, plain};
+pub use support::call::{Call, case_dtype};
 pub use support::reference_inputs::ReferenceInputs;
 pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 

@@ -86,7 +86,7 @@ impl<'a> Call<'a> {
 
 /// A tensor as contracts see it.
 fn plain(tensor: &Tensor) -> candle_core::Result<tensor::Tensor> {
-    let Some(dtype) = ops::plain(tensor.dtype()) else {
+    let Some(dtype) = ops::case_dtype(tensor.dtype()) else {
         candle_core::bail!("is {}, of which the catalog has no tensors", tensor.dtype().as_str())
     };
     let view = view(tensor);

@@ -1,16 +1,20 @@
 //! Ops `create.…`: creation of tensors.
 
+pub(super) mod arange;
 pub(super) mod filled;
+pub(super) mod from_values;
+pub(super) mod full;
+pub(super) mod like;
 
 use super::Op;
 
 /// Every op of this family, by name.
 pub(super) const OPS: &[&Op] = &[
-    &filled::ARANGE,
+    &arange::ARANGE,
     &filled::EYE,
-    &filled::FROM_VALUES,
-    &filled::FULL,
-    &filled::MESHGRID,
+    &from_values::FROM_VALUES,
+    &full::FULL,
+    &like::LIKE,
     &filled::ONES,
     &filled::TRIL,
     &filled::TRIU,

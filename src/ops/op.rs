@@ -1,6 +1,7 @@
 //! Ops `op.…`: functions of `candle_nn::ops`.
 
 pub(super) mod activation;
+pub(super) mod dropout;
 pub(super) mod moe;
 pub(super) mod norm;
 pub(super) mod pixel_shuffle;
@@ -11,6 +12,7 @@ use super::Op;
 /// Every op of this family, by name.
 pub(super) const OPS: &[&Op] = &[
     &activation::ACTIVATION,
+    &dropout::DROPOUT,
     &activation::HARD_SIGMOID,
     &activation::LEAKY_RELU,
     &activation::MISH,

@@ -1,9 +1,11 @@
 //! Ops `random.…`: random tensors and what draws them.
 
-pub(super) mod random;
+pub(super) mod gumbel_softmax;
+pub(super) mod init;
+pub(super) mod rand;
+pub(super) mod randn;
 
 use super::Op;
 
 /// Every op of this family, by name.
-pub(super) const OPS: &[&Op] =
-    &[&random::DROPOUT, &random::GUMBEL_SOFTMAX, &random::INIT, &random::RAND, &random::RANDN];
+pub(super) const OPS: &[&Op] = &[&gumbel_softmax::GUMBEL_SOFTMAX, &init::INIT, &rand::RAND, &randn::RANDN];

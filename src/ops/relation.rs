@@ -2,6 +2,7 @@
 
 pub(super) mod devices;
 pub(super) mod formulas;
+pub(super) mod mixed_devices;
 pub(super) mod training;
 
 use super::Op;
@@ -10,6 +11,7 @@ use super::Op;
 pub(super) const OPS: &[&Op] = &[
     &devices::LINEAR_APART,
     &devices::LINEAR_THERE,
+    &mixed_devices::MIXED_DEVICES,
     &devices::MIXED_LABELS,
     &formulas::CONV1D_SCALED,
     &formulas::CONV1D_SPLIT,

@@ -11,7 +11,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::tensor::conv::size;
+use crate::ops::support::call::size_or;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, product};
 
@@ -273,7 +273,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let [batch, queries, heads, width] = [0, 1, 2, 3].map(|d| q.shape()[d]);
     let (keys, repeat) = (k.shape()[1], heads / k.shape()[2]);
     let causal = inputs.case.text("mask") == "causal";
-    let offset = if causal { size(inputs.case, "kv_offset", 0) } else { keys.saturating_sub(queries) };
+    let offset = if causal { size_or(inputs.case, "kv_offset", 0) } else { keys.saturating_sub(queries) };
     let scale = Num::exact(inputs.case.float("scale", 1.0));
     let cap = optional(inputs.case, "softcap").map(Num::exact);
     let mut out = ArrayD::from_elem(IxDyn(&[batch, heads, queries, width]), Num::exact(0.0));

@@ -1,4 +1,4 @@
-//! `encoding::one_hot`.
+//! One-hot encoding.
 
 use candle_core::WithDType;
 use candle_nn::encoding::one_hot;
@@ -24,7 +24,7 @@ pub static ONE_HOT: Op = Op {
     },
     contract: |case| {
         let Some(indices) = case.tensor("indices") else { return Contract::Rejects(why::SHAPES) };
-        let (depth, dtype) = (usize::try_from(case.int("depth", 0)).unwrap_or(0), named(case));
+        let (depth, dtype) = (case.size("depth"), output_dtype(case));
         let shape = [&indices.shape[..], &[depth]].concat();
         if product(&shape).is_none_or(|n| n > 1 << 22) || depth > 1 << 22 {
             return Contract::Unspecified(why::TOO_LARGE);
@@ -41,7 +41,7 @@ pub static ONE_HOT: Op = Op {
         Contract::accepts(dtype, &shape)
     },
     call: |call| {
-        Ok(vec![match named(call.case) {
+        Ok(vec![match output_dtype(call.case) {
             DType::F64 => encoded::<f64>(call)?,
             DType::U8 => encoded::<u8>(call)?,
             DType::U32 => encoded::<u32>(call)?,
@@ -59,13 +59,13 @@ pub static ONE_HOT: Op = Op {
         torch.where(chosen, {{ on|default(1)|of(dtype) }}, {{ off|default(0)|of(dtype) }})
     "#,
     reference: Some(|inputs| {
-        let (indices, depth) = (inputs.ids("indices"), usize::try_from(inputs.case.int("depth", 0)).unwrap_or(0));
+        let (indices, depth) = (inputs.ids("indices"), inputs.case.size("depth"));
         let value = |name, default| Num::exact(inputs.case.int(name, default) as f64);
         let (on, off) = (value("on", 1), value("off", 0));
         let shape = [indices.shape(), &[depth]].concat();
-        vec![ArrayD::from_shape_fn(IxDyn(&shape), |place| {
-            let (place, index) = (place[indices.ndim()], indices[&place.slice()[..indices.ndim()]]);
-            if usize::try_from(index).ok() == Some(place) { on } else { off }
+        vec![ArrayD::from_shape_fn(IxDyn(&shape), |at| {
+            let (class, index) = (at[indices.ndim()], indices[&at.slice()[..indices.ndim()]]);
+            if usize::try_from(index).ok() == Some(class) { on } else { off }
         })]
     }),
     ulps: 4.0,
@@ -75,11 +75,12 @@ pub static ONE_HOT: Op = Op {
 };
 
 /// The dtype of the output.
-fn named(case: &Case) -> DType {
-    DType::named(case.text("dtype")).filter(|dtype| NAMED.contains(dtype)).unwrap_or(DType::F32)
+fn output_dtype(case: &Case) -> DType {
+    DType::named(case.text("dtype")).filter(|dtype| OUTPUT_DTYPES.contains(dtype)).unwrap_or(DType::F32)
 }
 
-const NAMED: [DType; 5] = [DType::F32, DType::F64, DType::U8, DType::U32, DType::I64];
+/// The dtypes that an output can have.
+const OUTPUT_DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::U8, DType::U32, DType::I64];
 
 fn encoded<T: WithDType>(call: &Call) -> candle_core::Result<candle_core::Tensor> {
     let value = |name, default| T::from_f64(call.case.int(name, default) as f64);

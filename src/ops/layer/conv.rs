@@ -12,8 +12,9 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::tensor::conv::{self, Window, convolve, size, window};
-use crate::ops::tensor::conv_transpose;
+use crate::ops::support::call::size_or;
+use crate::ops::support::convolution::{Window, convolve, convolve_transposed, window};
+use crate::ops::tensor::{conv, conv_transpose};
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor, Value};
 
@@ -275,7 +276,7 @@ fn generate(
     let mut case = function(draw, spatial)?;
     let kernel = &case.inputs["kernel"];
     let transposed = case.params.contains_key("output_padding");
-    let channels = if transposed { kernel.shape[1] * size(&case, "groups", 1) } else { kernel.shape[0] };
+    let channels = if transposed { kernel.shape[1] * size_or(&case, "groups", 1) } else { kernel.shape[0] };
     let (dtype, square) = (kernel.dtype, spatial == 1 || kernel.shape[2] == kernel.shape[3]);
     if dtype.is_float() && draw.one_in(2)? {
         case = case.input("bias", draw.tensor(dtype, &[channels])?);
@@ -286,7 +287,7 @@ fn generate(
 fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: usize) -> Contract {
     let contract = function(case, spatial);
     let built = case.text("form") == "built";
-    if built && size(case, "groups", 1) == 0 {
+    if built && size_or(case, "groups", 1) == 0 {
         return Contract::Rejects("no groups");
     }
     let Contract::Accepts { outputs, .. } = &contract else {
@@ -326,8 +327,8 @@ fn convolved(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
 }
 
 fn transposed(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
-    let more = size(inputs.case, "output_padding", 0);
-    let out = conv_transpose::spread(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), more);
+    let more = size_or(inputs.case, "output_padding", 0);
+    let out = convolve_transposed(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), more);
     vec![shifted(out, inputs.optional("bias").as_ref())]
 }
 

@@ -6,9 +6,8 @@ use ndarray::{ArrayD, Axis, Slice};
 
 use crate::case::Case;
 use crate::number::Num;
+use crate::ops::support::elementwise::{case, elu, holds_number, of_floats};
 use crate::ops::support::reference_inputs::{each, pairs};
-use crate::ops::tensor::scalar::{bounds, elu};
-use crate::ops::tensor::unary::{case, of_floats};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor};
 
@@ -367,7 +366,8 @@ fn halved(x: &Tensor) -> Contract {
 /// Why the constant of this name promises nothing, if so.
 fn ordinary(case: &Case, name: &str) -> Option<Contract> {
     let value = case.float(name, 1.0);
-    let ordinary = value == 0.0 || (1e-3..=1e3).contains(&value.abs()) || bounds(case, value) && value.abs() < 1e3;
+    let ordinary =
+        value == 0.0 || (1e-3..=1e3).contains(&value.abs()) || holds_number(case, value) && value.abs() < 1e3;
     (!ordinary).then_some(Contract::Unspecified("an extraordinary constant"))
 }
 

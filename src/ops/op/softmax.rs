@@ -7,8 +7,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::ids::dim;
-use crate::ops::support::reductions::gradient_of_nothing;
-use crate::ops::tensor::reduce::NOTHING;
+use crate::ops::support::reductions::{EMPTY, gradient_of_nothing};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 
@@ -81,7 +80,7 @@ pub static LOG_SOFTMAX: Op = Op {
         if gradient_of_nothing(case) {
             return Contract::Unspecified("gradients of nothing");
         }
-        Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), NOTHING)
+        Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), EMPTY)
     },
     call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
     source: "candle_nn::ops::log_softmax(&x, {{ dim|default(0) }})?",

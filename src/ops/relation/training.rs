@@ -6,9 +6,9 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::tensor::conv::{Window, convolve};
-use crate::ops::tensor::matmul::multiply;
-use crate::ops::tensor::upsample::nearest;
+use crate::ops::support::convolution::{Window, convolve};
+use crate::ops::support::matrix_products::multiply;
+use crate::ops::support::resizing::nearest;
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, View, product};
 

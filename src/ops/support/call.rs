@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use candle_core::{Device, Error, Result, Tensor};
 
 use crate::case::Case;
+use crate::tensor::DType;
 
 /// A case whose inputs are on a device.
 #[derive(Debug)]
@@ -13,7 +14,7 @@ pub struct Call<'a> {
     pub case: &'a Case,
     /// The inputs by name.
     pub tensors: BTreeMap<&'a str, Tensor>,
-    /// The device, for what is created there.
+    /// The device, for tensors that the call creates.
     pub device: &'a Device,
 }
 
@@ -28,15 +29,19 @@ impl Call<'_> {
         self.tensors.get(name)
     }
 
-    /// A param that candle takes as `usize`. A negative number has no such value and becomes 0.
+    /// A param that candle takes as `usize`; see [`size_or`].
     pub fn size(&self, name: &str, default: usize) -> usize {
-        usize::try_from(self.case.int(name, default as i64)).unwrap_or(0)
+        size_or(self.case, name, default)
     }
 }
 
-/// candle's dtype.
-pub fn candle(dtype: crate::tensor::DType) -> candle_core::DType {
-    use crate::tensor::DType;
+/// A param that candle takes as `usize`, or `default` where the case leaves it out: 0 for a negative number.
+pub fn size_or(case: &Case, name: &str, default: usize) -> usize {
+    usize::try_from(case.int(name, default as i64)).unwrap_or(0)
+}
+
+/// candle's dtype of this dtype of cases.
+pub fn candle_dtype(dtype: DType) -> candle_core::DType {
     match dtype {
         DType::U8 => candle_core::DType::U8,
         DType::U32 => candle_core::DType::U32,
@@ -51,9 +56,14 @@ pub fn candle(dtype: crate::tensor::DType) -> candle_core::DType {
     }
 }
 
-/// The dtype that is candle's `dtype`, if cases have it.
-pub fn plain(dtype: candle_core::DType) -> Option<crate::tensor::DType> {
-    crate::tensor::DType::ALL.into_iter().find(|plain| candle(*plain) == dtype)
+/// The dtype of cases for this dtype of candle, if cases have it.
+pub fn case_dtype(dtype: candle_core::DType) -> Option<DType> {
+    DType::ALL.into_iter().find(|&own| candle_dtype(own) == dtype)
+}
+
+/// The dtype of a candle tensor; `f32` where cases lack it.
+pub fn dtype_of(tensor: &Tensor) -> DType {
+    case_dtype(tensor.dtype()).unwrap_or(DType::F32)
 }
 
 /// `$body` with the Rust type of a dtype as `$T`.
@@ -70,7 +80,7 @@ macro_rules! typed {
     };
 }
 
-/// The same for floats; any other dtype is taken for `f32`.
+/// `$body` with the Rust type of a float dtype as `$T`, or with `f32` for any other dtype.
 macro_rules! typed_float {
     ($dtype:expr, $T:ident => $body:expr) => {
         match $dtype {
@@ -83,6 +93,7 @@ macro_rules! typed_float {
     };
 }
 
+/// `$body` with `$type` as `$T`.
 macro_rules! with_type {
     ($T:ident = $type:ty, $body:expr) => {{
         type $T = $type;

@@ -1,6 +1,6 @@
-//! What the sources of several ops have in common: templates that a source includes.
+//! Templates that the sources of several ops include.
 
-/// Those of [`super::Op::source`] by name.
+/// Templates that [`crate::ops::Op::source`] may include, by name.
 pub const RUST_TEMPLATES: [(&str, &str); 8] = [
     (
         "window",
@@ -63,15 +63,14 @@ pub const RUST_TEMPLATES: [(&str, &str); 8] = [
     ),
 ];
 
-/// Those of [`super::Op::torch`] by name.
-pub const TORCH_TEMPLATES: [(&str, &str); 6] = [
+/// Templates that [`crate::ops::Op::torch`] may include, by name.
+pub const TORCH_TEMPLATES: [(&str, &str); 5] = [
     (
         "window",
         "stride={{ stride|default(1) }}, padding={{ padding|default(0) }}, dilation={{ dilation|default(1) }}, \
          groups={{ groups|default(1) }}",
     ),
     ("transpose", "{% include 'window' %}, output_padding={{ output_padding|default(0) }}"),
-    ("dims", "{{ [dim, dim2, dim3]|select('defined')|join(', ') }}"),
     (
         "divided",
         r#"

@@ -1,13 +1,14 @@
 //! `conv1d` and `conv2d`, one reference for any number of spatial dimensions.
 
 use candle_core::conv::CudnnFwdAlgo;
-use ndarray::{ArrayD, Dimension, IxDyn};
+use ndarray::ArrayD;
 
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::convolution::{Window, convolve, window};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
-use crate::tensor::{DType, Support, for_each_index};
+use crate::tensor::{DType, Support};
 
 /// `x (B, C, L)` with `kernel (O, C / groups, K)`.
 pub static CONV1D: Op = Op {
@@ -70,8 +71,8 @@ pub static CONV2D: Op = Op {
 };
 
 /// Where the contract of these ops comes from.
-pub const CONV_PROMISE: &str = "candle-core/src/conv.rs:135-200, 276-337; torch.nn.functional.conv1d and conv2d: in-channels divisible by \
-              groups, and out-channels too";
+pub const CONV_PROMISE: &str = "candle-core/src/conv.rs:135-200, 276-337; torch.nn.functional.conv1d and conv2d: \
+    in-channels divisible by groups, and out-channels too";
 
 fn conv_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     vec![convolve(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case))]
@@ -101,7 +102,7 @@ pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
     Ok(case.param("dilation", dilation).param("groups", groups))
 }
 
-/// The algorithms that cuDNN may be asked for; without cuDNN they say nothing.
+/// The algorithms that cuDNN may be asked for; without cuDNN they have no effect.
 const ALGORITHMS: [(&str, CudnnFwdAlgo); 3] =
     [("direct", CudnnFwdAlgo::Direct), ("gemm", CudnnFwdAlgo::Gemm), ("implicit gemm", CudnnFwdAlgo::ImplicitGemm)];
 
@@ -110,30 +111,7 @@ pub fn algo(case: &Case) -> Option<CudnnFwdAlgo> {
     ALGORITHMS.into_iter().find(|(name, _)| *name == case.text("algo")).map(|(_, algo)| algo)
 }
 
-/// The params as candle gets them.
-pub struct Window {
-    pub padding: usize,
-    pub stride: usize,
-    pub dilation: usize,
-    pub groups: usize,
-}
-
-/// The [`Window`] of a case.
-pub fn window(case: &Case) -> Window {
-    Window {
-        padding: size(case, "padding", 0),
-        stride: size(case, "stride", 1),
-        dilation: size(case, "dilation", 1),
-        groups: size(case, "groups", 1),
-    }
-}
-
-/// A param that candle takes as `usize`; 0 for a negative one, as in the call.
-pub fn size(case: &Case, name: &str, default: i64) -> usize {
-    usize::try_from(case.int(name, default)).unwrap_or(0)
-}
-
-/// What a convolution over `spatial` dimensions promises.
+/// The contract of a convolution over `spatial` dimensions.
 pub fn contract(case: &Case, spatial: usize) -> Contract {
     let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else {
         return Contract::Rejects(why::SHAPES);
@@ -180,34 +158,4 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
         return Contract::Unspecified(why::TOO_LARGE);
     }
     Contract::accepts(x.dtype, &out)
-}
-
-/// The sum over every window of `x` times `kernel`.
-pub fn convolve(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window) -> ArrayD<Num> {
-    let &Window { padding, stride, dilation, groups } = window;
-    let spatial = x.ndim() - 2;
-    let mut out = vec![x.shape()[0], kernel.shape()[0]];
-    for d in 2..spatial + 2 {
-        out.push((x.shape()[d] + 2 * padding - dilation * (kernel.shape()[d] - 1) - 1) / stride + 1);
-    }
-    let (inner, outer) = (kernel.shape()[1], kernel.shape()[0] / groups);
-    let offsets = kernel.shape()[1..].to_vec();
-    let value = |place: &[usize]| {
-        let first_channel = place[1] / outer * inner;
-        let mut products = Vec::new();
-        for_each_index(&offsets, |offset| {
-            let mut at = vec![place[0], first_channel + offset[0]];
-            for d in 0..spatial {
-                // Positions in the padding wrap far outside.
-                at.push((place[d + 2] * stride + offset[d + 1] * dilation).wrapping_sub(padding));
-            }
-            // The padding is zeros, and a zero times NaN is NaN.
-            let value = x.get(at.as_slice()).copied().unwrap_or(Num::exact(0.0));
-            let mut weight = vec![place[1]];
-            weight.extend_from_slice(offset);
-            products.push(value * kernel[weight.as_slice()]);
-        });
-        Num::sum(products)
-    };
-    ArrayD::from_shape_fn(IxDyn(&out), |place| value(place.slice()))
 }

@@ -1,13 +1,14 @@
 //! `conv_transpose1d` and `conv_transpose2d`, one reference for any number of spatial dimensions.
 
-use ndarray::{ArrayD, Dimension, IxDyn};
+use ndarray::ArrayD;
 
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::tensor::conv::{Window, size, window};
+use crate::ops::support::call::size_or;
+use crate::ops::support::convolution::{Window, convolve_transposed, window};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
-use crate::tensor::{DType, Support, Tensor, for_each_index, product};
+use crate::tensor::{DType, Support, Tensor, product};
 
 /// `x (B, C, L)` with `kernel (C, O / groups, K)`.
 pub static CONV_TRANSPOSE1D: Op = Op {
@@ -18,13 +19,13 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     contract: |case| contract(case, 1),
     call: |call| {
         let Window { padding, stride, dilation, groups } = window(call.case);
-        let (kernel, more) = (call.tensor("kernel")?, call.size("output_padding", 0));
-        Ok(vec![call.tensor("x")?.conv_transpose1d(kernel, padding, more, stride, dilation, groups)?])
+        let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding", 0));
+        Ok(vec![call.tensor("x")?.conv_transpose1d(kernel, padding, output_padding, stride, dilation, groups)?])
     },
     source: r"
-        {% set padding, more, stride = padding|default(0), output_padding|default(0), stride|default(1) %}
+        {% set padding, output_padding, stride = padding|default(0), output_padding|default(0), stride|default(1) %}
         {% set dilation, groups = dilation|default(1), groups|default(1) %}
-        x.conv_transpose1d(&kernel, {{ padding }}, {{ more }}, {{ stride }}, {{ dilation }}, {{ groups }})?
+        x.conv_transpose1d(&kernel, {{ padding }}, {{ output_padding }}, {{ stride }}, {{ dilation }}, {{ groups }})?
     ",
     torch: r#"F.conv_transpose1d(x, kernel, None, {% include "transpose" %})"#,
     reference: Some(transpose_reference),
@@ -42,12 +43,13 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     contract: |case| contract(case, 2),
     call: |call| {
         let Window { padding, stride, dilation, .. } = window(call.case);
-        let (kernel, more) = (call.tensor("kernel")?, call.size("output_padding", 0));
-        Ok(vec![call.tensor("x")?.conv_transpose2d(kernel, padding, more, stride, dilation)?])
+        let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding", 0));
+        Ok(vec![call.tensor("x")?.conv_transpose2d(kernel, padding, output_padding, stride, dilation)?])
     },
     source: r"
-        {% set padding, more = padding|default(0), output_padding|default(0) %}
-        x.conv_transpose2d(&kernel, {{ padding }}, {{ more }}, {{ stride|default(1) }}, {{ dilation|default(1) }})?
+        {% set padding, output_padding = padding|default(0), output_padding|default(0) %}
+        {% set stride, dilation = stride|default(1), dilation|default(1) %}
+        x.conv_transpose2d(&kernel, {{ padding }}, {{ output_padding }}, {{ stride }}, {{ dilation }})?
     ",
     torch: r#"F.conv_transpose2d(x, kernel, None, {% include "transpose" %})"#,
     reference: Some(transpose_reference),
@@ -57,13 +59,13 @@ pub static CONV_TRANSPOSE2D: Op = Op {
 };
 
 /// Where the contract of these ops comes from.
-pub const TRANSPOSE_PROMISE: &str = "candle-core/src/conv.rs:31-56, 112-132, 204-274, 340-390; torch.nn.functional.conv_transpose1d and \
-              conv_transpose2d: in-channels divisible by groups, an output padding below stride or dilation, an \
-              output of at least one element";
+pub const TRANSPOSE_PROMISE: &str = "candle-core/src/conv.rs:31-56, 112-132, 204-274, 340-390; \
+    torch.nn.functional.conv_transpose1d and conv_transpose2d: in-channels divisible by groups, an output padding \
+    below stride or dilation, an output of at least one element";
 
 fn transpose_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
-    let more = size(inputs.case, "output_padding", 0);
-    vec![spread(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), more)]
+    let output_padding = size_or(inputs.case, "output_padding", 0);
+    vec![convolve_transposed(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), output_padding)]
 }
 
 /// A case with `x` and `kernel`.
@@ -72,13 +74,13 @@ pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
     let groups = if spatial == 1 { *draw.choose(&[1, 1, 1, 2, 3])? } else { 1 };
     let (batch, inner, outer) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.between(1, 3)?);
     let (stride, dilation) = (draw.between(1, 3)?, *draw.choose(&[1, 1, 2])?);
-    let more = if draw.one_in(3)? { draw.between(0, stride.max(dilation) - 1)? } else { 0 };
+    let output_padding = if draw.one_in(3)? { draw.between(0, stride.max(dilation) - 1)? } else { 0 };
     let (mut x, mut kernel) = (vec![batch, inner * groups], vec![inner * groups, outer]);
     let mut padding = if draw.one_in(2)? { 0 } else { draw.between(1, 2)? };
     for _ in 0..spatial {
         let (size, taps) = (draw.positive()?, draw.between(1, 3)?);
-        // What the padding cuts off must leave one element.
-        padding = padding.min(((size - 1) * stride + dilation * (taps - 1) + more) / 2);
+        // The padding must leave one element.
+        padding = padding.min(((size - 1) * stride + dilation * (taps - 1) + output_padding) / 2);
         x.push(size);
         kernel.push(taps);
     }
@@ -89,12 +91,12 @@ pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
     let (x, kernel) = (values(draw, &x)?, values(draw, &kernel)?);
     let mut case = Case::default().input("x", x).input("kernel", kernel);
     case.backward = draw.backward()?;
-    let case = case.param("padding", padding).param("output_padding", more).param("stride", stride);
+    let case = case.param("padding", padding).param("output_padding", output_padding).param("stride", stride);
     let case = case.param("dilation", dilation);
     Ok(if spatial == 1 { case.param("groups", groups) } else { case })
 }
 
-/// What a transposed convolution over `spatial` dimensions promises.
+/// The contract of a transposed convolution over `spatial` dimensions.
 pub fn contract(case: &Case, spatial: usize) -> Contract {
     let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else {
         return Contract::Rejects(why::SHAPES);
@@ -118,13 +120,14 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     if dilation == 0 {
         return Contract::Unspecified("a dilation of 0");
     }
-    if size(case, "output_padding", 0) >= stride.max(dilation) {
+    if size_or(case, "output_padding", 0) >= stride.max(dilation) {
         return Contract::Rejects("an output padding not below stride or dilation");
     }
     if x.shape.contains(&0) || kernel.shape.contains(&0) {
         return Contract::Unspecified("a convolution of nothing");
     }
-    let Some(spatial) = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| room(case, n, k)).collect() else {
+    let Some(spatial) = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| output_size(case, n, k)).collect()
+    else {
         return Contract::Rejects("the padding leaves no output");
     };
     let spatial: Vec<usize> = spatial;
@@ -139,11 +142,11 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     Contract::accepts(x.dtype, &out)
 }
 
-/// The output's size along a dimension of `n` elements and `taps` of the kernel; `None` where nothing is left.
-fn room(case: &Case, n: usize, taps: usize) -> Option<usize> {
+/// The output's size along a dimension of `n` elements and `taps` of the kernel; `None` where no element remains.
+fn output_size(case: &Case, n: usize, taps: usize) -> Option<usize> {
     let Window { padding, stride, dilation, .. } = window(case);
     let whole = (n - 1).checked_mul(stride)?.checked_add(dilation.checked_mul(taps - 1)?)?;
-    let whole = whole.checked_add(size(case, "output_padding", 0))?.checked_add(1)?;
+    let whole = whole.checked_add(size_or(case, "output_padding", 0))?.checked_add(1)?;
     whole.checked_sub(padding.checked_mul(2)?).filter(|&size| size > 0)
 }
 
@@ -151,38 +154,4 @@ fn room(case: &Case, n: usize, taps: usize) -> Option<usize> {
 fn overflows(x: &Tensor, kernel: &Tensor, terms: usize) -> bool {
     let largest = |tensor: &Tensor| tensor.floats().into_iter().fold(0.0, |a: f64, b| a.max(b.abs()));
     !x.dtype.is_float() && largest(x) * largest(kernel) * terms as f64 > x.dtype.max()
-}
-
-/// Every element of `x` times the kernel, added up where it lands. `more` is the output padding.
-pub fn spread(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window, more: usize) -> ArrayD<Num> {
-    let &Window { padding, stride, dilation, groups } = window;
-    let spatial = x.ndim() - 2;
-    let (inner, outer) = (x.shape()[1] / groups, kernel.shape()[1]);
-    let mut out = vec![x.shape()[0], outer * groups];
-    for d in 2..spatial + 2 {
-        out.push((x.shape()[d] - 1) * stride + dilation * (kernel.shape()[d] - 1) + more + 1 - 2 * padding);
-    }
-    let offsets = [&[inner], &kernel.shape()[2..]].concat();
-    let value = |place: &[usize]| {
-        let group = place[1] / outer;
-        let mut products = Vec::new();
-        for_each_index(&offsets, |offset| {
-            let channel = group * inner + offset[0];
-            let mut at = vec![place[0], channel];
-            for d in 0..spatial {
-                // Which element the kernel's tap `offset[d + 1]` brings here, if one.
-                let landed = (place[d + 2] + padding).checked_sub(offset[d + 1] * dilation);
-                match landed.filter(|landed| landed % stride == 0) {
-                    Some(landed) => at.push(landed / stride),
-                    None => return,
-                }
-            }
-            if let Some(&value) = x.get(at.as_slice()) {
-                let weight = [&[channel, place[1] % outer], &offset[1..]].concat();
-                products.push(value * kernel[weight.as_slice()]);
-            }
-        });
-        Num::sum(products)
-    };
-    ArrayD::from_shape_fn(IxDyn(&out), |place| value(place.slice()))
 }

@@ -1,7 +1,8 @@
-//! `to_dtype` between all dtypes.
+//! Conversions between all dtypes.
 
 use crate::case::Case;
 use crate::number::Num;
+use crate::ops::support::call::candle_dtype;
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -16,7 +17,7 @@ pub static TO_DTYPE: Op = Op {
         let to = *draw.choose(&DType::ALL)?;
         let shape = draw.any_shape()?;
         let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?).param("to", to.name());
-        // Back from f8e4m3 takes for ever on candle's CPU backend, and is drawn rarely.
+        // Backward from f8e4m3 is very slow on candle's CPU backend: draw it rarely.
         if to.is_float() && (to != DType::F8e4m3 || draw.one_in(16)?) {
             case.backward = draw.backward()?;
         }
@@ -24,14 +25,10 @@ pub static TO_DTYPE: Op = Op {
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-        let Some(to) = target(case) else { return Contract::Unspecified("no dtype") };
+        let Some(to) = target(case) else { return Contract::Unspecified("an unknown dtype") };
         Contract::accepts(to, &x.shape).may_refuse(lacks_a_kernel(x.dtype, to), why::DTYPE)
     },
-    call: |call| {
-        Ok(vec![
-            call.tensor("x")?.to_dtype(crate::ops::support::call::candle(target(call.case).unwrap_or(DType::F32)))?,
-        ])
-    },
+    call: |call| Ok(vec![call.tensor("x")?.to_dtype(candle_dtype(target(call.case).unwrap_or(DType::F32)))?]),
     source: "x.to_dtype({{ to|dtype }})?",
     torch: "x.to({{ to|dtype }})",
     reference: Some(|inputs| {
@@ -40,8 +37,8 @@ pub static TO_DTYPE: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:2472-2490; IEEE 754 conversions; out of range of an integer, or of f8e4m3, nothing \
-              is promised",
+    promise: "candle-core/src/tensor.rs:2472-2490; IEEE 754 conversions; out of range of an integer, or of f8e4m3, \
+         unspecified",
 };
 
 fn target(case: &Case) -> Option<DType> {
@@ -70,14 +67,9 @@ fn converted(x: Num, to: DType) -> Num {
         return Num { value: x.value, error: f64::INFINITY, slope_error: f64::INFINITY, kink: true, ..x };
     }
     let slope_error = x.slope_error + unit * x.slope.abs();
-    // A number that is known exactly rounds in one way only; integers may pass through f32 on theirs.
+    // A number that is known exactly has one rounding; integers may be converted by way of f32.
     if x.error == 0.0 && x.peak == 0.0 && !(from_integer && x.value.abs() > f64::from(1 << 24)) {
         return Num { slope_error, ..rounded };
     }
     Num { value: x.value, error: x.error + unit * x.value.abs() + to.smallest(), slope_error, ..rounded }
-}
-
-/// The dtype of a candle tensor.
-pub fn plain(dtype: candle_core::DType) -> DType {
-    DType::ALL.into_iter().find(|&plain| crate::ops::support::call::candle(plain) == dtype).unwrap_or(DType::F32)
 }

@@ -1,0 +1,69 @@
+//! Tensors of values of the host.
+
+use candle_core::Tensor;
+use ndarray::ArrayD;
+
+use crate::case::Case;
+use crate::ops::support::call::{dtype_of, size_or, typed};
+use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Support};
+
+/// `Tensor::from_vec`, `from_slice`, `from_iter` or `new` of the values of `x`, as `(rows, ())`, by the param `form`.
+pub static FROM_VALUES: Op = Op {
+    name: "create.from_values",
+    covers: &["Tensor::from_vec", "Tensor::from_slice", "Tensor::from_iter", "Tensor::new"],
+    support: &Support::both("x", &DType::ALL),
+    generate: |draw| {
+        let dtype = draw.dtype(FROM_VALUES.support)?;
+        let (rows, columns) = (draw.positive()?, draw.size()?);
+        let form = *draw.choose(&["vec", "slice", "iter", "new"])?;
+        let case = Case::default().input("x", draw.tensor(dtype, &[rows, columns])?);
+        Ok(case.param("rows", rows).param("form", form))
+    },
+    contract: |case| {
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let count = x.elements().unwrap_or(0);
+        if matches!(case.text("form"), "iter" | "new") {
+            return Contract::accepts(x.dtype, &[count]);
+        }
+        match size_or(case, "rows", 1) {
+            0 => Contract::Unspecified("no rows to fill"),
+            rows if count % rows != 0 => Contract::Rejects(why::SHAPES),
+            rows => Contract::accepts(x.dtype, &[rows, count / rows]),
+        }
+    },
+    call: |call| {
+        let (x, rows) = (call.tensor("x")?, call.size("rows", 1));
+        Ok(vec![typed!(dtype_of(x), T => {
+            let values: Vec<T> = x.to_device(&candle_core::Device::Cpu)?.flatten_all()?.to_vec1()?;
+            match call.case.text("form") {
+                "iter" => Tensor::from_iter(values, call.device)?,
+                "new" => Tensor::new(values, call.device)?,
+                "slice" => Tensor::from_slice(&values, (rows, ()), call.device)?,
+                _ => Tensor::from_vec(values, (rows, ()), call.device)?,
+            }
+        })])
+    },
+    source: r#"
+        let values = x{{ to_host }}.flatten_all()?.to_vec1::<{{ inputs.x.rust }}>()?;
+        {% if form in ["iter", "new"] %}
+        Tensor::{{ "from_iter" if form == "iter" else "new" }}(values, &device)?
+        {% elif form == "slice" %}
+        Tensor::from_slice(&values, ({{ rows|default(1) }}, ()), &device)?
+        {% else %}
+        Tensor::from_vec(values, ({{ rows|default(1) }}, ()), &device)?
+        {% endif %}
+    "#,
+    torch: "",
+    reference: Some(|inputs| {
+        let x = inputs.array("x");
+        let rows = size_or(inputs.case, "rows", 1).max(1);
+        let flat = matches!(inputs.case.text("form"), "iter" | "new");
+        let shape = if flat { vec![x.len()] } else { vec![rows, x.len() / rows] };
+        let values = x.iter().copied().collect();
+        vec![ArrayD::from_shape_vec(shape, values).expect("the rows divide the elements")]
+    }),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-core/src/tensor.rs:426-590 (the documentation of each), shape.rs (`()` is the hole)",
+};

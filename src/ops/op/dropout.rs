@@ -1,0 +1,78 @@
+//! Dropout.
+
+use candle_core::{Result, Tensor};
+
+use crate::case::Backward;
+use crate::ops::support::call::dtype_of;
+use crate::ops::support::elementwise::{FLOATS, case, of_floats};
+use crate::ops::support::random_facts::{all_hold, facts, facts_contract, floats};
+use crate::ops::{Contract, Op};
+
+/// `dropout(x, p)`, or `Dropout` with `form = "train"` and `"eval"`: each element is 0 or `x / (1 - p)`, and the share
+/// of zeros is `p`; outside training nothing is dropped.
+pub static DROPOUT: Op = Op {
+    name: "op.dropout",
+    covers: &["ops::dropout", "Dropout"],
+    support: FLOATS,
+    generate: |draw| {
+        let (p, form) = (*draw.choose(&[0.5, 0.25, 0.0, 0.75])?, *draw.choose(&["function", "train", "eval"])?);
+        let mut case = case(draw, FLOATS)?;
+        case.backward = Backward::None;
+        Ok(case.param("p", p).param("form", form))
+    },
+    contract: |case| match of_floats(case) {
+        accepts @ Contract::Accepts { .. } => match case.float("p", 0.0) {
+            _ if case.text("form") == "eval" => facts_contract(accepts),
+            p if !(0.0..1.0).contains(&p) => Contract::Rejects("a probability outside [0, 1)"),
+            p if p > 0.9 || p > 0.0 && p < 0.01 => Contract::Unspecified("an extraordinary probability"),
+            _ => facts_contract(accepts),
+        },
+        other => other,
+    },
+    call: |call| {
+        let (x, p) = (call.tensor("x")?, call.case.float("p", 0.0) as f32);
+        let (out, share) = match call.case.text("form") {
+            "eval" => (candle_nn::Dropout::new(p).forward(x, false)?, 0.0),
+            "train" => (candle_nn::Dropout::new(p).forward(x, true)?, f64::from(p)),
+            _ => (candle_nn::ops::dropout(x, p)?, f64::from(p)),
+        };
+        dropped(x, &out, share)
+    },
+    source: r#"
+        {% set p = p|default("0.0")|f32 %}
+        {% if form in ["train", "eval"] %}
+        let kept = candle_nn::Dropout::new({{ p }}).forward(&x, {{ form == "train" }})?;
+        {% else %}
+        let kept = candle_nn::ops::dropout(&x, {{ p }})?;
+        {% endif %}
+        println!("{kept}");
+    "#,
+    torch: "",
+    reference: Some(all_hold),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-nn/src/ops.rs:208-250; torch.nn.Dropout",
+};
+
+/// The facts about dropout: dtype and shape are those of `x`; each float is 0 or scaled; the share of zeros. The values
+/// of integers are unspecified and random.
+fn dropped(x: &Tensor, out: &Tensor, share: f64) -> Result<Vec<Tensor>> {
+    let well_formed = out.dims() == x.dims() && out.dtype() == x.dtype();
+    if x.dtype().is_int() {
+        return facts([well_formed, true, true]);
+    }
+    let unit = dtype_of(x).unit_roundoff();
+    let (values, outputs) = (floats(x)?, floats(out)?);
+    let tiny = dtype_of(x).smallest() / unit;
+    let scaled = values.iter().zip(&outputs).all(|(value, out)| {
+        let want = value / (1.0 - share);
+        let same = (want - out).abs() <= 8.0 * unit * want.abs() + tiny;
+        !want.is_finite() || want.abs() * (1.0 + unit) >= dtype_of(x).max() || same || *out == 0.0 && share > 0.0
+    });
+    let ordinary = values.iter().zip(&outputs).filter(|(value, _)| value.is_finite() && value.abs() > tiny);
+    let (count, zeros) = ordinary
+        .fold((0.0, 0.0), |(count, zeros), (_, out)| (count + 1.0, if *out == 0.0 { zeros + 1.0 } else { zeros }));
+    let deviation = 6.0 * (share * (1.0 - share) * count).sqrt();
+    let near = count < 64.0 || (zeros - share * count).abs() <= deviation + 1.0;
+    facts([well_formed, scaled, near])
+}

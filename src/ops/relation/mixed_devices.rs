@@ -1,0 +1,61 @@
+//! Operands on two devices.
+
+use crate::case::Backward;
+use crate::ops::relation::devices::{refused, sent, there};
+use crate::ops::support::operands::{STANDARD, generate};
+use crate::ops::support::reference_inputs::pairs;
+use crate::ops::{Contract, Op, why};
+use crate::tensor::cast;
+use crate::tensor::{DType, Support};
+
+/// `x + y` with `y` moved to the CPU or, by the param `to`, to the second device: an `Err` unless `x` is there too. The
+/// output is `x + y` on one device.
+pub static MIXED_DEVICES: Op = Op {
+    name: "relation.mixed_devices",
+    covers: &["Tensor::to_device", "Tensor::add"],
+    support: KERNELS,
+    generate: |draw| {
+        let mut case = generate(draw, STANDARD)?;
+        case.params.clear();
+        let lhs = case.inputs.remove("lhs").unwrap_or_else(|| unreachable!("a binary case has a left side"));
+        case.inputs.clear();
+        let floats = cast(&lhs, if lhs.dtype.is_float() { lhs.dtype } else { DType::F32 });
+        case.backward = Backward::None;
+        sent(draw, case.input("y", floats.contiguous()).input("x", floats))
+    },
+    contract: |case| {
+        let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(why::SHAPES) };
+        if x.shape.contains(&0) || y.shape.contains(&0) {
+            return Contract::Unspecified("no element to move");
+        }
+        if x.shape != y.shape {
+            return Contract::Rejects(why::SHAPES);
+        }
+        if x.dtype != y.dtype {
+            return Contract::Rejects(why::MIXED);
+        }
+        if !x.dtype.is_float() {
+            return Contract::Unspecified("integer overflow");
+        }
+        Contract::accepts(x.dtype, &x.shape)
+    },
+    call: |call| {
+        let (x, y) = (call.tensor("x")?, call.tensor("y")?);
+        refused(call, x.add(&y.to_device(&there(call)?)?))?;
+        Ok(vec![x.add(y)?])
+    },
+    source: r"
+        {% if cuda %}
+        assert!(x.add(&y.to_device({{ there }})?).is_err());
+        {% endif %}
+        x.add(&y)?
+    ",
+    torch: "",
+    reference: Some(|inputs| pairs(&inputs.array("x"), &inputs.array("y"), |x, y| x + y)),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-core/src/storage.rs (same_device): Error::DeviceMismatchBinaryOp",
+};
+
+/// The dtypes of kernels that add and copy.
+const KERNELS: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };

@@ -1,0 +1,105 @@
+//! Extremes along a dimension, and their positions.
+
+use candle_core::{Result, Tensor as Candle};
+use ndarray::ArrayD;
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::support::reductions::{ANY_VALUE, EMPTY, gradient_of_nothing, reduced, reduced_shape};
+use crate::ops::{Call, Contract, ReferenceInputs, why};
+use crate::tensor::{DType, Support};
+
+/// The dtypes of these ops.
+pub const SUPPORT: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };
+
+/// Where the contract of these ops comes from.
+pub const EXTREME_PROMISE: &str = "candle-core/src/tensor.rs:1085-1105, 2116-2149; torch.aminmax: NaN values are \
+    propagated, and an empty tensor has no extreme";
+
+/// Where the contract of these ops comes from.
+pub const POSITION_PROMISE: &str = "candle-core/src/tensor.rs:1107-1123; torch.argmax: the first of several \
+    extremes, as candle's CPU backend gives it";
+
+/// A case in one of these `form`s.
+pub fn generate(draw: &mut Draw, forms: &[&str]) -> arbitrary::Result<Case> {
+    let mut shape = draw.shape(0, 3)?;
+    let dim = draw.between(0, shape.len())?;
+    shape.insert(dim, draw.reduced()?.max(1));
+    let dtype = draw.dtype(SUPPORT)?;
+    let form = *draw.choose(forms)?;
+    if form == "all" {
+        for n in &mut shape {
+            *n = (*n).max(1);
+        }
+    }
+    let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?).param("form", form).param("dim", dim);
+    case.backward = draw.backward()?;
+    Ok(case)
+}
+
+/// The dimensions that a case reduces; `None` where a tensor of this rank lacks one.
+fn dims(case: &Case, rank: usize) -> Option<Vec<usize>> {
+    match case.text("form") {
+        "all" => Some((0..rank).collect()),
+        _ => usize::try_from(case.int("dim", 0)).ok().filter(|&dim| dim < rank).map(|dim| vec![dim]),
+    }
+}
+
+/// Accepts a reduction with an output of this dtype, or of that of `x`.
+pub fn contract(case: &Case, dtype: Option<DType>) -> Contract {
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(dims) = dims(case, x.shape.len()) else { return Contract::Rejects(why::DIM) };
+    let shape = reduced_shape(&x.shape, &dims, case.text("form") == "keepdim");
+    if dims.iter().any(|&dim| x.shape[dim] == 0) {
+        let many = !shape.contains(&0);
+        return if many { Contract::Rejects("an extreme of nothing") } else { Contract::Unspecified(EMPTY) };
+    }
+    if gradient_of_nothing(case) {
+        return Contract::Unspecified("gradients of nothing");
+    }
+    Contract::accepts(dtype.unwrap_or(x.dtype), &shape).may_refuse(shape.contains(&0), EMPTY)
+}
+
+/// The one output of a call, with the dimension squeezed or kept, or of all elements.
+pub fn along_dim(
+    call: &Call,
+    squeezed: fn(&Candle, usize) -> Result<Candle>,
+    kept: fn(&Candle, usize) -> Result<Candle>,
+    all: fn(&Candle) -> Result<Candle>,
+) -> Result<Vec<Candle>> {
+    let (x, dim) = (call.tensor("x")?, call.size("dim", 0));
+    Ok(vec![match call.case.text("form") {
+        "all" => all(x)?,
+        "keepdim" => kept(x, dim)?,
+        _ => squeezed(x, dim)?,
+    }])
+}
+
+/// The reduction by `f` over the dimensions of the case.
+pub fn over_dim(inputs: &ReferenceInputs, f: impl Fn(&[Num]) -> Num) -> Vec<ArrayD<Num>> {
+    let x = inputs.array("x");
+    let dims = dims(inputs.case, x.ndim()).unwrap_or_default();
+    reduced(&x, &dims, inputs.case.text("form") == "keepdim", f)
+}
+
+/// The position of the first element that no other `beats`.
+fn first(group: &[Num], beats: fn(f64, f64) -> bool) -> usize {
+    let better = |best: usize, position: usize| beats(group[position].value, group[best].value);
+    (1..group.len()).fold(0, |best, position| if better(best, position) { position } else { best })
+}
+
+/// The element that no other `beats`, or NaN if there is one. The derivative among several equals is unspecified.
+pub fn extreme(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
+    if group.iter().any(|x| x.value.is_nan()) {
+        return Num::exact(f64::NAN);
+    }
+    let Some(&best) = group.get(first(group, beats)) else { return Num::exact(f64::NAN) };
+    let tied = group.iter().filter(|x| x.value == best.value).count() > 1;
+    Num { kink: best.kink || tied, ..best }
+}
+
+/// The position of the first element that no other `beats`: unspecified if there is a NaN.
+pub fn position(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
+    if group.iter().any(|x| x.value.is_nan()) { ANY_VALUE } else { Num::exact(first(group, beats) as f64) }
+}

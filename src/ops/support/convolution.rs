@@ -1,0 +1,99 @@
+//! Convolutions over any number of dimensions.
+
+use ndarray::{ArrayD, Dimension, IxDyn};
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::support::call::size_or;
+use crate::tensor::for_each_index;
+
+/// The params of a convolution, as candle gets them.
+pub struct Window {
+    /// The zeros on either side of each dimension.
+    pub padding: usize,
+    /// The step between windows.
+    pub stride: usize,
+    /// The step between elements of a window.
+    pub dilation: usize,
+    /// The groups of channels, each convolved by itself.
+    pub groups: usize,
+}
+
+/// The [`Window`] of a case.
+pub fn window(case: &Case) -> Window {
+    Window {
+        padding: size_or(case, "padding", 0),
+        stride: size_or(case, "stride", 1),
+        dilation: size_or(case, "dilation", 1),
+        groups: size_or(case, "groups", 1),
+    }
+}
+
+/// The sum over every window of `x` times `kernel`.
+pub fn convolve(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window) -> ArrayD<Num> {
+    let &Window { padding, stride, dilation, groups } = window;
+    let spatial = x.ndim() - 2;
+    let mut out = vec![x.shape()[0], kernel.shape()[0]];
+    for d in 2..spatial + 2 {
+        out.push((x.shape()[d] + 2 * padding - dilation * (kernel.shape()[d] - 1) - 1) / stride + 1);
+    }
+    let (inner, outer) = (kernel.shape()[1], kernel.shape()[0] / groups);
+    let offsets = kernel.shape()[1..].to_vec();
+    let value = |position: &[usize]| {
+        let first_channel = position[1] / outer * inner;
+        let mut products = Vec::new();
+        for_each_index(&offsets, |offset| {
+            let mut at = vec![position[0], first_channel + offset[0]];
+            for d in 0..spatial {
+                // Positions in the padding wrap far outside.
+                at.push((position[d + 2] * stride + offset[d + 1] * dilation).wrapping_sub(padding));
+            }
+            // The padding is zeros, and a zero times NaN is NaN.
+            let value = x.get(at.as_slice()).copied().unwrap_or(Num::exact(0.0));
+            let mut weight = vec![position[1]];
+            weight.extend_from_slice(offset);
+            products.push(value * kernel[weight.as_slice()]);
+        });
+        Num::sum(products)
+    };
+    ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
+}
+
+/// Every element of `x` times the kernel, added up where it lands. `output_padding` elements are appended.
+pub fn convolve_transposed(
+    x: &ArrayD<Num>,
+    kernel: &ArrayD<Num>,
+    window: &Window,
+    output_padding: usize,
+) -> ArrayD<Num> {
+    let &Window { padding, stride, dilation, groups } = window;
+    let spatial = x.ndim() - 2;
+    let (inner, outer) = (x.shape()[1] / groups, kernel.shape()[1]);
+    let mut out = vec![x.shape()[0], outer * groups];
+    for d in 2..spatial + 2 {
+        out.push((x.shape()[d] - 1) * stride + dilation * (kernel.shape()[d] - 1) + output_padding + 1 - 2 * padding);
+    }
+    let offsets = [&[inner], &kernel.shape()[2..]].concat();
+    let value = |position: &[usize]| {
+        let group = position[1] / outer;
+        let mut products = Vec::new();
+        for_each_index(&offsets, |offset| {
+            let channel = group * inner + offset[0];
+            let mut at = vec![position[0], channel];
+            for d in 0..spatial {
+                // The element that the kernel's tap `offset[d + 1]` maps here, if any.
+                let landed = (position[d + 2] + padding).checked_sub(offset[d + 1] * dilation);
+                match landed.filter(|landed| landed % stride == 0) {
+                    Some(landed) => at.push(landed / stride),
+                    None => return,
+                }
+            }
+            if let Some(&value) = x.get(at.as_slice()) {
+                let weight = [&[channel, position[1] % outer], &offset[1..]].concat();
+                products.push(value * kernel[weight.as_slice()]);
+            }
+        });
+        Num::sum(products)
+    };
+    ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
+}

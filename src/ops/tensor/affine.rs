@@ -1,0 +1,44 @@
+//! `x mul + add`.
+
+use crate::number::Num;
+use crate::ops::support::elementwise::{
+    AFFINE_DTYPES, CONSTANTS, case, evened, is_float, is_ordinary, without_overflow,
+};
+use crate::ops::support::reference_inputs::each;
+use crate::ops::{Contract, Op};
+
+/// `x.affine(mul, add)`: `x mul + add`. The constants are cast to the dtype first, as documented.
+pub static AFFINE: Op = Op {
+    name: "tensor.affine",
+    covers: &["Tensor::affine"],
+    support: AFFINE_DTYPES,
+    generate: |draw| {
+        let case = evened(case(draw, AFFINE_DTYPES)?);
+        let choices: &[f64] = if is_float(&case) { &CONSTANTS } else { &[0.0, 1.0, 2.0] };
+        let (mul, add) = (*draw.choose(choices)?, *draw.choose(choices)?);
+        Ok(case.param("mul", mul).param("add", add))
+    },
+    contract: |case| {
+        let (mul, add) = (case.float("mul", 1.0), case.float("add", 0.0));
+        let whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
+        match case.tensor("x") {
+            Some(x) if !(x.dtype.is_float() || whole(mul) && whole(add)) => {
+                Contract::Unspecified("a constant that the cast changes")
+            }
+            _ if !(is_ordinary(mul) && is_ordinary(add)) => Contract::Unspecified("an extraordinary constant"),
+            _ => without_overflow(case, |x| x * mul as i128 + add as i128),
+        }
+    },
+    call: |call| Ok(vec![call.tensor("x")?.affine(call.case.float("mul", 1.0), call.case.float("add", 0.0))?]),
+    source: "x.affine({{ mul|default('1.0') }}, {{ add|default('0.0') }})?",
+    torch: "x * {{ mul|default(1)|of(inputs.x.name) }} + {{ add|default(0)|of(inputs.x.name) }}",
+    reference: Some(|inputs| {
+        each(inputs, "x", |x| {
+            let constant = |name, default| Num::constant(inputs.case.float(name, default), x.unit);
+            x * constant("mul", 1.0) + constant("add", 0.0)
+        })
+    }),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:776-796: the constants are cast to the dtype",
+};

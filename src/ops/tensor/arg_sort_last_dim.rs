@@ -1,0 +1,29 @@
+//! The positions of sorted elements along the last dimension.
+
+use crate::number::Num;
+use crate::ops::Op;
+use crate::ops::support::reductions::ANY_VALUE;
+use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
+
+/// `x.arg_sort_last_dim(asc)`: the `u32` positions of the sorted values.
+pub static ARG_SORT_LAST_DIM: Op = Op {
+    name: "tensor.arg_sort_last_dim",
+    covers: &["Tensor::arg_sort_last_dim"],
+    support: SUPPORT,
+    generate,
+    contract,
+    call: |call| Ok(vec![call.tensor("x")?.arg_sort_last_dim(ascending(call.case))?]),
+    source: "x.arg_sort_last_dim({{ asc|default(1) != 0 }})?",
+    torch: "x.argsort(dim=-1, descending={{ asc|default(1) == 0 }})",
+    reference: Some(|inputs| sorted_rows(inputs, positions)),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: SORT_PROMISE,
+};
+
+/// The positions in sorted order: unspecified among equals and with a NaN in the row.
+fn positions(row: &[Num], order: &[usize]) -> Vec<Num> {
+    let known = row.iter().all(|x| !x.value.is_nan());
+    let unique = |rank: usize| known && !tied(row, order, rank);
+    (0..row.len()).map(|rank| if unique(rank) { Num::exact(order[rank] as f64) } else { ANY_VALUE }).collect()
+}

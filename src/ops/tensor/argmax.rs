@@ -1,0 +1,37 @@
+//! The positions of the largest elements along a dimension.
+
+use candle_core::Tensor;
+
+use crate::ops::Op;
+use crate::ops::support::argminmax::{POSITION_PROMISE, SUPPORT, along_dim, contract, generate, over_dim, position};
+use crate::tensor::DType;
+
+/// `x.argmax(dim)` and `x.argmax_keepdim(dim)`, by `form`: `u32`, the first one of several.
+pub static ARGMAX: Op = Op {
+    name: "tensor.argmax",
+    covers: &["Tensor::argmax", "Tensor::argmax_keepdim"],
+    support: SUPPORT,
+    generate: |draw| generate(draw, &["", "keepdim"]),
+    contract: |case| contract(case, Some(DType::U32)),
+    call: |call| along_dim(call, Tensor::argmax, Tensor::argmax_keepdim, |x| x.flatten_all()?.argmax(0)),
+    source: r#"
+        {% if form == "all" %}
+        x.flatten_all()?.argmax(0)?
+        {% elif form == "keepdim" %}
+        x.argmax_keepdim({{ dim|default(0) }})?
+        {% else %}
+        x.argmax({{ dim|default(0) }})?
+        {% endif %}
+    "#,
+    torch: r#"
+        {% if form == "all" %}
+        x.argmax()
+        {% else %}
+        x.argmax({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }})
+        {% endif %}
+    "#,
+    reference: Some(|inputs| over_dim(inputs, |group| position(group, |a, b| a > b))),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: POSITION_PROMISE,
+};

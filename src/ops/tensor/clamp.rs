@@ -1,0 +1,42 @@
+//! Values between two numbers.
+
+use crate::number::Num;
+use crate::ops::support::elementwise::{case, elementwise, holds_number, is_float, is_ordinary};
+use crate::ops::support::reference_inputs::each;
+use crate::ops::{Contract, Op};
+use crate::tensor::{DType, Support};
+
+/// `x.clamp(min, max)` with numbers.
+pub static CLAMP: Op = Op {
+    name: "tensor.clamp",
+    covers: &["Tensor::clamp"],
+    support: CLAMP_DTYPES,
+    generate: |draw| {
+        let (min, max) = *draw.choose(&[(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0), (0.5, 6.0), (1.0, 1.0)])?;
+        let case = case(draw, CLAMP_DTYPES)?;
+        let whole = |value: f64| if is_float(&case) { value } else { value.max(0.0).trunc() };
+        let (min, max) = (whole(min), whole(max));
+        Ok(case.param("min", min).param("max", max))
+    },
+    contract: |case| {
+        let fits = |bound: f64| is_ordinary(bound) && holds_number(case, bound);
+        if fits(case.float("min", 0.0)) && fits(case.float("max", 1.0)) {
+            elementwise(case)
+        } else {
+            Contract::Unspecified("a bound that the cast changes")
+        }
+    },
+    call: |call| Ok(vec![call.tensor("x")?.clamp(call.case.float("min", 0.0), call.case.float("max", 1.0))?]),
+    source: "x.clamp({{ min|default('0.0') }}, {{ max|default('1.0') }})?",
+    torch: "x.clamp({{ min|default(0)|of(inputs.x.name) }}, {{ max|default(1)|of(inputs.x.name) }})",
+    reference: Some(|inputs| {
+        let bound = |name, default| Num::exact(inputs.case.float(name, default));
+        each(inputs, "x", |x| x.max(bound("min", 0.0)).min(bound("max", 1.0)))
+    }),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:1179-1182; torch.clamp, also where min is above max; NaN passes through",
+};
+
+/// The dtypes of the kernels for `maximum` and `minimum`.
+const CLAMP_DTYPES: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };

@@ -1,0 +1,30 @@
+//! The exponential linear unit.
+
+use crate::ops::support::elementwise::{FLOATS, case, elu, is_ordinary, of_floats};
+use crate::ops::support::reference_inputs::each;
+use crate::ops::{Contract, Op};
+
+/// `x.elu(alpha)`: `x` above 0, else `alpha (e^x - 1)`.
+pub static ELU: Op = Op {
+    name: "tensor.elu",
+    covers: &["Tensor::elu"],
+    support: FLOATS,
+    generate: |draw| {
+        let alpha = *draw.choose(&[1.0, 0.5, 2.0, -1.0, 0.0])?;
+        Ok(case(draw, FLOATS)?.param("alpha", alpha))
+    },
+    contract: |case| {
+        if is_ordinary(case.float("alpha", 1.0)) {
+            of_floats(case)
+        } else {
+            Contract::Unspecified("an extraordinary constant")
+        }
+    },
+    call: |call| Ok(vec![call.tensor("x")?.elu(call.case.float("alpha", 1.0))?]),
+    source: "x.elu({{ alpha|default('1.0') }})?",
+    torch: "F.elu(x, {{ alpha|default('1.0') }})",
+    reference: Some(|inputs| each(inputs, "x", |x| elu(x, inputs.case.float("alpha", 1.0)))),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:797-806; torch.nn.ELU",
+};

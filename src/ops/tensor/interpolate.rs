@@ -1,0 +1,80 @@
+//! Resizing to the nearest element.
+
+use crate::case::Case;
+use crate::ops::support::call::size_or;
+use crate::ops::support::resizing::{nearest, resized_contract};
+use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Support};
+
+/// `x (N, C, L)` at `w` positions: the element at `floor(position * L / w)`.
+pub static INTERPOLATE1D: Op = Op {
+    name: "tensor.interpolate1d",
+    covers: &["Tensor::interpolate1d", "Tensor::upsample_nearest1d"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &[] },
+    generate: |draw| {
+        let dtype = draw.dtype(INTERPOLATE1D.support)?;
+        let shape = [draw.size()?, draw.size()?, draw.positive()?];
+        let target = if draw.one_in(2)? { shape[2] * draw.between(1, 3)? } else { draw.between(1, 9)? };
+        let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?).param("w", target);
+        case.backward = draw.backward()?;
+        Ok(if draw.one_in(4)? { case.param("form", "alias") } else { case })
+    },
+    contract: |case| contract(case, &["w"]),
+    call: |call| {
+        let (x, target) = (call.tensor("x")?, call.size("w", 1));
+        let alias = call.case.text("form") == "alias";
+        Ok(vec![if alias { x.upsample_nearest1d(target)? } else { x.interpolate1d(target)? }])
+    },
+    source: "x.{{ 'upsample_nearest' if form == 'alias' else 'interpolate' }}1d({{ w|default(1) }})?",
+    torch: "F.interpolate(x, size={{ w|default(1) }})",
+    reference: Some(|inputs| vec![nearest(&inputs.array("x"), &[size_or(inputs.case, "w", 1)])]),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: NEAREST_PROMISE,
+};
+
+/// `x (N, C, H, W)` at `h` times `w` positions, each dimension as for [`INTERPOLATE1D`].
+pub static INTERPOLATE2D: Op = Op {
+    name: "tensor.interpolate2d",
+    covers: &["Tensor::interpolate2d", "Tensor::upsample_nearest2d"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
+    generate: |draw| {
+        let dtype = draw.dtype(INTERPOLATE2D.support)?;
+        let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];
+        let scale = draw.between(1, 3)?;
+        let even = draw.one_in(2)?;
+        let mut target = |size| if even { Ok(size * scale) } else { draw.between(1, 9) };
+        let (h, w) = (target(shape[2])?, target(shape[3])?);
+        let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?).param("h", h).param("w", w);
+        case.backward = draw.backward()?;
+        Ok(if draw.one_in(4)? { case.param("form", "alias") } else { case })
+    },
+    contract: |case| contract(case, &["h", "w"]),
+    call: |call| {
+        let (x, h, w) = (call.tensor("x")?, call.size("h", 1), call.size("w", 1));
+        let alias = call.case.text("form") == "alias";
+        Ok(vec![if alias { x.upsample_nearest2d(h, w)? } else { x.interpolate2d(h, w)? }])
+    },
+    source: r#"
+        {% set name = "upsample_nearest" if form == "alias" else "interpolate" %}
+        x.{{ name }}2d({{ h|default(1) }}, {{ w|default(1) }})?
+    "#,
+    torch: "F.interpolate(x, size=({{ h|default(1) }}, {{ w|default(1) }}))",
+    reference: Some(|inputs| {
+        let target = [size_or(inputs.case, "h", 1), size_or(inputs.case, "w", 1)];
+        vec![nearest(&inputs.array("x"), &target)]
+    }),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: NEAREST_PROMISE,
+};
+
+/// Where the contract of these ops comes from.
+pub const NEAREST_PROMISE: &str = "candle-core/src/tensor.rs:1184-1223: the value of the nearest element; \
+              torch.nn.functional.interpolate(mode='nearest'), which refuses sizes of 0";
+
+fn contract(case: &Case, target: &[&str]) -> Contract {
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let target: Vec<usize> = target.iter().map(|name| size_or(case, name, 1)).collect();
+    if x.shape.len() == target.len() + 2 { resized_contract(case, &target) } else { Contract::Rejects(why::RANK) }
+}

@@ -1,0 +1,36 @@
+//! The largest elements along a dimension.
+
+use candle_core::Tensor;
+
+use crate::ops::Op;
+use crate::ops::support::argminmax::{EXTREME_PROMISE, SUPPORT, along_dim, contract, extreme, generate, over_dim};
+
+/// `x.max(dim)`, `x.max_keepdim(dim)` and `x.max_all()`, by `form`.
+pub static MAX: Op = Op {
+    name: "tensor.max",
+    covers: &["Tensor::max", "Tensor::max_keepdim", "Tensor::max_all"],
+    support: SUPPORT,
+    generate: |draw| generate(draw, &["", "keepdim", "all"]),
+    contract: |case| contract(case, None),
+    call: |call| along_dim(call, Tensor::max, Tensor::max_keepdim, Tensor::max_all),
+    source: r#"
+        {% if form == "all" %}
+        x.max_all()?
+        {% elif form == "keepdim" %}
+        x.max_keepdim({{ dim|default(0) }})?
+        {% else %}
+        x.max({{ dim|default(0) }})?
+        {% endif %}
+    "#,
+    torch: r#"
+        {% if form == "all" %}
+        x.max()
+        {% else %}
+        x.max({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
+        {% endif %}
+    "#,
+    reference: Some(|inputs| over_dim(inputs, |group| extreme(group, |a, b| a > b))),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: EXTREME_PROMISE,
+};

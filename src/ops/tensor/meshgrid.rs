@@ -1,0 +1,55 @@
+//! Grids of two vectors.
+
+use candle_core::Tensor;
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Support};
+
+/// `Tensor::meshgrid(&[x, y], xy)`: `x` along one dimension of a matrix, `y` along the other.
+pub static MESHGRID: Op = Op {
+    name: "tensor.meshgrid",
+    covers: &["Tensor::meshgrid"],
+    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    generate: |draw| {
+        let dtype = draw.dtype(MESHGRID.support)?;
+        let (rows, columns) = (draw.size()?, draw.size()?);
+        let (x, y) = (draw.tensor(dtype, &[rows])?, draw.tensor(dtype, &[columns])?);
+        let mut case = Case::default().input("x", x).input("y", y).param("xy", draw.between(0, 1)?);
+        case.backward = draw.backward()?;
+        Ok(case)
+    },
+    contract: |case| {
+        let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(why::SHAPES) };
+        let (&[rows], &[columns]) = (x.shape.as_slice(), y.shape.as_slice()) else {
+            return Contract::Rejects(why::RANK);
+        };
+        if x.dtype != y.dtype {
+            return Contract::Unspecified(why::MIXED);
+        }
+        if rows.checked_mul(columns).is_none_or(|n| n > 1 << 22) {
+            return Contract::Unspecified(why::TOO_LARGE);
+        }
+        let shape = if case.int("xy", 0) == 0 { vec![rows, columns] } else { vec![columns, rows] };
+        Contract::Accepts { outputs: vec![(x.dtype, shape.clone()), (y.dtype, shape)], refusal: None }
+    },
+    call: |call| Tensor::meshgrid(&[call.tensor("x")?, call.tensor("y")?], call.case.int("xy", 0) != 0),
+    source: "let outputs = Tensor::meshgrid(&[&x, &y], {{ xy|default(0) != 0 }})?;",
+    torch: r#"outputs = torch.meshgrid(x, y, indexing="{{ 'xy' if xy|default(0) != 0 else 'ij' }}")"#,
+    reference: Some(|inputs| {
+        let (x, y) = (inputs.array("x"), inputs.array("y"));
+        let of = |pick: &dyn Fn(usize, usize) -> Num| {
+            if inputs.case.int("xy", 0) == 0 {
+                ArrayD::from_shape_fn(IxDyn(&[x.len(), y.len()]), |at| pick(at[0], at[1]))
+            } else {
+                ArrayD::from_shape_fn(IxDyn(&[y.len(), x.len()]), |at| pick(at[1], at[0]))
+            }
+        };
+        vec![of(&|row, _| x[[row]]), of(&|_, column| y[[column]])]
+    }),
+    ulps: 4.0,
+    differentiable: &["x", "y"],
+    promise: "candle-core/src/tensor.rs:711-775 (its documentation); torch.meshgrid",
+};

@@ -1,0 +1,36 @@
+//! The smallest elements along a dimension.
+
+use candle_core::Tensor;
+
+use crate::ops::Op;
+use crate::ops::support::argminmax::{EXTREME_PROMISE, SUPPORT, along_dim, contract, extreme, generate, over_dim};
+
+/// `x.min(dim)`, `x.min_keepdim(dim)` and `x.min_all()`, by `form`.
+pub static MIN: Op = Op {
+    name: "tensor.min",
+    covers: &["Tensor::min", "Tensor::min_keepdim", "Tensor::min_all"],
+    support: SUPPORT,
+    generate: |draw| generate(draw, &["", "keepdim", "all"]),
+    contract: |case| contract(case, None),
+    call: |call| along_dim(call, Tensor::min, Tensor::min_keepdim, Tensor::min_all),
+    source: r#"
+        {% if form == "all" %}
+        x.min_all()?
+        {% elif form == "keepdim" %}
+        x.min_keepdim({{ dim|default(0) }})?
+        {% else %}
+        x.min({{ dim|default(0) }})?
+        {% endif %}
+    "#,
+    torch: r#"
+        {% if form == "all" %}
+        x.min()
+        {% else %}
+        x.min({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
+        {% endif %}
+    "#,
+    reference: Some(|inputs| over_dim(inputs, |group| extreme(group, |a, b| a < b))),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: EXTREME_PROMISE,
+};

@@ -1,0 +1,43 @@
+//! The Euclidean norm.
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::support::elementwise::FLOATS;
+use crate::ops::support::reductions::gradient_of_nothing;
+use crate::ops::support::reference_inputs::scalar;
+use crate::ops::{Contract, Op, why};
+
+/// `x.norm()`: `sqrt(sum(x^2))`, a scalar.
+pub static NORM: Op = Op {
+    name: "tensor.norm",
+    covers: &["Tensor::norm"],
+    support: FLOATS,
+    generate: |draw| {
+        let mut shape = draw.shape(0, 2)?;
+        shape.push(draw.reduced()?);
+        let dtype = draw.dtype(NORM.support)?;
+        let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?);
+        case.backward = draw.backward()?;
+        Ok(case)
+    },
+    contract: |case| {
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        if gradient_of_nothing(case) {
+            return Contract::Unspecified("gradients of nothing");
+        }
+        if x.dtype.is_float() { Contract::accepts(x.dtype, &[]) } else { Contract::Rejects(why::DTYPE) }
+    },
+    call: |call| Ok(vec![call.tensor("x")?.norm()?]),
+    source: "x.norm()?",
+    torch: "torch.linalg.vector_norm(x)",
+    reference: Some(|inputs| {
+        let x = inputs.array("x");
+        // The subgradient at 0 is 0.
+        let zero = x.iter().all(|x| x.value == 0.0);
+        scalar(if zero { Num::exact(0.0) } else { Num::sum(x.iter().map(|&x| x * x)).sqrt() })
+    }),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:1441-1459 (integers are refused there); torch.linalg.vector_norm, whose \
+         gradient at 0 is the subgradient 0",
+};

@@ -1,0 +1,32 @@
+//! `x^e` with a number `e`.
+
+use crate::ops::support::elementwise::{FLOATS, case, of_floats};
+use crate::ops::support::reference_inputs::each;
+use crate::ops::{Contract, Op};
+
+/// `x.powf(e)`.
+pub static POWF: Op = Op {
+    name: "tensor.powf",
+    covers: &["Tensor::powf"],
+    support: FLOATS,
+    generate: |draw| {
+        let exponent = *draw.choose(&[2.0, 3.0, 0.5, -1.0, 1.5, 1.0, 0.0, -0.5])?;
+        Ok(case(draw, FLOATS)?.param("e", exponent))
+    },
+    contract: |case| {
+        let exponent = case.float("e", 1.0);
+        if exponent.abs() <= 8.0 && (exponent * 8.0).fract() == 0.0 {
+            of_floats(case)
+        } else {
+            Contract::Unspecified("an extraordinary exponent")
+        }
+    },
+    call: |call| Ok(vec![call.tensor("x")?.powf(call.case.float("e", 1.0))?]),
+    source: "x.powf({{ e|default('1.0') }})?",
+    torch: "x.pow({{ e|default('1.0') }})",
+    reference: Some(|inputs| each(inputs, "x", |x| x.powf(inputs.case.float("e", 1.0)))),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:807-816, backprop.rs:652-656; torch.pow, whose derivative for the exponent 0 \
+        is 0",
+};

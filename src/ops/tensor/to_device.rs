@@ -1,0 +1,29 @@
+//! Copies between host and device.
+
+use crate::ops::Op;
+use crate::ops::relation::devices::{sent, there};
+use crate::ops::support::elementwise::{case, elementwise};
+use crate::ops::support::reference_inputs::each;
+use crate::tensor::{DType, Support};
+
+/// `x` to the host or, by the param `to`, to the second device, and back.
+pub static TO_DEVICE: Op = Op {
+    name: "tensor.to_device",
+    covers: &["Tensor::to_device"],
+    support: COPIED,
+    generate: |draw| {
+        let case = case(draw, COPIED)?;
+        sent(draw, case)
+    },
+    contract: elementwise,
+    call: |call| Ok(vec![call.tensor("x")?.to_device(&there(call)?)?.to_device(call.device)?]),
+    source: "x.to_device({{ there }})?.to_device(&device)?",
+    torch: "",
+    reference: Some(|inputs| each(inputs, "x", |x| x)),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:2357-2515 (the documentation of each)",
+};
+
+/// Memory is copied in every dtype.
+const COPIED: &Support = &Support::both("x", &DType::ALL);

@@ -1,0 +1,57 @@
+//! The unbiased variance.
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::support::ids::dim;
+use crate::ops::support::reductions::{ANY_VALUE, gradient_of_nothing, reduced, reduced_shape, squared};
+use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Support};
+
+/// `x.var(dim)` and `x.var_keepdim(dim)`, by `form`: `sum((x - mean)^2) / (n - 1)`.
+pub static VAR: Op = Op {
+    name: "tensor.var",
+    covers: &["Tensor::var", "Tensor::var_keepdim"],
+    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    generate: |draw| {
+        let mut shape = draw.shape(0, 2)?;
+        let dim = draw.between(0, shape.len())?;
+        shape.insert(dim, draw.reduced()?);
+        let dtype = draw.dtype(VAR.support)?;
+        let x = draw.tensor(dtype, &shape)?;
+        let mut case = Case::default().input("x", x).param("dim", dim).param("form", *draw.choose(&["", "keepdim"])?);
+        case.backward = draw.backward()?;
+        Ok(case)
+    },
+    contract: |case| {
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+        if !x.dtype.is_float() {
+            return Contract::Unspecified("the variance of integers");
+        }
+        if gradient_of_nothing(case) {
+            return Contract::Unspecified("gradients of nothing");
+        }
+        let shape = reduced_shape(&x.shape, &[dim], case.text("form") == "keepdim");
+        Contract::accepts(x.dtype, &shape).may_refuse(x.shape[dim] == 0, "the variance of nothing")
+    },
+    call: |call| {
+        let (x, dim) = (call.tensor("x")?, call.size("dim", 0));
+        Ok(vec![if call.case.text("form") == "keepdim" { x.var_keepdim(dim)? } else { x.var(dim)? }])
+    },
+    source: "x.var{{ '_keepdim' if form == 'keepdim' else '' }}({{ dim|default(0) }})?",
+    torch: "x.var({{ dim|default(0) }}{{ ', keepdim=True' if form == 'keepdim' else '' }})",
+    reference: Some(|inputs| {
+        let dim = inputs.case.size("dim");
+        reduced(&inputs.array("x"), &[dim], inputs.case.text("form") == "keepdim", |group| {
+            if group.len() < 2 {
+                return ANY_VALUE;
+            }
+            let mean = Num::mean(group);
+            let squares = group.iter().map(|&x| squared(x - mean));
+            Num::sum(squares) / Num::exact(group.len() as f64 - 1.0)
+        })
+    }),
+    ulps: 8.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:1071-1083 (unbiased); torch.var",
+};
