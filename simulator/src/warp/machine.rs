@@ -28,6 +28,7 @@ pub struct Machine<'a> {
     pub epoch: u32,
     /// The block's number in the launch.
     pub block: u32,
+    /// How many barriers the block has passed.
     pub phase: u32,
     /// Whether the block has read a lock or flag.
     pub has_acquired: bool,
@@ -65,6 +66,7 @@ impl Machine<'_> {
         }
     }
 
+    /// Describes the earlier access of a race.
     pub fn other_side(&self, what: &str, earlier: &EarlierAccess) -> String {
         let [tx, ty, tz] = coordinates(earlier.thread, self.launch.block);
         let [bx, by, bz] = coordinates(earlier.block, self.launch.grid);
@@ -94,6 +96,7 @@ pub struct Stop {
     pub notes: Vec<String>,
 }
 
+/// A stop at the first lane of `mask`.
 pub fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {
     let (lane, near, notes) = (mask.trailing_zeros() as usize, String::new(), Vec::new());
     Stop { kind, lane, source: inst.source, address: None, detail, near, notes }

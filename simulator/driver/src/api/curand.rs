@@ -64,6 +64,7 @@ pub extern "C" fn curandSetGeneratorOffset(generator: usize, offset: c_ulonglong
     })
 }
 
+/// The generator of a handle.
 fn generator_of(driver: &mut Driver, handle: usize) -> Result<&mut Generator, Code> {
     driver.generators.get_mut(handle).ok_or(NOT_INITIALIZED)
 }

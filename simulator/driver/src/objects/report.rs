@@ -63,6 +63,7 @@ fn record(record: &Record) {
     }
 }
 
+/// Appends a record that has no place in a kernel.
 fn without_place(severity: Severity, kind: &str, function: &str, message: &str) {
     let (file, line, block, thread, address) = (None, None, None, None, None);
     record(&Record { severity, kind, kernel: function, file, line, block, thread, address, message });

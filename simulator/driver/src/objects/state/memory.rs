@@ -40,10 +40,11 @@ impl Driver {
             return Ok(());
         }
         self.writable(address, bytes, stream)?.fill(value);
-        self.record_touched(&[(address, true)], stream)?;
+        self.record_accesses(&[(address, true)], stream)?;
         Ok(())
     }
 
+    /// Copies from the host.
     pub(crate) fn upload(&mut self, to: u64, from: &[u8], stream: usize) -> Result<(), Code> {
         if self.context_of(stream)?.working().is_none() || from.is_empty() {
             return Ok(());
@@ -52,7 +53,7 @@ impl Driver {
         if let Some(hidden) = hide::of_copy(from.len()) {
             self.device_of(to, stream)?.hide(to, hidden);
         }
-        self.record_touched(&[(to, true)], stream)?;
+        self.record_accesses(&[(to, true)], stream)?;
         Ok(())
     }
 
@@ -77,12 +78,13 @@ impl Driver {
         // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), bytes) };
         device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
-        self.record_touched(&[(address, false)], stream)?;
+        self.record_accesses(&[(address, false)], stream)?;
         let context = self.stream_context(stream)?;
         self.happens_before.synchronize(context, Some(stream));
         Ok(())
     }
 
+    /// Copies within the memory of all devices.
     pub(crate) fn copy(&mut self, to: u64, from: u64, bytes: usize, stream: usize) -> Result<(), Code> {
         if self.context_of(stream)?.working().is_none() || bytes == 0 {
             return Ok(());
@@ -97,12 +99,12 @@ impl Driver {
             let there = self.device_of(to, stream)?;
             there.put(to, &data, &undefined).map_err(|fault| refused(calling, fault))?;
         }
-        self.record_touched(&[(from, false), (to, true)], stream)?;
+        self.record_accesses(&[(from, false), (to, true)], stream)?;
         Ok(())
     }
 
     /// Records that the host's call accesses these addresses.
-    fn record_touched(&mut self, addresses: &[(u64, bool)], stream: usize) -> Result<(), Code> {
+    fn record_accesses(&mut self, addresses: &[(u64, bool)], stream: usize) -> Result<(), Code> {
         let context = self.stream_context(stream)?;
         let touched: Vec<_> =
             addresses.iter().filter_map(|&(address, wrote)| self.allocation_at(address, wrote)).collect();
