@@ -19,9 +19,9 @@ mod support;
 mod tensor;
 
 pub use registry::ALL;
-pub use relation::devices::{second, wants_second};
 pub use support::call::{Call, plain};
 pub use support::reference_inputs::ReferenceInputs;
+pub use support::second_device::{second, wants_second};
 pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 
 use ndarray::ArrayD;

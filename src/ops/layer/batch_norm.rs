@@ -6,18 +6,19 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::op::norm::{self, epsilon, extraordinary};
+use crate::ops::support::dtypes::FLOATS_AND_F8;
+use crate::ops::support::norm::{epsilon, unspecified_arguments, with_eps};
 use crate::ops::support::reductions::squared;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
-use crate::tensor::{DType, Support, Tensor, Value, Values, product};
+use crate::tensor::{DType, Tensor, Value, Values, product};
 
 /// `BatchNorm` of `x (N, C, ..)`, evaluating: `(x - running_mean) / sqrt(running_var + eps) * weight + bias`.
-pub static EVAL: Op = Op {
+pub static BATCH_NORM: Op = Op {
     name: "layer.batch_norm",
     covers: &["BatchNorm", "BatchNorm::new", "BatchNorm::new_no_bias"],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    support: FLOATS_AND_F8,
     generate: |draw| {
-        let dtype = draw.dtype(EVAL.support)?;
+        let dtype = draw.dtype(BATCH_NORM.support)?;
         generate(draw, dtype, dtype)
     },
     contract: |case| contract(case, false),
@@ -49,7 +50,7 @@ pub static EVAL: Op = Op {
 
 /// `BatchNorm` of `x (N, C, ..)`, training: standardized by the batch's own mean and biased variance; then the running
 /// mean and the running (unbiased) variance, moved by `momentum`.
-pub static TRAIN: Op = Op {
+pub static BATCH_NORM_TRAIN: Op = Op {
     name: "layer.batch_norm_train",
     covers: &[
         "BatchNorm::forward_train",
@@ -58,9 +59,9 @@ pub static TRAIN: Op = Op {
         "BatchNorm::running_mean",
         "BatchNorm::running_var",
     ],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    support: FLOATS_AND_F8,
     generate: |draw| {
-        let dtype = draw.dtype(EVAL.support)?;
+        let dtype = draw.dtype(BATCH_NORM.support)?;
         let case = generate(draw, dtype, statistics(dtype))?;
         Ok(case.param("momentum", *draw.choose(&[0.125, 0.5, 0.0, 1.0])?))
     },
@@ -118,7 +119,7 @@ fn generate(draw: &mut Draw, dtype: DType, running: DType) -> arbitrary::Result<
         case = case.input("bias", draw.tensor(dtype, &[features])?);
     }
     case.backward = draw.backward()?;
-    norm::with_eps(draw, case, dtype)
+    with_eps(draw, case, dtype)
 }
 
 /// `tensor` with the magnitudes of its values.
@@ -185,7 +186,7 @@ fn contract(case: &Case, train: bool) -> Contract {
     if mean.dtype != running || variance.dtype != running || weights.iter().any(|t| t.dtype != x.dtype) {
         return Contract::Rejects(why::MIXED);
     }
-    if let Some(unspecified) = extraordinary(case, x.dtype) {
+    if let Some(unspecified) = unspecified_arguments(case, x.dtype) {
         return unspecified;
     }
     let mut outputs = vec![(x.dtype, x.shape.clone())];

@@ -5,9 +5,9 @@ use candle_core::{Device, Tensor, WithDType};
 
 use crate::case::{Backward, Case};
 use crate::number::Num;
-use crate::ops::relation::devices::{refused, sent, there};
 use crate::ops::support::call::typed;
 use crate::ops::support::reference_inputs::each;
+use crate::ops::support::second_device::{refused, sent, there};
 use crate::ops::tensor::to_dtype::plain;
 use crate::ops::tensor::unary::{case, elementwise};
 use crate::ops::{Contract, Op, why};

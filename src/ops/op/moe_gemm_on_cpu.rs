@@ -1,4 +1,4 @@
-//! Mixtures of experts, whose products are for CUDA devices only.
+//! Products of mixtures of experts, which candle has for CUDA devices only.
 
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{DType as Candle, Device, Tensor};
@@ -13,12 +13,12 @@ use crate::tensor::{DType, Support};
 /// `moe_gemm` and `moe_gemm_gguf` of tensors of the CPU: 1 where the call is an `Err`.
 ///
 /// On a CUDA device both need the matrix instructions of real hardware.
-pub static MOE: Op = Op {
+pub static MOE_GEMM_ON_CPU: Op = Op {
     name: "op.moe_gemm_on_cpu",
     covers: &["moe::moe_gemm", "moe::moe_gemm_gguf"],
     support: &Support::both("x", &DType::FLOATS_AND_F8),
     generate: |draw| {
-        let dtype = draw.dtype(MOE.support)?;
+        let dtype = draw.dtype(MOE_GEMM_ON_CPU.support)?;
         let tokens = draw.between(1, 3)?;
         Ok(Case::default().input("x", draw.tensor(dtype, &[tokens, 32])?))
     },
