@@ -21,7 +21,7 @@ pub static CROSS_ENTROPY_FLIPPED: Op = Op {
         let call = accepted(call, &contiguous_contract(call.case, &CROSS_ENTROPY))?;
         Ok(vec![loss::cross_entropy(&flip_rows(call.tensor("inp")?)?, &flip_rows(call.tensor("target")?)?)?])
     },
-    source: "candle_nn::loss::cross_entropy(&inp.contiguous()?.flip_rows(&[0])?, &target.contiguous()?.flip_rows(&[0])?)?",
+    source: "candle_nn::loss::cross_entropy(&inp.contiguous()?.flip(&[0])?, &target.contiguous()?.flip(&[0])?)?",
     torch: "",
     reference: CROSS_ENTROPY.reference,
     ulps: 4.0,

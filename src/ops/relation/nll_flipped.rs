@@ -17,7 +17,7 @@ pub static NLL_FLIPPED: Op = Op {
         let call = accepted(call, &contiguous_contract(call.case, &NLL))?;
         Ok(vec![loss::nll(&flip_rows(call.tensor("inp")?)?, &flip_rows(call.tensor("target")?)?)?])
     },
-    source: "candle_nn::loss::nll(&inp.contiguous()?.flip_rows(&[0])?, &target.contiguous()?.flip_rows(&[0])?)?",
+    source: "candle_nn::loss::nll(&inp.contiguous()?.flip(&[0])?, &target.contiguous()?.flip(&[0])?)?",
     torch: "",
     reference: NLL.reference,
     ulps: 4.0,

@@ -18,7 +18,7 @@ pub static SOFTMAX_FLIPPED: Op = Op {
     generate: |draw| draw_contiguous(draw, &SOFTMAX_LAST_DIM, |_| true),
     contract: |case| contiguous_contract(case, &SOFTMAX_LAST_DIM),
     call: |call| Ok(vec![flip_rows(&ops::softmax_last_dim(&flip_rows(call.tensor("x")?)?)?)?]),
-    source: "candle_nn::ops::softmax_last_dim(&x.contiguous()?.flip_rows(&[0])?)?.flip_rows(&[0])?",
+    source: "candle_nn::ops::softmax_last_dim(&x.contiguous()?.flip(&[0])?)?.flip(&[0])?",
     torch: "",
     reference: SOFTMAX_LAST_DIM.reference,
     ulps: 4.0,
