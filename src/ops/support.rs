@@ -1,6 +1,7 @@
 //! What several ops share.
 
 pub mod activation;
+pub mod builder;
 pub mod call;
 pub mod conv_layer;
 pub mod dtypes;

@@ -5,8 +5,8 @@ use candle_nn::Activation;
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::op::swiglu::{SWIGLU, swiglu};
-use crate::ops::support::activation::{hard_sigmoid, leaky_relu, unspecified_constant};
+use crate::ops::op::swiglu::SWIGLU;
+use crate::ops::support::activation::{hard_sigmoid, leaky_relu, swiglu, unspecified_constant};
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::reference_inputs::each;
 use crate::ops::tensor::scalar::elu;
@@ -26,7 +26,7 @@ pub static ACTIVATION: Op = Op {
     },
     contract: |case| {
         if !KINDS.contains(&case.text("kind")) {
-            return Contract::Unspecified("no activation");
+            return Contract::Unspecified("not an activation");
         }
         if let Some(contract) = unspecified_constant(case, "alpha") {
             return contract;
@@ -109,7 +109,7 @@ fn activation(case: &Case) -> Activation {
     }
 }
 
-/// What that layer makes of one element.
+/// One element of its output.
 fn activated(case: &Case, x: Num) -> Num {
     let (zero, alpha) = (Num::exact(0.0), case.float("alpha", 1.0));
     match case.text("kind") {

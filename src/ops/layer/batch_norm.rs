@@ -48,8 +48,8 @@ pub static BATCH_NORM: Op = Op {
     promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d",
 };
 
-/// `BatchNorm` of `x (N, C, ..)`, training: standardized by the batch's own mean and biased variance; then the running
-/// mean and the running (unbiased) variance, moved by `momentum`.
+/// `BatchNorm` of `x (N, C, ..)`, training: `x` standardized by the mean and biased variance of the batch, then the
+/// running mean and the running (unbiased) variance after a step of `momentum`.
 pub static BATCH_NORM_TRAIN: Op = Op {
     name: "layer.batch_norm_train",
     covers: &[
@@ -69,7 +69,7 @@ pub static BATCH_NORM_TRAIN: Op = Op {
     call: |call| {
         let layer = layer(call)?;
         let out = layer.forward_train(call.tensor("x")?)?;
-        // All outputs in one dtype: their sum is what the backward pass starts from.
+        // All outputs in one dtype: the backward pass starts from their sum.
         let running = [layer.running_mean(), layer.running_var()].map(|running| running.to_dtype(out.dtype()));
         let [mean, variance] = running;
         Ok(vec![out, mean?, variance?])
@@ -154,7 +154,7 @@ fn contract(case: &Case, train: bool) -> Contract {
     }
     let weights: Vec<&Tensor> = ["weight", "bias"].iter().filter_map(|name| case.tensor(name)).collect();
     if weights.len() == 1 {
-        return Contract::Unspecified("one of weight and bias");
+        return Contract::Unspecified("a weight without a bias, or a bias without a weight");
     }
     let features = usize::try_from(case.int("features", 1)).unwrap_or(0);
     if [mean, variance].iter().chain(&weights).any(|t| t.shape != [features]) {

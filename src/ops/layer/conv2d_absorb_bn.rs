@@ -11,7 +11,7 @@ use crate::ops::tensor::conv::{self, convolve, window};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{Tensor, Value};
 
-/// `conv2d.absorb_bn(&batch_norm)`: one convolution that does what the convolution and the normalization do.
+/// `conv2d.absorb_bn(&batch_norm)`: one convolution that replaces the convolution and the normalization.
 pub static CONV2D_ABSORB_BN: Op = Op {
     name: "layer.conv2d_absorb_bn",
     covers: &["Conv2d::absorb_bn"],
@@ -41,7 +41,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
                 Some(tensor) if tensor.shape != [kernel.shape[0]] => return Contract::Rejects(why::SHAPES),
                 Some(tensor) if tensor.dtype != x.dtype => return Contract::Rejects(why::MIXED),
                 Some(tensor) if name == "variance" && tensor.floats().into_iter().any(|v| v < 0.0 || v.is_nan()) => {
-                    return Contract::Unspecified("a negative variance");
+                    return Contract::Unspecified("a negative variance, or NaN");
                 }
                 Some(_) => {}
                 None => return Contract::Rejects(why::SHAPES),
@@ -49,7 +49,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         }
         let eps = case.float("eps", 1e-5);
         if !(1e-8..1e3).contains(&eps) {
-            return Contract::Unspecified("eps is no small positive number");
+            return Contract::Unspecified("eps is not a small positive number");
         }
         layer
     },

@@ -30,7 +30,7 @@ pub static GROUP_NORM: Op = Op {
         let case = case.param("groups", groups).param("channels", channels);
         with_eps(draw, case, dtype)
     },
-    contract: contract,
+    contract,
     call: |call| {
         let (channels, groups, eps) = (call.size("channels", 1), call.size("groups", 1), call.case.float("eps", 1e-5));
         let (weight, bias) = (call.tensor("weight")?.clone(), call.tensor("bias")?.clone());

@@ -26,7 +26,7 @@ pub static GRU: Op = Op {
         let gru = candle_nn::gru(inner, hidden, config, vb)?;
         let states = states(&gru, call, |h| Ok(GRUState { h }))?;
         let last = states.last().ok_or_else(|| candle_core::Error::Msg("no state".into()))?.clone();
-        // One row of all states, where the LSTM gives one row per state: nothing says which is meant.
+        // One row of all states, where the LSTM gives one row per state: candle documents neither.
         let joined = gru.states_to_tensor(&states)?;
         let joined = joined.reshape((last.h().dim(0)?, states.len(), last.h().dim(1)?))?;
         Ok(vec![joined, last.h().clone()])

@@ -34,10 +34,10 @@ pub static PRELU: Op =
                 return if empty { Contract::Unspecified(why::MIXED) } else { Contract::Rejects(why::MIXED) };
             }
             if weight.values.listed().iter().any(|value| !value.as_f64().is_finite()) {
-                return Contract::Unspecified("a weight that is no number");
+                return Contract::Unspecified("a weight that is not finite");
             }
             if weight.shape == x.shape || weight.shape.len() > 1 || x.shape.len() < 2 {
-                return Contract::Unspecified("a weight of another kind");
+                return Contract::Unspecified("a weight of another rank, or of the shape of x");
             }
             if weight.elements() != Some(if is_scalar(case) { 1 } else { x.shape[1] }) {
                 return Contract::Rejects(why::SHAPES);

@@ -25,7 +25,7 @@ pub static RMS_NORM: Op = Op {
     promise: LAYER_PROMISE,
 };
 
-/// `RmsNorm::new(weight, eps).forward_diff(x)`: the same with a gradient.
+/// `RmsNorm::new(weight, eps).forward_diff(x)`: `RmsNorm` with a gradient.
 pub static RMS_NORM_DIFF: Op = Op {
     name: "layer.rms_norm_diff",
     covers: &["RmsNorm::forward_diff"],

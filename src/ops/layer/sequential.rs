@@ -35,6 +35,7 @@ pub static SEQUENTIAL: Op = Op {
         let halved = candle_nn::func_t(|x, train| if train { x * 0.5 } else { Ok(x.clone()) });
         outputs.push(x.apply_t(&halved, true)?);
     ",
+    // `torch.nn.Sequential` returns its last output only.
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");

@@ -3,7 +3,7 @@
 use candle_nn::loss;
 
 use crate::number::Num;
-use crate::ops::support::labels::{PROMISE, SUPPORT, contract, generate, picked_mean};
+use crate::ops::support::labels::{PROMISE, SUPPORT, contract, generate, mean_by_label};
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Op, why};
 
@@ -20,7 +20,7 @@ pub static CROSS_ENTROPY: Op = Op {
     call: |call| Ok(vec![loss::cross_entropy(call.tensor("inp")?, call.tensor("target")?)?]),
     source: "candle_nn::loss::cross_entropy(&inp, &target)?",
     torch: r#"F.cross_entropy(inp, {{ ids("target") }})"#,
-    reference: Some(|inputs| scalar(picked_mean(inputs, |row, label| Num::log_sum_exp(row) - row[label]))),
+    reference: Some(|inputs| scalar(mean_by_label(inputs, |row, label| Num::log_sum_exp(row) - row[label]))),
     ulps: 4.0,
     differentiable: &["inp"],
     promise: PROMISE,

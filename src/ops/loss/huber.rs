@@ -21,7 +21,7 @@ pub static HUBER: Op = Op {
         if (1e-4..=1e4).contains(&delta) {
             contract(case)
         } else {
-            Contract::Unspecified("delta is no ordinary positive number")
+            Contract::Unspecified("delta is not an ordinary positive number")
         }
     },
     call: |call| Ok(vec![loss::huber(call.tensor("inp")?, call.tensor("target")?, call.case.float("delta", 1.0))?]),
@@ -34,7 +34,7 @@ pub static HUBER: Op = Op {
             let difference = inp - target;
             let size = difference.abs();
             if size.value <= delta.value {
-                // The kink of |difference| is none here; where both branches meet there is no second derivative.
+                // The square has no kink at 0, but where both branches meet there is no second derivative.
                 Num { kink: size.value == delta.value, ..half * difference * difference }
             } else {
                 delta * (size - half * delta)

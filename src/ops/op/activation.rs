@@ -13,19 +13,19 @@ macro_rules! activations {
     ($($(#[$doc:meta])* $name:ident = $function:ident, $torch:literal, $support:ident, $contract:expr, $value:expr;)*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
-    name: concat!("op.", stringify!($function)),
-    covers: &[concat!("ops::", stringify!($function))],
-    support: $support,
-    generate: |draw| case(draw, $support),
-    contract: $contract,
-    call: |call| Ok(vec![ops::$function(call.tensor("x")?)?]),
-    source: concat!("candle_nn::ops::", stringify!($function), "(&x)?"),
-    torch: $torch,
-    reference: Some(|inputs| each(inputs, "x", $value)),
-    ulps: 4.0,
-    differentiable: &["x"],
-    promise: "candle-nn/src/ops.rs:41-255; the torch.nn.functional functions of these names",
-};
+            name: concat!("op.", stringify!($function)),
+            covers: &[concat!("ops::", stringify!($function))],
+            support: $support,
+            generate: |draw| case(draw, $support),
+            contract: $contract,
+            call: |call| Ok(vec![ops::$function(call.tensor("x")?)?]),
+            source: concat!("candle_nn::ops::", stringify!($function), "(&x)?"),
+            torch: $torch,
+            reference: Some(|inputs| each(inputs, "x", $value)),
+            ulps: 4.0,
+            differentiable: &["x"],
+            promise: "candle-nn/src/ops.rs:41-255; the torch.nn.functional functions of these names",
+        };
     )*};
 }
 

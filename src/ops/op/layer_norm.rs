@@ -26,7 +26,7 @@ pub static LAYER_NORM: Op = Op {
     ulps: 8.0,
 };
 
-/// `candle_nn::ops::layer_norm_slow(x, alpha, beta, eps)`: as `layer_norm`, of any layout, from single ops.
+/// `candle_nn::ops::layer_norm_slow(x, alpha, beta, eps)`: `layer_norm` of any layout, composed of other ops.
 pub static LAYER_NORM_SLOW: Op = Op {
     name: "op.layer_norm_slow",
     covers: &["ops::layer_norm_slow"],

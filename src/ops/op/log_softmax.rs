@@ -5,7 +5,7 @@ use candle_nn::ops;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::ids::dim;
 use crate::ops::support::reductions::gradient_of_nothing;
-use crate::ops::support::softmax::{along, draw_of, is_masked};
+use crate::ops::support::softmax::{along, draw_x, is_masked};
 use crate::ops::tensor::reduce::NOTHING;
 use crate::ops::{Contract, Op, why};
 
@@ -18,7 +18,7 @@ pub static LOG_SOFTMAX: Op = Op {
         let mut shape = draw.shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.reduced()?.max(1));
-        Ok(draw_of(draw, LOG_SOFTMAX.support, &shape)?.param("dim", dim))
+        Ok(draw_x(draw, LOG_SOFTMAX.support, &shape)?.param("dim", dim))
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
@@ -38,11 +38,8 @@ pub static LOG_SOFTMAX: Op = Op {
     source: "candle_nn::ops::log_softmax(&x, {{ dim|default(0) }})?",
     torch: "x.log_softmax(dim={{ dim|default(0) }})",
     reference: Some(|inputs| {
-        along(
-            inputs,
-            Some(inputs.case.size("dim")),
-            |x, log_sum_exp| if is_masked(x, log_sum_exp) { x } else { x - log_sum_exp },
-        )
+        let element = |x, log_sum_exp| if is_masked(x, log_sum_exp) { x } else { x - log_sum_exp };
+        along(inputs, Some(inputs.case.size("dim")), element)
     }),
     promise: "candle-nn/src/ops.rs:32-39; torch.log_softmax",
     ulps: 4.0,

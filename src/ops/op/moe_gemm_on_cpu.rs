@@ -10,7 +10,7 @@ use crate::number::Num;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
-/// `moe_gemm` and `moe_gemm_gguf` of tensors of the CPU: 1 where the call is an `Err`.
+/// `moe_gemm` and `moe_gemm_gguf` of tensors on the CPU: 1 for each call that is an `Err`.
 ///
 /// On a CUDA device both need the matrix instructions of real hardware.
 pub static MOE_GEMM_ON_CPU: Op = Op {
@@ -24,7 +24,7 @@ pub static MOE_GEMM_ON_CPU: Op = Op {
     },
     contract: |case| match case.tensor("x") {
         Some(x) if x.shape.len() == 2 && x.shape[1] == 32 && x.dtype.is_float() => Contract::accepts(DType::U8, &[2]),
-        Some(_) => Contract::Unspecified("tokens of another shape than the experts'"),
+        Some(_) => Contract::Unspecified("tokens whose shape does not fit the experts"),
         None => Contract::Rejects(why::SHAPES),
     },
     call: |call| {
@@ -47,6 +47,7 @@ pub static MOE_GEMM_ON_CPU: Op = Op {
         let quantized = candle_nn::moe::moe_gemm_gguf(&x, &quantized, &None, &ids, &ids, 1, false, DType::F32);
         Tensor::new(&[u8::from(plain.is_err()), u8::from(quantized.is_err())], &Device::Cpu)?
     ",
+    // The outputs are candle's refusals.
     torch: "",
     reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
     ulps: 4.0,

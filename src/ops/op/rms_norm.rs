@@ -22,7 +22,7 @@ pub static RMS_NORM: Op = Op {
     ulps: 8.0,
 };
 
-/// `candle_nn::ops::rms_norm_slow(x, alpha, eps)`: as `rms_norm`, of any layout, from single ops.
+/// `candle_nn::ops::rms_norm_slow(x, alpha, eps)`: `rms_norm` of any layout, composed of other ops.
 pub static RMS_NORM_SLOW: Op = Op {
     name: "op.rms_norm_slow",
     covers: &["ops::rms_norm_slow"],

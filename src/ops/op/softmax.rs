@@ -5,7 +5,7 @@ use candle_nn::ops;
 use crate::number::Num;
 use crate::ops::op::log_softmax::LOG_SOFTMAX;
 use crate::ops::support::dtypes::{FLOATS, FLOATS_AND_F8};
-use crate::ops::support::softmax::{along, draw_of, is_masked};
+use crate::ops::support::softmax::{along, draw_x, is_masked};
 use crate::ops::{Contract, Op, why};
 
 /// `candle_nn::ops::softmax(x, dim)`: `exp(x) / sum(exp(x))` over `dim`.
@@ -32,7 +32,7 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     generate: |draw| {
         let mut shape = draw.shape(0, 3)?;
         shape.push(draw.reduced()?);
-        draw_of(draw, SOFTMAX_LAST_DIM.support, &shape)
+        draw_x(draw, SOFTMAX_LAST_DIM.support, &shape)
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
@@ -54,7 +54,7 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     differentiable: &["x"],
 };
 
-/// An element of a softmax. What is masked by -inf has no share, whatever else is in the row.
+/// An element of a softmax: 0 where -inf masks `x`, whatever else is in the row.
 fn softmax(x: Num, log_sum_exp: Num) -> Num {
     if is_masked(x, log_sum_exp) { Num::exact(0.0) } else { (x - log_sum_exp).exp() }
 }

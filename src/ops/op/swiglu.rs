@@ -1,14 +1,12 @@
 //! `swiglu`.
 
 use candle_nn::ops;
-use ndarray::{ArrayD, Axis, Slice};
 
 use crate::case::Case;
-use crate::number::Num;
+use crate::ops::support::activation::swiglu;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::reference_inputs::pairs;
 use crate::ops::tensor::unary::of_floats;
-use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::ops::{Contract, Op, why};
 use crate::tensor::Tensor;
 
 /// `candle_nn::ops::swiglu(x)`: `silu` of the first half of the last dimension times the second half.
@@ -39,15 +37,6 @@ pub static SWIGLU: Op = Op {
     differentiable: &["x"],
     promise: "candle-nn/src/ops.rs:45-48",
 };
-
-/// `silu(first) second` of the halves of the last dimension.
-pub fn swiglu(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
-    let x = inputs.array("x");
-    let last = Axis(x.ndim().saturating_sub(1));
-    let half = x.len_of(last) / 2;
-    let part = |from: usize, to: usize| x.slice_axis(last, Slice::from(from..to)).to_owned();
-    pairs(&part(0, half), &part(half, 2 * half), |gate, x| gate.silu() * x)
-}
 
 /// Accepts an even last dimension and halves it.
 fn halved(x: &Tensor) -> Contract {

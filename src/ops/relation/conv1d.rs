@@ -24,6 +24,7 @@ pub static CONV1D_SCALED: Op = Op {
         let x = (&x * 2.0)?;
         {% include "tensor.conv1d" %}
     "#,
+    // A relation between calls of candle.
     torch: "",
     reference: Some(|inputs| {
         let doubled = inputs.array("x").mapv(|x| x * Num::exact(2.0));
@@ -36,7 +37,7 @@ pub static CONV1D_SCALED: Op = Op {
         CONV1D.reference.map_or_else(Vec::new, |of| of(&inputs))
     }),
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
     promise: "a convolution is linear",
 };
@@ -56,10 +57,11 @@ pub static CONV1D_SPLIT: Op = Op {
         }
         Tensor::cat(&halves, 0)?
     "#,
+    // A relation between calls of candle.
     torch: "",
     reference: CONV1D.reference,
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
-    promise: "the entries of a batch do not know of each other",
+    promise: "the entries of a batch are independent",
 };

@@ -6,7 +6,7 @@ use crate::ops::Op;
 use crate::ops::loss::cross_entropy::CROSS_ENTROPY;
 use crate::ops::loss::nll::NLL;
 use crate::ops::support::relation::{
-    NO_SHIFT, accepted, contiguous_contract, draw_contiguous, draw_shifted, flip_rows, shift_fits, shift,
+    NO_SHIFT, accepted, contiguous_contract, draw_contiguous, draw_shifted, flip_rows, shift, shift_fits,
     shifted_reference,
 };
 
@@ -22,10 +22,11 @@ pub static CROSS_ENTROPY_FLIPPED: Op = Op {
         Ok(vec![loss::cross_entropy(&flip_rows(call.tensor("inp")?)?, &flip_rows(call.tensor("target")?)?)?])
     },
     source: "candle_nn::loss::cross_entropy(&inp.contiguous()?.flip(&[0])?, &target.contiguous()?.flip(&[0])?)?",
+    // A relation between calls of candle.
     torch: "",
     reference: CROSS_ENTROPY.reference,
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
     promise: "candle-nn/src/loss.rs:5-46: the mean over the batch",
 };
@@ -42,10 +43,11 @@ pub static CROSS_ENTROPY_SHIFTED: Op = Op {
         Ok(vec![loss::cross_entropy(&(call.tensor("inp")? + shift(call.case))?, call.tensor("target")?)?])
     },
     source: "candle_nn::loss::cross_entropy(&(&inp + {{ shift|default('0.0') }})?, &target)?",
+    // A relation between calls of candle.
     torch: "",
     reference: Some(|inputs| shifted_reference(inputs, &CROSS_ENTROPY)),
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
     promise: "log_softmax is invariant under a shift",
 };

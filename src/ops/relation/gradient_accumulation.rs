@@ -10,7 +10,8 @@ use crate::ops::tensor::upsample::nearest;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support, View, product};
 
-/// `x (N, C, H, W)` in two branches: its squares, and what the param `branch` names. The gradients of both add up.
+/// `x (N, C, H, W)` in two branches: its squares, and the op that the param `branch` names. The gradients of both add
+/// up.
 pub static GRADIENT_ACCUMULATION: Op = Op {
     name: "relation.gradient_accumulation",
     covers: &["Tensor::backward"],
@@ -28,7 +29,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
         if x.shape.len() != 4 || x.shape.contains(&0) || !x.dtype.is_float() {
-            return Contract::Unspecified("other than images of floats");
+            return Contract::Unspecified("inputs other than float images");
         }
         if product(&x.shape).is_none_or(|n| n > 1 << 12) || !BRANCHES.contains(&case.text("branch")) {
             return Contract::Unspecified(why::TOO_LARGE);
@@ -120,7 +121,7 @@ const BRANCHES: &[&str] = &["interpolate1d", "interpolate2d", "matmul", "conv2d"
 fn branch(x: &Candle, name: &str) -> candle_core::Result<Candle> {
     let (n, c, h, w) = x.dims4()?;
     match name {
-        // There is no kernel for CUDA.
+        // candle has no CUDA kernel for it.
         "interpolate1d" => {
             x.to_device(&Device::Cpu)?.reshape((n * c, h, w))?.interpolate1d(2 * w)?.to_device(x.device())
         }

@@ -20,10 +20,11 @@ pub static LAYER_NORM_SPLIT: Op = Op {
         }
         Tensor::cat(&halves, 0)?
     "#,
+    // A relation between calls of candle.
     torch: "",
     reference: LAYER_NORM.reference,
     ulps: 8.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
-    promise: "the entries of a batch do not know of each other",
+    promise: "the entries of a batch are independent",
 };

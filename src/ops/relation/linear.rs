@@ -7,7 +7,6 @@ use candle_core::{Device, Module, Result, Tensor};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::ops::layer::linear::LINEAR;
-use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::gather_map::shape_of;
 use crate::ops::support::relation::{call_halves, draw_contiguous, halves_contract};
 use crate::ops::support::second_device::{sent, there};
@@ -17,7 +16,7 @@ use crate::ops::{Call, Op};
 const THERE_PROMISE: &str =
     "candle-core/src/backprop.rs:707: a copy to another device changes no value, and its gradient comes back";
 
-/// `Linear` of the first half of the batch, and on the other device of what is left of it, with copies of the parameters.
+/// `Linear` of the first half of the batch, and of the rest on the other device, with copies of the parameters.
 pub static LINEAR_APART: Op = Op {
     name: "relation.linear_apart",
     covers: &["Tensor::to_device", "Linear"],
@@ -40,6 +39,7 @@ pub static LINEAR_APART: Op = Op {
         }
         Tensor::cat(&halves, 0)?
     "#,
+    // Programs for PyTorch use one device.
     torch: "",
     reference: LINEAR.reference,
     ulps: LINEAR.ulps,
@@ -51,7 +51,7 @@ pub static LINEAR_APART: Op = Op {
 pub static LINEAR_SPLIT: Op = Op {
     name: "relation.linear_split",
     covers: &["Linear"],
-    support: FLOATS,
+    support: LINEAR.support,
     generate: |draw| draw_contiguous(draw, &LINEAR, |case| shape_of(case).len() > 1),
     contract: |case| halves_contract(case, &LINEAR),
     call: |call| call_halves(call, &LINEAR),
@@ -60,15 +60,16 @@ pub static LINEAR_SPLIT: Op = Op {
         let halves = x.chunk(2, 0)?.iter().map(|half| layer.forward(half)).collect::<Result<Vec<_>>>()?;
         Tensor::cat(&halves, 0)?
     "#,
+    // A relation between calls of candle.
     torch: "",
     reference: LINEAR.reference,
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
-    promise: "the entries of a batch do not know of each other",
+    promise: "the entries of a batch are independent",
 };
 
-/// `Linear` with its parameters on the other device: `x` goes there, and the output comes back.
+/// `Linear` with its parameters on the other device: `x` is copied there and the output back.
 pub static LINEAR_THERE: Op = Op {
     name: "relation.linear_there",
     covers: &["Tensor::to_device", "Linear"],
@@ -85,6 +86,7 @@ pub static LINEAR_THERE: Op = Op {
         let layer = candle_nn::Linear::new(weight.to_device(there)?, bias);
         layer.forward(&x.to_device(there)?)?.to_device(&device)?
     "#,
+    // Programs for PyTorch use one device.
     torch: "",
     reference: LINEAR.reference,
     ulps: LINEAR.ulps,

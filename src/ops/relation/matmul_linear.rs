@@ -24,7 +24,7 @@ pub static MATMUL_LINEAR: Op = Op {
             return Contract::Rejects(why::SHAPES);
         };
         let (&[rows, inner], &[others, columns]) = (a.shape.as_slice(), c.shape.as_slice()) else {
-            return Contract::Unspecified("no matrices");
+            return Contract::Unspecified("inputs that are not matrices");
         };
         if inner != others || a.shape != b.shape {
             return Contract::Rejects(why::SHAPES);
@@ -52,7 +52,7 @@ pub static MATMUL_LINEAR: Op = Op {
         vec![ArrayD::from_shape_fn(IxDyn(&[a.shape()[0], c.shape()[1]]), |index| dot(index[0], index[1]))]
     }),
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
     promise: "matrix multiplication is linear",
 };

@@ -8,7 +8,7 @@ use crate::ops::loss::cross_entropy::CROSS_ENTROPY;
 use crate::ops::support::relation::{accepted, contiguous_contract, draw_contiguous};
 use crate::ops::support::second_device::{refused, sent, there};
 
-/// `cross_entropy` with the labels on the other device, which must be an `Err`; then with both on the same.
+/// `cross_entropy` with the labels on the other device, which must be an `Err`; then with both on the same device.
 pub static MIXED_LABELS: Op = Op {
     name: "relation.mixed_labels",
     covers: &["Tensor::to_device", "loss::cross_entropy"],
@@ -31,6 +31,7 @@ pub static MIXED_LABELS: Op = Op {
         {% endif %}
         candle_nn::loss::cross_entropy(&inp, &target)?
     ",
+    // Programs for PyTorch use one device.
     torch: "",
     reference: CROSS_ENTROPY.reference,
     ulps: CROSS_ENTROPY.ulps,

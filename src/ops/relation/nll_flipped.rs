@@ -18,10 +18,11 @@ pub static NLL_FLIPPED: Op = Op {
         Ok(vec![loss::nll(&flip_rows(call.tensor("inp")?)?, &flip_rows(call.tensor("target")?)?)?])
     },
     source: "candle_nn::loss::nll(&inp.contiguous()?.flip(&[0])?, &target.contiguous()?.flip(&[0])?)?",
+    // A relation between calls of candle.
     torch: "",
     reference: NLL.reference,
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
     promise: "candle-nn/src/loss.rs:5-46: the mean over the batch",
 };

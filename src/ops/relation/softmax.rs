@@ -6,7 +6,7 @@ use crate::ops::Op;
 use crate::ops::op::softmax::SOFTMAX_LAST_DIM;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::relation::{
-    NO_SHIFT, accepted, contiguous_contract, draw_contiguous, draw_shifted, flip_rows, shift_fits, shift,
+    NO_SHIFT, accepted, contiguous_contract, draw_contiguous, draw_shifted, flip_rows, shift, shift_fits,
     shifted_reference,
 };
 
@@ -19,12 +19,13 @@ pub static SOFTMAX_FLIPPED: Op = Op {
     contract: |case| contiguous_contract(case, &SOFTMAX_LAST_DIM),
     call: |call| Ok(vec![flip_rows(&ops::softmax_last_dim(&flip_rows(call.tensor("x")?)?)?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x.contiguous()?.flip(&[0])?)?.flip(&[0])?",
+    // A relation between calls of candle.
     torch: "",
     reference: SOFTMAX_LAST_DIM.reference,
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
-    promise: "the rows of a softmax do not know of each other",
+    promise: "the rows of a softmax are independent",
 };
 
 /// `softmax(x + c)` is `softmax(x)`.
@@ -48,10 +49,11 @@ pub static SOFTMAX_SHIFTED: Op = Op {
         candle_nn::ops::softmax(&x, {{ inputs.x.shape|length - 1 }})?
         {% endif %}
     "#,
+    // A relation between calls of candle.
     torch: "",
     reference: Some(|inputs| shifted_reference(inputs, &SOFTMAX_LAST_DIM)),
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
     promise: "softmax is invariant under a shift; candle-nn/src/ops.rs:7-30 subtracts the maximum for that",
 };

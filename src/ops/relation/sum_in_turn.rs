@@ -36,6 +36,7 @@ pub static SUM_IN_TURN: Op = Op {
         let in_turn = x{% for _ in dims %}.sum(0)?{% else %}.clone(){% endfor %};
         let outputs = [x.sum_all()?, x.sum([{{ dims|join(", ") }}])?, in_turn];
     "#,
+    // A relation between calls of candle.
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");
@@ -47,7 +48,7 @@ pub static SUM_IN_TURN: Op = Op {
         [scalar(once), scalar(once), vec![in_turn]].concat()
     }),
     ulps: 4.0,
-    // The ops' own entries judge their gradients.
+    // The entries of the ops themselves judge gradients.
     differentiable: &[],
     promise: "a sum over dimensions is the sum of their sums",
 };

@@ -34,7 +34,7 @@ pub static TRAINING_STEP: Op = Op {
             return Contract::Rejects(why::SHAPES);
         };
         if x.shape.len() != 2 || target.shape.len() != 2 || weight.shape.len() != 2 || bias.shape.len() != 1 {
-            return Contract::Unspecified("other than one batch of rows");
+            return Contract::Unspecified("inputs other than one batch of rows");
         }
         let (batch, inner, outer) = (x.shape[0], x.shape[1], weight.shape[0]);
         if bias.shape != [outer] {
@@ -50,7 +50,7 @@ pub static TRAINING_STEP: Op = Op {
             return Contract::Unspecified("training of nothing, of too much, or of integers");
         }
         if !(1e-6..=10.0).contains(&case.float("lr", 0.1)) {
-            return Contract::Unspecified("a learning rate that is no ordinary positive number");
+            return Contract::Unspecified("the learning rate is not an ordinary positive number");
         }
         let outputs = [&[][..], &[outer, inner], &[outer], &[batch, outer]];
         let outputs = outputs.into_iter().map(|shape| (x.dtype, shape.to_vec())).collect();
@@ -84,7 +84,7 @@ pub static TRAINING_STEP: Op = Op {
     reference: Some(trained),
     ulps: 8.0,
     differentiable: &[],
-    promise: "what Linear, mse, backward and SGD promise, one after the other",
+    promise: "the contracts of Linear, mse, backward and SGD in turn",
 };
 
 fn trained(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {

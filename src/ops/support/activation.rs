@@ -1,9 +1,12 @@
 //! What activations share.
 
+use ndarray::{ArrayD, Axis, Slice};
+
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::Contract;
+use crate::ops::support::reference_inputs::pairs;
 use crate::ops::tensor::scalar::bounds;
+use crate::ops::{Contract, ReferenceInputs};
 
 /// `(x + 3) / 6`, clamped to 0 to 1.
 pub fn hard_sigmoid(x: Num) -> Num {
@@ -18,9 +21,18 @@ pub fn leaky_relu(x: Num, slope: f64) -> Num {
     Num { kink: x.kink || x.value == 0.0, ..x * Num::constant(slope, x.unit) }
 }
 
-/// The contract where the param of this name is no ordinary number.
+/// `silu(first) second` of the halves of the last dimension.
+pub fn swiglu(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let x = inputs.array("x");
+    let last = Axis(x.ndim().saturating_sub(1));
+    let half = x.len_of(last) / 2;
+    let half_of = |from: usize, to: usize| x.slice_axis(last, Slice::from(from..to)).to_owned();
+    pairs(&half_of(0, half), &half_of(half, 2 * half), |gate, x| gate.silu() * x)
+}
+
+/// Unspecified where the param of this name is not an ordinary number.
 pub fn unspecified_constant(case: &Case, name: &str) -> Option<Contract> {
     let value = case.float(name, 1.0);
     let ordinary = value == 0.0 || (1e-3..=1e3).contains(&value.abs()) || bounds(case, value) && value.abs() < 1e3;
-    (!ordinary).then_some(Contract::Unspecified("an extraordinary constant"))
+    (!ordinary).then_some(Contract::Unspecified("a constant that is not an ordinary number"))
 }

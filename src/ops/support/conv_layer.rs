@@ -1,19 +1,18 @@
 //! What the layers of convolutions share: their bias and their builder.
 
-use std::collections::HashMap;
-
 use candle_nn::{Conv2dConfig, VarBuilder};
 use ndarray::ArrayD;
 
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::builder::builder;
 use crate::ops::tensor::conv::{self, Window, size, window};
 use crate::ops::{Call, Contract};
 
-/// Where their contract comes from.
+/// Where the contract of these layers comes from.
 pub const PROMISE: &str =
-    "candle-nn/src/conv.rs; what the function of the same name promises; torch.nn.Conv1d and its kin";
+    "candle-nn/src/conv.rs; the contract of the function of the same name; torch.nn.Conv1d and the like";
 
 /// Draws a case of `function`, with a bias or a builder for some.
 pub fn generate(
@@ -32,7 +31,7 @@ pub fn generate(
     Ok(if square && draw.one_in(3)? { case.param("form", "built") } else { case })
 }
 
-/// The contract of `function`, with a bias and a builder.
+/// The contract of `function`, where a bias and a builder fit.
 pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: usize) -> Contract {
     let contract = function(case, spatial);
     let built = case.text("form") == "built";
@@ -40,7 +39,7 @@ pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: us
         return Contract::Rejects("no groups");
     }
     let Contract::Accepts { outputs, .. } = &contract else {
-        return Contract::Unspecified("what the function of the same name answers for");
+        return Contract::Unspecified("the function of the same name does not accept this");
     };
     let (dtype, channels) = (outputs[0].0, outputs[0].1[1]);
     let square = case.tensor("kernel").is_some_and(|kernel| spatial == 1 || kernel.shape[2] == kernel.shape[3]);
@@ -53,24 +52,20 @@ pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: us
     }
 }
 
-/// What a layer is made of, and the builder if it is to be built.
+/// The tensors of a layer, and a builder that holds them if the case asks for one.
 pub struct Parts<'a> {
     /// The weights.
     pub kernel: candle_core::Tensor,
     /// The bias.
     pub bias: Option<candle_core::Tensor>,
-    /// The builder.
+    /// The builder that holds both.
     pub built: Option<VarBuilder<'a>>,
 }
 
 /// The parts that a call names.
 pub fn parts<'a>(call: &Call) -> candle_core::Result<Parts<'a>> {
     let (kernel, bias) = (call.tensor("kernel")?.clone(), call.optional("bias").cloned());
-    let built = (call.case.text("form") == "built").then(|| {
-        let mut tensors = HashMap::from([("weight".to_string(), kernel.clone())]);
-        tensors.extend(bias.clone().map(|bias| ("bias".to_string(), bias)));
-        VarBuilder::from_tensors(tensors, kernel.dtype(), kernel.device())
-    });
+    let built = (call.case.text("form") == "built").then(|| builder(&kernel, bias.as_ref()));
     Ok(Parts { kernel, bias, built })
 }
 

@@ -6,7 +6,7 @@ use crate::number::Num;
 use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 
-/// Their dtypes.
+/// The dtypes of `inp`.
 pub const SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// Draws `inp` and `target` of one shape.

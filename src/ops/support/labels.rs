@@ -8,12 +8,12 @@ use crate::number::Num;
 use crate::ops::{Contract, ReferenceInputs, in_range, why};
 use crate::tensor::{DType, Support};
 
-/// Their dtypes.
+/// The dtypes of `inp`.
 pub const SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
-/// Where their contract comes from.
+/// Where the contract of these losses comes from.
 pub const PROMISE: &str = "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); a label outside 0..C has no \
-              class, and torch.nn.functional.cross_entropy refuses it";
+     class, and torch.nn.functional.cross_entropy refuses it";
 
 /// Draws `inp (N, C)` and its `target (N)`.
 pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -52,7 +52,7 @@ pub fn contract(case: &Case) -> Contract {
 }
 
 /// The mean of `loss` over all rows, each with its label.
-pub fn picked_mean(inputs: &ReferenceInputs, loss: impl Fn(&[Num], usize) -> Num) -> Num {
+pub fn mean_by_label(inputs: &ReferenceInputs, loss: impl Fn(&[Num], usize) -> Num) -> Num {
     let (inp, target): (ArrayD<Num>, ArrayD<i64>) = (inputs.array("inp"), inputs.ids("target"));
     let rows = inp.axis_iter(Axis(0)).zip(&target);
     let losses: Vec<Num> =

@@ -14,7 +14,7 @@ pub const FUSED: &Support = &Support { of: "x", cpu: &[DType::F32, DType::F16, D
 
 /// Where the contract of the layers comes from.
 pub const LAYER_PROMISE: &str = "candle-nn/src/layer_norm.rs:1-137, 180-215: fused where x is contiguous, else composed; torch.nn.LayerNorm \
-              and torch.nn.RMSNorm";
+     and torch.nn.RMSNorm";
 
 /// A case of `x` and `weights` of its last dimension, mostly contiguous.
 pub fn generate(draw: &mut Draw, support: &Support, weights: &[&str]) -> arbitrary::Result<Case> {
@@ -30,7 +30,7 @@ pub fn generate(draw: &mut Draw, support: &Support, weights: &[&str]) -> arbitra
     with_eps(draw, case, dtype)
 }
 
-/// `case` with an `eps` that `dtype` holds, and forward only where no gradient is promised.
+/// `case` with an `eps` that `dtype` holds, without a backward pass where gradients are unspecified.
 pub fn with_eps(draw: &mut Draw, case: Case, dtype: DType) -> arbitrary::Result<Case> {
     let eps = *draw.choose(&[1e-5, 1e-5, 1e-3, 1.0])?;
     let case = case.param("eps", if eps < dtype.smallest() { 0.125 } else { eps });
@@ -38,7 +38,7 @@ pub fn with_eps(draw: &mut Draw, case: Case, dtype: DType) -> arbitrary::Result<
     Ok(if forward { Case { backward: Backward::None, ..case } } else { case })
 }
 
-/// The contract of a fused norm: of contiguous inputs.
+/// The contract of a fused norm, which takes contiguous inputs.
 pub fn fused_contract(case: &Case, weights: &[&str]) -> Contract {
     fitting(case, weights).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
 }
@@ -85,11 +85,11 @@ fn fitting(case: &Case, weights: &[&str]) -> Contract {
     unspecified_arguments(case, x.dtype).unwrap_or_else(|| Contract::accepts(x.dtype, &x.shape))
 }
 
-/// The contract where `eps` or the gradients are out of the ordinary.
+/// Unspecified where `eps` is not small and positive, or where gradients are of nothing or too large.
 pub fn unspecified_arguments(case: &Case, dtype: DType) -> Option<Contract> {
     let eps = case.float("eps", 1e-5);
     if !(1e-8..1e3).contains(&eps) || eps < dtype.smallest() {
-        return Some(Contract::Unspecified("eps is no small positive number"));
+        return Some(Contract::Unspecified("eps is not a small positive number"));
     }
     if gradient_of_nothing(case) {
         return Some(Contract::Unspecified("gradients of nothing"));
@@ -110,7 +110,7 @@ pub fn epsilon(case: &Case) -> Num {
     Num { error: (f64::from(eps as f32) - eps).abs(), ..Num::exact(eps) }
 }
 
-/// `row` over the root of its mean square, around its mean if `centered`.
+/// `row`, less its mean if `centered`, over the root of its mean square.
 pub fn standardized(row: &[Num], eps: Num, centered: bool) -> Vec<Num> {
     let mut row = row.to_vec();
     if centered {

@@ -56,7 +56,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
         return Contract::Rejects(why::SHAPES);
     }
     if !["seq", "seq_init", "step"].contains(&form) || (form == "seq" && case.tensor("h").is_some()) {
-        return Contract::Unspecified("a state for a sequence that begins without one");
+        return Contract::Unspecified("an unknown form, or a state for a form that takes none");
     }
     let states: &[&str] = if form == "seq" {
         &[]
@@ -81,7 +81,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
         return Contract::Unspecified("a recurrent layer of integers");
     }
     if x.shape.contains(&0) || hidden == 0 {
-        return Contract::Unspecified("a sequence of nothing");
+        return Contract::Unspecified("a sequence without elements");
     }
     let steps = if form == "step" { 1 } else { x.shape[1] };
     if batch.saturating_mul(steps).saturating_mul(rows).saturating_mul(inner.max(hidden)) > 1 << 20 {
@@ -92,7 +92,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
     Contract::Accepts { outputs, refusal: None }.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
 }
 
-/// Sizes of the layer, and the builder that holds its weights.
+/// The sizes of the layer, and a builder that holds its weights.
 pub fn weights<'a>(call: &Call, suffix: &str) -> candle_core::Result<(usize, usize, VarBuilder<'a>)> {
     let (w_ih, w_hh) = (call.tensor("w_ih")?, call.tensor("w_hh")?);
     let mut tensors = HashMap::new();
@@ -127,7 +127,8 @@ pub fn start(inputs: &ReferenceInputs, name: &str) -> Array2<Num> {
     state.unwrap_or_else(zeros).into_dimensionality::<Ix2>().expect("a checked state")
 }
 
-/// All states and the last one: `next` makes a state of the gates' two parts, from the input and from the state.
+/// All states and the last one. `next` makes a state of the gates' two summands: from the input, and from the state
+/// before.
 pub fn unroll(
     inputs: &ReferenceInputs,
     mut h: Array2<Num>,

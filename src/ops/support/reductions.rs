@@ -3,11 +3,8 @@
 use ndarray::{ArrayD, Dimension, IxDyn};
 
 use crate::case::Case;
-use crate::number::Num;
+use crate::number::{Num, SINGLE};
 use crate::tensor::Tensor;
-
-/// The unit roundoff of `f32`, in which sums are accumulated at least.
-const SINGLE: f64 = 1.0 / (1 << 24) as f64;
 
 /// A value that nobody promises.
 pub const OPEN: Num = Num { error: f64::NAN, ..Num::exact(f64::NAN) };

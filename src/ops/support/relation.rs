@@ -11,17 +11,18 @@ use crate::number::Num;
 use crate::ops::support::gather_map::shape_of;
 use crate::ops::{Call, Contract, Op, ReferenceInputs};
 
-/// What `op` promises for a case of which it takes everything; of others, its own entry judges.
+/// The contract of `op` for contiguous cases with elements. All other cases, and those that `op` rejects, are left to
+/// the entry of `op` itself.
 pub fn contiguous_contract(case: &Case, op: &Op) -> Contract {
     let empty = case.inputs.values().any(|tensor| tensor.shape.contains(&0));
     match (op.contract)(case) {
-        _ if empty || !case.is_contiguous() => Contract::Unspecified("views, or rows of nothing"),
+        _ if empty || !case.is_contiguous() => Contract::Unspecified("views, or inputs without elements"),
         Contract::Rejects(rule) => Contract::Unspecified(rule),
         contract => contract,
     }
 }
 
-/// A case of `op` that is contiguous and not empty, if one comes soon.
+/// Draws a contiguous case that `op` accepts and that `fits`. After 8 misses the case may be another.
 pub fn draw_contiguous(draw: &mut Draw, op: &Op, fits: fn(&Case) -> bool) -> arbitrary::Result<Case> {
     let mut case = (op.generate)(draw)?.contiguous();
     for _ in 0..8 {
@@ -33,11 +34,11 @@ pub fn draw_contiguous(draw: &mut Draw, op: &Op, fits: fn(&Case) -> bool) -> arb
     Ok(case)
 }
 
-/// An `Err` instead of a call of which `contract` promises nothing: a relation is between calls that succeed.
+/// An `Err` unless `contract` accepts: a relation is between calls that succeed.
 pub fn accepted<'a, 'b>(call: &'a Call<'b>, contract: &Contract) -> Result<&'a Call<'b>> {
     match contract {
         Contract::Accepts { .. } => Ok(call),
-        _ => candle_core::bail!("nothing is promised"),
+        _ => candle_core::bail!("the contract does not accept this call"),
     }
 }
 
@@ -68,15 +69,15 @@ pub fn flip_rows(x: &Candle) -> Result<Candle> {
 }
 
 /// The contract without a shift, or with one that overflows.
-pub const NO_SHIFT: Contract = Contract::Unspecified("no ordinary shift");
+pub const NO_SHIFT: Contract = Contract::Unspecified("not an ordinary shift");
 
-/// The shift, or 0 for what is no ordinary one.
+/// The shift, or 0 if it is not an ordinary one.
 pub fn shift(case: &Case) -> f64 {
     let shift = case.float("shift", 0.0);
     if shift.abs() <= 1024.0 { shift } else { 0.0 }
 }
 
-/// Whether there is a shift, and no finite value of the input `name` overflows under it.
+/// Whether there is a shift under which no finite value of the input `name` overflows.
 pub fn shift_fits(case: &Case, name: &str) -> bool {
     let shift = shift(case);
     let Some(tensor) = case.tensor(name) else { return shift != 0.0 };
@@ -84,7 +85,7 @@ pub fn shift_fits(case: &Case, name: &str) -> bool {
     shift != 0.0 && tensor.values.listed().iter().all(|value| stays(value.as_f64()))
 }
 
-/// A case of `op` with a shift.
+/// Draws a case of `op` and a shift.
 pub fn draw_shifted(draw: &mut Draw, op: &Op) -> arbitrary::Result<Case> {
     let case = draw_contiguous(draw, op, |_| true)?;
     let form = *draw.choose(&["fused", "composed"])?;

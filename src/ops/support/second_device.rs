@@ -1,5 +1,5 @@
-//! Work on two devices: the case's own, and the one that the param `to` names. `second` is the CUDA device after the case's
-//! own; without that param it is the CPU. For a case on the CPU, both are the CPU.
+//! Work on two devices: the case's own, and the other one, which is the CPU or, by the param `to`, the CUDA
+//! device after the case's own. For a case on the CPU, both are the CPU.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,13 +12,13 @@ use crate::ops::Call;
 
 const SECOND: &str = "second";
 
-/// Whether a case, or a step of one, sends to the second device.
+/// Whether a case, or one of its steps, uses the second device.
 pub fn wants_second(case: &Case) -> bool {
     let to_second = |name: &String| name.rsplit('.').next() == Some("to") && case.text(name) == SECOND;
     case.params.keys().any(to_second)
 }
 
-/// The CUDA device after `device`, opened once per process; of CPUs there is one.
+/// The CUDA device after `device`, opened once per process; for the CPU, the CPU.
 pub fn second(device: &Device) -> Result<Device> {
     static OPENED: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
     let DeviceLocation::Cuda { gpu_id } = device.location() else { return Ok(device.clone()) };
@@ -31,17 +31,18 @@ pub fn second(device: &Device) -> Result<Device> {
     Ok(device)
 }
 
-/// The device that a call sends to.
+/// The other device of a call.
 pub fn there(call: &Call) -> Result<Device> {
     if call.case.text("to") == SECOND { second(call.device) } else { Ok(Device::Cpu) }
 }
 
-/// The case with the second device to send to, now and then.
+/// The case, now and then with the second device as its other one.
 pub fn sent(draw: &mut Draw, case: Case) -> arbitrary::Result<Case> {
     Ok(if draw.one_in(8)? { case.param("to", SECOND) } else { case })
 }
 
-/// An `Err` unless a call on tensors of two devices was refused; on the CPU, where they are of one, unless it was not.
+/// An `Err` unless candle refused a call on tensors of two devices. For a case on the CPU both are one device: an
+/// `Err` if candle refused.
 pub fn refused(call: &Call, mixed: Result<Tensor>) -> Result<()> {
     match mixed {
         Ok(_) if !call.device.is_cpu() => candle_core::bail!("arguments on different devices are accepted"),

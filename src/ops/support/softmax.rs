@@ -9,14 +9,14 @@ use crate::ops::ReferenceInputs;
 use crate::tensor::Support;
 
 /// A case with an `x` of this shape.
-pub fn draw_of(draw: &mut Draw, support: &Support, shape: &[usize]) -> arbitrary::Result<Case> {
+pub fn draw_x(draw: &mut Draw, support: &Support, shape: &[usize]) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
     let mut case = Case::default().input("x", draw.tensor(dtype, shape)?);
     case.backward = draw.backward()?;
     Ok(case)
 }
 
-/// `f` of every element and `ln(sum(exp))` of the row along `dim` (the last one for `None`) that it stands in.
+/// `f` of every element and of `ln(sum(exp))` of its row along `dim` (the last dimension for `None`).
 pub fn along(inputs: &ReferenceInputs, dim: Option<usize>, f: impl Fn(Num, Num) -> Num) -> Vec<ArrayD<Num>> {
     let mut x = inputs.array("x");
     if x.is_empty() {
@@ -31,7 +31,7 @@ pub fn along(inputs: &ReferenceInputs, dim: Option<usize>, f: impl Fn(Num, Num) 
     vec![x]
 }
 
-/// Whether `x` is -inf in a row of finite size.
+/// Whether `x` is -inf in a row with a finite sum.
 pub fn is_masked(x: Num, log_sum_exp: Num) -> bool {
     x.value == f64::NEG_INFINITY && log_sum_exp.value.is_finite()
 }
