@@ -210,7 +210,7 @@ impl Shared<'_> {
         if let Some(fault) = canary::planted(&self.plan.devices, self.plan.inject, index) {
             let noticed = canary::noticed(executor, fault)?;
             let mut state = self.state();
-            let (right, all) = state.record.tally.canaries.entry(fault.0.to_string()).or_default();
+            let (right, all) = state.record.tally.canaries.entry(fault.name.to_string()).or_default();
             *right += u64::from(noticed);
             *all += 1;
             return Ok(());

@@ -16,8 +16,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::tensor::DType;
 
-/// The unit roundoff of `f32`, in which sums are accumulated at least.
-const SINGLE: f64 = 1.0 / (1 << 24) as f64;
+/// The unit roundoff of `f32`: sums are accumulated in `f32` or wider.
+pub(crate) const SINGLE: f64 = 1.0 / (1 << 24) as f64;
 
 /// A number with a running error bound and a directional derivative.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,4 @@
-//! What an op is: how to draw it, what is promised, how to call it, and its value in `f64`.
+//! The ops under test: how to draw a case, what its contract is, how to call candle, and what the result is in `f64`.
 
 mod attention;
 mod cache;
@@ -19,9 +19,9 @@ mod support;
 mod tensor;
 
 pub use registry::ALL;
-pub use relation::devices::{second, wants_second};
 pub use support::call::{Call, case_dtype};
 pub use support::reference_inputs::ReferenceInputs;
+pub use support::second_device::{second, wants_second};
 pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 
 use ndarray::ArrayD;
@@ -32,7 +32,7 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::tensor::{DType, Support};
 
-/// One candle function, loss or layer under test. There is no default: the compiler is the checklist.
+/// One candle function, loss or layer under test. Every entry states every field: the compiler is the checklist.
 #[derive(Debug)]
 pub struct Op {
     /// The name in cases: `loss.cross_entropy`.
@@ -41,25 +41,26 @@ pub struct Op {
     pub covers: &'static [&'static str],
     /// The dtypes that candle lists for it, by device.
     pub support: &'static Support,
-    /// Draws a case that keeps the contract (at least 95 % of them do).
+    /// Draws a case. At least 95 % of the cases keep the contract.
     pub generate: fn(&mut Draw) -> arbitrary::Result<Case>,
-    /// What is promised for a case.
+    /// The contract of a case.
     pub contract: fn(&Case) -> Contract,
     /// The call.
     pub call: fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>>,
-    /// The call as candle code, for programs: a template (minijinja) of lines of which the last is the output, or that bind
-    /// `output` or `outputs`, or print what nobody can compare. Inputs are owned tensors of their names, the device is
-    /// `device`; params are the template's variables, and what else it has is in `src/report/program/source.rs`.
+    /// The call as candle code, for programs: a template (minijinja) of lines. The last line is the output, or the
+    /// lines bind `output` or `outputs`, or they print an output that cannot be compared. Inputs are owned tensors of
+    /// their names, the device is `device`, and params are variables of the template; `src/report/program/source.rs`
+    /// defines its other names.
     pub source: &'static str,
-    /// The same call in PyTorch, for comparison: a template like `source`, of Python. Empty where PyTorch has no such call, or
-    /// none that means the same.
+    /// The call in PyTorch, for comparison: a template of Python lines. Empty where PyTorch has no equivalent call; a
+    /// comment above says why.
     pub torch: &'static str,
-    /// The outputs in `f64` with error bounds, for cases that the contract accepts. `None` where an op has no value to
-    /// compare.
+    /// The outputs in `f64` with error bounds, for cases that the contract accepts. `None` where there is no value to
+    /// compare; a comment above says why.
     pub reference: Option<Reference>,
-    /// How many times the running error bound an output may be off by.
+    /// How many times the running error bound an output may differ by.
     pub ulps: f64,
-    /// The inputs that have a gradient where they are floats.
+    /// The inputs that have a gradient if they are floats.
     pub differentiable: &'static [&'static str],
     /// Where the contract comes from: files and lines of candle 0.11.1, or documents.
     pub promise: &'static str,
@@ -68,20 +69,19 @@ pub struct Op {
 /// The outputs of a case in `f64`, with error bounds.
 pub type Reference = fn(&ReferenceInputs) -> Vec<ArrayD<Num>>;
 
-/// What is promised for a case, judged before any device is asked.
+/// What candle must do with a case, known before any device runs it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Contract {
     /// The call succeeds.
     Accepts {
         /// Dtype and shape of each output.
         outputs: Vec<(DType, Vec<usize>)>,
-        /// Why an `Err` would be no violation, where it would not: a documented limitation. What is returned must be
-        /// right all the same.
+        /// The documented limitation that allows an `Err`, if there is one. A result must still be right.
         refusal: Option<&'static str>,
     },
-    /// The call fails with an `Err`, before any kernel runs. The reason is the rule's fixed name: a signature holds it.
+    /// The call fails with an `Err` before any kernel runs. Signatures hold the reason, so its wording is fixed.
     Rejects(&'static str),
-    /// Nobody promises anything but that the process and the device survive.
+    /// Only the process and the device must survive.
     Unspecified(&'static str),
 }
 
@@ -91,7 +91,7 @@ impl Contract {
         Self::Accepts { outputs: vec![(dtype, shape.to_vec())], refusal: None }
     }
 
-    /// The same, with an `Err` allowed for this reason if `limited`.
+    /// This contract, with an `Err` allowed for this reason if `limited`.
     #[must_use]
     pub fn may_refuse(self, limited: bool, why: &'static str) -> Self {
         match self {
@@ -110,42 +110,42 @@ impl Contract {
     }
 }
 
-/// Reasons that several ops give, so that one reason has one wording.
+/// Reasons that several ops share, each with one wording.
 pub mod why {
-    /// candle's own error for it is `RequiresContiguous`, or says the same in words.
+    /// candle fails with `RequiresContiguous` or an equivalent message.
     pub const CONTIGUOUS: &str = "candle asks for contiguous inputs here";
     /// A dimension that the tensor does not have.
     pub const DIM: &str = "dim out of range";
-    /// `candle_core::Error::UnsupportedDTypeForOp` and its kin.
+    /// candle fails with `UnsupportedDTypeForOp` or a similar error.
     pub const DTYPE: &str = "candle does not list this dtype for the op";
     /// An id outside the dimension.
     pub const ID: &str = "id out of range";
-    /// An id dtype that is none.
+    /// Ids are not integers.
     pub const ID_DTYPE: &str = "ids are not integers";
     /// Inputs of different dtypes.
     pub const MIXED: &str = "inputs of different dtypes";
-    /// An output that takes seconds to make, and of which nobody promises anything: campaigns do not run it.
+    /// An output that takes seconds to compute. Campaigns skip such cases.
     pub const TOO_LARGE: &str = "an output too large to try";
     /// A wrong number of dimensions.
     pub const RANK: &str = "wrong number of dimensions";
-    /// Shapes that do not fit each other.
+    /// Shapes that do not match.
     pub const SHAPES: &str = "shapes do not match";
 }
 
 impl Op {
-    /// The dtype of `case` that [`Support`] is about, or of its first input; `None` where the case names none.
+    /// The dtype that [`Support::of`] names in `case`, or that of its first input; `None` without both.
     pub fn dtype(&self, case: &Case) -> Option<DType> {
         let main = case.tensor(self.support.of).or_else(|| case.inputs.values().next());
         DType::named(case.text(self.support.of)).or_else(|| main.map(|tensor| tensor.dtype))
     }
 
-    /// Whether candle lists the dtype of `case` for this op on `device`; of a sequence, every step's.
+    /// Whether candle lists the dtype of `case` for this op on `device`; for a sequence, the dtype of every step.
     pub fn supports(&self, case: &Case, device: Device) -> bool {
         let own = self.dtype(case).is_none_or(|dtype| self.support.on(device).contains(&dtype));
         own && sequence::placed(case).iter().all(|(op, step)| op.supports(step, device))
     }
 
-    /// Whether `case` asks for the gradient of its input `name`, and there should be one: that is a float, and no label or mask.
+    /// Whether `case` asks for gradients and its input `name` has one: floats do, unless they are labels or masks.
     pub fn has_gradient(&self, case: &Case, name: &str) -> bool {
         let is_float = case.tensor(name).is_some_and(|tensor| tensor.dtype.is_float());
         is_float && !case.backward.is_none() && self.differentiates(case, name)
@@ -166,7 +166,7 @@ pub fn find(name: &str) -> Option<&'static Op> {
     ALL.iter().copied().find(|op| op.name == name)
 }
 
-/// Where an id that equals its dtype's largest value lies outside the dimension: by design (candle PR #2940) such an id
+/// Whether `id` is the largest value of its dtype and outside the dimension. By design (candle PR #2940) such an id
 /// reads zeros and writes nothing.
 pub fn is_sentinel(id: i64, dtype: DType, size: usize) -> bool {
     dtype.int_range().is_some_and(|(_, max)| id == max) && !in_range(id, size)

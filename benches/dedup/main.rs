@@ -70,8 +70,8 @@ fn main() -> anyhow::Result<()> {
     }
     if words.is_empty() {
         let mut executor = Executor::start(&[Device::Sim(0)], Build::Checked, Limits::default())?;
-        for (fault, _) in canary::faults(&[Device::Sim(0)]) {
-            bugs.push((fault, canary_fault(&mut executor, fault)?));
+        for fault in canary::faults(&[Device::Sim(0)]) {
+            bugs.push((fault.name, canary_fault(&mut executor, fault.name)?));
         }
     }
     print!("{}", signatures(&bugs));

@@ -73,12 +73,12 @@ impl Session {
     fn check_canary(&mut self) -> anyhow::Result<()> {
         const FATAL: [&str; 5] = ["died", "stack overflow", "hang", "out of memory", "differs"];
         let devices: Vec<Device> = self.devices.iter().map(|(device, _)| *device).collect();
-        for (fault, kind) in canary::faults(&devices).into_iter().filter(|(_, kind)| !FATAL.contains(kind)) {
-            let case = canary::case(fault);
+        for fault in canary::faults(&devices).into_iter().filter(|fault| !FATAL.contains(&fault.kind)) {
+            let case = canary::case(fault.name);
             for seen in self.observe(&case)? {
                 let verdict = judge(&Evidence::new(&canary::CANARY, &case, std::slice::from_ref(&seen)));
-                let noticed = matches!(&verdict, Verdict::Fail(violation) if violation.kind == Kind::from(kind));
-                ensure!(noticed, "the canary's {fault} was not noticed on {}", seen.device);
+                let noticed = matches!(&verdict, Verdict::Fail(violation) if violation.kind == Kind::from(fault.kind));
+                ensure!(noticed, "the canary's {} was not noticed on {}", fault.name, seen.device);
             }
         }
         Ok(())

@@ -31,12 +31,12 @@ pub fn check(devices: &[Device]) -> anyhow::Result<Checked> {
             checked.faults += 1;
             let start_again = || Executor::start(&[device], Build::Checked, patient);
             if !noticed(&mut executor, fault)? && !noticed(&mut start_again()?, fault)? {
-                checked.missed.push(format!("{} was planted on {device} and not noticed", fault.0));
+                checked.missed.push(format!("{} was planted on {device} and not noticed", fault.name));
             }
             // And nothing of it may stick to the next case.
             let after = executor.observe(&harmless, Deadline::Full)?;
             if judge(&Evidence::new(&CANARY, &harmless, &after)) != Verdict::Pass {
-                checked.missed.push(format!("{} was charged to the case after it on {device}", fault.0));
+                checked.missed.push(format!("{} was charged to the case after it on {device}", fault.name));
             }
         }
         checked.overflow_checks &= executor.hellos().all(|hello| hello.checked);
@@ -45,12 +45,12 @@ pub fn check(devices: &[Device]) -> anyhow::Result<Checked> {
 }
 
 /// Whether the planted fault comes back as the violation that it is, on every device.
-pub fn noticed(executor: &mut Executor, (fault, kind): Fault) -> anyhow::Result<bool> {
-    let case = case(fault);
+pub fn noticed(executor: &mut Executor, fault: Fault) -> anyhow::Result<bool> {
+    let case = case(fault.name);
     let observations = executor.observe(&case, Deadline::Full)?;
     Ok(observations.iter().all(|observation| {
         let alone = std::slice::from_ref(observation);
-        matches!(judge(&Evidence::new(&CANARY, &case, alone)), Verdict::Fail(violation) if violation.kind == Kind::from(kind))
+        matches!(judge(&Evidence::new(&CANARY, &case, alone)), Verdict::Fail(violation) if violation.kind == Kind::from(fault.kind))
     }))
 }
 

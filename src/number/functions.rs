@@ -196,8 +196,7 @@ fn erf(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SINGLE: f64 = 1.0 / (1 << 24) as f64;
+    use crate::number::SINGLE;
 
     #[test]
     fn erf_has_the_digits_of_its_tables() {

@@ -1,4 +1,4 @@
-//! The canary: an op that fails in every way there is, on request, so that a campaign can prove that it would notice.
+//! The canary: an op that fails on request in every way an op can fail, so that a campaign can prove that it notices.
 
 #[cfg(feature = "cuda")]
 mod device;
@@ -12,32 +12,42 @@ use crate::device::Device;
 use crate::ops::{Call, Contract, Op};
 use crate::tensor::{DType, Support, Tensor as Data, Value};
 
-/// A fault that the canary can plant, and the kind of violation that it must come back as.
-pub type Fault = (&'static str, &'static str);
+/// A fault that the canary can plant.
+#[derive(Debug, Clone, Copy)]
+pub struct Fault {
+    /// The value of the param `fault` that plants it.
+    pub name: &'static str,
+    /// The kind of the violation that must be reported.
+    pub kind: &'static str,
+}
 
-/// The faults of every device. A case asks for one with the param `fault`.
+const fn fault(name: &'static str, kind: &'static str) -> Fault {
+    Fault { name, kind }
+}
+
+/// Faults on every device.
 const FAULTS: [Fault; 8] = [
-    ("panic", "panic"),
-    ("abort", "died"),
-    ("stack overflow", "stack overflow"),
-    ("kill", "died"),
-    ("hang", "hang"),
-    ("allocate without end", "out of memory"),
-    ("wrong value", "wrong value"),
-    ("nondeterministic", "differs"),
+    fault("panic", "panic"),
+    fault("abort", "died"),
+    fault("stack overflow", "stack overflow"),
+    fault("kill", "died"),
+    fault("hang", "hang"),
+    fault("allocate without end", "out of memory"),
+    fault("wrong value", "wrong value"),
+    fault("nondeterministic", "differs"),
 ];
 
-/// Those of CUDA devices beside: each a kernel of `canary/faults.ptx`.
+/// Faults on CUDA devices, each a kernel of `canary/faults.ptx`.
 const DEVICE_FAULTS: [Fault; 5] = [
-    ("canary_assert", "assert"),
-    ("canary_out_of_bounds", "illegal address"),
-    ("canary_misaligned", "misaligned address"),
-    ("canary_trap", "launch failed"),
-    ("canary_hang", "hang"),
+    fault("canary_assert", "assert"),
+    fault("canary_out_of_bounds", "illegal address"),
+    fault("canary_misaligned", "misaligned address"),
+    fault("canary_trap", "launch failed"),
+    fault("canary_hang", "hang"),
 ];
 
-/// Those that only the checkers of a simulated device notice.
-const CHECKED_FAULTS: [Fault; 2] = [("canary_uninitialized", "uninitialized read"), ("canary_race", "race")];
+/// Faults that only the checkers of a simulated device notice.
+const CHECKED_FAULTS: [Fault; 2] = [fault("canary_uninitialized", "uninitialized read"), fault("canary_race", "race")];
 
 /// The faults that can be planted on every one of `devices`.
 pub fn faults(devices: &[Device]) -> Vec<Fault> {
@@ -59,6 +69,7 @@ pub static CANARY: Op = Op {
     },
     call,
     source: "x.clone()",
+    // The op is part of this suite.
     torch: "",
     reference: Some(|inputs| vec![inputs.array("x")]),
     ulps: 1.0,
@@ -88,14 +99,14 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
         "hang" => hang(),
         "allocate without end" => allocate(),
         "wrong value" => Ok(vec![(x + 1.0)?]),
-        // Right every other time: the two runs of one case always differ, whatever ran before.
+        // Right every other time, so that the two runs of a case always differ.
         "nondeterministic" => Ok(vec![(x * f64::from(1 + CALLS.fetch_add(1, Ordering::Relaxed) % 2))?]),
         #[cfg(feature = "cuda")]
         kernel if kernel.starts_with("canary_") => {
             device::launch(kernel, x)?;
             Ok(vec![x.clone()])
         }
-        other => Err(Error::Msg(format!("the canary knows no fault `{other}`; it knows none but those of canary.rs"))),
+        other => Err(Error::Msg(format!("the canary has no fault `{other}`; see src/ops/canary.rs"))),
     }
 }
 
@@ -108,7 +119,7 @@ fn hang() -> ! {
 fn allocate() -> ! {
     let mut hoard: Vec<Vec<u8>> = Vec::new();
     loop {
-        // Reserved and never touched: the limit is on address space, and touching pages takes its time.
+        // Reserved and never touched: the limit is on address space, and touching pages is slow.
         hoard.push(Vec::with_capacity(64 << 20));
         std::hint::black_box(&hoard);
     }

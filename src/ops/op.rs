@@ -2,34 +2,37 @@
 
 pub(super) mod activation;
 pub(super) mod dropout;
-pub(super) mod moe;
-pub(super) mod norm;
+pub(super) mod layer_norm;
+pub(super) mod leaky_relu;
+pub(super) mod log_softmax;
+pub(super) mod moe_gemm_on_cpu;
 pub(super) mod pixel_shuffle;
+pub(super) mod pixel_unshuffle;
+pub(super) mod rms_norm;
+pub(super) mod selu;
 pub(super) mod softmax;
+pub(super) mod swiglu;
 
 use super::Op;
 
 /// Every op of this family, by name.
 pub(super) const OPS: &[&Op] = &[
-    &activation::ACTIVATION,
     &dropout::DROPOUT,
     &activation::HARD_SIGMOID,
-    &activation::LEAKY_RELU,
+    &layer_norm::LAYER_NORM,
+    &layer_norm::LAYER_NORM_SLOW,
+    &leaky_relu::LEAKY_RELU,
+    &log_softmax::LOG_SOFTMAX,
     &activation::MISH,
-    &activation::PRELU,
-    &activation::SELU,
-    &activation::SEQUENTIAL,
+    &moe_gemm_on_cpu::MOE_GEMM_ON_CPU,
+    &pixel_shuffle::PIXEL_SHUFFLE,
+    &pixel_unshuffle::PIXEL_UNSHUFFLE,
+    &rms_norm::RMS_NORM,
+    &rms_norm::RMS_NORM_SLOW,
+    &selu::SELU,
     &activation::SIGMOID,
     &activation::SILU,
-    &activation::SWIGLU,
-    &moe::MOE,
-    &norm::LAYER_NORM,
-    &norm::LAYER_NORM_SLOW,
-    &norm::RMS_NORM,
-    &norm::RMS_NORM_SLOW,
-    &pixel_shuffle::PIXEL_SHUFFLE,
-    &pixel_shuffle::PIXEL_UNSHUFFLE,
-    &softmax::LOG_SOFTMAX,
     &softmax::SOFTMAX,
     &softmax::SOFTMAX_LAST_DIM,
+    &swiglu::SWIGLU,
 ];

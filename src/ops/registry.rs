@@ -5,7 +5,7 @@ use super::{
     tensor,
 };
 
-/// The families, and the two ops that belong to none.
+/// The families, and the two ops without one.
 const FAMILIES: &[&[&Op]] = &[
     attention::OPS,
     cache::OPS,

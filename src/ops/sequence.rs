@@ -1,5 +1,5 @@
-//! Sequences: 2 to 5 ops, each of which takes the first output of the one before, because what one op breaks another
-//! one shows.
+//! Sequences of 2 to 5 ops. Each takes the first output of the op before, because the damage of one op may show in a
+//! later one.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::ops::{ALL, Call, Contract, Op, ReferenceInputs, find};
 use crate::tensor::resized;
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
-/// The steps of a case, each on the output of the one before; gradients to the inputs of all.
+/// The steps of a case, each on the output of the step before, with gradients for the inputs of all steps.
 pub static SEQUENCE: Op = Op {
     name: "sequence",
     covers: &[],
     support: &Support { of: "", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
     generate,
-    contract: folded,
+    contract,
     call: |call| {
         let mut outputs = Vec::new();
         for (number, (op, step)) in steps(call.case).iter().enumerate() {
@@ -38,56 +38,57 @@ pub static SEQUENCE: Op = Op {
         Ok(outputs)
     },
     source: "the steps, each on the first output of the one before",
+    // The steps have templates of their own.
     torch: "",
     reference: Some(|inputs| {
         let (mut outputs, mut pole) = (Vec::<ArrayD<Num>>::new(), false);
         for (number, (op, step)) in steps(inputs.case).iter().enumerate() {
             let (direction, shift) = (of_step(number, inputs.direction), of_step(number, inputs.shift));
-            // In order, as ndarray reshapes nothing else.
+            // In standard layout, because ndarray reshapes nothing else.
             let flowing = outputs.first().map(|output| (op.support.of, output.as_standard_layout().into_owned()));
             outputs =
                 op.reference.map_or_else(Vec::new, |of| of(&ReferenceInputs { case: step, direction, shift, flowing }));
             pole |= outputs.iter().flatten().any(|number| !number.slope.is_finite());
         }
-        // A later step may leave a pole out of its output, but not out of the chain of products that is the derivative.
+        // A later step may hide a pole in its output, but the derivative is a product over all steps.
         outputs.iter_mut().flatten().for_each(|number| number.kink |= pole);
         outputs
     }),
     ulps: 8.0,
     differentiable: &[],
-    promise: "what each step promises for the output of the step before",
+    promise: "the contract of each step for the output of the step before",
 };
 
-/// The op and the call of every step; none for a case that is no sequence, or whose steps are no ops.
+/// The op and the call of every step; empty if the case is not a sequence, or if a step is not a known op.
 pub fn steps(case: &Case) -> Vec<(&'static Op, Case)> {
     let known = |call: Case| Some((find(&call.op).filter(|op| op.name != SEQUENCE.name)?, call));
     case.calls().into_iter().map(known).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The step that an input or param belongs to, from 1, and its name there.
+/// The step (from 1) that an input or param belongs to, and its name in that step.
 pub fn split(name: &str) -> Option<(usize, &str)> {
     let (number, name) = name.split_once('.')?;
     number.parse().ok().filter(|number| *number > 0).map(|number| (number, name))
 }
 
-/// What belongs to an input of the step at `place`, under its name there.
-fn of_step<'a>(place: usize, moved: Option<(&'a str, &'a [f64])>) -> Option<(&'a str, &'a [f64])> {
-    let (name, by) = moved?;
-    split(name).filter(|(number, _)| *number == place + 1).map(|(_, input)| (input, by))
+/// `values` of an input of the step at `index` (from 0), under its name in that step.
+fn of_step<'a>(index: usize, values: Option<(&'a str, &'a [f64])>) -> Option<(&'a str, &'a [f64])> {
+    let (name, values) = values?;
+    split(name).filter(|(number, _)| *number == index + 1).map(|(_, input)| (input, values))
 }
 
-/// The steps from the first to the `last`-th, from 1.
+/// The first `last` steps.
 pub fn prefix(case: &Case, last: usize) -> Case {
     case.with_calls(case.calls().into_iter().take(last).collect())
 }
 
-/// The contract of the last step on what the steps before it promise; of the first that does not accept, else.
-fn folded(case: &Case) -> Contract {
+/// The contract of the last step for the outputs of the steps before it, or of the first step that does not accept.
+fn contract(case: &Case) -> Contract {
     let mut refused = None;
-    let mut last = Contract::Unspecified("a sequence of no known ops");
+    let mut last = Contract::Unspecified("a sequence of unknown ops");
     for (number, (op, step)) in placed(case).into_iter().enumerate() {
         last = (op.contract)(&step);
-        // What a step returns may be a view, which the next may refuse.
+        // A step may return a view, which the next step may refuse.
         let viewed = if number > 0 { (op.contract)(&strided(op, step)) } else { last.clone() };
         for contract in [&last, &viewed] {
             if let Contract::Accepts { refusal, .. } = contract {
@@ -101,7 +102,8 @@ fn folded(case: &Case) -> Contract {
     }
 }
 
-/// The steps, each with a main input of the dtype and shape that the step before it promises, as far as they accept.
+/// The steps up to the first that does not accept, each with a main input of the dtype and shape that the step before
+/// promises.
 pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
     let mut placed = Vec::new();
     let mut promised: Option<(DType, Vec<usize>)> = None;
@@ -117,7 +119,7 @@ pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
     placed
 }
 
-/// The same call on a main input that lies otherwise in memory.
+/// `step` with its main input in another memory layout.
 fn strided(op: &Op, mut step: Case) -> Case {
     if let Some(tensor) = step.inputs.get_mut(op.support.of) {
         let rank = tensor.shape.len();
@@ -128,24 +130,25 @@ fn strided(op: &Op, mut step: Case) -> Case {
     step
 }
 
-/// A tensor of which only dtype and shape matter.
+/// A tensor for contracts, which read dtype and shape only.
 fn placeholder(dtype: DType, shape: &[usize]) -> Tensor {
     let values = Values::Fill(Fill::constant(Value::of(dtype, 0.0)));
     Tensor { dtype, shape: shape.to_vec(), view: View::default(), values }
 }
 
-/// Whether an op can stand in a sequence: it takes floats, has a gradient, and a value that the next one can start from.
+/// Whether an op can be a step: its main input has a gradient, and its output a reference that the next step starts
+/// from.
 fn flows(op: &Op) -> bool {
     op.reference.is_some() && op.differentiable.contains(&op.support.of)
 }
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let ops: Vec<&'static Op> = ALL.iter().copied().filter(|op| flows(op)).collect();
-    let wanted = draw.between(2, 5)?;
+    let length = draw.between(2, 5)?;
     let mut calls = Vec::new();
     let mut flowing: Option<(DType, Vec<usize>)> = None;
-    // A step that does not fit the output before it is drawn anew.
-    for _ in 0..12 * wanted {
+    // A step that does not fit the output before it is drawn again.
+    for _ in 0..12 * length {
         let op = *draw.choose(&ops)?;
         let mut call = (op.generate)(draw)?;
         call.op = op.name.to_string();
@@ -158,13 +161,13 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
         }
         let Contract::Accepts { outputs, refusal: None } = (op.contract)(&checked) else { continue };
         let Some((dtype, shape)) = outputs.into_iter().next() else { continue };
-        // What fits a scalar is little: it comes last.
-        if !DType::FLOATS.contains(&dtype) || (shape.is_empty() && calls.len() + 1 < wanted) {
+        // Few ops take a scalar, so a scalar is the last output.
+        if !DType::FLOATS.contains(&dtype) || (shape.is_empty() && calls.len() + 1 < length) {
             continue;
         }
         flowing = Some((dtype, shape));
         calls.push(call);
-        if calls.len() == wanted {
+        if calls.len() == length {
             break;
         }
     }
@@ -173,7 +176,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     Ok(case)
 }
 
-/// The other inputs of `call` with the sizes that belong to a main input of this dtype and shape instead of `old`.
+/// Gives the other inputs of `call` the sizes that fit a main input of this dtype and shape instead of `old`.
 fn fit(call: &mut Case, old: &Tensor, dtype: DType, shape: &[usize]) {
     for tensor in call.inputs.values_mut() {
         if tensor.dtype == old.dtype {

@@ -1,19 +1,31 @@
-//! Code shared by ops of several names.
+//! What the ops of several names share.
 
+pub mod activation;
 pub mod argminmax;
+pub mod builder;
 pub mod call;
+pub mod conv_layer;
 pub mod convolution;
 pub mod creation;
+pub mod dtypes;
 pub mod elementwise;
+pub mod elementwise_loss;
 pub mod gather_map;
 pub mod ids;
+pub mod labels;
 pub mod matrix_products;
+pub mod norm;
 pub mod operands;
+pub mod pixels;
 pub mod pooling;
 pub mod random_facts;
+pub mod recurrent;
 pub mod reductions;
 pub mod reference_inputs;
+pub mod relation;
 pub mod resizing;
+pub mod second_device;
+pub mod softmax;
 pub mod sorting;
 pub mod sums;
 pub mod templates;

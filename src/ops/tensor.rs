@@ -53,8 +53,6 @@ use super::Op;
 
 /// Every op of this family, by name.
 pub(super) const OPS: &[&Op] = &[
-    &indexing::EMBEDDING,
-    &pad::REPLICATION_PAD2D,
     &unary::ABS,
     &binary::ADD,
     &scalar::ADD_SCALAR,
@@ -83,6 +81,7 @@ pub(super) const OPS: &[&Op] = &[
     &scalar::DIV_SCALAR,
     &dot::DOT,
     &elu::ELU,
+    &indexing::EMBEDDING,
     &slice::EMBEDDING,
     &compare::EQ,
     &unary::ERF,
@@ -129,6 +128,7 @@ pub(super) const OPS: &[&Op] = &[
     &unary::RECIP,
     &unary::RELU,
     &join::REPEAT,
+    &pad::REPLICATION_PAD2D,
     &reshape::RESHAPE,
     &rearrange::ROLL,
     &unary::ROUND,

@@ -1,4 +1,4 @@
-//! The canary's faults on a CUDA device, by kernels of its own.
+//! Launches the kernels that plant the canary's faults on a CUDA device.
 
 use candle_core::cuda_backend::WrapErr;
 use candle_core::cuda_backend::cudarc::driver::{LaunchConfig, PushKernelArg};
@@ -7,7 +7,7 @@ use candle_core::{Device, Error, Result, Tensor};
 const KERNELS: &str = include_str!("faults.ptx");
 
 /// Launches the kernel of this name on the device of `x`.
-#[allow(unsafe_code, reason = "a launch is unsafe: the kernel is meant to go wrong")]
+#[allow(unsafe_code, reason = "a launch is unsafe: the kernel must fail")]
 pub fn launch(kernel: &str, x: &Tensor) -> Result<()> {
     let Device::Cuda(device) = x.device() else {
         return Err(Error::Msg(format!("`{kernel}` can be planted on a CUDA device only")));
@@ -16,7 +16,7 @@ pub fn launch(kernel: &str, x: &Tensor) -> Result<()> {
     let memory = device.alloc_zeros::<u8>(16)?;
     let mut builder = function.builder();
     builder.arg(&memory);
-    // A race takes two.
+    // A race takes two threads.
     let two = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (2, 1, 1), shared_mem_bytes: 0 };
     // SAFETY: the one parameter is a device pointer, as the kernels declare.
     unsafe { builder.launch(two) }.w()?;

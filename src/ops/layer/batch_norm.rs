@@ -6,18 +6,19 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::op::norm::{self, epsilon, extraordinary};
+use crate::ops::support::dtypes::FLOATS_AND_F8;
+use crate::ops::support::norm::{epsilon, unspecified_arguments, with_eps};
 use crate::ops::support::reductions::squared;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
-use crate::tensor::{DType, Support, Tensor, Value, Values, product};
+use crate::tensor::{DType, Tensor, Value, Values, product};
 
 /// `BatchNorm` of `x (N, C, ..)`, evaluating: `(x - running_mean) / sqrt(running_var + eps) * weight + bias`.
-pub static EVAL: Op = Op {
+pub static BATCH_NORM: Op = Op {
     name: "layer.batch_norm",
     covers: &["BatchNorm", "BatchNorm::new", "BatchNorm::new_no_bias"],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    support: FLOATS_AND_F8,
     generate: |draw| {
-        let dtype = draw.dtype(EVAL.support)?;
+        let dtype = draw.dtype(BATCH_NORM.support)?;
         generate(draw, dtype, dtype)
     },
     contract: |case| contract(case, false),
@@ -47,9 +48,9 @@ pub static EVAL: Op = Op {
     promise: "candle-nn/src/batch_norm.rs; torch.nn.BatchNorm1d and BatchNorm2d",
 };
 
-/// `BatchNorm` of `x (N, C, ..)`, training: standardized by the batch's own mean and biased variance; then the running
-/// mean and the running (unbiased) variance, moved by `momentum`.
-pub static TRAIN: Op = Op {
+/// `BatchNorm` of `x (N, C, ..)`, training: `x` standardized by the mean and biased variance of the batch, then the
+/// running mean and the running (unbiased) variance after a step of `momentum`.
+pub static BATCH_NORM_TRAIN: Op = Op {
     name: "layer.batch_norm_train",
     covers: &[
         "BatchNorm::forward_train",
@@ -58,9 +59,9 @@ pub static TRAIN: Op = Op {
         "BatchNorm::running_mean",
         "BatchNorm::running_var",
     ],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    support: FLOATS_AND_F8,
     generate: |draw| {
-        let dtype = draw.dtype(EVAL.support)?;
+        let dtype = draw.dtype(BATCH_NORM.support)?;
         let case = generate(draw, dtype, statistics(dtype))?;
         Ok(case.param("momentum", *draw.choose(&[0.125, 0.5, 0.0, 1.0])?))
     },
@@ -68,7 +69,7 @@ pub static TRAIN: Op = Op {
     call: |call| {
         let layer = layer(call)?;
         let out = layer.forward_train(call.tensor("x")?)?;
-        // All outputs in one dtype: their sum is what the backward pass starts from.
+        // All outputs in one dtype: the backward pass starts from their sum.
         let running = [layer.running_mean(), layer.running_var()].map(|running| running.to_dtype(out.dtype()));
         let [mean, variance] = running;
         Ok(vec![out, mean?, variance?])
@@ -118,7 +119,7 @@ fn generate(draw: &mut Draw, dtype: DType, running: DType) -> arbitrary::Result<
         case = case.input("bias", draw.tensor(dtype, &[features])?);
     }
     case.backward = draw.backward()?;
-    norm::with_eps(draw, case, dtype)
+    with_eps(draw, case, dtype)
 }
 
 /// `tensor` with the magnitudes of its values.
@@ -153,7 +154,7 @@ fn contract(case: &Case, train: bool) -> Contract {
     }
     let weights: Vec<&Tensor> = ["weight", "bias"].iter().filter_map(|name| case.tensor(name)).collect();
     if weights.len() == 1 {
-        return Contract::Unspecified("one of weight and bias");
+        return Contract::Unspecified("a weight without a bias, or a bias without a weight");
     }
     let features = usize::try_from(case.int("features", 1)).unwrap_or(0);
     if [mean, variance].iter().chain(&weights).any(|t| t.shape != [features]) {
@@ -185,7 +186,7 @@ fn contract(case: &Case, train: bool) -> Contract {
     if mean.dtype != running || variance.dtype != running || weights.iter().any(|t| t.dtype != x.dtype) {
         return Contract::Rejects(why::MIXED);
     }
-    if let Some(unspecified) = extraordinary(case, x.dtype) {
+    if let Some(unspecified) = unspecified_arguments(case, x.dtype) {
         return unspecified;
     }
     let mut outputs = vec![(x.dtype, x.shape.clone())];

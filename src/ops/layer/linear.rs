@@ -1,21 +1,19 @@
 //! `nn::Linear`, made from its tensors or by a builder.
 
-use std::collections::HashMap;
-
 use candle_core::Module;
-use candle_nn::VarBuilder;
 use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
+use crate::ops::support::builder::builder;
+use crate::ops::support::dtypes::FLOATS;
 use crate::ops::{Contract, Op, why};
-use crate::tensor::{DType, Support};
 
 /// `Linear::new(weight (O, I), bias (O)?)` of `x (.., I)`: `x @ weight^T + bias`.
 pub static LINEAR: Op = Op {
     name: "layer.linear",
     covers: &["Linear", "linear::linear", "linear::linear_no_bias", "linear::linear_b", "VarBuilder::from_tensors"],
-    support: &Support::both("x", &DType::FLOATS),
+    support: FLOATS,
     generate: |draw| {
         let dtype = draw.dtype(LINEAR.support)?;
         let mut shape = if draw.one_in(24)? { Vec::new() } else { draw.shape(1, 3)? };
@@ -43,7 +41,7 @@ pub static LINEAR: Op = Op {
         if x.shape.len() > 4 {
             return Contract::Unspecified("an input of more than four dimensions");
         }
-        // Candle's answers to products without elements are its own: Ok for most, an Err for some, no gradients.
+        // For products without elements candle returns mostly Ok, sometimes an Err, and no gradients.
         if x.shape.contains(&0) || weight.shape.contains(&0) {
             return Contract::Unspecified("a product without elements");
         }
@@ -108,8 +106,8 @@ pub static LINEAR: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["bias", "weight", "x"],
-    promise: "candle-nn/src/linear.rs:1-74: inputs with and without a batch dimension; a branch of its own for inputs of three and four dimensions that are not \
-              contiguous; torch.nn.Linear",
+    promise: "candle-nn/src/linear.rs:1-74: inputs with and without a batch dimension; a separate branch for inputs of \
+              three and four dimensions that are not contiguous; torch.nn.Linear",
 };
 
 /// The layer that candle's builders make of these tensors.
@@ -118,10 +116,8 @@ fn built(
     weight: &candle_core::Tensor,
     bias: Option<&candle_core::Tensor>,
 ) -> candle_core::Result<candle_nn::Linear> {
-    let mut tensors = HashMap::from([("weight".to_string(), weight.clone())]);
-    tensors.extend(bias.map(|bias| ("bias".to_string(), bias.clone())));
     let (outer, inner) = weight.dims2()?;
-    let builder = VarBuilder::from_tensors(tensors, weight.dtype(), weight.device());
+    let builder = builder(weight, bias);
     match bias {
         _ if form == "linear_b" => candle_nn::linear_b(inner, outer, bias.is_some(), builder),
         Some(_) => candle_nn::linear(inner, outer, builder),

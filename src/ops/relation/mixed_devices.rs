@@ -1,9 +1,9 @@
 //! Operands on two devices.
 
 use crate::case::Backward;
-use crate::ops::relation::devices::{refused, sent, there};
 use crate::ops::support::operands::{STANDARD, generate};
 use crate::ops::support::reference_inputs::pairs;
+use crate::ops::support::second_device::{refused, sent, there};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::cast;
 use crate::tensor::{DType, Support};

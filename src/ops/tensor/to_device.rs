@@ -1,9 +1,9 @@
 //! Copies between host and device.
 
 use crate::ops::Op;
-use crate::ops::relation::devices::{sent, there};
 use crate::ops::support::elementwise::{case, elementwise};
 use crate::ops::support::reference_inputs::each;
+use crate::ops::support::second_device::{sent, there};
 use crate::tensor::{DType, Support};
 
 /// `x` to the host or, by the param `to`, to the second device, and back.

@@ -1,4 +1,4 @@
-//! Mixtures of experts, whose products are for CUDA devices only.
+//! Products of mixtures of experts, which candle has for CUDA devices only.
 
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{DType as Candle, Device, Tensor};
@@ -10,21 +10,21 @@ use crate::number::Num;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
-/// `moe_gemm` and `moe_gemm_gguf` of tensors of the CPU: 1 where the call is an `Err`.
+/// `moe_gemm` and `moe_gemm_gguf` of tensors on the CPU: 1 for each call that is an `Err`.
 ///
 /// On a CUDA device both need the matrix instructions of real hardware.
-pub static MOE: Op = Op {
+pub static MOE_GEMM_ON_CPU: Op = Op {
     name: "op.moe_gemm_on_cpu",
     covers: &["moe::moe_gemm", "moe::moe_gemm_gguf"],
     support: &Support::both("x", &DType::FLOATS_AND_F8),
     generate: |draw| {
-        let dtype = draw.dtype(MOE.support)?;
+        let dtype = draw.dtype(MOE_GEMM_ON_CPU.support)?;
         let tokens = draw.between(1, 3)?;
         Ok(Case::default().input("x", draw.tensor(dtype, &[tokens, 32])?))
     },
     contract: |case| match case.tensor("x") {
         Some(x) if x.shape.len() == 2 && x.shape[1] == 32 && x.dtype.is_float() => Contract::accepts(DType::U8, &[2]),
-        Some(_) => Contract::Unspecified("tokens of another shape than the experts'"),
+        Some(_) => Contract::Unspecified("tokens whose shape does not fit the experts"),
         None => Contract::Rejects(why::SHAPES),
     },
     call: |call| {
@@ -47,6 +47,7 @@ pub static MOE: Op = Op {
         let quantized = candle_nn::moe::moe_gemm_gguf(&x, &quantized, &None, &ids, &ids, 1, false, DType::F32);
         Tensor::new(&[u8::from(plain.is_err()), u8::from(quantized.is_err())], &Device::Cpu)?
     ",
+    // The outputs are candle's refusals.
     torch: "",
     reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[2]), Num::exact(1.0))]),
     ulps: 4.0,

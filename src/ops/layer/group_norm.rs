@@ -1,0 +1,100 @@
+//! The layer `GroupNorm`.
+
+use candle_core::Module;
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::support::dtypes::FLOATS_AND_F8;
+use crate::ops::support::norm::{epsilon, standardized, unspecified_arguments, with_eps};
+use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::tensor::product;
+
+/// `GroupNorm::new(weight (C), bias (C), C, groups, eps)` of `x (N, C, ..)`: each group of channels standardized.
+pub static GROUP_NORM: Op = Op {
+    name: "layer.group_norm",
+    covers: &["GroupNorm"],
+    support: FLOATS_AND_F8,
+    generate: |draw| {
+        let dtype = draw.dtype(FLOATS_AND_F8)?;
+        let groups = *draw.choose(&[1, 1, 2, 3])?;
+        let channels = groups * draw.between(1, 3)?;
+        let mut shape = draw.shape(0, 2)?;
+        shape.push(draw.reduced()?);
+        shape.splice(0..0, [draw.positive()?, channels]);
+        let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?);
+        for weight in ["bias", "weight"] {
+            case = case.input(weight, draw.tensor(dtype, &[channels])?);
+        }
+        case.backward = draw.backward()?;
+        let case = case.param("groups", groups).param("channels", channels);
+        with_eps(draw, case, dtype)
+    },
+    contract,
+    call: |call| {
+        let (channels, groups, eps) = (call.size("channels", 1), call.size("groups", 1), call.case.float("eps", 1e-5));
+        let (weight, bias) = (call.tensor("weight")?.clone(), call.tensor("bias")?.clone());
+        let layer = candle_nn::GroupNorm::new(weight, bias, channels, groups, eps)?;
+        Ok(vec![layer.forward(call.tensor("x")?)?])
+    },
+    source: r#"
+        {% set channels, groups = channels|default(1), groups|default(1) %}
+        candle_nn::GroupNorm::new(weight, bias, {{ channels }}, {{ groups }}, {{ eps|default("1e-5") }})?.forward(&x)?
+    "#,
+    torch: r#"F.group_norm(x, {{ groups|default(1) }}, weight, bias, {{ eps|default("1e-5") }})"#,
+    reference: Some(grouped),
+    ulps: 8.0,
+    differentiable: &["bias", "weight", "x"],
+    promise: "candle-nn/src/group_norm.rs:20-80; torch.nn.GroupNorm",
+};
+
+fn contract(case: &Case) -> Contract {
+    let (Some(x), Some(weight), Some(bias)) = (case.tensor("x"), case.tensor("weight"), case.tensor("bias")) else {
+        return Contract::Rejects(why::SHAPES);
+    };
+    if !x.dtype.is_float() {
+        return Contract::Unspecified("the norm of integers");
+    }
+    let size = |name| usize::try_from(case.int(name, 1)).unwrap_or(0);
+    let (channels, groups) = (size("channels"), size("groups"));
+    if groups == 0 || channels % groups != 0 {
+        return Contract::Rejects("groups do not divide the channels");
+    }
+    if x.shape.len() <= 2 {
+        return Contract::Rejects(why::RANK);
+    }
+    if x.elements() == Some(0) && x.shape[1] != channels {
+        return Contract::Unspecified("the norm of nothing");
+    }
+    if x.shape[1] != channels || [weight, bias].iter().any(|t| t.elements() != Some(channels)) {
+        return Contract::Rejects(why::SHAPES);
+    }
+    if weight.dtype != x.dtype || bias.dtype != x.dtype {
+        let computes = x.elements() != Some(0);
+        let nothing = Contract::Unspecified("weights of another dtype where nothing is computed");
+        return if computes { Contract::Rejects(why::MIXED) } else { nothing };
+    }
+    if weight.shape.len() != 1 || bias.shape.len() != 1 {
+        return Contract::Unspecified("weights of another shape");
+    }
+    unspecified_arguments(case, x.dtype).unwrap_or_else(|| Contract::accepts(x.dtype, &x.shape))
+}
+
+fn grouped(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let (x, weight, bias) = (inputs.array("x"), inputs.array("weight"), inputs.array("bias"));
+    if x.is_empty() {
+        return vec![x];
+    }
+    let (channels, inner) = (x.shape()[1], product(&x.shape()[2..]).unwrap_or(1));
+    let groups = usize::try_from(inputs.case.int("groups", 1)).unwrap_or(1);
+    let mut values: Vec<Num> = x.iter().copied().collect();
+    for group in values.chunks_mut(channels / groups * inner) {
+        let standard = standardized(group, epsilon(inputs.case), true);
+        group.copy_from_slice(&standard);
+    }
+    for (position, value) in values.iter_mut().enumerate() {
+        let channel = position / inner % channels;
+        *value = *value * weight[[channel]] + bias[[channel]];
+    }
+    vec![ArrayD::from_shape_vec(IxDyn(x.shape()), values).expect("as many as before")]
+}

@@ -1,0 +1,73 @@
+//! The layer `PReLU`.
+
+use candle_core::Module;
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::support::dtypes::FLOATS_AND_F8;
+use crate::ops::support::elementwise::of_floats;
+use crate::ops::support::reference_inputs::pairs;
+use crate::ops::{Contract, Op, why};
+
+/// `PReLU::new(weight, is_scalar)` of `x`: `x` above 0, else `weight x`, with a weight for all, or one per entry of the
+/// second dimension.
+pub static PRELU: Op = Op {
+    name: "layer.prelu",
+    covers: &["PReLU"],
+    support: FLOATS_AND_F8,
+    generate: |draw| {
+        let dtype = draw.dtype(FLOATS_AND_F8)?;
+        let shape = draw.shape(2, 3)?;
+        let scalar = draw.one_in(2)?;
+        let weight = draw.tensor(dtype, &[if scalar { 1 } else { shape[1] }])?;
+        let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?).input("weight", weight);
+        case.backward = draw.backward()?;
+        Ok(case.param("is_scalar", i64::from(scalar)))
+    },
+    contract,
+    call: |call| {
+        let layer = candle_nn::PReLU::new(call.tensor("weight")?.clone(), is_scalar(call.case));
+        Ok(vec![layer.forward(call.tensor("x")?)?])
+    },
+    source: "candle_nn::PReLU::new(weight, {{ is_scalar|default(0) != 0 }}).forward(&x)?",
+    torch: "F.prelu(x, weight)",
+    reference: Some(|inputs| {
+        let (x, weight) = (inputs.array("x"), inputs.array("weight"));
+        let mut shape = vec![1; x.ndim()];
+        shape[1] = weight.len();
+        let weight = weight.into_shape_with_order(shape).expect("one weight, or one per channel");
+        pairs(&x, &weight, prelu)
+    }),
+    ulps: 4.0,
+    differentiable: &["weight", "x"],
+    promise: "candle-nn/src/activation.rs:54-107; torch.nn.PReLU",
+};
+
+fn contract(case: &Case) -> Contract {
+    let (Some(x), Some(weight)) = (case.tensor("x"), case.tensor("weight")) else {
+        return Contract::Rejects(why::SHAPES);
+    };
+    if x.dtype != weight.dtype {
+        let empty = x.shape.contains(&0);
+        return if empty { Contract::Unspecified(why::MIXED) } else { Contract::Rejects(why::MIXED) };
+    }
+    if weight.values.listed().iter().any(|value| !value.as_f64().is_finite()) {
+        return Contract::Unspecified("a weight that is not finite");
+    }
+    if weight.shape == x.shape || weight.shape.len() > 1 || x.shape.len() < 2 {
+        return Contract::Unspecified("a weight of another rank, or of the shape of x");
+    }
+    if weight.elements() != Some(if is_scalar(case) { 1 } else { x.shape[1] }) {
+        return Contract::Rejects(why::SHAPES);
+    }
+    of_floats(case)
+}
+
+fn prelu(x: Num, weight: Num) -> Num {
+    if x.value > 0.0 { x + Num::exact(0.0) } else { Num { kink: x.value == 0.0, ..x * weight } }
+}
+
+/// Whether one weight is for all elements.
+fn is_scalar(case: &Case) -> bool {
+    case.int("is_scalar", 0) != 0
+}

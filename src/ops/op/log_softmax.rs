@@ -1,0 +1,47 @@
+//! `log_softmax`.
+
+use candle_nn::ops;
+
+use crate::ops::support::dtypes::FLOATS_AND_F8;
+use crate::ops::support::ids::dim;
+use crate::ops::support::reductions::EMPTY;
+use crate::ops::support::reductions::gradient_of_nothing;
+use crate::ops::support::softmax::{along, draw_x, is_masked};
+use crate::ops::{Contract, Op, why};
+
+/// `candle_nn::ops::log_softmax(x, dim)`: `x - ln(sum(exp(x)))` over `dim`.
+pub static LOG_SOFTMAX: Op = Op {
+    name: "op.log_softmax",
+    covers: &["ops::log_softmax"],
+    support: FLOATS_AND_F8,
+    generate: |draw| {
+        let mut shape = draw.shape(0, 2)?;
+        let dim = draw.between(0, shape.len())?;
+        shape.insert(dim, draw.reduced()?.max(1));
+        Ok(draw_x(draw, LOG_SOFTMAX.support, &shape)?.param("dim", dim))
+    },
+    contract: |case| {
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+        if !x.dtype.is_float() {
+            return Contract::Unspecified("softmax of integers");
+        }
+        if x.shape[dim] == 0 {
+            return Contract::Unspecified("the maximum of nothing");
+        }
+        if gradient_of_nothing(case) {
+            return Contract::Unspecified("gradients of nothing");
+        }
+        Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), EMPTY)
+    },
+    call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
+    source: "candle_nn::ops::log_softmax(&x, {{ dim|default(0) }})?",
+    torch: "x.log_softmax(dim={{ dim|default(0) }})",
+    reference: Some(|inputs| {
+        let element = |x, log_sum_exp| if is_masked(x, log_sum_exp) { x } else { x - log_sum_exp };
+        along(inputs, Some(inputs.case.size("dim")), element)
+    }),
+    promise: "candle-nn/src/ops.rs:32-39; torch.log_softmax",
+    ulps: 4.0,
+    differentiable: &["x"],
+};

@@ -1,0 +1,52 @@
+//! `swiglu`.
+
+use candle_nn::ops;
+
+use crate::case::Case;
+use crate::ops::support::activation::swiglu;
+use crate::ops::support::dtypes::FLOATS_AND_F8;
+use crate::ops::support::elementwise::of_floats;
+use crate::ops::{Contract, Op, why};
+use crate::tensor::Tensor;
+
+/// `candle_nn::ops::swiglu(x)`: `silu` of the first half of the last dimension times the second half.
+pub static SWIGLU: Op = Op {
+    name: "op.swiglu",
+    covers: &["ops::swiglu"],
+    support: FLOATS_AND_F8,
+    generate: |draw| {
+        let dtype = draw.dtype(FLOATS_AND_F8)?;
+        let mut shape = draw.shape(0, 2)?;
+        shape.push(2 * draw.positive()?);
+        let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?);
+        case.backward = draw.backward()?;
+        Ok(case)
+    },
+    contract: |case| match case.tensor("x") {
+        Some(x) if x.dtype.is_float() => halved(x),
+        _ => of_floats(case),
+    },
+    call: |call| Ok(vec![ops::swiglu(call.tensor("x")?)?]),
+    source: "candle_nn::ops::swiglu(&x)?",
+    torch: r"
+        gate, value = x.chunk(2, dim=-1)
+        F.silu(gate) * value
+    ",
+    reference: Some(swiglu),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-nn/src/ops.rs:45-48",
+};
+
+/// Accepts an even last dimension and halves it.
+fn halved(x: &Tensor) -> Contract {
+    let mut shape = x.shape.clone();
+    match shape.last_mut() {
+        None => Contract::Rejects(why::DIM),
+        Some(size) if *size % 2 == 1 => Contract::Rejects("an odd last dimension"),
+        Some(size) => {
+            *size /= 2;
+            Contract::accepts(x.dtype, &shape)
+        }
+    }
+}

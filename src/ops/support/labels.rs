@@ -1,0 +1,61 @@
+//! Losses of class scores `inp` and class labels `target`.
+
+use ndarray::{ArrayD, Axis};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::{Contract, ReferenceInputs, in_range, why};
+use crate::tensor::{DType, Support};
+
+/// The dtypes of `inp`.
+pub const SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
+
+/// Where the contract of these losses comes from.
+pub const PROMISE: &str = "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); a label outside 0..C has no \
+     class, and torch.nn.functional.cross_entropy refuses it";
+
+/// Draws `inp (N, C)` and its `target (N)`.
+pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let (dtype, target_dtype) = (draw.dtype(SUPPORT)?, draw.id_dtype()?);
+    let (batch, classes) = (draw.reduced()?, draw.reduced()?);
+    let target = draw.ids(target_dtype, &[batch], classes)?;
+    let mut case = Case::default().input("inp", draw.tensor(dtype, &[batch, classes])?).input("target", target);
+    case.backward = draw.backward()?;
+    Ok(case)
+}
+
+/// Accepts `inp (N, C)` with one label in `0..C` for each row.
+pub fn contract(case: &Case) -> Contract {
+    let (Some(inp), Some(target)) = (case.tensor("inp"), case.tensor("target")) else {
+        return Contract::Rejects(why::SHAPES);
+    };
+    if !inp.dtype.is_float() {
+        return Contract::Unspecified("the loss of integers");
+    }
+    if inp.shape.contains(&0) {
+        return Contract::Unspecified("the mean of an empty batch");
+    }
+    if inp.shape.len() != 2 || target.shape.len() != 1 {
+        return Contract::Rejects(why::RANK);
+    }
+    if inp.shape[0] != target.shape[0] {
+        return Contract::Rejects(why::SHAPES);
+    }
+    if target.dtype.is_float() {
+        return Contract::Rejects(why::ID_DTYPE);
+    }
+    if target.ints().iter().any(|&label| !in_range(label, inp.shape[1])) {
+        return Contract::Rejects("label out of range");
+    }
+    Contract::accepts(inp.dtype, &[]).may_refuse(!DType::IDS.contains(&target.dtype), why::DTYPE)
+}
+
+/// The mean of `loss` over all rows, each with its label.
+pub fn mean_by_label(inputs: &ReferenceInputs, loss: impl Fn(&[Num], usize) -> Num) -> Num {
+    let (inp, target): (ArrayD<Num>, ArrayD<i64>) = (inputs.array("inp"), inputs.ids("target"));
+    let rows = inp.axis_iter(Axis(0)).zip(&target);
+    let losses: Vec<Num> =
+        rows.map(|(row, &label)| loss(&row.iter().copied().collect::<Vec<_>>(), label as usize)).collect();
+    Num::mean(&losses)
+}

@@ -1,0 +1,143 @@
+//! Normalization over the last dimension, as functions and as layers.
+
+use ndarray::{ArrayD, Axis};
+
+use crate::case::{Backward, Case};
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::support::reductions::{gradient_of_nothing, squared};
+use crate::ops::{Contract, ReferenceInputs, why};
+use crate::tensor::{DType, Support, Tensor};
+
+/// The dtypes of the fused ops.
+pub const FUSED: &Support = &Support { of: "x", cpu: &[DType::F32, DType::F16, DType::Bf16], cuda: &DType::FLOATS };
+
+/// Where the contract of the layers comes from.
+pub const LAYER_PROMISE: &str = "candle-nn/src/layer_norm.rs:1-137, 180-215: fused where x is contiguous, else composed; torch.nn.LayerNorm \
+     and torch.nn.RMSNorm";
+
+/// A case of `x` and `weights` of its last dimension, mostly contiguous.
+pub fn generate(draw: &mut Draw, support: &Support, weights: &[&str]) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(support)?;
+    let mut shape = draw.shape(0, 3)?;
+    let hidden = draw.reduced()?;
+    shape.push(hidden);
+    let mut case = Case::default().input("x", draw.packed(dtype, &shape)?);
+    for weight in weights {
+        case = case.input(weight, draw.packed(dtype, &[hidden])?);
+    }
+    case.backward = draw.backward()?;
+    with_eps(draw, case, dtype)
+}
+
+/// `case` with an `eps` that `dtype` holds, without a backward pass where gradients are unspecified.
+pub fn with_eps(draw: &mut Draw, case: Case, dtype: DType) -> arbitrary::Result<Case> {
+    let eps = *draw.choose(&[1e-5, 1e-5, 1e-3, 1.0])?;
+    let case = case.param("eps", if eps < dtype.smallest() { 0.125 } else { eps });
+    let forward = unspecified_arguments(&case, dtype).is_some();
+    Ok(if forward { Case { backward: Backward::None, ..case } } else { case })
+}
+
+/// The contract of a fused norm, which takes contiguous inputs.
+pub fn fused_contract(case: &Case, weights: &[&str]) -> Contract {
+    fitting(case, weights).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
+}
+
+/// The contract of a norm made of ops that broadcast: weights of another shape may fit too.
+pub fn composed_contract(case: &Case, weights: &[&str]) -> Contract {
+    match fitting(case, weights) {
+        Contract::Rejects(why::SHAPES | why::RANK) if case.tensor("x").is_some_and(|x| !x.shape.is_empty()) => {
+            Contract::Unspecified("weights of another shape")
+        }
+        Contract::Rejects(why::MIXED) if case.tensor("x").is_some_and(|x| x.elements() == Some(0)) => {
+            Contract::Unspecified("weights of another dtype where nothing is computed")
+        }
+        other => other,
+    }
+}
+
+/// The contract of a layer that takes the fused form for a contiguous `x`, and the composed one for any other.
+pub fn layer_contract(case: &Case, weights: &[&str]) -> Contract {
+    let strided = |name: &&str| case.tensor(name).is_some_and(|tensor| !tensor.view.is_contiguous());
+    let contract = if strided(&"x") { composed_contract(case, weights) } else { fused_contract(case, weights) };
+    contract.may_refuse(weights.iter().any(strided), why::CONTIGUOUS)
+}
+
+/// Accepts weights that are one value for each element of the last dimension.
+fn fitting(case: &Case, weights: &[&str]) -> Contract {
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(&hidden) = x.shape.last() else { return Contract::Rejects(why::RANK) };
+    if !x.dtype.is_float() {
+        return Contract::Unspecified("the norm of integers");
+    }
+    for weight in weights {
+        let Some(weight) = case.tensor(weight) else { return Contract::Rejects(why::SHAPES) };
+        if weight.shape.len() != 1 {
+            return Contract::Rejects(why::RANK);
+        }
+        if weight.shape[0] != hidden {
+            return Contract::Rejects(why::SHAPES);
+        }
+        if weight.dtype != x.dtype {
+            return Contract::Rejects(why::MIXED);
+        }
+    }
+    unspecified_arguments(case, x.dtype).unwrap_or_else(|| Contract::accepts(x.dtype, &x.shape))
+}
+
+/// Unspecified where `eps` is not small and positive, or where gradients are of nothing or too large.
+pub fn unspecified_arguments(case: &Case, dtype: DType) -> Option<Contract> {
+    let eps = case.float("eps", 1e-5);
+    if !(1e-8..1e3).contains(&eps) || eps < dtype.smallest() {
+        return Some(Contract::Unspecified("eps is not a small positive number"));
+    }
+    if gradient_of_nothing(case) {
+        return Some(Contract::Unspecified("gradients of nothing"));
+    }
+    let huge = |tensor: &Tensor| tensor.values.listed().iter().any(|value| value.as_f64().abs() > dtype.max().sqrt());
+    let overflows = !case.backward.is_none() && case.inputs.values().any(huge);
+    overflows.then_some(Contract::Unspecified("gradients of huge numbers"))
+}
+
+/// The `eps` of the case as candle takes it.
+pub fn eps_f32(case: &Case) -> f32 {
+    case.float("eps", 1e-5) as f32
+}
+
+/// The `eps` of the case, which may be held in `f32`.
+pub fn epsilon(case: &Case) -> Num {
+    let eps = case.float("eps", 1e-5);
+    Num { error: (f64::from(eps as f32) - eps).abs(), ..Num::exact(eps) }
+}
+
+/// `row`, less its mean if `centered`, over the root of its mean square.
+pub fn standardized(row: &[Num], eps: Num, centered: bool) -> Vec<Num> {
+    let mut row = row.to_vec();
+    if centered {
+        let mean = Num::mean(&row);
+        for x in &mut row {
+            *x = *x - mean;
+        }
+    }
+    let squares: Vec<Num> = row.iter().map(|&x| squared(x)).collect();
+    let size = (Num::mean(&squares) + eps).sqrt();
+    row.into_iter().map(|x| x / size).collect()
+}
+
+/// Every row of `x` standardized, times the input `scale`, plus the input `shift` of ops that have one.
+pub fn normalized(inputs: &ReferenceInputs, centered: bool, scale: &str, shift: Option<&str>) -> Vec<ArrayD<Num>> {
+    let (mut x, scale, shift) = (inputs.array("x"), inputs.array(scale), shift.map(|shift| inputs.array(shift)));
+    let eps = epsilon(inputs.case);
+    if x.is_empty() {
+        return vec![x];
+    }
+    let last = Axis(x.ndim() - 1);
+    for mut lane in x.lanes_mut(last) {
+        let row: Vec<Num> = lane.iter().copied().collect();
+        for (position, (slot, value)) in lane.iter_mut().zip(standardized(&row, eps, centered)).enumerate() {
+            let scaled = value * scale[[position]];
+            *slot = shift.as_ref().map_or(scaled, |shift| scaled + shift[[position]]);
+        }
+    }
+    vec![x]
+}
