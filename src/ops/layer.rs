@@ -2,6 +2,7 @@
 
 pub(super) mod batch_norm;
 pub(super) mod conv;
+pub(super) mod embedding;
 pub(super) mod linear;
 pub(super) mod norm;
 pub(super) mod recurrent;
@@ -17,6 +18,7 @@ pub(super) const OPS: &[&Op] = &[
     &conv::CONV2D,
     &conv::CONV_TRANSPOSE1D,
     &conv::CONV_TRANSPOSE2D,
+    &embedding::EMBEDDING,
     &linear::LINEAR,
     &norm::GROUP_NORM,
     &norm::LAYER_NORM,

@@ -4,6 +4,7 @@ pub(super) mod activation;
 pub(super) mod moe;
 pub(super) mod norm;
 pub(super) mod pixel_shuffle;
+pub(super) mod replication_pad2d;
 pub(super) mod softmax;
 
 use super::Op;
@@ -27,6 +28,7 @@ pub(super) const OPS: &[&Op] = &[
     &norm::RMS_NORM_SLOW,
     &pixel_shuffle::PIXEL_SHUFFLE,
     &pixel_shuffle::PIXEL_UNSHUFFLE,
+    &replication_pad2d::REPLICATION_PAD2D,
     &softmax::LOG_SOFTMAX,
     &softmax::SOFTMAX,
     &softmax::SOFTMAX_LAST_DIM,

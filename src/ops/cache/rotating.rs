@@ -6,8 +6,8 @@ use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::cache::kv::{CACHE_SUPPORT, affords, generate, histories, history, pairs, resets, spans};
-use crate::ops::support::gather_map::{TOO_LARGE, size};
+use crate::ops::support::gather_map::TOO_LARGE;
+use crate::ops::support::kv_cache::{CACHE_SUPPORT, affords, generate, histories, history, pairs, resets, spans};
 use crate::ops::{Call, Contract, Op, ReferenceInputs};
 use crate::tensor::DType;
 
@@ -57,33 +57,6 @@ pub static ROTATING_KEPT: Op = Op {
 pub const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; of a part that is longer, all of it is returned and its \
               last `max` positions are kept";
 
-fn ring_contract(case: &Case) -> Contract {
-    match checked(case) {
-        Err(contract) => contract,
-        Ok((dtype, shape)) => {
-            let outputs = steps(case).into_iter().flat_map(|step| [step.returned.clone(), step.returned]);
-            let last = steps(case).pop().map(|step| step.held).unwrap_or_default();
-            let outputs = outputs.chain([last.clone(), last]).map(|positions| {
-                let mut shape = shape.clone();
-                shape[size(case, "dim")] = positions.len();
-                (dtype, shape)
-            });
-            Contract::Accepts { outputs: outputs.collect(), refusal: None }
-        }
-    }
-}
-
-fn ring_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
-    let axis = Axis(size(inputs.case, "dim"));
-    let (mut outputs, mut held) = (Vec::new(), Vec::new());
-    for (step, (k, v)) in steps(inputs.case).into_iter().zip(history(inputs, axis.0)) {
-        outputs.extend([k.select(axis, &step.returned), v.select(axis, &step.returned)]);
-        held = vec![k.select(axis, &step.held), v.select(axis, &step.held)];
-    }
-    outputs.extend(held);
-    outputs
-}
-
 /// The positions and the attention mask that the cache announces before each append.
 pub static ROTATING_POSITIONS: Op = Op {
     name: "cache.rotating_positions",
@@ -131,7 +104,7 @@ pub static ROTATING_POSITIONS: Op = Op {
     "#,
     torch: "",
     reference: Some(|inputs| {
-        let max = size(inputs.case, "max");
+        let max = inputs.case.size("max");
         let mut outputs = Vec::new();
         for step in steps(inputs.case) {
             let positions = step.returned.iter().map(|&position| Num::exact(position as f64)).collect();
@@ -152,6 +125,33 @@ pub static ROTATING_POSITIONS: Op = Op {
               *after* adding `seq_len` to the cache\"",
 };
 
+fn ring_contract(case: &Case) -> Contract {
+    match checked(case) {
+        Err(contract) => contract,
+        Ok((dtype, shape)) => {
+            let outputs = steps(case).into_iter().flat_map(|step| [step.returned.clone(), step.returned]);
+            let last = steps(case).pop().map(|step| step.held).unwrap_or_default();
+            let outputs = outputs.chain([last.clone(), last]).map(|positions| {
+                let mut shape = shape.clone();
+                shape[case.size("dim")] = positions.len();
+                (dtype, shape)
+            });
+            Contract::Accepts { outputs: outputs.collect(), refusal: None }
+        }
+    }
+}
+
+fn ring_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let axis = Axis(inputs.case.size("dim"));
+    let (mut outputs, mut held) = (Vec::new(), Vec::new());
+    for (step, (k, v)) in steps(inputs.case).into_iter().zip(history(inputs, axis.0)) {
+        outputs.extend([k.select(axis, &step.returned), v.select(axis, &step.returned)]);
+        held = vec![k.select(axis, &step.held), v.select(axis, &step.held)];
+    }
+    outputs.extend(held);
+    outputs
+}
+
 fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> candle_core::Result<Vec<Candle>> {
     let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
     let mut outputs = Vec::new();
@@ -167,7 +167,7 @@ fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> ca
 }
 
 fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
-    let (dim, max) = (size(case, "dim"), size(case, "max"));
+    let (dim, max) = (case.size("dim"), case.size("max"));
     let (dtype, shape) = histories(case, dim)?;
     if max == 0 {
         return Err(Contract::Unspecified("a cache of size 0"));
@@ -188,7 +188,7 @@ struct Step {
 }
 
 fn steps(case: &Case) -> Vec<Step> {
-    let max = size(case, "max");
+    let max = case.size("max");
     let (mut ring, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
     let step = |(before, after): (usize, usize)| {
         if before == 0 {
@@ -210,5 +210,5 @@ fn steps(case: &Case) -> Vec<Step> {
         let returned = if long { (before..after).collect() } else { ring.clone() };
         Step { before, length: after - before, returned, held: ring.clone() }
     };
-    spans(case, size(case, "dim")).into_iter().map(step).collect()
+    spans(case, case.size("dim")).into_iter().map(step).collect()
 }

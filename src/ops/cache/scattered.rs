@@ -7,8 +7,8 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::cache::kv::{generated, histories, lengths, pairs};
-use crate::ops::support::gather_map::{TOO_LARGE, affordable, size};
+use crate::ops::support::gather_map::{TOO_LARGE, affordable};
+use crate::ops::support::kv_cache::{generated, histories, lengths, pairs};
 use crate::ops::{Call, Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -17,12 +17,12 @@ use crate::tensor::{DType, Support};
 pub static SCATTERED: Op = Op {
     name: "cache.scattered",
     covers: &["ScatteredKvCache", "ScatteredCacheBuilder"],
-    support: &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
+    support: FLOATS,
     generate: |draw| generate(draw),
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
-            let context = size(case, "context");
+            let context = case.size("context");
             let outputs = lengths(case, 2).into_iter().flat_map(|length| {
                 let kept = if context <= length { length } else { context };
                 let shape = vec![shape[0], shape[1], kept, shape[3]];
@@ -92,7 +92,7 @@ pub static SCATTERED: Op = Op {
                 }
                 let parts: Vec<_> = (0..=place).map(part).collect();
                 let first = parts[0].shape().to_vec();
-                let shape = [first[0], first[1], size(inputs.case, "context"), first[3]];
+                let shape = [first[0], first[1], inputs.case.size("context"), first[3]];
                 outputs.push(ArrayD::from_shape_fn(IxDyn(&shape), |index| match step.rows[index[0]][index[2]] {
                     Some(slot) => parts[slot.part][[index[0], index[1], slot.offset, index[3]]],
                     None => Num::exact(0.0),
@@ -110,12 +110,12 @@ pub static SCATTERED: Op = Op {
 pub static SCATTERED_MASK: Op = Op {
     name: "cache.scattered_mask",
     covers: &["ScatteredCacheBuilder", "IndicesAndMask"],
-    support: &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
+    support: FLOATS,
     generate: |draw| generate(draw),
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
-            let context = size(case, "context");
+            let context = case.size("context");
             let mask = |length: usize| {
                 if context <= length { vec![length, length] } else { vec![shape[0], 1, length, context] }
             };
@@ -148,7 +148,7 @@ pub static SCATTERED_MASK: Op = Op {
     "#,
     torch: "",
     reference: Some(|inputs| {
-        let (context, lengths) = (size(inputs.case, "context"), lengths(inputs.case, 2));
+        let (context, lengths) = (inputs.case.size("context"), lengths(inputs.case, 2));
         let shown = |shows: bool| Num::exact(if shows { 0.0 } else { f64::NEG_INFINITY });
         let mask = |(step, length): (Step, usize)| {
             if step.whole {
@@ -170,11 +170,11 @@ pub static SCATTERED_MASK: Op = Op {
 };
 
 /// The dtypes of these ops.
-pub const SCATTER_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS };
+const FLOATS: &Support = &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let shape = vec![draw.between(1, 3)?, draw.between(1, 2)?, 1, draw.between(1, 3)?];
-    let mut case = generated(draw, SCATTER_SUPPORT, shape, 2)?.param("context", draw.between(1, 6)?);
+    let mut case = generated(draw, FLOATS, shape, 2)?.param("context", draw.between(1, 6)?);
     case.params.remove("reset");
     for place in 0..4 {
         if draw.one_in(4)? {
@@ -189,7 +189,7 @@ fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
     if shape.len() != 4 {
         return Err(Contract::Rejects(why::RANK));
     }
-    let context = size(case, "context");
+    let context = case.size("context");
     if context == 0 {
         return Err(Contract::Unspecified("a cache of size 0"));
     }
@@ -204,7 +204,7 @@ fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
 }
 
 fn paused(case: &Case, place: usize, row: usize) -> bool {
-    size(case, &format!("pauses{place}")) >> row.min(63) & 1 == 1
+    case.size(&format!("pauses{place}")) >> row.min(63) & 1 == 1
 }
 
 /// Appends everything, with `then` for what happens to each part and its ids.
@@ -250,7 +250,7 @@ struct Step {
 }
 
 fn steps(case: &Case) -> Vec<Step> {
-    let (context, rows) = (size(case, "context"), case.tensor("k0").map_or(0, |k| k.shape[0]));
+    let (context, rows) = (case.size("context"), case.tensor("k0").map_or(0, |k| k.shape[0]));
     let mut rings = vec![vec![None; context]; rows];
     let mut counts = vec![0; rows];
     let step = |(part, length): (usize, usize)| {

@@ -16,7 +16,7 @@ use crate::tensor::{DType, Support};
 pub static ROPE: Op = Op {
     name: "rotary.rope",
     covers: &["rotary_emb::rope"],
-    support: &Support::both("x", &DType::FLOATS),
+    support: FUSED_SUPPORT,
     generate: |draw| generate(draw, FUSED_SUPPORT, HALVES, true),
     contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope),
@@ -37,7 +37,7 @@ pub static ROPE: Op = Op {
 pub static ROPE_I: Op = Op {
     name: "rotary.rope_i",
     covers: &["rotary_emb::rope_i"],
-    support: &Support::both("x", &DType::FLOATS),
+    support: FUSED_SUPPORT,
     generate: |draw| generate(draw, FUSED_SUPPORT, HALVES, true),
     contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope_i),
@@ -53,7 +53,7 @@ pub static ROPE_I: Op = Op {
 pub static ROPE_THD: Op = Op {
     name: "rotary.rope_thd",
     covers: &["rotary_emb::rope_thd"],
-    support: &Support::both("x", &DType::FLOATS),
+    support: FUSED_SUPPORT,
     generate: |draw| generate(draw, FUSED_SUPPORT, TIME_FIRST, true),
     contract: |case| contract(case, TIME_FIRST).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: |call| rotated(call, rotary_emb::rope_thd),
@@ -69,7 +69,7 @@ pub static ROPE_THD: Op = Op {
 pub static ROPE_SLOW: Op = Op {
     name: "rotary.rope_slow",
     covers: &["rotary_emb::rope_slow"],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    support: SLOW_SUPPORT,
     generate: |draw| generate(draw, SLOW_SUPPORT, HALVES, false),
     contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_slow),
@@ -85,7 +85,7 @@ pub static ROPE_SLOW: Op = Op {
 pub static ROPE_I_SLOW: Op = Op {
     name: "rotary.rope_i_slow",
     covers: &["rotary_emb::rope_i_slow"],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    support: SLOW_SUPPORT,
     generate: |draw| generate(draw, SLOW_SUPPORT, HALVES, false),
     contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_i_slow),
@@ -98,14 +98,14 @@ pub static ROPE_I_SLOW: Op = Op {
 };
 
 /// Where the contract of these ops comes from.
-pub const FUSED_PROMISE: &str = "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms do what the slow ones do, which have \
+const FUSED_PROMISE: &str = "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms do what the slow ones do, which have \
               gradients; tables of one batch or of each, at least as long as x";
 
 fn fused_contract(case: &Case) -> Contract {
     contract(case, HALVES).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
 }
 /// The dtypes of these ops.
-pub const FUSED_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
+const FUSED_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
 
 fn slow_contract(case: &Case) -> Contract {
     let tables = ["cos", "sin"].iter().filter_map(|name| case.tensor(name));
@@ -122,7 +122,7 @@ fn slow_contract(case: &Case) -> Contract {
     }
 }
 /// The dtypes of these ops.
-pub const SLOW_SUPPORT: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
+const SLOW_SUPPORT: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// Where pairs and time are in `x`.
 #[derive(Clone, Copy)]

@@ -92,7 +92,7 @@ pub fn size(case: &Case, name: &str) -> usize {
 /// The params `name0`, `name1` and so on: a list of sizes.
 pub fn sizes(case: &Case, name: &str) -> Vec<usize> {
     let names = (0..6).map(|place| format!("{name}{place}"));
-    names.take_while(|name| case.params.contains_key(name)).map(|name| size(case, &name)).collect()
+    names.take_while(|name| case.params.contains_key(name)).map(|name| case.size(&name)).collect()
 }
 
 /// The case with a list of sizes more.
@@ -123,4 +123,15 @@ pub fn unflat(shape: &[usize], mut place: usize) -> Vec<usize> {
         place /= n.max(1);
     }
     index
+}
+
+/// The elements of `x` in row-major order, in another shape.
+pub fn in_order(
+    inputs: &ReferenceInputs,
+    shape: crate::ops::support::gather_map::Shape,
+) -> Vec<ndarray::ArrayD<crate::number::Num>> {
+    let out = shape(inputs.case, inputs.array("x").shape()).unwrap_or_default();
+    let x = inputs.array("x");
+    let at = |index: &[usize]| x[unflat(x.shape(), flat(&out, index)).as_slice()];
+    vec![ndarray::ArrayD::from_shape_fn(ndarray::IxDyn(&out), |index| at(ndarray::Dimension::slice(&index)))]
 }

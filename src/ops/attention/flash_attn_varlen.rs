@@ -1,4 +1,4 @@
-//! Attention over packed sequences of different lengths: the fused kernel of the CPU, and the one made of tensor ops.
+//! Attention over packed sequences of different lengths: the fused CPU kernel, and the one made of tensor ops.
 
 use candle_core::{Device, Result, Tensor as Candle};
 use candle_nn::attention::{flash_attn_varlen_cpu, flash_attn_varlen_unfused};
@@ -7,7 +7,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::attention::flash::weighted;
+use crate::ops::support::attention::weighted;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor, Value, product};
 

@@ -1,6 +1,6 @@
-//! Attention on the CPU: `flash_attn`, what it dispatches to, and sequences of variable length.
+//! `flash_attn` and the kernels that it dispatches to.
 //!
-//! The kernels are for the CPU whatever device the case is for: the calls move their inputs there.
+//! The kernels run on the CPU whatever the device of the case is: the calls move their inputs there.
 
 use candle_core::{Device, Result, Tensor as Candle};
 use candle_nn::attention::cpu_flash::{causal, standard};
@@ -11,7 +11,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::tensor::conv::size;
+use crate::ops::support::attention::weighted;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, product};
 
@@ -78,72 +78,6 @@ pub static FLASH_ATTN: Op = Op {
               function for one element of the batch and for several), causal.rs:640-660 (a query attends to the keys up \
               to its own position plus kv_offset), varlen.rs:364 (the result has the dtype of q); explicit masks and \
               soft-capping are for one element (mod.rs:10)",
-};
-
-/// One step of decoding, `q (H, D)` with keys and values side by side in `kv (L, HK, 2 D)`.
-pub static DECODE_INTERLEAVED: Op = Op {
-    name: "attention.causal_decode_f32_interleaved",
-    covers: &["attention::cpu_flash::causal::causal_decode_f32_interleaved"],
-    support: &Support::both("q", &[DType::F32]),
-    generate: |draw| {
-        let dtype = draw.dtype(DECODE_INTERLEAVED.support)?;
-        let (heads, repeat, width) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.positive()?);
-        let q = draw.tensor(dtype, &[heads * repeat, width])?;
-        let kv = [draw.reduced()?, heads, 2 * width];
-        let case = Case::default().input("q", q).input("kv", draw.tensor(dtype, &kv)?);
-        Ok(case.param("scale", *draw.choose(&[1.0, 0.5, 0.125])?))
-    },
-    contract: |case| {
-        let (Some(q), Some(kv)) = (case.tensor("q"), case.tensor("kv")) else {
-            return Contract::Rejects(why::SHAPES);
-        };
-        // The function takes slices and sizes: nothing else can be said to it than what fits.
-        let fits = q.shape.len() == 2 && kv.shape.len() == 3 && kv.shape[2] == 2 * q.shape[1];
-        if !fits || q.shape.contains(&0) || kv.shape.contains(&0) || q.shape[0] % kv.shape[1] != 0 {
-            return Contract::Unspecified("shapes that slices cannot tell");
-        }
-        if q.dtype != DType::F32 || kv.dtype != DType::F32 || !case.float("scale", 1.0).is_finite() {
-            return Contract::Unspecified("slices of f32 and a finite scale are all it takes");
-        }
-        Contract::accepts(q.dtype, &[q.shape[0], 1, q.shape[1]])
-    },
-    call: |call| {
-        let (q, kv) = (call.tensor("q")?, call.tensor("kv")?);
-        let ((heads, width), (length, groups, both)) = (q.dims2()?, kv.dims3()?);
-        if both != 2 * width || groups == 0 || heads % groups != 0 {
-            candle_core::bail!("shapes that slices cannot tell");
-        }
-        let (q, kv) = (q.flatten_all()?.to_vec1::<f32>()?, kv.flatten_all()?.to_vec1::<f32>()?);
-        let scale = call.case.float("scale", 1.0) as f32;
-        Ok(vec![causal::causal_decode_f32_interleaved(&q, &kv, heads, groups, width, length, scale)?])
-    },
-    source: r#"
-        {% set (heads, width), (length, groups, both) = inputs.q.shape, inputs.kv.shape %}
-        let q = q.flatten_all()?.to_vec1::<f32>()?;
-        let kv = kv.flatten_all()?.to_vec1::<f32>()?;
-        candle_nn::attention::cpu_flash::causal::causal_decode_f32_interleaved(
-            &q, &kv, {{ heads }}, {{ groups }}, {{ width }}, {{ length }}, {{ scale|default("1.0")|f32 }},
-        )?
-    "#,
-    torch: "",
-    reference: Some(|inputs| {
-        let (q, kv) = (inputs.array("q"), inputs.array("kv"));
-        let (heads, width, repeat) = (q.shape()[0], q.shape()[1], q.shape()[0] / kv.shape()[1]);
-        let scale = Num::exact(inputs.case.float("scale", 1.0));
-        let mut out = ArrayD::from_elem(IxDyn(&[heads, 1, width]), Num::exact(0.0));
-        for head in 0..heads {
-            let key = |j: usize, t: usize| kv[[j, head / repeat, t]];
-            let score = |j| Num::sum((0..width).map(|t| q[[head, t]] * key(j, t))) * scale;
-            let scores: Vec<_> = (0..kv.shape()[0]).map(|j| (j, score(j))).collect();
-            for (t, value) in weighted(&scores, width, |j, t| key(j, width + t)).into_iter().enumerate() {
-                out[[head, 0, t]] = value;
-            }
-        }
-        vec![out]
-    }),
-    ulps: 8.0,
-    differentiable: &[],
-    promise: "candle-nn/src/attention/cpu_flash/causal.rs:383-388 (the layout)",
 };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -273,7 +207,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let [batch, queries, heads, width] = [0, 1, 2, 3].map(|d| q.shape()[d]);
     let (keys, repeat) = (k.shape()[1], heads / k.shape()[2]);
     let causal = inputs.case.text("mask") == "causal";
-    let offset = if causal { size(inputs.case, "kv_offset", 0) } else { keys.saturating_sub(queries) };
+    let offset = if causal { inputs.case.size("kv_offset") } else { keys.saturating_sub(queries) };
     let scale = Num::exact(inputs.case.float("scale", 1.0));
     let cap = optional(inputs.case, "softcap").map(Num::exact);
     let mut out = ArrayD::from_elem(IxDyn(&[batch, heads, queries, width]), Num::exact(0.0));
@@ -298,17 +232,6 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
         }
     }
     vec![out]
-}
-
-/// The mean of the values at each `j`, weighted by the softmax of their scores. Without scores nothing is known.
-pub fn weighted(scores: &[(usize, Num)], width: usize, value: impl Fn(usize, usize) -> Num) -> Vec<Num> {
-    let largest = scores.iter().fold(f64::NEG_INFINITY, |largest, (_, score)| largest.max(score.value));
-    if scores.is_empty() {
-        return vec![Num { peak: f64::INFINITY, ..Num::exact(0.0) }; width];
-    }
-    let shares: Vec<_> = scores.iter().map(|&(j, score)| (j, (score - Num::exact(largest)).exp())).collect();
-    let total = Num::sum(shares.iter().map(|&(_, share)| share));
-    (0..width).map(|t| Num::sum(shares.iter().map(|&(j, share)| share * value(j, t))) / total).collect()
 }
 
 fn tanh(x: Num) -> Num {
