@@ -176,12 +176,11 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let shape = vec![draw.between(1, 3)?, draw.between(1, 2)?, 1, draw.between(1, 3)?];
     let mut case = generated(draw, FLOATS, shape, 2)?.param("context", draw.between(1, 6)?);
     case.params.remove("reset");
-    for place in 0..4 {
-        if draw.one_in(4)? {
-            case = case.param(&format!("pauses{place}"), draw.between(0, 7)?);
-        }
+    let mut pauses = Vec::new();
+    for _ in 0..4 {
+        pauses.push(if draw.one_in(4)? { draw.between(0, 7)? } else { 0 });
     }
-    Ok(case)
+    Ok(case.param("pauses", pauses))
 }
 
 fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
@@ -204,7 +203,7 @@ fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
 }
 
 fn paused(case: &Case, place: usize, row: usize) -> bool {
-    case.size(&format!("pauses{place}")) >> row.min(63) & 1 == 1
+    case.sizes("pauses").get(place).copied().unwrap_or(0) >> row.min(63) & 1 == 1
 }
 
 /// Appends everything, with `then` for what happens to each part and its ids.

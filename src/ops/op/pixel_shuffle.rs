@@ -3,7 +3,7 @@
 use candle_nn::ops;
 
 use crate::case::Case;
-use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn_of, gathered, size};
+use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn_of, gathered};
 use crate::ops::{Contract, Op, why};
 
 /// `pixel_shuffle(x (N, C f^2, H, W), f)`: `(N, C, H f, W f)`.
@@ -22,7 +22,7 @@ pub static PIXEL_SHUFFLE: Op = Op {
     torch: "F.pixel_shuffle(x, {{ factor|default(0) }})",
     reference: Some(|inputs| {
         gathered(inputs, shuffled, |case, _, index| {
-            let f = size(case, "factor");
+            let f = case.size("factor");
             let channel = (index[1] * f + index[2] % f) * f + index[3] % f;
             Some(vec![index[0], channel, index[2] / f, index[3] / f])
         })
@@ -57,7 +57,7 @@ pub static PIXEL_UNSHUFFLE: Op = Op {
     torch: "F.pixel_unshuffle(x, {{ factor|default(0) }})",
     reference: Some(|inputs| {
         gathered(inputs, unshuffled, |case, _, index| {
-            let f = size(case, "factor");
+            let f = case.size("factor");
             let (channel, row, column) = (index[1] / f / f, index[1] / f % f, index[1] % f);
             Some(vec![index[0], channel, index[2] * f + row, index[3] * f + column])
         })
@@ -82,7 +82,7 @@ fn misfit(x: &[usize], rule: &'static str) -> Contract {
 }
 
 fn factor(case: &Case) -> Result<usize, Contract> {
-    match size(case, "factor") {
+    match case.size("factor") {
         0 => Err(Contract::Rejects("a factor of 0")),
         factor if factor > 1 << 10 => Err(TOO_LARGE),
         factor => Ok(factor),

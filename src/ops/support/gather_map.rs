@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::{Contract, ReferenceInputs, why};
-use crate::tensor::{DType, Support, product};
+use crate::tensor::{DType, Support, index_of, product};
 
 /// The output's shape for the input's, or what the contract says instead.
 pub type Shape = fn(&Case, &[usize]) -> Result<Vec<usize>, Contract>;
@@ -84,54 +84,15 @@ pub fn shape_of(case: &Case) -> Vec<usize> {
     case.tensor("x").map(|x| x.shape.clone()).unwrap_or_default()
 }
 
-/// A param as candle's `usize`: 0 for what is none.
-pub fn size(case: &Case, name: &str) -> usize {
-    usize::try_from(case.int(name, 0)).unwrap_or(0)
-}
-
-/// The params `name0`, `name1` and so on: a list of sizes.
-pub fn sizes(case: &Case, name: &str) -> Vec<usize> {
-    let names = (0..6).map(|place| format!("{name}{place}"));
-    names.take_while(|name| case.params.contains_key(name)).map(|name| case.size(&name)).collect()
-}
-
-/// The case with a list of sizes more.
-pub fn with_sizes(case: Case, name: &str, sizes: &[usize]) -> Case {
-    let numbered = sizes.iter().enumerate();
-    numbered.fold(case, |case, (place, &size)| case.param(&format!("{name}{place}"), size))
-}
-
-/// Some order of the dimensions `0..rank`.
-pub fn permutation(draw: &mut Draw, rank: usize) -> arbitrary::Result<Vec<usize>> {
-    let mut order: Vec<usize> = (0..rank).collect();
-    for last in (1..rank).rev() {
-        order.swap(last, draw.between(0, last)?);
-    }
-    Ok(order)
+/// The elements of `x` in row-major order, in another shape.
+pub fn in_order(inputs: &ReferenceInputs, shape: Shape) -> Vec<ArrayD<Num>> {
+    let x = inputs.array("x");
+    let out = shape(inputs.case, x.shape()).unwrap_or_default();
+    let at = |index: &[usize]| x[index_of(flat(&out, index), x.shape()).as_slice()];
+    vec![ArrayD::from_shape_fn(IxDyn(&out), |index| at(index.slice()))]
 }
 
 /// The place of `index` in row-major order.
-pub fn flat(shape: &[usize], index: &[usize]) -> usize {
+fn flat(shape: &[usize], index: &[usize]) -> usize {
     index.iter().zip(shape).fold(0, |flat, (&i, &n)| flat * n + i)
-}
-
-/// The index at this place in row-major order.
-pub fn unflat(shape: &[usize], mut place: usize) -> Vec<usize> {
-    let mut index = vec![0; shape.len()];
-    for (i, &n) in index.iter_mut().zip(shape).rev() {
-        *i = place % n.max(1);
-        place /= n.max(1);
-    }
-    index
-}
-
-/// The elements of `x` in row-major order, in another shape.
-pub fn in_order(
-    inputs: &ReferenceInputs,
-    shape: crate::ops::support::gather_map::Shape,
-) -> Vec<ndarray::ArrayD<crate::number::Num>> {
-    let out = shape(inputs.case, inputs.array("x").shape()).unwrap_or_default();
-    let x = inputs.array("x");
-    let at = |index: &[usize]| x[unflat(x.shape(), flat(&out, index)).as_slice()];
-    vec![ndarray::ArrayD::from_shape_fn(ndarray::IxDyn(&out), |index| at(ndarray::Dimension::slice(&index)))]
 }

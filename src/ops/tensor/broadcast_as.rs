@@ -3,7 +3,7 @@
 use candle_core::Tensor as Candle;
 
 use crate::case::Case;
-use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of, sizes, with_sizes};
+use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
 use crate::ops::{Call, Contract, Op, why};
 
 /// `x.broadcast_as((n0, ..))` or `x.expand(..)`: sizes of 1 repeated, and dimensions in front; `x.broadcast_left(..)`:
@@ -24,18 +24,18 @@ pub static BROADCAST_AS: Op = Op {
                 shape.push(if n == 1 { draw.between(1, 4)? } else { n });
             }
         }
-        Ok(with_sizes(case, "n", &shape).param("form", form))
+        Ok(case.param("sizes", shape).param("form", form))
     },
     contract: |case| contract(case, broadcast),
     call: |call| {
-        let (x, shape) = (call.tensor("x")?, sizes(call.case, "n"));
+        let (x, shape) = (call.tensor("x")?, call.case.sizes("sizes"));
         Ok(vec![spread(call, x, shape)?])
     },
     source: r#"
         {% set names = {"left": "broadcast_left", "expand": "expand"} %}
-        x.{{ names[form|default("")]|default("broadcast_as") }}({{ shape("n") }})?
+        x.{{ names[form|default("")]|default("broadcast_as") }}({{ shape("sizes") }})?
     "#,
-    torch: r#"x.expand({{ shape("n") }}{{ " + x.shape" if form == "left" else "" }})"#,
+    torch: r#"x.expand({{ shape("sizes") }}{{ " + x.shape" if form == "left" else "" }})"#,
     reference: Some(|inputs| {
         gathered(inputs, broadcast, |_, x, index| {
             let own = &index[index.len() - x.len()..];
@@ -56,7 +56,7 @@ fn spread(call: &Call, x: &Candle, shape: Vec<usize>) -> candle_core::Result<Can
 }
 
 fn broadcast(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let shape = sizes(case, "n");
+    let shape = case.sizes("sizes");
     if case.text("form") == "left" {
         return Ok([&shape[..], x].concat());
     }

@@ -1,7 +1,7 @@
 //! `Tensor::flip`.
 
 use crate::case::Case;
-use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, permutation, shape_of, sizes, with_sizes};
+use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
 /// `x.flip(&[d0, ..])`: the order of the elements along these dimensions reversed.
@@ -11,20 +11,20 @@ pub static FLIP: Op = Op {
     support: COPIES,
     generate: |draw| {
         let case = drawn(draw, 1, 3)?;
-        let mut dims = permutation(draw, shape_of(&case).len())?;
+        let mut dims = draw.permutation(shape_of(&case).len())?;
         dims.truncate(draw.between(1, 3)?);
-        Ok(with_sizes(case, "d", &dims))
+        Ok(case.param("dims", dims))
     },
     contract: |case| {
         let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
         contract(case, flipped).may_refuse(strided, why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![call.tensor("x")?.flip(&sizes(call.case, "d"))?]),
-    source: "x.flip(&[{{ list('d') }}])?",
-    torch: "x.flip([{{ list('d') }}])",
+    call: |call| Ok(vec![call.tensor("x")?.flip(&call.case.sizes("dims"))?]),
+    source: "x.flip(&[{{ list('dims') }}])?",
+    torch: "x.flip([{{ list('dims') }}])",
     reference: Some(|inputs| {
         gathered(inputs, flipped, |case, x, index| {
-            let dims = sizes(case, "d");
+            let dims = case.sizes("dims");
             let turned = |(d, (&i, &n)): (usize, (&usize, &usize))| if dims.contains(&d) { n - 1 - i } else { i };
             Some(index.iter().zip(x).enumerate().map(turned).collect())
         })
@@ -35,7 +35,7 @@ pub static FLIP: Op = Op {
 };
 
 fn flipped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let dims = sizes(case, "d");
+    let dims = case.sizes("dims");
     if dims.iter().any(|&d| d >= x.len()) {
         return Err(Contract::Rejects(why::DIM));
     }

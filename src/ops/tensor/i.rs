@@ -36,24 +36,27 @@ pub static INDEX: Op = Op {
         }])
     },
     source: r#"
-        x.i({{ "(" if kind1 else "" }}
-        {%- for n in range(4) if params["kind" ~ n] %}
-        {%- set kind, a, b = params["kind" ~ n], params["a" ~ n]|default(0), params["b" ~ n]|default(0) %}
-        {%- set ranges = {"from": a ~ "..", "to": ".." ~ b, "range": a ~ ".." ~ b, "inclusive": a ~ "..=" ~ b} %}
-        {%- set one = {"at": a, "ids": "&ids"} %}
-        {{- "" if loop.first else ", " }}{{ one[kind]|default(ranges[kind])|default("..") }}
+        {% set kinds, starts, ends = kinds|default([]), starts|default([]), ends|default([]) %}
+        x.i({{ "(" if kinds|length > 1 else "" }}
+        {%- for kind in kinds[:4] %}
+        {%- set start, end = starts[loop.index0]|default(0), ends[loop.index0]|default(0) %}
+        {%- set ranges = {"range": start ~ ".." ~ end, "inclusive": start ~ "..=" ~ end} %}
+        {%- set others = {"at": start, "ids": "&ids", "from": start ~ "..", "to": ".." ~ end} %}
+        {{- "" if loop.first else ", " }}{{ others[kind]|default(ranges[kind])|default("..") }}
         {%- endfor %}
-        {{- ")" if kind1 else "" }})?
+        {{- ")" if kinds|length > 1 else "" }})?
     "#,
     torch: r#"
-        {% set kinds = [kind0, kind1, kind2, kind3] %}
-        {% if "ids" in kinds and "at" in kinds %}{{ lacks("ids beside a number that leave dimensions where they are") }}{% endif %}
+        {% set kinds, starts, ends = kinds|default([]), starts|default([]), ends|default([]) %}
+        {% if "ids" in kinds and "at" in kinds %}
+        {{ lacks("ids beside a number that leave dimensions where they are") }}
+        {% endif %}
         x[
-        {%- for n in range(4) if params["kind" ~ n] %}
-        {%- set kind, a, b = params["kind" ~ n], params["a" ~ n]|default(0), params["b" ~ n]|default(0) %}
-        {%- set ranges = {"from": a ~ ":", "to": ":" ~ b, "range": a ~ ":" ~ b, "inclusive": a ~ ":" ~ (b + 1)} %}
-        {%- set one = {"at": a, "ids": ids("ids")} %}
-        {{- "" if loop.first else ", " }}{{ one[kind]|default(ranges[kind])|default(":") }}
+        {%- for kind in kinds[:4] %}
+        {%- set start, end = starts[loop.index0]|default(0), ends[loop.index0]|default(0) %}
+        {%- set ranges = {"range": start ~ ":" ~ end, "inclusive": start ~ ":" ~ (end + 1)} %}
+        {%- set others = {"at": start, "ids": ids("ids"), "from": start ~ ":", "to": ":" ~ end} %}
+        {{- "" if loop.first else ", " }}{{ others[kind]|default(ranges[kind])|default(":") }}
         {%- endfor %}]
     "#,
     reference: Some(|inputs| {
@@ -81,10 +84,11 @@ fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {
     let mut case = drawn_nonempty(draw, 4)?;
     let shape = shape_of(&case);
     let count = draw.between(1, shape.len())?;
-    for (place, &n) in shape.iter().enumerate().take(count) {
+    let (mut kinds, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    for &n in &shape[..count] {
         let kind = match draw.between(0, 7)? {
             0 | 1 if n > 0 => "at",
-            2 if n > 0 && !kinds(&case).contains(&"ids") => "ids",
+            2 if n > 0 && !kinds.contains(&"ids") => "ids",
             3 => "range",
             4 if n > 0 => "inclusive",
             5 => "from",
@@ -95,11 +99,13 @@ fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {
             let (id_dtype, count) = (draw.id_dtype()?, draw.positive()?);
             case = case.input("ids", draw.ids(id_dtype, &[count], n)?);
         }
-        let a = draw.between(0, n - 1)?;
-        let b = draw.between(a, n - 1)? + usize::from(kind != "inclusive");
-        case = case.param(&format!("kind{place}"), kind).param(&format!("a{place}"), a).param(&format!("b{place}"), b);
+        let start = draw.between(0, n - 1)?;
+        let end = draw.between(start, n - 1)? + usize::from(kind != "inclusive");
+        kinds.push(kind);
+        starts.push(start);
+        ends.push(end);
     }
-    Ok(case)
+    Ok(case.param("kinds", kinds).param("starts", starts).param("ends", ends))
 }
 
 /// What one index takes of its dimension.
@@ -109,29 +115,28 @@ enum Pick {
     Ids,
 }
 
+/// What the indices are, in order. A tuple of more than four is beyond the call.
 fn kinds(case: &Case) -> Vec<&str> {
-    ["kind0", "kind1", "kind2", "kind3"]
-        .iter()
-        .map(|name| case.text(name))
-        .take_while(|kind| !kind.is_empty())
-        .collect()
+    case.texts("kinds").into_iter().take(4).take_while(|kind| !kind.is_empty()).collect()
 }
 
+/// The numbers of the index at this place; 0 where the case leaves one out.
 fn bounds(case: &Case, place: usize) -> (usize, usize) {
-    (case.size(&format!("a{place}")), case.size(&format!("b{place}")))
+    let number = |name| case.sizes(name).get(place).copied().unwrap_or(0);
+    (number("starts"), number("ends"))
 }
 
 /// What the index at this place takes of a dimension of size `n`.
 fn pick(case: &Case, place: usize, n: usize) -> Result<Pick, Contract> {
-    let (a, b) = bounds(case, place);
+    let (start, end) = bounds(case, place);
     let (start, end) = match *kinds(case).get(place).unwrap_or(&"all") {
-        "at" if a < n => return Ok(Pick::At(a)),
+        "at" if start < n => return Ok(Pick::At(start)),
         "at" => return Err(Contract::Rejects("index out of range")),
         "ids" => return Ok(Pick::Ids),
-        "range" => (a, b),
-        "inclusive" => (a, b.saturating_add(1)),
-        "from" => (a, n),
-        "to" => (0, b),
+        "range" => (start, end),
+        "inclusive" => (start, end.saturating_add(1)),
+        "from" => (start, n),
+        "to" => (0, end),
         _ => (0, n),
     };
     if start > n || end > n {
@@ -174,14 +179,14 @@ fn indexed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 
 fn indexers(call: &Call) -> candle_core::Result<Vec<TensorIndexer>> {
     let indexer = |(place, kind): (usize, &&str)| {
-        let (a, b) = bounds(call.case, place);
+        let (start, end) = bounds(call.case, place);
         Ok(match *kind {
-            "at" => a.into(),
+            "at" => start.into(),
             "ids" => call.tensor("ids")?.into(),
-            "range" => (a..b).into(),
-            "inclusive" => (a..=b).into(),
-            "from" => (a..).into(),
-            "to" => (..b).into(),
+            "range" => (start..end).into(),
+            "inclusive" => (start..=end).into(),
+            "from" => (start..).into(),
+            "to" => (..end).into(),
             _ => (..).into(),
         })
     };

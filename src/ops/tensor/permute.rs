@@ -1,7 +1,7 @@
 //! `Tensor::permute`.
 
 use crate::case::Case;
-use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, permutation, shape_of, sizes, with_sizes};
+use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op};
 
 /// `x.permute([d0, d1, ..])`: dimension `i` of the output is dimension `di` of `x`.
@@ -11,17 +11,17 @@ pub static PERMUTE: Op = Op {
     support: VIEWS,
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
-        let order = permutation(draw, shape_of(&case).len())?;
-        Ok(with_sizes(case, "d", &order))
+        let order = draw.permutation(shape_of(&case).len())?;
+        Ok(case.param("dims", order))
     },
     contract: |case| contract(case, permuted),
-    call: |call| Ok(vec![call.tensor("x")?.permute(sizes(call.case, "d"))?]),
-    source: "x.permute([{{ list('d') }}])?",
-    torch: "x.permute({{ shape('d') }})",
+    call: |call| Ok(vec![call.tensor("x")?.permute(call.case.sizes("dims"))?]),
+    source: "x.permute([{{ list('dims') }}])?",
+    torch: "x.permute({{ shape('dims') }})",
     reference: Some(|inputs| {
         gathered(inputs, permuted, |case, x, index| {
             let mut origin = vec![0; x.len()];
-            sizes(case, "d").iter().zip(index).for_each(|(&d, &i)| origin[d] = i);
+            case.sizes("dims").iter().zip(index).for_each(|(&d, &i)| origin[d] = i);
             Some(origin)
         })
     }),
@@ -31,7 +31,7 @@ pub static PERMUTE: Op = Op {
 };
 
 fn permuted(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let order = sizes(case, "d");
+    let order = case.sizes("dims");
     if order.len() != x.len() || (0..x.len()).any(|d| !order.contains(&d)) {
         return Err(Contract::Rejects("no permutation of the dimensions"));
     }

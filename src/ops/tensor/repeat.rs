@@ -1,7 +1,7 @@
 //! `Tensor::repeat`.
 
 use crate::case::Case;
-use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of, sizes, with_sizes};
+use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op};
 
 /// `x.repeat((n0, n1, ..))`: `x` that many times along each dimension, with dimensions of 1 in front if there are more.
@@ -14,12 +14,12 @@ pub static REPEAT: Op = Op {
         let more = draw.between(0, 1)?;
         let factors = (0..shape_of(&case).len() + more).map(|_| draw.choose(&[1, 1, 2, 2, 3, 0]).copied());
         let factors = factors.collect::<arbitrary::Result<Vec<usize>>>()?;
-        Ok(with_sizes(case, "n", &factors))
+        Ok(case.param("factors", factors))
     },
     contract: |case| contract(case, repeated),
-    call: |call| Ok(vec![call.tensor("x")?.repeat(sizes(call.case, "n"))?]),
-    source: "x.repeat({{ shape('n') }})?",
-    torch: "x.repeat({{ shape('n') }})",
+    call: |call| Ok(vec![call.tensor("x")?.repeat(call.case.sizes("factors"))?]),
+    source: "x.repeat({{ shape('factors') }})?",
+    torch: "x.repeat({{ shape('factors') }})",
     reference: Some(|inputs| {
         gathered(inputs, repeated, |_, x, index| {
             let own = &index[index.len() - x.len()..];
@@ -32,7 +32,7 @@ pub static REPEAT: Op = Op {
 };
 
 fn repeated(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let factors = sizes(case, "n");
+    let factors = case.sizes("factors");
     let Some(more) = factors.len().checked_sub(x.len()) else {
         return Err(Contract::Unspecified("fewer factors than dimensions"));
     };

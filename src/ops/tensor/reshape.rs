@@ -1,7 +1,7 @@
 //! `Tensor::reshape`.
 
 use crate::case::Case;
-use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, permutation, shape_of, sizes, with_sizes};
+use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, shape_of};
 use crate::ops::{Contract, Op};
 use crate::tensor::product;
 
@@ -13,7 +13,7 @@ pub static RESHAPE: Op = Op {
     generate: |draw| {
         let case = drawn(draw, 0, 4)?;
         let mut shape: Vec<usize> = shape_of(&case);
-        let order = permutation(draw, shape.len())?;
+        let order = draw.permutation(shape.len())?;
         shape = order.into_iter().map(|d| shape[d]).collect();
         // Two dimensions become one, one becomes two, or a 1 appears.
         match draw.between(0, 3)? {
@@ -30,11 +30,11 @@ pub static RESHAPE: Op = Op {
         }
         let findable = (1..=3).contains(&shape.len()) && !shape[1..].contains(&0);
         let hole = findable && draw.one_in(3)?;
-        Ok(with_sizes(case, "n", &shape).param("hole", usize::from(hole)))
+        Ok(case.param("sizes", shape).param("hole", usize::from(hole)))
     },
     contract: |case| contract(case, reshaped),
     call: |call| {
-        let (x, shape) = (call.tensor("x")?, sizes(call.case, "n"));
+        let (x, shape) = (call.tensor("x")?, call.case.sizes("sizes"));
         Ok(vec![match (call.size("hole", 0), shape.as_slice()) {
             (1, [_]) => x.reshape(((),))?,
             (1, &[_, n1]) => x.reshape(((), n1))?,
@@ -43,17 +43,17 @@ pub static RESHAPE: Op = Op {
         }])
     },
     source: r#"
-        {% if hole == 1 and n0 is defined and n3 is not defined %}
-        x.reshape(((),{% if n1 is defined %} {{ n1 }}{% endif %}{% if n2 is defined %}, {{ n2 }}{% endif %}))?
+        {% if hole == 1 and sizes|default([])|length in [1, 2, 3] %}
+        x.reshape(((),{% for n in sizes[1:] %} {{ n }}{{ "" if loop.last else "," }}{% endfor %}))?
         {% else %}
-        x.reshape({{ shape("n") }})?
+        x.reshape({{ shape("sizes") }})?
         {% endif %}
     "#,
     torch: r#"
-        {% if hole == 1 and n0 is defined and n3 is not defined %}
-        x.reshape(-1{% if n1 is defined %}, {{ n1 }}{% endif %}{% if n2 is defined %}, {{ n2 }}{% endif %})
+        {% if hole == 1 and sizes|default([])|length in [1, 2, 3] %}
+        x.reshape(-1{% for n in sizes[1:] %}, {{ n }}{% endfor %})
         {% else %}
-        x.reshape({{ shape("n") }})
+        x.reshape({{ shape("sizes") }})
         {% endif %}
     "#,
     reference: Some(|inputs| in_order(inputs, reshaped)),
@@ -63,7 +63,7 @@ pub static RESHAPE: Op = Op {
 };
 
 fn reshaped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let mut shape = sizes(case, "n");
+    let mut shape = case.sizes("sizes");
     let elements = product(x).unwrap_or(0);
     if case.size("hole") == 1 && (1..=3).contains(&shape.len()) {
         let others = product(&shape[1..]);

@@ -1,6 +1,6 @@
 //! `Tensor::slice_assign`.
 
-use crate::ops::support::gather_map::{COPIES, graded, sizes, with_sizes};
+use crate::ops::support::gather_map::{COPIES, graded};
 use crate::ops::support::slice_writes::{drawn_pair, operands, with_block};
 use crate::ops::{Contract, Op, why};
 
@@ -18,14 +18,14 @@ pub static SLICE_ASSIGN: Op = Op {
             ends.push(draw.between(starts[starts.len() - 1] + 1, n)?);
         }
         let src: Vec<usize> = starts.iter().zip(&ends).map(|(start, end)| end - start).collect();
-        Ok(with_sizes(with_sizes(drawn_pair(draw, dtype, &x, &src)?, "start", &starts), "end", &ends))
+        Ok(drawn_pair(draw, dtype, &x, &src)?.param("starts", starts).param("ends", ends))
     },
     contract: |case| {
         let (x, src) = match operands(case) {
             Ok(operands) => operands,
             Err(slice_contract) => return slice_contract,
         };
-        let (starts, ends) = (sizes(case, "start"), sizes(case, "end"));
+        let (starts, ends) = (case.sizes("starts"), case.sizes("ends"));
         if starts.len() != x.shape.len() || ends.len() != x.shape.len() {
             return Contract::Rejects(why::RANK);
         }
@@ -39,24 +39,24 @@ pub static SLICE_ASSIGN: Op = Op {
         graded(case, Contract::accepts(x.dtype, &x.shape))
     },
     call: |call| {
-        let ranges = sizes(call.case, "start").into_iter().zip(sizes(call.case, "end"));
+        let ranges = call.case.sizes("starts").into_iter().zip(call.case.sizes("ends"));
         let ranges: Vec<_> = ranges.map(|(start, end)| start..end).collect();
         Ok(vec![call.tensor("x")?.slice_assign(&ranges, call.tensor("src")?)?])
     },
     source: r#"
         x.slice_assign(&[
-        {%- for n in range(6) if params["start" ~ n] is defined and params["end" ~ n] is defined %}
-        {{- "" if loop.first else ", " }}{{ params["start" ~ n] }}..{{ params["end" ~ n] }}
+        {%- for start, end in starts|default([])|zip(ends|default([])) %}
+        {{- "" if loop.first else ", " }}{{ start }}..{{ end }}
         {%- endfor %}], &src)?
     "#,
     torch: r#"
         output = x.clone()
         output[
-        {%- for n in range(6) if params["start" ~ n] is defined and params["end" ~ n] is defined %}
-        {{- "" if loop.first else ", " }}{{ params["start" ~ n] }}:{{ params["end" ~ n] }}
+        {%- for start, end in starts|default([])|zip(ends|default([])) %}
+        {{- "" if loop.first else ", " }}{{ start }}:{{ end }}
         {%- endfor %}] = src
     "#,
-    reference: Some(|inputs| with_block(inputs, &sizes(inputs.case, "start"))),
+    reference: Some(|inputs| with_block(inputs, &inputs.case.sizes("starts"))),
     ulps: 4.0,
     differentiable: &["src", "x"],
     promise: "candle-core/src/tensor.rs:2860-2914 (its documentation)",
