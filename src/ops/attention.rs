@@ -8,8 +8,8 @@ use super::Op;
 
 /// Every op of this family, by name.
 pub(super) const OPS: &[&Op] = &[
-    &causal_decode_f32_interleaved::DECODE_INTERLEAVED,
+    &causal_decode_f32_interleaved::CAUSAL_DECODE_F32_INTERLEAVED,
     &flash_attn::FLASH_ATTN,
-    &flash_attn_varlen::VARLEN_CPU,
-    &flash_attn_varlen::VARLEN_UNFUSED,
+    &flash_attn_varlen::FLASH_ATTN_VARLEN_CPU,
+    &flash_attn_varlen::FLASH_ATTN_VARLEN_UNFUSED,
 ];

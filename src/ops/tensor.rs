@@ -92,7 +92,7 @@ pub(super) const OPS: &[&Op] = &[
     &unary::GELU_ERF,
     &get::GET,
     &compare::GT,
-    &i::INDEX,
+    &i::I,
     &index_add::INDEX_ADD,
     &index_select::INDEX_SELECT,
     &upsample::INTERPOLATE1D,

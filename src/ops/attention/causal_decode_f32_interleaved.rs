@@ -10,12 +10,12 @@ use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
 /// One step of decoding, `q (H, D)` with keys and values side by side in `kv (L, HK, 2 D)`.
-pub static DECODE_INTERLEAVED: Op = Op {
+pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
     name: "attention.causal_decode_f32_interleaved",
     covers: &["attention::cpu_flash::causal::causal_decode_f32_interleaved"],
     support: &Support::both("q", &[DType::F32]),
     generate: |draw| {
-        let dtype = draw.dtype(DECODE_INTERLEAVED.support)?;
+        let dtype = draw.dtype(CAUSAL_DECODE_F32_INTERLEAVED.support)?;
         let (heads, repeat, width) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.positive()?);
         let q = draw.tensor(dtype, &[heads * repeat, width])?;
         let kv = [draw.reduced()?, heads, 2 * width];
@@ -26,13 +26,13 @@ pub static DECODE_INTERLEAVED: Op = Op {
         let (Some(q), Some(kv)) = (case.tensor("q"), case.tensor("kv")) else {
             return Contract::Rejects(why::SHAPES);
         };
-        // The function takes slices and sizes: nothing else can be said to it than what fits.
+        // The function takes slices and sizes: a call cannot express shapes that do not fit.
         let fits = q.shape.len() == 2 && kv.shape.len() == 3 && kv.shape[2] == 2 * q.shape[1];
         if !fits || q.shape.contains(&0) || kv.shape.contains(&0) || q.shape[0] % kv.shape[1] != 0 {
-            return Contract::Unspecified("shapes that slices cannot tell");
+            return Contract::Unspecified("shapes that slices cannot express");
         }
         if q.dtype != DType::F32 || kv.dtype != DType::F32 || !case.float("scale", 1.0).is_finite() {
-            return Contract::Unspecified("slices of f32 and a finite scale are all it takes");
+            return Contract::Unspecified("anything but slices of f32 and a finite scale");
         }
         Contract::accepts(q.dtype, &[q.shape[0], 1, q.shape[1]])
     },
@@ -40,7 +40,7 @@ pub static DECODE_INTERLEAVED: Op = Op {
         let (q, kv) = (call.tensor("q")?, call.tensor("kv")?);
         let ((heads, width), (length, groups, both)) = (q.dims2()?, kv.dims3()?);
         if both != 2 * width || groups == 0 || heads % groups != 0 {
-            candle_core::bail!("shapes that slices cannot tell");
+            candle_core::bail!("shapes that slices cannot express");
         }
         let (q, kv) = (q.flatten_all()?.to_vec1::<f32>()?, kv.flatten_all()?.to_vec1::<f32>()?);
         let scale = call.case.float("scale", 1.0) as f32;

@@ -93,7 +93,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     case = case.param("scale", *draw.choose(&[1.0, 0.5, 0.125])?);
     let mask = *draw.choose(&["none", "causal", "mask"])?;
     if mask == "causal" {
-        // Mostly the last query is at the last key.
+        // Usually the last query is aligned with the last key.
         let aligned = keys - queries;
         case = case.param("kv_offset", if draw.one_in(6)? { draw.between(0, aligned)? } else { aligned });
     }
@@ -121,7 +121,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects(why::RANK);
     }
     if [q, k, v].iter().any(|tensor| tensor.shape.contains(&0)) {
-        return Contract::Unspecified("attention to nothing");
+        return Contract::Unspecified("attention with an empty input");
     }
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
         return Contract::Rejects(why::MIXED);
@@ -139,12 +139,12 @@ fn contract(case: &Case) -> Contract {
     }
     let positive = |name| optional(case, name).is_none_or(|value| (1e-3..1e3).contains(&value));
     if !positive("max_bias") || !positive("softcap") || !case.float("scale", 1.0).is_finite() {
-        return Contract::Unspecified("a bias, cap or scale that is no ordinary positive number");
+        return Contract::Unspecified("a bias, cap or scale outside the ordinary positive range");
     }
     let explicit = case.text("mask") == "mask";
     let causal = case.text("mask") == "causal";
     if explicit != case.tensor("mask").is_some() || (causal && case.text("form") == "deprecated") {
-        return Contract::Unspecified("a mask that the call has no place for");
+        return Contract::Unspecified("a mask that the call cannot take");
     }
     if explicit {
         match case.tensor("mask") {
@@ -152,7 +152,7 @@ fn contract(case: &Case) -> Contract {
             _ => return Contract::Unspecified("a mask that is not one value per query and key"),
         }
         if optional(case, "max_bias").is_some() {
-            return Contract::Unspecified("ALiBi with a mask of its own");
+            return Contract::Unspecified("ALiBi with an explicit mask");
         }
     } else if causal && keys < queries {
         return Contract::Unspecified("fewer keys than queries");
@@ -161,7 +161,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified(why::TOO_LARGE);
     }
     if batch > 1 && !case.text("form").is_empty() {
-        return Contract::Unspecified("kernels for one element of the batch");
+        return Contract::Unspecified("several batch elements for a kernel of one");
     }
     let limited = batch > 1 && (explicit || optional(case, "softcap").is_some() || q.dtype == DType::Bf16);
     Contract::accepts(q.dtype, &[batch, heads, queries, width])

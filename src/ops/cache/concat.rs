@@ -4,20 +4,22 @@ use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::ConcatKvCache;
 
 use crate::ops::Op;
-use crate::ops::support::kv_cache::{CACHE_SUPPORT, everything, generate, pairs, resets, whole};
+use crate::ops::support::kv_cache::{
+    CACHE_SUPPORT, drawn_cache, pairs, resets_before, whole_contract, whole_reference,
+};
 
-/// `ConcatKvCache::new(dim)`: the same, by concatenation.
+/// `ConcatKvCache::new(dim)`: as `KvCache`, by concatenation.
 pub static CONCAT: Op = Op {
     name: "cache.concat",
     covers: &["ConcatKvCache"],
     support: CACHE_SUPPORT,
-    generate: |draw| generate(draw),
-    contract: whole,
+    generate: drawn_cache,
+    contract: whole_contract,
     call: |call| {
         let mut cache = ConcatKvCache::new(call.size("dim", 0));
         let mut outputs = Vec::new();
         for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets(call.case, place) {
+            if resets_before(call.case, place) {
                 cache.reset();
             }
             let (k, v) = cache.append(k, v)?;
@@ -36,7 +38,7 @@ pub static CONCAT: Op = Op {
         outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
     "#,
     torch: "",
-    reference: Some(everything),
+    reference: Some(whole_reference),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:584-760 (its documentation)",

@@ -4,7 +4,7 @@ use candle_nn::kv_cache::InterleavedKvCache;
 use ndarray::{ArrayD, Axis};
 
 use crate::number::Num;
-use crate::ops::support::kv_cache::{CACHE_SUPPORT, generated, histories, history, pairs, resets, spans};
+use crate::ops::support::kv_cache::{CACHE_SUPPORT, drawn_parts, history, pairs, part_shape, resets_before, spans};
 use crate::ops::{Contract, Op};
 
 /// `InterleavedKvCache::new(head_dim)` of keys and values `(1, H, S, D)`: `(all S, H, 2 D)`, keys before values.
@@ -14,11 +14,11 @@ pub static INTERLEAVED: Op = Op {
     support: CACHE_SUPPORT,
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
-        Ok(generated(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
+        Ok(drawn_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
     },
-    contract: |case| match histories(case, 2) {
+    contract: |case| match part_shape(case, 2) {
         Err(contract) => contract,
-        Ok((_, shape)) if shape.len() != 4 || shape[0] != 1 => Contract::Unspecified("not one batch of heads"),
+        Ok((_, shape)) if shape.len() != 4 || shape[0] != 1 => Contract::Unspecified("not a batch of one"),
         Ok((dtype, shape)) => {
             let output = |&(_, length): &(usize, usize)| (dtype, vec![length, shape[1], 2 * shape[3]]);
             Contract::Accepts { outputs: spans(case, 2).iter().map(output).collect(), refusal: None }
@@ -29,7 +29,7 @@ pub static INTERLEAVED: Op = Op {
         let mut cache = InterleavedKvCache::new(width);
         let mut outputs = Vec::new();
         for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets(call.case, place) {
+            if resets_before(call.case, place) {
                 cache.reset();
             }
             outputs.push(cache.append(k, v)?);

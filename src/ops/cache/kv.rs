@@ -4,7 +4,9 @@ use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::KvCache;
 
 use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::support::kv_cache::{CACHE_SUPPORT, affords, everything, generate, lengths, pairs, resets, whole};
+use crate::ops::support::kv_cache::{
+    CACHE_SUPPORT, affords, drawn_cache, lengths, pairs, resets_before, whole_contract, whole_reference,
+};
 use crate::ops::{Contract, Op, why};
 
 /// `KvCache::new(dim, max)`: everything appended so far, returned after each append and by `k()` and `v()`.
@@ -12,7 +14,7 @@ pub static KV: Op = Op {
     name: "cache.kv",
     covers: &["KvCache", "Cache"],
     support: CACHE_SUPPORT,
-    generate: |draw| generate(draw),
+    generate: drawn_cache,
     contract: |case| {
         let max = case.size("max");
         if max == 0 {
@@ -20,7 +22,7 @@ pub static KV: Op = Op {
             let nothing = Contract::Unspecified("nothing appended to a cache of size 0");
             return if appends { Contract::Rejects("a cache of size 0") } else { nothing };
         }
-        let contract = whole(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS);
+        let contract = whole_contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS);
         match case.tensor("k0") {
             Some(k) if !affords(k.dtype, &k.shape, case.size("dim"), max) => TOO_LARGE,
             _ => contract,
@@ -30,7 +32,7 @@ pub static KV: Op = Op {
         let mut cache = KvCache::new(call.size("dim", 0), call.size("max", 0));
         let mut outputs = Vec::new();
         for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets(call.case, place) {
+            if resets_before(call.case, place) {
                 cache.reset();
             }
             let (k, v) = cache.append(k, v)?;
@@ -49,8 +51,8 @@ pub static KV: Op = Op {
         outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
     "#,
     torch: "",
-    reference: Some(everything),
+    reference: Some(whole_reference),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:5-160: `append` grows the buffer where it is full",
+    promise: "candle-nn/src/kv_cache.rs:5-160: `append` grows a full buffer",
 };

@@ -6,24 +6,24 @@ use ndarray::{ArrayD, ArrayView3};
 
 use crate::number::Num;
 use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::support::kv_cache::{affords, generated, histories, history, pairs, resets, spans};
+use crate::ops::support::kv_cache::{affords, drawn_parts, history, pairs, part_shape, resets_before, spans};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 
-/// `RawInterleavedKvCache::new(heads, d, max)` of keys and values `(S, H, D)` in slices: `[K of head 0, V of head 0, ..]`
-/// for each position.
+/// `RawInterleavedKvCache::new(heads, d, max)` of keys and values `(S, H, D)` in slices: each position
+/// is `[K of head 0, V of head 0, ..]`.
 pub static RAW_INTERLEAVED: Op = Op {
     name: "cache.raw_interleaved",
     covers: &["RawInterleavedKvCache"],
     support: &Support::both("k0", &[DType::F32]),
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
-        let case = generated(draw, RAW_INTERLEAVED.support, vec![1, heads, width], 0)?;
+        let case = drawn_parts(draw, RAW_INTERLEAVED.support, vec![1, heads, width], 0)?;
         Ok(case.param("dim", 0_usize).param("max", draw.between(1, 4)?))
     },
-    contract: |case| match histories(case, 0) {
+    contract: |case| match part_shape(case, 0) {
         Err(contract) => contract,
-        Ok((_, shape)) if shape.len() != 3 => Contract::Unspecified("not positions of heads"),
+        Ok((_, shape)) if shape.len() != 3 => Contract::Unspecified("keys that are not (S, H, D)"),
         Ok((dtype, shape)) if !affords(dtype, &shape, 0, case.size("max")) => TOO_LARGE,
         Ok((dtype, shape)) => {
             let output = |&(_, length): &(usize, usize)| (dtype, vec![length * shape[1] * 2 * shape[2]]);
@@ -35,7 +35,7 @@ pub static RAW_INTERLEAVED: Op = Op {
         let mut cache = RawInterleavedKvCache::new(heads, width, call.size("max", 0));
         let mut outputs = Vec::new();
         for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets(call.case, place) {
+            if resets_before(call.case, place) {
                 cache.reset();
             }
             let flat = |x: &Candle| x.flatten_all()?.to_vec1::<f32>();

@@ -7,16 +7,18 @@ use ndarray::{ArrayD, Axis, IxDyn};
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::support::kv_cache::{CACHE_SUPPORT, affords, generate, histories, history, pairs, resets, spans};
+use crate::ops::support::kv_cache::{
+    CACHE_SUPPORT, affords, drawn_cache, history, pairs, part_shape, resets_before, spans,
+};
 use crate::ops::{Call, Contract, Op, ReferenceInputs};
 use crate::tensor::DType;
 
-/// What each append returns, read at once, and what the cache holds in the end.
+/// What each append returns, read at once, and what the cache holds at the end.
 pub static ROTATING: Op = Op {
     name: "cache.rotating",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
-    generate: |draw| generate(draw),
+    generate: drawn_cache,
     contract: ring_contract,
     call: |call| appended(call, Candle::copy),
     source: r#"
@@ -32,12 +34,12 @@ pub static ROTATING: Op = Op {
     promise: RING_PROMISE,
 };
 
-/// The same, read after all appends: a tensor that was returned does not change.
+/// As `cache.rotating`, but read after all appends: a returned tensor does not change.
 pub static ROTATING_KEPT: Op = Op {
     name: "cache.rotating_kept",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
-    generate: |draw| generate(draw),
+    generate: drawn_cache,
     contract: ring_contract,
     call: |call| appended(call, |returned| Ok(returned.clone())),
     source: r#"
@@ -54,15 +56,15 @@ pub static ROTATING_KEPT: Op = Op {
 };
 
 /// Where the contract of these ops comes from.
-pub const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; of a part that is longer, all of it is returned and its \
-              last `max` positions are kept";
+const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; a longer part is returned whole and its \
+                            last `max` positions are kept";
 
 /// The positions and the attention mask that the cache announces before each append.
 pub static ROTATING_POSITIONS: Op = Op {
     name: "cache.rotating_positions",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
-    generate: |draw| generate(draw),
+    generate: drawn_cache,
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok(_) => {
@@ -77,7 +79,7 @@ pub static ROTATING_POSITIONS: Op = Op {
         let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
         let mut outputs = Vec::new();
         for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets(call.case, place) {
+            if resets_before(call.case, place) {
                 cache.reset();
             }
             let length = k.dim(call.size("dim", 0))?;
@@ -156,7 +158,7 @@ fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> ca
     let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
     let mut outputs = Vec::new();
     for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-        if resets(call.case, place) {
+        if resets_before(call.case, place) {
             cache.reset();
         }
         let (k, v) = cache.append(k, v)?;
@@ -168,14 +170,14 @@ fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> ca
 
 fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
     let (dim, max) = (case.size("dim"), case.size("max"));
-    let (dtype, shape) = histories(case, dim)?;
+    let (dtype, shape) = part_shape(case, dim)?;
     if max == 0 {
         return Err(Contract::Unspecified("a cache of size 0"));
     }
     if affords(dtype, &shape, dim, max) { Ok((dtype, shape)) } else { Err(TOO_LARGE) }
 }
 
-/// One append, in positions since the last reset.
+/// One append; positions count from the last reset.
 struct Step {
     /// How many positions there were before.
     before: usize,
@@ -183,7 +185,7 @@ struct Step {
     length: usize,
     /// What it returns.
     returned: Vec<usize>,
-    /// What the cache holds then.
+    /// What the cache holds afterwards.
     held: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! `ScatteredKvCache`: a ring of `context` positions for each row of a batch, of which some rows may pause.
+//! `ScatteredKvCache`: a ring of `context` positions for each row of a batch. Rows may pause.
 
 use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::{IndicesAndMask, ScatteredCacheBuilder};
@@ -8,17 +8,17 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::gather_map::{TOO_LARGE, affordable};
-use crate::ops::support::kv_cache::{generated, histories, lengths, pairs};
+use crate::ops::support::kv_cache::{drawn_parts, lengths, pairs, part_shape};
 use crate::ops::{Call, Contract, Op, why};
 use crate::tensor::{DType, Support};
 
-/// Keys and values `(B, H, S, D)` after each append, where the cache holds a position that is visible to the row: zeros
-/// in the other places. The `n`-th bit of `pauses0`, `pauses1` and so on pauses the `n`-th row.
+/// Keys and values `(B, H, S, D)` after each append, with zeros in the slots that the row does not see. `pauses` has
+/// one item per append: its `n`-th bit pauses the `n`-th row.
 pub static SCATTERED: Op = Op {
     name: "cache.scattered",
     covers: &["ScatteredKvCache", "ScatteredCacheBuilder"],
     support: FLOATS,
-    generate: |draw| generate(draw),
+    generate,
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
@@ -70,7 +70,7 @@ pub static SCATTERED: Op = Op {
         {% if context|default(0) <= length %}
         outputs.extend([k, v]);
         {% else %}
-        // Zeros where the ring is not written yet.
+        // Zeros in the slots that are not written yet.
         let seen = |row: usize| (0..{{ context }}).map(move |slot| u8::from(active[row] && slot < lengths[row]));
         let seen: Vec<u8> = (0..{{ rows }}).flat_map(seen).collect();
         let seen = Tensor::from_vec(seen, ({{ rows }}, 1, {{ context }}, 1), &device)?.broadcast_as(k.shape())?;
@@ -103,7 +103,7 @@ pub static SCATTERED: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:430-580: the positions that the mask shows to a row are those that were appended",
+    promise: "candle-nn/src/kv_cache.rs:430-580: the mask shows a row the positions that were appended",
 };
 
 /// The mask of each append: 0 for what a query sees, minus infinity for the rest.
@@ -111,7 +111,7 @@ pub static SCATTERED_MASK: Op = Op {
     name: "cache.scattered_mask",
     covers: &["ScatteredCacheBuilder", "IndicesAndMask"],
     support: FLOATS,
-    generate: |draw| generate(draw),
+    generate,
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
@@ -174,7 +174,7 @@ const FLOATS: &Support = &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType:
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let shape = vec![draw.between(1, 3)?, draw.between(1, 2)?, 1, draw.between(1, 3)?];
-    let mut case = generated(draw, FLOATS, shape, 2)?.param("context", draw.between(1, 6)?);
+    let mut case = drawn_parts(draw, FLOATS, shape, 2)?.param("context", draw.between(1, 6)?);
     case.params.remove("reset");
     let mut pauses = Vec::new();
     for _ in 0..4 {
@@ -184,7 +184,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
 }
 
 fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
-    let (dtype, shape) = histories(case, 2)?;
+    let (dtype, shape) = part_shape(case, 2)?;
     if shape.len() != 4 {
         return Err(Contract::Rejects(why::RANK));
     }
@@ -206,7 +206,7 @@ fn paused(case: &Case, place: usize, row: usize) -> bool {
     case.sizes("pauses").get(place).copied().unwrap_or(0) >> row.min(63) & 1 == 1
 }
 
-/// Appends everything, with `then` for what happens to each part and its ids.
+/// Announces each part to the builder and hands its ids to `then`.
 fn announced(
     call: &Call,
     mut then: impl FnMut(
@@ -228,7 +228,7 @@ fn announced(
     Ok(())
 }
 
-/// What a place of the ring holds.
+/// What a slot of the ring holds.
 #[derive(Clone, Copy)]
 struct Slot {
     position: usize,
@@ -238,13 +238,13 @@ struct Slot {
 
 /// One append.
 struct Step {
-    /// Whether the part is as long as the context: then it is returned as it is.
+    /// Whether the part is at least as long as the context. It is returned unchanged then.
     whole: bool,
     /// Which rows pause.
     paused: Vec<bool>,
     /// How many positions each row had before.
     before: Vec<usize>,
-    /// What each row that does not pause sees afterwards.
+    /// The slots that each active row sees afterwards.
     rows: Vec<Vec<Option<Slot>>>,
 }
 

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn_of, gathered};
 use crate::ops::{Contract, Op, why};
 
-/// `candle_nn::ops::replication_pad2d(x (N, C, H, W), pad)`: the border elements of each image, repeated on all sides.
+/// `candle_nn::ops::replication_pad2d(x (N, C, H, W), pad)`: repeats the border of each image on all sides.
 pub static REPLICATION_PAD2D: Op = Op {
     name: "op.replication_pad2d",
     covers: &["ops::replication_pad2d"],

@@ -5,7 +5,7 @@ use candle_nn::{AdamW, Optimizer, ParamsAdamW};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, every, generate};
+use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
 use crate::ops::{Contract, Op};
 
 /// `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, then
@@ -17,7 +17,7 @@ pub static ADAMW_STEPS: Op = Op {
     generate: |draw| {
         let case = generate(draw)?;
         if draw.one_in(2)? {
-            // Candle's and PyTorch's own.
+            // The defaults, which candle and PyTorch share.
             return Ok(case);
         }
         let (eps, decay) = (*draw.choose(&[1e-8, 1e-8, 1e-6, 1e-3])?, *draw.choose(&[0.0, 0.01, 0.5])?);
@@ -66,7 +66,7 @@ pub static ADAMW_STEPS: Op = Op {
         optimizer = torch.optim.AdamW([theta], lr={{ lr }}, betas={{ betas }}, eps={{ eps }}, weight_decay={{ decay }})
         {% include "descent" %}
     "#,
-    reference: Some(|inputs| vec![every(inputs, |theta, grads| adamw(&params(inputs.case), theta, grads))]),
+    reference: Some(|inputs| vec![per_element(inputs, |theta, grads| adamw(&params(inputs.case), theta, grads))]),
     ulps: 8.0,
     differentiable: &[],
     promise: "candle-nn/src/optim.rs:86-200, candle-nn/tests/optim.rs (PyTorch's results); torch.optim.AdamW (the \
@@ -92,11 +92,11 @@ fn adamw(params: &ParamsAdamW, start: Num, grads: &[Num]) -> Num {
         first = exact(beta1) * first + exact(1.0 - beta1) * grad;
         second = exact(beta2) * second + exact(1.0 - beta2) * (grad * grad);
         let (mean, square) = (first / exact(1.0 - beta1.powi(t)), second / exact(1.0 - beta2.powi(t)));
-        // Where squares and eps underflow, as in f16, the bound of this is infinite: PyTorch's AdamW, too, divides by 0 there.
+        // If squares and eps underflow, as in f16, the error bound is infinite: PyTorch's AdamW divides by 0 there too.
         let step = mean / (square.sqrt() + exact(eps));
         theta = theta * exact(1.0 - lr * weight_decay) - exact(lr) * step;
     }
-    // Infinite, or so large that its square is no number of the dtype: anything may come of it.
+    // If a value is infinite, or its square overflows the dtype, the result is open.
     let peak = start.peak.max(first.peak).max(second.peak);
     Num { peak: if peak.is_finite() { theta.peak.max(peak) } else { f64::INFINITY }, ..theta }
 }

@@ -5,7 +5,7 @@ use candle_nn::{Optimizer, SGD};
 
 use crate::number::Num;
 use crate::ops::Op;
-use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, every, generate};
+use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
 
 /// `theta - lr * grad[step]` for every step.
 pub static SGD_STEPS: Op = Op {
@@ -48,7 +48,7 @@ pub static SGD_STEPS: Op = Op {
     "#,
     reference: Some(|inputs| {
         let lr = Num::exact(inputs.case.float("lr", 0.1));
-        vec![every(inputs, |theta, grads| grads.iter().fold(theta, |theta, &grad| theta - lr * grad))]
+        vec![per_element(inputs, |theta, grads| grads.iter().fold(theta, |theta, &grad| theta - lr * grad))]
     }),
     ulps: 4.0,
     differentiable: &[],

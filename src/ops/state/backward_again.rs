@@ -5,7 +5,7 @@ use candle_core::Var;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::{Contract, Op};
 
-/// The gradient of `(x * x).sum()`, asked for twice.
+/// The gradient of `(x * x).sum()`, computed twice.
 pub static BACKWARD_AGAIN: Op = Op {
     name: "state.backward_again",
     covers: &["Tensor::backward", "GradStore"],
@@ -34,5 +34,5 @@ pub static BACKWARD_AGAIN: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-core/src/backprop.rs: each call returns a store of its own",
+    promise: "candle-core/src/backprop.rs: each call returns its own store",
 };

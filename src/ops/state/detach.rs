@@ -1,4 +1,4 @@
-//! Tensors that are cut off from differentiation.
+//! `Tensor::detach`: a tensor without a gradient.
 
 use candle_core::{Tensor, Var};
 use ndarray::ArrayD;
@@ -38,7 +38,7 @@ pub static DETACH: Op = Op {
     "#,
     torch: "",
     reference: Some(|inputs| {
-        // Backward adds what arrives to zeros, and that may flush what is subnormal.
+        // Backward adds gradients to zeros, which may flush subnormals.
         let gradient = inputs.array("x").mapv(|x| x + Num::exact(0.0));
         vec![gradient, ArrayD::from_elem(ndarray::IxDyn(&[1]), Num::exact(0.0))]
     }),

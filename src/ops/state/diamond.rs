@@ -4,7 +4,7 @@ use crate::ops::Op;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::support::reference_inputs::each;
 
-/// `x * x + x`: a gradient that arrives by two ways.
+/// `x * x + x`: a gradient that arrives on two paths.
 pub static DIAMOND: Op = Op {
     name: "state.diamond",
     covers: &["Tensor::backward"],
@@ -20,5 +20,5 @@ pub static DIAMOND: Op = Op {
     reference: Some(|inputs| each(inputs, "x", |x| x * x + x)),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "torch.autograd: gradients of several uses add up",
+    promise: "torch.autograd: the gradients of several uses add up",
 };

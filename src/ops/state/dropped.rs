@@ -1,4 +1,4 @@
-//! Memory that is given back early.
+//! Memory that is freed early.
 
 use candle_core::Result;
 
@@ -39,5 +39,5 @@ pub static DROPPED: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "Rust: a tensor holds what it was computed to be, whatever is dropped",
+    promise: "Rust: a tensor keeps its values when other tensors are dropped",
 };

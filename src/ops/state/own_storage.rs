@@ -9,14 +9,14 @@ use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract}
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 
-/// Whether in-place writes of a tensor into itself are refused, one fact for each; and that nothing was written.
+/// Whether each in-place write of a tensor into itself is refused, and the tensor, which must be unchanged.
 pub static OWN_STORAGE: Op = Op {
     name: "state.own_storage",
     covers: &["Tensor::slice_set", "Tensor::scatter_set", "Tensor::scatter_add_set", "Var::set"],
     support: FLOATS,
     generate: |draw| drawn_floats(draw, &["x"]),
     contract: |case| match float_contract(case) {
-        Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a scalar has no part"),
+        Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { mut outputs, refusal } => {
             outputs.insert(0, (DType::U8, vec![4]));
             Contract::Accepts { outputs, refusal }

@@ -20,10 +20,10 @@ pub static OWN_TRANSPOSE: Op = Op {
     contract: |case| {
         let shape = shape_of(case);
         let dtype = case.tensor("x").map_or(DType::F32, |x| x.dtype);
-        let [batch @ .., rows, _] = shape.as_slice() else { return Contract::Unspecified("no matrix") };
+        let [batch @ .., rows, _] = shape.as_slice() else { return Contract::Unspecified("not a matrix") };
         let product = affordable(dtype, &[batch, &[*rows, *rows]].concat());
         match product {
-            Contract::Accepts { .. } if !batch.is_empty() => Contract::Unspecified("no matrix"),
+            Contract::Accepts { .. } if !batch.is_empty() => Contract::Unspecified("not a matrix"),
             Contract::Accepts { .. } if shape.contains(&0) => Contract::Unspecified("a product without elements"),
             Contract::Accepts { .. } => {
                 let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
@@ -46,5 +46,5 @@ pub static OWN_TRANSPOSE: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: "candle-core/src/tensor.rs:1477-1556: a transposed operand is one of the layouts that it takes",
+    promise: "candle-core/src/tensor.rs:1477-1556: `matmul` accepts a transposed operand",
 };

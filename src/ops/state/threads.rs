@@ -4,7 +4,7 @@ use crate::number::Num;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::{Contract, Op};
 
-/// `x * n + x` for four `n`, each in a thread of its own on the one device.
+/// `x * n + x` for four `n`, each in its own thread on one device.
 pub static THREADS: Op = Op {
     name: "state.threads",
     covers: &["Tensor::affine", "Tensor::add"],

@@ -8,8 +8,8 @@ use crate::ops::Op;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, with_second};
 use crate::tensor::DType;
 
-/// `var.set(y)` of a variable with the value `x`: the variable's value afterwards, what was computed of it before, and
-/// whether it has a gradient all the same.
+/// `var.set(y)` of a variable with the value `x`: the variable's value afterwards, a result from before, and whether it still has
+/// a gradient.
 pub static VAR_SET: Op = Op {
     name: "state.var_set",
     covers: &["Var::set", "Var::from_tensor", "Var::as_tensor"],

@@ -2,7 +2,7 @@
 
 use crate::number::Num;
 
-/// The mean of the values at each `j`, weighted by the softmax of their scores. Without scores nothing is known.
+/// The mean of the values at each `j`, weighted by the softmax of their scores. Without scores the result is open.
 pub fn weighted(scores: &[(usize, Num)], width: usize, value: impl Fn(usize, usize) -> Num) -> Vec<Num> {
     let largest = scores.iter().fold(f64::NEG_INFINITY, |largest, (_, score)| largest.max(score.value));
     if scores.is_empty() {

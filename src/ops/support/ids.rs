@@ -1,4 +1,4 @@
-//! Contract rules that several families share.
+//! What ops that read or write at ids share: drawing, contract rules and references.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ pub fn dim(case: &Case, x: &Tensor) -> Option<usize> {
     (dim < x.shape.len()).then_some(dim)
 }
 
-/// Whether some id is no position of a dimension of this size and no sentinel either.
+/// Whether some id is neither a position of a dimension of this size nor a sentinel.
 pub fn bad_id(ids: &Tensor, size: usize) -> bool {
     ids.ints().iter().any(|&id| !in_range(id, size) && !is_sentinel(id, ids.dtype, size))
 }
 
-/// `accepts` for ids that are positions of a dimension of this size; what else ids may be is refused.
+/// `accepts`, if the ids are integers and positions of a dimension of this size.
 pub fn id_rules(ids: &Tensor, size: usize, accepts: Contract) -> Contract {
     if ids.dtype.is_float() {
         return Contract::Rejects(why::ID_DTYPE);
@@ -33,7 +33,8 @@ pub fn id_rules(ids: &Tensor, size: usize, accepts: Contract) -> Contract {
     accepts.may_refuse(!DType::IDS.contains(&ids.dtype), why::DTYPE)
 }
 
-pub fn reading(draw: &mut Draw, x: &[usize], ids: &[usize], dim: usize) -> arbitrary::Result<Case> {
+/// A case that reads a drawn `x` of this shape at drawn ids along `dim`.
+pub fn drawn_reads(draw: &mut Draw, x: &[usize], ids: &[usize], dim: usize) -> arbitrary::Result<Case> {
     let (dtype, id_dtype) = (draw.dtype(COPIES)?, draw.id_dtype()?);
     let ids: Tensor = draw.ids(id_dtype, ids, x[dim])?;
     let mut case = Case::default().input("x", draw.tensor(dtype, x)?).input("ids", ids).param("dim", dim);
@@ -57,7 +58,7 @@ pub fn selected(x: &ArrayD<Num>, ids: &[i64], dim: usize) -> ArrayD<Num> {
     })
 }
 
-/// Whether `id` of `ids` writes nothing, by design.
-pub fn skipped(inputs: &ReferenceInputs, id: i64, size: usize) -> bool {
+/// Whether `id` is a sentinel of `ids`, which writes nothing by design.
+pub fn writes_nothing(inputs: &ReferenceInputs, id: i64, size: usize) -> bool {
     inputs.case.tensor("ids").is_some_and(|ids| is_sentinel(id, ids.dtype, size))
 }

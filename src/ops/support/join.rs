@@ -9,11 +9,13 @@ use crate::number::Num;
 use crate::ops::{Call, Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor};
 
-/// The dtypes of these ops.
+/// The dtypes of joined operands.
 pub const OPERAND_SUPPORT: &Support = &Support { of: "t0", cpu: &DType::ALL, cuda: &DType::STANDARD };
 
-pub const NAMES: [&str; 4] = ["t0", "t1", "t2", "t3"];
+/// The names of the operands.
+pub const OPERANDS: [&str; 4] = ["t0", "t1", "t2", "t3"];
 
+/// A case of 1 to 4 operands, each of the next `shape`, to be joined along `dim`.
 pub fn drawn_operands(
     draw: &mut Draw,
     dim: usize,
@@ -22,7 +24,7 @@ pub fn drawn_operands(
     let dtype = draw.dtype(OPERAND_SUPPORT)?;
     let mut case = Case::default().param("dim", dim);
     let count = *draw.choose(&[2, 2, 3, 4, 1])?;
-    for name in &NAMES[..count] {
+    for name in &OPERANDS[..count] {
         let shape = shape(draw)?;
         case = case.input(name, draw.tensor(dtype, &shape)?);
     }
@@ -30,13 +32,14 @@ pub fn drawn_operands(
     Ok(case)
 }
 
-/// The operands of a case: those of the names that it has.
+/// The operands that a case has.
 pub fn tensors(case: &Case) -> Vec<&Tensor> {
-    NAMES.iter().filter_map(|name| case.tensor(name)).collect()
+    OPERANDS.iter().filter_map(|name| case.tensor(name)).collect()
 }
 
+/// The operands that a call has.
 pub fn operands(call: &Call) -> Vec<Candle> {
-    NAMES.iter().filter_map(|name| call.optional(name).cloned()).collect()
+    OPERANDS.iter().filter_map(|name| call.optional(name).cloned()).collect()
 }
 
 /// The first operand, if all the others have its dtype and a shape that `fits` its.
@@ -51,8 +54,9 @@ pub fn joinable<'a>(tensors: &[&'a Tensor], fits: impl Fn(&[usize], &[usize]) ->
     Ok(first)
 }
 
+/// The operands, each of them `prepare`d, one after the other along `dim`.
 pub fn concatenated(inputs: &ReferenceInputs, prepare: impl Fn(ArrayD<Num>) -> ArrayD<Num>) -> Vec<ArrayD<Num>> {
-    let arrays: Vec<_> = NAMES.iter().filter_map(|name| inputs.optional(name)).map(prepare).collect();
+    let arrays: Vec<_> = OPERANDS.iter().filter_map(|name| inputs.optional(name)).map(prepare).collect();
     let views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
     vec![ndarray::concatenate(Axis(inputs.case.size("dim")), &views).expect("shapes that the contract has checked")]
 }

@@ -11,19 +11,20 @@ use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Call, Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor};
 
-/// The dtypes of these ops.
+/// The dtypes of caches that only copy.
 pub const CACHE_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::ALL, cuda: &DType::STANDARD };
 
-pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
+/// A case for a cache of any `dim` and a small `max`.
+pub fn drawn_cache(draw: &mut Draw) -> arbitrary::Result<Case> {
     let mut shape = draw.shape(0, 3)?;
     let dim = draw.between(0, shape.len())?;
     shape.insert(dim, 1);
     let max = draw.between(1, 6)?;
-    Ok(generated(draw, CACHE_SUPPORT, shape, dim)?.param("dim", dim).param("max", max))
+    Ok(drawn_parts(draw, CACHE_SUPPORT, shape, dim)?.param("dim", dim).param("max", max))
 }
 
 /// A case that appends 1 to 4 parts of this shape, with other sizes for `dim`.
-pub fn generated(draw: &mut Draw, support: &Support, mut shape: Vec<usize>, dim: usize) -> arbitrary::Result<Case> {
+pub fn drawn_parts(draw: &mut Draw, support: &Support, mut shape: Vec<usize>, dim: usize) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
     let mut case = Case::default();
     let count = draw.between(1, 4)?;
@@ -35,19 +36,19 @@ pub fn generated(draw: &mut Draw, support: &Support, mut shape: Vec<usize>, dim:
     Ok(if draw.one_in(4)? { case.param("reset", draw.between(1, 3)?) } else { case })
 }
 
-/// The tensors of a call in the order in which they are appended.
+/// The keys and values of a call in the order in which they are appended.
 pub fn pairs<'a>(call: &'a Call) -> Vec<(&'a Candle, &'a Candle)> {
     let pair = |place| Some((call.optional(&format!("k{place}"))?, call.optional(&format!("v{place}"))?));
     (0..4).map_while(pair).collect()
 }
 
 /// Whether the cache is emptied before the append at this place.
-pub fn resets(case: &Case, place: usize) -> bool {
+pub fn resets_before(case: &Case, place: usize) -> bool {
     place > 0 && case.size("reset") == place
 }
 
-/// Dtype and shape of what is appended, of which `dim` varies; an `Err` where that is nothing that a cache can take.
-pub fn histories(case: &Case, dim: usize) -> Result<(DType, Vec<usize>), Contract> {
+/// The dtype and shape of the parts, which differ in `dim` only; an `Err` if a cache cannot take them.
+pub fn part_shape(case: &Case, dim: usize) -> Result<(DType, Vec<usize>), Contract> {
     let parts = parts(case);
     let Some(&(first, _)) = parts.first() else { return Err(Contract::Unspecified("nothing to append")) };
     if dim >= first.shape.len() {
@@ -73,16 +74,16 @@ fn parts(case: &Case) -> Vec<(&Tensor, &Tensor)> {
     (0..4).map_while(part).collect()
 }
 
-/// How many positions each append adds, of a case that [`histories`] takes.
+/// How many positions each append adds, in a case that [`part_shape`] accepts.
 pub fn lengths(case: &Case, dim: usize) -> Vec<usize> {
     parts(case).into_iter().map(|(k, _)| k.shape.get(dim).copied().unwrap_or(0)).collect()
 }
 
-/// After each append: how many positions were there before it, and how many there are now.
+/// After each append: the number of positions before it and now.
 pub fn spans(case: &Case, dim: usize) -> Vec<(usize, usize)> {
     let mut total = 0;
     let span = |(place, length)| {
-        let before = if resets(case, place) { 0 } else { total };
+        let before = if resets_before(case, place) { 0 } else { total };
         total = before + length;
         (before, total)
     };
@@ -97,7 +98,7 @@ pub fn history(inputs: &ReferenceInputs, dim: usize) -> Vec<(ArrayD<Num>, ArrayD
     };
     let append = |place: usize| {
         let (k, v) = (inputs.array(&format!("k{place}")), inputs.array(&format!("v{place}")));
-        let joined = match all.take().filter(|_| !resets(inputs.case, place)) {
+        let joined = match all.take().filter(|_| !resets_before(inputs.case, place)) {
             Some((keys, values)) => (join(&keys, &k), join(&values, &v)),
             None => (k, v),
         };
@@ -114,10 +115,11 @@ pub fn affords(dtype: DType, shape: &[usize], dim: usize, max: usize) -> bool {
     matches!(affordable(dtype, &shape), Contract::Accepts { .. })
 }
 
-/// Keys and values after each append, those that the cache holds in the end, and how many positions these have.
-pub fn whole(case: &Case) -> Contract {
+/// Accepts with the keys and values after each append, those that the cache holds at the end, and their number of
+/// positions.
+pub fn whole_contract(case: &Case) -> Contract {
     let dim = case.size("dim");
-    let (dtype, shape) = match histories(case, dim) {
+    let (dtype, shape) = match part_shape(case, dim) {
         Ok(known) => known,
         Err(contract) => return contract,
     };
@@ -132,7 +134,8 @@ pub fn whole(case: &Case) -> Contract {
     Contract::Accepts { outputs, refusal: None }
 }
 
-pub fn everything(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+/// The outputs that [`whole_contract`] lists.
+pub fn whole_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let dim = inputs.case.size("dim");
     let mut outputs: Vec<_> = history(inputs, dim).into_iter().flat_map(|(k, v)| [k, v]).collect();
     outputs.extend(outputs[outputs.len() - 2..].to_vec());

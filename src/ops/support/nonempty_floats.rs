@@ -5,9 +5,10 @@ use crate::generate::Draw;
 use crate::ops::{Contract, why};
 use crate::tensor::{DType, Support};
 
-/// The dtypes of these ops.
+/// The dtypes of these cases.
 pub const FLOATS: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
+/// A case with inputs of these names and one drawn shape.
 pub fn drawn_floats(draw: &mut Draw, names: &[&str]) -> arbitrary::Result<Case> {
     let mut shape = draw.shape(0, 3)?;
     shape.push(1);
@@ -17,6 +18,7 @@ pub fn drawn_floats(draw: &mut Draw, names: &[&str]) -> arbitrary::Result<Case> 
     floats_of(draw, names, &shape)
 }
 
+/// A case with inputs of these names and this shape.
 pub fn floats_of(draw: &mut Draw, names: &[&str], shape: &[usize]) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(FLOATS)?;
     let mut case = Case::default();
@@ -27,6 +29,7 @@ pub fn floats_of(draw: &mut Draw, names: &[&str], shape: &[usize]) -> arbitrary:
     Ok(case)
 }
 
+/// Accepts floats with elements, for one output like `x`.
 pub fn float_contract(case: &Case) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
     if !x.dtype.is_float() {
@@ -38,7 +41,7 @@ pub fn float_contract(case: &Case) -> Contract {
     Contract::accepts(x.dtype, &x.shape)
 }
 
-/// Two outputs of the shape of `x`, and a last one, for a second input that must be like `x`.
+/// Accepts a second input that is like `x`, for two outputs like `x` and a last one.
 pub fn with_second(case: &Case, name: &str, last: (DType, Vec<usize>)) -> Contract {
     let (Contract::Accepts { outputs, refusal }, Some(x)) = (float_contract(case), case.tensor("x")) else {
         return float_contract(case);

@@ -1,4 +1,4 @@
-//! What optimizers share: some steps from given values along given gradients.
+//! What optimizers share: a few steps from the values `theta` along the gradients `grad`.
 
 use candle_core::{IndexOp, Tensor as Candle, Var};
 use candle_nn::Optimizer;
@@ -10,9 +10,10 @@ use crate::number::Num;
 use crate::ops::{Call, Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 
-/// The dtypes of these ops.
+/// The dtypes of optimizers.
 pub const OPTIMIZER_SUPPORT: &Support = &Support { of: "theta", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
+/// A case of 1 to 3 steps.
 pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(OPTIMIZER_SUPPORT)?;
     let shape = draw.shape(0, 3)?;
@@ -24,6 +25,7 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     Ok(case.param("lr", *draw.choose(&[0.1, 0.01, 0.001, 1.0])?))
 }
 
+/// Accepts ordinary steps of floats.
 pub fn contract(case: &Case) -> Contract {
     let (Some(theta), Some(grad)) = (case.tensor("theta"), case.tensor("grad")) else {
         return Contract::Rejects(why::SHAPES);
@@ -38,15 +40,15 @@ pub fn contract(case: &Case) -> Contract {
         return Contract::Rejects(why::MIXED);
     }
     if !theta.dtype.is_float() {
-        return Contract::Unspecified("the descent of integers");
+        return Contract::Unspecified("an optimizer of integers");
     }
     if !(1e-6..=10.0).contains(&case.float("lr", 0.1)) {
-        return Contract::Unspecified("a learning rate that is no ordinary positive number");
+        return Contract::Unspecified("a learning rate outside the ordinary positive range");
     }
     Contract::accepts(theta.dtype, &theta.shape)
 }
 
-/// Steps along every gradient: that of `sum(theta * grad)` is `grad`.
+/// One step along each gradient: the gradient of `sum(theta * grad)` is `grad`.
 pub fn descend(call: &Call, optimizer: &mut impl Optimizer, theta: &Var) -> candle_core::Result<Vec<Candle>> {
     let grads = call.tensor("grad")?;
     for step in 0..grads.dim(0)? {
@@ -60,8 +62,8 @@ pub fn descend(call: &Call, optimizer: &mut impl Optimizer, theta: &Var) -> cand
     Ok(vec![theta.as_tensor().copy()?])
 }
 
-/// `next` of every element and its gradients.
-pub fn every(inputs: &ReferenceInputs, next: impl Fn(Num, &[Num]) -> Num) -> ArrayD<Num> {
+/// `next` of each element and its gradients.
+pub fn per_element(inputs: &ReferenceInputs, next: impl Fn(Num, &[Num]) -> Num) -> ArrayD<Num> {
     let (theta, grad) = (inputs.array("theta"), inputs.array("grad"));
     ArrayD::from_shape_fn(IxDyn(theta.shape()), |at| {
         let grads: Vec<Num> = grad.axis_iter(Axis(0)).map(|grad| grad[&at]).collect();

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, Dimension};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::ids::{bad_id, dim, id_rules, skipped};
+use crate::ops::support::ids::{bad_id, dim, id_rules, writes_nothing};
 use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Tensor};
 
@@ -29,7 +29,7 @@ pub fn arguments(case: &Case) -> Option<[&Tensor; 3]> {
     Some([case.tensor("x")?, case.tensor("ids")?, case.tensor("src")?])
 }
 
-/// What is promised for these inputs: `adds` says whether the op sums, `fits` whether `src` may have that size along `dim`.
+/// Accepts these inputs: `adds` says whether the op sums, and `fits` whether `src` may have that size along `dim`.
 pub fn scatter_contract(
     case: &Case,
     [x, ids, src]: [&Tensor; 3],
@@ -77,7 +77,7 @@ pub fn scattered(
     for (index, &value) in src.indexed_iter() {
         let mut index = index.slice().to_vec();
         let Some(id) = id_at(&index) else { continue };
-        if skipped(inputs, id, out.shape()[dim]) {
+        if writes_nothing(inputs, id, out.shape()[dim]) {
             continue;
         }
         index[dim] = usize::try_from(id).unwrap_or(usize::MAX);

@@ -1,14 +1,15 @@
-//! What the ops share that write a tensor into a block of another.
+//! What ops that write one tensor into a block of another share.
 
 use ndarray::{ArrayD, Dimension};
 
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::gather_map::{COPIES, graded};
+use crate::ops::support::gather_map::{COPIES, allow_empty_gradients};
 use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Tensor};
 
+/// A case that writes `src` into `x` along one dimension, which is the first one if `first`.
 pub fn drawn_slice(draw: &mut Draw, first: bool) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(COPIES)?;
     let x = draw.shape(1, 4)?;
@@ -27,7 +28,7 @@ pub fn drawn_pair(draw: &mut Draw, dtype: DType, x: &[usize], src: &[usize]) -> 
     Ok(case)
 }
 
-/// `x` and `src`, if they have one dtype and as many dimensions.
+/// `x` and `src`, if they have the same dtype and number of dimensions.
 pub fn operands(case: &Case) -> Result<(&Tensor, &Tensor), Contract> {
     let (Some(x), Some(src)) = (case.tensor("x"), case.tensor("src")) else {
         return Err(Contract::Rejects(why::SHAPES));
@@ -38,10 +39,11 @@ pub fn operands(case: &Case) -> Result<(&Tensor, &Tensor), Contract> {
     if x.dtype == src.dtype { Ok((x, src)) } else { Err(Contract::Rejects(why::MIXED)) }
 }
 
+/// Accepts a `src` that fits into `x` from `start` on along `dim`.
 pub fn slice_contract(case: &Case, dim: usize) -> Contract {
     let (x, src) = match operands(case) {
         Ok(operands) => operands,
-        Err(slice_contract) => return slice_contract,
+        Err(contract) => return contract,
     };
     if dim >= x.shape.len() {
         return Contract::Rejects(why::DIM);
@@ -50,7 +52,7 @@ pub fn slice_contract(case: &Case, dim: usize) -> Contract {
         return Contract::Rejects(why::SHAPES);
     }
     match case.size("start").checked_add(src.shape[dim]) {
-        Some(end) if end <= x.shape[dim] => graded(case, Contract::accepts(x.dtype, &x.shape)),
+        Some(end) if end <= x.shape[dim] => allow_empty_gradients(case, Contract::accepts(x.dtype, &x.shape)),
         _ => Contract::Rejects("the part ends outside the tensor"),
     }
 }

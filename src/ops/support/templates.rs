@@ -1,6 +1,6 @@
-//! What the sources of several ops have in common: templates that a source includes.
+//! Templates that the sources of several ops include.
 
-/// Those of [`super::Op::source`] by name.
+/// The shared templates of [`crate::ops::Op::source`] by name.
 pub const RUST_TEMPLATES: [(&str, &str); 8] = [
     (
         "window",
@@ -63,7 +63,7 @@ pub const RUST_TEMPLATES: [(&str, &str); 8] = [
     ),
 ];
 
-/// Those of [`super::Op::torch`] by name.
+/// The shared templates of [`crate::ops::Op::torch`] by name.
 pub const TORCH_TEMPLATES: [(&str, &str); 6] = [
     (
         "window",

@@ -6,8 +6,8 @@ use crate::case::Case;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
 use crate::ops::{Call, Contract, Op, why};
 
-/// `x.broadcast_as((n0, ..))` or `x.expand(..)`: sizes of 1 repeated, and dimensions in front; `x.broadcast_left(..)`:
-/// these dimensions in front.
+/// `x.broadcast_as((n0, ..))` or `x.expand(..)`: repeats sizes of 1 and adds dimensions in front;
+/// `x.broadcast_left(..)` puts these dimensions in front.
 pub static BROADCAST_AS: Op = Op {
     name: "tensor.broadcast_as",
     covers: &["Tensor::broadcast_as", "Tensor::expand", "Tensor::broadcast_left"],

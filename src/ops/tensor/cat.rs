@@ -2,11 +2,11 @@
 
 use candle_core::Tensor as Candle;
 
-use crate::ops::support::gather_map::{affordable, graded};
-use crate::ops::support::join::{NAMES, OPERAND_SUPPORT, concatenated, drawn_operands, joinable, operands, tensors};
+use crate::ops::support::gather_map::{affordable, allow_empty_gradients};
+use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
 use crate::ops::{Contract, Op, why};
 
-/// `Tensor::cat(&[t0, t1, ..], dim)`: tensors that differ in one dimension only, one after the other.
+/// `Tensor::cat(&[t0, t1, ..], dim)`: joins tensors that differ in `dim` only.
 pub static CAT: Op = Op {
     name: "tensor.cat",
     covers: &["Tensor::cat"],
@@ -25,13 +25,13 @@ pub static CAT: Op = Op {
         match joinable(&tensors, |a, b| a.len() == b.len() && (0..a.len()).all(|d| d == dim || a[d] == b[d])) {
             Err(contract) => contract,
             Ok(first) if dim >= first.shape.len() && tensors.len() == 1 => {
-                Contract::Unspecified("the cat of one tensor")
+                Contract::Unspecified("a dim out of range for one tensor")
             }
             Ok(first) if dim >= first.shape.len() => Contract::Rejects(why::DIM),
             Ok(first) => {
                 let mut shape = first.shape.clone();
                 shape[dim] = tensors.iter().map(|tensor| tensor.shape[dim]).sum();
-                graded(case, affordable(first.dtype, &shape))
+                allow_empty_gradients(case, affordable(first.dtype, &shape))
             }
         }
     },
@@ -40,6 +40,6 @@ pub static CAT: Op = Op {
     torch: "torch.cat([{{ list('t') }}], dim={{ dim|default(0) }})",
     reference: Some(|inputs| concatenated(inputs, |array| array)),
     ulps: 4.0,
-    differentiable: &NAMES,
+    differentiable: &OPERANDS,
     promise: "candle-core/src/tensor_cat.rs:4-70; torch.cat",
 };

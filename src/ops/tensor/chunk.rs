@@ -2,13 +2,13 @@
 
 use ndarray::Axis;
 
-use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, affordable, graded, shape_of};
+use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, affordable, allow_empty_gradients, shape_of};
 use crate::ops::support::ids::dim;
-use crate::ops::support::slicing::{PART_OF_NOTHING, drawn_nonempty};
+use crate::ops::support::slicing::{EMPTY_SLICE, drawn_nonempty};
 use crate::ops::{Contract, Op, why};
 
-/// `x.chunk(chunks, dim)`: that many parts, the first ones larger by 1 where the size is no multiple; of a dimension
-/// that is shorter, parts of 1.
+/// `x.chunk(chunks, dim)`: that many parts. The first ones are larger by 1 if the size is not a multiple; a dimension
+/// with fewer entries gives parts of 1.
 pub static CHUNK: Op = Op {
     name: "tensor.chunk",
     covers: &["Tensor::chunk"],
@@ -22,7 +22,7 @@ pub static CHUNK: Op = Op {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
         let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
         if x.shape.contains(&0) && case.size("chunks") > 0 {
-            return PART_OF_NOTHING;
+            return EMPTY_SLICE;
         }
         let lengths = match lengths(x.shape[dim], case.size("chunks")) {
             Ok(lengths) => lengths,
@@ -36,7 +36,10 @@ pub static CHUNK: Op = Op {
             shape[dim] = length;
             (x.dtype, shape)
         };
-        graded(case, Contract::Accepts { outputs: lengths.into_iter().map(part).collect(), refusal: None })
+        allow_empty_gradients(
+            case,
+            Contract::Accepts { outputs: lengths.into_iter().map(part).collect(), refusal: None },
+        )
     },
     call: |call| call.tensor("x")?.chunk(call.size("chunks", 0), call.size("dim", 0)),
     source: "let outputs = x.chunk({{ chunks|default(0) }}, {{ dim|default(0) }})?;",
@@ -66,8 +69,8 @@ pub static CHUNK: Op = Op {
 fn lengths(size: usize, chunks: usize) -> Result<Vec<usize>, Contract> {
     match (size, chunks) {
         (_, 0) => Err(Contract::Rejects("no chunks")),
-        (0, _) => Err(Contract::Unspecified("chunks of nothing")),
-        (65.., 65..) => Err(Contract::Unspecified("more chunks than are worth counting")),
+        (0, _) => Err(Contract::Unspecified("chunks of an empty dimension")),
+        (65.., 65..) => Err(Contract::Unspecified("too many chunks")),
         _ => {
             let chunks = chunks.min(size);
             Ok((0..chunks).map(|place| size / chunks + usize::from(place < size % chunks)).collect())

@@ -3,7 +3,7 @@
 use crate::ops::Op;
 use crate::ops::support::gather_map::{COPIES, contract, drawn};
 
-/// `x.contiguous()`: the same values in row-major order, in memory of their own where they are not.
+/// `x.contiguous()`: the same values in row-major order. Copies unless `x` is contiguous.
 pub static CONTIGUOUS: Op = Op {
     name: "tensor.contiguous",
     covers: &["Tensor::contiguous"],

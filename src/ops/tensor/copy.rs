@@ -3,7 +3,7 @@
 use crate::ops::Op;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn};
 
-/// `x.copy()`: the same view of a copy.
+/// `x.copy()`: a copy of the storage, in the same view.
 pub static COPY: Op = Op {
     name: "tensor.copy",
     covers: &["Tensor::copy"],

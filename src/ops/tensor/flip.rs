@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
-/// `x.flip(&[d0, ..])`: the order of the elements along these dimensions reversed.
+/// `x.flip(&[d0, ..])`: reverses the order of the elements along these dimensions.
 pub static FLIP: Op = Op {
     name: "tensor.flip",
     covers: &["Tensor::flip"],

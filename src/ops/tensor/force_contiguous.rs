@@ -3,7 +3,7 @@
 use crate::ops::Op;
 use crate::ops::support::gather_map::{COPIES, contract, drawn};
 
-/// `x.force_contiguous()`: the same in memory of their own always.
+/// `x.force_contiguous()`: as `x.contiguous()`, but always copies.
 pub static FORCE_CONTIGUOUS: Op = Op {
     name: "tensor.force_contiguous",
     covers: &["Tensor::force_contiguous"],

@@ -4,7 +4,7 @@ use ndarray::{ArrayD, Dimension};
 
 use crate::number::Num;
 use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::ids::{dim, id_rules, reading};
+use crate::ops::support::ids::{dim, drawn_reads, id_rules};
 use crate::ops::{Contract, Op, why};
 
 /// `x.gather(ids, dim)`: `out[.., i, ..] = x[.., ids[.., i, ..], ..]`, shaped as `ids`.
@@ -17,11 +17,11 @@ pub static GATHER: Op = Op {
         let dim = draw.between(0, x.len() - 1)?;
         let mut shape = Vec::new();
         for (d, &n) in x.iter().enumerate() {
-            // Along the other dimensions ids may be shorter than x.
+            // Ids may be shorter than x along the other dimensions.
             let shorter = d != dim && n > 1 && draw.one_in(6)?;
             shape.push(if d == dim { if n == 0 { 0 } else { draw.size()? } } else { n - usize::from(shorter) });
         }
-        reading(draw, &x, &shape, dim)
+        drawn_reads(draw, &x, &shape, dim)
     },
     contract: |case| {
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {

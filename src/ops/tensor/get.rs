@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
-use crate::ops::support::slicing::PART_OF_NOTHING;
+use crate::ops::support::slicing::EMPTY_SLICE;
 use crate::ops::{Contract, Op, why};
 
 /// `x.get(index)`, or `x.get_on_dim(dim, index)`: one slice, without its dimension.
@@ -67,7 +67,7 @@ fn gotten(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
         return Err(Contract::Rejects("index out of range"));
     }
     if x.contains(&0) {
-        return Err(PART_OF_NOTHING);
+        return Err(EMPTY_SLICE);
     }
     let mut shape = x.to_vec();
     shape.remove(dim);

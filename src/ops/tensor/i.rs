@@ -6,11 +6,12 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::ops::support::gather_map::{COPIES, contract, gathered, shape_of};
 use crate::ops::support::ids::id_rules;
-use crate::ops::support::slicing::{OUTSIDE, PART_OF_NOTHING, drawn_nonempty};
+use crate::ops::support::slicing::{EMPTY_SLICE, OUTSIDE, drawn_nonempty};
 use crate::ops::{Call, Contract, Op, why};
 
-/// `x.i((index0, index1, ..))`: of each dimension one entry, a range, or the entries that a tensor of ids names.
-pub static INDEX: Op = Op {
+/// `x.i((index0, index1, ..))`: one entry, a range, or the entries in a tensor of ids, of each
+/// dimension. `kinds` has one word per index, `starts` and `ends` their numbers.
+pub static I: Op = Op {
     name: "tensor.i",
     covers: &["IndexOp", "TensorIndexer"],
     support: COPIES,
@@ -108,25 +109,25 @@ fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {
     Ok(case.param("kinds", kinds).param("starts", starts).param("ends", ends))
 }
 
-/// What one index takes of its dimension.
+/// The entries of a dimension that one index takes.
 enum Pick {
     At(usize),
     Range(usize, usize),
     Ids,
 }
 
-/// What the indices are, in order. A tuple of more than four is beyond the call.
+/// The kinds of the indices, in order. The call takes four at most.
 fn kinds(case: &Case) -> Vec<&str> {
     case.texts("kinds").into_iter().take(4).take_while(|kind| !kind.is_empty()).collect()
 }
 
-/// The numbers of the index at this place; 0 where the case leaves one out.
+/// The numbers of the index at this place; 0 for one that the case leaves out.
 fn bounds(case: &Case, place: usize) -> (usize, usize) {
     let number = |name| case.sizes(name).get(place).copied().unwrap_or(0);
     (number("starts"), number("ends"))
 }
 
-/// What the index at this place takes of a dimension of size `n`.
+/// The entries that the index at this place takes of a dimension of size `n`.
 fn pick(case: &Case, place: usize, n: usize) -> Result<Pick, Contract> {
     let (start, end) = bounds(case, place);
     let (start, end) = match *kinds(case).get(place).unwrap_or(&"all") {
@@ -158,10 +159,10 @@ fn indexed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
         return Err(Contract::Rejects("more indices than dimensions"));
     }
     if kinds.iter().filter(|kind| **kind == "ids").count() > 1 {
-        return Err(Contract::Unspecified("one tensor of ids for two dimensions"));
+        return Err(Contract::Unspecified("two tensors of ids"));
     }
     if x.contains(&0) {
-        return Err(PART_OF_NOTHING);
+        return Err(EMPTY_SLICE);
     }
     let mut shape = Vec::new();
     for (place, &n) in x.iter().enumerate() {
@@ -174,7 +175,7 @@ fn indexed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
             },
         }
     }
-    if shape.contains(&0) { Err(PART_OF_NOTHING) } else { Ok(shape) }
+    if shape.contains(&0) { Err(EMPTY_SLICE) } else { Ok(shape) }
 }
 
 fn indexers(call: &Call) -> candle_core::Result<Vec<TensorIndexer>> {

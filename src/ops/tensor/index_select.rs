@@ -1,7 +1,7 @@
 //! `Tensor::index_select`.
 
 use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::ids::{bad_id, dim, id_rules, reading, selected};
+use crate::ops::support::ids::{bad_id, dim, drawn_reads, id_rules, selected};
 use crate::ops::{Contract, Op, why};
 
 /// `x.index_select(ids, dim)`: the slices of `x` along `dim` that `ids` (one dimension) names.
@@ -13,7 +13,7 @@ pub static INDEX_SELECT: Op = Op {
         let x = draw.shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
         let count = if x[dim] == 0 { 0 } else { draw.size()? };
-        reading(draw, &x, &[count], dim)
+        drawn_reads(draw, &x, &[count], dim)
     },
     contract: |case| {
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {

@@ -5,7 +5,7 @@ use crate::generate::Draw;
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
-/// `x.pad_with_zeros(dim, left, right)`.
+/// `x.pad_with_zeros(dim, left, right)`: zeros before and after the entries along `dim`.
 pub static PAD_WITH_ZEROS: Op = Op {
     name: "tensor.pad_with_zeros",
     covers: &["Tensor::pad_with_zeros"],
@@ -34,7 +34,7 @@ pub static PAD_WITH_ZEROS: Op = Op {
     promise: "candle-core/src/tensor.rs:2684-2710; torch.nn.functional.pad",
 };
 
-/// `x.pad_with_same(dim, left, right)`: the first and the last slice along `dim`, repeated.
+/// `x.pad_with_same(dim, left, right)`: repeats the first and the last slice along `dim`.
 pub static PAD_WITH_SAME: Op = Op {
     name: "tensor.pad_with_same",
     covers: &["Tensor::pad_with_same"],
@@ -42,7 +42,7 @@ pub static PAD_WITH_SAME: Op = Op {
     generate: |draw| along(draw),
     contract: |case| {
         if shape_of(case).contains(&0) {
-            return Contract::Unspecified("the last of nothing, repeated");
+            return Contract::Unspecified("padding of an empty tensor");
         }
         contract(case, padded)
     },

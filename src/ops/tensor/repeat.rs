@@ -4,7 +4,8 @@ use crate::case::Case;
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op};
 
-/// `x.repeat((n0, n1, ..))`: `x` that many times along each dimension, with dimensions of 1 in front if there are more.
+/// `x.repeat((n0, n1, ..))`: repeats `x` that often along each dimension; more factors add dimensions in
+/// front.
 pub static REPEAT: Op = Op {
     name: "tensor.repeat",
     covers: &["Tensor::repeat"],

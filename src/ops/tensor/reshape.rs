@@ -5,7 +5,7 @@ use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, shape_o
 use crate::ops::{Contract, Op};
 use crate::tensor::product;
 
-/// `x.reshape((n0, n1, ..))`; with `hole` the first size is left for candle to find.
+/// `x.reshape((n0, n1, ..))`; with `hole` candle computes the first size.
 pub static RESHAPE: Op = Op {
     name: "tensor.reshape",
     covers: &["Tensor::reshape"],

@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
-/// `x.roll(shift, dim)`: each element `shift` further, those beyond the last position at the first ones.
+/// `x.roll(shift, dim)`: moves each element by `shift` positions, around the end.
 pub static ROLL: Op = Op {
     name: "tensor.roll",
     covers: &["Tensor::roll"],
@@ -33,7 +33,7 @@ pub static ROLL: Op = Op {
     promise: "candle-core/src/tensor.rs:977-1011; torch.roll",
 };
 
-/// What candle takes as `i32`.
+/// The shift, which candle takes as `i32`.
 fn shift(case: &Case) -> i32 {
     let bound = |bound: i32| i64::from(bound);
     case.int("shift", 0).clamp(bound(i32::MIN), bound(i32::MAX)) as i32

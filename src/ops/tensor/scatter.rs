@@ -16,7 +16,7 @@ pub static SCATTER: Op = Op {
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let mut ids = draw.ids(id_dtype, &src, x[dim])?;
-        // Ids that name one place twice leave the winner open: count upwards along the dimension instead.
+        // If two ids name one place, it is open which value wins: count upwards along the dimension instead.
         let start = draw.between(0, x[dim].saturating_sub(src[dim]))?;
         ids.view = View { broadcast: Vec::new(), ..ids.view };
         let inner: usize = src[dim + 1..].iter().product();
@@ -52,7 +52,7 @@ pub static SCATTER: Op = Op {
     differentiable: &["src", "x"],
 };
 
-/// `x.scatter_add(ids, src, dim)`: as `scatter`, adding to what is there.
+/// `x.scatter_add(ids, src, dim)`: as `scatter`, but adds to the old value.
 pub static SCATTER_ADD: Op = Op {
     name: "tensor.scatter_add",
     covers: &["Tensor::scatter_add"],
@@ -130,7 +130,7 @@ pub static SCATTER_ADD_SET: Op = Op {
     promise: "candle-core/src/tensor.rs:1733-1747; as for scatter_add",
 };
 
-/// What a scatter is drawn from: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
+/// The drawn parts of a scatter: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
 type Shapes = (DType, Vec<usize>, Vec<usize>, usize, DType);
 
 fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
@@ -164,7 +164,7 @@ fn mostly_packed(draw: &mut Draw, copying: &Op) -> arbitrary::Result<Case> {
     Ok(if draw.one_in(8)? { case } else { case.contiguous() })
 }
 
-/// What the copying op promises; what is written in place must be contiguous, and lie in memory once.
+/// The contract of the copying op. A tensor that is written in place must be contiguous.
 fn in_place(case: &Case, copying: &Op) -> Contract {
     let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
     (copying.contract)(case).may_refuse(strided, why::CONTIGUOUS)

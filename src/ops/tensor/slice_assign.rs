@@ -1,10 +1,10 @@
 //! `Tensor::slice_assign`.
 
-use crate::ops::support::gather_map::{COPIES, graded};
+use crate::ops::support::gather_map::{COPIES, allow_empty_gradients};
 use crate::ops::support::slice_writes::{drawn_pair, operands, with_block};
 use crate::ops::{Contract, Op, why};
 
-/// `x.slice_assign(&[start0..end0, ..], src)`: `src` in a copy of `x`, at a range in each dimension.
+/// `x.slice_assign(&[start0..end0, ..], src)`: a copy of `x` with `src` at these ranges.
 pub static SLICE_ASSIGN: Op = Op {
     name: "tensor.slice_assign",
     covers: &["Tensor::slice_assign"],
@@ -23,7 +23,7 @@ pub static SLICE_ASSIGN: Op = Op {
     contract: |case| {
         let (x, src) = match operands(case) {
             Ok(operands) => operands,
-            Err(slice_contract) => return slice_contract,
+            Err(contract) => return contract,
         };
         let (starts, ends) = (case.sizes("starts"), case.sizes("ends"));
         if starts.len() != x.shape.len() || ends.len() != x.shape.len() {
@@ -36,7 +36,7 @@ pub static SLICE_ASSIGN: Op = Op {
         if !(0..x.shape.len()).all(fits) {
             return Contract::Rejects("the part ends outside the tensor");
         }
-        graded(case, Contract::accepts(x.dtype, &x.shape))
+        allow_empty_gradients(case, Contract::accepts(x.dtype, &x.shape))
     },
     call: |call| {
         let ranges = call.case.sizes("starts").into_iter().zip(call.case.sizes("ends"));

@@ -4,7 +4,7 @@ use crate::ops::Op;
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::slice_writes::{drawn_slice, slice_contract, with_slice};
 
-/// `x.slice_scatter(src, dim, start)`: the same in a copy.
+/// `x.slice_scatter(src, dim, start)`: a copy of `x` with `src` in it from `start` on along `dim`.
 pub static SLICE_SCATTER: Op = Op {
     name: "tensor.slice_scatter",
     covers: &["Tensor::slice_scatter"],
@@ -26,7 +26,7 @@ pub static SLICE_SCATTER: Op = Op {
     promise: "candle-core/src/tensor.rs:1749-1817; torch.slice_scatter",
 };
 
-/// `x.slice_scatter0(src, start)`: the same along the first dimension.
+/// `x.slice_scatter0(src, start)`: `slice_scatter` along the first dimension.
 pub static SLICE_SCATTER0: Op = Op {
     name: "tensor.slice_scatter0",
     covers: &["Tensor::slice_scatter0"],

@@ -4,11 +4,11 @@ use crate::ops::support::slice_writes::{drawn_slice, slice_contract, with_slice}
 use crate::ops::{Op, why};
 use crate::tensor::{DType, Support};
 
-/// `x.slice_set(src, dim, start)`: `src` into `x` from `start` on along `dim`, in place.
+/// `x.slice_set(src, dim, start)`: writes `src` into `x` from `start` on along `dim`, in place.
 pub static SLICE_SET: Op = Op {
     name: "tensor.slice_set",
     covers: &["Tensor::slice_set"],
-    // Its one kernel copies bytes for the 8-bit float too.
+    // Its kernel copies bytes, which works for the 8-bit float too.
     support: &Support {
         of: "x",
         cpu: &DType::ALL,

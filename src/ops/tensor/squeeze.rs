@@ -4,7 +4,8 @@ use crate::case::Case;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, in_order, shape_of};
 use crate::ops::{Contract, Op, why};
 
-/// `x.squeeze(dim)`: without the dimension `dim` if its size is 1; `x.unsqueeze(dim)`: with such a dimension.
+/// `x.squeeze(dim)`: removes the dimension `dim` if its size is 1; `x.unsqueeze(dim)`: adds such a
+/// dimension.
 pub static SQUEEZE: Op = Op {
     name: "tensor.squeeze",
     covers: &["Tensor::squeeze", "Tensor::unsqueeze"],

@@ -3,11 +3,11 @@
 use candle_core::Tensor as Candle;
 use ndarray::Axis;
 
-use crate::ops::support::gather_map::{affordable, graded};
-use crate::ops::support::join::{NAMES, OPERAND_SUPPORT, concatenated, drawn_operands, joinable, operands, tensors};
+use crate::ops::support::gather_map::{affordable, allow_empty_gradients};
+use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
 use crate::ops::{Contract, Op, why};
 
-/// `Tensor::stack(&[t0, t1, ..], dim)`: tensors of one shape along a new dimension.
+/// `Tensor::stack(&[t0, t1, ..], dim)`: joins tensors of one shape along a new dimension.
 pub static STACK: Op = Op {
     name: "tensor.stack",
     covers: &["Tensor::stack"],
@@ -26,7 +26,7 @@ pub static STACK: Op = Op {
             Ok(first) => {
                 let mut shape = first.shape.clone();
                 shape.insert(dim, tensors.len());
-                graded(case, affordable(first.dtype, &shape))
+                allow_empty_gradients(case, affordable(first.dtype, &shape))
             }
         }
     },
@@ -35,6 +35,6 @@ pub static STACK: Op = Op {
     torch: "torch.stack([{{ list('t') }}], dim={{ dim|default(0) }})",
     reference: Some(|inputs| concatenated(inputs, |array| array.insert_axis(Axis(inputs.case.size("dim"))))),
     ulps: 4.0,
-    differentiable: &NAMES,
+    differentiable: &OPERANDS,
     promise: "candle-core/src/tensor.rs:2655-2682; torch.stack",
 };

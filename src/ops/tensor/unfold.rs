@@ -1,4 +1,4 @@
-//! `unfold`, and the shape that it gives to a dimension of millions.
+//! `Tensor::unfold`, and its shape for a dimension of millions.
 
 use candle_core::Tensor as Candle;
 use ndarray::{ArrayD, IxDyn};
@@ -62,13 +62,14 @@ fn windows(n: usize, length: usize, step: usize) -> Result<usize, Contract> {
     let Some(room) = n.checked_sub(length) else { return Err(Contract::Rejects("a window larger than the dimension")) };
     match (length, step) {
         (_, 0) => Err(Contract::Rejects("a step of 0")),
-        (0, _) => Err(Contract::Unspecified("windows of nothing")),
+        (0, _) => Err(Contract::Unspecified("windows without elements")),
         (_, step) if step > 1 << 31 => Err(TOO_LARGE),
         _ => Ok(room / step + 1),
     }
 }
 
-/// The shape of `x.broadcast_as(count).unfold(0, size, step)` for an `x` of one element: views, whatever the count.
+/// The shape of `x.broadcast_as(count).unfold(0, size, step)` for an `x` of one element. These are views
+/// for any count.
 pub static UNFOLD_SHAPE: Op = Op {
     name: "tensor.unfold_shape",
     covers: &["Tensor::unfold"],
