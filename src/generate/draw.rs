@@ -261,7 +261,8 @@ impl<'a> Draw<'a> {
         Ok(view.normalized())
     }
 
-    fn permutation(&mut self, rank: usize) -> Result<Vec<usize>> {
+    /// An order of the dimensions `0..rank`.
+    pub fn permutation(&mut self, rank: usize) -> Result<Vec<usize>> {
         let mut order: Vec<usize> = (0..rank).collect();
         for last in (1..rank).rev() {
             // An exhausted source picks 0, which reverses neighbours: still a permutation that is not the identity.

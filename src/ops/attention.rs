@@ -1,10 +1,15 @@
 //! Ops `attention.…`: attention of `candle_nn`.
 
-pub(super) mod flash;
-pub(super) mod varlen;
+pub(super) mod causal_decode_f32_interleaved;
+pub(super) mod flash_attn;
+pub(super) mod flash_attn_varlen;
 
 use super::Op;
 
 /// Every op of this family, by name.
-pub(super) const OPS: &[&Op] =
-    &[&flash::DECODE_INTERLEAVED, &flash::FLASH_ATTN, &varlen::VARLEN_CPU, &varlen::VARLEN_UNFUSED];
+pub(super) const OPS: &[&Op] = &[
+    &causal_decode_f32_interleaved::CAUSAL_DECODE_F32_INTERLEAVED,
+    &flash_attn::FLASH_ATTN,
+    &flash_attn_varlen::FLASH_ATTN_VARLEN_CPU,
+    &flash_attn_varlen::FLASH_ATTN_VARLEN_UNFUSED,
+];

@@ -1,6 +1,9 @@
 //! Ops `cache.…`: key-value caches of `candle_nn`.
 
+pub(super) mod concat;
+pub(super) mod interleaved;
 pub(super) mod kv;
+pub(super) mod raw_interleaved;
 pub(super) mod rotating;
 pub(super) mod scattered;
 
@@ -8,10 +11,10 @@ use super::Op;
 
 /// Every op of this family, by name.
 pub(super) const OPS: &[&Op] = &[
-    &kv::CONCAT,
-    &kv::INTERLEAVED,
+    &concat::CONCAT,
+    &interleaved::INTERLEAVED,
     &kv::KV,
-    &kv::RAW_INTERLEAVED,
+    &raw_interleaved::RAW_INTERLEAVED,
     &rotating::ROTATING,
     &rotating::ROTATING_KEPT,
     &rotating::ROTATING_POSITIONS,

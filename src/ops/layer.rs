@@ -5,6 +5,7 @@ pub(super) mod batch_norm;
 pub(super) mod conv;
 pub(super) mod conv2d_absorb_bn;
 pub(super) mod conv_transpose;
+pub(super) mod embedding;
 pub(super) mod group_norm;
 pub(super) mod gru;
 pub(super) mod layer_norm;
@@ -26,6 +27,7 @@ pub(super) const OPS: &[&Op] = &[
     &conv2d_absorb_bn::CONV2D_ABSORB_BN,
     &conv_transpose::CONV_TRANSPOSE1D,
     &conv_transpose::CONV_TRANSPOSE2D,
+    &embedding::EMBEDDING,
     &group_norm::GROUP_NORM,
     &gru::GRU,
     &layer_norm::LAYER_NORM,

@@ -8,6 +8,7 @@ pub(super) mod log_softmax;
 pub(super) mod moe_gemm_on_cpu;
 pub(super) mod pixel_shuffle;
 pub(super) mod pixel_unshuffle;
+pub(super) mod replication_pad2d;
 pub(super) mod rms_norm;
 pub(super) mod selu;
 pub(super) mod softmax;
@@ -27,6 +28,7 @@ pub(super) const OPS: &[&Op] = &[
     &moe_gemm_on_cpu::MOE_GEMM_ON_CPU,
     &pixel_shuffle::PIXEL_SHUFFLE,
     &pixel_unshuffle::PIXEL_UNSHUFFLE,
+    &replication_pad2d::REPLICATION_PAD2D,
     &rms_norm::RMS_NORM,
     &rms_norm::RMS_NORM_SLOW,
     &selu::SELU,

@@ -8,4 +8,4 @@ pub(super) mod randn;
 use super::Op;
 
 /// Every op of this family, by name.
-pub(super) const OPS: &[&Op] = &[&gumbel_softmax::GUMBEL_SOFTMAX, &init::INIT, &rand::RAND];
+pub(super) const OPS: &[&Op] = &[&gumbel_softmax::GUMBEL_SOFTMAX, &init::INIT, &rand::RAND, &randn::RANDN];

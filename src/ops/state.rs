@@ -1,18 +1,26 @@
 //! Ops `state.…`: calls that show state which outlives them.
 
-pub(super) mod state;
+pub(super) mod backward_again;
+pub(super) mod detach;
+pub(super) mod diamond;
+pub(super) mod dropped;
+pub(super) mod own_storage;
+pub(super) mod own_transpose;
+pub(super) mod threads;
+pub(super) mod twice;
+pub(super) mod var_set;
 
 use super::Op;
 
 /// Every op of this family, by name.
 pub(super) const OPS: &[&Op] = &[
-    &state::BACKWARD_AGAIN,
-    &state::DETACH,
-    &state::DIAMOND,
-    &state::DROPPED,
-    &state::OWN_STORAGE,
-    &state::OWN_TRANSPOSE,
-    &state::THREADS,
-    &state::TWICE,
-    &state::VAR_SET,
+    &backward_again::BACKWARD_AGAIN,
+    &detach::DETACH,
+    &diamond::DIAMOND,
+    &dropped::DROPPED,
+    &own_storage::OWN_STORAGE,
+    &own_transpose::OWN_TRANSPOSE,
+    &threads::THREADS,
+    &twice::TWICE,
+    &var_set::VAR_SET,
 ];

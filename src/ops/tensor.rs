@@ -6,19 +6,31 @@ pub(super) mod argmax;
 pub(super) mod argmin;
 pub(super) mod avg_pool2d;
 pub(super) mod binary;
+pub(super) mod broadcast_as;
 pub(super) mod broadcast_matmul;
+pub(super) mod cat;
+pub(super) mod chunk;
 pub(super) mod clamp;
 pub(super) mod compare;
 pub(super) mod const_set;
+pub(super) mod contiguous;
 pub(super) mod conv;
 pub(super) mod conv_transpose;
+pub(super) mod copy;
 pub(super) mod cumsum;
 pub(super) mod detach;
 pub(super) mod dot;
 pub(super) mod elu;
-pub(super) mod indexing;
+pub(super) mod embedding;
+pub(super) mod flatten;
+pub(super) mod flip;
+pub(super) mod force_contiguous;
+pub(super) mod gather;
+pub(super) mod get;
+pub(super) mod i;
+pub(super) mod index_add;
+pub(super) mod index_select;
 pub(super) mod interpolate;
-pub(super) mod join;
 pub(super) mod log_sum_exp;
 pub(super) mod matmul;
 pub(super) mod max;
@@ -27,22 +39,29 @@ pub(super) mod mean;
 pub(super) mod meshgrid;
 pub(super) mod min;
 pub(super) mod mv;
+pub(super) mod narrow;
 pub(super) mod norm;
 pub(super) mod pad;
+pub(super) mod permute;
 pub(super) mod pow;
 pub(super) mod powf;
-pub(super) mod rearrange;
+pub(super) mod repeat;
 pub(super) mod reshape;
+pub(super) mod roll;
 pub(super) mod round_to;
 pub(super) mod scalar;
 pub(super) mod scatter;
-pub(super) mod slice;
-pub(super) mod slicing;
+pub(super) mod slice_assign;
+pub(super) mod slice_scatter;
+pub(super) mod slice_set;
 pub(super) mod sort_last_dim;
+pub(super) mod squeeze;
+pub(super) mod stack;
 pub(super) mod sum;
 pub(super) mod to_device;
 pub(super) mod to_dtype;
 pub(super) mod to_vec;
+pub(super) mod transpose;
 pub(super) mod unary;
 pub(super) mod unfold;
 pub(super) mod upsample_bilinear2d;
@@ -61,19 +80,19 @@ pub(super) const OPS: &[&Op] = &[
     &argmax::ARGMAX,
     &argmin::ARGMIN,
     &avg_pool2d::AVG_POOL2D,
-    &reshape::BROADCAST_AS,
+    &broadcast_as::BROADCAST_AS,
     &broadcast_matmul::BROADCAST_MATMUL,
-    &join::CAT,
+    &cat::CAT,
     &unary::CEIL,
-    &slicing::CHUNK,
+    &chunk::CHUNK,
     &clamp::CLAMP,
     &const_set::CONST_SET,
-    &rearrange::CONTIGUOUS,
+    &contiguous::CONTIGUOUS,
     &conv::CONV1D,
     &conv::CONV2D,
     &conv_transpose::CONV_TRANSPOSE1D,
     &conv_transpose::CONV_TRANSPOSE2D,
-    &rearrange::COPY,
+    &copy::COPY,
     &unary::COS,
     &cumsum::CUMSUM,
     &detach::DETACH,
@@ -81,24 +100,23 @@ pub(super) const OPS: &[&Op] = &[
     &scalar::DIV_SCALAR,
     &dot::DOT,
     &elu::ELU,
-    &indexing::EMBEDDING,
-    &slice::EMBEDDING,
+    &embedding::EMBEDDING,
     &compare::EQ,
     &unary::ERF,
     &unary::EXP,
-    &reshape::FLATTEN,
-    &rearrange::FLIP,
+    &flatten::FLATTEN,
+    &flip::FLIP,
     &unary::FLOOR,
-    &rearrange::FORCE_CONTIGUOUS,
-    &indexing::GATHER,
+    &force_contiguous::FORCE_CONTIGUOUS,
+    &gather::GATHER,
     &compare::GE,
     &unary::GELU,
     &unary::GELU_ERF,
-    &slicing::GET,
+    &get::GET,
     &compare::GT,
-    &slicing::INDEX,
-    &scatter::INDEX_ADD,
-    &indexing::INDEX_SELECT,
+    &i::I,
+    &index_add::INDEX_ADD,
+    &index_select::INDEX_SELECT,
     &interpolate::INTERPOLATE1D,
     &interpolate::INTERPOLATE2D,
     &compare::LE,
@@ -116,39 +134,38 @@ pub(super) const OPS: &[&Op] = &[
     &binary::MUL,
     &scalar::MUL_SCALAR,
     &mv::MV,
-    &slicing::NARROW,
+    &narrow::NARROW,
     &compare::NE,
     &unary::NEG,
     &norm::NORM,
     &pad::PAD_WITH_SAME,
     &pad::PAD_WITH_ZEROS,
-    &rearrange::PERMUTE,
+    &permute::PERMUTE,
     &pow::POW,
     &powf::POWF,
     &unary::RECIP,
     &unary::RELU,
-    &join::REPEAT,
-    &pad::REPLICATION_PAD2D,
+    &repeat::REPEAT,
     &reshape::RESHAPE,
-    &rearrange::ROLL,
+    &roll::ROLL,
     &unary::ROUND,
     &round_to::ROUND_TO,
     &scatter::SCATTER,
     &scatter::SCATTER_ADD,
-    &slice::SCATTER_ADD_SET,
-    &slice::SCATTER_SET,
+    &scatter::SCATTER_ADD_SET,
+    &scatter::SCATTER_SET,
     &unary::SIGN,
     &unary::SILU,
     &unary::SIN,
-    &slice::SLICE_ASSIGN,
-    &slice::SLICE_SCATTER,
-    &slice::SLICE_SCATTER0,
-    &slice::SLICE_SET,
+    &slice_assign::SLICE_ASSIGN,
+    &slice_scatter::SLICE_SCATTER,
+    &slice_scatter::SLICE_SCATTER0,
+    &slice_set::SLICE_SET,
     &sort_last_dim::SORT_LAST_DIM,
     &unary::SQR,
     &unary::SQRT,
-    &reshape::SQUEEZE,
-    &join::STACK,
+    &squeeze::SQUEEZE,
+    &stack::STACK,
     &binary::SUB,
     &scalar::SUB_SCALAR,
     &sum::SUM,
@@ -156,7 +173,7 @@ pub(super) const OPS: &[&Op] = &[
     &to_device::TO_DEVICE,
     &to_dtype::TO_DTYPE,
     &to_vec::TO_VEC,
-    &rearrange::TRANSPOSE,
+    &transpose::TRANSPOSE,
     &unfold::UNFOLD,
     &unfold::UNFOLD_SHAPE,
     &upsample_bilinear2d::UPSAMPLE_BILINEAR2D,

@@ -6,17 +6,19 @@ use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::cache::kv::{CACHE_SUPPORT, affords, generate, histories, history, pairs, resets, spans};
-use crate::ops::support::gather_map::{TOO_LARGE, size};
+use crate::ops::support::gather_map::TOO_LARGE;
+use crate::ops::support::kv_cache::{
+    CACHE_SUPPORT, affords, drawn_cache, history, pairs, part_shape, resets_before, spans,
+};
 use crate::ops::{Call, Contract, Op, ReferenceInputs};
 use crate::tensor::DType;
 
-/// What each append returns, read at once, and what the cache holds in the end.
+/// What each append returns, read at once, and what the cache holds at the end.
 pub static ROTATING: Op = Op {
     name: "cache.rotating",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
-    generate: |draw| generate(draw),
+    generate: drawn_cache,
     contract: ring_contract,
     call: |call| appended(call, Candle::copy),
     source: r#"
@@ -32,12 +34,12 @@ pub static ROTATING: Op = Op {
     promise: RING_PROMISE,
 };
 
-/// The same, read after all appends: a tensor that was returned does not change.
+/// As `cache.rotating`, but read after all appends: a returned tensor does not change.
 pub static ROTATING_KEPT: Op = Op {
     name: "cache.rotating_kept",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
-    generate: |draw| generate(draw),
+    generate: drawn_cache,
     contract: ring_contract,
     call: |call| appended(call, |returned| Ok(returned.clone())),
     source: r#"
@@ -54,42 +56,15 @@ pub static ROTATING_KEPT: Op = Op {
 };
 
 /// Where the contract of these ops comes from.
-pub const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; of a part that is longer, all of it is returned and its \
-              last `max` positions are kept";
-
-fn ring_contract(case: &Case) -> Contract {
-    match checked(case) {
-        Err(contract) => contract,
-        Ok((dtype, shape)) => {
-            let outputs = steps(case).into_iter().flat_map(|step| [step.returned.clone(), step.returned]);
-            let last = steps(case).pop().map(|step| step.held).unwrap_or_default();
-            let outputs = outputs.chain([last.clone(), last]).map(|positions| {
-                let mut shape = shape.clone();
-                shape[size(case, "dim")] = positions.len();
-                (dtype, shape)
-            });
-            Contract::Accepts { outputs: outputs.collect(), refusal: None }
-        }
-    }
-}
-
-fn ring_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
-    let axis = Axis(size(inputs.case, "dim"));
-    let (mut outputs, mut held) = (Vec::new(), Vec::new());
-    for (step, (k, v)) in steps(inputs.case).into_iter().zip(history(inputs, axis.0)) {
-        outputs.extend([k.select(axis, &step.returned), v.select(axis, &step.returned)]);
-        held = vec![k.select(axis, &step.held), v.select(axis, &step.held)];
-    }
-    outputs.extend(held);
-    outputs
-}
+const RING_PROMISE: &str = "candle-nn/src/kv_cache.rs:162-262: a ring buffer; a longer part is returned whole and its \
+                            last `max` positions are kept";
 
 /// The positions and the attention mask that the cache announces before each append.
 pub static ROTATING_POSITIONS: Op = Op {
     name: "cache.rotating_positions",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
-    generate: |draw| generate(draw),
+    generate: drawn_cache,
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok(_) => {
@@ -104,7 +79,7 @@ pub static ROTATING_POSITIONS: Op = Op {
         let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
         let mut outputs = Vec::new();
         for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets(call.case, place) {
+            if resets_before(call.case, place) {
                 cache.reset();
             }
             let length = k.dim(call.size("dim", 0))?;
@@ -131,7 +106,7 @@ pub static ROTATING_POSITIONS: Op = Op {
     "#,
     torch: "",
     reference: Some(|inputs| {
-        let max = size(inputs.case, "max");
+        let max = inputs.case.size("max");
         let mut outputs = Vec::new();
         for step in steps(inputs.case) {
             let positions = step.returned.iter().map(|&position| Num::exact(position as f64)).collect();
@@ -152,11 +127,38 @@ pub static ROTATING_POSITIONS: Op = Op {
               *after* adding `seq_len` to the cache\"",
 };
 
+fn ring_contract(case: &Case) -> Contract {
+    match checked(case) {
+        Err(contract) => contract,
+        Ok((dtype, shape)) => {
+            let outputs = steps(case).into_iter().flat_map(|step| [step.returned.clone(), step.returned]);
+            let last = steps(case).pop().map(|step| step.held).unwrap_or_default();
+            let outputs = outputs.chain([last.clone(), last]).map(|positions| {
+                let mut shape = shape.clone();
+                shape[case.size("dim")] = positions.len();
+                (dtype, shape)
+            });
+            Contract::Accepts { outputs: outputs.collect(), refusal: None }
+        }
+    }
+}
+
+fn ring_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let axis = Axis(inputs.case.size("dim"));
+    let (mut outputs, mut held) = (Vec::new(), Vec::new());
+    for (step, (k, v)) in steps(inputs.case).into_iter().zip(history(inputs, axis.0)) {
+        outputs.extend([k.select(axis, &step.returned), v.select(axis, &step.returned)]);
+        held = vec![k.select(axis, &step.held), v.select(axis, &step.held)];
+    }
+    outputs.extend(held);
+    outputs
+}
+
 fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> candle_core::Result<Vec<Candle>> {
     let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
     let mut outputs = Vec::new();
     for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-        if resets(call.case, place) {
+        if resets_before(call.case, place) {
             cache.reset();
         }
         let (k, v) = cache.append(k, v)?;
@@ -167,15 +169,15 @@ fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> ca
 }
 
 fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
-    let (dim, max) = (size(case, "dim"), size(case, "max"));
-    let (dtype, shape) = histories(case, dim)?;
+    let (dim, max) = (case.size("dim"), case.size("max"));
+    let (dtype, shape) = part_shape(case, dim)?;
     if max == 0 {
         return Err(Contract::Unspecified("a cache of size 0"));
     }
     if affords(dtype, &shape, dim, max) { Ok((dtype, shape)) } else { Err(TOO_LARGE) }
 }
 
-/// One append, in positions since the last reset.
+/// One append; positions count from the last reset.
 struct Step {
     /// How many positions there were before.
     before: usize,
@@ -183,12 +185,12 @@ struct Step {
     length: usize,
     /// What it returns.
     returned: Vec<usize>,
-    /// What the cache holds then.
+    /// What the cache holds afterwards.
     held: Vec<usize>,
 }
 
 fn steps(case: &Case) -> Vec<Step> {
-    let max = size(case, "max");
+    let max = case.size("max");
     let (mut ring, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
     let step = |(before, after): (usize, usize)| {
         if before == 0 {
@@ -210,5 +212,5 @@ fn steps(case: &Case) -> Vec<Step> {
         let returned = if long { (before..after).collect() } else { ring.clone() };
         Step { before, length: after - before, returned, held: ring.clone() }
     };
-    spans(case, size(case, "dim")).into_iter().map(step).collect()
+    spans(case, case.size("dim")).into_iter().map(step).collect()
 }

@@ -1,4 +1,4 @@
-//! `ScatteredKvCache`: a ring of `context` positions for each row of a batch, of which some rows may pause.
+//! `ScatteredKvCache`: a ring of `context` positions for each row of a batch. Rows may pause.
 
 use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::{IndicesAndMask, ScatteredCacheBuilder};
@@ -7,22 +7,22 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::cache::kv::{generated, histories, lengths, pairs};
-use crate::ops::support::gather_map::{TOO_LARGE, affordable, size};
+use crate::ops::support::gather_map::{TOO_LARGE, affordable};
+use crate::ops::support::kv_cache::{drawn_parts, lengths, pairs, part_shape};
 use crate::ops::{Call, Contract, Op, why};
 use crate::tensor::{DType, Support};
 
-/// Keys and values `(B, H, S, D)` after each append, where the cache holds a position that is visible to the row: zeros
-/// in the other places. The `n`-th bit of `pauses0`, `pauses1` and so on pauses the `n`-th row.
+/// Keys and values `(B, H, S, D)` after each append, with zeros in the slots that the row does not see. `pauses` has
+/// one item per append: its `n`-th bit pauses the `n`-th row.
 pub static SCATTERED: Op = Op {
     name: "cache.scattered",
     covers: &["ScatteredKvCache", "ScatteredCacheBuilder"],
-    support: &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
-    generate: |draw| generate(draw),
+    support: FLOATS,
+    generate,
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
-            let context = size(case, "context");
+            let context = case.size("context");
             let outputs = lengths(case, 2).into_iter().flat_map(|length| {
                 let kept = if context <= length { length } else { context };
                 let shape = vec![shape[0], shape[1], kept, shape[3]];
@@ -70,7 +70,7 @@ pub static SCATTERED: Op = Op {
         {% if context|default(0) <= length %}
         outputs.extend([k, v]);
         {% else %}
-        // Zeros where the ring is not written yet.
+        // Zeros in the slots that are not written yet.
         let seen = |row: usize| (0..{{ context }}).map(move |slot| u8::from(active[row] && slot < lengths[row]));
         let seen: Vec<u8> = (0..{{ rows }}).flat_map(seen).collect();
         let seen = Tensor::from_vec(seen, ({{ rows }}, 1, {{ context }}, 1), &device)?.broadcast_as(k.shape())?;
@@ -92,7 +92,7 @@ pub static SCATTERED: Op = Op {
                 }
                 let parts: Vec<_> = (0..=place).map(part).collect();
                 let first = parts[0].shape().to_vec();
-                let shape = [first[0], first[1], size(inputs.case, "context"), first[3]];
+                let shape = [first[0], first[1], inputs.case.size("context"), first[3]];
                 outputs.push(ArrayD::from_shape_fn(IxDyn(&shape), |index| match step.rows[index[0]][index[2]] {
                     Some(slot) => parts[slot.part][[index[0], index[1], slot.offset, index[3]]],
                     None => Num::exact(0.0),
@@ -103,19 +103,19 @@ pub static SCATTERED: Op = Op {
     }),
     ulps: 4.0,
     differentiable: &[],
-    promise: "candle-nn/src/kv_cache.rs:430-580: the positions that the mask shows to a row are those that were appended",
+    promise: "candle-nn/src/kv_cache.rs:430-580: the mask shows a row the positions that were appended",
 };
 
 /// The mask of each append: 0 for what a query sees, minus infinity for the rest.
 pub static SCATTERED_MASK: Op = Op {
     name: "cache.scattered_mask",
     covers: &["ScatteredCacheBuilder", "IndicesAndMask"],
-    support: &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
-    generate: |draw| generate(draw),
+    support: FLOATS,
+    generate,
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok((dtype, shape)) => {
-            let context = size(case, "context");
+            let context = case.size("context");
             let mask = |length: usize| {
                 if context <= length { vec![length, length] } else { vec![shape[0], 1, length, context] }
             };
@@ -148,7 +148,7 @@ pub static SCATTERED_MASK: Op = Op {
     "#,
     torch: "",
     reference: Some(|inputs| {
-        let (context, lengths) = (size(inputs.case, "context"), lengths(inputs.case, 2));
+        let (context, lengths) = (inputs.case.size("context"), lengths(inputs.case, 2));
         let shown = |shows: bool| Num::exact(if shows { 0.0 } else { f64::NEG_INFINITY });
         let mask = |(step, length): (Step, usize)| {
             if step.whole {
@@ -170,26 +170,25 @@ pub static SCATTERED_MASK: Op = Op {
 };
 
 /// The dtypes of these ops.
-pub const SCATTER_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS };
+const FLOATS: &Support = &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS };
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let shape = vec![draw.between(1, 3)?, draw.between(1, 2)?, 1, draw.between(1, 3)?];
-    let mut case = generated(draw, SCATTER_SUPPORT, shape, 2)?.param("context", draw.between(1, 6)?);
+    let mut case = drawn_parts(draw, FLOATS, shape, 2)?.param("context", draw.between(1, 6)?);
     case.params.remove("reset");
-    for place in 0..4 {
-        if draw.one_in(4)? {
-            case = case.param(&format!("pauses{place}"), draw.between(0, 7)?);
-        }
+    let mut pauses = Vec::new();
+    for _ in 0..4 {
+        pauses.push(if draw.one_in(4)? { draw.between(0, 7)? } else { 0 });
     }
-    Ok(case)
+    Ok(case.param("pauses", pauses))
 }
 
 fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
-    let (dtype, shape) = histories(case, 2)?;
+    let (dtype, shape) = part_shape(case, 2)?;
     if shape.len() != 4 {
         return Err(Contract::Rejects(why::RANK));
     }
-    let context = size(case, "context");
+    let context = case.size("context");
     if context == 0 {
         return Err(Contract::Unspecified("a cache of size 0"));
     }
@@ -204,10 +203,10 @@ fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
 }
 
 fn paused(case: &Case, place: usize, row: usize) -> bool {
-    size(case, &format!("pauses{place}")) >> row.min(63) & 1 == 1
+    case.sizes("pauses").get(place).copied().unwrap_or(0) >> row.min(63) & 1 == 1
 }
 
-/// Appends everything, with `then` for what happens to each part and its ids.
+/// Announces each part to the builder and hands its ids to `then`.
 fn announced(
     call: &Call,
     mut then: impl FnMut(
@@ -229,7 +228,7 @@ fn announced(
     Ok(())
 }
 
-/// What a place of the ring holds.
+/// What a slot of the ring holds.
 #[derive(Clone, Copy)]
 struct Slot {
     position: usize,
@@ -239,18 +238,18 @@ struct Slot {
 
 /// One append.
 struct Step {
-    /// Whether the part is as long as the context: then it is returned as it is.
+    /// Whether the part is at least as long as the context. It is returned unchanged then.
     whole: bool,
     /// Which rows pause.
     paused: Vec<bool>,
     /// How many positions each row had before.
     before: Vec<usize>,
-    /// What each row that does not pause sees afterwards.
+    /// The slots that each active row sees afterwards.
     rows: Vec<Vec<Option<Slot>>>,
 }
 
 fn steps(case: &Case) -> Vec<Step> {
-    let (context, rows) = (size(case, "context"), case.tensor("k0").map_or(0, |k| k.shape[0]));
+    let (context, rows) = (case.size("context"), case.tensor("k0").map_or(0, |k| k.shape[0]));
     let mut rings = vec![vec![None; context]; rows];
     let mut counts = vec![0; rows];
     let step = |(part, length): (usize, usize)| {

@@ -11,12 +11,22 @@ use crate::ops::support::reductions::gradient_of_nothing;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 
-/// `rope(x (B, H, T, D), cos (T, D/2), sin (T, D/2))`: the halves of each head as pairs, rotated; tables with a batch
-/// dimension as well.
+/// The dtypes of the fused forms.
+const FUSED_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
+
+/// The dtypes of the slow forms.
+const SLOW_SUPPORT: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
+
+/// Where the contract of these ops comes from.
+const PROMISE: &str = "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms match the slow ones, which \
+                       have gradients; tables of one batch or of each, at least as long as x";
+
+/// `rope(x (B, H, T, D), cos (T, D/2), sin (T, D/2))`: rotates each head, which pairs its first half with its
+/// second. Tables may have a batch dimension.
 pub static ROPE: Op = Op {
     name: "rotary.rope",
     covers: &["rotary_emb::rope"],
-    support: &Support::both("x", &DType::FLOATS),
+    support: FUSED_SUPPORT,
     generate: |draw| generate(draw, FUSED_SUPPORT, HALVES, true),
     contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope),
@@ -30,14 +40,14 @@ pub static ROPE: Op = Op {
     reference: Some(|inputs| reference(inputs, HALVES)),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: FUSED_PROMISE,
+    promise: PROMISE,
 };
 
-/// `rope_i(x, cos, sin)`: neighbors as pairs.
+/// `rope_i(x, cos, sin)`: as `rope`, with neighbours as pairs.
 pub static ROPE_I: Op = Op {
     name: "rotary.rope_i",
     covers: &["rotary_emb::rope_i"],
-    support: &Support::both("x", &DType::FLOATS),
+    support: FUSED_SUPPORT,
     generate: |draw| generate(draw, FUSED_SUPPORT, HALVES, true),
     contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope_i),
@@ -46,14 +56,14 @@ pub static ROPE_I: Op = Op {
     reference: Some(|inputs| reference(inputs, INTERLEAVED)),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: FUSED_PROMISE,
+    promise: PROMISE,
 };
 
 /// `rope_thd(x (B, T, H, D), cos, sin)`: as `rope` with time before heads.
 pub static ROPE_THD: Op = Op {
     name: "rotary.rope_thd",
     covers: &["rotary_emb::rope_thd"],
-    support: &Support::both("x", &DType::FLOATS),
+    support: FUSED_SUPPORT,
     generate: |draw| generate(draw, FUSED_SUPPORT, TIME_FIRST, true),
     contract: |case| contract(case, TIME_FIRST).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: |call| rotated(call, rotary_emb::rope_thd),
@@ -62,14 +72,14 @@ pub static ROPE_THD: Op = Op {
     reference: Some(|inputs| reference(inputs, TIME_FIRST)),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: FUSED_PROMISE,
+    promise: PROMISE,
 };
 
-/// `rope_slow(x, cos, sin)`: `rope` from single ops, of any layout.
+/// `rope_slow(x, cos, sin)`: `rope` composed of single ops, for any layout.
 pub static ROPE_SLOW: Op = Op {
     name: "rotary.rope_slow",
     covers: &["rotary_emb::rope_slow"],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    support: SLOW_SUPPORT,
     generate: |draw| generate(draw, SLOW_SUPPORT, HALVES, false),
     contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_slow),
@@ -78,14 +88,14 @@ pub static ROPE_SLOW: Op = Op {
     reference: Some(|inputs| reference(inputs, HALVES)),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: FUSED_PROMISE,
+    promise: PROMISE,
 };
 
-/// `rope_i_slow(x, cos, sin)`: `rope_i` from single ops, of any layout.
+/// `rope_i_slow(x, cos, sin)`: `rope_i` composed of single ops, for any layout.
 pub static ROPE_I_SLOW: Op = Op {
     name: "rotary.rope_i_slow",
     covers: &["rotary_emb::rope_i_slow"],
-    support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    support: SLOW_SUPPORT,
     generate: |draw| generate(draw, SLOW_SUPPORT, HALVES, false),
     contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_i_slow),
@@ -94,18 +104,12 @@ pub static ROPE_I_SLOW: Op = Op {
     reference: Some(|inputs| reference(inputs, INTERLEAVED)),
     ulps: 4.0,
     differentiable: &["x"],
-    promise: FUSED_PROMISE,
+    promise: PROMISE,
 };
-
-/// Where the contract of these ops comes from.
-pub const FUSED_PROMISE: &str = "candle-nn/src/rotary_emb.rs:249-308, 555-599, 830-865: the fused forms do what the slow ones do, which have \
-              gradients; tables of one batch or of each, at least as long as x";
 
 fn fused_contract(case: &Case) -> Contract {
     contract(case, HALVES).may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
 }
-/// The dtypes of these ops.
-pub const FUSED_SUPPORT: &Support = &Support::both("x", &DType::FLOATS);
 
 fn slow_contract(case: &Case) -> Contract {
     let tables = ["cos", "sin"].iter().filter_map(|name| case.tensor(name));
@@ -113,7 +117,7 @@ fn slow_contract(case: &Case) -> Contract {
         Contract::Rejects(why::MIXED) if case.tensor("x").is_some_and(|x| x.elements() == Some(0)) => {
             Contract::Unspecified("tables of another dtype where nothing is computed")
         }
-        // Smaller tables are broadcast, and one with a batch dimension is none.
+        // Smaller tables are broadcast. Tables with a batch dimension are not supported.
         Contract::Rejects(why::SHAPES) => Contract::Unspecified("tables of another shape"),
         Contract::Accepts { .. } if tables.into_iter().any(|table| table.shape.len() != 2) => {
             Contract::Unspecified("tables of another shape")
@@ -121,10 +125,8 @@ fn slow_contract(case: &Case) -> Contract {
         other => other,
     }
 }
-/// The dtypes of these ops.
-pub const SLOW_SUPPORT: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
-/// Where pairs and time are in `x`.
+/// Which dimension of `x` is time, and what its pairs are.
 #[derive(Clone, Copy)]
 struct Form {
     time: usize,
@@ -174,7 +176,7 @@ fn contract(case: &Case, form: Form) -> Contract {
         }
     }
     if cos.shape != sin.shape {
-        return Contract::Unspecified("tables of two shapes");
+        return Contract::Unspecified("tables of different shapes");
     }
     if cos.dtype != x.dtype || sin.dtype != x.dtype {
         return Contract::Rejects(why::MIXED);

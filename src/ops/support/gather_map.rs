@@ -1,4 +1,4 @@
-//! What ops share that only move elements: each element of the output is one of the input `x`, or zero.
+//! Gather maps, for ops that only move elements: each output element is an element of the input `x`, or zero.
 
 use ndarray::{ArrayD, Dimension, IxDyn};
 
@@ -6,19 +6,19 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::{Contract, ReferenceInputs, why};
-use crate::tensor::{DType, Support, product};
+use crate::tensor::{DType, Support, index_of, product};
 
-/// The output's shape for the input's, or what the contract says instead.
+/// The output's shape for the input's, or the contract of a case without one.
 pub type Shape = fn(&Case, &[usize]) -> Result<Vec<usize>, Contract>;
 
-/// Where the element at an index of the output (the last argument) lies in an input of a shape (the second one); `None`
-/// for a zero.
+/// The index in `x`, of the shape in the second argument, that the output index in the last argument reads; `None` for
+/// a zero.
 pub type Origin = fn(&Case, &[usize], &[usize]) -> Option<Vec<usize>>;
 
-/// Where only the layout changes: no kernel is asked for.
+/// The dtypes of ops that only change the layout: they run no kernel.
 pub const VIEWS: &Support = &Support::both("x", &DType::ALL);
 
-/// The dtypes of these ops.
+/// The dtypes of ops that copy elements.
 pub const COPIES: &Support = &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD };
 
 /// The most elements of an output that are worth moving.
@@ -28,14 +28,14 @@ const LARGEST: usize = 1 << 20;
 pub fn contract(case: &Case, shape: Shape) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
     match shape(case, &x.shape) {
-        Ok(shape) => graded(case, affordable(x.dtype, &shape)),
+        Ok(shape) => allow_empty_gradients(case, affordable(x.dtype, &shape)),
         Err(contract) => contract,
     }
 }
 
-/// The contract, with an `Err` allowed where gradients of nothing are asked for: what fails is the sum of nothing that
-/// they start from, which is not this op's.
-pub fn graded(case: &Case, contract: Contract) -> Contract {
+/// The contract, with an `Err` allowed for gradients of empty tensors: the sum that they start from fails, and it is
+/// not part of this op.
+pub fn allow_empty_gradients(case: &Case, contract: Contract) -> Contract {
     let empty = case.inputs.values().any(|tensor| tensor.shape.contains(&0))
         || matches!(&contract, Contract::Accepts { outputs, .. } if outputs.iter().any(|(_, shape)| shape.contains(&0)));
     contract.may_refuse(empty && !case.backward.is_none(), "gradients of nothing")
@@ -54,7 +54,7 @@ pub fn affordable(dtype: DType, shape: &[usize]) -> Contract {
 /// An output that costs more than it shows.
 pub const TOO_LARGE: Contract = Contract::Unspecified(why::TOO_LARGE);
 
-/// The moved elements of `x`.
+/// The output that `origin` gathers from `x`.
 pub fn gathered(inputs: &ReferenceInputs, shape: Shape, origin: Origin) -> Vec<ArrayD<Num>> {
     let x = inputs.array("x");
     let out = shape(inputs.case, x.shape()).unwrap_or_default();
@@ -71,7 +71,7 @@ pub fn drawn(draw: &mut Draw, low: usize, high: usize) -> arbitrary::Result<Case
     drawn_of(draw, &shape)
 }
 
-/// The same with an `x` of this shape.
+/// A case with an `x` of this shape, of any dtype in any view, and gradients half of the time.
 pub fn drawn_of(draw: &mut Draw, shape: &[usize]) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(COPIES)?;
     let mut case = Case::default().input("x", draw.tensor(dtype, shape)?);
@@ -84,43 +84,15 @@ pub fn shape_of(case: &Case) -> Vec<usize> {
     case.tensor("x").map(|x| x.shape.clone()).unwrap_or_default()
 }
 
-/// A param as candle's `usize`: 0 for what is none.
-pub fn size(case: &Case, name: &str) -> usize {
-    usize::try_from(case.int(name, 0)).unwrap_or(0)
+/// The elements of `x` in row-major order, in another shape.
+pub fn in_order(inputs: &ReferenceInputs, shape: Shape) -> Vec<ArrayD<Num>> {
+    let x = inputs.array("x");
+    let out = shape(inputs.case, x.shape()).unwrap_or_default();
+    let at = |index: &[usize]| x[index_of(flat(&out, index), x.shape()).as_slice()];
+    vec![ArrayD::from_shape_fn(IxDyn(&out), |index| at(index.slice()))]
 }
 
-/// The params `name0`, `name1` and so on: a list of sizes.
-pub fn sizes(case: &Case, name: &str) -> Vec<usize> {
-    let names = (0..6).map(|place| format!("{name}{place}"));
-    names.take_while(|name| case.params.contains_key(name)).map(|name| size(case, &name)).collect()
-}
-
-/// The case with a list of sizes more.
-pub fn with_sizes(case: Case, name: &str, sizes: &[usize]) -> Case {
-    let numbered = sizes.iter().enumerate();
-    numbered.fold(case, |case, (place, &size)| case.param(&format!("{name}{place}"), size))
-}
-
-/// Some order of the dimensions `0..rank`.
-pub fn permutation(draw: &mut Draw, rank: usize) -> arbitrary::Result<Vec<usize>> {
-    let mut order: Vec<usize> = (0..rank).collect();
-    for last in (1..rank).rev() {
-        order.swap(last, draw.between(0, last)?);
-    }
-    Ok(order)
-}
-
-/// The place of `index` in row-major order.
-pub fn flat(shape: &[usize], index: &[usize]) -> usize {
+/// The position of `index` in row-major order.
+fn flat(shape: &[usize], index: &[usize]) -> usize {
     index.iter().zip(shape).fold(0, |flat, (&i, &n)| flat * n + i)
-}
-
-/// The index at this place in row-major order.
-pub fn unflat(shape: &[usize], mut place: usize) -> Vec<usize> {
-    let mut index = vec![0; shape.len()];
-    for (i, &n) in index.iter_mut().zip(shape).rev() {
-        *i = place % n.max(1);
-        place /= n.max(1);
-    }
-    index
 }

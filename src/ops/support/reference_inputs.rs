@@ -1,4 +1,5 @@
-//! The inputs of a reference: the case's values as numbers with error bounds and, on request, a direction to derive in.
+//! The inputs of a reference: the values of a case as numbers with error bounds and, on request, a direction to
+//! differentiate in.
 
 use ndarray::{ArrayD, IxDyn};
 
@@ -10,9 +11,9 @@ use crate::number::Num;
 pub struct ReferenceInputs<'a> {
     /// The case.
     pub case: &'a Case,
-    /// The input to derive by, and the direction: one slope per logical element.
+    /// The input to differentiate by, and the direction: one slope per logical element.
     pub direction: Option<(&'a str, &'a [f64])>,
-    /// An input to move, and by how much: one step per logical element.
+    /// An input to shift, and by how much: one step per logical element.
     pub shift: Option<(&'a str, &'a [f64])>,
     /// An input that is the output of another reference.
     pub flowing: Option<(&'a str, ArrayD<Num>)>,
@@ -24,7 +25,7 @@ impl<'a> ReferenceInputs<'a> {
         Self { case, direction: None, shift: None, flowing: None }
     }
 
-    /// The input of this name, which the contract has checked to exist.
+    /// The input of this name. The contract has checked that it exists.
     pub fn array(&self, name: &str) -> ArrayD<Num> {
         self.optional(name).unwrap_or_else(|| ArrayD::from_elem(IxDyn(&[0]), Num::exact(f64::NAN)))
     }
@@ -63,7 +64,7 @@ pub fn each(inputs: &ReferenceInputs, name: &str, f: impl Fn(Num) -> Num) -> Vec
     vec![inputs.array(name).mapv(f)]
 }
 
-/// One output: `f` of every pair of elements of two arrays, each of which is repeated along its dimensions of size 1.
+/// One output: `f` of each pair of elements of two arrays, which are broadcast to a common shape.
 pub fn pairs(left: &ArrayD<Num>, right: &ArrayD<Num>, f: impl Fn(Num, Num) -> Num) -> Vec<ArrayD<Num>> {
     let Some(shape) = broadcast_shape(left.shape(), right.shape()) else { return vec![left.clone()] };
     let (left, right) = (left.broadcast(shape.as_slice()), right.broadcast(shape.as_slice()));
@@ -72,7 +73,7 @@ pub fn pairs(left: &ArrayD<Num>, right: &ArrayD<Num>, f: impl Fn(Num, Num) -> Nu
     vec![ArrayD::from_shape_vec(shape, values).expect("one value per pair")]
 }
 
-/// The shape that two shapes are broadcast to: aligned at their ends, sizes are equal or one of them is 1.
+/// The shape that two shapes are broadcast to, if sizes, aligned at the end, are equal or 1.
 pub fn broadcast_shape(left: &[usize], right: &[usize]) -> Option<Vec<usize>> {
     let rank = left.len().max(right.len());
     let size = |shape: &[usize], dim: usize| (dim + shape.len()).checked_sub(rank).map_or(1, |own| shape[own]);

@@ -39,9 +39,9 @@ pub const RUST_TEMPLATES: [(&str, &str); 8] = [
         "ids of the active",
         r#"
         {% set length = inputs["k" ~ n].shape[2] %}
-        {% set pauses = params["pauses" ~ n]|default(0) %}
+        {% set pause = (pauses|default([]))[n]|default(0) %}
         {% set active %}
-        {%- for row in range(rows) %}{{ ", " if row else "" }}{{ pauses // 2 ** row % 2 == 0 }}{% endfor %}
+        {%- for row in range(rows) %}{{ ", " if row else "" }}{{ pause // 2 ** row % 2 == 0 }}{% endfor %}
         {%- endset %}
         let active = [{{ active }}];
         let ids = builder.indices_and_mask({{ length }}, &active)?;

@@ -1,13 +1,11 @@
-//! Ops that pad: `pad_with_zeros`, `pad_with_same` and `replication_pad2d`.
-
-use candle_nn::ops;
+//! `Tensor::pad_with_zeros` and `Tensor::pad_with_same`.
 
 use crate::case::Case;
 use crate::generate::Draw;
-use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, drawn_of, gathered, shape_of, size};
+use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
-/// `x.pad_with_zeros(dim, left, right)`.
+/// `x.pad_with_zeros(dim, left, right)`: zeros before and after the entries along `dim`.
 pub static PAD_WITH_ZEROS: Op = Op {
     name: "tensor.pad_with_zeros",
     covers: &["Tensor::pad_with_zeros"],
@@ -26,8 +24,8 @@ pub static PAD_WITH_ZEROS: Op = Op {
     reference: Some(|inputs| {
         gathered(inputs, padded, |case, _, index| {
             let mut index = index.to_vec();
-            let dim = size(case, "dim");
-            index[dim] = index[dim].checked_sub(size(case, "left"))?;
+            let dim = case.size("dim");
+            index[dim] = index[dim].checked_sub(case.size("left"))?;
             Some(index)
         })
     }),
@@ -36,7 +34,7 @@ pub static PAD_WITH_ZEROS: Op = Op {
     promise: "candle-core/src/tensor.rs:2684-2710; torch.nn.functional.pad",
 };
 
-/// `x.pad_with_same(dim, left, right)`: the first and the last slice along `dim`, repeated.
+/// `x.pad_with_same(dim, left, right)`: repeats the first and the last slice along `dim`.
 pub static PAD_WITH_SAME: Op = Op {
     name: "tensor.pad_with_same",
     covers: &["Tensor::pad_with_same"],
@@ -44,7 +42,7 @@ pub static PAD_WITH_SAME: Op = Op {
     generate: |draw| along(draw),
     contract: |case| {
         if shape_of(case).contains(&0) {
-            return Contract::Unspecified("the last of nothing, repeated");
+            return Contract::Unspecified("padding of an empty tensor");
         }
         contract(case, padded)
     },
@@ -62,46 +60,14 @@ pub static PAD_WITH_SAME: Op = Op {
     reference: Some(|inputs| {
         gathered(inputs, padded, |case, x, index| {
             let mut index = index.to_vec();
-            let dim = size(case, "dim");
-            index[dim] = index[dim].saturating_sub(size(case, "left")).min(x[dim] - 1);
+            let dim = case.size("dim");
+            index[dim] = index[dim].saturating_sub(case.size("left")).min(x[dim] - 1);
             Some(index)
         })
     }),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:2712-2749; torch.nn.functional.pad with mode \"replicate\"",
-};
-
-/// `candle_nn::ops::replication_pad2d(x (N, C, H, W), pad)`: the border elements of each image, repeated on all sides.
-pub static REPLICATION_PAD2D: Op = Op {
-    name: "op.replication_pad2d",
-    covers: &["ops::replication_pad2d"],
-    support: COPIES,
-    generate: |draw| {
-        let shape = [draw.positive()?, draw.positive()?, draw.positive()?, draw.positive()?];
-        Ok(drawn_of(draw, &shape)?.param("pad", *draw.choose(&[1_usize, 1, 0])?))
-    },
-    contract: |case| {
-        let pads_much = size(case, "pad") > 1;
-        contract(case, around).may_refuse(pads_much, "candle pads by 0 or 1 only, and says so")
-    },
-    call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad", 0))?]),
-    source: "candle_nn::ops::replication_pad2d(&x, {{ pad|default(0) }})?",
-    torch: r#"
-        {% set pad = pad|default(0) %}
-        F.pad(x, ({{ pad }}, {{ pad }}, {{ pad }}, {{ pad }}), mode="replicate")
-    "#,
-    reference: Some(|inputs| {
-        gathered(inputs, around, |case, x, index| {
-            let pad = size(case, "pad");
-            let inside = |dim: usize| index[dim].saturating_sub(pad).min(x[dim] - 1);
-            Some(vec![index[0], index[1], inside(2), inside(3)])
-        })
-    }),
-    ulps: 4.0,
-    differentiable: &["x"],
-    promise: "candle-nn/src/ops.rs:971-984, which cites torch.nn.ReplicationPad2d; PyTorch refuses to repeat the border \
-              of an empty image",
 };
 
 fn along(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -113,7 +79,7 @@ fn along(draw: &mut Draw) -> arbitrary::Result<Case> {
 }
 
 fn padded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let (dim, left, right) = (size(case, "dim"), size(case, "left"), size(case, "right"));
+    let (dim, left, right) = (case.size("dim"), case.size("left"), case.size("right"));
     if dim >= x.len() && (left, right) == (0, 0) {
         return Err(Contract::Unspecified("a dim out of range where nothing is padded"));
     }
@@ -126,19 +92,4 @@ fn padded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let mut shape = x.to_vec();
     shape[dim] += left + right;
     Ok(shape)
-}
-
-fn around(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let pad = size(case, "pad");
-    if x.len() != 4 {
-        let contract = if pad == 1 { Contract::Rejects(why::RANK) } else { Contract::Unspecified(why::RANK) };
-        return Err(contract);
-    }
-    if pad > 1 << 8 {
-        return Err(TOO_LARGE);
-    }
-    if pad > 0 && x[2..].contains(&0) {
-        return Err(Contract::Rejects("the border of nothing, repeated"));
-    }
-    Ok(vec![x[0], x[1], x[2] + 2 * pad, x[3] + 2 * pad])
 }

@@ -1,76 +1,35 @@
-//! Writing at ids: `index_add`, `scatter` and `scatter_add`.
-
-use ndarray::{ArrayD, Dimension};
+//! `Tensor::scatter` and `Tensor::scatter_add`, in a copy and in place.
 
 use crate::case::Case;
 use crate::generate::Draw;
-use crate::number::Num;
-use crate::ops::support::ids::{bad_id, dim, id_rules};
-use crate::ops::tensor::indexing::skipped;
-use crate::ops::{Contract, Op, ReferenceInputs, why};
-use crate::tensor::{DType, Support, Tensor, Value, Values, View};
-
-/// `x.index_add(ids, src, dim)`: the slices of `src` along `dim` added to those of `x` that `ids` names.
-pub static INDEX_ADD: Op = Op {
-    name: "tensor.index_add",
-    covers: &["Tensor::index_add"],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
-    generate: |draw| {
-        let x = draw.shape(1, 3)?;
-        let dim = draw.between(0, x.len() - 1)?;
-        let count = if x[dim] == 0 { 0 } else { draw.size()? };
-        let (dtype, id_dtype) = (draw.dtype(INDEX_ADD.support)?, draw.id_dtype()?);
-        let ids = draw.ids(id_dtype, &[count], x[dim])?;
-        let mut src = x.clone();
-        src[dim] = count;
-        writing(draw, dtype, &x, &src, dim, ids)
-    },
-    contract: |case| {
-        let Some((x, ids, src)) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
-        if ids.shape.len() != 1 {
-            return Contract::Rejects(why::RANK);
-        }
-        contract(case, x, ids, src, &|src_dim| ids.shape[0] == src_dim)
-    },
-    call: |call| {
-        let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
-        Ok(vec![call.tensor("x")?.index_add(ids, src, call.size("dim", 0))?])
-    },
-    source: "x.index_add(&ids, &src, {{ dim|default(0) }})?",
-    torch: r#"x.index_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
-    reference: Some(|inputs| {
-        let dim = usize::try_from(inputs.case.int("dim", 0)).unwrap_or(0);
-        let ids = inputs.ids("ids");
-        written(inputs, |index| ids.get([index[dim]].as_slice()).copied(), |old, new| old + new)
-    }),
-    promise: "candle-core/src/tensor.rs:1819-1861; torch.Tensor.index_add_; an id that equals its dtype's maximum and \
-              lies outside the dimension writes nothing by design (candle PR #2940)",
-    ulps: 4.0,
-    differentiable: &["src", "x"],
-};
+use crate::ops::support::gather_map::COPIES;
+use crate::ops::support::ids::dim;
+use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scattered};
+use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Tensor, Value, Values, View};
 
 /// `x.scatter(ids, src, dim)`: `out[.., ids[.., i, ..], ..] = src[.., i, ..]`.
 pub static SCATTER: Op = Op {
     name: "tensor.scatter",
     covers: &["Tensor::scatter"],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    support: COPIES,
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let mut ids = draw.ids(id_dtype, &src, x[dim])?;
-        // Ids that name one place twice leave the winner open: count upwards along the dimension instead.
+        // If two ids name one place, it is open which value wins: count upwards along the dimension instead.
         let start = draw.between(0, x[dim].saturating_sub(src[dim]))?;
         ids.view = View { broadcast: Vec::new(), ..ids.view };
         let inner: usize = src[dim + 1..].iter().product();
         let along = |position: usize| (start + position / inner.max(1) % src[dim].max(1)) as i64;
         ids.values = Values::List((0..src.iter().product()).map(|position| Value::Int(along(position))).collect());
-        writing(draw, dtype, &x, &src, dim, ids)
+        drawn_scatter(draw, dtype, &x, &src, dim, ids)
     },
     contract: |case| {
-        let Some((x, ids, src)) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
+        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
         if ids.shape != src.shape {
             return Contract::Rejects(why::SHAPES);
         }
-        let contract = contract(case, x, ids, src, &|_| true);
+        let contract = scatter_contract(case, [x, ids, src], false, |_| true);
         match dim(case, x) {
             Some(dim) if matches!(contract, Contract::Accepts { .. }) && writes_twice(ids, dim, x.shape[dim]) => {
                 Contract::Unspecified("scatter writes one place twice")
@@ -86,29 +45,29 @@ pub static SCATTER: Op = Op {
     torch: r#"x.scatter({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: Some(|inputs| {
         let ids = inputs.ids("ids");
-        written(inputs, |index| ids.get(index).copied(), |_, new| new)
+        scattered(inputs, |index| ids.get(index).copied(), |_, new| new)
     }),
     promise: "candle-core/src/tensor.rs:1638-1692; torch.Tensor.scatter_; the largest id of its dtype as for index_add",
     ulps: 4.0,
     differentiable: &["src", "x"],
 };
 
-/// `x.scatter_add(ids, src, dim)`: as `scatter`, adding to what is there.
+/// `x.scatter_add(ids, src, dim)`: as `scatter`, but adds to the old value.
 pub static SCATTER_ADD: Op = Op {
     name: "tensor.scatter_add",
     covers: &["Tensor::scatter_add"],
-    support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    support: COPIES,
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let ids = draw.ids(id_dtype, &src, x[dim])?;
-        writing(draw, dtype, &x, &src, dim, ids)
+        drawn_scatter(draw, dtype, &x, &src, dim, ids)
     },
     contract: |case| {
-        let Some((x, ids, src)) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
+        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
         if ids.shape != src.shape {
             return Contract::Rejects(why::SHAPES);
         }
-        contract(case, x, ids, src, &|_| true)
+        scatter_contract(case, [x, ids, src], true, |_| true)
     },
     call: |call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
@@ -118,14 +77,60 @@ pub static SCATTER_ADD: Op = Op {
     torch: r#"x.scatter_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: Some(|inputs| {
         let ids = inputs.ids("ids");
-        written(inputs, |index| ids.get(index).copied(), |old, new| old + new)
+        scattered(inputs, |index| ids.get(index).copied(), |old, new| old + new)
     }),
     promise: "candle-core/src/tensor.rs:1711-1731; torch.Tensor.scatter_add_; the largest id of its dtype as for index_add",
     ulps: 4.0,
     differentiable: &["src", "x"],
 };
 
-/// What a scatter is drawn from: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
+/// `x.scatter_set(ids, src, dim)`: `scatter` in place.
+pub static SCATTER_SET: Op = Op {
+    name: "tensor.scatter_set",
+    covers: &["Tensor::scatter_set"],
+    support: COPIES,
+    generate: |draw| mostly_packed(draw, &SCATTER),
+    contract: |case| in_place(case, &SCATTER),
+    call: |call| {
+        let x = call.tensor("x")?.clone();
+        x.scatter_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim", 0))?;
+        Ok(vec![x])
+    },
+    source: r"
+        x.scatter_set(&ids, &src, {{ dim|default(0) }})?;
+        x
+    ",
+    torch: r#"x.scatter_({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
+    reference: SCATTER.reference,
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-core/src/tensor.rs:1694-1709; as for scatter",
+};
+
+/// `x.scatter_add_set(ids, src, dim)`: `scatter_add` in place.
+pub static SCATTER_ADD_SET: Op = Op {
+    name: "tensor.scatter_add_set",
+    covers: &["Tensor::scatter_add_set"],
+    support: COPIES,
+    generate: |draw| mostly_packed(draw, &SCATTER_ADD),
+    contract: |case| in_place(case, &SCATTER_ADD),
+    call: |call| {
+        let x = call.tensor("x")?.clone();
+        x.scatter_add_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim", 0))?;
+        Ok(vec![x])
+    },
+    source: r"
+        x.scatter_add_set(&ids, &src, {{ dim|default(0) }})?;
+        x
+    ",
+    torch: r#"x.scatter_add_({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
+    reference: SCATTER_ADD.reference,
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-core/src/tensor.rs:1733-1747; as for scatter_add",
+};
+
+/// The drawn parts of a scatter: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
 type Shapes = (DType, Vec<usize>, Vec<usize>, usize, DType);
 
 fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
@@ -135,60 +140,10 @@ fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
     if draw.one_in(2)? {
         src[dim] = draw.between(x[dim].min(1), x[dim])?;
     }
-    let dtype = draw.dtype(SCATTER.support)?;
+    let dtype = draw.dtype(COPIES)?;
     // Ids that count upwards must fit their dtype.
     let id_dtype = if x[dim] > 255 { DType::I64 } else { draw.id_dtype()? };
     Ok((dtype, x, src, dim, id_dtype))
-}
-
-fn writing(
-    draw: &mut Draw,
-    dtype: DType,
-    x: &[usize],
-    src: &[usize],
-    dim: usize,
-    ids: Tensor,
-) -> arbitrary::Result<Case> {
-    let (x, src) = (draw.tensor(dtype, x)?, draw.tensor(dtype, src)?);
-    let mut case = Case::default().input("x", x).input("ids", ids).input("src", src).param("dim", dim);
-    case.backward = draw.backward()?;
-    Ok(case)
-}
-
-fn arguments(case: &Case) -> Option<(&Tensor, &Tensor, &Tensor)> {
-    Some((case.tensor("x")?, case.tensor("ids")?, case.tensor("src")?))
-}
-
-fn contract(case: &Case, x: &Tensor, ids: &Tensor, src: &Tensor, fits: &dyn Fn(usize) -> bool) -> Contract {
-    if src.shape.len() != x.shape.len() {
-        return Contract::Rejects(why::RANK);
-    }
-    let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
-    let others_differ = x.shape.iter().zip(&src.shape).enumerate().any(|(d, (x, src))| d != dim && x != src);
-    if others_differ || !fits(src.shape[dim]) {
-        return Contract::Rejects(why::SHAPES);
-    }
-    if x.dtype != src.dtype {
-        return Contract::Rejects(why::MIXED);
-    }
-    if src.elements() == Some(0) && !ids.dtype.is_float() && bad_id(ids, x.shape[dim]) {
-        return Contract::Unspecified("an id out of range where nothing is written");
-    }
-    let sums_of_integers = !x.dtype.is_float() && case.op != SCATTER.name;
-    if sums_of_integers && may_overflow(x, src) {
-        return Contract::Unspecified("integer overflow");
-    }
-    let strided = !ids.view.is_contiguous() || !src.view.is_contiguous();
-    let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &x.shape));
-    contract.may_refuse(strided, why::CONTIGUOUS)
-}
-
-/// Whether an integer sum could leave the dtype: all of `src` on top of the largest of `x`.
-fn may_overflow(x: &Tensor, src: &Tensor) -> bool {
-    let (low, high) = x.dtype.int_range().unwrap_or((0, 0));
-    let largest = |t: &Tensor| t.values.listed().iter().map(|v| i128::from(v.as_i64()).abs()).max().unwrap_or(0).max(1);
-    let bound = largest(x) + largest(src) * src.elements().unwrap_or(0) as i128;
-    bound > i128::from(high) || (low < 0 && -bound < i128::from(low))
 }
 
 /// Whether two ids of one line along `dim` name the same place.
@@ -203,24 +158,14 @@ fn writes_twice(ids: &Tensor, dim: usize, size: usize) -> bool {
     })
 }
 
-/// `x` with every element of `src` combined into the place that its id names.
-fn written(
-    inputs: &ReferenceInputs,
-    id_at: impl Fn(&[usize]) -> Option<i64>,
-    combine: impl Fn(Num, Num) -> Num,
-) -> Vec<ArrayD<Num>> {
-    let dim = usize::try_from(inputs.case.int("dim", 0)).unwrap_or(0);
-    let (mut out, src) = (inputs.array("x"), inputs.array("src"));
-    for (index, &value) in src.indexed_iter() {
-        let mut index = index.slice().to_vec();
-        let Some(id) = id_at(&index) else { continue };
-        if skipped(inputs, id, out.shape()[dim]) {
-            continue;
-        }
-        index[dim] = usize::try_from(id).unwrap_or(usize::MAX);
-        if let Some(place) = out.get_mut(index.as_slice()) {
-            *place = combine(*place, value);
-        }
-    }
-    vec![out]
+/// A case of the copying op, mostly contiguous.
+fn mostly_packed(draw: &mut Draw, copying: &Op) -> arbitrary::Result<Case> {
+    let case = (copying.generate)(draw)?;
+    Ok(if draw.one_in(8)? { case } else { case.contiguous() })
+}
+
+/// The contract of the copying op. A tensor that is written in place must be contiguous.
+fn in_place(case: &Case, copying: &Op) -> Contract {
+    let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
+    (copying.contract)(case).may_refuse(strided, why::CONTIGUOUS)
 }

@@ -1,11 +1,11 @@
-//! `unfold`, and the shape that it gives to a dimension of millions.
+//! `Tensor::unfold`, and its shape for a dimension of millions.
 
 use candle_core::Tensor as Candle;
 use ndarray::{ArrayD, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, contract, drawn_of, gathered, size};
+use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, contract, drawn_of, gathered};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -30,9 +30,9 @@ pub static UNFOLD: Op = Op {
     torch: "x.unfold({{ dim|default(0) }}, {{ size|default(0) }}, {{ step|default(0) }})",
     reference: Some(|inputs| {
         gathered(inputs, unfolded, |case, x, index| {
-            let dim = size(case, "dim");
+            let dim = case.size("dim");
             let mut origin = index[..x.len()].to_vec();
-            origin[dim] = index[dim] * size(case, "step") + index[x.len()];
+            origin[dim] = index[dim] * case.size("step") + index[x.len()];
             Some(origin)
         })
     }),
@@ -42,7 +42,7 @@ pub static UNFOLD: Op = Op {
 };
 
 fn unfolded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let (dim, length) = (size(case, "dim"), size(case, "size"));
+    let (dim, length) = (case.size("dim"), case.size("size"));
     let Some(&n) = x.get(dim) else {
         return Err(if x.is_empty() {
             Contract::Unspecified("windows of a scalar")
@@ -50,7 +50,7 @@ fn unfolded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
             Contract::Rejects(why::DIM)
         });
     };
-    let count = windows(n, length, size(case, "step"))?;
+    let count = windows(n, length, case.size("step"))?;
     let mut shape = x.to_vec();
     shape[dim] = count;
     shape.push(length);
@@ -62,13 +62,14 @@ fn windows(n: usize, length: usize, step: usize) -> Result<usize, Contract> {
     let Some(room) = n.checked_sub(length) else { return Err(Contract::Rejects("a window larger than the dimension")) };
     match (length, step) {
         (_, 0) => Err(Contract::Rejects("a step of 0")),
-        (0, _) => Err(Contract::Unspecified("windows of nothing")),
+        (0, _) => Err(Contract::Unspecified("windows without elements")),
         (_, step) if step > 1 << 31 => Err(TOO_LARGE),
         _ => Ok(room / step + 1),
     }
 }
 
-/// The shape of `x.broadcast_as(count).unfold(0, size, step)` for an `x` of one element: views, whatever the count.
+/// The shape of `x.broadcast_as(count).unfold(0, size, step)` for an `x` of one element. These are views
+/// for any count.
 pub static UNFOLD_SHAPE: Op = Op {
     name: "tensor.unfold_shape",
     covers: &["Tensor::unfold"],
@@ -83,14 +84,14 @@ pub static UNFOLD_SHAPE: Op = Op {
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-        let count = size(case, "count");
+        let count = case.size("count");
         if !x.shape.is_empty() && x.shape != [1] && x.shape != [count] {
             return Contract::Rejects(why::SHAPES);
         }
         if count > 1 << 32 {
             return TOO_LARGE;
         }
-        match windows(count, size(case, "size"), size(case, "step")) {
+        match windows(count, case.size("size"), case.size("step")) {
             Ok(_) => Contract::accepts(DType::I64, &[2]),
             Err(contract) => contract,
         }
@@ -109,8 +110,8 @@ pub static UNFOLD_SHAPE: Op = Op {
     ",
     torch: "torch.tensor(x.expand({{ count|default(0) }}).unfold(0, {{ size|default(0) }}, {{ step|default(0) }}).shape)",
     reference: Some(|inputs| {
-        let length = size(inputs.case, "size");
-        let count = windows(size(inputs.case, "count"), length, size(inputs.case, "step")).unwrap_or(0);
+        let length = inputs.case.size("size");
+        let count = windows(inputs.case.size("count"), length, inputs.case.size("step")).unwrap_or(0);
         let shape = [count, length].map(|n| Num::exact(n as f64)).to_vec();
         vec![ArrayD::from_shape_vec(IxDyn(&[2]), shape).expect("two numbers")]
     }),

@@ -60,8 +60,8 @@ impl Language {
         });
         environment.add_filter("dtype", |name: &Jinja| (self.dtype)(named(name)));
         environment.add_filter("of", |number: &Jinja, name: &Jinja| (self.constant)(named(name), self.float(number)));
-        environment.add_function("list", |state: &State, stem: &str| listed(state, stem).join(", "));
-        environment.add_function("shape", |state: &State, stem: &str| (self.sizes)(&listed(state, stem)));
+        environment.add_function("list", |state: &State, name: &str| listed(state, name).join(", "));
+        environment.add_function("shape", |state: &State, name: &str| (self.sizes)(&listed(state, name)));
         environment
     }
 
@@ -183,13 +183,12 @@ fn named(name: &Jinja) -> DType {
     DType::ALL.into_iter().find(|&dtype| dtype.name() == name || literal::rust(dtype) == name).unwrap_or(DType::F32)
 }
 
-/// The params `d0`, `d1`, … of the stem `d`, or the inputs of such names.
-fn listed(state: &State, stem: &str) -> Vec<String> {
-    let of = |number| {
-        let name = format!("{stem}{number}");
-        let input =
-            state.lookup("inputs").and_then(|inputs| inputs.get_attr(&name).ok()).filter(|it| !it.is_undefined());
-        state.lookup(&name).map(|param| param.to_string()).or(input.map(|_| name))
-    };
-    (0..).map_while(of).collect()
+/// The items of the list param of this name, or else the inputs that are named by it and a number from 0 on.
+fn listed(state: &State, name: &str) -> Vec<String> {
+    if let Some(items) = state.lookup(name).filter(|param| param.kind() == ValueKind::Seq) {
+        return items.try_iter().into_iter().flatten().map(|item| item.to_string()).collect();
+    }
+    let inputs = state.lookup("inputs").unwrap_or_default();
+    let is_input = |name: &String| inputs.get_attr(name).is_ok_and(|input| !input.is_undefined());
+    (0..).map(|number| format!("{name}{number}")).take_while(is_input).collect()
 }

@@ -1,6 +1,6 @@
-//! Attention on the CPU: `flash_attn`, what it dispatches to, and sequences of variable length.
+//! `flash_attn` and the kernels that it dispatches to.
 //!
-//! The kernels are for the CPU whatever device the case is for: the calls move their inputs there.
+//! The kernels run on the CPU whatever the device of the case is: the calls move their inputs there.
 
 use candle_core::{Device, Result, Tensor as Candle};
 use candle_nn::attention::cpu_flash::{causal, standard};
@@ -11,7 +11,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::call::size_or;
+use crate::ops::support::attention::weighted;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, product};
 
@@ -80,72 +80,6 @@ pub static FLASH_ATTN: Op = Op {
               soft-capping are for one element (mod.rs:10)",
 };
 
-/// One step of decoding, `q (H, D)` with keys and values side by side in `kv (L, HK, 2 D)`.
-pub static DECODE_INTERLEAVED: Op = Op {
-    name: "attention.causal_decode_f32_interleaved",
-    covers: &["attention::cpu_flash::causal::causal_decode_f32_interleaved"],
-    support: &Support::both("q", &[DType::F32]),
-    generate: |draw| {
-        let dtype = draw.dtype(DECODE_INTERLEAVED.support)?;
-        let (heads, repeat, width) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.positive()?);
-        let q = draw.tensor(dtype, &[heads * repeat, width])?;
-        let kv = [draw.reduced()?, heads, 2 * width];
-        let case = Case::default().input("q", q).input("kv", draw.tensor(dtype, &kv)?);
-        Ok(case.param("scale", *draw.choose(&[1.0, 0.5, 0.125])?))
-    },
-    contract: |case| {
-        let (Some(q), Some(kv)) = (case.tensor("q"), case.tensor("kv")) else {
-            return Contract::Rejects(why::SHAPES);
-        };
-        // The function takes slices and sizes: nothing else can be said to it than what fits.
-        let fits = q.shape.len() == 2 && kv.shape.len() == 3 && kv.shape[2] == 2 * q.shape[1];
-        if !fits || q.shape.contains(&0) || kv.shape.contains(&0) || q.shape[0] % kv.shape[1] != 0 {
-            return Contract::Unspecified("shapes that slices cannot tell");
-        }
-        if q.dtype != DType::F32 || kv.dtype != DType::F32 || !case.float("scale", 1.0).is_finite() {
-            return Contract::Unspecified("slices of f32 and a finite scale are all it takes");
-        }
-        Contract::accepts(q.dtype, &[q.shape[0], 1, q.shape[1]])
-    },
-    call: |call| {
-        let (q, kv) = (call.tensor("q")?, call.tensor("kv")?);
-        let ((heads, width), (length, groups, both)) = (q.dims2()?, kv.dims3()?);
-        if both != 2 * width || groups == 0 || heads % groups != 0 {
-            candle_core::bail!("shapes that slices cannot tell");
-        }
-        let (q, kv) = (q.flatten_all()?.to_vec1::<f32>()?, kv.flatten_all()?.to_vec1::<f32>()?);
-        let scale = call.case.float("scale", 1.0) as f32;
-        Ok(vec![causal::causal_decode_f32_interleaved(&q, &kv, heads, groups, width, length, scale)?])
-    },
-    source: r#"
-        {% set (heads, width), (length, groups, both) = inputs.q.shape, inputs.kv.shape %}
-        let q = q.flatten_all()?.to_vec1::<f32>()?;
-        let kv = kv.flatten_all()?.to_vec1::<f32>()?;
-        candle_nn::attention::cpu_flash::causal::causal_decode_f32_interleaved(
-            &q, &kv, {{ heads }}, {{ groups }}, {{ width }}, {{ length }}, {{ scale|default("1.0")|f32 }},
-        )?
-    "#,
-    torch: "",
-    reference: Some(|inputs| {
-        let (q, kv) = (inputs.array("q"), inputs.array("kv"));
-        let (heads, width, repeat) = (q.shape()[0], q.shape()[1], q.shape()[0] / kv.shape()[1]);
-        let scale = Num::exact(inputs.case.float("scale", 1.0));
-        let mut out = ArrayD::from_elem(IxDyn(&[heads, 1, width]), Num::exact(0.0));
-        for head in 0..heads {
-            let key = |j: usize, t: usize| kv[[j, head / repeat, t]];
-            let score = |j| Num::sum((0..width).map(|t| q[[head, t]] * key(j, t))) * scale;
-            let scores: Vec<_> = (0..kv.shape()[0]).map(|j| (j, score(j))).collect();
-            for (t, value) in weighted(&scores, width, |j, t| key(j, width + t)).into_iter().enumerate() {
-                out[[head, 0, t]] = value;
-            }
-        }
-        vec![out]
-    }),
-    ulps: 8.0,
-    differentiable: &[],
-    promise: "candle-nn/src/attention/cpu_flash/causal.rs:383-388 (the layout)",
-};
-
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(FLASH_ATTN.support)?;
     let (groups, repeat, width) = (draw.between(1, 2)?, draw.between(1, 3)?, draw.positive()?);
@@ -159,7 +93,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     case = case.param("scale", *draw.choose(&[1.0, 0.5, 0.125])?);
     let mask = *draw.choose(&["none", "causal", "mask"])?;
     if mask == "causal" {
-        // Mostly the last query is at the last key.
+        // Usually the last query is aligned with the last key.
         let aligned = keys - queries;
         case = case.param("kv_offset", if draw.one_in(6)? { draw.between(0, aligned)? } else { aligned });
     }
@@ -187,7 +121,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects(why::RANK);
     }
     if [q, k, v].iter().any(|tensor| tensor.shape.contains(&0)) {
-        return Contract::Unspecified("attention to nothing");
+        return Contract::Unspecified("attention with an empty input");
     }
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
         return Contract::Rejects(why::MIXED);
@@ -205,12 +139,12 @@ fn contract(case: &Case) -> Contract {
     }
     let positive = |name| optional(case, name).is_none_or(|value| (1e-3..1e3).contains(&value));
     if !positive("max_bias") || !positive("softcap") || !case.float("scale", 1.0).is_finite() {
-        return Contract::Unspecified("a bias, cap or scale that is no ordinary positive number");
+        return Contract::Unspecified("a bias, cap or scale outside the ordinary positive range");
     }
     let explicit = case.text("mask") == "mask";
     let causal = case.text("mask") == "causal";
     if explicit != case.tensor("mask").is_some() || (causal && case.text("form") == "deprecated") {
-        return Contract::Unspecified("a mask that the call has no place for");
+        return Contract::Unspecified("a mask that the call cannot take");
     }
     if explicit {
         match case.tensor("mask") {
@@ -218,7 +152,7 @@ fn contract(case: &Case) -> Contract {
             _ => return Contract::Unspecified("a mask that is not one value per query and key"),
         }
         if optional(case, "max_bias").is_some() {
-            return Contract::Unspecified("ALiBi with a mask of its own");
+            return Contract::Unspecified("ALiBi with an explicit mask");
         }
     } else if causal && keys < queries {
         return Contract::Unspecified("fewer keys than queries");
@@ -227,7 +161,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified(why::TOO_LARGE);
     }
     if batch > 1 && !case.text("form").is_empty() {
-        return Contract::Unspecified("kernels for one element of the batch");
+        return Contract::Unspecified("several batch elements for a kernel of one");
     }
     let limited = batch > 1 && (explicit || optional(case, "softcap").is_some() || q.dtype == DType::Bf16);
     Contract::accepts(q.dtype, &[batch, heads, queries, width])
@@ -273,7 +207,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let [batch, queries, heads, width] = [0, 1, 2, 3].map(|d| q.shape()[d]);
     let (keys, repeat) = (k.shape()[1], heads / k.shape()[2]);
     let causal = inputs.case.text("mask") == "causal";
-    let offset = if causal { size_or(inputs.case, "kv_offset", 0) } else { keys.saturating_sub(queries) };
+    let offset = if causal { inputs.case.size("kv_offset") } else { keys.saturating_sub(queries) };
     let scale = Num::exact(inputs.case.float("scale", 1.0));
     let cap = optional(inputs.case, "softcap").map(Num::exact);
     let mut out = ArrayD::from_elem(IxDyn(&[batch, heads, queries, width]), Num::exact(0.0));
@@ -298,17 +232,6 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
         }
     }
     vec![out]
-}
-
-/// The mean of the values at each `j`, weighted by the softmax of their scores. Without scores nothing is known.
-pub fn weighted(scores: &[(usize, Num)], width: usize, value: impl Fn(usize, usize) -> Num) -> Vec<Num> {
-    let largest = scores.iter().fold(f64::NEG_INFINITY, |largest, (_, score)| largest.max(score.value));
-    if scores.is_empty() {
-        return vec![Num { peak: f64::INFINITY, ..Num::exact(0.0) }; width];
-    }
-    let shares: Vec<_> = scores.iter().map(|&(j, score)| (j, (score - Num::exact(largest)).exp())).collect();
-    let total = Num::sum(shares.iter().map(|&(_, share)| share));
-    (0..width).map(|t| Num::sum(shares.iter().map(|&(j, share)| share * value(j, t))) / total).collect()
 }
 
 fn tanh(x: Num) -> Num {

@@ -1,4 +1,4 @@
-//! Attention over packed sequences of different lengths: the fused kernel of the CPU, and the one made of tensor ops.
+//! Attention over packed sequences of different lengths: the fused CPU kernel, and the one made of tensor ops.
 
 use candle_core::{Device, Result, Tensor as Candle};
 use candle_nn::attention::{flash_attn_varlen_cpu, flash_attn_varlen_unfused};
@@ -7,16 +7,16 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::attention::flash::weighted;
+use crate::ops::support::attention::weighted;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor, Value, product};
 
 /// `q (TQ, H, D)` and `k, v (TK, HK, D)` of sequences of `seqlens_q` queries and `seqlens_k` keys, on the CPU.
-pub static VARLEN_CPU: Op = Op {
+pub static FLASH_ATTN_VARLEN_CPU: Op = Op {
     name: "attention.flash_attn_varlen_cpu",
     covers: &["attention::flash_attn_varlen_cpu"],
     support: &Support::both("q", &[DType::F32, DType::F16]),
-    generate: |draw| generate(draw, VARLEN_CPU.support),
+    generate: |draw| generate(draw, FLASH_ATTN_VARLEN_CPU.support),
     contract,
     call: |call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
     source: r#"
@@ -41,15 +41,15 @@ pub static VARLEN_CPU: Op = Op {
     reference: Some(reference),
     ulps: 8.0,
     differentiable: &[],
-    promise: VARLEN_PROMISE,
+    promise: PROMISE,
 };
 
-/// The same of tensor ops, on any device.
-pub static VARLEN_UNFUSED: Op = Op {
+/// `flash_attn_varlen_cpu` composed of tensor ops, on any device.
+pub static FLASH_ATTN_VARLEN_UNFUSED: Op = Op {
     name: "attention.flash_attn_varlen_unfused",
     covers: &["attention::flash_attn_varlen_unfused"],
     support: &Support::both("q", &DType::FLOATS),
-    generate: |draw| generate(draw, VARLEN_UNFUSED.support),
+    generate: |draw| generate(draw, FLASH_ATTN_VARLEN_UNFUSED.support),
     contract,
     call: |call| attend(call, flash_attn_varlen_unfused, None),
     source: r#"
@@ -74,13 +74,13 @@ pub static VARLEN_UNFUSED: Op = Op {
     reference: Some(reference),
     ulps: 8.0,
     differentiable: &[],
-    promise: VARLEN_PROMISE,
+    promise: PROMISE,
 };
 
 /// Where the contract of these ops comes from.
-pub const VARLEN_PROMISE: &str = "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: an output \
-              of [total_q, Hq, D]), the checks of either (heads, lengths and totals, causal with fewer keys than \
-              queries, a right window without a left one)";
+const PROMISE: &str = "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: an \
+                       output of [total_q, Hq, D]), the checks of both (heads, lengths and totals, causal with fewer \
+                       keys than queries, a right window without a left one)";
 
 fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
@@ -121,7 +121,7 @@ fn optional(case: &Case, name: &str) -> Option<usize> {
     case.params.contains_key(name).then(|| usize::try_from(case.int(name, 0)).unwrap_or(0))
 }
 
-/// The lengths in `name`, checked to be some that candle reads.
+/// The lengths in `name`, if candle can read them.
 fn lengths(case: &Case, name: &str) -> Option<Vec<usize>> {
     let tensor = case.tensor(name).filter(|tensor| tensor.shape.len() == 1 && tensor.dtype == DType::U32)?;
     tensor.ints().into_iter().map(|length| usize::try_from(length).ok()).collect()
@@ -138,7 +138,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects(why::RANK);
     }
     if q.shape.contains(&0) || [k, v].iter().any(|tensor| tensor.shape[1..].contains(&0)) || !q.dtype.is_float() {
-        return Contract::Unspecified("attention of nothing, or of integers");
+        return Contract::Unspecified("attention with an empty input, or of integers");
     }
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
         return Contract::Rejects(why::MIXED);
@@ -155,7 +155,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects(why::SHAPES);
     }
     if v.shape != k.shape {
-        return Contract::Unspecified("more values than keys, in other heads or of another size");
+        return Contract::Unspecified("values of another shape than the keys");
     }
     if q.shape[1] % k.shape[1] != 0 {
         return Contract::Rejects("heads that are no multiple of the key heads");
@@ -175,7 +175,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects("fewer keys than queries");
     }
     if !case.float("scale", 1.0).is_finite() {
-        return Contract::Unspecified("a scale that is no number");
+        return Contract::Unspecified("a scale that is not finite");
     }
     if product(&[q.shape[0], q.shape[1], k.shape[0], q.shape[2]]).is_none_or(|work| work > 1 << 20) {
         return Contract::Unspecified(why::TOO_LARGE);
@@ -231,7 +231,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     for (queries, keys) in all("seqlens_q").into_iter().zip(all("seqlens_k")) {
         for at in 0..queries * heads {
             let (i, head) = (at / heads, at % heads);
-            // The last query is at the last key.
+            // The last query is aligned with the last key.
             let position = (i + keys) as i64 - queries as i64;
             let score = |j: usize| {
                 let product = (0..width).map(|t| q[[first_query + i, head, t]] * k[[first_key + j, head / repeat, t]]);
@@ -248,14 +248,14 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
         }
         (first_query, first_key) = (first_query + queries, first_key + keys);
     }
-    // Whether a key that nobody may see can spoil a mean, nobody says.
+    // It is open whether a masked key that is not finite may spoil a mean.
     if k.iter().chain(&v).any(|number| !number.value.is_finite()) {
         out.mapv_inplace(|number| Num { peak: f64::INFINITY, ..number });
     }
     vec![out]
 }
 
-/// Whether the query at `position` attends to the key `j`. A left window alone ends at the query.
+/// Whether the query at `position` attends to the key `j`. Without a right window, a left one ends at the query.
 fn sees(case: &Case, position: i64, j: i64) -> bool {
     let within = |window: usize| i64::try_from(window).unwrap_or(i64::MAX / 2);
     let ahead = j - position;

@@ -1,0 +1,60 @@
+//! `InterleavedKvCache`.
+
+use candle_nn::kv_cache::InterleavedKvCache;
+use ndarray::{ArrayD, Axis};
+
+use crate::number::Num;
+use crate::ops::support::kv_cache::{CACHE_SUPPORT, drawn_parts, history, pairs, part_shape, resets_before, spans};
+use crate::ops::{Contract, Op};
+
+/// `InterleavedKvCache::new(head_dim)` of keys and values `(1, H, S, D)`: `(all S, H, 2 D)`, keys before values.
+pub static INTERLEAVED: Op = Op {
+    name: "cache.interleaved",
+    covers: &["InterleavedKvCache"],
+    support: CACHE_SUPPORT,
+    generate: |draw| {
+        let (heads, width) = (draw.positive()?, draw.positive()?);
+        Ok(drawn_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
+    },
+    contract: |case| match part_shape(case, 2) {
+        Err(contract) => contract,
+        Ok((_, shape)) if shape.len() != 4 || shape[0] != 1 => Contract::Unspecified("not a batch of one"),
+        Ok((dtype, shape)) => {
+            let output = |&(_, length): &(usize, usize)| (dtype, vec![length, shape[1], 2 * shape[3]]);
+            Contract::Accepts { outputs: spans(case, 2).iter().map(output).collect(), refusal: None }
+        }
+    },
+    call: |call| {
+        let width = call.optional("k0").and_then(|k| k.dims().last().copied()).unwrap_or(0);
+        let mut cache = InterleavedKvCache::new(width);
+        let mut outputs = Vec::new();
+        for (place, (k, v)) in pairs(call).into_iter().enumerate() {
+            if resets_before(call.case, place) {
+                cache.reset();
+            }
+            outputs.push(cache.append(k, v)?);
+        }
+        Ok(outputs)
+    },
+    source: r#"
+        let mut cache = candle_nn::kv_cache::InterleavedKvCache::new({{ inputs.k0.shape|last|default(0) }});
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        outputs.push(cache.append(&k{{ n }}, &v{{ n }})?);
+        {% endfor %}
+    "#,
+    torch: "",
+    reference: Some(|inputs| {
+        let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
+            let swapped = |x: ArrayD<Num>| x.index_axis_move(Axis(0), 0).permuted_axes(vec![1, 0, 2]);
+            ndarray::concatenate(Axis(2), &[swapped(k).view(), swapped(v).view()]).expect("one shape")
+        };
+        history(inputs, 2).into_iter().map(both).collect()
+    }),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-nn/src/kv_cache.rs:986-1050 (its documentation)",
+};

@@ -1,0 +1,84 @@
+//! `RawInterleavedKvCache`.
+
+use candle_core::Tensor as Candle;
+use candle_nn::kv_cache::RawInterleavedKvCache;
+use ndarray::{ArrayD, ArrayView3};
+
+use crate::number::Num;
+use crate::ops::support::gather_map::TOO_LARGE;
+use crate::ops::support::kv_cache::{affords, drawn_parts, history, pairs, part_shape, resets_before, spans};
+use crate::ops::{Contract, Op};
+use crate::tensor::{DType, Support};
+
+/// `RawInterleavedKvCache::new(heads, d, max)` of keys and values `(S, H, D)` in slices: each position
+/// is `[K of head 0, V of head 0, ..]`.
+pub static RAW_INTERLEAVED: Op = Op {
+    name: "cache.raw_interleaved",
+    covers: &["RawInterleavedKvCache"],
+    support: &Support::both("k0", &[DType::F32]),
+    generate: |draw| {
+        let (heads, width) = (draw.positive()?, draw.positive()?);
+        let case = drawn_parts(draw, RAW_INTERLEAVED.support, vec![1, heads, width], 0)?;
+        Ok(case.param("dim", 0_usize).param("max", draw.between(1, 4)?))
+    },
+    contract: |case| match part_shape(case, 0) {
+        Err(contract) => contract,
+        Ok((_, shape)) if shape.len() != 3 => Contract::Unspecified("keys that are not (S, H, D)"),
+        Ok((dtype, shape)) if !affords(dtype, &shape, 0, case.size("max")) => TOO_LARGE,
+        Ok((dtype, shape)) => {
+            let output = |&(_, length): &(usize, usize)| (dtype, vec![length * shape[1] * 2 * shape[2]]);
+            Contract::Accepts { outputs: spans(case, 0).iter().map(output).collect(), refusal: None }
+        }
+    },
+    call: |call| {
+        let (_, heads, width) = call.tensor("k0")?.dims3()?;
+        let mut cache = RawInterleavedKvCache::new(heads, width, call.size("max", 0));
+        let mut outputs = Vec::new();
+        for (place, (k, v)) in pairs(call).into_iter().enumerate() {
+            if resets_before(call.case, place) {
+                cache.reset();
+            }
+            let flat = |x: &Candle| x.flatten_all()?.to_vec1::<f32>();
+            match k.dim(0)? {
+                1 => cache.write_kv(&flat(k)?, &flat(v)?),
+                length => cache.write_kv_batch(&flat(k)?, &flat(v)?, length),
+            }
+            outputs.push(Candle::new(cache.data(), k.device())?);
+        }
+        Ok(outputs)
+    },
+    source: r#"
+        {% set _, heads, width = inputs.k0.shape %}
+        let mut cache = candle_nn::kv_cache::RawInterleavedKvCache::new({{ heads }}, {{ width }}, {{ max|default(0) }});
+        let flat = |x: &Tensor| x.flatten_all()?.to_vec1::<f32>();
+        let mut outputs = Vec::new();
+        {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+        {% set length = inputs["k" ~ n].shape[0] %}
+        {% if length == 1 %}
+        cache.write_kv(&flat(&k{{ n }})?, &flat(&v{{ n }})?);
+        {% else %}
+        cache.write_kv_batch(&flat(&k{{ n }})?, &flat(&v{{ n }})?, {{ length }});
+        {% endif %}
+        outputs.push(Tensor::new(cache.data(), &device)?);
+        {% endfor %}
+    "#,
+    torch: "",
+    reference: Some(|inputs| {
+        let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {
+            let mut data = Vec::new();
+            let rows = |x: ArrayView3<Num>| x.rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+            let (k, v) = (k.into_dimensionality().expect("three"), v.into_dimensionality().expect("three"));
+            for (k, v) in rows(k.view()).into_iter().zip(rows(v.view())) {
+                data.extend(k.into_iter().chain(v));
+            }
+            ndarray::Array1::from_vec(data).into_dyn()
+        };
+        history(inputs, 0).into_iter().map(both).collect()
+    }),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-nn/src/kv_cache.rs:1052-1150 (its documentation: \"Grow buffer if needed\")",
+};

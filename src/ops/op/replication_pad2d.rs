@@ -1,0 +1,54 @@
+//! `candle_nn::ops::replication_pad2d`.
+
+use candle_nn::ops;
+
+use crate::case::Case;
+use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn_of, gathered};
+use crate::ops::{Contract, Op, why};
+
+/// `candle_nn::ops::replication_pad2d(x (N, C, H, W), pad)`: repeats the border of each image on all sides.
+pub static REPLICATION_PAD2D: Op = Op {
+    name: "op.replication_pad2d",
+    covers: &["ops::replication_pad2d"],
+    support: COPIES,
+    generate: |draw| {
+        let shape = [draw.positive()?, draw.positive()?, draw.positive()?, draw.positive()?];
+        Ok(drawn_of(draw, &shape)?.param("pad", *draw.choose(&[1_usize, 1, 0])?))
+    },
+    contract: |case| {
+        let pads_much = case.size("pad") > 1;
+        contract(case, around).may_refuse(pads_much, "candle pads by 0 or 1 only, and says so")
+    },
+    call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad", 0))?]),
+    source: "candle_nn::ops::replication_pad2d(&x, {{ pad|default(0) }})?",
+    torch: r#"
+        {% set pad = pad|default(0) %}
+        F.pad(x, ({{ pad }}, {{ pad }}, {{ pad }}, {{ pad }}), mode="replicate")
+    "#,
+    reference: Some(|inputs| {
+        gathered(inputs, around, |case, x, index| {
+            let pad = case.size("pad");
+            let inside = |dim: usize| index[dim].saturating_sub(pad).min(x[dim] - 1);
+            Some(vec![index[0], index[1], inside(2), inside(3)])
+        })
+    }),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-nn/src/ops.rs:971-984, which cites torch.nn.ReplicationPad2d; PyTorch refuses to repeat the border \
+              of an empty image",
+};
+
+fn around(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
+    let pad = case.size("pad");
+    if x.len() != 4 {
+        let contract = if pad == 1 { Contract::Rejects(why::RANK) } else { Contract::Unspecified(why::RANK) };
+        return Err(contract);
+    }
+    if pad > 1 << 8 {
+        return Err(TOO_LARGE);
+    }
+    if pad > 0 && x[2..].contains(&0) {
+        return Err(Contract::Rejects("the border of nothing, repeated"));
+    }
+    Ok(vec![x[0], x[1], x[2] + 2 * pad, x[3] + 2 * pad])
+}

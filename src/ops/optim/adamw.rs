@@ -1,0 +1,102 @@
+//! `AdamW`.
+
+use candle_core::Var;
+use candle_nn::{AdamW, Optimizer, ParamsAdamW};
+
+use crate::case::Case;
+use crate::number::Num;
+use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
+use crate::ops::{Contract, Op};
+
+/// `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, then
+/// `theta (1 - lr wd) - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)`.
+pub static ADAMW_STEPS: Op = Op {
+    name: "optim.adamw",
+    covers: &["AdamW", "ParamsAdamW", "optim::Optimizer", "AdamW::new_lr", "Optimizer::backward_step"],
+    support: OPTIMIZER_SUPPORT,
+    generate: |draw| {
+        let case = generate(draw)?;
+        if draw.one_in(2)? {
+            // The defaults, which candle and PyTorch share.
+            return Ok(case);
+        }
+        let (eps, decay) = (*draw.choose(&[1e-8, 1e-8, 1e-6, 1e-3])?, *draw.choose(&[0.0, 0.01, 0.5])?);
+        let (beta1, beta2) = (*draw.choose(&[0.9, 0.5, 0.0])?, *draw.choose(&[0.999, 0.9, 0.5])?);
+        let case = case.param("eps", eps).param("weight_decay", decay);
+        Ok(case.param("beta1", beta1).param("beta2", beta2))
+    },
+    contract: |case| {
+        let ParamsAdamW { beta1, beta2, eps, weight_decay, .. } = params(case);
+        let usual = (0.0..0.9999).contains(&beta1) && (0.0..0.9999).contains(&beta2);
+        if !usual || !(1e-9..=1.0).contains(&eps) || !(0.0..=1.0).contains(&weight_decay) {
+            return Contract::Unspecified("a hyperparameter out of its range");
+        }
+        contract(case)
+    },
+    call: |call| {
+        let theta = Var::from_tensor(call.tensor("theta")?)?;
+        let params = params(call.case);
+        let vars = vec![theta.clone()];
+        let mut optimizer = if call.case.params.contains_key("eps") {
+            AdamW::new(vars, params)?
+        } else {
+            AdamW::new_lr(vars, params.lr)?
+        };
+        descend(call, &mut optimizer, &theta)
+    },
+    source: r#"
+        let theta = Var::from_tensor(&theta)?;
+        {% if eps is defined %}
+        let params = candle_nn::ParamsAdamW {
+            {% for name in ["lr", "beta1", "beta2", "eps", "weight_decay"] if name in params %}
+            {{ name }}: {{ params[name] }},
+            {% endfor %}
+            ..Default::default()
+        };
+        let mut optimizer = candle_nn::AdamW::new(vec![theta.clone()], params)?;
+        {% else %}
+        let mut optimizer = candle_nn::AdamW::new_lr(vec![theta.clone()], {{ lr|default("0.001") }})?;
+        {% endif %}
+        {% include 'descent' %}
+    "#,
+    torch: r#"
+        {% set betas = "(" ~ beta1|default("0.9") ~ ", " ~ beta2|default("0.999") ~ ")" %}
+        {% set lr, eps, decay = lr|default("0.001"), eps|default("1e-8"), weight_decay|default("0.01") %}
+        theta = theta.clone().requires_grad_()
+        optimizer = torch.optim.AdamW([theta], lr={{ lr }}, betas={{ betas }}, eps={{ eps }}, weight_decay={{ decay }})
+        {% include "descent" %}
+    "#,
+    reference: Some(|inputs| vec![per_element(inputs, |theta, grads| adamw(&params(inputs.case), theta, grads))]),
+    ulps: 8.0,
+    differentiable: &[],
+    promise: "candle-nn/src/optim.rs:86-200, candle-nn/tests/optim.rs (PyTorch's results); torch.optim.AdamW (the \
+              algorithm of its documentation)",
+};
+
+fn params(case: &Case) -> ParamsAdamW {
+    let usual = ParamsAdamW::default();
+    ParamsAdamW {
+        lr: case.float("lr", usual.lr),
+        beta1: case.float("beta1", usual.beta1),
+        beta2: case.float("beta2", usual.beta2),
+        eps: case.float("eps", usual.eps),
+        weight_decay: case.float("weight_decay", usual.weight_decay),
+    }
+}
+
+fn adamw(params: &ParamsAdamW, start: Num, grads: &[Num]) -> Num {
+    let ParamsAdamW { lr, beta1, beta2, eps, weight_decay } = *params;
+    let exact = Num::exact;
+    let (mut theta, mut first, mut second) = (start, exact(0.0), exact(0.0));
+    for (t, &grad) in (1..).zip(grads) {
+        first = exact(beta1) * first + exact(1.0 - beta1) * grad;
+        second = exact(beta2) * second + exact(1.0 - beta2) * (grad * grad);
+        let (mean, square) = (first / exact(1.0 - beta1.powi(t)), second / exact(1.0 - beta2.powi(t)));
+        // If squares and eps underflow, as in f16, the error bound is infinite: PyTorch's AdamW divides by 0 there too.
+        let step = mean / (square.sqrt() + exact(eps));
+        theta = theta * exact(1.0 - lr * weight_decay) - exact(lr) * step;
+    }
+    // If a value is infinite, or its square overflows the dtype, the result is open.
+    let peak = start.peak.max(first.peak).max(second.peak);
+    Num { peak: if peak.is_finite() { theta.peak.max(peak) } else { f64::INFINITY }, ..theta }
+}

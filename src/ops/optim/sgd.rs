@@ -1,0 +1,56 @@
+//! `SGD`.
+
+use candle_core::Var;
+use candle_nn::{Optimizer, SGD};
+
+use crate::number::Num;
+use crate::ops::Op;
+use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
+
+/// `theta - lr * grad[step]` for every step.
+pub static SGD_STEPS: Op = Op {
+    name: "optim.sgd",
+    covers: &["SGD", "optim::Optimizer", "Optimizer::backward_step", "Optimizer::from_slice", "SGD::push"],
+    support: OPTIMIZER_SUPPORT,
+    generate,
+    contract,
+    call: |call| {
+        let theta = Var::from_tensor(call.tensor("theta")?)?;
+        let lr = call.case.float("lr", 0.1);
+        let mut optimizer = match call.case.text("form") {
+            "push" => {
+                let mut empty = SGD::empty(lr)?;
+                empty.push(&theta);
+                empty
+            }
+            "from_slice" => SGD::from_slice(&[&theta], lr)?,
+            _ => SGD::new(vec![theta.clone()], lr)?,
+        };
+        descend(call, &mut optimizer, &theta)
+    },
+    source: r#"
+        {% set lr = lr|default("0.1") %}
+        let theta = Var::from_tensor(&theta)?;
+        {% if form == "push" %}
+        let mut optimizer = candle_nn::SGD::empty({{ lr }})?;
+        optimizer.push(&theta);
+        {% elif form == "from_slice" %}
+        let mut optimizer = candle_nn::SGD::from_slice(&[&theta], {{ lr }})?;
+        {% else %}
+        let mut optimizer = candle_nn::SGD::new(vec![theta.clone()], {{ lr }})?;
+        {% endif %}
+        {% include 'descent' %}
+    "#,
+    torch: r#"
+        theta = theta.clone().requires_grad_()
+        optimizer = torch.optim.SGD([theta], lr={{ lr|default("0.1") }})
+        {% include "descent" %}
+    "#,
+    reference: Some(|inputs| {
+        let lr = Num::exact(inputs.case.float("lr", 0.1));
+        vec![per_element(inputs, |theta, grads| grads.iter().fold(theta, |theta, &grad| theta - lr * grad))]
+    }),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-nn/src/optim.rs:29-84; torch.optim.SGD without momentum",
+};

@@ -1,0 +1,14 @@
+//! What attention ops share: the mean that a softmax weights.
+
+use crate::number::Num;
+
+/// The mean of the values at each `j`, weighted by the softmax of their scores. Without scores the result is open.
+pub fn weighted(scores: &[(usize, Num)], width: usize, value: impl Fn(usize, usize) -> Num) -> Vec<Num> {
+    let largest = scores.iter().fold(f64::NEG_INFINITY, |largest, (_, score)| largest.max(score.value));
+    if scores.is_empty() {
+        return vec![Num { peak: f64::INFINITY, ..Num::exact(0.0) }; width];
+    }
+    let shares: Vec<_> = scores.iter().map(|&(j, score)| (j, (score - Num::exact(largest)).exp())).collect();
+    let total = Num::sum(shares.iter().map(|&(_, share)| share));
+    (0..width).map(|t| Num::sum(shares.iter().map(|&(j, share)| share * value(j, t))) / total).collect()
+}

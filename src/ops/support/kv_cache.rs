@@ -1,0 +1,145 @@
+//! What caches of keys and values share: the appended parts `k0`, `v0`, `k1`, `v1` and so on.
+
+use candle_core::Tensor as Candle;
+use ndarray::{ArrayD, Axis};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::support::gather_map::affordable;
+use crate::ops::support::reference_inputs::scalar;
+use crate::ops::{Call, Contract, ReferenceInputs, why};
+use crate::tensor::{DType, Support, Tensor};
+
+/// The dtypes of caches that only copy.
+pub const CACHE_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::ALL, cuda: &DType::STANDARD };
+
+/// A case for a cache of any `dim` and a small `max`.
+pub fn drawn_cache(draw: &mut Draw) -> arbitrary::Result<Case> {
+    let mut shape = draw.shape(0, 3)?;
+    let dim = draw.between(0, shape.len())?;
+    shape.insert(dim, 1);
+    let max = draw.between(1, 6)?;
+    Ok(drawn_parts(draw, CACHE_SUPPORT, shape, dim)?.param("dim", dim).param("max", max))
+}
+
+/// A case that appends 1 to 4 parts of this shape, with other sizes for `dim`.
+pub fn drawn_parts(draw: &mut Draw, support: &Support, mut shape: Vec<usize>, dim: usize) -> arbitrary::Result<Case> {
+    let dtype = draw.dtype(support)?;
+    let mut case = Case::default();
+    let count = draw.between(1, 4)?;
+    for place in 0..count {
+        shape[dim] = *draw.choose(&[1, 1, 2, 3, 4, 0])?;
+        case = case.input(&format!("k{place}"), draw.packed(dtype, &shape)?);
+        case = case.input(&format!("v{place}"), draw.packed(dtype, &shape)?);
+    }
+    Ok(if draw.one_in(4)? { case.param("reset", draw.between(1, 3)?) } else { case })
+}
+
+/// The keys and values of a call in the order in which they are appended.
+pub fn pairs<'a>(call: &'a Call) -> Vec<(&'a Candle, &'a Candle)> {
+    let pair = |place| Some((call.optional(&format!("k{place}"))?, call.optional(&format!("v{place}"))?));
+    (0..4).map_while(pair).collect()
+}
+
+/// Whether the cache is emptied before the append at this place.
+pub fn resets_before(case: &Case, place: usize) -> bool {
+    place > 0 && case.size("reset") == place
+}
+
+/// The dtype and shape of the parts, which differ in `dim` only; an `Err` if a cache cannot take them.
+pub fn part_shape(case: &Case, dim: usize) -> Result<(DType, Vec<usize>), Contract> {
+    let parts = parts(case);
+    let Some(&(first, _)) = parts.first() else { return Err(Contract::Unspecified("nothing to append")) };
+    if dim >= first.shape.len() {
+        return Err(Contract::Unspecified(why::DIM));
+    }
+    for (k, v) in parts {
+        if k.shape != v.shape {
+            return Err(Contract::Unspecified("keys and values of different shapes"));
+        }
+        if k.dtype != first.dtype || v.dtype != first.dtype {
+            return Err(Contract::Unspecified(why::MIXED));
+        }
+        let same = |d: usize| d == dim || k.shape[d] == first.shape[d];
+        if k.shape.len() != first.shape.len() || !(0..k.shape.len()).all(same) {
+            return Err(Contract::Unspecified("parts of different shapes"));
+        }
+    }
+    Ok((first.dtype, first.shape.clone()))
+}
+
+fn parts(case: &Case) -> Vec<(&Tensor, &Tensor)> {
+    let part = |place| Some((case.tensor(&format!("k{place}"))?, case.tensor(&format!("v{place}"))?));
+    (0..4).map_while(part).collect()
+}
+
+/// How many positions each append adds, in a case that [`part_shape`] accepts.
+pub fn lengths(case: &Case, dim: usize) -> Vec<usize> {
+    parts(case).into_iter().map(|(k, _)| k.shape.get(dim).copied().unwrap_or(0)).collect()
+}
+
+/// After each append: the number of positions before it and now.
+pub fn spans(case: &Case, dim: usize) -> Vec<(usize, usize)> {
+    let mut total = 0;
+    let span = |(place, length)| {
+        let before = if resets_before(case, place) { 0 } else { total };
+        total = before + length;
+        (before, total)
+    };
+    lengths(case, dim).into_iter().enumerate().map(span).collect()
+}
+
+/// After each append: all keys and all values since the last reset.
+pub fn history(inputs: &ReferenceInputs, dim: usize) -> Vec<(ArrayD<Num>, ArrayD<Num>)> {
+    let mut all: Option<(ArrayD<Num>, ArrayD<Num>)> = None;
+    let join = |a: &ArrayD<Num>, b: &ArrayD<Num>| {
+        ndarray::concatenate(Axis(dim), &[a.view(), b.view()]).expect("parts of one shape")
+    };
+    let append = |place: usize| {
+        let (k, v) = (inputs.array(&format!("k{place}")), inputs.array(&format!("v{place}")));
+        let joined = match all.take().filter(|_| !resets_before(inputs.case, place)) {
+            Some((keys, values)) => (join(&keys, &k), join(&values, &v)),
+            None => (k, v),
+        };
+        all = Some(joined.clone());
+        joined
+    };
+    (0..lengths(inputs.case, dim).len()).map(append).collect()
+}
+
+/// Whether a buffer of `max` positions is not too large.
+pub fn affords(dtype: DType, shape: &[usize], dim: usize, max: usize) -> bool {
+    let mut shape = shape.to_vec();
+    shape.get_mut(dim).into_iter().for_each(|n| *n = max);
+    matches!(affordable(dtype, &shape), Contract::Accepts { .. })
+}
+
+/// Accepts with the keys and values after each append, those that the cache holds at the end, and their number of
+/// positions.
+pub fn whole_contract(case: &Case) -> Contract {
+    let dim = case.size("dim");
+    let (dtype, shape) = match part_shape(case, dim) {
+        Ok(known) => known,
+        Err(contract) => return contract,
+    };
+    let mut outputs = Vec::new();
+    for (_, length) in spans(case, dim) {
+        let mut shape = shape.clone();
+        shape[dim] = length;
+        outputs.extend([(dtype, shape.clone()), (dtype, shape)]);
+    }
+    outputs.extend(outputs[outputs.len() - 2..].to_vec());
+    outputs.push((DType::U32, Vec::new()));
+    Contract::Accepts { outputs, refusal: None }
+}
+
+/// The outputs that [`whole_contract`] lists.
+pub fn whole_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
+    let dim = inputs.case.size("dim");
+    let mut outputs: Vec<_> = history(inputs, dim).into_iter().flat_map(|(k, v)| [k, v]).collect();
+    outputs.extend(outputs[outputs.len() - 2..].to_vec());
+    let length = spans(inputs.case, dim).last().map_or(0, |&(_, length)| length);
+    outputs.extend(scalar(Num::exact(length as f64)));
+    outputs
+}

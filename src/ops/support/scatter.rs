@@ -1,0 +1,89 @@
+//! What ops that write at ids share: `index_add` and the scatters.
+
+use ndarray::{ArrayD, Dimension};
+
+use crate::case::Case;
+use crate::generate::Draw;
+use crate::number::Num;
+use crate::ops::support::ids::{bad_id, dim, id_rules, writes_nothing};
+use crate::ops::{Contract, ReferenceInputs, why};
+use crate::tensor::{DType, Tensor};
+
+/// A case that writes a drawn `src` of this shape into a drawn `x` at `ids`.
+pub fn drawn_scatter(
+    draw: &mut Draw,
+    dtype: DType,
+    x: &[usize],
+    src: &[usize],
+    dim: usize,
+    ids: Tensor,
+) -> arbitrary::Result<Case> {
+    let (x, src) = (draw.tensor(dtype, x)?, draw.tensor(dtype, src)?);
+    let mut case = Case::default().input("x", x).input("ids", ids).input("src", src).param("dim", dim);
+    case.backward = draw.backward()?;
+    Ok(case)
+}
+
+/// The inputs `x`, `ids` and `src`, if the case has them.
+pub fn arguments(case: &Case) -> Option<[&Tensor; 3]> {
+    Some([case.tensor("x")?, case.tensor("ids")?, case.tensor("src")?])
+}
+
+/// Accepts these inputs: `adds` says whether the op sums, and `fits` whether `src` may have that size along `dim`.
+pub fn scatter_contract(
+    case: &Case,
+    [x, ids, src]: [&Tensor; 3],
+    adds: bool,
+    fits: impl Fn(usize) -> bool,
+) -> Contract {
+    if src.shape.len() != x.shape.len() {
+        return Contract::Rejects(why::RANK);
+    }
+    let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+    let others_differ = x.shape.iter().zip(&src.shape).enumerate().any(|(d, (x, src))| d != dim && x != src);
+    if others_differ || !fits(src.shape[dim]) {
+        return Contract::Rejects(why::SHAPES);
+    }
+    if x.dtype != src.dtype {
+        return Contract::Rejects(why::MIXED);
+    }
+    if src.elements() == Some(0) && !ids.dtype.is_float() && bad_id(ids, x.shape[dim]) {
+        return Contract::Unspecified("an id out of range where nothing is written");
+    }
+    if adds && !x.dtype.is_float() && may_overflow(x, src) {
+        return Contract::Unspecified("integer overflow");
+    }
+    let strided = !ids.view.is_contiguous() || !src.view.is_contiguous();
+    let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &x.shape));
+    contract.may_refuse(strided, why::CONTIGUOUS)
+}
+
+/// Whether an integer sum could leave the dtype: all of `src` on top of the largest of `x`.
+fn may_overflow(x: &Tensor, src: &Tensor) -> bool {
+    let (low, high) = x.dtype.int_range().unwrap_or((0, 0));
+    let largest = |t: &Tensor| t.values.listed().iter().map(|v| i128::from(v.as_i64()).abs()).max().unwrap_or(0).max(1);
+    let bound = largest(x) + largest(src) * src.elements().unwrap_or(0) as i128;
+    bound > i128::from(high) || (low < 0 && -bound < i128::from(low))
+}
+
+/// `x` with every element of `src` combined into the place that its id names.
+pub fn scattered(
+    inputs: &ReferenceInputs,
+    id_at: impl Fn(&[usize]) -> Option<i64>,
+    combine: impl Fn(Num, Num) -> Num,
+) -> Vec<ArrayD<Num>> {
+    let dim = inputs.case.size("dim");
+    let (mut out, src) = (inputs.array("x"), inputs.array("src"));
+    for (index, &value) in src.indexed_iter() {
+        let mut index = index.slice().to_vec();
+        let Some(id) = id_at(&index) else { continue };
+        if writes_nothing(inputs, id, out.shape()[dim]) {
+            continue;
+        }
+        index[dim] = usize::try_from(id).unwrap_or(usize::MAX);
+        if let Some(place) = out.get_mut(index.as_slice()) {
+            *place = combine(*place, value);
+        }
+    }
+    vec![out]
+}

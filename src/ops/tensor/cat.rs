@@ -1,0 +1,45 @@
+//! `Tensor::cat`.
+
+use candle_core::Tensor as Candle;
+
+use crate::ops::support::gather_map::{affordable, allow_empty_gradients};
+use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
+use crate::ops::{Contract, Op, why};
+
+/// `Tensor::cat(&[t0, t1, ..], dim)`: joins tensors that differ in `dim` only.
+pub static CAT: Op = Op {
+    name: "tensor.cat",
+    covers: &["Tensor::cat"],
+    support: OPERAND_SUPPORT,
+    generate: |draw| {
+        let mut shape = draw.shape(1, 3)?;
+        let dim = draw.between(0, shape.len() - 1)?;
+        drawn_operands(draw, dim, |draw| {
+            shape[dim] = draw.size()?;
+            Ok(shape.clone())
+        })
+    },
+    contract: |case| {
+        let tensors = tensors(case);
+        let dim = case.size("dim");
+        match joinable(&tensors, |a, b| a.len() == b.len() && (0..a.len()).all(|d| d == dim || a[d] == b[d])) {
+            Err(contract) => contract,
+            Ok(first) if dim >= first.shape.len() && tensors.len() == 1 => {
+                Contract::Unspecified("a dim out of range for one tensor")
+            }
+            Ok(first) if dim >= first.shape.len() => Contract::Rejects(why::DIM),
+            Ok(first) => {
+                let mut shape = first.shape.clone();
+                shape[dim] = tensors.iter().map(|tensor| tensor.shape[dim]).sum();
+                allow_empty_gradients(case, affordable(first.dtype, &shape))
+            }
+        }
+    },
+    call: |call| Ok(vec![Candle::cat(&operands(call), call.size("dim", 0))?]),
+    source: "Tensor::cat(&[{{ list('t') }}], {{ dim|default(0) }})?",
+    torch: "torch.cat([{{ list('t') }}], dim={{ dim|default(0) }})",
+    reference: Some(|inputs| concatenated(inputs, |array| array)),
+    ulps: 4.0,
+    differentiable: &OPERANDS,
+    promise: "candle-core/src/tensor_cat.rs:4-70; torch.cat",
+};

@@ -1,0 +1,75 @@
+//! `Tensor::get` and `Tensor::get_on_dim`.
+
+use crate::case::Case;
+use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
+use crate::ops::support::slicing::EMPTY_SLICE;
+use crate::ops::{Contract, Op, why};
+
+/// `x.get(index)`, or `x.get_on_dim(dim, index)`: one slice, without its dimension.
+pub static GET: Op = Op {
+    name: "tensor.get",
+    covers: &["Tensor::get", "Tensor::get_on_dim"],
+    support: COPIES,
+    generate: |draw| {
+        let mut shape: Vec<usize> = draw.shape(0, 3)?.into_iter().map(|n| n.max(1)).collect();
+        let dim = draw.between(0, shape.len())?;
+        shape.insert(dim, draw.positive()?);
+        let index = draw.between(0, shape[dim] - 1)?;
+        let case = drawn_of(draw, &shape)?.param("index", index);
+        Ok(if dim == 0 && draw.one_in(2)? { case.param("form", "first") } else { case.param("dim", dim) })
+    },
+    contract: |case| contract(case, gotten),
+    call: |call| {
+        let (x, index) = (call.tensor("x")?, call.size("index", 0));
+        Ok(vec![if call.case.text("form") == "first" {
+            x.get(index)?
+        } else {
+            x.get_on_dim(call.size("dim", 0), index)?
+        }])
+    },
+    source: r#"
+        {% if form == "first" %}
+        x.get({{ index|default(0) }})?
+        {% else %}
+        x.get_on_dim({{ dim|default(0) }}, {{ index|default(0) }})?
+        {% endif %}
+    "#,
+    torch: r#"
+        {% if form == "first" %}
+        x[{{ index|default(0) }}]
+        {% else %}
+        x.select({{ dim|default(0) }}, {{ index|default(0) }})
+        {% endif %}
+    "#,
+    reference: Some(|inputs| {
+        gathered(inputs, gotten, |case, _, index| {
+            let mut index = index.to_vec();
+            index.insert(dim_of(case), case.size("index"));
+            Some(index)
+        })
+    }),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:2230-2265; torch.select",
+};
+
+fn dim_of(case: &Case) -> usize {
+    if case.text("form") == "first" { 0 } else { case.size("dim") }
+}
+
+fn gotten(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
+    let dim = dim_of(case);
+    if x.is_empty() && case.text("form") == "first" {
+        return Err(Contract::Unspecified("a slice of a scalar"));
+    }
+    let Some(&n) = x.get(dim) else { return Err(Contract::Rejects(why::DIM)) };
+    if case.size("index") >= n {
+        return Err(Contract::Rejects("index out of range"));
+    }
+    if x.contains(&0) {
+        return Err(EMPTY_SLICE);
+    }
+    let mut shape = x.to_vec();
+    shape.remove(dim);
+    Ok(shape)
+}

@@ -1,0 +1,44 @@
+//! `Tensor::index_add`.
+
+use crate::ops::support::gather_map::COPIES;
+use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scattered};
+use crate::ops::{Contract, Op, why};
+
+/// `x.index_add(ids, src, dim)`: the slices of `src` along `dim` added to those of `x` that `ids` names.
+pub static INDEX_ADD: Op = Op {
+    name: "tensor.index_add",
+    covers: &["Tensor::index_add"],
+    support: COPIES,
+    generate: |draw| {
+        let x = draw.shape(1, 3)?;
+        let dim = draw.between(0, x.len() - 1)?;
+        let count = if x[dim] == 0 { 0 } else { draw.size()? };
+        let (dtype, id_dtype) = (draw.dtype(COPIES)?, draw.id_dtype()?);
+        let ids = draw.ids(id_dtype, &[count], x[dim])?;
+        let mut src = x.clone();
+        src[dim] = count;
+        drawn_scatter(draw, dtype, &x, &src, dim, ids)
+    },
+    contract: |case| {
+        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
+        if ids.shape.len() != 1 {
+            return Contract::Rejects(why::RANK);
+        }
+        scatter_contract(case, [x, ids, src], true, |size| ids.shape[0] == size)
+    },
+    call: |call| {
+        let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
+        Ok(vec![call.tensor("x")?.index_add(ids, src, call.size("dim", 0))?])
+    },
+    source: "x.index_add(&ids, &src, {{ dim|default(0) }})?",
+    torch: r#"x.index_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
+    reference: Some(|inputs| {
+        let dim = inputs.case.size("dim");
+        let ids = inputs.ids("ids");
+        scattered(inputs, |index| ids.get([index[dim]].as_slice()).copied(), |old, new| old + new)
+    }),
+    promise: "candle-core/src/tensor.rs:1819-1861; torch.Tensor.index_add_; an id that equals its dtype's maximum and \
+              lies outside the dimension writes nothing by design (candle PR #2940)",
+    ulps: 4.0,
+    differentiable: &["src", "x"],
+};

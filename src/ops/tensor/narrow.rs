@@ -1,0 +1,49 @@
+//! `Tensor::narrow`.
+
+use crate::case::Case;
+use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
+use crate::ops::support::slicing::OUTSIDE;
+use crate::ops::{Contract, Op, why};
+
+/// `x.narrow(dim, start, len)`: the entries `start..start + len` of a dimension.
+pub static NARROW: Op = Op {
+    name: "tensor.narrow",
+    covers: &["Tensor::narrow"],
+    support: COPIES,
+    generate: |draw| {
+        let case = drawn(draw, 1, 4)?;
+        let shape = shape_of(&case);
+        let dim = draw.between(0, shape.len() - 1)?;
+        let start = draw.between(0, shape[dim])?;
+        let len = draw.between(0, shape[dim] - start)?;
+        Ok(case.param("dim", dim).param("start", start).param("len", len))
+    },
+    contract: |case| contract(case, narrowed),
+    call: |call| {
+        let (dim, start, len) = (call.size("dim", 0), call.size("start", 0), call.size("len", 0));
+        Ok(vec![call.tensor("x")?.narrow(dim, start, len)?])
+    },
+    source: "x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ len|default(0) }})?",
+    torch: "x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ len|default(0) }})",
+    reference: Some(|inputs| {
+        gathered(inputs, narrowed, |case, _, index| {
+            let mut index = index.to_vec();
+            index[case.size("dim")] += case.size("start");
+            Some(index)
+        })
+    }),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:861-916; torch.narrow",
+};
+
+fn narrowed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
+    let (dim, start, len) = (case.size("dim"), case.size("start"), case.size("len"));
+    let Some(&n) = x.get(dim) else { return Err(Contract::Rejects(why::DIM)) };
+    if start.checked_add(len).is_none_or(|end| end > n) {
+        return Err(Contract::Rejects(OUTSIDE));
+    }
+    let mut shape = x.to_vec();
+    shape[dim] = len;
+    Ok(shape)
+}

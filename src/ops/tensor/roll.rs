@@ -1,0 +1,44 @@
+//! `Tensor::roll`.
+
+use crate::case::Case;
+use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
+use crate::ops::{Contract, Op, why};
+
+/// `x.roll(shift, dim)`: moves each element by `shift` positions, around the end.
+pub static ROLL: Op = Op {
+    name: "tensor.roll",
+    covers: &["Tensor::roll"],
+    support: COPIES,
+    generate: |draw| {
+        let case = drawn(draw, 1, 4)?;
+        let dim = draw.between(0, shape_of(&case).len() - 1)?;
+        let shift = draw.between(0, 20)? as i64 - 10;
+        Ok(case.param("dim", dim).param("shift", shift))
+    },
+    contract: |case| contract(case, rolled),
+    call: |call| Ok(vec![call.tensor("x")?.roll(shift(call.case), call.size("dim", 0))?]),
+    source: "x.roll({{ shift|default(0)|i32 }}, {{ dim|default(0) }})?",
+    torch: "x.roll({{ shift|default(0) }}, {{ dim|default(0) }})",
+    reference: Some(|inputs| {
+        gathered(inputs, rolled, |case, x, index| {
+            let dim = case.size("dim");
+            let mut index = index.to_vec();
+            let from = index[dim] as i64 - i64::from(shift(case));
+            index[dim] = usize::try_from(from.rem_euclid(x[dim] as i64)).ok()?;
+            Some(index)
+        })
+    }),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:977-1011; torch.roll",
+};
+
+/// The shift, which candle takes as `i32`.
+fn shift(case: &Case) -> i32 {
+    let bound = |bound: i32| i64::from(bound);
+    case.int("shift", 0).clamp(bound(i32::MIN), bound(i32::MAX)) as i32
+}
+
+fn rolled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
+    if case.size("dim") < x.len() { Ok(x.to_vec()) } else { Err(Contract::Rejects(why::DIM)) }
+}

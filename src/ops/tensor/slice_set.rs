@@ -1,0 +1,36 @@
+//! `Tensor::slice_set`.
+
+use crate::ops::support::slice_writes::{drawn_slice, slice_contract, with_slice};
+use crate::ops::{Op, why};
+use crate::tensor::{DType, Support};
+
+/// `x.slice_set(src, dim, start)`: writes `src` into `x` from `start` on along `dim`, in place.
+pub static SLICE_SET: Op = Op {
+    name: "tensor.slice_set",
+    covers: &["Tensor::slice_set"],
+    // Its kernel copies bytes, which works for the 8-bit float too.
+    support: &Support {
+        of: "x",
+        cpu: &DType::ALL,
+        cuda: &[DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8e4m3, DType::U32, DType::I64, DType::U8],
+    },
+    generate: |draw| drawn_slice(draw, false),
+    contract: |case| slice_contract(case, case.size("dim")).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
+    call: |call| {
+        let x = call.tensor("x")?.clone();
+        x.slice_set(call.tensor("src")?, call.size("dim", 0), call.size("start", 0))?;
+        Ok(vec![x])
+    },
+    source: r"
+        x.slice_set(&src, {{ dim|default(0) }}, {{ start|default(0) }})?;
+        x
+    ",
+    torch: r"
+        x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ inputs.src.shape[dim|default(0)] }}).copy_(src)
+        x
+    ",
+    reference: Some(|inputs| with_slice(inputs, inputs.case.size("dim"))),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-core/src/tensor_cat.rs:240-300 (its documentation)",
+};

@@ -1,0 +1,44 @@
+//! `Tensor::squeeze` and `Tensor::unsqueeze`.
+
+use crate::case::Case;
+use crate::ops::support::gather_map::{VIEWS, contract, drawn, in_order, shape_of};
+use crate::ops::{Contract, Op, why};
+
+/// `x.squeeze(dim)`: removes the dimension `dim` if its size is 1; `x.unsqueeze(dim)`: adds such a
+/// dimension.
+pub static SQUEEZE: Op = Op {
+    name: "tensor.squeeze",
+    covers: &["Tensor::squeeze", "Tensor::unsqueeze"],
+    support: VIEWS,
+    generate: |draw| {
+        let case = drawn(draw, 1, 4)?;
+        let unsqueezes = draw.one_in(2)?;
+        let dim = draw.between(0, shape_of(&case).len() - usize::from(!unsqueezes))?;
+        Ok(case.param("form", if unsqueezes { "unsqueeze" } else { "squeeze" }).param("dim", dim))
+    },
+    contract: |case| contract(case, squeezed),
+    call: |call| {
+        let (x, dim) = (call.tensor("x")?, call.size("dim", 0));
+        Ok(vec![if call.case.text("form") == "unsqueeze" { x.unsqueeze(dim)? } else { x.squeeze(dim)? }])
+    },
+    source: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})?",
+    torch: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})",
+    reference: Some(|inputs| in_order(inputs, squeezed)),
+    ulps: 4.0,
+    differentiable: &["x"],
+    promise: "candle-core/src/tensor.rs:2582-2653; torch.squeeze, torch.unsqueeze",
+};
+
+fn squeezed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
+    let (dim, unsqueezes) = (case.size("dim"), case.text("form") == "unsqueeze");
+    if dim >= x.len() + usize::from(unsqueezes) {
+        return Err(Contract::Rejects(why::DIM));
+    }
+    let mut shape = x.to_vec();
+    if unsqueezes {
+        shape.insert(dim, 1);
+    } else if shape[dim] == 1 {
+        shape.remove(dim);
+    }
+    Ok(shape)
+}

@@ -1,0 +1,40 @@
+//! `Tensor::stack`.
+
+use candle_core::Tensor as Candle;
+use ndarray::Axis;
+
+use crate::ops::support::gather_map::{affordable, allow_empty_gradients};
+use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
+use crate::ops::{Contract, Op, why};
+
+/// `Tensor::stack(&[t0, t1, ..], dim)`: joins tensors of one shape along a new dimension.
+pub static STACK: Op = Op {
+    name: "tensor.stack",
+    covers: &["Tensor::stack"],
+    support: OPERAND_SUPPORT,
+    generate: |draw| {
+        let shape = draw.shape(0, 3)?;
+        let dim = draw.between(0, shape.len())?;
+        drawn_operands(draw, dim, |_| Ok(shape.clone()))
+    },
+    contract: |case| {
+        let tensors = tensors(case);
+        let dim = case.size("dim");
+        match joinable(&tensors, |a, b| a == b) {
+            Err(contract) => contract,
+            Ok(first) if dim > first.shape.len() => Contract::Rejects(why::DIM),
+            Ok(first) => {
+                let mut shape = first.shape.clone();
+                shape.insert(dim, tensors.len());
+                allow_empty_gradients(case, affordable(first.dtype, &shape))
+            }
+        }
+    },
+    call: |call| Ok(vec![Candle::stack(&operands(call), call.size("dim", 0))?]),
+    source: "Tensor::stack(&[{{ list('t') }}], {{ dim|default(0) }})?",
+    torch: "torch.stack([{{ list('t') }}], dim={{ dim|default(0) }})",
+    reference: Some(|inputs| concatenated(inputs, |array| array.insert_axis(Axis(inputs.case.size("dim"))))),
+    ulps: 4.0,
+    differentiable: &OPERANDS,
+    promise: "candle-core/src/tensor.rs:2655-2682; torch.stack",
+};
