@@ -9,7 +9,7 @@ cd "$SRC/snuffer"
 
 # What is known is stepped over, and calls that are known to end their process are not run: the engine shall report what is new.
 mkdir -p "$OUT/regressions" "$OUT/fatal"
-cp corpora/regressions/*.toml "$OUT/regressions/"
+(cd corpora/regressions && find . -name case.toml -exec cp --parents -t "$OUT/regressions" {} +)
 cp corpora/fatal/*.toml "$OUT/fatal/"
 if [ "${SANITIZER:-address}" = address ]; then
   cp corpora/fatal/address/*.toml "$OUT/fatal/"

@@ -19,7 +19,7 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Evidence, Kind, Signature, Verdict, judge};
 use snuffer::settle::{Search, Settings, canonical, settle};
-use snuffer::store::regression::Regression;
+use snuffer::store::regression::read;
 use snuffer::tensor::Tensor;
 
 const SEED: u64 = 1;
@@ -129,8 +129,7 @@ fn signature(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::R
 /// The regressions' cases by signature.
 fn kept() -> anyhow::Result<BTreeMap<Signature, Vec<Case>>> {
     let mut kept: BTreeMap<Signature, Vec<Case>> = BTreeMap::new();
-    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions"))? {
-        let regression = Regression::parse(&std::fs::read_to_string(entry?.path())?).map_err(anyhow::Error::msg)?;
+    for (_, regression) in read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions"))? {
         if let Some(signature) = regression.signature {
             kept.entry(signature).or_default().push(regression.case);
         }

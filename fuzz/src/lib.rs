@@ -21,7 +21,7 @@ use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::store::Store;
 use snuffer::fuzz::{Executed, Known, Session, Target, restrict};
-use snuffer::store::regression::Regression;
+use snuffer::store::regression;
 use snuffer::run::{install_panic_hook, last_panic};
 
 /// How much is watched: a byte for every kernel's classes of grids and ways of branches.
@@ -103,9 +103,10 @@ fn known(artifacts: &Path) -> anyhow::Result<Known> {
     }
     // An engine is given both beside the executable.
     let executable = env::current_exe()?;
-    for text in texts(&executable.with_file_name("regressions"))? {
-        let signature = Regression::parse(&text).map_err(anyhow::Error::msg)?.signature;
-        signature.iter().for_each(|signature| known.add_slug(signature.slug()));
+    let folder = executable.with_file_name("regressions");
+    let regressions = if folder.is_dir() { regression::read(&folder)? } else { Vec::new() };
+    for signature in regressions.into_iter().filter_map(|(_, regression)| regression.signature) {
+        known.add_slug(signature.slug());
     }
     for text in texts(&executable.with_file_name("fatal"))? {
         known.add_fatal(&Case::parse(&text).map_err(anyhow::Error::msg)?);

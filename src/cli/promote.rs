@@ -6,7 +6,7 @@ use semver::Version;
 
 use super::UsageError;
 use crate::exit_code::Exit;
-use crate::store::regression::{Regression, Status};
+use crate::store::regression::{self, Regression, Status};
 use crate::store::{Finding, write_atomically};
 
 /// Arguments of `snuffer findings promote`.
@@ -14,9 +14,9 @@ use crate::store::{Finding, write_atomically};
 pub struct Args {
     /// Its name in the list.
     pub name: String,
-    /// What it is about, in a sentence.
+    /// What happens, in a sentence. Its first words become the regression's name.
     #[arg(long)]
-    title: Option<String>,
+    title: String,
     /// `open`, `filed`, `fixed`, `by-design`, `flaky` or `wontfix`.
     #[arg(long, default_value_t = Status::Open)]
     status: Status,
@@ -36,23 +36,28 @@ pub struct Args {
 
 pub fn run(args: Args, finding: &Finding) -> anyhow::Result<Exit> {
     let mut regression = Regression::of(finding);
-    regression.title = args.title.unwrap_or(regression.title);
-    regression.status = args.status;
+    (regression.title, regression.status) = (args.title, args.status);
     (regression.upstream, regression.fixed_in, regression.reason) = (args.upstream, args.fixed_in, args.reason);
-    println!("{}", keep(&args.name, &regression, &args.to)?.display());
+    println!("{}", keep(&regression, &args.to)?.display());
     Ok(Exit::Clean)
 }
 
-/// Writes `regression` as `name` into the folder `to`, where there is none of that name.
-pub fn keep(name: &str, regression: &Regression, to: &Path) -> anyhow::Result<PathBuf> {
-    std::fs::create_dir_all(to)?;
-    let path = to.join(format!("{name}.toml"));
-    if path.exists() {
-        return Err(UsageError(format!("{} exists already: edit it", path.display())).into());
+/// Writes `regression` into a new folder below `to`, named after its op and title.
+pub fn keep(regression: &Regression, to: &Path) -> anyhow::Result<PathBuf> {
+    let title = &regression.title;
+    let Some(name) = regression::name(&regression.case.op, title) else {
+        return Err(UsageError(format!("the title `{title}` has no words to name a folder after")).into());
+    };
+    let path = regression::path(to, &name);
+    let folder = path.parent().unwrap_or(to);
+    if folder.exists() {
+        let message = format!("{} exists already: use another title, or edit that regression", folder.display());
+        return Err(UsageError(message).into());
     }
     let text = regression.to_text();
-    // What its status wants to be told is asked for by the reader of the file.
+    // The reader of the file checks that the status has the fields that it needs.
     Regression::parse(&text).map_err(UsageError)?;
+    std::fs::create_dir_all(folder)?;
     write_atomically(&path, text.as_bytes())?;
     Ok(path)
 }

@@ -9,7 +9,7 @@ use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::store::Platform;
-use crate::store::regression::{Status, surprises};
+use crate::store::regression::{self, Status, surprises};
 
 /// Arguments of `snuffer regressions`.
 #[derive(Debug, clap::Args)]
@@ -27,20 +27,15 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let hardware = executor.hardware();
     let mut counts: BTreeMap<Status, usize> = BTreeMap::new();
     let mut surprised = 0;
-    for (name, regression) in &all {
-        *counts.entry(regression.status).or_default() += 1;
-        let op = ops::find(&regression.case.op)
-            .with_context(|| format!("{name}: this build has no op `{}`", regression.case.op))?;
-        let observations = executor.observe(&regression.case, Deadline::Full)?;
-        for surprise in
-            surprises(regression, op, &observations, |device| Platform::today(device, hardware.get(&device)))
-        {
+    for (name, kept) in &all {
+        *counts.entry(kept.status).or_default() += 1;
+        let op =
+            ops::find(&kept.case.op).with_context(|| format!("{name}: this build has no op `{}`", kept.case.op))?;
+        let observations = executor.observe(&kept.case, Deadline::Full)?;
+        for surprise in surprises(kept, op, &observations, |device| Platform::today(device, hardware.get(&device))) {
             surprised += 1;
             println!("UNEXPECTED  {name}\n            on {}: {}", surprise.device, surprise.what);
-            println!(
-                "            replay: snuffer replay {}",
-                args.known.folder().join(format!("{name}.toml")).display()
-            );
+            println!("            replay: snuffer replay {}", regression::path(&args.known.folder(), name).display());
         }
     }
     let devices: Vec<String> = executor.hellos().map(|hello| hello.device.to_string()).collect();

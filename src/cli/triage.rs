@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write, stdin, stdout};
 
 use super::findings::{news, show};
-use super::{KnownArg, StoreArg, issues, promote};
+use super::{KnownArg, StoreArg, UsageError, issues, promote};
 use crate::exit_code::Exit;
 use crate::store::Finding;
 use crate::store::regression::{Regression, Status};
@@ -29,20 +29,26 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     for (number, (name, finding)) in new.iter().enumerate() {
         println!("\n== {} of {}: {name}\n", number + 1, new.len());
         show(finding)?;
-        let kept = loop {
-            match ask(CHOICES)?.as_deref() {
-                Some("k") => break Some(promoted(finding)?),
-                Some("f") => break filed(name, finding)?,
-                Some("m") => break muted(finding)?,
-                Some("s") => break None,
+        loop {
+            let regression = match ask(CHOICES)?.as_deref() {
+                Some("k") => Some(promoted(finding)?),
+                Some("f") => filed(name, finding)?,
+                Some("m") => muted(finding)?,
+                Some("s") => None,
                 Some("q") | None => return Ok(end(left)),
-                Some(_) => {}
+                Some(_) => continue,
+            };
+            let Some(regression) = regression else { break };
+            match promote::keep(&regression, &to) {
+                Ok(path) => {
+                    println!("{}: {}", regression.status, path.display());
+                    left -= 1;
+                    break;
+                }
+                // Another regression has this title: ask again.
+                Err(problem) if problem.is::<UsageError>() => println!("{problem}"),
+                Err(problem) => return Err(problem),
             }
-        };
-        if let Some(regression) = kept {
-            let path = promote::keep(name, &regression, &to)?;
-            println!("{}: {}", regression.status, path.display());
-            left -= 1;
         }
     }
     Ok(end(left))
@@ -53,7 +59,7 @@ fn end(left: usize) -> Exit {
     if left == 0 { Exit::Clean } else { Exit::Findings }
 }
 
-/// The finding as an open regression, under a title that somebody thought of.
+/// The finding as an open regression, under a title that you type, or else its signature.
 fn promoted(finding: &Finding) -> anyhow::Result<Regression> {
     let regression = Regression::of(finding);
     let title = ask(&format!("title [{}]: ", regression.title))?.filter(|title| !title.is_empty());

@@ -3,10 +3,8 @@
 
 mod check;
 mod condition;
+mod folder;
 
-use std::path::Path;
-
-use anyhow::{Context, bail};
 use semver::Version;
 use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};
@@ -17,6 +15,7 @@ use crate::store::{Finding, Platform};
 
 pub use check::{Surprise, surprises};
 pub use condition::{Backend, Condition};
+pub use folder::{name, path, read};
 
 /// A case that is kept for good. The test suite asserts what candle does with it *today*, right or wrong, in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,7 +162,7 @@ impl Regression {
         toml::to_string(self).expect("a regression has no map keys that TOML cannot write")
     }
 
-    /// `finding` as an open regression with a title of its own.
+    /// `finding` as an open regression. Its title is the signature, until somebody writes a sentence.
     pub fn of(finding: &Finding) -> Self {
         Self {
             title: finding.signature.to_string(),
@@ -187,25 +186,6 @@ impl Regression {
             () => Expected::Passes,
         }
     }
-}
-
-/// Every regression in `folder`, by name.
-pub fn read(folder: &Path) -> anyhow::Result<Vec<(String, Regression)>> {
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_none_or(|extension| extension != "toml") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match Regression::parse(&text) {
-            Ok(regression) => all.push((name, regression)),
-            Err(problem) => bail!("{}: {problem}", path.display()),
-        }
-    }
-    all.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(all)
 }
 
 /// How `finding` stands with the `known` regressions.

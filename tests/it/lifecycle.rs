@@ -131,7 +131,10 @@ fn triage_asks_of_each_new_finding_what_is_to_become_of_it() {
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("without a reason it stays new") && said.contains("2 new findings left"), "{said}");
     let kept = read(&folder.path().join("corpora/regressions")).expect("regressions");
-    let [(_, first), (_, second), (_, third)] = &kept[..] else { panic!("{kept:?}") };
+    // The title makes the name; without one, the signature does.
+    let names: Vec<&str> = kept.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["canary/canary-hang-contract-b", "canary/canary-hang-contract-c", "canary/it-hangs"]);
+    let [(_, second), (_, third), (_, first)] = &kept[..] else { panic!("{kept:?}") };
     assert_eq!((first.status, first.title.as_str()), (Status::Open, "It hangs"));
     assert_eq!((second.status, second.upstream.as_deref()), (Status::Filed, Some("https://example.org/1")));
     assert_eq!((third.status, third.reason.as_deref()), (Status::Wontfix, Some("too slow to mend")));
@@ -150,6 +153,58 @@ fn triage_asks_of_each_new_finding_what_is_to_become_of_it() {
 }
 
 #[test]
+fn promote_writes_a_regression_that_is_named_after_its_op_and_title() {
+    let (folder, findings) = stored(&["a"]);
+    let name = findings[0].signature.slug();
+    let promote = |more: &[&str]| snuffer(folder.path(), &[&["findings", "promote", &name], more].concat(), "");
+    let (code, said) = promote(&[]);
+    assert!(code == Some(1) && said.contains("--title"), "{said}");
+    let (code, said) = promote(&["--title", "?!"]);
+    assert!(code == Some(1) && said.contains("has no words to name a folder after"), "{said}");
+    let (code, said) = promote(&["--title", "It hangs", "--status", "filed"]);
+    assert!(code == Some(1) && said.contains("says where, in `upstream`"), "{said}");
+    assert!(!folder.path().join("corpora").exists(), "a mistake leaves nothing behind");
+
+    let title = "It hangs on CPU at conv.rs:1, though candle's own test of it waits only for so long";
+    let (code, said) = promote(&["--title", title]);
+    let path = "corpora/regressions/canary/it-hangs-on-cpu-at-conv-rs-1-though-candles-own/case.toml";
+    assert_eq!((code, said.trim()), (Some(0), path));
+    let kept = read(&folder.path().join("corpora/regressions")).expect("regressions");
+    assert!(kept.len() == 1 && path.contains(&kept[0].0) && kept[0].1.title == title, "{kept:?}");
+    let (code, said) = promote(&["--title", title]);
+    assert!(code == Some(1) && said.contains("exists already: use another title"), "{said}");
+}
+
+#[test]
+fn a_regression_in_the_wrong_place_is_one_clear_line() {
+    let text = Regression::of(&finding("here")).to_text();
+    let table = [
+        ("kept.toml", Ok("kept")),
+        ("canary/kept/case.toml", Ok("canary/kept")),
+        ("tensor.exp/kept/case.toml", Err("the folder is `tensor.exp`, but the op of the case is `canary`")),
+        ("case.toml", Err("case.toml belongs into OP/WORDS below")),
+        ("canary/case.toml", Err("case.toml belongs into OP/WORDS below")),
+        ("canary/kept/again/case.toml", Err("case.toml belongs into OP/WORDS below")),
+    ];
+    for (place, expected) in table {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(place);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(&path, &text).expect("written");
+        // Other files are ignored.
+        std::fs::write(path.with_file_name("cpu.snap"), "").expect("written");
+        match (read(folder.path()), expected) {
+            (Ok(kept), Ok(name)) => assert_eq!((kept.len(), kept[0].0.as_str()), (1, name)),
+            (Err(problem), Err(complaint)) => {
+                let problem = problem.to_string();
+                assert!(problem.contains(complaint) && problem.lines().count() == 1, "{place}: {problem}");
+            }
+            (result, _) => panic!("{place}: {result:?}"),
+        }
+    }
+}
+
+#[test]
 fn an_unexpected_pass_is_red_and_says_what_to_do() {
     let (folder, _) = stored(&[]);
     let known = folder.path().join("corpora/regressions");
@@ -163,9 +218,14 @@ fn an_unexpected_pass_is_red_and_says_what_to_do() {
     assert!(said.contains("UNEXPECTED  passes\n            on cpu: passes, and was expected to fail"), "{said}");
     assert!(said.contains("replay: snuffer replay corpora/regressions/passes.toml"), "{said}");
     assert!(said.contains("1 regressions (1 open) on cpu: 1 unexpected"), "{said}");
+    // The hint is also right for a regression in its own folder.
+    std::fs::create_dir_all(known.join("canary/passes")).expect("made");
+    std::fs::rename(known.join("passes.toml"), known.join("canary/passes/case.toml")).expect("moved");
+    let (_, said) = snuffer(folder.path(), &["regressions"], "");
+    assert!(said.contains("replay: snuffer replay corpora/regressions/canary/passes/case.toml"), "{said}");
     // Where candle fixed it, saying so is all there is to do.
     let fixed = Regression { status: Status::Fixed, fixed_in: Some("0.11.1".parse().expect("a release")), ..passes };
-    std::fs::write(known.join("passes.toml"), fixed.to_text()).expect("written");
+    std::fs::write(known.join("canary/passes/case.toml"), fixed.to_text()).expect("written");
     let (code, said) = snuffer(folder.path(), &["regressions"], "");
     assert_eq!(code, Some(0), "{said}");
 }

@@ -11,22 +11,62 @@ use snuffer::oracle::{Evidence, Kind, judge};
 use snuffer::report;
 use snuffer::store::Platform;
 use snuffer::store::regression::{Regression, read, surprises};
+use snuffer::tensor::DType;
 
 use crate::simulated;
 
+const FOLDER: &str = "corpora/regressions";
+
 #[test]
 fn every_regression_does_what_its_snapshot_and_its_status_say() {
-    for Replayed { settings, texts } in replayed(&regressions(), |_, evidence| report::text(evidence, &judge(evidence)))
-    {
+    let text = |_: &Regression, evidence: &Evidence| report::text(evidence, &judge(evidence));
+    for Replayed { device, mut settings, texts } in replayed(&regressions(), text) {
+        let snapshot = if device == Device::Cpu { "cpu" } else { "sim" };
         for (name, text) in texts {
-            settings.bind(|| insta::assert_snapshot!(name, text));
+            settings.set_snapshot_path(Path::new("../..").join(FOLDER).join(name));
+            settings.bind(|| insta::assert_snapshot!(snapshot, text));
         }
     }
 }
 
+#[test]
+fn every_regression_has_a_sentence_as_title_a_short_name_and_its_own_snapshots() {
+    let mut wrong = Vec::new();
+    for (name, regression) in regressions() {
+        let title = &regression.title;
+        let is_signature = regression.signature.as_ref().is_some_and(|own| own.to_string() == *title);
+        if is_signature || !title.contains(' ') || title.len() > 100 || !begins_well(title, &regression) {
+            wrong.push(format!("{name}: `{title}` is not a sentence of at most 100 characters"));
+        }
+        let names_source = name.split(['.', '-']).any(|word| ["rs", "cu", "cuh"].contains(&word)) || name.contains(':');
+        if names_source || name.len() > 80 {
+            wrong.push(format!("{name}: the name is too long, or names a line of the source"));
+        }
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER).join(&name);
+        let entries = std::fs::read_dir(folder).expect("readable").map(|entry| entry.expect("readable").file_name());
+        let mut files: Vec<_> = entries.map(|file| file.to_string_lossy().into_owned()).collect();
+        // A snapshot under review is not part of the repository.
+        files.retain(|file| !file.ends_with(".snap.new"));
+        files.sort();
+        if files != ["case.toml", "cpu.snap", "sim.snap"] {
+            wrong.push(format!("{name}: the folder holds {}", files.join(", ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether a title begins with a capital letter or an identifier: a part of the op's name, a dtype, or candle's `backward`.
+fn begins_well(title: &str, regression: &Regression) -> bool {
+    let first = title.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+    let identifier = regression.case.op.contains(first) || DType::named(first).is_some() || first == "backward";
+    first.starts_with(|c: char| c.is_ascii_uppercase()) || !first.is_empty() && identifier
+}
+
 /// What one device does with what is kept.
 pub struct Replayed {
-    /// Those of the device's snapshots.
+    /// The device.
+    pub device: Device,
+    /// The settings that all its snapshots share; the caller sets their path.
     pub settings: insta::Settings,
     /// A text for each, by name.
     pub texts: Vec<(String, String)>,
@@ -43,11 +83,9 @@ pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evide
         let hardware = executor.hardware();
         let place = |device| Platform::today(device, hardware.get(&device));
         let mut settings = insta::Settings::clone_current();
-        settings.set_snapshot_path("../../snapshots");
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
         if device != Device::Cpu {
-            settings.set_snapshot_suffix("sim");
             simulated::without_what_varies(&mut settings);
         }
         let mut texts = Vec::new();
@@ -62,7 +100,7 @@ pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evide
             }
             texts.push((name.clone(), tell(regression, &Evidence::new(op, &regression.case, &observations))));
         }
-        all.push(Replayed { settings, texts });
+        all.push(Replayed { device, settings, texts });
     }
     assert!(surprised.is_empty(), "{}", surprised.join("\n"));
     all
@@ -70,7 +108,7 @@ pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evide
 
 /// Every regression by name.
 pub fn regressions() -> Vec<(String, Regression)> {
-    let all = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions")).expect("regressions");
+    let all = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER)).expect("regressions");
     assert!(all.len() >= 20, "the regressions are gone: {} left", all.len());
     all
 }

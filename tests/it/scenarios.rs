@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use snuffer::device::Device;
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::store::regression::{Regression, read};
 
@@ -10,7 +11,11 @@ use crate::regressions::{Replayed, replayed};
 
 #[test]
 fn every_story_does_what_its_snapshot_and_its_status_say() {
-    for Replayed { settings, texts } in replayed(&scenarios(), tell) {
+    for Replayed { device, mut settings, texts } in replayed(&scenarios(), tell) {
+        settings.set_snapshot_path("../../snapshots");
+        if device != Device::Cpu {
+            settings.set_snapshot_suffix("sim");
+        }
         let told: Vec<String> = texts.into_iter().map(|(name, told)| format!("{name}\n{told}\n")).collect();
         settings.bind(|| insta::assert_snapshot!("scenarios", told.concat()));
     }

@@ -6,12 +6,13 @@ use std::process::{Command, Output};
 
 use snuffer::case::Case;
 use snuffer::coverage::Coverage;
+use snuffer::device::Device;
 use snuffer::ops::canary;
 use snuffer::oracle::Violation;
 use snuffer::outcome::{Outcome, Panic, Phase};
 use snuffer::report::site::{Campaign, Contents, site};
-use snuffer::store::regression::{Regression, read};
-use snuffer::store::{Counts, Finding, Record, Store, Tally};
+use snuffer::store::regression::{Expected, Regression, read};
+use snuffer::store::{Counts, Finding, Platform, Record, Store, Tally};
 use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::store::finding;
@@ -120,7 +121,7 @@ fn text(page: &str) -> String {
 }
 
 #[test]
-fn every_scenario_is_on_the_site_with_what_devices_do_and_is_led_to() {
+fn every_scenario_is_on_the_site_with_its_verdicts_and_is_linked() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/scenarios");
     let (pages, scenarios) = (pages(), read(&folder).expect("scenarios"));
     let sections: Vec<&str> = pages["scenarios.html"].split("<section ").skip(1).collect();
@@ -131,9 +132,10 @@ fn every_scenario_is_on_the_site_with_what_devices_do_and_is_led_to() {
         for wanted in [&scenario.title, &file, &format!("snuffer replay {name}.toml ")] {
             assert!(said.contains(wanted.as_str()), "{wanted} is not in {said}");
         }
-        for device in ["cpu", "sim:0"] {
+        for device in [Device::Cpu, Device::Sim(0)] {
             let row = section.split_once(&format!("<th scope=\"row\">{device}</th><td>")).expect(name).1;
-            assert!(["Ok", "Err", "panic", "assert"].iter().any(|word| row.starts_with(word)), "{name}: {row}");
+            let fails = scenario.expected(&Platform::today(device, None)) == Expected::Fails;
+            assert!(row.starts_with(if fails { "fails: " } else { "no violation<" }), "{name}: {row}");
         }
         for document in ["guide.html", "claims.html"] {
             assert!(!pages[document].contains(&format!("[{name}]")), "{document} names {name} without a link");

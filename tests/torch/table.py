@@ -54,8 +54,8 @@ def brief(text):
 
 def candle(name, device):
     """The line of a device in a regression's snapshot."""
-    suffix = "" if device == "cpu" else "@sim"
-    for line in (ROOT / f"snapshots/{name}{suffix}.snap").read_text().splitlines():
+    file = "cpu.snap" if device == "cpu" else "sim.snap"
+    for line in (ROOT / "corpora/regressions" / name / file).read_text().splitlines():
         if line.startswith(device + " "):
             return line.split(maxsplit=1)[1]
     return ""

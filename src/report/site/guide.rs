@@ -4,15 +4,14 @@ use include_dir::{Dir, include_dir};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use serde::Serialize;
 
-use crate::store::regression::Regression;
+use crate::device::Device;
+use crate::store::Platform;
+use crate::store::regression::{Expected, Regression};
 
 static SCENARIOS: Dir = include_dir!("$CARGO_MANIFEST_DIR/corpora/scenarios");
 
-/// What the devices do with the scenarios: the snapshots that the test suite holds them to.
-const MEASURED: [(&str, &str); 2] = [
-    ("cpu", include_str!("../../../snapshots/scenarios.snap")),
-    ("sim:0", include_str!("../../../snapshots/scenarios@sim.snap")),
-];
+/// The devices on which the page shows a verdict. The test suite checks each verdict there.
+const DEVICES: [Device; 2] = [Device::Cpu, Device::Sim(0)];
 
 /// The documents that are pages: where each is in the repository, the page, and the text.
 const DOCUMENTS: [(&str, &str, &str); 2] = [
@@ -37,17 +36,16 @@ pub struct Scenario {
     status: String,
     reason: Option<String>,
     upstream: Option<String>,
-    measured: Vec<Measured>,
+    verdicts: Vec<ScenarioVerdict>,
     /// The file.
     text: String,
 }
 
-/// What one device does with a scenario.
+/// The expected verdict on a scenario on one device.
 #[derive(Debug, Serialize)]
-struct Measured {
-    device: &'static str,
-    outcome: &'static str,
-    verdict: &'static str,
+struct ScenarioVerdict {
+    device: String,
+    verdict: String,
 }
 
 /// The documents, their links led to pages of the site or else to the repository.
@@ -104,17 +102,23 @@ pub fn scenarios() -> Vec<Scenario> {
         .filter_map(|file| {
             let name = file.path().file_stem()?.to_str()?.to_string();
             let text = file.contents_utf8()?.to_string();
-            let Regression { title, status, reason, upstream, .. } = Regression::parse(&text).ok()?;
-            let measured = MEASURED.iter().filter_map(|(device, snapshot)| measured(device, snapshot, &name)).collect();
-            Some(Scenario { name, title, status: status.to_string(), reason, upstream, measured, text })
+            let scenario = Regression::parse(&text).ok()?;
+            let verdicts = DEVICES.iter().map(|&device| verdict(&scenario, device)).collect();
+            let Regression { title, status, reason, upstream, .. } = scenario;
+            Some(Scenario { name, title, status: status.to_string(), reason, upstream, verdicts, text })
         })
         .collect();
     scenarios.sort_by(|a, b| a.name.cmp(&b.name));
     scenarios
 }
 
-/// The entry of `name` in a snapshot: its name, title, outcome and verdict, a line each.
-fn measured(device: &'static str, snapshot: &'static str, name: &str) -> Option<Measured> {
-    let mut lines = snapshot.lines().skip_while(|line| *line != name).skip(2).map(str::trim);
-    Some(Measured { device, outcome: lines.next()?, verdict: lines.next()? })
+/// The expected verdict on `scenario` on `device`, by its `status`, `fails` and `signature`.
+fn verdict(scenario: &Regression, device: Device) -> ScenarioVerdict {
+    let verdict = match (scenario.expected(&Platform::today(device, None)), &scenario.signature) {
+        (Expected::Fails, Some(signature)) => format!("fails: {} ({})", signature.kind, signature.oracle),
+        (Expected::Fails, None) => "fails".to_string(),
+        (Expected::Passes, _) => "no violation".to_string(),
+        (Expected::Either, _) => "fails now and then".to_string(),
+    };
+    ScenarioVerdict { device: device.to_string(), verdict }
 }
