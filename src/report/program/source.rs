@@ -189,6 +189,9 @@ fn listed(state: &State, name: &str) -> Vec<String> {
         return items.try_iter().into_iter().flatten().map(|item| item.to_string()).collect();
     }
     let inputs = state.lookup("inputs").unwrap_or_default();
-    let is_input = |name: &String| inputs.get_attr(name).is_ok_and(|input| !input.is_undefined());
-    (0..).map(|number| format!("{name}{number}")).take_while(is_input).collect()
+    let input = |number: usize| {
+        let name = format!("{name}{number}");
+        inputs.get_attr(&name).ok().filter(|input| !input.is_undefined()).map(|_| name)
+    };
+    (0..).map_while(input).collect()
 }
