@@ -1,7 +1,7 @@
 //! Reads what a device said of a fault: the driver's assertions and `compute-sanitizer`'s reports, which the simulated
 //! device prints alike.
 
-use crate::outcome::{Fault, Outcome, Remark, Remarks};
+use crate::outcome::{DeviceReport, DeviceReports, Fault, Outcome};
 use crate::run::crate_path;
 
 /// The fault with what the device said of it on standard error; `Unsupported` where it is the simulator's fault.
@@ -17,26 +17,26 @@ pub fn explain(mut fault: Fault, said: &str) -> Outcome {
     Outcome::Faulted(fault)
 }
 
-/// What the device said that ended nothing. Whether the case ended by a fault is `faulted`.
-pub fn remarks(said: &str, faulted: bool) -> Remarks {
-    let mut remarks = Remarks::default();
+/// The reports and facts in the captured stderr that did not end the case; `faulted` says whether a fault ended it.
+pub fn device_reports(said: &str, faulted: bool) -> DeviceReports {
+    let mut device_reports = DeviceReports::default();
     let mut reports = reports(said);
     if faulted && assertion(said).is_none() {
         ending(&mut reports);
     }
     for report in reports.into_iter().filter(|report| report.kind != FAULT) {
-        let same = |known: &Remark| (&known.kind, &known.place) == (&report.kind, &report.place);
-        if !remarks.reports.iter().any(same) {
-            remarks.reports.push(report);
+        let same = |known: &DeviceReport| (&known.kind, &known.place) == (&report.kind, &report.place);
+        if !device_reports.reports.iter().any(same) {
+            device_reports.reports.push(report);
         }
     }
     for line in said.lines().filter_map(|line| line.strip_prefix("snuffer-sim: fact: ")) {
         let fact = shortened(line);
-        if !remarks.facts.contains(&fact) {
-            remarks.facts.push(fact);
+        if !device_reports.facts.contains(&fact) {
+            device_reports.facts.push(fact);
         }
     }
-    remarks
+    device_reports
 }
 
 /// The checker that a report of this title comes from. The words are those of `compute-sanitizer`'s tools, where it has
@@ -57,7 +57,7 @@ fn kind(title: &str) -> &'static str {
 const FAULT: &str = "fault";
 
 /// Takes the report of the fault that ended a case: one that no program goes on after, or else the last one.
-fn ending(reports: &mut Vec<Remark>) -> Option<Remark> {
+fn ending(reports: &mut Vec<DeviceReport>) -> Option<DeviceReport> {
     let place = reports.iter().position(|report| report.kind == FAULT).or(reports.len().checked_sub(1))?;
     Some(reports.remove(place))
 }
@@ -84,7 +84,7 @@ fn kernel_path(file: &str) -> String {
 const MORE: &str = "=========     ";
 
 /// The reports of a sanitizer: their lines begin with nine equal signs, those after a report's first with more blanks.
-fn reports(said: &str) -> Vec<Remark> {
+fn reports(said: &str) -> Vec<DeviceReport> {
     const MARK: &str = "========= ";
     let mut found: Vec<Vec<&str>> = Vec::new();
     let mut open = false;
@@ -104,15 +104,15 @@ fn reports(said: &str) -> Vec<Remark> {
     found.iter().filter(|lines| lines.len() > 1).map(|lines| report(lines)).collect()
 }
 
-fn report(lines: &[&str]) -> Remark {
+fn report(lines: &[&str]) -> DeviceReport {
     let at = lines[1..].iter().find_map(|line| line.strip_prefix("at ")).unwrap_or_default();
     let text = shortened(&lines.join("; "));
     let kind = kind(lines[0]).to_string();
     let Some((file, number)) = at.rsplit_once(" in ").and_then(|(_, place)| place.rsplit_once(':')) else {
         let place = at.split('(').next().unwrap_or(at).to_string();
-        return Remark { kind, place, message: text };
+        return DeviceReport { kind, place, message: text };
     };
-    Remark { kind, place: format!("{}:{number}", crate_path(file)), message: text }
+    DeviceReport { kind, place: format!("{}:{number}", crate_path(file)), message: text }
 }
 
 /// A text with the paths in it as crates, without the machine they were compiled on.
@@ -126,7 +126,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{explain, remarks};
+    use super::{device_reports, explain};
     use crate::outcome::{Fault, Outcome, Phase};
 
     fn explained(said: &str) -> Fault {
@@ -169,11 +169,11 @@ mod tests {
              ========= Invalid __global__ write of size 4 bytes\n\
              =========     at j() in /x/candle-kernels-0.11.1/src/sort.cu:20\n\
              snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7\n";
-        let remarks = remarks(said, true);
-        let [report] = &remarks.reports[..] else { panic!("{remarks:?}") };
+        let device_reports = device_reports(said, true);
+        let [report] = &device_reports.reports[..] else { panic!("{device_reports:?}") };
         assert_eq!(report.kind, "uninitialized read");
         assert_eq!(report.place, "candle-kernels/src/sort.cu:12");
-        assert_eq!(remarks.facts, ["division of an integer by zero at k() in candle-kernels/src/sort.cu:7"]);
+        assert_eq!(device_reports.facts, ["division of an integer by zero at k() in candle-kernels/src/sort.cu:7"]);
         assert_eq!(explained(said).place, "candle-kernels/src/sort.cu:20");
     }
 

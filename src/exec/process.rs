@@ -16,7 +16,7 @@ use super::{Build, Deadline, Limits, Variable, diagnosis, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
-use crate::outcome::{Death, Gradients, Outcome, Phase, Remarks, Returned};
+use crate::outcome::{Death, DeviceReports, Gradients, Outcome, Phase, Returned};
 
 /// A worker process for one device.
 #[derive(Debug)]
@@ -128,12 +128,13 @@ impl Worker {
                 Outcome::Faulted(fault) => {
                     let said = self.captured()?;
                     self.restart()?;
-                    let (outcome, remarks) = (diagnosis::explain(fault, &said), diagnosis::remarks(&said, true));
-                    Ok(Some(Answer { outcome, again: None, remarks }))
+                    let (outcome, device_reports) =
+                        (diagnosis::explain(fault, &said), diagnosis::device_reports(&said, true));
+                    Ok(Some(Answer { outcome, again: None, device_reports }))
                 }
                 outcome => {
-                    let remarks = diagnosis::remarks(&self.captured()?, false);
-                    Ok(Some(Answer { outcome, again: reply.again, remarks }))
+                    let device_reports = diagnosis::device_reports(&self.captured()?, false);
+                    Ok(Some(Answer { outcome, again: reply.again, device_reports }))
                 }
             },
             Ok(reply) => bail!("the worker answered case {} when asked case {}", reply.number, self.number),
@@ -231,12 +232,12 @@ pub struct Answer {
     /// The second run's, where it differs.
     pub again: Option<Outcome>,
     /// What the device remarked in both.
-    pub remarks: Remarks,
+    pub device_reports: DeviceReports,
 }
 
 impl From<Outcome> for Answer {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, again: None, remarks: Remarks::default() }
+        Self { outcome, again: None, device_reports: DeviceReports::default() }
     }
 }
 

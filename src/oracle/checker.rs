@@ -5,7 +5,7 @@ use super::{Evidence, Verdict, fail};
 use crate::outcome::Observation;
 
 pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
-    match seen.remarks.reports.first() {
+    match seen.device_reports.reports.first() {
         Some(report) => fail("checker", &report.kind, report.place.clone(), seen, report.message.clone()),
         None => Verdict::Pass,
     }

@@ -6,10 +6,10 @@
 use serde_json::{Value, json};
 
 use crate::store::Finding;
-use crate::store::regression::{Standing, Status};
+use crate::store::regression::{Status, TriageState};
 
 /// The findings, by the name under which they are stored, each with how it stands.
-pub fn sarif(findings: &[(String, Finding)], standings: &[Standing]) -> Value {
+pub fn sarif(findings: &[(String, Finding)], triage_states: &[TriageState]) -> Value {
     let mut rules: Vec<(String, &str)> =
         findings.iter().map(|(_, finding)| (rule(finding), finding.signature.kind.as_str())).collect();
     rules.sort_unstable();
@@ -17,8 +17,9 @@ pub fn sarif(findings: &[(String, Finding)], standings: &[Standing]) -> Value {
     let rule =
         |(id, kind): &(String, &str)| json!({ "id": id, "shortDescription": { "text": format!("candle: {kind}") } });
     let rules: Vec<Value> = rules.iter().map(rule).collect();
-    let results = findings.iter().zip(standings);
-    let results: Vec<Value> = results.map(|((name, finding), standing)| result(name, finding, standing)).collect();
+    let results = findings.iter().zip(triage_states);
+    let results: Vec<Value> =
+        results.map(|((name, finding), triage_state)| result(name, finding, triage_state)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -40,16 +41,16 @@ fn rule(finding: &Finding) -> String {
     format!("{}/{}", finding.signature.oracle, finding.signature.kind).replace(' ', "-")
 }
 
-fn result(name: &str, finding: &Finding, standing: &Standing) -> Value {
+fn result(name: &str, finding: &Finding, triage_state: &TriageState) -> Value {
     let mut result = json!({
-        "baselineState": if standing.is_news() { "new" } else { "unchanged" },
+        "baselineState": if triage_state.is_news() { "new" } else { "unchanged" },
         "ruleId": rule(finding),
         "level": "error",
         "message": { "text": format!("{}: {}", finding.signature, finding.violation.detail) },
         "partialFingerprints": { "signature/v1": name },
         "properties": { "case": finding.case.to_text(), "device": finding.violation.device.to_string() },
     });
-    if let Standing::Known(regression) = standing
+    if let TriageState::Known(regression) = triage_state
         && matches!(regression.status, Status::ByDesign | Status::Flaky | Status::Wontfix)
     {
         let why = format!("{}: {}", regression.status, regression.reason.as_deref().unwrap_or_default());

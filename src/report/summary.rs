@@ -2,25 +2,25 @@
 
 use std::fmt::Write as _;
 
-use crate::store::regression::Standing;
+use crate::store::regression::TriageState;
 use crate::store::{Finding, Record};
 
 /// How many new findings are listed.
 const LISTED: usize = 50;
 
-/// The campaigns, and those of the findings that by their standings are new.
-pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], standings: &[Standing]) -> String {
+/// The campaigns, and the findings that are new by their triage states.
+pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], triage_states: &[TriageState]) -> String {
     let mut text = String::from("| campaign | devices | cases | passed | skipped | failed | canaries | seconds |\n");
     text += "|---|---|---|---|---|---|---|---|\n";
     for record in campaigns {
         text += &row(record);
     }
-    let found = findings.iter().zip(standings);
-    let new: Vec<_> = found.filter(|(_, standing)| standing.is_news()).collect();
+    let found = findings.iter().zip(triage_states);
+    let new: Vec<_> = found.filter(|(_, triage_state)| triage_state.is_news()).collect();
     let _ = write!(text, "\n{} findings, {} of them new.\n", findings.len(), new.len());
-    for ((name, finding), standing) in new.iter().take(LISTED) {
-        let (signature, detail, standing) = (&finding.signature, &finding.violation.detail, standing.word());
-        let _ = write!(text, "\n- **{signature}** ({standing})\n  {detail}\n  `{name}`\n");
+    for ((name, finding), triage_state) in new.iter().take(LISTED) {
+        let (signature, detail, triage_state) = (&finding.signature, &finding.violation.detail, triage_state.word());
+        let _ = write!(text, "\n- **{signature}** ({triage_state})\n  {detail}\n  `{name}`\n");
     }
     if new.len() > LISTED {
         let _ = write!(text, "\nand {} more\n", new.len() - LISTED);

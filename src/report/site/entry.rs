@@ -6,7 +6,7 @@ use crate::ops;
 use crate::oracle::Evidence;
 use crate::outcome::{Observation, Outcome};
 use crate::store::Finding;
-use crate::store::regression::{Regression, Standing, standing};
+use crate::store::regression::{Regression, TriageState, triage_state};
 
 /// A finding and its place in the matrix.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Entry<'a> {
     /// How bad it is.
     pub mark: Mark,
     /// What is known of it.
-    pub standing: Standing<'a>,
+    pub triage_state: TriageState<'a>,
 }
 
 impl<'a> Entry<'a> {
@@ -40,8 +40,8 @@ impl<'a> Entry<'a> {
         let refusing = || finding.observations.iter().filter(refuses).map(|seen| seen.device).collect::<Vec<_>>();
         let devices = Some(mark).filter(|mark| *mark == Mark::Single).map(|_| refusing());
         let devices = devices.filter(|devices| !devices.is_empty()).unwrap_or_else(|| finding.devices());
-        let (dtype, standing) = (dtype.map_or("none", crate::tensor::DType::name), standing(finding, known));
-        Self { name, finding, evidence, dtype, devices, mark, standing }
+        let (dtype, triage_state) = (dtype.map_or("none", crate::tensor::DType::name), triage_state(finding, known));
+        Self { name, finding, evidence, dtype, devices, mark, triage_state }
     }
 
     /// The part of the op's name before the dot.

@@ -65,7 +65,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
     let finding = entry.finding;
     let (signature, reproduction, origin) = (&finding.signature, &finding.reproduction, &finding.origin);
     let evidence = entry.evidence.as_ref();
-    let kept = entry.standing.regression().map(|known| Kept {
+    let kept = entry.triage_state.regression().map(|known| Kept {
         title: &known.title,
         upstream: known.upstream.as_deref(),
         reason: known.reason.as_deref(),
@@ -96,7 +96,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         index: origin.index,
         attempts: origin.attempts,
         minimal: origin.minimal,
-        status: entry.standing.word(),
+        status: entry.triage_state.word(),
         kept,
     }
 }
