@@ -1,4 +1,4 @@
-//! A case, what is promised and what happened, for people.
+//! Reports for people: a case, its contract and what happened.
 
 mod junit;
 mod markdown;

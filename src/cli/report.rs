@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
         test: test.as_deref(),
         torch: torch.as_deref(),
-        matters: &matters,
+        ablation: &matters,
         since: since.as_deref(),
         regression: triage_state(&finding, &known).regression(),
     };

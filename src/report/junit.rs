@@ -1,4 +1,4 @@
-//! Campaigns as `JUnit` XML: a test for each op, which fails by what nobody expects of it.
+//! Campaigns as `JUnit` XML: a test for each op, which fails on unexpected findings.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use crate::store::regression::TriageState;
 use crate::store::{Finding, Tally};
 
-/// A finding with how it stands.
+/// A finding with its triage state.
 type Found<'a> = (&'a (String, Finding), &'a TriageState<'a>);
 
-/// The ops of `tally` with the findings that they have in `findings`, and how each of these stands.
+/// The report: each op of `tally` with its findings and their triage states.
 pub fn junit(tally: &Tally, findings: &[(String, Finding)], triage_states: &[TriageState]) -> anyhow::Result<String> {
     let mut by_op: BTreeMap<&str, Vec<Found>> = tally.ops.keys().map(|op| (op.as_str(), Vec::new())).collect();
     for found in findings.iter().zip(triage_states) {

@@ -1,4 +1,4 @@
-//! What a night of hunting and fuzzing did, as Markdown for a job's summary.
+//! Campaigns and new findings as Markdown, for the summary of a CI job.
 
 use std::fmt::Write as _;
 
@@ -28,8 +28,8 @@ pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], triage_stat
     text
 }
 
-/// What a campaign was.
-pub(super) fn what(record: &Record) -> String {
+/// What kind of campaign it was, in words.
+pub(super) fn description(record: &Record) -> String {
     match (record.imported, record.shard.as_str()) {
         (true, _) => "imported cases".to_string(),
         (false, "") => format!("hunt, seed {}", record.seed),
@@ -38,7 +38,7 @@ pub(super) fn what(record: &Record) -> String {
 }
 
 fn row(record: &Record) -> String {
-    let what = what(record);
+    let description = description(record);
     let total = &record.tally.total;
     let planted = record.tally.canaries.values().fold((0, 0), |(right, all), (r, a)| (right + r, all + a));
     let canaries = match planted {
@@ -46,7 +46,7 @@ fn row(record: &Record) -> String {
         (right, all) => format!("{right} of {all}"),
     };
     format!(
-        "| {what} | {} | {} | {} | {} | {} | {canaries} | {:.0} |\n",
+        "| {description} | {} | {} | {} | {} | {} | {canaries} | {:.0} |\n",
         record.devices.join(", "),
         total.cases,
         total.passed,

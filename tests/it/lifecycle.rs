@@ -160,7 +160,7 @@ fn an_unexpected_pass_is_red_and_says_what_to_do() {
     std::fs::write(known.join("passes.toml"), passes.to_text()).expect("written");
     let (code, said) = snuffer(folder.path(), &["regressions"], "");
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("UNEXPECTED  passes\n            on cpu: passes, and was expected to fail"), "{said}");
+    assert!(said.contains("UNEXPECTED  passes\n            on cpu: passes, but was expected to fail"), "{said}");
     assert!(said.contains("replay: snuffer replay corpora/regressions/passes.toml"), "{said}");
     assert!(said.contains("1 regressions (1 open) on cpu: 1 unexpected"), "{said}");
     // Where candle fixed it, saying so is all there is to do.

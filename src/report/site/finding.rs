@@ -52,7 +52,7 @@ struct Seen {
     broken: Option<String>,
 }
 
-/// The regression that shows the same.
+/// The regression with the same signature.
 #[derive(Debug, Serialize)]
 struct Kept<'a> {
     title: &'a str,
@@ -103,7 +103,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
 
 fn expected(contract: &Contract) -> String {
     match contract {
-        Contract::Unspecified(why) => format!("only that the process and the device survive: {why}"),
+        Contract::Unspecified(why) => format!("only the process and the device must survive: {why}"),
         Contract::Accepts { .. } | Contract::Rejects(_) => promised(contract),
     }
 }
@@ -118,7 +118,7 @@ fn outcome(evidence: Option<&Evidence>, seen: &Observation) -> Seen {
     }
 }
 
-/// What the first oracle that objects to one device's observation says, in short.
+/// The kind and the oracle of the first violation in one device's observation.
 fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
     ORACLES.iter().find_map(|oracle| match (oracle.judge)(evidence, seen) {
         Verdict::Fail(violation) => Some(format!("{} ({})", violation.kind, violation.oracle)),
@@ -126,7 +126,7 @@ fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
     })
 }
 
-/// What the op does, after its name.
+/// What the op does wrong, to follow its name.
 fn what(signature: &Signature) -> String {
     let words = match (signature.oracle.as_str(), signature.kind.as_str()) {
         ("fault", kind) => return format!("makes the device report a fault ({kind})"),
@@ -134,18 +134,18 @@ fn what(signature: &Signature) -> String {
         (_, "died") => "kills its process",
         (_, "hang") => "does not return within the deadline",
         (_, "stack overflow") => "overflows the stack",
-        (_, "out of memory") => "asks for more memory than its process is given",
-        (_, "invalid not refused") => "does not answer an invalid call with an Err",
+        (_, "out of memory") => "needs more memory than its process may use",
+        (_, "invalid not refused") => "does not refuse an invalid call",
         (_, "refused valid") => "refuses a valid call",
         ("gradient", "missing") => "leaves an input without its gradient",
         ("gradient", "refused") => "refuses the backward pass of a valid call",
         ("gradient", "not supported") => "has no backward pass for a valid call",
         ("gradient", "wrong value") => "computes a wrong gradient",
         ("second derivative", "wrong value") => "computes a wrong second derivative",
-        ("layout", "wrong value") => "returns something else for a view than for a contiguous tensor",
+        ("layout", "wrong value") => "returns different values for a view and for a contiguous tensor",
         ("agreement", "wrong value") => "returns different values on different devices",
-        ("agreement", "only one accepts") => "is refused, though another device takes the same call,",
-        ("determinism", _) => "returns something else when it is asked again",
+        ("agreement", "only one accepts") => "is refused, though another device accepts the same call,",
+        ("determinism", _) => "returns something else when run again",
         (_, "wrong value") => "returns a wrong value",
         (_, "wrong shape") => "returns a wrong shape",
         (_, "wrong dtype") => "returns a wrong dtype",

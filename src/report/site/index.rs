@@ -30,7 +30,7 @@ struct Legend {
     findings: usize,
 }
 
-/// A choice by which the list is narrowed; `values` are those that occur, with what people read and how often.
+/// A filter of the list; `values` are those that occur, each with its label and count.
 #[derive(Debug, Serialize)]
 struct Filter<'a> {
     name: &'static str,
