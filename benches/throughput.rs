@@ -115,9 +115,9 @@ fn in_process(sample: &Sample) {
     let outcome = run(case);
     let again = Some(run(case)).filter(|again| *again != outcome);
     let contiguous = (!case.is_contiguous()).then(|| {
-        let twin = case.contiguous();
-        run(&twin);
-        run(&twin)
+        let baseline = case.contiguous();
+        run(&baseline);
+        run(&baseline)
     });
     let observations = [Observation { again, contiguous, ..Observation::new(Device::Cpu, outcome) }];
     std::hint::black_box(judge(&Evidence::new(sample.op, case, &observations)));

@@ -1,26 +1,32 @@
 //! A case: one call of one op, as plain data with a text form that people edit and a total order of complexity.
 
+mod complexity;
+mod param;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::tensor::{Tensor, Value};
+pub use complexity::Complexity;
+pub use param::Param;
 
-/// One call of one op. A case decides everything: same case, same device, same outcome.
+use crate::tensor::Tensor;
+
+/// One call of one op. It is complete: the same case on the same device has the same outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// The op's name in the registry, such as `loss.cross_entropy`.
     pub op: String,
-    /// The ops of a sequence, in order: each takes the first output of the one before as its main input. The other
-    /// inputs and params of the n-th, from 1, are named `n.name`. Empty for a single call.
+    /// The ops of a sequence, in order: the main input of each is the first output of the previous one. The other inputs and
+    /// params of the n-th op, counted from 1, are named `n.name`. Empty for a single call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
-    /// Whether gradients are asked for, and of what.
+    /// The backward pass, if any.
     #[serde(default, skip_serializing_if = "Backward::is_none")]
     pub backward: Backward,
-    /// The arguments that are no tensors.
+    /// The arguments that are not tensors.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, Param>,
     /// The tensor arguments by name.
@@ -35,16 +41,16 @@ pub enum Backward {
     /// Forward only.
     #[default]
     None,
-    /// The sum of all outputs: what reaches the op is a gradient of ones, broadcast from a scalar.
+    /// The sum of all outputs: the op receives a gradient of ones, broadcast from a scalar.
     Sum,
-    /// A sum weighted by [`weight`]: every output has its own share, and the op's gradient is contiguous.
+    /// A sum weighted by [`weight`]: every element has its own weight, and the op receives a contiguous gradient.
     Weighted,
-    /// The same, and then once more from the gradient of the first input by name, weighted again: second derivatives.
+    /// Like [`Backward::Weighted`], then again from the gradient of the first input by name, weighted again: second derivatives.
     Twice,
 }
 
 impl Backward {
-    /// Whether no gradients are asked for.
+    /// Whether there is no backward pass.
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
@@ -56,75 +62,7 @@ pub fn weight(index: usize) -> f64 {
     [1.0, 2.0, -1.0, 3.0, -2.0, 0.5, 4.0][index % 7]
 }
 
-/// An argument that is not a tensor.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
-#[allow(missing_docs)]
-pub enum Param {
-    Number(Value),
-    Text(String),
-    List(Vec<Param>),
-}
-
-impl Param {
-    /// The number, or all numbers of a list.
-    pub fn numbers(&self) -> Vec<Value> {
-        match self {
-            Self::Number(value) => vec![*value],
-            Self::Text(_) => Vec::new(),
-            Self::List(items) => items.iter().flat_map(Self::numbers).collect(),
-        }
-    }
-
-    /// The number, or all numbers of a list, to change.
-    pub fn numbers_mut(&mut self) -> Vec<&mut Value> {
-        match self {
-            Self::Number(value) => vec![value],
-            Self::Text(_) => Vec::new(),
-            Self::List(items) => items.iter_mut().flat_map(Self::numbers_mut).collect(),
-        }
-    }
-
-    /// The items of a list; none of anything else.
-    pub fn items(&self) -> &[Self] {
-        match self {
-            Self::List(items) => items,
-            Self::Number(_) | Self::Text(_) => &[],
-        }
-    }
-}
-
-impl<T: Into<Self>> From<Vec<T>> for Param {
-    fn from(items: Vec<T>) -> Self {
-        Self::List(items.into_iter().map(Into::into).collect())
-    }
-}
-
-impl From<i64> for Param {
-    fn from(value: i64) -> Self {
-        Self::Number(Value::Int(value))
-    }
-}
-
-impl From<usize> for Param {
-    fn from(value: usize) -> Self {
-        Self::Number(Value::Int(i64::try_from(value).unwrap_or(i64::MAX)))
-    }
-}
-
-impl From<f64> for Param {
-    fn from(value: f64) -> Self {
-        Self::Number(Value::Float(value))
-    }
-}
-
-impl From<&str> for Param {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_string())
-    }
-}
-
-/// Why a text is no case.
+/// Why parsing failed.
 #[derive(Debug, Error)]
 pub enum CaseError {
     /// Not TOML, or not the fields of a case; the message has line and column.
@@ -146,21 +84,21 @@ impl Case {
         Self { op: op.to_string(), ..Self::default() }
     }
 
-    /// The case with an input more.
+    /// Adds an input.
     #[must_use]
     pub fn input(mut self, name: &str, tensor: Tensor) -> Self {
         self.inputs.insert(name.to_string(), tensor);
         self
     }
 
-    /// The case with a param more.
+    /// Adds a param.
     #[must_use]
     pub fn param(mut self, name: &str, value: impl Into<Param>) -> Self {
         self.params.insert(name.to_string(), value.into());
         self
     }
 
-    /// The case as a sequence with the call `step` at its end.
+    /// Adds the call `step` at the end of the sequence.
     #[must_use]
     pub fn then(mut self, step: Self) -> Self {
         self.steps.push(step.op);
@@ -202,7 +140,7 @@ impl Case {
         toml::to_string(self).expect("a case has no map keys that TOML cannot write")
     }
 
-    /// Whether every tensor is one.
+    /// Checks every tensor.
     pub fn check(&self) -> Result<(), CaseError> {
         self.inputs.iter().try_for_each(|(name, tensor)| {
             tensor.check().map_err(|problem| CaseError::Tensor { input: name.clone(), problem })
@@ -221,12 +159,12 @@ impl Case {
         self.inputs.values().all(|tensor| tensor.view.is_contiguous())
     }
 
-    /// The tensor of an input that the op may do without.
+    /// The tensor of an input, if the case has it.
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {
         self.inputs.get(name)
     }
 
-    /// An integer param, or `default` where the case leaves it out.
+    /// An integer param, or `default` if it is missing.
     pub fn int(&self, name: &str, default: i64) -> i64 {
         match self.params.get(name) {
             Some(Param::Number(value)) => value.as_i64(),
@@ -234,7 +172,7 @@ impl Case {
         }
     }
 
-    /// A float param, or `default` where the case leaves it out.
+    /// A float param, or `default` if it is missing.
     pub fn float(&self, name: &str, default: f64) -> f64 {
         match self.params.get(name) {
             Some(Param::Number(value)) => value.as_f64(),
@@ -242,12 +180,12 @@ impl Case {
         }
     }
 
-    /// A param as candle's `usize`: 0 where the case leaves it out, or where it is negative.
+    /// A param as candle's `usize`: 0 if it is missing or negative.
     pub fn size(&self, name: &str) -> usize {
         usize::try_from(self.int(name, 0)).unwrap_or(0)
     }
 
-    /// A list of sizes: empty where the case leaves it out, and 0 for each item that is not a size.
+    /// A list of sizes: empty if it is missing, and 0 for each item that is not a size.
     pub fn sizes(&self, name: &str) -> Vec<usize> {
         let size = |item: &Param| match item {
             Param::Number(value) => usize::try_from(value.as_i64()).unwrap_or(0),
@@ -256,81 +194,25 @@ impl Case {
         self.params.get(name).map(|list| list.items().iter().map(size).collect()).unwrap_or_default()
     }
 
-    /// A list of texts: empty where the case leaves it out, and the empty text for each item that is not one.
+    /// A list of texts: empty if it is missing, and the empty text for each item that is not a text.
     pub fn texts(&self, name: &str) -> Vec<&str> {
         let items = self.params.get(name).map(Param::items).unwrap_or_default();
         items.iter().map(|item| if let Param::Text(text) = item { text.as_str() } else { "" }).collect()
     }
 
-    /// A text param, or the empty text.
+    /// A text param, or the empty text if it is missing.
     pub fn text(&self, name: &str) -> &str {
         match self.params.get(name) {
             Some(Param::Text(text)) => text,
             _ => "",
         }
     }
-
-    /// The place of this case in the order from simple to complex, in which the minimizer goes down: shapes first, then
-    /// views, dtypes, the backward pass, params, and values.
-    pub fn complexity(&self) -> Complexity {
-        let mut complexity = Complexity::default();
-        for tensor in self.inputs.values() {
-            // A tensor without elements shows less than one with a few: 0 counts as 3.
-            let sizes = tensor.shape.iter().map(|&n| if n == 0 { 3 } else { n as u128 });
-            complexity.elements += sizes.clone().sum::<u128>() + sizes.fold(1, u128::saturating_mul);
-            complexity.dims += tensor.shape.len();
-            complexity.views += view_weight(tensor);
-            complexity.dtypes.push(tensor.dtype as u8);
-            complexity.spelled += tensor.values.spelled();
-            complexity.values.push(value_weight(tensor));
-        }
-        complexity.steps = self.steps.len();
-        complexity.backward = self.backward;
-        complexity.params = self.params.values().flat_map(param_weights).collect();
-        let items: usize = self.params.values().map(|param| param.items().len()).sum();
-        complexity.absent = self.inputs.len() + self.params.len() + items;
-        complexity
-    }
-}
-
-/// See [`Case::complexity`]. Compared field by field.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Complexity {
-    steps: usize,
-    elements: u128,
-    dims: usize,
-    absent: usize,
-    views: usize,
-    dtypes: Vec<u8>,
-    backward: Backward,
-    params: Vec<(u8, u64, bool)>,
-    spelled: usize,
-    values: Vec<Vec<(u8, u64, bool)>>,
-}
-
-fn view_weight(tensor: &Tensor) -> usize {
-    let view = &tensor.view;
-    let lists = [&view.before, &view.after].map(|list| list.iter().map(|&n| n.min(99)).sum::<usize>());
-    let steps: usize = view.step.iter().map(|&n| n.min(99) - 1).sum();
-    lists.iter().sum::<usize>() + steps + usize::from(!view.order.is_empty()) + view.broadcast.len()
-}
-
-fn value_weight(tensor: &Tensor) -> Vec<(u8, u64, bool)> {
-    tensor.values.listed().into_iter().map(Value::simplicity).collect()
-}
-
-fn param_weights(param: &Param) -> Vec<(u8, u64, bool)> {
-    match param {
-        Param::Number(value) => vec![value.simplicity()],
-        Param::Text(_) => vec![(0, 0, false)],
-        Param::List(items) => items.iter().flat_map(param_weights).collect(),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::DType;
+    use crate::tensor::{DType, Value};
 
     #[test]
     fn a_typing_error_is_named_with_its_line() {

@@ -1,4 +1,4 @@
-//! What of candle's CUDA kernels a simulated device executed: blocks entered and branches taken, by kernel.
+//! Coverage of candle's CUDA kernels on a simulated device: blocks entered and branch edges taken, by kernel.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,41 +12,41 @@ pub struct Coverage {
     pub kernels: BTreeMap<(String, String), Kernel>,
 }
 
-/// What of one kernel was executed.
+/// The coverage of one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kernel {
     /// How often it was launched.
     pub launches: u64,
     /// How often each block of its code was entered by a warp.
     pub blocks: Vec<u64>,
-    /// The line of each conditional branch, and how often warps went on and away from it.
+    /// The line of each conditional branch, and how often a warp fell through and jumped.
     pub branches: Vec<(u32, u64, u64)>,
 }
 
-/// Reached and all: of blocks, and of the two ways out of each branch.
+/// How many blocks and branch edges were reached, and how many there are; each branch has two edges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reached {
     /// Blocks entered.
     pub blocks: usize,
-    /// Blocks there are.
+    /// All blocks.
     pub all_blocks: usize,
-    /// Ways taken.
-    pub ways: usize,
-    /// Ways there are.
-    pub all_ways: usize,
+    /// Branch edges taken.
+    pub edges: usize,
+    /// All branch edges.
+    pub all_edges: usize,
 }
 
 impl Kernel {
     /// How much of the kernel was reached.
     pub fn reached(&self) -> Reached {
-        let ways = self.branches.iter().flat_map(|&(_, on, away)| [on, away]).filter(|count| *count > 0).count();
+        let edges = self.branches.iter().flat_map(|&(_, on, away)| [on, away]).filter(|count| *count > 0).count();
         let blocks = self.blocks.iter().filter(|count| **count > 0).count();
-        Reached { blocks, all_blocks: self.blocks.len(), ways, all_ways: 2 * self.branches.len() }
+        Reached { blocks, all_blocks: self.blocks.len(), edges, all_edges: 2 * self.branches.len() }
     }
 
     fn merge(&mut self, other: &Self) {
         self.launches += other.launches;
-        // Another build of the kernel has other blocks: the newest counts.
+        // Another build of the kernel has other blocks: keep the newer counts.
         if (self.blocks.len(), self.branches.len()) != (other.blocks.len(), other.branches.len()) {
             (self.blocks, self.branches) = (other.blocks.clone(), other.branches.clone());
             return;
@@ -76,7 +76,7 @@ impl Coverage {
     /// Adds counts from their text form: lines of tab-separated fields, as the simulated device writes them.
     pub fn read(&mut self, text: &str) -> Result<(), String> {
         for line in text.lines() {
-            self.line(line).ok_or_else(|| format!("`{line}` is no line of coverage"))?;
+            self.line(line).ok_or_else(|| format!("`{line}` is not a line of coverage"))?;
         }
         Ok(())
     }

@@ -108,14 +108,14 @@ impl Executor {
         let mut observations = Vec::with_capacity(self.workers.len());
         for worker in &mut self.workers {
             worker.set_deadline(deadline);
-            let Answer { outcome, again, remarks } = worker.run(case)?;
+            let Answer { outcome, again, device_reports } = worker.run(case)?;
             let late = matches!(outcome, Outcome::TimedOut(_));
             let contiguous = match &baseline {
                 // A case that hangs or dies has no contiguous baseline, which would cost another worker.
                 Some(baseline) if !outcome.lost_the_process() => Some(worker.run(baseline)?.outcome),
                 _ => None,
             };
-            observations.push(Observation { device: worker.device(), outcome, again, contiguous, remarks });
+            observations.push(Observation { device: worker.device(), outcome, again, contiguous, device_reports });
             if late && deadline == Deadline::Short {
                 break;
             }

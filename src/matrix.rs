@@ -1,4 +1,4 @@
-//! The measured table op × dtype × device: what candle does with valid calls, dtype by dtype.
+//! The measured table op × dtype × device: what candle does with valid calls in each dtype.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,25 +17,25 @@ use crate::tensor::DType;
 /// How many valid cases of each op and dtype are run.
 pub const CASES: u64 = 32;
 
-/// What became of a case, the worst last.
+/// The result of a case, the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
-    /// The simulated device cannot say.
+    /// The simulated device does not support it.
     Unsupported,
-    /// Nothing is promised, and the process survived.
+    /// Unspecified, and the process survived.
     Unspecified,
-    /// An `Err` that is allowed, or that candle's table of dtypes announces.
+    /// An `Err` that is allowed, or a dtype that candle does not list.
     Refuses,
-    /// What is promised was kept.
+    /// The promise was kept.
     Works,
-    /// An `Err` where candle takes the dtype; forward or backward.
+    /// An `Err` in a dtype that candle lists, forward or backward.
     RefusesValid,
-    /// A wrong value, shape or gradient, or another device says otherwise.
+    /// A wrong value, shape or gradient, or a difference between devices.
     Disagrees,
-    /// A panic, an abort, a hang, or no memory left.
+    /// A panic, an abort, a hang, or out of memory.
     Panics,
-    /// A fault of the device other than an assert.
+    /// A device fault other than an assert.
     Faults,
     /// A device-side assert.
     Asserts,
@@ -70,23 +70,23 @@ impl Cell {
         }
     }
 
-    /// The letter in words.
+    /// The meaning of the letter.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Works => "works",
-            Self::Refuses => "refuses, as it may",
-            Self::RefusesValid => "refuses what it should take",
-            Self::Disagrees => "disagrees with the reference, the contiguous form or the other device",
+            Self::Refuses => "refuses, which is allowed",
+            Self::RefusesValid => "refuses what it should accept",
+            Self::Disagrees => "disagrees with the reference, the contiguous baseline or the other device",
             Self::Panics => "panics, hangs or dies",
             Self::Faults => "faults on the device",
             Self::Asserts => "asserts on the device",
-            Self::Unspecified => "nothing is promised",
-            Self::Unsupported => "the simulated device cannot say",
+            Self::Unspecified => "unspecified",
+            Self::Unsupported => "not supported by the simulated device",
         }
     }
 }
 
-/// How many cases of one op and dtype ended in which cell.
+/// How many cases of one op and dtype ended in each cell.
 pub type Counts = BTreeMap<Cell, u64>;
 
 /// One op on one device.
@@ -97,14 +97,14 @@ pub struct Row {
     /// The device.
     #[schemars(with = "String")]
     pub device: Device,
-    /// By dtype: how many cases ended in which cell, such as `works` or `asserts`.
+    /// By dtype: how many cases ended in each cell, such as `works` or `asserts`.
     #[schemars(with = "BTreeMap<String, Counts>")]
     pub cells: BTreeMap<DType, Counts>,
 }
 
 impl Row {
-    /// The letter of the worst that happened to cases of `dtype`, small where it is less than half of those of which
-    /// something is promised.
+    /// The letter of the worst result in `dtype`, in lower case if it covers less than half of the cases that are not
+    /// unspecified.
     pub fn letter(&self, dtype: DType) -> char {
         let Some(counts) = self.cells.get(&dtype) else { return ' ' };
         let Some((worst, count)) = counts.last_key_value() else { return ' ' };
@@ -113,7 +113,7 @@ impl Row {
     }
 }
 
-/// The table as text: a line per op and device, a column per dtype, and what the letters mean.
+/// The table as text: a line per op and device, a column per dtype, and a legend.
 pub fn text(rows: &[Row]) -> String {
     let width = rows.iter().map(|row| row.op.len()).max().unwrap_or(0);
     let names = DType::ALL.map(|dtype| format!("{:>7}", dtype.name())).concat();
@@ -127,17 +127,17 @@ pub fn text(rows: &[Row]) -> String {
     }
     lines.push(String::new());
     lines.extend(Cell::ALL.map(|cell| format!("{}  {}", cell.letter(), cell.meaning())));
-    lines.push("small: fewer than half of the cases".to_string());
+    lines.push("lower case: fewer than half of the cases".to_string());
     lines.join("\n") + "\n"
 }
 
-/// Runs [`CASES`] valid cases of every op and dtype on all `devices`, with two workers each. `tell` hears of every op
-/// that is done.
+/// Runs [`CASES`] valid cases of every op and dtype on all `devices`, with two workers each. Calls `on_done` with
+/// each finished op.
 pub fn measure(
     ops: &[&'static Op],
     devices: &[Device],
     limits: Limits,
-    tell: &(dyn Fn(&str) + Sync),
+    on_done: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Vec<Row>> {
     const JOBS: usize = 2;
     let next = AtomicU64::new(0);
@@ -148,7 +148,7 @@ pub fn measure(
         |executor, number| {
             let op = ops[number as usize];
             let rows = rows(executor, op, devices)?;
-            tell(op.name);
+            on_done(op.name);
             Ok(Some(rows))
         },
         |_| Ok(()),
@@ -163,7 +163,7 @@ fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow:
     for dtype in DType::ALL {
         for index in 0..CASES {
             let case = drawn(op.name, op.generate, Mode::Valid, &random(op.name, 0, index), Some(dtype)).case;
-            // A generator that has no use for a dtype draws another one.
+            // A generator that cannot use the dtype draws another one.
             if op.dtype(&case).is_some_and(|drawn| drawn != dtype) {
                 continue;
             }
@@ -172,7 +172,7 @@ fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow:
             for (row, seen) in rows.iter_mut().zip(&observations) {
                 *row.cells.entry(dtype).or_default().entry(cell(&evidence, seen)).or_default() += 1;
             }
-            // The rest would hang as well, a deadline each.
+            // The other cases would hang as well, each until its deadline.
             if observations.iter().any(|seen| matches!(seen.outcome, Outcome::TimedOut(_))) {
                 break;
             }
@@ -181,7 +181,7 @@ fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow:
     Ok(rows)
 }
 
-/// What became of a case on one device.
+/// The result of a case on one device.
 fn cell(evidence: &Evidence, seen: &Observation) -> Cell {
     match &seen.outcome {
         Outcome::Unsupported(_) => return Cell::Unsupported,
@@ -199,7 +199,7 @@ fn cell(evidence: &Evidence, seen: &Observation) -> Cell {
         {
             Cell::RefusesValid
         }
-        // Which of the two is wrong is the other row's to show.
+        // The row of the device that accepts it shows the disagreement.
         (Some(violation), Outcome::Rejected(_)) if violation.oracle == OracleName::Agreement => Cell::Refuses,
         (Some(_), Outcome::Returned(_) | Outcome::Rejected(_)) => Cell::Disagrees,
         (Some(_), _) => Cell::Panics,

@@ -1,22 +1,21 @@
 //! A number that knows how wrong a correct computation of it may be, and its own derivative.
 //!
-//! References are written once, as plain formulas over [`Num`], and three things fall out:
+//! References are written once, as plain formulas over [`Num`], and give three results:
 //!
 //! * `value`: the result in `f64`;
 //! * `error`: a first-order running error bound (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd
-//!   ed., section 3.3) on what a correct evaluation of the same formula in the working dtype may be off by;
+//!   ed., section 3.3) for a correct evaluation of the same formula in the working dtype;
 //! * `slope` and `slope_error`: the derivative in one direction by forward-mode differentiation, with its own bound.
 //!
-//! `peak` is the largest intermediate magnitude: where it overflows the dtype nothing is promised. `kink` says that the
-//! derivative does not exist or is a matter of convention there (|0|, a tied maximum).
+//! `peak` is the largest intermediate magnitude: if it overflows the dtype, nothing is promised. `kink` says that the
+//! derivative does not exist or is a convention there (|0|, a tied maximum).
 
+mod arithmetic;
 mod functions;
-
-use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::tensor::DType;
 
-/// The unit roundoff of `f32`: sums are accumulated in `f32` or wider.
+/// The unit roundoff of `f32`: sums are accumulated at least this precisely.
 pub(crate) const SINGLE: f64 = 1.0 / (1 << 24) as f64;
 
 /// A number with a running error bound and a directional derivative.
@@ -30,9 +29,9 @@ pub struct Num {
     pub slope: f64,
     /// The bound on the derivative's absolute error.
     pub slope_error: f64,
-    /// The largest finite-operand intermediate magnitude on the way here.
+    /// The largest magnitude of an intermediate result with finite operands.
     pub peak: f64,
-    /// Whether the derivative is undefined or conventional here.
+    /// Whether the derivative is undefined or a convention here.
     pub kink: bool,
     /// The unit roundoff of the working dtype: the coarsest of the operands', 0 for exact constants.
     pub unit: f64,
@@ -107,11 +106,11 @@ impl Num {
         Self { value: self.value.abs(), slope: scaled(self.slope, sign), kink, ..self }
     }
 
-    /// The larger one; NaN if either is. A kink where both are equal, or at a pole of what either is made of.
+    /// The larger one; NaN if either is. A kink if both are equal within their errors, or if a slope is not finite.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let larger = if self.value.is_nan() || self.value > other.value { self } else { other };
-        // Within their errors, either may be the one.
+        // Within their errors, either may be the larger one.
         let close = (self.value - other.value).abs() <= self.error + other.error;
         let pole = !(self.slope.is_finite() && other.slope.is_finite());
         let either = |own: f64, this: f64, that: f64| if close { this.max(that) } else { own };
@@ -120,14 +119,14 @@ impl Num {
             slope_error: either(larger.slope_error, self.slope_error, other.slope_error),
             kink: self.kink || other.kink || close || pole,
             peak: self.peak.max(other.peak),
-            // What follows rounds as the format does, and be it a constant that was the larger one.
+            // Later steps round to this dtype even if the larger operand was constant.
             unit: self.unit.max(other.unit),
             ..larger
         }
     }
 
-    /// The same, read `times` by an index. The gradient is a sum of as many terms, which PyTorch's CPU backend, too, adds one by
-    /// one in the dtype itself.
+    /// This number, read `times` by an index op. Its gradient is a sum of as many terms, which PyTorch's CPU backend also adds
+    /// one by one in the dtype itself.
     #[must_use]
     pub fn read_often(self, times: usize) -> Self {
         let added = (times.saturating_sub(1)) as f64 * self.unit * self.slope.abs();
@@ -151,7 +150,7 @@ impl Num {
             slopes += term.slope.abs();
             count += 1.0;
         }
-        // Partial sums in another order may be as large as this.
+        // Partial sums in another order may be this large.
         if magnitude.is_finite() {
             total.peak = total.peak.max(magnitude).max(slopes);
         }
@@ -165,8 +164,8 @@ impl Num {
         Self::sum(terms.iter().copied()) / Self::exact(terms.len() as f64)
     }
 
-    /// `ln(sum(exp(terms)))` without overflow. What the largest term is subtracted and added with cancels in the derivative,
-    /// but for the rounding of the sum that a backward pass sends to it.
+    /// `ln(sum(exp(terms)))` without overflow. In the derivative, subtracting and adding the largest term cancels, apart from the
+    /// rounding of the sum that the backward pass sends to it.
     pub fn log_sum_exp(terms: &[Self]) -> Self {
         let most = terms.iter().fold(f64::NEG_INFINITY, |largest, term| largest.max(term.value));
         let largest = Self::exact(if most.is_finite() { most } else { 0.0 });
@@ -178,7 +177,7 @@ impl Num {
     }
 
     /// The value and derivative of `precise` with the error bounds of `self`: for a formula that an implementation may
-    /// legitimately evaluate in a less stable way. Where the unstable way has no value at all, `precise` stands alone.
+    /// legitimately evaluate in a less stable way. If the unstable way has no finite bound, the bound of `precise` is used alone.
     #[must_use]
     pub fn valued(self, precise: Self) -> Self {
         let or = |bound: f64, other: f64| if bound.is_finite() { bound.max(other) } else { other };
@@ -197,8 +196,8 @@ impl Num {
     }
 }
 
-/// What an operation in the format with this unit roundoff may lose to underflow: the smallest positive number, or, in
-/// the formats that hardware may flush to zero, the smallest normal one.
+/// The error from underflow of an operation in the format with this unit roundoff: the smallest positive number, or the
+/// smallest normal one in formats that hardware may flush to zero.
 fn underflow(unit: f64) -> f64 {
     let Some(dtype) = format_of(unit) else { return 0.0 };
     let keeps_subnormals = matches!(dtype, DType::F16 | DType::F8e4m3);
@@ -211,69 +210,9 @@ fn format_of(unit: f64) -> Option<DType> {
     dtypes.into_iter().find(|dtype| dtype.unit_roundoff() == unit)
 }
 
-/// `a * b` where an exact 0 stays 0 whatever it meets: an error or slope of nothing is nothing.
+/// `a * b`, but 0 if `a` is exactly 0: no error or slope stays none even times infinity.
 fn scaled(a: f64, b: f64) -> f64 {
     if a == 0.0 { 0.0 } else { a * b }
-}
-
-impl Add for Num {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        let value = self.value + other.value;
-        let slope = self.slope + other.slope;
-        Self::rounded(value, self.error + other.error, slope, self.slope_error + other.slope_error, &[self, other])
-    }
-}
-
-impl Sub for Num {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        self + -other
-    }
-}
-
-impl Neg for Num {
-    type Output = Self;
-    fn neg(self) -> Self {
-        Self { value: -self.value, slope: -self.slope, ..self }
-    }
-}
-
-impl Mul for Num {
-    type Output = Self;
-    fn mul(self, other: Self) -> Self {
-        let (a, b) = (self, other);
-        let error = scaled(a.error, b.value).abs() + scaled(b.error, a.value).abs() + scaled(a.error, b.error);
-        let (left, right) = (scaled(a.slope, b.value), scaled(b.slope, a.value));
-        let slope_error = scaled(a.slope_error, b.value).abs()
-            + scaled(b.slope_error, a.value).abs()
-            + scaled(a.error, b.slope).abs()
-            + scaled(b.error, a.slope).abs()
-            + scaled(a.error, b.slope_error)
-            + scaled(b.error, a.slope_error)
-            + scaled(a.unit.max(b.unit), left.abs() + right.abs());
-        Self::rounded(a.value * b.value, error, left + right, slope_error, &[a, b])
-    }
-}
-
-impl Div for Num {
-    type Output = Self;
-    #[allow(clippy::suspicious_arithmetic_impl)] // a / b = a * (1 / b), whose bounds are already there.
-    fn div(self, other: Self) -> Self {
-        let inverse = other.value.recip();
-        let reciprocal = other.map(inverse, -inverse * inverse, 2.0 * inverse * inverse * inverse, 0.0);
-        let mut quotient = self * reciprocal;
-        quotient.value = self.value / other.value;
-        if other.slope == 0.0 && other.error == 0.0 {
-            // Division by an exact constant rounds once; and a reciprocal that overflows must not matter.
-            let unit = quotient.unit;
-            quotient.error = scaled(self.error, inverse.abs()) + scaled(unit, quotient.value.abs()) + underflow(unit);
-            quotient.slope = self.slope / other.value;
-            quotient.slope_error = scaled(self.slope_error, inverse.abs()) + scaled(unit, quotient.slope.abs());
-            quotient.peak = self.peak.max(if self.value.is_finite() { quotient.value.abs() } else { 0.0 });
-        }
-        quotient
-    }
 }
 
 #[cfg(test)]

@@ -101,27 +101,27 @@ pub struct Fault {
     pub message: String,
 }
 
-/// What a device remarked of a case that it went on with: a simulated device, or a sanitizer.
+/// What a simulated device or a sanitizer reported without ending the case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remarks {
+pub struct DeviceReports {
     /// What a kernel did wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reports: Vec<Remark>,
+    pub reports: Vec<DeviceReport>,
     /// What is odd and may be meant, such as index arithmetic that wraps; a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
 }
 
-impl Remarks {
-    /// Whether nothing was remarked.
+impl DeviceReports {
+    /// Whether nothing was reported.
     pub fn is_empty(&self) -> bool {
         self.reports.is_empty() && self.facts.is_empty()
     }
 }
 
-/// A diagnosis that did not end the case.
+/// One diagnosis that did not end the case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remark {
+pub struct DeviceReport {
     /// The checker: `uninitialized read`, `race`, `barrier` …
     pub kind: String,
     /// The source line of the kernel, or the kernel, where the device says.
@@ -270,14 +270,14 @@ pub struct Observation {
     /// What it did with the same values in contiguous tensors, where the case has views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contiguous: Option<Outcome>,
-    /// What the device remarked meanwhile.
-    #[serde(default, skip_serializing_if = "Remarks::is_empty")]
-    pub remarks: Remarks,
+    /// What the device reported meanwhile; older findings call it `remarks`.
+    #[serde(default, alias = "remarks", skip_serializing_if = "DeviceReports::is_empty")]
+    pub device_reports: DeviceReports,
 }
 
 impl Observation {
     /// That `device` came to `outcome`, and nothing else.
     pub fn new(device: Device, outcome: Outcome) -> Self {
-        Self { device, outcome, again: None, contiguous: None, remarks: Remarks::default() }
+        Self { device, outcome, again: None, contiguous: None, device_reports: DeviceReports::default() }
     }
 }

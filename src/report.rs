@@ -1,4 +1,4 @@
-//! A case, what is promised and what happened, for people.
+//! Reports for people: a case, its contract and what happened.
 
 mod junit;
 mod markdown;
@@ -28,9 +28,9 @@ pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
     for seen in evidence.observations {
         lines.push(format!("{:<9} {}", seen.device.to_string(), seen.outcome.summary()));
         let reports =
-            seen.remarks.reports.iter().map(|report| format!("  report  {}: {}", report.kind, report.message));
+            seen.device_reports.reports.iter().map(|report| format!("  report  {}: {}", report.kind, report.message));
         lines.extend(reports);
-        lines.extend(seen.remarks.facts.iter().map(|fact| format!("  fact    {fact}")));
+        lines.extend(seen.device_reports.facts.iter().map(|fact| format!("  fact    {fact}")));
         if let Some(again) = &seen.again {
             lines.push(format!("  again   {}", again.summary()));
         }

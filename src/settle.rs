@@ -207,9 +207,9 @@ fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits
         Err(_) if device != Device::Cpu => return Ok(Unchecked::NotRun(format!("no such build for {device}"))),
         Err(missing) => return Ok(Unchecked::NotRun(missing.to_string())),
     };
-    let Answer { outcome, again, remarks } = worker.run(case)?;
+    let Answer { outcome, again, device_reports } = worker.run(case)?;
     let contiguous = if case.is_contiguous() { None } else { Some(worker.run(&case.contiguous())?.outcome) };
-    let observations = [Observation { device, outcome, again, contiguous, remarks }];
+    let observations = [Observation { device, outcome, again, contiguous, device_reports }];
     let same = match judge(&Evidence::new(op, case, &observations)) {
         Verdict::Fail(other) => other.signature(op.name) == violation.signature(op.name),
         Verdict::Pass | Verdict::Skip(_) => false,

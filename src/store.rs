@@ -1,4 +1,4 @@
-//! What is kept: findings and campaign records, the regressions that say what is known, and the history of campaigns.
+//! Data on disk: findings, campaign records, regressions, and the history of campaigns.
 
 mod files;
 mod findings;

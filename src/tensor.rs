@@ -1,11 +1,13 @@
-//! Tensors as plain data: dtype, shape, how they lie in memory, and values. Nothing of candle here.
+//! Tensors as plain data: dtype, shape, memory layout and values. Nothing here depends on candle.
 
+mod buffer;
 mod dtype;
 mod edit;
 mod support;
 mod values;
 mod view;
 
+pub use buffer::Step;
 pub use dtype::DType;
 pub use edit::{cast, resized, sliced, viewed, without_dim};
 pub use support::Support;
@@ -16,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 /// A tensor of a case or of an outcome.
 ///
-/// `values` are listed in row-major order of the tensor's *own* elements: a dimension that the view broadcasts
-/// (stride 0) counts once, because one stored element serves all of its positions.
+/// `values` lists the *stored* elements in row-major order: a dimension that the view broadcasts (stride 0) counts once,
+/// because all its positions share one element.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tensor {
@@ -25,7 +27,7 @@ pub struct Tensor {
     pub dtype: DType,
     /// The logical shape, as the op sees it.
     pub shape: Vec<usize>,
-    /// How the tensor lies in memory.
+    /// The memory layout.
     #[serde(default, skip_serializing_if = "View::is_contiguous")]
     pub view: View,
     /// The elements.
@@ -74,7 +76,7 @@ impl Tensor {
         self.expanded().into_iter().map(Value::as_f64).collect()
     }
 
-    /// All logical values as integers; a float is truncated. Callers ask only integer tensors.
+    /// All logical values as integers, floats truncated. Only for integer tensors.
     pub fn ints(&self) -> Vec<i64> {
         self.expanded().into_iter().map(Value::as_i64).collect()
     }
@@ -89,8 +91,7 @@ impl Tensor {
         Self { dtype: self.dtype, shape: self.shape.clone(), view: View::default(), values }
     }
 
-    /// What makes this tensor no tensor, if anything: a wrong number of values, a view that does not fit the shape, or
-    /// a value that the dtype cannot hold.
+    /// Checks the tensor: the number of values, whether the view fits the shape, and whether the dtype can hold the values.
     pub fn check(&self) -> Result<(), String> {
         if self.shape.len() > 8 {
             return Err(format!("has {} dimensions; at most 8 are supported", self.shape.len()));
@@ -98,7 +99,7 @@ impl Tensor {
         self.view.check(self.shape.len())?;
         let stored = self.stored().filter(|&n| n <= MAX_ELEMENTS);
         let stored = stored.ok_or_else(|| format!("shape {:?} has more than {MAX_ELEMENTS} elements", self.shape))?;
-        // The buffer behind a view is larger than the view: bound that too, or a tiny tensor could ask for all memory.
+        // The buffer behind a view may be larger than the view: limit it too, or a tiny tensor could use all memory.
         product(&self.view.buffer_shape(&self.stored_shape()))
             .filter(|&n| n <= MAX_ELEMENTS)
             .ok_or_else(|| format!("the buffer behind the view has more than {MAX_ELEMENTS} elements"))?;
@@ -121,7 +122,7 @@ pub fn product(sizes: &[usize]) -> Option<usize> {
     sizes.iter().try_fold(1usize, |product, &n| product.checked_mul(n))
 }
 
-/// The index in each dimension of the element at this place in row-major order.
+/// The index in each dimension of the element at `place` in row-major order.
 pub fn index_of(place: usize, shape: &[usize]) -> Vec<usize> {
     let mut rest = place;
     let mut index = vec![0; shape.len()];

@@ -111,13 +111,13 @@ fn table(coverage: &Coverage, each: bool) -> String {
 fn add(sum: &mut Reached, more: Reached) {
     sum.blocks += more.blocks;
     sum.all_blocks += more.all_blocks;
-    sum.ways += more.ways;
-    sum.all_ways += more.all_ways;
+    sum.edges += more.edges;
+    sum.all_edges += more.all_edges;
 }
 
 fn row(name: &str, launched: usize, all: u64, reached: Reached) -> String {
     let of = |some: usize, all: usize| format!("{some}/{all}");
-    let Reached { blocks, all_blocks, ways, all_ways } = reached;
-    let (kernels, blocks, ways) = (of(launched, all as usize), of(blocks, all_blocks), of(ways, all_ways));
-    format!("{name:<40} {kernels:>11} {blocks:>13} {ways:>17}\n")
+    let Reached { blocks, all_blocks, edges, all_edges } = reached;
+    let (kernels, blocks, edges) = (of(launched, all as usize), of(blocks, all_blocks), of(edges, all_edges));
+    format!("{name:<40} {kernels:>11} {blocks:>13} {edges:>17}\n")
 }

@@ -11,7 +11,7 @@ use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Evidence, Signature, judge};
 use crate::report;
-use crate::store::regression::{Regression, Standing, standing};
+use crate::store::regression::{Regression, TriageState, triage_state};
 use crate::store::{Finding, Store, similar};
 
 /// Arguments of `snuffer findings`.
@@ -121,27 +121,27 @@ fn list(store: &Store, known: &[(String, Regression)], only_new: bool, json: boo
                 continue;
             }
         };
-        let standing = standing(&finding, known);
-        if only_new && !standing.is_news() {
+        let triage_state = triage_state(&finding, known);
+        if only_new && !triage_state.is_news() {
             continue;
         }
         exit = if exit == Exit::Clean { Exit::Findings } else { exit };
         if json {
-            println!("{}", serde_json::to_string(&Listed::new(&name, &finding, standing))?);
+            println!("{}", serde_json::to_string(&Listed::new(&name, &finding, triage_state))?);
         } else {
-            println!("{name}\n    {}: {}", standing.word(), finding.violation.detail);
+            println!("{name}\n    {}: {}", triage_state.word(), finding.violation.detail);
         }
     }
     Ok(exit)
 }
 
 impl<'a> Listed<'a> {
-    fn new(name: &'a str, finding: &'a Finding, standing: Standing<'a>) -> Self {
+    fn new(name: &'a str, finding: &'a Finding, triage_state: TriageState<'a>) -> Self {
         Self {
             name,
-            status: standing.word(),
-            news: standing.is_news(),
-            upstream: standing.regression().and_then(|regression| regression.upstream.as_deref()),
+            status: triage_state.word(),
+            news: triage_state.is_news(),
+            upstream: triage_state.regression().and_then(|regression| regression.upstream.as_deref()),
             signature: &finding.signature,
             detail: &finding.violation.detail,
             devices: finding.devices().iter().map(ToString::to_string).collect(),
@@ -172,15 +172,15 @@ fn alike(store: &Store, name: Option<&str>) -> anyhow::Result<Exit> {
 /// which nothing ran is no green one.
 fn export(store: &Store, form: Form, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
     let (records, tally, findings) = (store.records()?, store.tally()?, readable(store)?);
-    let standings: Vec<Standing> = findings.iter().map(|(_, finding)| standing(finding, known)).collect();
+    let triage_states: Vec<TriageState> = findings.iter().map(|(_, finding)| triage_state(finding, known)).collect();
     match form {
-        Form::Sarif => println!("{:#}", report::sarif(&findings, &standings)),
-        Form::Junit => print!("{}", report::junit(&tally, &findings, &standings)?),
-        Form::Summary => print!("{}", report::summary(&records, &findings, &standings)),
+        Form::Sarif => println!("{:#}", report::sarif(&findings, &triage_states)),
+        Form::Junit => print!("{}", report::junit(&tally, &findings, &triage_states)?),
+        Form::Summary => print!("{}", report::summary(&records, &findings, &triage_states)),
     }
     Ok(match () {
         () if tally.total.cases == 0 => Exit::Harness,
-        () if standings.iter().any(Standing::is_news) => Exit::Findings,
+        () if triage_states.iter().any(TriageState::is_news) => Exit::Findings,
         () => Exit::Clean,
     })
 }
@@ -192,7 +192,7 @@ fn readable(store: &Store) -> anyhow::Result<Vec<(String, Finding)>> {
 /// The findings that no regression expects.
 pub fn news(store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Vec<(String, Finding)>> {
     let mut findings = readable(store)?;
-    findings.retain(|(_, finding)| standing(finding, known).is_news());
+    findings.retain(|(_, finding)| triage_state(finding, known).is_news());
     Ok(findings)
 }
 

@@ -13,7 +13,7 @@ use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind};
 use crate::outcome::Outcome;
 use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
-use crate::store::regression::standing;
+use crate::store::regression::triage_state;
 use crate::store::{Finding, keep_program, write_atomically};
 
 /// Arguments of `snuffer report`.
@@ -67,9 +67,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
         test: test.as_deref(),
         torch: torch.as_deref(),
-        matters: &matters,
+        ablation: &matters,
         since: since.as_deref(),
-        regression: standing(&finding, &known).regression(),
+        regression: triage_state(&finding, &known).regression(),
     };
     let text = report.markdown();
     std::fs::create_dir_all(&folder)?;

@@ -5,7 +5,7 @@ mod printed;
 
 use serde::Deserialize;
 
-use crate::outcome::{Fault, Outcome, Remark, Remarks};
+use crate::outcome::{DeviceReport, DeviceReports, Fault, Outcome};
 use crate::run::crate_path;
 
 /// The fault with what the device printed about it; `Unsupported` if the simulator cannot run the case.
@@ -14,8 +14,8 @@ pub fn explain(fault: Fault, printed: &str) -> Outcome {
 }
 
 /// What the device printed that ended nothing. `faulted`: the case ended by a fault.
-pub fn remarks(printed: &str, faulted: bool) -> Remarks {
-    Reports::from_text(printed).remarks(faulted)
+pub fn device_reports(printed: &str, faulted: bool) -> DeviceReports {
+    Reports::from_text(printed).device_reports(faulted)
 }
 
 /// The reports of a device, in order.
@@ -82,27 +82,28 @@ impl Reports {
     }
 
     /// What ended nothing. `faulted`: the case ended by a fault.
-    pub fn remarks(&self, faulted: bool) -> Remarks {
-        let mut remarks = Remarks::default();
+    pub fn device_reports(&self, faulted: bool) -> DeviceReports {
+        let mut device_reports = DeviceReports::default();
         let mut reports = self.without_assertions();
         if let Some(ending) = self.ending().filter(|_| faulted && self.assertion().is_none()) {
             reports.remove(ending);
         }
         for report in reports {
             let Some(kind) = report.checker().map(str::to_string) else { continue };
-            let remark = Remark { kind, place: report.place(), message: report.text() };
-            let same = |known: &Remark| (&known.kind, &known.place) == (&remark.kind, &remark.place);
-            if !remarks.reports.iter().any(same) {
-                remarks.reports.push(remark);
+            let device_report = DeviceReport { kind, place: report.place(), message: report.text() };
+            let same =
+                |known: &DeviceReport| (&known.kind, &known.place) == (&device_report.kind, &device_report.place);
+            if !device_reports.reports.iter().any(same) {
+                device_reports.reports.push(device_report);
             }
         }
         for report in self.of(Severity::Fact) {
             let fact = report.text();
-            if !remarks.facts.contains(&fact) {
-                remarks.facts.push(fact);
+            if !device_reports.facts.contains(&fact) {
+                device_reports.facts.push(fact);
             }
         }
-        remarks
+        device_reports
     }
 
     /// The calls that were asked to fail: `cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY`.
@@ -132,7 +133,7 @@ impl Reports {
 }
 
 impl Report {
-    /// The checker that found it, by the name that a remark has for it.
+    /// The checker that found it, by the name that a device_report has for it.
     fn checker(&self) -> Option<&str> {
         match self.kind.as_str() {
             kind @ ("uninitialized read" | "race" | "barrier" | "stream race" | "out of view") => Some(kind),
@@ -180,7 +181,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reports, explain, remarks};
+    use super::{Reports, device_reports, explain};
     use crate::outcome::{Fault, Outcome, Phase};
 
     fn explained(said: &str) -> Fault {
@@ -223,11 +224,11 @@ mod tests {
              ========= Invalid __global__ write of size 4 bytes\n\
              =========     at j() in /x/candle-kernels-0.11.1/src/sort.cu:20\n\
              snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7\n";
-        let remarks = remarks(said, true);
-        let [report] = &remarks.reports[..] else { panic!("{remarks:?}") };
+        let device_reports = device_reports(said, true);
+        let [report] = &device_reports.reports[..] else { panic!("{device_reports:?}") };
         assert_eq!(report.kind, "uninitialized read");
         assert_eq!(report.place, "candle-kernels/src/sort.cu:12");
-        assert_eq!(remarks.facts, ["division of an integer by zero at k() in candle-kernels/src/sort.cu:7"]);
+        assert_eq!(device_reports.facts, ["division of an integer by zero at k() in candle-kernels/src/sort.cu:7"]);
         assert_eq!(explained(said).place, "candle-kernels/src/sort.cu:20");
     }
 
@@ -297,11 +298,11 @@ snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.
             assert!(!text.is_empty());
             assert_eq!(text.explain(fault.clone()), records.explain(fault.clone()));
             for faulted in [false, true] {
-                assert_eq!(text.remarks(faulted), records.remarks(faulted));
+                assert_eq!(text.device_reports(faulted), records.device_reports(faulted));
             }
             assert!(text.injected().eq(records.injected()));
         }
-        let said = Reports::from_records(RECORDED).remarks(true);
+        let said = Reports::from_records(RECORDED).device_reports(true);
         assert_eq!((said.reports.len(), said.facts.len()), (1, 1));
         assert_eq!(Reports::from_records(INJECTED[1]).injected().count(), 1);
     }

@@ -17,7 +17,7 @@ use super::{Build, Deadline, Limits, Variable, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
-use crate::outcome::{Death, Gradients, Outcome, Phase, Remarks, Returned};
+use crate::outcome::{Death, DeviceReports, Gradients, Outcome, Phase, Returned};
 
 /// A worker process for one device.
 #[derive(Debug)]
@@ -133,12 +133,12 @@ impl Worker {
                 Outcome::Faulted(fault) => {
                     let reports = self.reports()?;
                     self.restart()?;
-                    let (outcome, remarks) = (reports.explain(fault), reports.remarks(true));
-                    Ok(Some(Answer { outcome, again: None, remarks }))
+                    let (outcome, device_reports) = (reports.explain(fault), reports.device_reports(true));
+                    Ok(Some(Answer { outcome, again: None, device_reports }))
                 }
                 outcome => {
-                    let remarks = self.reports()?.remarks(false);
-                    Ok(Some(Answer { outcome, again: reply.again, remarks }))
+                    let device_reports = self.reports()?.device_reports(false);
+                    Ok(Some(Answer { outcome, again: reply.again, device_reports }))
                 }
             },
             Ok(reply) => bail!("the worker answered case {} when asked case {}", reply.number, self.number),
@@ -265,12 +265,12 @@ pub struct Answer {
     /// The second run's, where it differs.
     pub again: Option<Outcome>,
     /// What the device remarked in both.
-    pub remarks: Remarks,
+    pub device_reports: DeviceReports,
 }
 
 impl From<Outcome> for Answer {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, again: None, remarks: Remarks::default() }
+        Self { outcome, again: None, device_reports: DeviceReports::default() }
     }
 }
 

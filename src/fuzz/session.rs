@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::exec::diagnosis;
 use crate::ops::{Contract, Op, canary, why};
 use crate::oracle::{Evidence, Kind, Signature, Verdict, judge};
-use crate::outcome::{Observation, Outcome, Remarks};
+use crate::outcome::{DeviceReports, Observation, Outcome};
 use crate::run::{self, Opened};
 use crate::store::keep_case;
 use crate::tensor::Value;
@@ -105,33 +105,33 @@ impl Session {
 
     /// Once on each device, and once more contiguous where the case has views.
     fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
-        let twin = (!case.is_contiguous()).then(|| case.contiguous());
+        let baseline = (!case.is_contiguous()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.devices.len());
         for place in 0..self.devices.len() {
-            let (outcome, remarks) = self.run(place, case)?;
-            let contiguous = match &twin {
-                Some(twin) if !outcome.lost_the_process() => Some(self.run(place, twin)?.0),
+            let (outcome, device_reports) = self.run(place, case)?;
+            let contiguous = match &baseline {
+                Some(baseline) if !outcome.lost_the_process() => Some(self.run(place, baseline)?.0),
                 _ => None,
             };
             let device = self.devices[place].0;
-            observations.push(Observation { device, outcome, again: None, contiguous, remarks });
+            observations.push(Observation { device, outcome, again: None, contiguous, device_reports });
         }
         Ok(observations)
     }
 
-    fn run(&mut self, place: usize, case: &Case) -> anyhow::Result<(Outcome, Remarks)> {
+    fn run(&mut self, place: usize, case: &Case) -> anyhow::Result<(Outcome, DeviceReports)> {
         let (device, on) = &mut self.devices[place];
         if *device == Device::Cpu {
-            return Ok((run::run(case, on, |_| {}), Remarks::default()));
+            return Ok((run::run(case, on, |_| {}), DeviceReports::default()));
         }
         let (outcome, said) = self.said.during(|| run::run(case, on, |_| {}))?;
-        let remarks = diagnosis::remarks(&said, matches!(outcome, Outcome::Faulted(_)));
-        let Outcome::Faulted(fault) = outcome else { return Ok((outcome, remarks)) };
+        let device_reports = diagnosis::device_reports(&said, matches!(outcome, Outcome::Faulted(_)));
+        let Outcome::Faulted(fault) = outcome else { return Ok((outcome, device_reports)) };
         // A simulated device forgets its fault with its last user; a real one would not, and needs a new process.
         let device = *device;
         self.devices.remove(place);
         self.devices.insert(place, (device, run::open(device).context("cannot open the device again")?));
-        Ok((diagnosis::explain(fault, &said), remarks))
+        Ok((diagnosis::explain(fault, &said), device_reports))
     }
 
     /// Marks the cell of what came of a call of `op`. What its dtypes, views and sizes are is seen in candle's code: where cells

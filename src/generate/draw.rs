@@ -1,19 +1,19 @@
-//! A source of biased choices: draws sizes, shapes, values, views and ids where GPU code breaks. Knows tensors, not ops.
+//! Biased random choices: sizes, shapes, values, views and ids where GPU code tends to break. Knows tensors, not ops.
 
 use arbitrary::{Result, Unstructured};
 
 use crate::case::Backward;
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
-/// A source of biased choices.
+/// A source of biased random choices.
 #[derive(Debug)]
 pub struct Draw<'a> {
     bytes: Unstructured<'a>,
     budget: usize,
-    wanted: Option<DType>,
+    forced_dtype: Option<DType>,
 }
 
-/// Where launch configurations, warps, blocks and reductions change their way (candle-kernels: 32 lanes, 1,024 threads,
+/// Sizes around the limits of launch configurations, warps, blocks and reductions (candle-kernels: 32 lanes, 1,024 threads,
 /// shared-memory sort up to 8,192 entries of 4 bytes, 65,535 blocks in `y` and `z`).
 const CLIFFS: [usize; 22] =
     [15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2049, 8192, 8193, 65_536];
@@ -21,11 +21,11 @@ const CLIFFS: [usize; 22] =
 impl<'a> Draw<'a> {
     /// A source that reads `bytes`, for small tensors only.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes: Unstructured::new(bytes), budget: 64, wanted: None }
+        Self { bytes: Unstructured::new(bytes), budget: 64, forced_dtype: None }
     }
 
-    /// A source that reads `bytes`, now and then for large tensors: size cliffs matter, but a thousand small cases find
-    /// more than one large one.
+    /// A source that reads `bytes`, sometimes for large tensors: size limits matter, but a thousand small cases find more than
+    /// one large one.
     pub fn of_any_size(bytes: &'a [u8]) -> Result<Self> {
         let mut draw = Self::new(bytes);
         if draw.one_in(64)? {
@@ -34,10 +34,10 @@ impl<'a> Draw<'a> {
         Ok(draw)
     }
 
-    /// The same source, which draws tensors of the dtype `wanted` if there is one.
+    /// This source, restricted to `dtype` if there is one.
     #[must_use]
-    pub fn of_dtype(mut self, wanted: Option<DType>) -> Self {
-        self.wanted = wanted;
+    pub fn of_dtype(mut self, dtype: Option<DType>) -> Self {
+        self.forced_dtype = dtype;
         self
     }
 
@@ -46,18 +46,18 @@ impl<'a> Draw<'a> {
         self.bytes.choose(choices)
     }
 
-    /// True once in `n` draws.
+    /// True in one of `n` draws.
     pub fn one_in(&mut self, n: u32) -> Result<bool> {
         // An exhausted source yields the smallest number: that must be the common answer.
         Ok(self.bytes.int_in_range(0..=n - 1)? == n - 1)
     }
 
-    /// A number in `low..=high`, all alike.
+    /// A number in `low..=high`, uniformly distributed.
     pub fn between(&mut self, low: usize, high: usize) -> Result<usize> {
         self.bytes.int_in_range(low..=high)
     }
 
-    /// A dimension's size: mostly 1 to 5, now and then 0, and a cliff where the element budget allows.
+    /// The size of a dimension: mostly 1 to 4, sometimes 0 or a limit, as the element budget allows.
     pub fn size(&mut self) -> Result<usize> {
         let size = match self.between(0, 31)? {
             0..=24 => self.between(1, 4)?,
@@ -68,12 +68,12 @@ impl<'a> Draw<'a> {
         self.spend(size)
     }
 
-    /// A dimension's size of at least 1.
+    /// The size of a dimension, at least 1.
     pub fn positive(&mut self) -> Result<usize> {
         Ok(self.size()?.max(1))
     }
 
-    /// A dimension's size that is often large when the case may be: for the dimension that an op reduces.
+    /// The size of a dimension that an op reduces: often large if the case may be large.
     pub fn reduced(&mut self) -> Result<usize> {
         if self.budget > 64 && !self.one_in(4)? {
             let size = *self.choose(&CLIFFS)?;
@@ -82,7 +82,7 @@ impl<'a> Draw<'a> {
         self.positive()
     }
 
-    /// `size` where the budget holds it, else a small one. The budget is shared by the dimensions of a tensor.
+    /// `size` if the budget allows it, otherwise a small one. The dimensions of a tensor share the budget.
     fn spend(&mut self, size: usize) -> Result<usize> {
         if size > self.budget {
             return self.between(1, self.budget.clamp(1, 4));
@@ -97,17 +97,16 @@ impl<'a> Draw<'a> {
         (0..rank).map(|_| self.size()).collect()
     }
 
-    /// A shape of any rank: mostly of up to 3 dimensions, now and then of up to 7, for the loops that kernels have over
-    /// them.
+    /// A shape of any rank: mostly up to 3 dimensions, sometimes up to 7, to reach the kernels' loops over dimensions.
     pub fn any_shape(&mut self) -> Result<Vec<usize>> {
         if self.one_in(8)? { self.shape(4, 7) } else { self.shape(0, 3) }
     }
 
-    /// A dtype that some device takes: `f32` in half of the draws, then those that all take twice as often. A draw that
-    /// is for one dtype gives that one, taken or not.
+    /// A dtype that some device supports: `f32` in half of the draws, otherwise dtypes of both devices twice as often as dtypes of
+    /// one. A source that is restricted to a dtype returns it, supported or not.
     pub fn dtype(&mut self, support: &Support) -> Result<DType> {
-        if let Some(wanted) = self.wanted {
-            return Ok(wanted);
+        if let Some(dtype) = self.forced_dtype {
+            return Ok(dtype);
         }
         if self.one_in(2)? && support.cpu.contains(&DType::F32) {
             return Ok(DType::F32);
@@ -121,7 +120,7 @@ impl<'a> Draw<'a> {
         self.choose(&DType::IDS).copied()
     }
 
-    /// What the backward pass starts from: nothing in half of the draws.
+    /// The start of the backward pass: none in half of the draws.
     pub fn backward(&mut self) -> Result<Backward> {
         if self.one_in(16)? {
             return Ok(Backward::Twice);
@@ -135,7 +134,7 @@ impl<'a> Draw<'a> {
         self.tensor_in(dtype, shape, view)
     }
 
-    /// A tensor of `dtype` and `shape` with any values, contiguous in seven of eight draws: for ops that ask for that.
+    /// A tensor of `dtype` and `shape` with any values, contiguous in seven of eight draws: for ops that require it.
     pub fn packed(&mut self, dtype: DType, shape: &[usize]) -> Result<Tensor> {
         let view = if self.one_in(8)? { self.view(shape)? } else { View::default() };
         self.tensor_in(dtype, shape, view)
@@ -156,12 +155,12 @@ impl<'a> Draw<'a> {
 
     /// A tensor of `dtype` and `shape` with any values, in `view`.
     pub fn tensor_in(&mut self, dtype: DType, shape: &[usize], view: View) -> Result<Tensor> {
-        // One flavor a tensor: most are ordinary, so that most cases reach the value oracles.
+        // One kind of values per tensor: mostly ordinary ones, so that most cases reach the value oracles.
         match self.between(0, 15)? {
             0..=8 => self.filled(dtype, shape, view, |draw| draw.ordinary(dtype)),
             9..=13 => self.filled(dtype, shape, view, |draw| draw.spread(dtype)),
             _ => self.filled(dtype, shape, view, |draw| {
-                if draw.one_in(2)? { draw.special(dtype) } else { draw.ordinary(dtype) }
+                if draw.one_in(2)? { draw.edge_value(dtype) } else { draw.ordinary(dtype) }
             }),
         }
     }
@@ -204,8 +203,8 @@ impl<'a> Draw<'a> {
         Ok(Value::of(dtype, sign * (0.5 + fraction) * scale))
     }
 
-    /// A value at an edge of `dtype` or of the functions that ops are made of.
-    pub fn special(&mut self, dtype: DType) -> Result<Value> {
+    /// A value at the edge of the range of `dtype` or of a function that ops use.
+    pub fn edge_value(&mut self, dtype: DType) -> Result<Value> {
         let Some(format) = dtype.format() else {
             let (low, high) = dtype.int_range().unwrap_or((0, 1));
             return self.choose(&[0, 1, low, high, high - 1, high / 2]).map(|&value| Value::Int(value));
@@ -242,7 +241,7 @@ impl<'a> Draw<'a> {
     pub fn view(&mut self, shape: &[usize]) -> Result<View> {
         let rank = shape.len();
         let mut view = View::default();
-        // An offset into an empty buffer makes every reader of it panic: one regression keeps that, not every op.
+        // An offset into an empty buffer makes every op panic: one regression covers that.
         if rank == 0 || shape.contains(&0) || self.between(0, 4)? < 3 || product(shape).is_none_or(|n| n > 20_000) {
             return Ok(view);
         }
@@ -252,7 +251,7 @@ impl<'a> Draw<'a> {
                 0 | 1 if rank > 1 => view.order = self.permutation(rank)?,
                 2 => set(&mut view.before, rank, dim, 0, self.between(1, 3)?),
                 3 => set(&mut view.after, rank, dim, 0, self.between(1, 3)?),
-                // Candle's iterators know eight dimensions, and a step makes one more.
+                // candle's iterators support eight dimensions, and each step adds one to the buffer.
                 4 if rank <= 6 => set(&mut view.step, rank, dim, 1, self.between(2, 3)?),
                 _ if !view.broadcasts(dim) => view.broadcast.push(dim),
                 _ => {}
@@ -265,7 +264,7 @@ impl<'a> Draw<'a> {
     pub fn permutation(&mut self, rank: usize) -> Result<Vec<usize>> {
         let mut order: Vec<usize> = (0..rank).collect();
         for last in (1..rank).rev() {
-            // An exhausted source picks 0, which reverses neighbours: still a permutation that is not the identity.
+            // An exhausted source picks 0: still a permutation that is not the identity.
             order.swap(last, self.between(0, last)?);
         }
         Ok(order)

@@ -1,5 +1,5 @@
-//! Edits that leave a case plausible: sizes along with what depends on them, views, dtypes, values, params, and parts of
-//! another case. What a fuzzer changes its inputs by, beside the labelled violations.
+//! Edits that keep a case plausible: dependent sizes together, views, dtypes, values, params, and parts of another case.
+//! Fuzzers mutate with these and with the labelled violations.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub static EDITS: &[Mutation] = &[
     Mutation { name: "backward", apply: backward },
 ];
 
-/// The case with new sizes for all dimensions, and for all params above 1, that have these: dimensions that belong
+/// The case with sizes replaced by `pairs` of old and new, in all dimensions and in all params above 1: dimensions that belong
 /// together usually have the same size.
 pub fn with_sizes(case: &Case, pairs: &[(usize, usize)]) -> Case {
     let new = |n: usize| pairs.iter().find(|(from, _)| *from == n).map_or(n, |(_, to)| *to);
@@ -42,8 +42,8 @@ pub fn with_sizes(case: &Case, pairs: &[(usize, usize)]) -> Case {
     case
 }
 
-/// `case` with the inputs and params that `other` has by the same names, each by chance; of sequences, its first steps
-/// and the last ones of `other`.
+/// `case` with a random choice of inputs and params of the same names from `other`; for sequences, its first steps and the last
+/// steps of `other`.
 pub fn spliced(case: &Case, other: &Case, draw: &mut Draw) -> Result<Case> {
     let mut spliced = case.clone();
     if !case.steps.is_empty() && !other.steps.is_empty() && draw.one_in(2)? {
@@ -57,7 +57,7 @@ pub fn spliced(case: &Case, other: &Case, draw: &mut Draw) -> Result<Case> {
             *tensor = theirs.clone();
         }
     }
-    // A word such as a form means something to its own op only: a case with another one's is no call.
+    // A text such as a form has a meaning only for its own op: another op's text would make the call invalid.
     let alike = (&case.op, &case.steps) == (&other.op, &other.steps);
     let theirs = |name: &str| other.params.get(name).filter(|theirs| alike || !matches!(theirs, Param::Text(_)));
     for (name, value) in &mut spliced.params {

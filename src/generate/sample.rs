@@ -12,12 +12,12 @@ use super::violations::VIOLATIONS;
 use crate::case::Case;
 use crate::tensor::DType;
 
-/// What kind of case is wanted.
+/// The kind of case to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// One that keeps the op's contract.
+    /// A case that keeps the op's contract.
     Valid,
-    /// A valid one with one or two labelled violations.
+    /// A valid case with one or two labelled violations.
     Adversarial,
 }
 
@@ -25,7 +25,7 @@ impl Mode {
     /// Both modes.
     pub const ALL: [Self; 2] = [Self::Valid, Self::Adversarial];
 
-    /// The name that people type.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -34,7 +34,7 @@ impl Mode {
     }
 }
 
-/// A case, and what was done to it to break its contract.
+/// A case, and its labelled violations.
 #[derive(Debug, Clone)]
 pub struct Drawn {
     /// The case.
@@ -49,15 +49,15 @@ pub type Generate = fn(&mut Draw) -> Result<Case>;
 /// How many random bytes a case is drawn from: more than any generator reads.
 const BYTES: usize = 1 << 12;
 
-/// The `index`-th case of the op `name` under `seed`, valid and adversarial in turn as `modes` says. It depends on nothing
-/// else: not on which other ops exist, nor on how many.
+/// The `index`-th case of the op `name` under `seed`, in the given mode. It depends on nothing else, such as
+/// which other ops exist.
 pub fn sample(name: &str, generate: Generate, mode: Mode, seed: u64, index: u64) -> Drawn {
     drawn(name, generate, mode, &random(name, seed, index), None)
 }
 
-/// What the `index`-th case of the op `name` under `seed` is drawn from.
+/// The random bytes of the `index`-th case of the op `name` under `seed`.
 pub fn random(name: &str, seed: u64, index: u64) -> [u8; BYTES] {
-    // A hash that no release of Rust changes: a seed's cases are promised to stay.
+    // A hash that does not change with the release of Rust: a seed always gives the same cases.
     let mut hasher = SipHasher13::new_with_keys(seed, index);
     hasher.write(name.as_bytes());
     let mut rng = Pcg64Mcg::seed_from_u64(hasher.finish());
@@ -66,16 +66,16 @@ pub fn random(name: &str, seed: u64, index: u64) -> [u8; BYTES] {
     bytes
 }
 
-/// A case of the op `name` drawn from `bytes`, of the dtype `wanted` if there is one.
-pub fn drawn(name: &str, generate: Generate, mode: Mode, bytes: &[u8], wanted: Option<DType>) -> Drawn {
-    let drawn = try_draw(generate, mode, bytes, wanted);
+/// A case of the op `name` drawn from `bytes`, in `dtype` if there is one.
+pub fn drawn(name: &str, generate: Generate, mode: Mode, bytes: &[u8], dtype: Option<DType>) -> Drawn {
+    let drawn = try_draw(generate, mode, bytes, dtype);
     let mut drawn = drawn.unwrap_or_else(|_| Drawn { case: Case::default(), violations: Vec::new() });
     drawn.case.op = name.to_string();
     drawn
 }
 
-fn try_draw(generate: Generate, mode: Mode, bytes: &[u8], wanted: Option<DType>) -> Result<Drawn> {
-    let mut draw = Draw::of_any_size(bytes)?.of_dtype(wanted);
+fn try_draw(generate: Generate, mode: Mode, bytes: &[u8], dtype: Option<DType>) -> Result<Drawn> {
+    let mut draw = Draw::of_any_size(bytes)?.of_dtype(dtype);
     let mut case = generate(&mut draw)?;
     let mut violations = Vec::new();
     if mode == Mode::Adversarial {

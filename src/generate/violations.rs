@@ -1,4 +1,4 @@
-//! Labelled violations: small edits that take a case out of its op's contract, or to its border. Knows tensors, not ops.
+//! Labelled violations: small edits that move a case out of its op's contract, or to its edge. Knows tensors, not ops.
 
 use arbitrary::Result;
 
@@ -9,13 +9,13 @@ use crate::tensor::{DType, Tensor, Value, Values, View, cast, resized, viewed, w
 /// One kind of edit.
 #[derive(Debug)]
 pub struct Mutation {
-    /// The label that statistics show.
+    /// The label in statistics.
     pub name: &'static str,
-    /// Edits the case; false where the case has nothing to edit in this way.
+    /// Edits the case; false if the case has nothing to edit in this way.
     pub apply: fn(&mut Case, &mut Draw) -> Result<bool>,
 }
 
-/// Every labelled violation. Ids and params are what bug reports are about: they are drawn twice as often.
+/// Every labelled violation. Bad ids and params are the most common in bug reports, so they are drawn twice as often.
 pub static VIOLATIONS: &[Mutation] = &[
     Mutation { name: "id out of range", apply: id_out_of_range },
     Mutation { name: "id out of range", apply: id_out_of_range },
@@ -26,16 +26,16 @@ pub static VIOLATIONS: &[Mutation] = &[
     Mutation { name: "dtype changed", apply: dtype_changed },
     Mutation { name: "param extreme", apply: param_extreme },
     Mutation { name: "param extreme", apply: param_extreme },
-    Mutation { name: "value special", apply: value_special },
+    Mutation { name: "value special", apply: edge_value },
 ];
 
-/// An input by chance, with its name; `None` where the case has none that `wanted` takes.
+/// A random input that passes `filter`; `None` if there is none.
 pub(super) fn any_input<'a>(
     case: &'a mut Case,
     draw: &mut Draw,
-    wanted: impl Fn(&Tensor) -> bool,
+    filter: impl Fn(&Tensor) -> bool,
 ) -> Result<Option<&'a mut Tensor>> {
-    let names: Vec<String> = case.inputs.iter().filter(|(_, t)| wanted(t)).map(|(name, _)| name.clone()).collect();
+    let names: Vec<String> = case.inputs.iter().filter(|(_, t)| filter(t)).map(|(name, _)| name.clone()).collect();
     if names.is_empty() {
         return Ok(None);
     }
@@ -43,7 +43,7 @@ pub(super) fn any_input<'a>(
     Ok(case.inputs.get_mut(name))
 }
 
-/// A number of a param by chance; `None` where the case has no params, or the one drawn holds no number.
+/// A random number of a random param; `None` if there are no params or the drawn one has no number.
 pub(super) fn any_number<'a>(case: &'a mut Case, draw: &mut Draw) -> Result<Option<&'a mut Value>> {
     let names: Vec<String> = case.params.keys().cloned().collect();
     if names.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn any_number<'a>(case: &'a mut Case, draw: &mut Draw) -> Result<Opti
     Ok(Some(numbers.swap_remove(place)))
 }
 
-/// The ids that the field's bug reports are about, around every dimension of the case's tensors.
+/// Ids that are common in bug reports, and ids around every dimension of the case's tensors.
 fn suspicious_ids(case: &Case, dtype: DType) -> Vec<i64> {
     let (low, high) = dtype.int_range().unwrap_or((0, 0));
     let mut ids = vec![-1, -100, low, high, high - 1, 254, 255, 256, 1 << 31];
@@ -79,9 +79,9 @@ fn id_out_of_range(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     Ok(true)
 }
 
-fn value_special(case: &mut Case, draw: &mut Draw) -> Result<bool> {
+fn edge_value(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     let Some(tensor) = any_input(case, draw, |t| t.stored().is_some_and(|n| n > 0))? else { return Ok(false) };
-    let value = draw.special(tensor.dtype)?;
+    let value = draw.edge_value(tensor.dtype)?;
     put(tensor, draw, value)?;
     Ok(true)
 }

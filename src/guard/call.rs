@@ -1,4 +1,4 @@
-//! A call of the catalog, checked against its contract with the tensors that it is to get.
+//! A call of the catalog, checked against its contract before it runs.
 
 use candle_core::{DeviceLocation, Tensor};
 
@@ -9,10 +9,10 @@ use crate::ops::{self, Contract, Op, why};
 use crate::run;
 use crate::tensor::{self, Fill, Value, Values, View, index_of};
 
-/// A call of an op of the catalog (`snuffer ops` lists them) with its tensors and params, under the names that cases use.
+/// A call of an op of the catalog (`snuffer ops` lists them) with its tensors and params, named as in cases.
 ///
-/// [`Call::check`] costs one look at every integer. Elements of floats are not read: no contract rejects a call for them.
-/// [`super::finite`] looks at all.
+/// [`Call::check`] reads each integer once. It does not read floats, as no contract depends on their values.
+/// [`super::finite`] reads them.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     op: &'a str,
@@ -27,30 +27,29 @@ impl<'a> Call<'a> {
         Self { op, inputs: Vec::new(), params: Vec::new(), device: None }
     }
 
-    /// With a tensor.
+    /// Adds a tensor.
     #[must_use]
     pub fn input(mut self, name: &'a str, tensor: &'a Tensor) -> Self {
         self.inputs.push((name, tensor));
         self
     }
 
-    /// With an argument that is no tensor.
+    /// Adds an argument that is not a tensor.
     #[must_use]
     pub fn param(mut self, name: &'a str, value: impl Into<Param>) -> Self {
         self.params.push((name, value.into()));
         self
     }
 
-    /// The device that the call will run on, where the tensors are not there yet.
+    /// Sets the device that the call will run on, if the tensors are not there yet.
     #[must_use]
     pub fn on(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// Refuses the call where its contract does: candle must refuse it, or does not and asserts, faults or is silently wrong. Also
-    /// where candle has no code for a dtype on the device, and where the tensors are on several devices. A call of which nobody
-    /// promises anything passes.
+    /// Refuses a call that its contract rejects: candle should refuse it, but may instead assert, fault or be silently wrong. Also
+    /// refuses dtypes that candle has no code for on the device, and tensors on different devices. Unspecified calls pass.
     pub fn check(&self) -> Result<(), Refused> {
         let op = ops::find(self.op).ok_or_else(|| Refused::whole(self.op, &"no such op; `snuffer ops` lists them"))?;
         one_device(&self.inputs)?;
@@ -84,10 +83,10 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A tensor as contracts see it.
+/// The tensor as contracts see it.
 fn plain(tensor: &Tensor) -> candle_core::Result<tensor::Tensor> {
     let Some(dtype) = ops::case_dtype(tensor.dtype()) else {
-        candle_core::bail!("is {}, of which the catalog has no tensors", tensor.dtype().as_str())
+        candle_core::bail!("is {}, a dtype that the catalog does not have", tensor.dtype().as_str())
     };
     let view = view(tensor);
     let values = if dtype.is_float() {
@@ -99,7 +98,7 @@ fn plain(tensor: &Tensor) -> candle_core::Result<tensor::Tensor> {
     Ok(tensor::Tensor { dtype, shape: tensor.dims().to_vec(), view, values })
 }
 
-/// A view that is contiguous, permuted or broadcast where that of `tensor` is; what else it is no contract asks.
+/// A view that is contiguous, permuted or broadcast like that of `tensor`; contracts ask for nothing else.
 fn view(tensor: &Tensor) -> View {
     let (shape, strides) = (tensor.dims(), tensor.stride());
     let mut view = View::default();
@@ -117,7 +116,7 @@ fn view(tensor: &Tensor) -> View {
     view
 }
 
-/// The rule that the call breaks: with the first element that breaks it, where one does alone.
+/// The rule that the call breaks, with the first element that breaks it if a single element does.
 fn refused(op: &Op, case: &Case, rule: &'static str) -> Refused {
     let described = |(name, tensor): (&String, &tensor::Tensor)| format!("{name} {} {:?}", tensor.dtype, tensor.shape);
     let inputs = case.inputs.iter().map(described).collect::<Vec<_>>().join(", ");
@@ -126,7 +125,7 @@ fn refused(op: &Op, case: &Case, rule: &'static str) -> Refused {
     Refused::whole(op.name, &format!("{rule}: {}({inputs})", offender.unwrap_or_default()))
 }
 
-/// The first element of an input without which, and those behind it, nothing breaks: found by halving, as contracts do not tell.
+/// The first element of an input that breaks the contract: found by bisection, as contracts do not name it.
 fn offender(case: &Case, name: &str, breaks: impl Fn(&Case) -> bool) -> Option<String> {
     let tensor = case.tensor(name)?;
     let Values::List(values) = &tensor.values else { return None };

@@ -1,28 +1,28 @@
-//! The elements of a tensor in order, without a copy where they lie so in the host's memory.
+//! The elements of a tensor in order, without a copy if they are contiguous on the CPU.
 
 use candle_core::{DType, Device, Result, Storage, Tensor, WithDType, bail};
 use float8::F8E4M3;
 use half::{bf16, f16};
 
-/// The first thing that `look` makes of a place in row-major order and the id there. An `Err` for a dtype that candle takes no ids in.
-pub fn each_id<R>(ids: &Tensor, look: impl FnMut(usize, i64) -> Option<R>) -> Result<Option<R>> {
+/// The first `Some` that `visit` returns for a place in row-major order and the id there. An `Err` if the dtype cannot hold ids.
+pub fn each_id<R>(ids: &Tensor, visit: impl FnMut(usize, i64) -> Option<R>) -> Result<Option<R>> {
     fn first<T: WithDType + Into<i64>, R>(
         ids: &Tensor,
-        mut look: impl FnMut(usize, i64) -> Option<R>,
+        mut visit: impl FnMut(usize, i64) -> Option<R>,
     ) -> Result<Option<R>> {
-        slice(ids, |all: &[T]| all.iter().enumerate().find_map(|(place, &id)| look(place, id.into())))
+        slice(ids, |all: &[T]| all.iter().enumerate().find_map(|(place, &id)| visit(place, id.into())))
     }
     match ids.dtype() {
-        DType::U8 => first::<u8, R>(ids, look),
-        DType::U32 => first::<u32, R>(ids, look),
-        DType::I64 => first::<i64, R>(ids, look),
+        DType::U8 => first::<u8, R>(ids, visit),
+        DType::U32 => first::<u32, R>(ids, visit),
+        DType::I64 => first::<i64, R>(ids, visit),
         other => bail!("is {}; candle takes ids in u8, u32 and i64", other.as_str()),
     }
 }
 
 /// The first NaN or infinity in row-major order: its place and value.
 pub fn first_not_finite(tensor: &Tensor) -> Result<Option<(usize, f64)>> {
-    // Whether there is one is asked of blocks, which the compiler does for many elements at once.
+    // Check whole blocks first: the compiler vectorizes that.
     fn first<T: WithDType>(
         tensor: &Tensor,
         finite: impl Fn(T) -> bool,
@@ -48,12 +48,12 @@ pub fn first_not_finite(tensor: &Tensor) -> Result<Option<(usize, f64)>> {
     }
 }
 
-/// What `look` makes of all elements in row-major order.
-fn slice<T: WithDType, R>(tensor: &Tensor, look: impl FnOnce(&[T]) -> Option<R>) -> Result<Option<R>> {
+/// The result of `visit` for all elements in row-major order.
+fn slice<T: WithDType, R>(tensor: &Tensor, visit: impl FnOnce(&[T]) -> Option<R>) -> Result<Option<R>> {
     let tensor = tensor.to_device(&Device::Cpu)?.contiguous()?;
     let (storage, layout) = tensor.storage_and_layout();
     match (&*storage, layout.contiguous_offsets()) {
-        (Storage::Cpu(storage), Some((start, end))) => Ok(look(&T::cpu_storage_as_slice(storage)?[start..end])),
-        _ => bail!("a tensor of the host that is contiguous"),
+        (Storage::Cpu(storage), Some((start, end))) => Ok(visit(&T::cpu_storage_as_slice(storage)?[start..end])),
+        _ => bail!("is not contiguous on the CPU"),
     }
 }

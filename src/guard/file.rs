@@ -1,4 +1,4 @@
-//! Tensors of a safetensors file, each read when it is asked for.
+//! The tensors of a safetensors file, read on demand.
 
 use std::path::Path;
 
@@ -12,15 +12,18 @@ pub type Loaded = Tensor;
 pub struct File(MmapedSafetensors);
 
 impl File {
-    /// Opens a file. An `Err` where there is none, or where it is none of safetensors.
+    /// Opens a file. An `Err` if it does not exist or is not in the safetensors format.
     pub fn open(path: &Path) -> Result<Self> {
-        #[allow(unsafe_code, reason = "as everybody who maps files, we trust that nobody shortens it meanwhile")]
+        #[allow(
+            unsafe_code,
+            reason = "like every user of a mapped file, we assume that it is not truncated while it is open"
+        )]
         // SAFETY: as above.
         let file = unsafe { MmapedSafetensors::new(path) }?;
         Ok(Self(file))
     }
 
-    /// The tensors that are there, each like `target u32 [4]`, in order of their names.
+    /// The tensors in the file by name, each as `target u32 [4]`.
     pub fn list(&self) -> Vec<String> {
         let mut views = self.0.tensors();
         views.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -28,7 +31,7 @@ impl File {
         views.iter().map(|(name, view)| format!("{name} {} {:?}", dtype(&view.dtype()), view.shape())).collect()
     }
 
-    /// The tensor of this name, if it is there. An `Err` for a dtype that candle does not know.
+    /// The tensor of this name, if the file has it. An `Err` if candle does not know its dtype.
     pub fn tensor(&self, name: &str) -> Result<Option<Tensor>> {
         if self.0.get(name).is_err() {
             return Ok(None);

@@ -1,14 +1,14 @@
-//! Functions of one number: what elementwise ops and activations are made of.
+//! Functions of one number, for elementwise ops and activations.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI, FRAC_2_SQRT_PI};
 
 use super::{Num, format_of, scaled};
 
-/// How far around a value a step function is looked at, in error bounds: farther than any op's tolerance.
+/// How far around a value to look for jumps of a step function, in error bounds: farther than any op's tolerance.
 const REACH: f64 = 64.0;
 
 impl Num {
-    /// A number of which nothing is known but that it is there.
+    /// A number of unknown value.
     pub const fn unknown() -> Self {
         Self { error: f64::INFINITY, slope_error: f64::INFINITY, kink: true, ..Self::exact(0.0) }
     }
@@ -19,7 +19,7 @@ impl Num {
         Self { error, peak: value.abs(), unit, ..Self::exact(value) }
     }
 
-    /// As [`Num::map`], where the first derivative is evaluated with this absolute error, in units of roundoff.
+    /// Like [`Num::map`], with the absolute error of evaluating the first derivative, in units of roundoff.
     fn derived(self, value: f64, first: f64, second: f64, accuracy: f64, first_error: f64) -> Self {
         let mapped = self.map(value, first, second, accuracy);
         let slope_error = mapped.slope_error + scaled(self.slope.abs(), first_error * self.unit);
@@ -57,7 +57,7 @@ impl Num {
     pub fn tanh(self) -> Self {
         let value = self.value.tanh();
         let first = self.value.cosh().powi(-2);
-        // Where it has long been 1 the difference is 0 instead of what is left.
+        // Where the tanh rounds to 1, the difference is 0 instead of the small rest.
         let lost = first < self.unit * self.unit;
         let rounding = if lost { 2.0 * first / self.unit } else { 8.0 * value * value };
         self.derived(value, first, -2.0 * value * first, 2.0, rounding)
@@ -73,7 +73,7 @@ impl Num {
         self.derived(erf(self.value), first, scaled(first, -2.0 * self.value), 2.0, rounding)
     }
 
-    /// `self^exponent`, of an exact exponent.
+    /// `self^exponent` for an exact exponent.
     #[must_use]
     pub fn powf(self, exponent: f64) -> Self {
         let term = |factor: f64, exponent: f64| scaled(factor, self.value.powf(exponent));
@@ -87,7 +87,7 @@ impl Num {
         -(-self).max(-other)
     }
 
-    /// A function that is constant between jumps. Its derivative is 0; next to a jump nothing is known of it.
+    /// A function that is constant between jumps. Its derivative is 0; next to a jump, its value is unknown.
     #[must_use]
     pub fn step(self, f: impl Fn(f64) -> f64) -> Self {
         let reach = scaled(self.error, REACH);
@@ -95,7 +95,7 @@ impl Num {
             return Self::unknown();
         }
         let value = f(self.value);
-        // A step of an exact number is exact itself, whatever it is.
+        // A step of an exact number is exact.
         let peak = if self.error == 0.0 { 0.0 } else { self.peak };
         Self { value, error: 0.0, slope: 0.0, slope_error: 0.0, peak, ..self }
     }
@@ -165,14 +165,14 @@ impl Num {
         self.gated(documented.valued(stable))
     }
 
-    /// `gated`, or infinity, the limit of `x` times something from 0 to 1. At minus infinity that is a product of it and 0, of
-    /// which PyTorch, too, makes NaN: nothing is promised there.
+    /// `gated`, or infinity at infinity: the limit of `x` times a gate from 0 to 1. At minus infinity it is a product of infinity
+    /// and 0, which is NaN in PyTorch too: unspecified.
     fn gated(self, gated: Self) -> Self {
         if self.value == f64::INFINITY { Self::exact(f64::INFINITY) } else { gated }
     }
 }
 
-/// The error function: its series of positive terms, and the continued fraction of its complement where that is tiny.
+/// The error function: a series of positive terms, or the continued fraction of its complement if that is tiny.
 fn erf(x: f64) -> f64 {
     let size = x.abs();
     if size.is_nan() || size > 6.0 {
@@ -199,7 +199,7 @@ mod tests {
     use crate::number::SINGLE;
 
     #[test]
-    fn erf_has_the_digits_of_its_tables() {
+    fn erf_agrees_with_published_tables() {
         for (x, want) in [
             (0.0, 0.0),
             (0.5, 0.520_499_877_813_046_5),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overflows_on_the_way_is_known_all_the_same() {
+    fn an_intermediate_overflow_does_not_lose_the_result() {
         let half = (-11f64).exp2();
         for f in [Num::gelu, Num::mish] {
             let large = f(Num::input(50.0, 1.0, half));

@@ -6,7 +6,7 @@ use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::outcome::Observation;
 
 pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
-    match seen.remarks.reports.first() {
+    match seen.device_reports.reports.first() {
         Some(report) => fail(
             OracleName::Checker,
             Kind::from(report.kind.as_str()),

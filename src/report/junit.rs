@@ -1,19 +1,19 @@
-//! Campaigns as `JUnit` XML: a test for each op, which fails by what nobody expects of it.
+//! Campaigns as `JUnit` XML: a test for each op, which fails on unexpected findings.
 
 use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::store::regression::Standing;
+use crate::store::regression::TriageState;
 use crate::store::{Finding, Tally};
 
-/// A finding with how it stands.
-type Found<'a> = (&'a (String, Finding), &'a Standing<'a>);
+/// A finding with its triage state.
+type Found<'a> = (&'a (String, Finding), &'a TriageState<'a>);
 
-/// The ops of `tally` with the findings that they have in `findings`, and how each of these stands.
-pub fn junit(tally: &Tally, findings: &[(String, Finding)], standings: &[Standing]) -> anyhow::Result<String> {
+/// The report: each op of `tally` with its findings and their triage states.
+pub fn junit(tally: &Tally, findings: &[(String, Finding)], triage_states: &[TriageState]) -> anyhow::Result<String> {
     let mut by_op: BTreeMap<&str, Vec<Found>> = tally.ops.keys().map(|op| (op.as_str(), Vec::new())).collect();
-    for found in findings.iter().zip(standings) {
+    for found in findings.iter().zip(triage_states) {
         by_op.entry(found.0.1.signature.op.as_str()).or_default().push(found);
     }
     let mut suite = TestSuite::new("snuffer");
@@ -26,10 +26,11 @@ pub fn junit(tally: &Tally, findings: &[(String, Finding)], standings: &[Standin
 }
 
 fn test(op: &str, tally: &Tally, findings: &[Found]) -> TestCase {
-    let (news, known): (Vec<&Found>, Vec<&Found>) = findings.iter().partition(|(_, standing)| standing.is_news());
+    let (news, known): (Vec<&Found>, Vec<&Found>) =
+        findings.iter().partition(|(_, triage_state)| triage_state.is_news());
     let shown = |found: &[&Found]| {
-        let line = |((name, finding), standing): &&Found| {
-            format!("{} ({})\n  {}\n  {name}", finding.signature, standing.word(), finding.violation.detail)
+        let line = |((name, finding), triage_state): &&Found| {
+            format!("{} ({})\n  {}\n  {name}", finding.signature, triage_state.word(), finding.violation.detail)
         };
         found.iter().map(line).collect::<Vec<_>>().join("\n")
     };

@@ -1,4 +1,4 @@
-//! A finding as an issue: Markdown that says to a maintainer what to run, what happens, and what should.
+//! A finding as an issue in Markdown: what to run, what happens, and what should happen.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::store::{Finding, Unchecked};
 
 use super::promised;
 
-/// What a report is made of.
+/// The contents of a report.
 #[derive(Debug)]
 pub struct Report<'a> {
     /// The finding.
@@ -22,17 +22,17 @@ pub struct Report<'a> {
     pub op: &'static Op,
     /// The call as Rust, if it can be written.
     pub call: &'a str,
-    /// The program that shows it, and what that did; or why there is none.
+    /// The program that shows it and what it printed, or why there is no program.
     pub program: Result<(&'a str, &'a Ran), &'a str>,
-    /// The test of what should happen, if one call shows it.
+    /// A test of what should happen, if a single call shows it.
     pub test: Option<&'a str>,
     /// The same call in PyTorch, if it has one.
     pub torch: Option<&'a str>,
-    /// What varying the parts of the case showed.
-    pub matters: &'a [String],
-    /// Since which release of candle it fails, where that was tried.
+    /// The results of the ablation, a line each.
+    pub ablation: &'a [String],
+    /// The result of the bisection over candle's releases, if one ran.
     pub since: Option<&'a str>,
-    /// The regression that shows the same, if there is one.
+    /// The regression with the same signature, if there is one.
     pub regression: Option<&'a Regression>,
 }
 
@@ -66,7 +66,7 @@ impl Report<'_> {
         text += "\n## To reproduce\n\n";
         match self.program {
             Ok((program, ran)) => {
-                let _ = write!(text, "```rust\n{program}```\n\nprints\n\n```\n{}```\n", said(ran));
+                let _ = write!(text, "```rust\n{program}```\n\nprints\n\n```\n{}```\n", printed(ran));
             }
             Err(why) => {
                 let _ = write!(
@@ -77,7 +77,7 @@ impl Report<'_> {
                 );
             }
         }
-        text += &folded("A test for candle, which fails until this is fixed", "rust", self.test);
+        text += &folded("A test for candle that fails until this is fixed", "rust", self.test);
         text += &folded("The same call in PyTorch, for comparison", "python", self.torch);
         text += "\n## What happens\n\n| device | result |\n|---|---|\n";
         for seen in &finding.observations {
@@ -94,9 +94,9 @@ impl Report<'_> {
             self.gradients(),
             finding.promise
         );
-        if !self.matters.is_empty() {
+        if !self.ablation.is_empty() {
             text += "\n## What matters\n\nFound by changing one thing at a time:\n\n";
-            self.matters.iter().for_each(|line| text += &format!("- {line}\n"));
+            self.ablation.iter().for_each(|line| text += &format!("- {line}\n"));
         }
         text + &self.environment()
     }
@@ -116,18 +116,18 @@ impl Report<'_> {
             },
             Some(Outcome::Rejected(_)) => "the call returns an `Err`",
             Some(Outcome::Panicked(_)) => "the call panics",
-            Some(Outcome::Faulted(_)) => "a kernel faults, after which every CUDA call of the process fails",
+            Some(Outcome::Faulted(_)) => "a kernel faults, and every later CUDA call of the process fails",
             Some(Outcome::Died(_) | Outcome::StackOverflow(_)) => "the process is killed",
             Some(Outcome::TimedOut(_)) => "the call does not return",
-            Some(Outcome::OutOfMemory(_)) => "the call asks for memory without end",
+            Some(Outcome::OutOfMemory(_)) => "the call allocates memory without limit",
             Some(Outcome::Unsupported(_)) | None => "the devices disagree",
         };
         let about = match contract {
             Contract::Rejects(rule) => format!("For an invalid argument ({rule}), {happens}; an `Err` is expected."),
             Contract::Accepts { .. } => format!("For valid arguments, {happens}{}.", self.wrong(outcome)),
-            Contract::Unspecified(why) => format!(
-                "For arguments of which nothing is promised ({why}), {happens}; that should not happen whatever they are."
-            ),
+            Contract::Unspecified(why) => {
+                format!("The arguments are unspecified ({why}), but {happens}; that should never happen.")
+            }
         };
         match self.regression {
             Some(known) if known.upstream.is_some() => {
@@ -137,7 +137,7 @@ impl Report<'_> {
         }
     }
 
-    /// Which gradients should be there, where the case asks for any.
+    /// The gradients that should exist, if the case asks for any.
     fn gradients(&self) -> String {
         let case = &self.finding.case;
         let names = case.inputs.keys().filter(|name| self.op.has_gradient(case, name));
@@ -175,11 +175,11 @@ impl Report<'_> {
             text += "- \"CUDA, simulated\" executes the PTX of candle's own kernels on the CPU and checks every access; this was \
                      not run on a GPU\n";
         }
-        text + "- found by fuzzing, and minimized, with snuffer\n"
+        text + "- found by fuzzing and minimized with snuffer\n"
     }
 }
 
-/// Code that is shown when it is asked for, so that the issue stays short.
+/// Code in a collapsed block, so that the issue stays short.
 fn folded(summary: &str, language: &str, code: Option<&str>) -> String {
     let block = |code| format!("\n<details>\n<summary>{summary}</summary>\n\n```{language}\n{code}```\n\n</details>\n");
     code.map(block).unwrap_or_default()
@@ -207,13 +207,13 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// What a program printed, in the order that a terminal shows.
-fn said(ran: &Ran) -> String {
-    // Without where the sources of candle lie on this machine, and what says nothing of candle.
+/// The output of a program, stdout first.
+fn printed(ran: &Ran) -> String {
+    // Drops local paths to candle's sources and hints that are not about candle.
     let word = |word: &str| if word.contains("/src/") { crate_path(word) } else { word.to_string() };
     let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n";
-    let says = |line: &&str| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE");
-    let mut text: String = ran.stdout.lines().chain(ran.stderr.lines()).filter(says).map(line).collect();
+    let is_shown = |line: &&str| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE");
+    let mut text: String = ran.stdout.lines().chain(ran.stderr.lines()).filter(is_shown).map(line).collect();
     if !ran.ended {
         text += "(does not end)\n";
     } else if ran.code.is_none() {

@@ -22,31 +22,31 @@ pub use torch::torch;
 
 use body::Body;
 
-/// What a program says beside the call.
+/// What a program contains besides the call.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     /// Where it runs.
     pub device: Device,
     /// Comments at its top.
     pub comments: &'a [String],
-    /// The dtype and rank of each output, where the call returns any: its values are printed in full.
+    /// The dtype and rank of each output: values of known dtype are printed in full.
     pub outputs: &'a [(DType, usize)],
 }
 
-/// The `main.rs` of `case`. An `Err` says why there is none: nobody writes ten thousand numbers.
+/// The `main.rs` of `case`. An `Err` says why there is none, such as ten thousand elements to write.
 pub fn program(op: &Op, case: &Case, about: &About) -> Result<String, String> {
-    // As the worker does: of other dtypes there are no gradients.
+    // As in the worker, other dtypes have no gradients.
     let backward = if about.outputs.iter().all(|(dtype, _)| dtype.is_float()) { case.backward } else { Backward::None };
     Ok(printed::printed(Body::new(op, case, backward, about.device)?, backward, about))
 }
 
-/// What of the outputs a program must know to print them: of what was returned, dtype and rank of each.
+/// What a program must know to print the returned outputs: the dtype and rank of each.
 pub fn outputs(outcome: &Outcome) -> Vec<(DType, usize)> {
     let Outcome::Returned(returned) = outcome else { return Vec::new() };
     returned.outputs.iter().map(|output| (output.dtype, output.shape.len())).collect()
 }
 
-/// The call itself, a line or a few; of a sequence every step's. As it is on the CPU, unless it takes two devices.
+/// The call itself in a few lines, or every call of a sequence. Written for the CPU unless it needs two devices.
 pub fn call(op: &'static Op, case: &Case) -> String {
     let device = if wants_second(case) { Device::Cuda(0) } else { Device::Cpu };
     let steps = sequence::steps(case);
@@ -67,11 +67,11 @@ pub enum Candle<'a> {
 }
 
 impl Candle<'_> {
-    /// The one that this build of the suite tests.
+    /// The release that this build tests.
     pub const TESTED: Self = Self::Release(crate::CANDLE);
 }
 
-/// The manifest of a program's crate, with CUDA where its device asks for it.
+/// The manifest of a program's crate, with CUDA if its device needs it.
 pub fn manifest(name: &str, program: &str, device: Device, candle: Candle) -> String {
     let cuda = if device == Device::Cpu { "" } else { ", features = [\"cuda\"]" };
     let mut text = format!(
@@ -84,7 +84,7 @@ pub fn manifest(name: &str, program: &str, device: Device, candle: Candle) -> St
             Candle::Checkout(path) => format!("{krate} = {{ path = \"{path}/{krate}\"{cuda} }}\n"),
         };
     }
-    // candle before 0.8.4 does not compile with the half that came after it.
+    // candle before 0.8.4 does not compile with later releases of half.
     let is_old = matches!(candle, Candle::Release("0.8.0" | "0.8.1" | "0.8.2" | "0.8.3"));
     for (krate, version) in [("half", if is_old { "=2.4.1" } else { "2" }), ("float8", "0.7")] {
         if program.contains(&format!("{krate}::")) || is_old && krate == "half" {

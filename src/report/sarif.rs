@@ -1,15 +1,15 @@
 //! Findings as SARIF 2.1.0, for code scanning.
 //!
-//! A result is at the line of candle's or its kernels' source that the finding names; where it names none, at the line that
-//! the promise comes from. Paths begin with the crate's name, under the base `CRATES`.
+//! A result points to the line of candle's or its kernels' source that the finding names, or else to the line that its
+//! contract cites. Paths start with the crate's name, relative to the base `CRATES`.
 
 use serde_json::{Value, json};
 
 use crate::store::Finding;
-use crate::store::regression::{Standing, Status};
+use crate::store::regression::{Status, TriageState};
 
-/// The findings, by the name under which they are stored, each with how it stands.
-pub fn sarif(findings: &[(String, Finding)], standings: &[Standing]) -> Value {
+/// The findings by stored name, each with its triage state.
+pub fn sarif(findings: &[(String, Finding)], triage_states: &[TriageState]) -> Value {
     let mut rules: Vec<(String, &str)> =
         findings.iter().map(|(_, finding)| (rule(finding), finding.signature.kind.name())).collect();
     rules.sort_unstable();
@@ -17,8 +17,9 @@ pub fn sarif(findings: &[(String, Finding)], standings: &[Standing]) -> Value {
     let rule =
         |(id, kind): &(String, &str)| json!({ "id": id, "shortDescription": { "text": format!("candle: {kind}") } });
     let rules: Vec<Value> = rules.iter().map(rule).collect();
-    let results = findings.iter().zip(standings);
-    let results: Vec<Value> = results.map(|((name, finding), standing)| result(name, finding, standing)).collect();
+    let results = findings.iter().zip(triage_states);
+    let results: Vec<Value> =
+        results.map(|((name, finding), triage_state)| result(name, finding, triage_state)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -29,34 +30,34 @@ pub fn sarif(findings: &[(String, Finding)], standings: &[Standing]) -> Value {
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
                 "rules": rules,
             }},
-            "originalUriBaseIds": { "CRATES": { "description": { "text": "the sources of the crates of candle" } } },
+            "originalUriBaseIds": { "CRATES": { "description": { "text": "the sources of candle's crates" } } },
             "results": results,
         }],
     })
 }
 
-/// The oracle and the kind: what went wrong, whatever the op.
+/// The SARIF rule of a finding: its oracle and kind, whatever the op.
 fn rule(finding: &Finding) -> String {
     format!("{}/{}", finding.signature.oracle, finding.signature.kind).replace(' ', "-")
 }
 
-fn result(name: &str, finding: &Finding, standing: &Standing) -> Value {
+fn result(name: &str, finding: &Finding, triage_state: &TriageState) -> Value {
     let mut result = json!({
-        "baselineState": if standing.is_news() { "new" } else { "unchanged" },
+        "baselineState": if triage_state.is_news() { "new" } else { "unchanged" },
         "ruleId": rule(finding),
         "level": "error",
         "message": { "text": format!("{}: {}", finding.signature, finding.violation.detail) },
         "partialFingerprints": { "signature/v1": name },
         "properties": { "case": finding.case.to_text(), "device": finding.violation.device.to_string() },
     });
-    if let Standing::Known(regression) = standing
+    if let TriageState::Known(regression) = triage_state
         && matches!(regression.status, Status::ByDesign | Status::Flaky | Status::Wontfix)
     {
         let why = format!("{}: {}", regression.status, regression.reason.as_deref().unwrap_or_default());
         result["suppressions"] = json!([{ "kind": "external", "status": "accepted", "justification": why }]);
     }
-    let place = finding.place().and_then(place).or_else(|| finding.promise.split([',', ';', ' ']).find_map(place));
-    if let Some((file, line)) = place {
+    let promised = || finding.promise.split([',', ';', ' ']).find_map(location);
+    if let Some((file, line)) = finding.place().and_then(location).or_else(promised) {
         result["locations"] = json!([{ "physicalLocation": {
             "artifactLocation": { "uri": file, "uriBaseId": "CRATES" },
             "region": { "startLine": line },
@@ -65,8 +66,8 @@ fn result(name: &str, finding: &Finding, standing: &Standing) -> Value {
     result
 }
 
-/// The file and the line in `text`, as `candle-core/src/backprop.rs:249-260`.
-fn place(text: &str) -> Option<(&str, u32)> {
+/// The file and the line in `text`, such as `candle-core/src/backprop.rs:249-260`.
+fn location(text: &str) -> Option<(&str, u32)> {
     let start = text.find("candle-")?;
     let (file, line) = text[start..].split_once(':')?;
     let digits = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
@@ -75,13 +76,13 @@ fn place(text: &str) -> Option<(&str, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::place;
+    use super::location;
 
     #[test]
-    fn a_place_is_a_file_of_candle_and_a_line() {
-        assert_eq!(place("candle-core/src/backprop.rs:249-260"), Some(("candle-core/src/backprop.rs", 249)));
-        assert_eq!(place("(candle-kernels/src/reduce.cu:12"), Some(("candle-kernels/src/reduce.cu", 12)));
-        assert_eq!(place("in a view"), None);
-        assert_eq!(place("candle-nn/src/init.rs; torch.nn.init"), None);
+    fn a_location_is_a_file_of_candle_and_a_line() {
+        assert_eq!(location("candle-core/src/backprop.rs:249-260"), Some(("candle-core/src/backprop.rs", 249)));
+        assert_eq!(location("(candle-kernels/src/reduce.cu:12"), Some(("candle-kernels/src/reduce.cu", 12)));
+        assert_eq!(location("in a view"), None);
+        assert_eq!(location("candle-nn/src/init.rs; torch.nn.init"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What was found as a static site: plain data in, pages out. Nothing here reads or writes a file.
+//! The findings as a static site: plain data in, pages out. Nothing here reads or writes a file.
 
 mod coverage;
 mod entry;
@@ -22,13 +22,13 @@ use entry::Entry;
 /// What a site shows.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// Where the store is, as people type it: the commands on the pages name it.
+    /// The store's path as typed; commands on the pages contain it.
     pub store: String,
-    /// The findings, by the name under which they are stored.
+    /// The findings by stored name.
     pub findings: Vec<(String, Finding)>,
-    /// The campaigns, in the order in which they began.
+    /// The campaigns in order of their start.
     pub campaigns: Vec<Campaign>,
-    /// The cases that are kept for good.
+    /// The regressions by name.
     pub regressions: Vec<(String, Regression)>,
 }
 
@@ -37,9 +37,9 @@ pub struct Contents {
 pub struct Campaign {
     /// Its name, which begins with the second of its start.
     pub name: String,
-    /// What it ran and what came of it.
+    /// What it ran, and its results.
     pub record: Record,
-    /// Empty where no simulated device took part.
+    /// Empty if no simulated device took part.
     pub coverage: Coverage,
 }
 
@@ -86,7 +86,7 @@ pub fn site<'a>(contents: &'a Contents) -> Result<Vec<Page>, Error> {
     Ok(pages)
 }
 
-/// The templates. Their names end in `.html`, so that whatever is put into them is escaped: a case may hold any text.
+/// The templates. Their names end in `.html`, which turns on escaping: a case may contain any text.
 fn templates() -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -97,7 +97,7 @@ fn templates() -> Result<Environment<'static>, Error> {
     Ok(environment)
 }
 
-/// The page of a template; `root` is the way from it to the site's folder.
+/// Renders a template; `root` is the relative path from the page to the site's folder.
 fn render(templates: &Environment, template: &str, root: &str, page: &impl Serialize) -> Result<String, Error> {
     let version = env!("CARGO_PKG_VERSION");
     templates.get_template(template)?.render(context! { root, version, page => Serde(page) })

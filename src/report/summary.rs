@@ -1,26 +1,26 @@
-//! What a night of hunting and fuzzing did, as Markdown for a job's summary.
+//! Campaigns and new findings as Markdown, for the summary of a CI job.
 
 use std::fmt::Write as _;
 
-use crate::store::regression::Standing;
+use crate::store::regression::TriageState;
 use crate::store::{Finding, Record};
 
 /// How many new findings are listed.
 const LISTED: usize = 50;
 
-/// The campaigns, and those of the findings that by their standings are new.
-pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], standings: &[Standing]) -> String {
+/// The campaigns, and the findings that are new by their triage states.
+pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], triage_states: &[TriageState]) -> String {
     let mut text = String::from("| campaign | devices | cases | passed | skipped | failed | canaries | seconds |\n");
     text += "|---|---|---|---|---|---|---|---|\n";
     for record in campaigns {
         text += &row(record);
     }
-    let found = findings.iter().zip(standings);
-    let new: Vec<_> = found.filter(|(_, standing)| standing.is_news()).collect();
+    let found = findings.iter().zip(triage_states);
+    let new: Vec<_> = found.filter(|(_, triage_state)| triage_state.is_news()).collect();
     let _ = write!(text, "\n{} findings, {} of them new.\n", findings.len(), new.len());
-    for ((name, finding), standing) in new.iter().take(LISTED) {
-        let (signature, detail, standing) = (&finding.signature, &finding.violation.detail, standing.word());
-        let _ = write!(text, "\n- **{signature}** ({standing})\n  {detail}\n  `{name}`\n");
+    for ((name, finding), triage_state) in new.iter().take(LISTED) {
+        let (signature, detail, triage_state) = (&finding.signature, &finding.violation.detail, triage_state.word());
+        let _ = write!(text, "\n- **{signature}** ({triage_state})\n  {detail}\n  `{name}`\n");
     }
     if new.len() > LISTED {
         let _ = write!(text, "\nand {} more\n", new.len() - LISTED);
@@ -28,8 +28,8 @@ pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], standings: 
     text
 }
 
-/// What a campaign was.
-pub(super) fn what(record: &Record) -> String {
+/// What kind of campaign it was, in words.
+pub(super) fn description(record: &Record) -> String {
     match (record.imported, record.shard.as_str()) {
         (true, _) => "imported cases".to_string(),
         (false, "") => format!("hunt, seed {}", record.seed),
@@ -38,7 +38,7 @@ pub(super) fn what(record: &Record) -> String {
 }
 
 fn row(record: &Record) -> String {
-    let what = what(record);
+    let description = description(record);
     let total = &record.tally.total;
     let planted = record.tally.canaries.values().fold((0, 0), |(right, all), (r, a)| (right + r, all + a));
     let canaries = match planted {
@@ -46,7 +46,7 @@ fn row(record: &Record) -> String {
         (right, all) => format!("{right} of {all}"),
     };
     format!(
-        "| {what} | {} | {} | {} | {} | {} | {canaries} | {:.0} |\n",
+        "| {description} | {} | {} | {} | {} | {} | {canaries} | {:.0} |\n",
         record.devices.join(", "),
         total.cases,
         total.passed,

@@ -4,25 +4,16 @@ use candle_core::{DType as Candle, Device, Result, Tensor, WithDType};
 use float8::F8E4M3;
 use half::{bf16, f16};
 
-use crate::tensor::{DType, Tensor as Data, Value, View, product};
+use crate::tensor::{DType, Step, Tensor as Data, Value};
 
-/// The contiguous buffer behind `data`: shaped as `data` is stored, or as [`View::buffer_shape`] where it has a view.
+/// The contiguous buffer behind `data`: shaped as `data` is stored, or as [`crate::tensor::View::buffer_shape`] if it has a view.
 pub fn buffer(data: &Data, device: &Device) -> Result<Tensor> {
-    let stored = data.stored_shape();
-    let values = data.values.to_vec(product(&stored).unwrap_or(0));
-    if !needs_buffer(&data.view) {
-        return upload(data.dtype, &values, &stored, device);
-    }
-    let (positions, length) = data.view.positions(&stored);
-    let mut cells = vec![Value::of(data.dtype, View::POISON); length];
-    for (&position, &value) in positions.iter().zip(&values) {
-        cells[position] = value;
-    }
+    let (values, shape) = data.buffer();
     #[cfg(feature = "cuda")]
-    if device.is_cuda() {
-        super::exact::hide_around(&positions, length, data.dtype.size());
+    if device.is_cuda() && !data.view.is_whole_buffer() {
+        super::exact::hide_around(&data.buffer_positions(), values.len(), data.dtype.size());
     }
-    upload(data.dtype, &cells, &data.view.buffer_shape(&stored), device)
+    upload(data.dtype, &values, &shape, device)
 }
 
 /// The tensor of `data` on a device.
@@ -39,34 +30,11 @@ pub fn view(buffer: &Tensor, data: &Data) -> Result<Tensor> {
 /// The stored elements of `buffer` in their logical order: all of [`view`] but the broadcast. Of a gradient of the
 /// buffer it shows the part that belongs to the view.
 pub fn uncover(buffer: &Tensor, data: &Data) -> Result<Tensor> {
-    if !needs_buffer(&data.view) {
-        return Ok(buffer.clone());
-    }
-    let stored = data.stored_shape();
-    let rank = stored.len();
-    let order = data.view.memory_order(rank);
-    let mut tensor = buffer.clone();
-    for (place, &dim) in order.iter().enumerate() {
-        // A dimension with a step is two of the buffer, blocks and places in a block; the latter are squeezed away, so
-        // that dimension `place` is the next one to treat.
-        if data.view.step(dim) != 1 {
-            tensor = tensor.narrow(place + 1, 0, 1)?.squeeze(place + 1)?;
-        }
-        if (data.view.before(dim), data.view.after(dim)) != (0, 0) {
-            tensor = tensor.narrow(place, data.view.before(dim), stored[dim])?;
-        }
-    }
-    if order.iter().copied().eq(0..rank) {
-        return Ok(tensor);
-    }
-    let places: Vec<usize> =
-        (0..rank).map(|dim| order.iter().position(|&d| d == dim).expect("a permutation")).collect();
-    tensor.permute(places)
-}
-
-fn needs_buffer(view: &View) -> bool {
-    let View { order, before, after, step, broadcast: _ } = view;
-    [order, before, after, step].into_iter().any(|list| !list.is_empty())
+    data.steps().into_iter().try_fold(buffer.clone(), |tensor, step| match step {
+        Step::Narrow(dim, start, len) => tensor.narrow(dim, start, len),
+        Step::First(dim) => tensor.narrow(dim, 0, 1)?.squeeze(dim),
+        Step::Permute(order) => tensor.permute(order),
+    })
 }
 
 fn upload(dtype: DType, values: &[Value], shape: &[usize], device: &Device) -> Result<Tensor> {

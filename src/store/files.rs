@@ -1,4 +1,4 @@
-//! The one place that writes files: each has its old content or its new one, whatever happens in between.
+//! The only place that writes files. Writes are atomic: a file has its old content or its new one.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use crate::case::Case;
 
-/// Keeps a case that fails as a file of `folder`, for somebody to minimize; where it is.
+/// Writes a failing case into `folder` and returns the path, for `snuffer minimize`.
 pub fn keep_case(folder: &Path, name: &str, case: &Case) -> anyhow::Result<PathBuf> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let path = folder.join(format!("{name}.toml"));
@@ -25,10 +25,10 @@ pub fn keep_program(folder: &Path, manifest: &str, program: &str) -> anyhow::Res
     write_atomically(&source.join("main.rs"), program.as_bytes())
 }
 
-/// Writes a file so that it has the old content or the new one, whatever happens in between.
+/// Writes a file atomically: after a crash it has the old content or the new one.
 pub fn write_atomically(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    // As any new file, and not for its owner alone as a temporary one: a site is for others to read.
+    // Temporary files are readable by their owner only; a site is for others to read.
     let mut file = tempfile::Builder::new()
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)

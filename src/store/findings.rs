@@ -16,14 +16,14 @@ use crate::ops;
 use crate::oracle::{Evidence, ORACLES, OracleName, Signature, Verdict, Violation};
 use crate::outcome::{Observation, Outcome};
 
-/// A minimized case, what it breaks, and what every device did with it.
+/// A minimized case, the promise it breaks, and what every device did with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What makes it this finding and no other.
+    /// What identifies it: findings with the same signature are one.
     pub signature: Signature,
     /// The broken promise.
     pub violation: Violation,
-    /// Where the contract comes from.
+    /// The source of the contract.
     pub promise: String,
     /// How reliably it happens.
     pub reproduction: Reproduction,
@@ -92,7 +92,7 @@ impl fmt::Display for Unchecked {
 pub struct Origin {
     /// `snuffer` and candle.
     pub versions: String,
-    /// What each CUDA device is.
+    /// The hardware of each CUDA device.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hardware: BTreeMap<Device, Hardware>,
     /// The campaign's seed.
@@ -101,12 +101,12 @@ pub struct Origin {
     pub index: u64,
     /// How many candidates the minimizer tried.
     pub attempts: usize,
-    /// Whether nothing simpler fails; false where the minimizer's time ran out.
+    /// Whether nothing simpler fails; false if the minimizer ran out of time.
     pub minimal: bool,
 }
 
 impl Finding {
-    /// The devices whose own observation breaks the same promise in the same way; else the one that the violation names.
+    /// The devices whose own observation shows the same violation, or the device that the violation names if there are none.
     pub fn devices(&self) -> Vec<Device> {
         let evidence = ops::find(&self.case.op).map(|op| Evidence::new(op, &self.case, &self.observations));
         let oracle = ORACLES.iter().find(|oracle| oracle.name == self.signature.oracle);
@@ -124,7 +124,7 @@ impl Finding {
     /// The file and line of the tested release at which it fails, or the kernel, where something names it.
     pub fn place(&self) -> Option<&str> {
         let seen = self.observations.iter().find(|seen| seen.device == self.violation.device)?;
-        let reported = seen.remarks.reports.first().filter(|_| self.signature.oracle == OracleName::Checker);
+        let reported = seen.device_reports.reports.first().filter(|_| self.signature.oracle == OracleName::Checker);
         match &seen.outcome {
             _ if reported.is_some() => reported.map(|report| report.place.as_str()),
             Outcome::Panicked(panic) => Some(&panic.place),
@@ -133,7 +133,7 @@ impl Finding {
         }
     }
 
-    /// What it fails on.
+    /// The platform on which it fails.
     pub fn platform(&self) -> Platform {
         let device = self.violation.device;
         let candle = version(&self.origin.versions, "candle-core");
@@ -142,7 +142,7 @@ impl Finding {
     }
 }
 
-/// The version that `versions`, such as `snuffer 0.1.0, candle-core 0.11.1`, names for `of`.
+/// The version of `of` in `versions`, such as `snuffer 0.1.0, candle-core 0.11.1`.
 pub fn version<'a>(versions: &'a str, of: &str) -> Option<&'a str> {
     versions.split(", ").find_map(|one| one.strip_prefix(of)?.strip_prefix(' '))
 }
@@ -157,23 +157,23 @@ pub struct Store {
 pub(super) const FILE: &str = "finding.toml";
 
 impl Store {
-    /// Opens the store at `root`, made where it is missing.
+    /// Opens the store at `root`, and creates it if it is missing.
     pub fn open(root: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(root).with_context(|| format!("cannot make the findings folder {}", root.display()))?;
         Ok(Self { root: root.to_path_buf() })
     }
 
-    /// Where the finding of this signature is.
+    /// The folder of the finding with this signature.
     pub fn folder(&self, signature: &Signature) -> PathBuf {
         self.root.join(signature.slug())
     }
 
-    /// Whether the store has a readable finding of this signature.
+    /// Whether the store has a readable finding with this signature.
     pub fn has(&self, signature: &Signature) -> bool {
         load(&self.folder(signature).join(FILE)).is_ok()
     }
 
-    /// Stores `finding` unless another hunt was faster. True where it is new.
+    /// Stores `finding` unless the store already has it. True if it is new.
     pub fn insert(&self, finding: &Finding) -> anyhow::Result<bool> {
         let lock = File::create(self.root.join(".lock")).context("cannot make the store's lock file")?;
         lock.lock().context("cannot lock the store")?;
@@ -183,7 +183,7 @@ impl Store {
             if load(&file).is_ok() {
                 return Ok(false);
             }
-            // Somebody may want to see what is left of a damaged file.
+            // Keep the damaged file for inspection.
             fs::rename(&file, file.with_extension("damaged"))?;
         }
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -192,7 +192,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Every finding by name; a damaged file is an `Err` of its own and hides no other.
+    /// Every finding by name. A damaged file is an `Err` in its own entry.
     pub fn all(&self) -> anyhow::Result<Vec<(String, anyhow::Result<Finding>)>> {
         let mut findings = Vec::new();
         for entry in fs::read_dir(&self.root).with_context(|| format!("cannot read {}", self.root.display()))? {
@@ -206,7 +206,7 @@ impl Store {
         Ok(findings)
     }
 
-    /// The finding of this name, if there is one.
+    /// The finding with this name, if there is one.
     pub fn get(&self, name: &str) -> anyhow::Result<Option<Finding>> {
         let file = self.root.join(name).join(FILE);
         if file.exists() { load(&file).map(Some) } else { Ok(None) }

@@ -1,5 +1,5 @@
-//! The history of campaigns: an `SQLite` database of what their records count, so that many of them can be asked at once.
-//! It is an index. The records and findings stay what is true; what they say can be read into a new one at any time.
+//! The history of campaigns: an `SQLite` index of their records, to query many campaigns at once.
+//! The records and findings are the source of truth; the index can be rebuilt from them at any time.
 
 mod ask;
 mod read;
@@ -12,27 +12,27 @@ use thiserror::Error;
 
 pub use ask::{Answer, CampaignRow, Filter, SignatureRow, Table};
 
-/// What says that an `SQLite` database is a history: `snuf`, in its header.
+/// Marks an `SQLite` database as a history: `snuf`, in its header.
 const APPLICATION: i64 = 0x736E_7566;
 
 /// The version of `schema.sql`.
 const VERSION: i64 = 1;
 
-/// How long one process waits for another.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long one process waits for a lock of another.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a history has no answer.
+/// Why a query failed.
 #[derive(Debug, Error)]
 pub enum HistoryError {
-    /// The question is wrong.
+    /// The query is wrong.
     #[error("{0}")]
     Question(String),
-    /// The file is not one that can be used, and what to do.
+    /// The file cannot be used; the message says what to do.
     #[error("{0}")]
     File(String),
 }
 
-/// A history in its file.
+/// An open history.
 #[derive(Debug)]
 pub struct History {
     path: PathBuf,
@@ -40,12 +40,12 @@ pub struct History {
 }
 
 impl History {
-    /// The history at `path`, made where it is missing.
+    /// Opens the history at `path`, and creates it if it is missing.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         Self::with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// The history at `path`, which must be there, only to be asked: whatever the question, nothing is changed.
+    /// Opens the history at `path`, which must exist, for queries that cannot change it.
     pub fn read_only(path: &Path) -> Result<Self, HistoryError> {
         if !path.is_file() {
             return Err(HistoryError::Question(format!("there is no history at {}", path.display())));
@@ -56,7 +56,7 @@ impl History {
     fn with(path: &Path, flags: OpenFlags) -> Result<Self, HistoryError> {
         let connect = || -> rusqlite::Result<Connection> {
             let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_timeout(LOCK_TIMEOUT)?;
             connection.pragma_update(None, "foreign_keys", true)?;
             Ok(connection)
         };
@@ -68,7 +68,7 @@ impl History {
         Ok(history)
     }
 
-    /// Whether the file has the schema of today; false where it is empty, and an error where it holds something else.
+    /// Whether the file has the current schema; false if it is empty, and an error if it holds something else.
     fn is_current(&self) -> Result<bool, HistoryError> {
         let query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) \
                      FROM pragma_application_id, pragma_user_version";
@@ -78,10 +78,10 @@ impl History {
             (APPLICATION, VERSION, _) => Ok(true),
             (0_i64, 0_i64, 0_i64) => Ok(false),
             (APPLICATION, version, _) => Err(HistoryError::File(format!(
-                "{path} is a history of version {version}, and this build of snuffer knows {VERSION}: use the snuffer that \
+                "{path} is a history of version {version}, but this build of snuffer supports {VERSION}: use the snuffer that \
                  wrote it, or another file"
             ))),
-            _ => Err(HistoryError::File(format!("{path} is a database of something else than a history"))),
+            _ => Err(HistoryError::File(format!("{path} is a database, but not a history"))),
         }
     }
 
@@ -105,13 +105,13 @@ impl History {
     }
 }
 
-/// What `SQLite` says of the file at `path`, and what to do.
+/// An error of `SQLite` with the file at `path`, with advice.
 fn explain(path: &Path, error: &rusqlite::Error) -> HistoryError {
     let path = path.display();
     HistoryError::File(match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             format!(
-                "{path} is damaged ({error}); it is only an index of campaign records: delete it, and it is made anew"
+                "{path} is damaged ({error}); it is only an index of campaign records: delete it, and it is rebuilt"
             )
         }
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {

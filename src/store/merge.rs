@@ -1,4 +1,4 @@
-//! One store from several: the shards of a hunt, or the nights of a machine.
+//! Merging of stores: the shards of a hunt, or several campaigns of a machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,12 +10,12 @@ use super::files::write_atomically;
 use super::findings::FILE;
 use super::{Counts, Record, Store, Tally};
 
-/// What came of merging one store into another.
+/// The result of merging one store into another.
 #[derive(Debug, Default)]
 pub struct Merged {
-    /// Findings of the other store.
+    /// Findings in the other store.
     pub findings: usize,
-    /// Those that were new.
+    /// Findings that were new.
     pub new: usize,
     /// Campaigns that were new.
     pub campaigns: usize,
@@ -24,7 +24,7 @@ pub struct Merged {
 }
 
 impl Store {
-    /// The store at `root`, which must be there.
+    /// Opens the store at `root`, which must exist.
     pub fn existing(root: &Path) -> anyhow::Result<Self> {
         if !root.is_dir() {
             bail!("there is no store at {}; `snuffer hunt` makes one", root.display());
@@ -32,8 +32,8 @@ impl Store {
         Self::open(root)
     }
 
-    /// Adds the findings and campaigns of `other`. Of two findings with one signature the one with the lower seed and index
-    /// stays, in whatever order stores are merged.
+    /// Adds the findings and campaigns of `other`. Of two findings with the same signature, the one with the lower seed and index
+    /// is kept, so the order of merges does not matter.
     pub fn merge(&self, other: &Self) -> anyhow::Result<Merged> {
         let mut merged = Merged::default();
         for (name, finding) in other.all()? {
@@ -57,7 +57,7 @@ impl Store {
         Ok(merged)
     }
 
-    /// Every campaign's record by name, in the order in which they began; a damaged file is an `Err` of its own.
+    /// Every campaign's record by name, in order of their start. A damaged file is an `Err` in its own entry.
     pub fn named_records(&self) -> anyhow::Result<Vec<(String, anyhow::Result<Record>)>> {
         let Ok(entries) = fs::read_dir(self.campaigns()) else { return Ok(Vec::new()) };
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
@@ -67,12 +67,12 @@ impl Store {
         Ok(paths.iter().map(|path| (name(path), Record::read(path))).collect())
     }
 
-    /// The records of all campaigns, in the order in which they began.
+    /// The records of all campaigns, in order of their start.
     pub fn records(&self) -> anyhow::Result<Vec<Record>> {
         self.named_records()?.into_iter().map(|(_, record)| record).collect()
     }
 
-    /// What all campaigns of this store counted together.
+    /// The sum of the tallies of all campaigns.
     pub fn tally(&self) -> anyhow::Result<Tally> {
         let mut tally = Tally::default();
         self.records()?.iter().for_each(|record| tally.add(&record.tally));
@@ -80,7 +80,7 @@ impl Store {
     }
 }
 
-/// Copies the files of the folder `from` that `to` lacks: how many of them are TOML.
+/// Copies the files in the folder `from` that `to` lacks, and returns how many of them are TOML.
 fn copy_missing(from: &Path, to: &Path) -> anyhow::Result<usize> {
     let Ok(entries) = fs::read_dir(from) else { return Ok(0) };
     fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;

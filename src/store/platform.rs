@@ -1,22 +1,22 @@
-//! What a case runs on: a device, its compute capability, and a release of candle.
+//! The platform that a case runs on: a device, its compute capability, and a release of candle.
 
 use semver::Version;
 
 use crate::device::{Device, Hardware};
 
-/// What a case runs on.
+/// The platform that a case runs on.
 #[derive(Debug, Clone)]
 pub struct Platform {
     /// The device.
     pub device: Device,
     /// The release of candle.
     pub candle: Version,
-    /// The device's compute capability, where it has one.
+    /// The device's compute capability, if it has one.
     pub capability: Option<Version>,
 }
 
 impl Platform {
-    /// `device` with the candle that this build tests.
+    /// `device` with the release of candle that this build tests.
     pub fn today(device: Device, hardware: Option<&Hardware>) -> Self {
         let candle = Version::parse(crate::CANDLE).expect("a release");
         let version = |(major, minor): (u32, u32)| Version::new(major.into(), minor.into(), 0);

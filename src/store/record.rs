@@ -1,4 +1,4 @@
-//! The record that a campaign leaves: what it ran, what came of it, and a line for every case that did not pass.
+//! The record of a campaign: its plan, its results, and a line for every case that did not pass.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -22,7 +22,7 @@ pub struct Counts {
     pub failed: u64,
 }
 
-/// Counts by what a case was and what came of it.
+/// Counts of cases by their properties and results.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// All cases.
@@ -34,10 +34,10 @@ pub struct Tally {
     /// By mode.
     #[serde(default)]
     pub modes: BTreeMap<String, Counts>,
-    /// By the dtype of the first float input, else of the first.
+    /// By the dtype of the first float input, or of the first input if none is a float.
     #[serde(default)]
     pub dtypes: BTreeMap<String, Counts>,
-    /// By what the views of the inputs do.
+    /// By the kinds of views in the inputs.
     #[serde(default)]
     pub views: BTreeMap<String, Counts>,
     /// By outcome, per device.
@@ -46,7 +46,7 @@ pub struct Tally {
     /// By op, dtype of its main input, device and outcome, such as `tensor.exp f16 sim:0 rejected`.
     #[serde(default)]
     pub calls: BTreeMap<String, u64>,
-    /// Cases that made this suite panic, whatever candle did with them.
+    /// Cases that made this suite itself panic.
     #[serde(default)]
     pub broken: u64,
     /// Skips by reason.
@@ -55,19 +55,19 @@ pub struct Tally {
     /// Failures by signature.
     #[serde(default)]
     pub signatures: BTreeMap<String, u64>,
-    /// The same by the device that the violation is charged to.
+    /// Failures by signature and the device that the violation is charged to.
     #[serde(default)]
     pub charged: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Labelled violations that were planted.
+    /// Labelled violations that adversarial cases contain.
     #[serde(default)]
     pub violations: BTreeMap<String, u64>,
-    /// Planted canary faults: how many were charged to the right case, of how many.
+    /// Planted canary faults: how many were charged to the right case, and how many there were.
     #[serde(default)]
     pub canaries: BTreeMap<String, (u64, u64)>,
 }
 
 impl Tally {
-    /// Op, dtype, device and outcome of calls, and how many there were.
+    /// The op, dtype, device and outcome of calls, with their count.
     pub fn each_call(&self) -> impl Iterator<Item = ([&str; 4], u64)> {
         self.calls.iter().map(|(key, &cases)| {
             let mut words = key.splitn(4, ' ');
@@ -76,19 +76,19 @@ impl Tally {
     }
 }
 
-/// A campaign: its plan, how far it came, and its tally.
+/// A campaign: its plan, its progress and its tally.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// `snuffer` and candle.
     pub versions: String,
     /// The seed.
     pub seed: u64,
-    /// Every case of the shard below this index is done: a resumed campaign begins here.
+    /// All cases of the shard below this index are done: a resumed campaign starts here.
     pub next: u64,
-    /// Which of the seed's cases are this campaign's, such as `2/3`; all, where it is empty.
+    /// The shard of the seed's cases, such as `2/3`; all cases if it is empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub shard: String,
-    /// Whether its cases were given and not drawn.
+    /// Whether its cases were imported instead of drawn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
     /// The ops, by name.
@@ -99,26 +99,26 @@ pub struct Record {
     pub devices: Vec<String>,
     /// Seconds of work so far.
     pub seconds: f64,
-    /// Whether it ended by itself.
+    /// Whether it ran to its end.
     pub finished: bool,
     /// The counts.
     pub tally: Tally,
 }
 
-/// A line of the list of cases that did not pass, `NAME.failures.jsonl` beside the campaign's record.
+/// A line of `NAME.failures.jsonl`, the list of cases that did not pass next to the campaign's record.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Failure<'a> {
-    /// Which case of the campaign.
+    /// The index of the case in the campaign.
     pub index: u64,
-    /// The op; empty where the suite itself panicked.
+    /// The op; empty if the suite itself panicked.
     pub op: &'a str,
     /// `fail`, `skip` or `broken`.
     pub verdict: &'a str,
-    /// The signature of a failure, the reason of a skip.
+    /// The signature of a failure, or the reason for a skip.
     pub why: &'a str,
 }
 
-/// The files of a campaign that is running.
+/// The files of a running campaign.
 #[derive(Debug)]
 pub struct Log {
     record: PathBuf,
@@ -126,7 +126,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the record and the failure list of the campaign `name` in `folder`; an existing list is continued.
+    /// Opens the record and the failure list of the campaign `name` in `folder`, and appends to an existing list.
     pub fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let path = folder.join(format!("{name}.failures.jsonl"));
@@ -135,7 +135,7 @@ impl Log {
         Ok(Self { record: folder.join(format!("{name}.toml")), failures: BufWriter::new(failures) })
     }
 
-    /// Notes that the case at `index` did not pass, and why.
+    /// Appends a case that did not pass to the failure list.
     pub fn failure(&mut self, index: u64, op: &str, verdict: &str, why: &str) -> anyhow::Result<()> {
         let line = serde_json::to_string(&Failure { index, op, verdict, why })?;
         writeln!(self.failures, "{line}").context("cannot write the list of failures; is the disk full?")
@@ -149,7 +149,7 @@ impl Log {
 }
 
 impl Log {
-    /// Adds what simulated devices executed to what an earlier part of the campaign left.
+    /// Adds the coverage of simulated devices to what an earlier run of the campaign saved.
     pub fn save_coverage(&self, mut coverage: Coverage) -> anyhow::Result<()> {
         if coverage.is_empty() {
             return Ok(());

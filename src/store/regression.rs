@@ -98,19 +98,19 @@ pub enum Expected {
     Either,
 }
 
-/// How a finding stands with the regressions.
+/// How a finding relates to the regressions.
 #[derive(Debug, Clone, Copy)]
-pub enum Standing<'a> {
-    /// None of them knows it.
+pub enum TriageState<'a> {
+    /// No regression has its signature.
     New,
-    /// One of them expects it.
+    /// A regression has its signature and expects it there.
     Known(&'a Regression),
-    /// One of them knows it, and expected it not to happen there any more, or yet.
+    /// A regression has its signature, but expects the case to pass there.
     Unexpected(&'a Regression),
 }
 
-impl<'a> Standing<'a> {
-    /// The regression that knows it.
+impl<'a> TriageState<'a> {
+    /// The regression with the same signature.
     pub fn regression(&self) -> Option<&'a Regression> {
         match *self {
             Self::New => None,
@@ -118,7 +118,7 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// Whether somebody should look at it.
+    /// Whether it needs a look.
     pub fn is_news(&self) -> bool {
         !matches!(self, Self::Known(_))
     }
@@ -188,12 +188,12 @@ impl Regression {
     }
 }
 
-/// How `finding` stands with the `known` regressions.
-pub fn standing<'a>(finding: &Finding, known: &'a [(String, Regression)]) -> Standing<'a> {
+/// The triage state of `finding` given the `known` regressions.
+pub fn triage_state<'a>(finding: &Finding, known: &'a [(String, Regression)]) -> TriageState<'a> {
     let same = |(_, one): &&(String, Regression)| one.signature.as_ref() == Some(&finding.signature);
     match known.iter().find(same) {
-        None => Standing::New,
-        Some((_, one)) if one.expected(&finding.platform()) == Expected::Passes => Standing::Unexpected(one),
-        Some((_, one)) => Standing::Known(one),
+        None => TriageState::New,
+        Some((_, one)) if one.expected(&finding.platform()) == Expected::Passes => TriageState::Unexpected(one),
+        Some((_, one)) => TriageState::Known(one),
     }
 }

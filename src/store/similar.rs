@@ -1,4 +1,4 @@
-//! Findings of different ops that likely have one cause, by what a finding says of itself.
+//! Groups of findings that likely have the same cause, even for different ops.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::oracle::Violation;
 use crate::outcome::{Gradients, Outcome};
 use crate::tensor::DType;
 
-/// What findings have in common.
+/// The likely cause that findings share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The kernel that the device blames.
     Kernel(String),
     /// The function of candle that panics, or whose assertion fails.
     Function(String),
-    /// What candle answers, without numbers and names of dtypes; of a dtype that only one device takes, with that dtype.
+    /// candle's error message without numbers and names of dtypes. If only one device accepts the dtype, with that dtype.
     Answer(String),
 }
 
@@ -30,7 +30,7 @@ impl std::fmt::Display for Cause {
 }
 
 impl Cause {
-    /// What a violation says of its cause by itself.
+    /// The cause that the violation alone shows.
     pub fn of(violation: &Violation) -> Option<Self> {
         if let Some((_, rest)) = violation.detail.split_once("; at ")
             && let Some((kernel, _)) = rest.split_once("() in ")
@@ -65,7 +65,7 @@ impl Cause {
     }
 }
 
-/// Groups of two findings or more that likely have one cause, the largest first: what they have in common, and their names.
+/// Groups of at least two findings with the same likely cause, the largest first: the cause and the findings' names.
 pub fn similar(findings: &[(String, Finding)]) -> Vec<(Cause, Vec<&str>)> {
     let mut groups: BTreeMap<Cause, Vec<&str>> = BTreeMap::new();
     for (name, finding) in findings {
@@ -78,7 +78,7 @@ pub fn similar(findings: &[(String, Finding)]) -> Vec<(Cause, Vec<&str>)> {
     groups
 }
 
-/// A message without numbers, dtypes and layouts.
+/// The message without numbers, dtypes and layouts.
 fn without_names(message: &str) -> String {
     let message = message.split(" lstride: ").next().unwrap_or_default();
     let is_dtype = |word: &str| DType::ALL.iter().any(|dtype| dtype.name().eq_ignore_ascii_case(word));

@@ -1,4 +1,4 @@
-//! The ten dtypes of candle-core 0.11.1 and what each can hold.
+//! The ten dtypes of candle-core 0.11.1 and the values that each can hold.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,16 +50,16 @@ impl DType {
     pub const FLOATS: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
     /// [`Self::FLOATS`] and the 8-bit one, which only the CPU backend computes in.
     pub const FLOATS_AND_F8: [Self; 5] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3];
-    /// All but the 8-bit float: where candle converts one to `f64` it calls itself for ever
-    /// (candle-core/src/dtype.rs:237), so that every such case costs its deadline.
+    /// All but the 8-bit float: candle's conversion of one to `f64` recurses without end (candle-core/src/dtype.rs:237), so
+    /// every such case would run into its deadline.
     pub const ALL_BUT_F8: [Self; 9] =
         [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8, Self::I32, Self::I16];
-    /// The dtypes for which candle has most CUDA kernels.
+    /// The dtypes that most of candle's CUDA kernels support.
     pub const STANDARD: [Self; 7] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::I64, Self::U8];
-    /// Those that candle fills on a CUDA device.
+    /// The dtypes that candle can fill on a CUDA device.
     pub const STANDARD_AND_F8: [Self; 8] =
         [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::F8e4m3, Self::U32, Self::I64, Self::U8];
-    /// Those for which candle has convolution-like CUDA kernels: the standard ones but `i64`.
+    /// The dtypes of candle's convolution-like CUDA kernels: the standard ones without `i64`.
     pub const STANDARD_BUT_I64: [Self; 6] = [Self::F32, Self::F64, Self::F16, Self::Bf16, Self::U32, Self::U8];
     /// The dtypes that index ops take on both backends.
     pub const IDS: [Self; 3] = [Self::U32, Self::I64, Self::U8];
@@ -100,7 +100,7 @@ impl DType {
         self.format().is_some()
     }
 
-    /// Whether sums in this dtype visibly lose what PyTorch keeps by accumulating in `f32`.
+    /// Whether sums in this dtype visibly lose precision, which PyTorch avoids by accumulating in `f32`.
     pub fn is_reduced_precision(self) -> bool {
         matches!(self, Self::F16 | Self::Bf16 | Self::F8e4m3)
     }
@@ -153,7 +153,7 @@ impl DType {
         self.format().map_or(0.0, |format| (-f64::from(format.precision)).exp2())
     }
 
-    /// The smallest positive value (0 for integers): below it, nothing can be told apart from zero.
+    /// The smallest positive value (0 for integers).
     pub fn smallest(self) -> f64 {
         self.format().map_or(0.0, |format| f64::from(format.min_exponent - format.precision + 1).exp2())
     }

@@ -1,22 +1,16 @@
-//! Edits of a tensor that keep what can be kept of its values: other sizes, a slice, a dimension less, another dtype or view.
+//! Edits of a tensor that keep as many values as possible: new sizes, a slice, one dimension less, another dtype or view.
 
-use super::{DType, Tensor, Value, Values, View, product};
+use super::{DType, Tensor, Value, Values, View, index_of, product};
 
-/// `tensor` with another shape of the same rank: what exists in both keeps its value, the rest becomes 0.
+/// `tensor` with another shape of the same rank: elements in both shapes keep their value, new ones are 0.
 pub fn resized(tensor: &Tensor, shape: Vec<usize>) -> Tensor {
     let old = tensor.stored_shape();
     let mut new = Tensor { shape, ..tensor.clone() };
     let (from, to) = (old, new.stored_shape());
     let (old_count, new_count) = (product(&from).unwrap_or(0), product(&to).unwrap_or(0));
     let kept = |position: usize| {
-        // The position of an old element in the new shape, or `None` where it is cut off.
-        let mut rest = position;
-        let mut index = vec![0; from.len()];
-        for dim in (0..from.len()).rev() {
-            index[dim] = rest % from[dim];
-            rest /= from[dim];
-        }
-        index.iter().zip(&to).try_fold(0, |flat, (&i, &n)| (i < n).then_some(flat * n + i))
+        // The position of an old element in the new shape, or `None` if it is cut off.
+        index_of(position, &from).iter().zip(&to).try_fold(0, |flat, (&i, &n)| (i < n).then_some(flat * n + i))
     };
     new.values = match &tensor.values {
         Values::List(values) => {
@@ -39,7 +33,7 @@ pub fn resized(tensor: &Tensor, shape: Vec<usize>) -> Tensor {
     new
 }
 
-/// `tensor` with only the `count` entries from `start` on along `dim`.
+/// `tensor` with only the `count` entries from `start` along `dim`.
 pub fn sliced(tensor: &Tensor, dim: usize, start: usize, count: usize) -> Tensor {
     let mut shape = tensor.shape.clone();
     shape[dim] = count;
@@ -48,7 +42,7 @@ pub fn sliced(tensor: &Tensor, dim: usize, start: usize, count: usize) -> Tensor
     }
     let stored = tensor.stored_shape();
     let (inner, size) = (product(&stored[dim + 1..]).unwrap_or(1), stored[dim]);
-    // The place of an old element in the new tensor, if it stays.
+    // The place of an old element in the new tensor, or `None` if it is cut off.
     let moved = |position: usize| {
         let along = position / inner % size;
         let outer = position / inner / size;
@@ -67,7 +61,7 @@ pub fn sliced(tensor: &Tensor, dim: usize, start: usize, count: usize) -> Tensor
     Tensor { shape, values, ..tensor.clone() }
 }
 
-/// `tensor` without dimension `dim`, of which the first entry stays.
+/// `tensor` without dimension `dim`; its first entry is kept.
 pub fn without_dim(tensor: &Tensor, dim: usize) -> Tensor {
     let mut shape = tensor.shape.clone();
     if shape[dim] > 1 {
@@ -75,7 +69,7 @@ pub fn without_dim(tensor: &Tensor, dim: usize) -> Tensor {
     }
     let mut lowered = resized(tensor, shape);
     if tensor.shape[dim] == 0 {
-        // Nothing is left to keep: an empty dimension leaves a tensor of zeros.
+        // An empty dimension has no values to keep: the result is zeros.
         lowered = resized(tensor, tensor.shape.iter().map(|&n| n.max(1)).collect());
     }
     lowered.shape.remove(dim);
@@ -105,12 +99,12 @@ pub fn cast(tensor: &Tensor, dtype: DType) -> Tensor {
     Tensor { dtype, values, ..tensor.clone() }
 }
 
-/// `tensor` in another view of the same shape.
+/// `tensor` with another view of the same shape.
 pub fn viewed(tensor: &Tensor, view: View) -> Tensor {
     if view.broadcast == tensor.view.broadcast {
         return Tensor { view, ..tensor.clone() };
     }
-    // What is stored changes with the broadcast dimensions: keep the first entry of each, or repeat it.
+    // The stored elements change with the broadcast dimensions: keep the first entry of each, or repeat it.
     let expanded = Tensor { view: View::default(), values: Values::List(tensor.expanded()), ..tensor.clone() };
     let target = Tensor { view: view.clone(), ..expanded.clone() };
     let cut = resized(&expanded, target.stored_shape());

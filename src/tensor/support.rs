@@ -1,10 +1,9 @@
-//! Which dtypes an op takes, by device: data that contracts, generators and `snuffer ops --matrix` share.
+//! The dtypes that an op supports on each device: data shared by contracts, generators and `snuffer ops --matrix`.
 
 use super::DType;
 use crate::device::Device;
 
-/// The dtypes that candle 0.11.1 lists for an op. For any other dtype an `Err` is no violation; what is returned must be
-/// right all the same.
+/// The dtypes that candle 0.11.1 lists for an op. For any other dtype an `Err` is allowed, but an `Ok` must be right.
 #[derive(Debug)]
 pub struct Support {
     /// The input whose dtype counts, or the text param that names it.
@@ -16,7 +15,7 @@ pub struct Support {
 }
 
 impl Support {
-    /// The dtypes of the tensor `of` that both backends take.
+    /// The same `dtypes` of the input `of` on both backends.
     pub const fn both(of: &'static str, dtypes: &'static [DType]) -> Self {
         Self { of, cpu: dtypes, cuda: dtypes }
     }

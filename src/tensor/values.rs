@@ -39,7 +39,7 @@ impl Value {
         if dtype.is_float() { Self::Float(dtype.round(value)) } else { Self::Int(dtype.round(value) as i64) }
     }
 
-    /// A key that is equal for equal values and orders them from simple to complex: 0, 1, small, large, special.
+    /// A key that orders values from simple to complex: 0, 1, small, large, non-finite.
     pub fn simplicity(self) -> (u8, u64, bool) {
         match self {
             Self::Int(value) => (u8::from(value.unsigned_abs() > 255), value.unsigned_abs(), value < 0),
@@ -106,7 +106,7 @@ impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
             Self::Int(value) => serializer.serialize_i64(value),
-            // TOML and people know one NaN, without a sign.
+            // Write every NaN the same way, without a sign.
             Self::Float(value) if value.is_nan() => serializer.serialize_f64(f64::NAN),
             Self::Float(value) => serializer.serialize_f64(value),
         }
@@ -193,7 +193,7 @@ impl Values {
         values
     }
 
-    /// The values that the text spells out. Noise, which it does not, is finite and small.
+    /// The values that the text form lists. It does not list noise, which is finite and small.
     pub fn listed(&self) -> Vec<Value> {
         match self {
             Self::List(values) => values.clone(),
@@ -203,7 +203,7 @@ impl Values {
         }
     }
 
-    /// How many values the text spells out.
+    /// How many values the text form lists.
     pub fn spelled(&self) -> usize {
         match self {
             Self::List(values) => values.len(),
@@ -211,7 +211,7 @@ impl Values {
         }
     }
 
-    /// What is wrong with these values for a tensor of `count` elements of `dtype`, if anything.
+    /// Checks these values for a tensor of `count` elements of `dtype`.
     pub fn check(&self, count: usize, dtype: DType) -> Result<(), String> {
         match self {
             Self::List(values) if values.len() != count => {
@@ -234,7 +234,7 @@ fn holds(dtype: DType, value: Value) -> Result<(), String> {
     let held = match value {
         Value::Int(value) => dtype.int_range().is_some_and(|(low, high)| (low..=high).contains(&value)),
         Value::Float(value) => {
-            // f8e4m3 has no infinity: rounding saturates, so that the comparison refuses it.
+            // f8e4m3 has no infinity: rounding saturates, so the comparison refuses it.
             dtype.is_float() && (value.is_nan() || dtype.round(value).to_bits() == value.to_bits())
         }
     };

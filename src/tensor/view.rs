@@ -1,4 +1,4 @@
-//! How a tensor lies in memory: the affine views that candle's own ops can make of a contiguous buffer.
+//! The memory layout of a tensor: the affine views that candle's own ops can make of a contiguous buffer.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use super::product;
 
 /// A view of a contiguous buffer. The default is the buffer itself.
 ///
-/// Each list is empty (nothing of the kind) or has one entry per dimension, `broadcast` apart. What lies in the buffer
-/// and not in the view holds [`View::POISON`]: an op that reads it returns a wrong value.
+/// Each list is empty or has one entry per dimension, except `broadcast`. Buffer elements outside the view hold
+/// [`View::POISON`]: an op that reads them returns a wrong value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct View {
@@ -29,13 +29,19 @@ pub struct View {
 }
 
 impl View {
-    /// What fills the buffer around the view: exact in every dtype, outside every small dimension, unlike any value
-    /// that the generators draw.
+    /// The value of buffer elements outside the view: exact in every dtype, out of range as an id of a small dimension, and
+    /// never drawn by the generators.
     pub const POISON: f64 = 80.0;
 
     /// Whether the view is the whole buffer in order.
     pub fn is_contiguous(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether the view is the whole buffer in order, apart from broadcast dimensions.
+    pub fn is_whole_buffer(&self) -> bool {
+        let Self { order, before, after, step, broadcast: _ } = self;
+        [order, before, after, step].into_iter().all(Vec::is_empty)
     }
 
     /// Whether dimension `dim` has stride 0.
@@ -48,12 +54,12 @@ impl View {
         if self.order.is_empty() { (0..rank).collect() } else { self.order.clone() }
     }
 
-    /// In front of the view along `dim`.
+    /// The number of buffer elements in front of the view along `dim`.
     pub fn before(&self, dim: usize) -> usize {
         self.before.get(dim).copied().unwrap_or(0)
     }
 
-    /// Behind the view along `dim`.
+    /// The number of buffer elements behind the view along `dim`.
     pub fn after(&self, dim: usize) -> usize {
         self.after.get(dim).copied().unwrap_or(0)
     }
@@ -63,15 +69,15 @@ impl View {
         self.step.get(dim).copied().unwrap_or(1)
     }
 
-    /// The shape of the buffer behind a view of `stored` shape, in memory order: for each dimension its blocks, and, where
-    /// it has a step, the elements of a block, of which the view takes the first.
+    /// The shape of the buffer behind a view of `stored` shape, in memory order: for each dimension the number of blocks and, if
+    /// it has a step, the elements of a block. The view takes the first element of each block.
     pub fn buffer_shape(&self, stored: &[usize]) -> Vec<usize> {
         let blocks = |dim: usize| self.before(dim).saturating_add(stored[dim]).saturating_add(self.after(dim));
         let sizes = |dim: usize| std::iter::once(blocks(dim)).chain(Some(self.step(dim)).filter(|step| *step != 1));
         self.memory_order(stored.len()).into_iter().flat_map(sizes).collect()
     }
 
-    /// Where each stored element (row-major in `stored` shape) lies in the buffer, and the buffer's length.
+    /// The position in the buffer of each stored element (row-major in `stored` shape), and the buffer's length.
     pub fn positions(&self, stored: &[usize]) -> (Vec<usize>, usize) {
         let buffer = self.buffer_shape(stored);
         let order = self.memory_order(stored.len());
@@ -88,7 +94,7 @@ impl View {
         (positions, product(&buffer).unwrap_or(0))
     }
 
-    /// What makes this no view of a tensor of `rank` dimensions, if anything.
+    /// Checks that this is a view of a tensor with `rank` dimensions.
     pub fn check(&self, rank: usize) -> Result<(), String> {
         let lists = [("order", &self.order), ("before", &self.before), ("after", &self.after), ("step", &self.step)];
         for (name, list) in lists {
@@ -99,7 +105,7 @@ impl View {
         let mut sorted = self.order.clone();
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..sorted.len()) {
-            return Err(format!("has a view whose `order` {:?} is no permutation", self.order));
+            return Err(format!("has a view whose `order` {:?} is not a permutation", self.order));
         }
         if self.step.contains(&0) {
             return Err("has a view with a step of 0; stride 0 is written `broadcast`".to_string());
@@ -132,7 +138,7 @@ impl View {
         .normalized()
     }
 
-    /// The same view with lists that say nothing left empty.
+    /// The same view, with lists that have no effect left empty.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         if self.order.iter().copied().eq(0..self.order.len()) {

@@ -12,8 +12,8 @@ use crate::{regressions, simulated};
 fn seen(case: &Case, limits: Limits) -> Option<(Observation, Verdict)> {
     let device = simulated::device()?;
     let mut worker = Worker::start(device, Build::Checked, limits).expect("a worker starts");
-    let Answer { outcome, again, remarks } = worker.run(case).expect("the harness survives");
-    let observation = Observation { again, remarks, ..Observation::new(device, outcome) };
+    let Answer { outcome, again, device_reports } = worker.run(case).expect("the harness survives");
+    let observation = Observation { again, device_reports, ..Observation::new(device, outcome) };
     let op = ops::find(&case.op).unwrap_or(&canary::CANARY);
     let verdict = judge(&Evidence::new(op, case, std::slice::from_ref(&observation)));
     Some((observation, verdict))
@@ -31,7 +31,7 @@ fn a_report_ends_nothing_and_is_a_violation_with_its_place() {
     for (kernel, kind) in [("canary_race", "race"), ("canary_uninitialized", "uninitialized read")] {
         let Some((seen, verdict)) = seen(&canary::case(kernel), Limits::default()) else { return };
         assert!(matches!(seen.outcome, Outcome::Returned(_)), "{kernel}: {:?}", seen.outcome);
-        let [report] = &seen.remarks.reports[..] else { panic!("{kernel}: {:?}", seen.remarks) };
+        let [report] = &seen.device_reports.reports[..] else { panic!("{kernel}: {:?}", seen.device_reports) };
         assert_eq!((report.kind.as_str(), report.place.as_str()), (kind, kernel));
         assert_eq!(oracle(&verdict), "checker");
     }
@@ -43,7 +43,7 @@ fn a_division_by_zero_is_a_fact_beside_the_outcome_and_judged_by_nobody() {
                 [inputs.rhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [0] }\n";
     let case = Case::parse(text).expect("a case");
     let Some((seen, verdict)) = seen(&case, Limits::default()) else { return };
-    let [fact] = &seen.remarks.facts[..] else { panic!("{:?}", seen.remarks) };
+    let [fact] = &seen.device_reports.facts[..] else { panic!("{:?}", seen.device_reports) };
     assert!(
         fact.starts_with("division of an integer by zero at bdiv_u32() in candle-kernels/src/binary.cu:"),
         "{fact}"
@@ -63,7 +63,7 @@ fn where_views_are_exact_what_reaches_around_one_is_named() {
     let exact = Limits { exact_views: true, ..Limits::default() };
     let (seen, verdict) = seen(&regression.case, exact).expect("the device is built");
     assert_eq!(oracle(&verdict), "checker");
-    let report = &seen.remarks.reports[0];
+    let report = &seen.device_reports.reports[0];
     assert_eq!((report.kind.as_str(), report.place.as_str()), ("out of view", "cublasGemmStridedBatchedEx"));
 }
 

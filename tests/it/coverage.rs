@@ -22,19 +22,19 @@ fn counts_of_two_lives_add_up() {
     let wanted = "module\tsrc/fill.cu\t24\nkernel\tsrc/fill.cu\tfill_u8\t3\t4,5,4\t8:4:7,9:1:3\n";
     assert_eq!(both.to_text(), wanted);
     let reached = both.kernels.values().next().expect("a kernel").reached();
-    assert_eq!(reached, Reached { blocks: 3, all_blocks: 3, ways: 4, all_ways: 4 });
+    assert_eq!(reached, Reached { blocks: 3, all_blocks: 3, edges: 4, all_edges: 4 });
 }
 
 #[test]
 fn a_way_that_was_not_taken_is_not_reached() {
     let reached = read(ONE).kernels.values().next().expect("a kernel").reached();
-    assert_eq!(reached, Reached { blocks: 2, all_blocks: 3, ways: 3, all_ways: 4 });
+    assert_eq!(reached, Reached { blocks: 2, all_blocks: 3, edges: 3, all_edges: 4 });
 }
 
 #[test]
 fn a_damaged_line_is_named() {
     for line in ["kernel\tsrc/fill.cu\tfill_u8\tmany\t\t", "module\tsrc/fill.cu", "kernel\ta\tb\t1\t1\t8:1"] {
         let said = Coverage::default().read(line).expect_err(line);
-        assert_eq!(said, format!("`{line}` is no line of coverage"));
+        assert_eq!(said, format!("`{line}` is not a line of coverage"));
     }
 }

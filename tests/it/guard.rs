@@ -75,24 +75,18 @@ fn the_first_bad_element_is_named() {
     let many = Tensor::ones(10_000, DType::F64, cpu).expect("a tensor");
     let late = Tensor::cat(&[&many, &Tensor::new(&[f64::NEG_INFINITY], cpu).expect("one")], 0).expect("one more");
     for (checked, said) in [
-        (
-            guard::labels("y", &ids(&[0, 195, 200]), 195, None),
-            "y: 195 at [1] is no label of 195 classes, which are 0 to 194",
-        ),
-        (
-            guard::labels("y", &ids(&[-100, -1]), 10, Some(-100)),
-            "y: -1 at [1] is no label of 10 classes, which are 0 to 9",
-        ),
-        (guard::labels("y", &u8s, 10, None), "y: 255 at [1] is no label of 10 classes, which are 0 to 9"),
-        (guard::labels("y", &ids(&[0]), 0, None), "y: 0 at [0] is a label, and there are no classes"),
-        (guard::ids("x", &padded, 10), "x: -1 at [2, 0] is no row of a table of 10 rows"),
+        (guard::labels("y", &ids(&[0, 195, 200]), 195, None), "y: 195 at [1] is not a label of 195 classes (0 to 194)"),
+        (guard::labels("y", &ids(&[-100, -1]), 10, Some(-100)), "y: -1 at [1] is not a label of 10 classes (0 to 9)"),
+        (guard::labels("y", &u8s, 10, None), "y: 255 at [1] is not a label of 10 classes (0 to 9)"),
+        (guard::labels("y", &ids(&[0]), 0, None), "y: 0 at [0] is a label, but there are no classes"),
+        (guard::ids("x", &padded, 10), "x: -1 at [2, 0] is not a row of a table of 10 rows"),
         (
             guard::ids("x", &padded.to_dtype(DType::F32).expect("floats"), 10),
             "x: is f32; candle takes ids in u8, u32 and i64",
         ),
         (guard::finite("h", &halves.expect("f16")), "h: NaN at [2] is not finite"),
         (guard::finite("h", &late), "h: -inf at [10000] is not finite"),
-        (guard::agree(&[("a", &u8s), ("b", &late)]), "b: is f64, and a is u8"),
+        (guard::agree(&[("a", &u8s), ("b", &late)]), "b: is f64, but a is u8"),
     ] {
         assert_eq!(checked.expect_err(said).to_string(), said);
     }
@@ -164,13 +158,13 @@ fn the_command_checks_the_tensors_of_a_file() {
         (
             &["--labels", "target", "--classes", "195"],
             2,
-            "refused  target: 195 at [3] is no label of 195 classes, which are 0 to 194",
+            "refused  target: 195 at [3] is not a label of 195 classes (0 to 194)",
         ),
         (&["--labels", "target", "--classes", "195", "--ignore", "195"], 0, "fine     target"),
         (
             &["--ids", "target", "--vocabulary", "100"],
             2,
-            "refused  target: 194 at [2] is no row of a table of 100 rows",
+            "refused  target: 194 at [2] is not a row of a table of 100 rows",
         ),
         (
             &["--finite", "logits", "--finite", "pixels"],

@@ -228,8 +228,8 @@ fn a_file_that_cannot_serve_is_named_in_one_line_with_what_to_do() {
     future.pragma_update(None, "user_version", 99).expect("written");
     for (name, code, said) in [
         ("damaged", 5, "is damaged"),
-        ("text", 5, "delete it, and it is made anew"),
-        ("foreign", 5, "is a database of something else than a history"),
+        ("text", 5, "delete it, and it is rebuilt"),
+        ("foreign", 5, "is a database, but not a history"),
         ("future", 5, "is a history of version 99, and this build of snuffer knows 1"),
         ("no/such/folder", 5, "`--history FILE` keeps the history elsewhere"),
     ] {
@@ -241,7 +241,7 @@ fn a_file_that_cannot_serve_is_named_in_one_line_with_what_to_do() {
         (&["--history", "no-such-file"][..], "there is no history at no-such-file"),
         (&["--store", "no-such-store"], "there is no store at no-such-store"),
         (&["--store", &one, "--store", "two"], "name the history of several stores: `--history FILE`"),
-        (&["--store", &one, "--since", "soon"], "`soon` is no date; write `2026-11-21` or `30d`"),
+        (&["--store", &one, "--since", "soon"], "`soon` is not a date; write `2026-11-21` or `30d`"),
     ] {
         let (code, _, shown) = ask(args);
         assert!(code == Some(1) && shown.contains(said), "{args:?}: {code:?} {shown}");

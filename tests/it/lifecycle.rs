@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use snuffer::device::{Device, Hardware};
 use snuffer::outcome::{Outcome, Phase, Refusal};
-use snuffer::store::regression::{Expected, Regression, Status, read, standing};
+use snuffer::store::regression::{Expected, Regression, Status, read, triage_state};
 use snuffer::store::{Finding, Platform, Store, similar};
 
 use crate::store::finding;
@@ -89,15 +89,15 @@ fn a_finding_is_new_unless_a_regression_expects_it_there() {
         (known("status = \"fixed\"\nfixed_in = \"99.0.0\"\nfails = [{}]"), "fixed"),
     ];
     for (known, word) in table {
-        let standing = standing(&found, &known);
-        assert_eq!(standing.word(), word);
-        assert_eq!(standing.is_news(), word == "new" || word.contains("but"), "{word}");
+        let triage_state = triage_state(&found, &known);
+        assert_eq!(triage_state.word(), word);
+        assert_eq!(triage_state.is_news(), word == "new" || word.contains("but"), "{word}");
     }
     // A finding of an older candle is judged by that candle.
     let mut old = found;
     old.origin.versions = "snuffer 0.1.0, candle-core 0.9.2, candle-nn 0.9.2".into();
     let fixed = known("status = \"fixed\"\nfixed_in = \"0.11.0\"\nfails = [{}]");
-    assert_eq!(standing(&old, &fixed).word(), "fixed");
+    assert_eq!(triage_state(&old, &fixed).word(), "fixed");
 }
 
 /// Runs `snuffer` in an empty folder, types `typed`, and gives what it did.
@@ -215,7 +215,7 @@ fn an_unexpected_pass_is_red_and_says_what_to_do() {
     std::fs::write(known.join("passes.toml"), passes.to_text()).expect("written");
     let (code, said) = snuffer(folder.path(), &["regressions"], "");
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("UNEXPECTED  passes\n            on cpu: passes, and was expected to fail"), "{said}");
+    assert!(said.contains("UNEXPECTED  passes\n            on cpu: passes, but was expected to fail"), "{said}");
     assert!(said.contains("replay: snuffer replay corpora/regressions/passes.toml"), "{said}");
     assert!(said.contains("1 regressions (1 open) on cpu: 1 unexpected"), "{said}");
     // The hint is also right for a regression in its own folder.

@@ -61,7 +61,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
         program: Ok((&text, &done)),
         test: Some(&test),
         torch: Some(&torch),
-        matters: &["any dtype (f32, f16)".to_string()],
+        ablation: &["any dtype (f32, f16)".to_string()],
         since: Some("fails since 0.9.2; 0.9.1 does something else"),
         regression: None,
     };

@@ -238,7 +238,7 @@ fn coverage_and_trends_add_up_over_campaigns() {
     let pages = pages();
     let plain = |path: &str| pages[path].replace("&#x2f;", "/");
     let source = plain("coverage/candle-kernels-src-fill.cu.html");
-    assert!(source.contains("1 of 24 kernels were launched; 4 of 4 ways"), "{source}");
+    assert!(source.contains("1 of 24 kernels were launched; 4 of 4 edges"), "{source}");
     assert!(!source.contains("/home/a"), "a path of the machine");
     let trends = plain("trends.html");
     for wanted in [

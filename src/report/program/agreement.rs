@@ -1,16 +1,16 @@
-//! Whether a program did what its case does.
+//! Checks that a program does the same as its case.
 
 use crate::case::{Backward, Case};
 use crate::exec::Ran;
 use crate::outcome::{Gradients, Outcome, Returned};
 use crate::tensor::DType;
 
-/// Whether a program of `case` that `ran` did what the `outcome` says: the same values and gradients' presence, error, panic or
-/// end.
+/// Whether the run of a program of `case` matches `outcome`: the same values and presence of gradients, or the same error,
+/// panic or death.
 pub fn agrees(case: &Case, outcome: &Outcome, ran: &Ran) -> bool {
     // An error's first line: a backtrace may follow it.
-    let complains = |message: &str| ran.stderr.contains(message.lines().next().unwrap_or_default());
-    let refuses = |message: &str| ran.code == Some(1) && complains(message);
+    let reports = |message: &str| ran.stderr.contains(message.lines().next().unwrap_or_default());
+    let refuses = |message: &str| ran.code == Some(1) && reports(message);
     if !ran.ended {
         return matches!(outcome, Outcome::TimedOut(_));
     }
@@ -18,42 +18,42 @@ pub fn agrees(case: &Case, outcome: &Outcome, ran: &Ran) -> bool {
         Outcome::Returned(returned) => {
             let finished = match &returned.backward {
                 Gradients::Rejected(refusal) => refuses(&refusal.message),
-                // The worker takes the second derivatives that there are.
+                // The worker skips missing second derivatives; the program may fail at them.
                 Gradients::Returned(store) if store.second.is_empty() && case.backward == Backward::Twice => true,
                 _ => ran.code == Some(0),
             };
-            finished && shows(case, returned, &ran.stdout)
+            finished && prints(case, returned, &ran.stdout)
         }
         Outcome::Rejected(refusal) => refuses(&refusal.message),
-        Outcome::Panicked(panic) => ran.code == Some(101) && complains(&panic.message),
-        // A device's error comes late, at whatever waits for the device.
+        Outcome::Panicked(panic) => ran.code == Some(101) && reports(&panic.message),
+        // A device's error shows late, at the next call that waits for the device.
         Outcome::Faulted(_) => ran.code != Some(0),
         Outcome::Died(_) | Outcome::StackOverflow(_) => ran.code.is_none(),
-        // What cannot be allocated aborts, or is refused by who asked for it.
+        // A failed allocation aborts the process or is an `Err`.
         Outcome::OutOfMemory(_) => ran.code != Some(0),
         Outcome::TimedOut(_) | Outcome::Unsupported(_) => false,
     }
 }
 
-/// Whether what a program printed are the values, and the gradients, that the case has.
-fn shows(case: &Case, returned: &Returned, said: &str) -> bool {
-    let asked = matches!(&returned.backward, Gradients::Returned(_));
-    // Of outputs without elements the worker asks for no gradient; the program cannot know that there are none.
-    let empty = returned.outputs.iter().all(|output| output.elements() == Some(0));
-    if asked != said.contains("gradient of ") && !empty {
+/// Whether a program printed the case's values and gradients.
+fn prints(case: &Case, returned: &Returned, stdout: &str) -> bool {
+    let has_gradients = matches!(&returned.backward, Gradients::Returned(_));
+    // The worker asks for no gradient of empty outputs; the program cannot know that they are empty.
+    let is_empty = returned.outputs.iter().all(|output| output.elements() == Some(0));
+    if has_gradients != stdout.contains("gradient of ") && !is_empty {
         return false;
     }
     if let Gradients::Returned(store) = &returned.backward
-        && (store.missing.iter().any(|name| !said.contains(&format!("no gradient of {name}\n")))
-            || store.gradients.keys().any(|name| !said.contains(&format!("\ngradient of {name}:\n"))))
+        && (store.missing.iter().any(|name| !stdout.contains(&format!("no gradient of {name}\n")))
+            || store.gradients.keys().any(|name| !stdout.contains(&format!("\ngradient of {name}:\n"))))
     {
         return false;
     }
-    // Of random values the op states facts, and the program prints them.
+    // Random values differ from run to run: these programs print facts about them instead.
     if case.op.starts_with("random.") || case.op == "op.dropout" {
         return true;
     }
-    let values = said.split("gradient of ").next().unwrap_or_default();
+    let values = stdout.split("gradient of ").next().unwrap_or_default();
     let mut numbers = values.split(['[', ']', ',', ' ', '\n']).filter_map(|word| word.parse::<f64>().ok()).fuse();
     let mut expected =
         returned.outputs.iter().flat_map(|output| output.floats().into_iter().map(|value| (output.dtype, value)));

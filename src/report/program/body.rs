@@ -1,4 +1,4 @@
-//! What a program and a test have in common: the inputs of a case, its calls, and where its gradients start.
+//! What programs and tests share: the inputs of a case, its calls, and the start of its backward pass.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use crate::tensor::Tensor;
 /// The inputs and calls of a case, line by line.
 pub struct Body {
     pub lines: Vec<String>,
-    /// The variables that gradients are asked for, and the name of the input that each is.
+    /// The variables that need a gradient, each with the name of its input.
     pub vars: Vec<(String, String)>,
     pub device: Device,
     pub bound: Bound,
-    /// Where the first call begins.
-    pub called: usize,
+    /// The line at which the first call begins.
+    pub first_call: usize,
 }
 
-/// What the lines of a source bind.
+/// What the lines of a call bind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// Nothing: they print what they make.
+    /// Nothing: they print their results.
     Nothing,
     /// `output`.
     One,
@@ -31,22 +31,23 @@ pub enum Bound {
 }
 
 impl Body {
-    /// The inputs and calls of `case`, of which gradients are asked for as `backward` says.
+    /// The inputs and calls of `case`, with variables for the gradients that `backward` needs.
     pub fn new(op: &Op, case: &Case, backward: Backward, device: Device) -> Result<Self, String> {
         let whole = &Case { backward, ..case.clone() };
-        let mut body = Self { lines: Vec::new(), vars: Vec::new(), device, bound: Bound::Nothing, called: usize::MAX };
+        let mut body =
+            Self { lines: Vec::new(), vars: Vec::new(), device, bound: Bound::Nothing, first_call: usize::MAX };
         let steps = sequence::steps(case);
         if steps.is_empty() {
             body.call(op, case, whole, "")?;
         }
         for (number, (op, step)) in steps.iter().enumerate() {
-            body.flow(op.support.of);
+            body.rename_output(op.support.of);
             body.call(op, step, whole, &format!("{}.", number + 1))?;
         }
         Ok(body)
     }
 
-    /// Adds the inputs of `call` and the call; `prefix` is what its inputs are called by in `whole`.
+    /// Adds `call` and its inputs, whose names in `whole` start with `prefix`.
     fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
         for (name, data) in &call.inputs {
             let own = format!("{prefix}{name}");
@@ -62,7 +63,7 @@ impl Body {
             Some(last) if last.starts_with("println!") => Bound::Nothing,
             _ => Bound::One,
         };
-        // The expression at the end may go over several lines.
+        // The expression at the end may span several lines.
         let start = lines.iter().rposition(|line| !line.starts_with([' ', ')', '}']));
         if self.bound == Bound::One
             && !binds("output")
@@ -71,13 +72,13 @@ impl Body {
             lines[start].insert_str(0, "let output = ");
             lines[last].push(';');
         }
-        self.called = self.called.min(self.lines.len());
+        self.first_call = self.first_call.min(self.lines.len());
         self.lines.extend(lines);
         Ok(())
     }
 
-    /// Calls the first output of the call before this by this name.
-    fn flow(&mut self, name: &str) {
+    /// Binds the first output of the previous call to `name`.
+    fn rename_output(&mut self, name: &str) {
         let output = self.lines.iter_mut().rfind(|line| line.starts_with("let output = "));
         match (self.bound, output) {
             (Bound::One, Some(line)) => *line = line.replacen("output", name, 1),
@@ -109,7 +110,7 @@ impl Body {
         if weighted {
             let weights: Vec<String> = (0..7).map(|index| format!("{:?}", weight(index))).collect();
             self.lines.push(format!(
-                "// Every element has a share of its own.\nlet weighted_sum = |x: &Tensor| -> Result<Tensor> {{\n    \
+                "// Every element has its own weight.\nlet weighted_sum = |x: &Tensor| -> Result<Tensor> {{\n    \
                  let weights: Vec<f64> = (0..x.elem_count()).map(|i| [{}][i % 7]).collect();\n    let weights = \
                  Tensor::from_vec(weights, x.shape(), x.device())?.to_dtype(x.dtype())?;\n    \
                  (x * weights)?.sum_all()\n}};",
@@ -129,7 +130,7 @@ impl Body {
         self.lines.push("let grads = total.backward()?;".to_string());
     }
 
-    /// The lines that open the device, and all others, indented by four.
+    /// All lines, after the one that opens the device, indented by four spaces.
     pub fn indented(&self) -> String {
         let opened = match self.device {
             Device::Cpu => "Device::Cpu".to_string(),
@@ -142,7 +143,7 @@ impl Body {
         text
     }
 
-    /// What the lines use of candle, with `also`: for each crate its items.
+    /// The `use` lines for the candle items that the program needs, and for `also`.
     pub fn uses(&self, also: &[&'static str]) -> String {
         let body = self.lines.join("\n");
         let mut names: BTreeSet<&str> = also.iter().copied().collect();
@@ -163,10 +164,10 @@ impl Body {
     }
 }
 
-/// Items of candle-core that some programs name.
+/// The items of candle-core that only some programs need.
 const ITEMS: [&str; 6] = ["DType", "IndexOp", "Module", "ModuleT", "Var", "D"];
 
-/// Whether `body` names this item of candle-core; traits by their methods.
+/// Whether `body` needs this item of candle-core; a trait shows by its methods.
 fn needs(body: &str, name: &str) -> bool {
     match name {
         "IndexOp" => body.contains(".i("),

@@ -1,4 +1,4 @@
-//! Tensors of a case as the Rust a person would write for them.
+//! Tensors of a case as Rust that a person would write.
 
 use super::memory::{self, Buffer, Step};
 use crate::tensor::{DType, Fill, Tensor, Value, product};
@@ -29,12 +29,12 @@ pub fn rust(dtype: DType) -> &'static str {
     }
 }
 
-/// A number without its type, `f64` where that must be named.
+/// A number without a type suffix; NaN and infinities are constants of `f64`.
 pub fn number(value: Value) -> String {
     typed(value, "f64")
 }
 
-/// A number; what is no finite one by the constant of the `float` type.
+/// A number; NaN and infinities are constants of the type `float`.
 fn typed(value: Value, float: &str) -> String {
     match value {
         Value::Int(value) => value.to_string(),
@@ -42,7 +42,7 @@ fn typed(value: Value, float: &str) -> String {
         Value::Float(value) if value.is_infinite() => {
             format!("{float}::{}", if value > 0.0 { "INFINITY" } else { "NEG_INFINITY" })
         }
-        // As short as it can be: an `f32` that `f64` needs 17 digits for has 9.
+        // The shortest form: 9 digits are enough for an `f32` that takes 17 as an `f64`.
         Value::Float(value) if float == "f32" => format!("{:?}", value as f32),
         Value::Float(value) => format!("{value:?}"),
     }
@@ -59,7 +59,7 @@ pub fn shape(shape: &[usize]) -> String {
     self::sizes(&sizes)
 }
 
-/// The same of sizes that are written already.
+/// A shape of sizes that are already text.
 pub fn sizes(sizes: &[String]) -> String {
     match sizes {
         [] => "()".to_string(),
@@ -69,8 +69,8 @@ pub fn sizes(sizes: &[String]) -> String {
     }
 }
 
-/// What makes `data`, without its view, on `device`; lines that come before it go to `lines`. An `Err` says why nobody
-/// would write that.
+/// The expression that makes `data` on `device`, without its view; lines that must come first go to `lines`. An `Err` says
+/// why it cannot be written.
 pub fn buffer(name: &str, data: &Tensor, device: &str, lines: &mut Vec<String>) -> Result<String, String> {
     let (buffer, sizes) = memory::buffer(name, data)?;
     Ok(match buffer {
@@ -91,7 +91,7 @@ fn filled(dtype: DType, fill: &Fill, count: usize, sizes: &str, device: &str, li
     format!("Tensor::from_vec(values, {sizes}, {device})?")
 }
 
-/// One element; of a dtype that Rust has no literals for, made of an `f32`.
+/// One element; a dtype without literals in Rust is converted from `f32`.
 fn element(dtype: DType, value: Value, suffixed: bool) -> String {
     let made = |from: &str| format!("{}::from_f32({from})", rust(dtype));
     match dtype {
@@ -114,7 +114,7 @@ fn spelled(dtype: DType, values: &[Value], sizes: &[usize], device: &str) -> Str
     if values.is_empty() {
         return format!("Tensor::from_vec(Vec::<{}>::new(), {}, {device})?", rust(dtype), shape(sizes));
     }
-    // Rust has no literals of these: of `f32`s, which hold them all, on the host, as a device's cast may be at fault.
+    // Rust has no literals for these: cast from `f32`, which holds them all. On the host, as the device's cast may be the bug.
     let cast = matches!(dtype, DType::F16 | DType::Bf16);
     let (held, at) = if cast { (DType::F32, "&Device::Cpu") } else { (dtype, device) };
     let parts: Vec<String> = values.iter().enumerate().map(|(n, &value)| element(held, value, n == 0)).collect();
@@ -130,7 +130,7 @@ fn spelled(dtype: DType, values: &[Value], sizes: &[usize], device: &str) -> Str
     }
 }
 
-/// Elements between brackets, row by row.
+/// Elements in nested brackets, row by row.
 pub fn nested(parts: &[String], sizes: &[usize]) -> String {
     let Some((_, inner)) = sizes.split_first().filter(|(_, inner)| !inner.is_empty()) else {
         return format!("[{}]", parts.join(", "));
@@ -139,7 +139,7 @@ pub fn nested(parts: &[String], sizes: &[usize]) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-/// What is called on the buffer to make the view of it.
+/// The methods that make the view when called on the buffer.
 pub fn view(data: &Tensor) -> String {
     let call = |step: &Step| match step {
         Step::Narrow(dim, start, len) => format!(".narrow({dim}, {start}, {len})?"),

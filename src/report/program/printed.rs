@@ -1,4 +1,4 @@
-//! A case as the `main.rs` of a program that prints what comes.
+//! A case as the `main.rs` of a program that prints the results.
 
 use super::About;
 use super::body::{Body, Bound};
@@ -11,7 +11,7 @@ use crate::tensor::DType;
 pub fn printed(body: Body, backward: Backward, about: &About) -> String {
     let mut main = Main(body);
     if about.outputs.is_empty() && about.device != Device::Cpu {
-        // Printing would not show an error that is on its way: candle prints a tensor that it cannot read without values.
+        // Printing would hide a pending error: candle prints a tensor that it cannot read without its values.
         main.push("device.synchronize()?;");
     }
     if main.0.bound != Bound::Nothing {
@@ -32,7 +32,7 @@ impl Main {
         self.0.lines.push(line.into());
     }
 
-    /// Prints the outputs' values, exactly where their dtype is known.
+    /// Prints the outputs' values, in full if their dtype is known.
     fn outputs(&mut self, outputs: &[(DType, usize)]) {
         let shown = |name: &str, of: Option<&(DType, usize)>| match of {
             Some(&(dtype, rank)) => format!("println!(\"{{:?}}\", {name}{});", read(dtype, rank)),
@@ -72,7 +72,7 @@ impl Main {
     }
 }
 
-/// What reads a tensor of this dtype and rank as numbers.
+/// The methods that read a tensor of this dtype and rank as numbers.
 fn read(dtype: DType, rank: usize) -> String {
     let (cast, typed) = match dtype {
         DType::F16 | DType::Bf16 | DType::F8e4m3 => (".to_device(&Device::Cpu)?.to_dtype(DType::F32)?", "f32"),

@@ -1,10 +1,10 @@
-//! Tensors of a case as the Python a person would write for them.
+//! Tensors of a case as Python that a person would write.
 
 use super::literal::nested;
 use super::memory::{self, Buffer, Step};
 use crate::tensor::{DType, Tensor, Value};
 
-/// The dtype as PyTorch names it. It has few operations of `uint32`, and `int64` holds the same numbers.
+/// The dtype's name in PyTorch. `u32` becomes `int64`, as PyTorch has few operations on `uint32`.
 pub fn dtype(dtype: DType) -> &'static str {
     match dtype {
         DType::U8 => "torch.uint8",
@@ -29,13 +29,13 @@ pub fn number(value: Value) -> String {
     }
 }
 
-/// A number beside tensors of this dtype, which of an integer one may be outside it.
+/// A scalar next to tensors of this dtype; it may be a fraction even if the dtype is an integer.
 pub fn constant(dtype: DType, value: f64) -> String {
     let whole = !dtype.is_float() && value.fract() == 0.0;
     number(if whole { Value::Int(value as i64) } else { Value::Float(value) })
 }
 
-/// An element; as short as it can be, since an `f32` that `f64` needs 17 digits for has 9.
+/// An element in its shortest form: 9 digits are enough for an `f32` that takes 17 as an `f64`.
 fn element(dtype: DType, value: Value) -> String {
     match value {
         Value::Float(float) if dtype != DType::F64 && float.is_finite() => format!("{:?}", float as f32),
@@ -43,7 +43,7 @@ fn element(dtype: DType, value: Value) -> String {
     }
 }
 
-/// Sizes that are written already, as a tuple.
+/// Sizes that are already text, as a tuple.
 pub fn sizes(sizes: &[String]) -> String {
     match sizes {
         [size] => format!("({size},)"),
@@ -55,7 +55,8 @@ fn shape(shape: &[usize]) -> String {
     sizes(&shape.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
-/// What makes `data`, without its view; lines that come before it go to `lines`. An `Err` says why nobody would write that.
+/// The expression that makes `data` without its view; lines that must come first go to `lines`. An `Err` says why it cannot
+/// be written.
 pub fn buffer(name: &str, data: &Tensor, lines: &mut Vec<String>) -> Result<String, String> {
     let (buffer, sizes) = memory::buffer(name, data)?;
     let (dtype, shape) = (dtype(data.dtype), shape(&sizes));
@@ -81,7 +82,7 @@ pub fn buffer(name: &str, data: &Tensor, lines: &mut Vec<String>) -> Result<Stri
     })
 }
 
-/// What is called on the buffer to make the view of it.
+/// The methods that make the view when called on the buffer.
 pub fn view(data: &Tensor) -> String {
     let call = |step: &Step| match step {
         Step::Narrow(dim, start, len) => format!(".narrow({dim}, {start}, {len})"),

@@ -1,4 +1,4 @@
-//! What a call is in Rust and in Python: [`Op::source`] and [`Op::torch`], filled in.
+//! A call in Rust and in Python: the templates [`Op::source`] and [`Op::torch`], rendered.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -23,13 +23,13 @@ struct Input {
     shape: Vec<usize>,
 }
 
-/// How a language writes what templates hold.
+/// How a language writes the values in templates.
 struct Language {
     dtype: fn(DType) -> &'static str,
     number: fn(Value) -> String,
     constant: fn(DType, f64) -> String,
     sizes: fn(&[String]) -> String,
-    truth: [&'static str; 2],
+    booleans: [&'static str; 2],
 }
 
 static RUST: Language = Language {
@@ -37,7 +37,7 @@ static RUST: Language = Language {
     number: literal::number,
     constant: literal::constant,
     sizes: literal::sizes,
-    truth: ["false", "true"],
+    booleans: ["false", "true"],
 };
 
 static PYTHON: Language = Language {
@@ -45,17 +45,17 @@ static PYTHON: Language = Language {
     number: python::number,
     constant: python::constant,
     sizes: python::sizes,
-    truth: ["False", "True"],
+    booleans: ["False", "True"],
 };
 
 impl Language {
-    /// What the templates of all ops in this language have in common; one may include another.
+    /// The environment that all templates of this language share; one template may include another.
     fn environment(&'static self) -> Environment<'static> {
         let mut environment = Environment::new();
-        // A case may lack a param: it can be asked for, but not be written.
+        // A case may lack a param: templates may test for it, but printing it is an error.
         environment.set_formatter(|out, state, value| match value.kind() {
             ValueKind::Undefined => Err(ErrorKind::UndefinedError.into()),
-            ValueKind::Bool => Ok(out.write_str(self.truth[usize::from(value.is_true())])?),
+            ValueKind::Bool => Ok(out.write_str(self.booleans[usize::from(value.is_true())])?),
             _ => minijinja::escape_formatter(out, state, value),
         });
         environment.add_filter("dtype", |name: &Jinja| (self.dtype)(named(name)));
@@ -65,7 +65,7 @@ impl Language {
         environment
     }
 
-    /// The number that a param is.
+    /// The value of a rendered number.
     fn float(&self, number: &Jinja) -> f64 {
         let Some(text) = number.as_str() else { return f64::try_from(number.clone()).unwrap_or(f64::NAN) };
         let infinite =
@@ -103,7 +103,7 @@ impl Language {
     }
 }
 
-/// The sources of all ops by name.
+/// The Rust templates of all ops, by name.
 static SOURCES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = RUST.environment();
     environment.add_filter("f32", |number: &Jinja| number.as_str().map(|text| text.replace("f64::", "f32::")));
@@ -117,13 +117,13 @@ static SOURCES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// What is PyTorch of all ops by name.
+/// The PyTorch templates of all ops, by name.
 static TORCH: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = PYTHON.environment();
     environment.add_filter("tuple", |sizes: Vec<usize>| {
         python::sizes(&sizes.iter().map(ToString::to_string).collect::<Vec<_>>())
     });
-    // PyTorch takes ids of 64 bits everywhere, and others in some places.
+    // PyTorch takes 64-bit ids everywhere, and other ids only in some places.
     environment.add_function("ids", |state: &State, name: &str| {
         let dtype = state.lookup("inputs")?.get_attr(name).ok()?.get_attr("dtype").ok()?;
         Some(if dtype.as_str() == Some("torch.int64") { name.to_string() } else { format!("{name}.long()") })
@@ -137,10 +137,13 @@ static TORCH: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// Params that candle takes with a sign, or as a truth. Others are sizes, of which a negative one is 0, as in the call.
+/// Names of integer params that templates print unchanged: candle takes them as signed integers or as booleans.
+///
+/// Every other integer param is a `usize` in candle: a negative one is printed as 0, because [`Case::size`] passes it as 0.
+/// **Add the name here when you add an op with a signed or boolean param**, or reports print its negative values as 0.
 const SIGNED: [&str; 9] = ["asc", "causal", "decimals", "first", "is_scalar", "off", "on", "shift", "xy"];
 
-/// The lines of the op's source for this call.
+/// The lines of this call in Rust.
 pub fn rendered(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, String> {
     let mut context = RUST.context(call);
     context.insert("cuda".to_string(), (device != Device::Cpu).into());
@@ -172,12 +175,12 @@ pub fn torch(op: &Op, call: &Case) -> Result<Vec<String>, String> {
 fn lines(of: &Environment, name: &str, context: &BTreeMap<String, Jinja>) -> Result<Vec<String>, Error> {
     let text = of.get_template(name)?.render(context)?;
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    // Sources are indented where they stand.
+    // Templates are indented in their source files.
     let indent = lines.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
     Ok(lines.iter().map(|line| line[indent..].to_string()).collect())
 }
 
-/// The dtype of this name, in a case or in Rust, or `f32`.
+/// The dtype with this name in cases or in Rust; `f32` for any other name.
 fn named(name: &Jinja) -> DType {
     let name = name.as_str().unwrap_or_default();
     DType::ALL.into_iter().find(|&dtype| dtype.name() == name || literal::rust(dtype) == name).unwrap_or(DType::F32)

@@ -1,7 +1,7 @@
-//! A case as a test for candle's own: what should happen, so that it fails today and passes once that does.
+//! A case as a test for candle's own suite: it fails today and passes once candle is fixed.
 
 use super::body::{Body, Bound};
-use super::{literal, memory};
+use super::literal;
 use crate::case::Backward;
 use crate::device::Device;
 use crate::ops::Contract;
@@ -9,28 +9,28 @@ use crate::oracle::{Evidence, Expectation, OracleName};
 use crate::outcome::{Gradients, Observation, Outcome, Phase, Returned};
 use crate::tensor::{DType, Tensor, Value};
 
-/// The most elements that a test lists; of more, those that are wrong today.
+/// The most elements that a test lists; of a larger tensor, only elements that are wrong today.
 const LISTED: usize = 16;
 
-/// The test of what `oracle` says of the case, given what was `seen` of it. An `Err` says why there is none.
+/// The test of the promise that `oracle` judges, given the observation `seen`. An `Err` says why there is none.
 pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Result<String, String> {
     let in_backward = phase(&seen.outcome) == Some(Phase::Backward);
     let backward = if oracle == OracleName::Gradient || in_backward { evidence.case.backward } else { Backward::None };
     let mut test = Test(Body::new(evidence.op, evidence.case, backward, seen.device)?);
     if test.0.bound == Bound::Nothing && matches!(seen.outcome, Outcome::Returned(_)) {
-        return Err("nobody can say what a random value should be".to_string());
+        return Err("a random value has no expected value".to_string());
     }
     let promise = match (&evidence.contract, &seen.outcome) {
         (Contract::Rejects(rule), _) => test.refuses(rule),
         (Contract::Unspecified(_), _) => test.survives(),
         (Contract::Accepts { .. }, Outcome::Unsupported(_) | Outcome::TimedOut(_)) => {
-            return Err("a test would not end".to_string());
+            return Err("the test would not end".to_string());
         }
         (Contract::Accepts { outputs, .. }, Outcome::Returned(returned)) => match oracle {
             OracleName::Contract => test.shapes(outputs),
             OracleName::Reference => test.values(evidence, returned)?,
             OracleName::Gradient => test.gradients(evidence, returned, backward)?,
-            other => return Err(format!("no single call shows what the oracle of {other} says")),
+            other => return Err(format!("no single call shows a violation of the {other} oracle")),
         },
         (Contract::Accepts { .. }, _) if [OracleName::Contract, OracleName::Fault].contains(&oracle) => {
             test.accepts(backward)
@@ -51,9 +51,9 @@ impl Test {
         self.0.lines.push(line.into());
     }
 
-    /// The call as something that can be asked for its result, bound to `called`.
-    fn ask(&mut self) {
-        let lines = self.0.lines.split_off(self.0.called);
+    /// Binds the `Result` of the call to `called`.
+    fn bind_result(&mut self) {
+        let lines = self.0.lines.split_off(self.0.first_call);
         if let [line] = lines.as_slice()
             && let Some(call) = line.strip_prefix("let output = ").and_then(|line| line.strip_suffix("?;"))
             && !call.contains('?')
@@ -71,7 +71,7 @@ impl Test {
         self.push(format!("    Ok({bound})\n}};\nlet called = call();"));
     }
 
-    /// What a device says of a call comes when it is waited for.
+    /// Waits for the device, which reports errors late.
     fn synchronize(&mut self) {
         if self.0.device != Device::Cpu {
             self.push("device.synchronize()?;");
@@ -79,7 +79,7 @@ impl Test {
     }
 
     fn refuses(&mut self, rule: &str) -> String {
-        self.ask();
+        self.bind_result();
         self.push(format!("assert!(called.is_err(), \"{rule}\");"));
         self.synchronize();
         let words = rule.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -87,7 +87,7 @@ impl Test {
     }
 
     fn survives(&mut self) -> String {
-        self.ask();
+        self.bind_result();
         self.push("// An error or a value, but nothing worse.\nlet _ = called;");
         self.synchronize();
         "returns".to_string()
@@ -97,24 +97,24 @@ impl Test {
         if !self.0.vars.is_empty() {
             self.0.start_backward(backward);
         } else if let Some(line) = self.0.lines.iter_mut().rfind(|line| line.starts_with("let output = ")) {
-            // Nobody looks at it.
+            // The test does not use it.
             *line = line.replacen("let output = ", "", 1);
         }
         self.synchronize();
         "accepts_valid_arguments".to_string()
     }
 
-    /// The output at this place.
-    fn output(&self, place: usize) -> String {
-        if self.0.bound == Bound::Several { format!("outputs[{place}]") } else { "output".to_string() }
+    /// The expression of the output with this index.
+    fn output(&self, index: usize) -> String {
+        if self.0.bound == Bound::Several { format!("outputs[{index}]") } else { "output".to_string() }
     }
 
     fn shapes(&mut self, outputs: &[(DType, Vec<usize>)]) -> String {
         if self.0.bound == Bound::Several {
             self.push(format!("assert_eq!(outputs.len(), {});", outputs.len()));
         }
-        for (place, (dtype, shape)) in outputs.iter().enumerate() {
-            let output = self.output(place);
+        for (index, (dtype, shape)) in outputs.iter().enumerate() {
+            let output = self.output(index);
             self.push(format!("assert_eq!({output}.shape().dims(), {shape:?});"));
             self.push(format!("assert_eq!({output}.dtype(), {});", literal::dtype(*dtype)));
         }
@@ -125,16 +125,16 @@ impl Test {
         let outputs = evidence.expectations(returned);
         let all: usize = outputs.iter().map(Vec::len).sum();
         let before = self.0.lines.len();
-        for (place, (wanted, got)) in outputs.iter().zip(&returned.outputs).enumerate() {
-            let output = self.output(place);
-            self.compare(&output, got, &listed(wanted, all), |position| position);
+        for (index, (expected, got)) in outputs.iter().zip(&returned.outputs).enumerate() {
+            let output = self.output(index);
+            self.compare(&output, got, &listed(expected, all), |position| position);
         }
-        self.says(before, "returns_the_right_values")
+        self.promise_since(before, "returns_the_right_values")
     }
 
     fn gradients(&mut self, evidence: &Evidence, returned: &Returned, backward: Backward) -> Result<String, String> {
         let store = match &returned.backward {
-            Gradients::NotAsked => return Err("no gradient was asked for".to_string()),
+            Gradients::NotAsked => return Err("the case asks for no gradient".to_string()),
             Gradients::Rejected(_) => {
                 self.0.start_backward(backward);
                 return Ok("has_a_backward_pass".to_string());
@@ -155,23 +155,23 @@ impl Test {
         let before = self.0.lines.len();
         for (name, grad) in &store.gradients {
             let (Some(var), data) = (var(name), &evidence.case.inputs[name]) else { continue };
-            let wanted = evidence.gradient_expectations(name, grad);
+            let expected = evidence.gradient_expectations(name, grad);
             let of = format!("grads.get(&{var}).expect(\"a gradient of {name}\")");
-            let positions = memory::positions(data);
-            self.compare(&of, grad, &listed(&wanted, wanted.len()), |element| positions[element]);
+            let positions = data.buffer_positions();
+            self.compare(&of, grad, &listed(&expected, expected.len()), |element| positions[element]);
         }
-        self.says(before, "has_the_right_gradient")
+        self.promise_since(before, "has_the_right_gradient")
     }
 
-    /// What the test is of, if there is anything after the first so many lines.
-    fn says(&self, lines: usize, promise: &str) -> Result<String, String> {
-        let says = self.0.lines.len() > lines;
-        says.then(|| promise.to_string()).ok_or_else(|| "of no element the right value is known".to_string())
+    /// `promise`, if the test has more than its first `lines` lines.
+    fn promise_since(&self, lines: usize, promise: &str) -> Result<String, String> {
+        let has_assertions = self.0.lines.len() > lines;
+        has_assertions.then(|| promise.to_string()).ok_or_else(|| "no element has a known value".to_string())
     }
 
-    /// Compares elements of the tensor `of`, which is like `got`; each lies where `position` says.
-    fn compare(&mut self, of: &str, got: &Tensor, wanted: &[&Expectation], position: impl Fn(usize) -> usize) {
-        if wanted.is_empty() {
+    /// Compares elements of the tensor expression `of`, which has the dtype of `got`; `position` gives the place of an element.
+    fn compare(&mut self, of: &str, got: &Tensor, expected: &[&Expectation], position: impl Fn(usize) -> usize) {
+        if expected.is_empty() {
             return;
         }
         let (cast, typed) = match got.dtype {
@@ -180,22 +180,24 @@ impl Test {
         };
         self.push(format!("let values = {of}.flatten_all()?{cast}.to_vec1::<{typed}>()?;"));
         let number = |value| literal::number(Value::Float(value));
-        let element = |wanted: &&Expectation| {
-            format!("({}, {}, {})", position(wanted.position), number(wanted.value), number(within(wanted.within)))
+        let element = |expected: &&Expectation| {
+            let Expectation { position: at, value, within, .. } = **expected;
+            format!("({}, {}, {})", position(at), number(value), number(rounded_up(within)))
         };
-        let elements: Vec<String> = wanted.iter().map(element).collect();
+        let elements: Vec<String> = expected.iter().map(element).collect();
         self.push(format!("for (place, expected, within) in [{}] {{", elements.join(", ")));
         let value = if typed == "f64" { "values[place]" } else { "values[place] as f64" };
         self.push(format!("    let value: f64 = {value};"));
-        let finite = wanted.iter().all(|wanted| wanted.value.is_finite());
-        let special = if finite { "" } else { "value == expected || value.is_nan() && f64::is_nan(expected) || " };
+        let is_finite = expected.iter().all(|expected| expected.value.is_finite());
+        let non_finite =
+            if is_finite { "" } else { "value == expected || value.is_nan() && f64::is_nan(expected) || " };
         self.push(format!(
-            "    assert!({special}(value - expected).abs() <= within, \"{{value}} at {{place}}, not {{expected}}\");\n}}"
+            "    assert!({non_finite}(value - expected).abs() <= within, \"{{value}} at {{place}}, not {{expected}}\");\n}}"
         ));
     }
 }
 
-/// How far a call came that did not return.
+/// The phase in which a call ended that did not return.
 fn phase(outcome: &Outcome) -> Option<Phase> {
     match outcome {
         Outcome::Panicked(panic) => Some(panic.phase),
@@ -206,15 +208,15 @@ fn phase(outcome: &Outcome) -> Option<Phase> {
     }
 }
 
-/// What is worth listing of `all` elements.
-fn listed(wanted: &[Expectation], all: usize) -> Vec<&Expectation> {
+/// The expectations that are worth listing, out of `all` of them.
+fn listed(expected: &[Expectation], all: usize) -> Vec<&Expectation> {
     if all <= LISTED {
-        return wanted.iter().collect();
+        return expected.iter().collect();
     }
-    wanted.iter().filter(|wanted| !wanted.kept).take(LISTED).collect()
+    expected.iter().filter(|expected| !expected.kept).take(LISTED).collect()
 }
 
 /// A tolerance in four digits, rounded up: minimized cases are only just outside it.
-fn within(bound: f64) -> f64 {
+fn rounded_up(bound: f64) -> f64 {
     format!("{:.3e}", bound * 1.0005).parse().unwrap_or(bound)
 }

@@ -7,7 +7,7 @@ use crate::tensor::{DType, Tensor};
 
 /// The script of `case`. An `Err` says why there is none.
 pub fn torch(op: &Op, case: &Case) -> Result<String, String> {
-    // Of other dtypes there are no gradients.
+    // Other dtypes have no gradients.
     let backward = match (op.contract)(case) {
         Contract::Accepts { outputs, .. } if !outputs.iter().all(|(dtype, _)| dtype.is_float()) => Backward::None,
         _ => case.backward,
@@ -34,17 +34,17 @@ fn holds_u32(case: &Case) -> bool {
     named || case.inputs.values().any(|data| data.dtype == DType::U32)
 }
 
-/// A script in the making.
+/// A script under construction.
 struct Script {
     body: Vec<String>,
-    /// The variables that gradients are asked for, and the name of the input that each is.
+    /// The leaf tensors that need a gradient, each with the name of its input.
     leaves: Vec<(String, String)>,
-    /// Whether there is a list of `outputs`, or one `output`.
+    /// Whether there is a list of `outputs` instead of one `output`.
     several: bool,
 }
 
 impl Script {
-    /// Adds the inputs of `call` and the call; `prefix` is what its inputs are called by in `whole`.
+    /// Adds `call` and its inputs, whose names in `whole` start with `prefix`.
     fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
         for (name, data) in &call.inputs {
             let own = format!("{prefix}{name}");
@@ -55,7 +55,7 @@ impl Script {
         if let Some(last) = lines.last_mut().filter(|last| !self.several && !last.starts_with("output")) {
             last.insert_str(0, "output = ");
         } else if !self.several {
-            // What is bound first and written to afterwards.
+            // `output` is bound first and written to afterwards.
             lines.retain(|line| line != "output");
         }
         self.body.extend(lines);
@@ -91,7 +91,7 @@ impl Script {
         let body = self.body.join("\n");
         let functional = if body.contains("F.") { "import torch.nn.functional as F\n" } else { "" };
         let note =
-            if unsigned { "# int64 stands for candle's u32, of which PyTorch has few operations.\n" } else { "" };
+            if unsigned { "# int64 stands for candle's u32: PyTorch has few operations on uint32.\n" } else { "" };
         format!("{note}import torch\n{functional}\n{body}\n")
     }
 
@@ -100,7 +100,7 @@ impl Script {
         if weighted {
             let weights: Vec<String> = (0..7).map(|index| format!("{:?}", weight(index))).collect();
             self.body.push(format!(
-                "\n# Every element has a share of its own.\ndef weighted_sum(x):\n    weights = torch.tensor([{}], \
+                "\n# Every element has its own weight.\ndef weighted_sum(x):\n    weights = torch.tensor([{}], \
                  dtype=x.dtype)\n    weights = weights.repeat(x.numel() // 7 + 1)[:x.numel()]\n    \
                  return (x * weights.reshape(x.shape)).sum()\n",
                 weights.join(", ")

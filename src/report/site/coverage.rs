@@ -1,4 +1,4 @@
-//! Pages about candle's kernels: which of them, and which ways of their branches, simulated devices executed.
+//! Pages about candle's kernels: which kernels and branch edges simulated devices executed.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::run::crate_path;
 /// A source file of kernels.
 #[derive(Debug, Serialize)]
 pub struct Source {
-    /// Its path from the crate on.
+    /// Its path, starting with the crate's name.
     file: String,
     /// How many kernels it has.
     all: u64,
     bar: Bar,
-    /// Those that were launched.
+    /// The launched kernels.
     kernels: Vec<Launched>,
     lines: Vec<Line>,
 }
 
-/// Ways of branches that were taken, of all.
+/// Branch edges and blocks that were reached, and how many there are.
 #[derive(Debug, Default, Serialize)]
 struct Bar {
-    ways: usize,
-    all_ways: usize,
+    edges: usize,
+    all_edges: usize,
     blocks: usize,
     all_blocks: usize,
     percent: usize,
@@ -37,21 +37,21 @@ struct Launched {
     name: String,
     launches: u64,
     bar: Bar,
-    /// The lines of branches that went one way only, or were not reached.
+    /// The lines with a branch edge that was not taken.
     lines: Vec<u32>,
 }
 
-/// A line with a branch that some kernel did not take both ways.
+/// A line with a branch edge that some kernel did not take.
 #[derive(Debug, Serialize)]
 struct Line {
     number: u32,
     /// Branches of launched kernels on this line.
     branches: usize,
-    /// Those that warps went on from and never away.
-    only_on: usize,
-    /// Those that warps went away from and never on.
-    only_away: usize,
-    /// Those that no warp came to.
+    /// Branches that never jumped.
+    only_fell_through: usize,
+    /// Branches that always jumped.
+    only_jumped: usize,
+    /// Branches that no warp reached.
     unreached: usize,
 }
 
@@ -84,7 +84,7 @@ pub fn sources(campaigns: &[Campaign]) -> Vec<Source> {
     total.modules.iter().map(|(file, &all)| source(file, all, &kernels(file))).collect()
 }
 
-/// The same with paths from the crate on, so that what several machines counted is of one file.
+/// `coverage` with paths that start with the crate's name, so that counts from several machines add up.
 pub fn in_crates(coverage: &Coverage) -> Coverage {
     let modules = coverage.modules.iter().map(|(file, &count)| (crate_path(file), count)).collect();
     let kernels = coverage.kernels.iter();
@@ -97,7 +97,7 @@ fn source(file: &str, all: u64, kernels: &[(&str, &Kernel)]) -> Source {
         name: name.to_string(),
         launches: kernel.launches,
         bar: bar([kernel.reached()]),
-        lines: one_way(kernel),
+        lines: lines_with_missed_edges(kernel),
     };
     let kernel = |&(_, kernel): &(&str, &Kernel)| kernel.reached();
     Source {
@@ -109,7 +109,7 @@ fn source(file: &str, all: u64, kernels: &[(&str, &Kernel)]) -> Source {
     }
 }
 
-fn one_way(kernel: &Kernel) -> Vec<u32> {
+fn lines_with_missed_edges(kernel: &Kernel) -> Vec<u32> {
     let mut lines: Vec<u32> =
         kernel.branches.iter().filter(|(_, on, away)| *on == 0 || *away == 0).map(|(line, ..)| *line).collect();
     lines.sort_unstable();
@@ -117,21 +117,21 @@ fn one_way(kernel: &Kernel) -> Vec<u32> {
     lines
 }
 
-/// The lines whose branches were not all taken both ways.
+/// The lines with branch edges that were not taken.
 fn lines(kernels: &[(&str, &Kernel)]) -> Vec<Line> {
     let mut lines: BTreeMap<u32, Line> = BTreeMap::new();
     for &(line, on, away) in kernels.iter().flat_map(|(_, kernel)| &kernel.branches) {
-        let empty = Line { number: line, branches: 0, only_on: 0, only_away: 0, unreached: 0 };
+        let empty = Line { number: line, branches: 0, only_fell_through: 0, only_jumped: 0, unreached: 0 };
         let counts = lines.entry(line).or_insert(empty);
         counts.branches += 1;
         match (on > 0, away > 0) {
             (true, true) => {}
-            (true, false) => counts.only_on += 1,
-            (false, true) => counts.only_away += 1,
+            (true, false) => counts.only_fell_through += 1,
+            (false, true) => counts.only_jumped += 1,
             (false, false) => counts.unreached += 1,
         }
     }
-    lines.into_values().filter(|line| line.only_on + line.only_away + line.unreached > 0).collect()
+    lines.into_values().filter(|line| line.only_fell_through + line.only_jumped + line.unreached > 0).collect()
 }
 
 /// The overview of `sources`.
@@ -150,19 +150,19 @@ pub fn page(sources: &[Source]) -> Overview<'_> {
 
 fn bar(parts: impl IntoIterator<Item = Reached>) -> Bar {
     let mut bar = Bar::default();
-    for Reached { blocks, all_blocks, ways, all_ways } in parts {
-        bar.add(&Bar { ways, all_ways, blocks, all_blocks, percent: 0 });
+    for Reached { blocks, all_blocks, edges, all_edges } in parts {
+        bar.add(&Bar { edges, all_edges, blocks, all_blocks, percent: 0 });
     }
     bar
 }
 
 impl Bar {
     fn add(&mut self, other: &Self) {
-        self.ways += other.ways;
-        self.all_ways += other.all_ways;
+        self.edges += other.edges;
+        self.all_edges += other.all_edges;
         self.blocks += other.blocks;
         self.all_blocks += other.all_blocks;
-        // A bar is full only where everything was reached.
-        self.percent = (100 * self.ways).checked_div(self.all_ways).unwrap_or(0);
+        // Rounded down: a bar is full only if everything was reached.
+        self.percent = (100 * self.edges).checked_div(self.all_edges).unwrap_or(0);
     }
 }

@@ -1,4 +1,4 @@
-//! A finding with what its stored observations say about it today: its dtype, and the devices that show it.
+//! A finding with its dtype, devices, mark and triage state, from its stored observations.
 
 use super::mark::Mark;
 use crate::device::Device;
@@ -6,7 +6,7 @@ use crate::ops;
 use crate::oracle::Evidence;
 use crate::outcome::{Observation, Outcome};
 use crate::store::Finding;
-use crate::store::regression::{Regression, Standing, standing};
+use crate::store::regression::{Regression, TriageState, triage_state};
 
 /// A finding and its place in the matrix.
 #[derive(Debug)]
@@ -15,33 +15,33 @@ pub struct Entry<'a> {
     pub name: &'a str,
     /// The finding.
     pub finding: &'a Finding,
-    /// Its case with what is promised, where this build has the op.
+    /// Its case and contract, if this build has the op.
     pub evidence: Option<Evidence<'a>>,
-    /// The main dtype of its case; `none` where the case has none.
+    /// The main dtype of its case; `none` if it has none.
     pub dtype: &'static str,
     /// The devices that show it.
     pub devices: Vec<Device>,
-    /// How bad it is.
+    /// Its mark in the matrix.
     pub mark: Mark,
-    /// What is known of it.
-    pub standing: Standing<'a>,
+    /// Its triage state.
+    pub triage_state: TriageState<'a>,
 }
 
 impl<'a> Entry<'a> {
-    /// The finding that is stored under `name`, of which `known` regressions may know.
+    /// The finding stored under `name`, triaged by the `known` regressions.
     pub fn new(name: &'a str, finding: &'a Finding, known: &'a [(String, Regression)]) -> Self {
         let case = &finding.case;
         let evidence = ops::find(&case.op).map(|op| Evidence::new(op, case, &finding.observations));
         let first = || case.inputs.values().next().map(|tensor| tensor.dtype);
         let dtype = evidence.as_ref().map_or_else(first, |evidence| evidence.op.dtype(case));
         let mark = Mark::of(&finding.signature);
-        // The violation names the device that was compared with the first; what matters is which of them refuses.
+        // The violation names the second device of the comparison; the mark belongs to the one that refuses.
         let refuses = |seen: &&Observation| matches!(seen.outcome, Outcome::Rejected(_));
         let refusing = || finding.observations.iter().filter(refuses).map(|seen| seen.device).collect::<Vec<_>>();
         let devices = Some(mark).filter(|mark| *mark == Mark::Single).map(|_| refusing());
         let devices = devices.filter(|devices| !devices.is_empty()).unwrap_or_else(|| finding.devices());
-        let (dtype, standing) = (dtype.map_or("none", crate::tensor::DType::name), standing(finding, known));
-        Self { name, finding, evidence, dtype, devices, mark, standing }
+        let (dtype, triage_state) = (dtype.map_or("none", crate::tensor::DType::name), triage_state(finding, known));
+        Self { name, finding, evidence, dtype, devices, mark, triage_state }
     }
 
     /// The part of the op's name before the dot.

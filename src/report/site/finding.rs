@@ -52,7 +52,7 @@ struct Seen {
     broken: Option<String>,
 }
 
-/// The regression that shows the same.
+/// The regression with the same signature.
 #[derive(Debug, Serialize)]
 struct Kept<'a> {
     title: &'a str,
@@ -65,7 +65,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
     let finding = entry.finding;
     let (signature, reproduction, origin) = (&finding.signature, &finding.reproduction, &finding.origin);
     let evidence = entry.evidence.as_ref();
-    let kept = entry.standing.regression().map(|known| Kept {
+    let kept = entry.triage_state.regression().map(|known| Kept {
         title: &known.title,
         upstream: known.upstream.as_deref(),
         reason: known.reason.as_deref(),
@@ -96,14 +96,14 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         index: origin.index,
         attempts: origin.attempts,
         minimal: origin.minimal,
-        status: entry.standing.word(),
+        status: entry.triage_state.word(),
         kept,
     }
 }
 
 fn expected(contract: &Contract) -> String {
     match contract {
-        Contract::Unspecified(why) => format!("only that the process and the device survive: {why}"),
+        Contract::Unspecified(why) => format!("only the process and the device must survive: {why}"),
         Contract::Accepts { .. } | Contract::Rejects(_) => promised(contract),
     }
 }
@@ -118,7 +118,7 @@ fn outcome(evidence: Option<&Evidence>, seen: &Observation) -> Seen {
     }
 }
 
-/// What the first oracle that objects to one device's observation says, in short.
+/// The kind and the oracle of the first violation in one device's observation.
 fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
     ORACLES.iter().find_map(|oracle| match (oracle.judge)(evidence, seen) {
         Verdict::Fail(violation) => Some(format!("{} ({})", violation.kind, violation.oracle)),
@@ -126,7 +126,7 @@ fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
     })
 }
 
-/// What the op does, after its name.
+/// What the op does wrong, to follow its name.
 fn what(signature: &Signature) -> String {
     let words = match (signature.oracle, &signature.kind) {
         (OracleName::Fault, kind) => return format!("makes the device report a fault ({kind})"),
@@ -134,18 +134,18 @@ fn what(signature: &Signature) -> String {
         (_, Kind::Died) => "kills its process",
         (_, Kind::Hang) => "does not return within the deadline",
         (_, Kind::StackOverflow) => "overflows the stack",
-        (_, Kind::OutOfMemory) => "asks for more memory than its process is given",
-        (_, Kind::NotRefused) => "does not answer an invalid call with an Err",
+        (_, Kind::OutOfMemory) => "needs more memory than its process may use",
+        (_, Kind::NotRefused) => "does not refuse an invalid call",
         (_, Kind::RefusedValid) => "refuses a valid call",
         (OracleName::Gradient, Kind::MissingGradient) => "leaves an input without its gradient",
         (OracleName::Gradient, Kind::RefusedGradient) => "refuses the backward pass of a valid call",
         (OracleName::Gradient, Kind::NotSupported) => "has no backward pass for a valid call",
         (OracleName::Gradient, Kind::WrongValue) => "computes a wrong gradient",
         (OracleName::SecondDerivative, Kind::WrongValue) => "computes a wrong second derivative",
-        (OracleName::Layout, Kind::WrongValue) => "returns something else for a view than for a contiguous tensor",
+        (OracleName::Layout, Kind::WrongValue) => "returns different values for a view and for a contiguous tensor",
         (OracleName::Agreement, Kind::WrongValue) => "returns different values on different devices",
-        (OracleName::Agreement, Kind::OnlyOneAccepts) => "is refused, though another device takes the same call,",
-        (OracleName::Determinism, _) => "returns something else when it is asked again",
+        (OracleName::Agreement, Kind::OnlyOneAccepts) => "is refused, though another device accepts the same call,",
+        (OracleName::Determinism, _) => "returns something else when run again",
         (_, Kind::WrongValue) => "returns a wrong value",
         (_, Kind::WrongShape) => "returns a wrong shape",
         (_, Kind::WrongDtype) => "returns a wrong dtype",

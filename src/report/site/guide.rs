@@ -1,4 +1,4 @@
-//! The field guide, its claims and its scenarios as pages: what the repository has, for who has only the site.
+//! The field guide, its claims and its scenarios as pages, for readers who have only the site.
 
 use include_dir::{Dir, include_dir};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
@@ -13,7 +13,7 @@ static SCENARIOS: Dir = include_dir!("$CARGO_MANIFEST_DIR/corpora/scenarios");
 /// The devices on which the page shows a verdict. The test suite checks each verdict there.
 const DEVICES: [Device; 2] = [Device::Cpu, Device::Sim(0)];
 
-/// The documents that are pages: where each is in the repository, the page, and the text.
+/// The documents that become pages: path in the repository, page, and text.
 const DOCUMENTS: [(&str, &str, &str); 2] = [
     ("docs/field-guide.md", "guide.html", include_str!("../../../docs/field-guide.md")),
     ("docs/field-guide/claims.md", "claims.html", include_str!("../../../docs/field-guide/claims.md")),
@@ -28,7 +28,7 @@ pub struct Document {
     body: String,
 }
 
-/// A scenario as a part of its page.
+/// A scenario on its page.
 #[derive(Debug, Serialize)]
 pub struct Scenario {
     name: String,
@@ -48,22 +48,25 @@ struct ScenarioVerdict {
     verdict: String,
 }
 
-/// The documents, their links led to pages of the site or else to the repository.
+/// The documents. Links lead to pages of the site where it has them, otherwise to the repository.
 pub fn documents() -> impl Iterator<Item = Document> {
-    DOCUMENTS.iter().map(|&(place, path, text)| {
+    DOCUMENTS.iter().map(|&(source, path, text)| {
         let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
         let mut body = String::new();
-        html::push_html(&mut body, Parser::new_ext(text, Options::ENABLE_TABLES).flat_map(|event| led(place, event)));
+        html::push_html(
+            &mut body,
+            Parser::new_ext(text, Options::ENABLE_TABLES).flat_map(|event| adapted(source, event)),
+        );
         Document { path, title, body }
     })
 }
 
-/// An event of the document at `place` with its links led where the site has what they name, and tables that scroll.
-fn led<'a>(place: &str, event: Event<'a>) -> Vec<Event<'a>> {
+/// An event of the document at `source`, with links that work on the site and tables that scroll.
+fn adapted<'a>(source: &str, event: Event<'a>) -> Vec<Event<'a>> {
     const SCROLL: &str = r#"<div class="scroll" tabindex="0" role="region" aria-label="Table">"#;
     match event {
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-            let dest_url = CowStr::from(target(place, &dest_url));
+            let dest_url = CowStr::from(target(source, &dest_url));
             vec![Event::Start(Tag::Link { link_type, dest_url, title, id })]
         }
         Event::Start(Tag::Table(_)) => vec![Event::Html(SCROLL.into()), event],
@@ -72,12 +75,12 @@ fn led<'a>(place: &str, event: Event<'a>) -> Vec<Event<'a>> {
     }
 }
 
-/// Where a link of the document at `place` leads.
-fn target(place: &str, link: &str) -> String {
+/// The target on the site of a link in the document at `source`.
+fn target(source: &str, link: &str) -> String {
     if link.starts_with("https://") {
         return link.to_string();
     }
-    let mut path: Vec<&str> = place.split('/').collect();
+    let mut path: Vec<&str> = source.split('/').collect();
     path.pop();
     for part in link.split('/') {
         match part {

@@ -30,7 +30,7 @@ struct Legend {
     findings: usize,
 }
 
-/// A choice by which the list is narrowed; `values` are those that occur, with what people read and how often.
+/// A filter of the list; `values` are those that occur, each with its label and count.
 #[derive(Debug, Serialize)]
 struct Filter<'a> {
     name: &'static str,
@@ -87,7 +87,7 @@ fn item<'a>(entry: &'a Entry<'a>) -> Item<'a> {
         site: &signature.site,
         dtype: entry.dtype,
         devices: entry.devices.iter().map(ToString::to_string).collect(),
-        status: entry.standing.word(),
+        status: entry.triage_state.word(),
         detail: entry.finding.violation.detail.lines().next().unwrap_or_default(),
     }
 }
@@ -111,7 +111,7 @@ fn filters<'a>(entries: &'a [Entry<'a>]) -> Vec<Filter<'a>> {
         filter("family", &|entry| vec![entry.family().to_string()]),
         filter("op", &|entry| vec![signature(entry).op.clone()]),
         Filter { name: "class", values: marks.collect() },
-        filter("status", &|entry| vec![entry.standing.word()]),
+        filter("status", &|entry| vec![entry.triage_state.word()]),
         filter("kind", &|entry| vec![signature(entry).kind.to_string()]),
         filter("oracle", &|entry| vec![signature(entry).oracle.to_string()]),
         filter("device", &|entry| entry.devices.iter().map(ToString::to_string).collect()),

@@ -1,25 +1,25 @@
-//! What a cell of the matrix or a finding is marked with: a colour and a letter.
+//! The mark of a matrix cell or a finding: a colour and a letter.
 
 use serde::Serialize;
 
 use crate::oracle::{Class, Signature};
 
-/// What is known of an op in a dtype on a device, the worst last.
+/// The state of an op in a dtype on a device, the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// candle does not list the dtype.
     Unlisted,
     /// No campaign ran the op here.
     Untried,
-    /// A campaign did, and there is no finding.
+    /// A campaign ran it and found nothing.
     Clean,
-    /// Only one device takes it.
+    /// Only one device accepts it.
     Single,
-    /// Refused, or accepted, wrongly.
+    /// Wrongly refused or accepted.
     Refusal,
     /// A wrong value, shape, dtype or gradient.
     Wrong,
-    /// candle or its process ends.
+    /// candle panics, or its process dies or hangs.
     Crash,
     /// The device diagnosed something.
     Fault,
@@ -55,8 +55,8 @@ impl Mark {
             Self::Fault => ("fault", "F", "assert or other device fault"),
             Self::Crash => ("crash", "P", "panic, death or hang"),
             Self::Wrong => ("wrong", "W", "wrong value, shape or gradient"),
-            Self::Refusal => ("refusal", "R", "wrongly refused or taken"),
-            Self::Single => ("single", "1", "only another device takes it"),
+            Self::Refusal => ("refusal", "R", "wrongly refused or accepted"),
+            Self::Single => ("single", "1", "only another device accepts it"),
             Self::Clean => ("clean", "·", "tried, nothing found"),
             Self::Untried => ("untried", "?", "not tried"),
             Self::Unlisted => ("unlisted", "–", "dtype not listed by candle"),
@@ -75,8 +75,8 @@ impl Mark {
 pub struct Look {
     /// Its class in the style sheet, and its name in links.
     pub name: &'static str,
-    /// Its letter, for whoever does not see the colour.
+    /// Its letter, for readers who cannot see the colour.
     pub letter: &'static str,
-    /// What it says.
+    /// Its meaning.
     pub meaning: &'static str,
 }

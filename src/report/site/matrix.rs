@@ -1,4 +1,4 @@
-//! The picture of it all: op × dtype × device, each cell marked with the worst that was found there.
+//! The matrix op × dtype × device: each cell is marked with its worst finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,26 +47,26 @@ pub struct Row<'a> {
 /// An op in a dtype on a device.
 #[derive(Debug, Serialize)]
 pub struct Cell {
-    /// The worst that is known of it.
+    /// Its worst mark.
     pub mark: Look,
-    /// How many findings there are.
+    /// How many findings it has.
     pub findings: usize,
     /// The device.
     pub device: String,
     /// The dtype.
     pub dtype: &'static str,
-    /// Whether it is the device's first.
+    /// Whether it is in the first column of its device.
     pub edge: bool,
 }
 
-/// The matrix of every op of this build, and of those that only the findings know.
+/// The matrix of this build's ops, and of ops that only stored findings name.
 pub fn matrix<'a>(contents: &Contents, entries: &'a [Entry<'a>]) -> Matrix<'a> {
     let devices = devices(contents, entries);
     let mut dtypes: Vec<&'static str> = DType::ALL.iter().map(|dtype| dtype.name()).collect();
     if entries.iter().any(|entry| entry.dtype == "none") {
         dtypes.push("none");
     }
-    // The canary is of this suite, not of candle.
+    // The canary belongs to this suite, not to candle.
     let ops = ops::ALL.iter().map(|op| op.name).filter(|name| *name != ops::canary::CANARY.name);
     let mut by_op: BTreeMap<&str, Vec<&Entry>> = ops.map(|name| (name, Vec::new())).collect();
     for entry in entries {
@@ -110,7 +110,7 @@ fn devices(contents: &Contents, entries: &[Entry]) -> BTreeSet<Device> {
     used.filter_map(|name| name.parse().ok()).chain(seen).collect()
 }
 
-/// Op, dtype and device of every call that some campaign made. What a simulated device cannot run, it has not tried.
+/// The op, dtype and device of every call in any campaign, apart from calls that the simulated device does not support.
 fn tried(campaigns: &[Campaign]) -> BTreeSet<[String; 3]> {
     let calls = campaigns.iter().flat_map(|campaign| campaign.record.tally.each_call());
     let ran = calls.filter(|([.., outcome], _)| *outcome != "unsupported");

@@ -1,4 +1,4 @@
-// The filters of the list, which live in the hash of the address, and the keys of the matrix.
+// The filters of the list, kept in the URL's hash, and keyboard navigation in the matrix.
 "use strict";
 
 const form = document.querySelector("#filters");
@@ -19,7 +19,7 @@ function passes(index, [name, value]) {
   return items[index].dataset[name].split(",").includes(value);
 }
 
-/** Shows what passes all filters, in the list and in the matrix. */
+/** Shows the findings that pass all filters, and the chosen family in the matrix. */
 function show() {
   const filters = chosen();
   let count = 0;
@@ -37,35 +37,35 @@ function show() {
   }
 }
 
-/** Sets the filters to what the address says. */
+/** Sets the filters from the URL. */
 function restore() {
-  // An address may also name a place of the page.
+  // The hash may also be an anchor of the page.
   if (/^#[^=]+$/.test(location.hash)) return;
-  const wanted = new URLSearchParams(location.hash.slice(1));
+  const params = new URLSearchParams(location.hash.slice(1));
   for (const field of form.elements) {
     if (!field.name) continue;
-    field.value = wanted.get(field.name) ?? "";
+    field.value = params.get(field.name) ?? "";
     if (field.selectedIndex === -1) field.value = "";
   }
   show();
 }
 
-/** Shows what the address asks for, and goes to the list where it asks for a part of it. */
-function arrive() {
+/** Applies the filters in the URL, and scrolls to the list if there are any. */
+function applyUrl() {
   restore();
   if (location.hash.includes("=")) document.querySelector("#list-title").scrollIntoView();
 }
 
-/** Writes the filters into the address. */
-function keep() {
+/** Writes the filters into the URL. */
+function storeFilters() {
   history.replaceState(null, "", "#" + new URLSearchParams(chosen()));
   show();
 }
 
-form.addEventListener("input", keep);
+form.addEventListener("input", storeFilters);
 form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("reset", () => setTimeout(keep));
-window.addEventListener("hashchange", arrive);
+form.addEventListener("reset", () => setTimeout(storeFilters));
+window.addEventListener("hashchange", applyUrl);
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.target.closest("input, select")) {
@@ -74,16 +74,16 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Of all links in the matrix one is in the order of tabs; arrow keys go on from there.
+// Only one link of the matrix is in the tab order; arrow keys move from there.
 const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-function enter(link) {
+function makeTabbable(link) {
   for (const other of links) other.tabIndex = other === link ? 0 : -1;
 }
 
 /** The next link of the matrix from `cell` in a direction. */
 function next(cell, [down, right]) {
-  // A family's name is a row of its own, without the columns of the others.
+  // The name of a family is a row of its own without the other columns.
   const rows = [...cell.closest("table").rows].filter((row) => row.className !== "family" && !row.parentNode.hidden);
   let row = rows.indexOf(cell.parentNode) + down;
   let column = cell.cellIndex + right;
@@ -102,8 +102,8 @@ document.querySelector(".matrix").addEventListener("keydown", (event) => {
   link.focus();
 });
 document.querySelector(".matrix").addEventListener("focusin", (event) => {
-  if (links.includes(event.target)) enter(event.target);
+  if (links.includes(event.target)) makeTabbable(event.target);
 });
 
-if (links.length > 0) enter(links[0]);
-arrive();
+if (links.length > 0) makeTabbable(links[0]);
+applyUrl();

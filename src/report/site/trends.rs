@@ -1,4 +1,4 @@
-//! Campaigns in the order of time: how fast they were, what they found first, and what of the kernels they reached.
+//! Campaigns over time: their speed, first findings and kernel coverage.
 
 use std::collections::BTreeSet;
 
@@ -26,22 +26,22 @@ struct Row {
     seconds: f64,
     rate: f64,
     new: usize,
-    ways: usize,
-    ways_so_far: usize,
-    all_ways: usize,
+    edges: usize,
+    edges_so_far: usize,
+    all_edges: usize,
 }
 
-/// A bar for each campaign, and perhaps a line through the tops of what has come together.
+/// A bar for each campaign, and optionally a line for the running total.
 #[derive(Debug, Serialize)]
 struct Plot {
     title: &'static str,
-    /// What its grid's lines stand for, from the top.
+    /// The values of the grid lines, from the top.
     grid: [f64; 3],
     bars: Vec<Bar>,
     line: String,
 }
 
-/// A bar in the units of the picture.
+/// A bar in the units of the SVG.
 #[derive(Debug, Serialize)]
 struct Bar {
     x: f64,
@@ -61,12 +61,12 @@ pub fn page(campaigns: &[Campaign]) -> Trends {
     let plots = vec![
         plot("Cases per second", &rows, |row| row.rate, None),
         plot("Signatures first seen", &rows, |row| row.new as f64, None),
-        plot("Ways of branches taken", &rows, |row| row.ways as f64, Some(|row| row.ways_so_far as f64)),
+        plot("Branch edges taken", &rows, |row| row.edges as f64, Some(|row| row.edges_so_far as f64)),
     ];
     Trends { rows, plots }
 }
 
-/// The row of a campaign; `seen` and `total` are the signatures and the coverage of those before it, and grow.
+/// The row of a campaign. Adds its signatures to `seen` and its coverage to `total`, which hold those of earlier campaigns.
 fn row<'a>(campaign: &'a Campaign, seen: &mut BTreeSet<&'a str>, total: &mut Coverage) -> Row {
     let record = &campaign.record;
     let new = record.tally.signatures.keys().filter(|name| seen.insert(name)).count();
@@ -75,23 +75,23 @@ fn row<'a>(campaign: &'a Campaign, seen: &mut BTreeSet<&'a str>, total: &mut Cov
     let cases = record.tally.total.cases;
     Row {
         begun: campaign.name.split('-').next().and_then(|second| second.parse().ok()).map_or_else(String::new, utc),
-        what: summary::what(record),
+        what: summary::description(record),
         devices: record.devices.join(", "),
         cases,
         seconds: record.seconds,
         rate: if record.seconds > 0.0 { cases as f64 / record.seconds } else { 0.0 },
         new,
-        ways: own.ways,
-        ways_so_far: so_far.ways,
-        all_ways: so_far.all_ways,
+        edges: own.edges,
+        edges_so_far: so_far.edges,
+        all_edges: so_far.all_edges,
     }
 }
 
 fn reached(coverage: &Coverage) -> Reached {
     let mut sum = Reached::default();
     for kernel in coverage.kernels.values().map(crate::coverage::Kernel::reached) {
-        sum.ways += kernel.ways;
-        sum.all_ways += kernel.all_ways;
+        sum.edges += kernel.edges;
+        sum.all_edges += kernel.all_edges;
     }
     sum
 }
@@ -101,7 +101,7 @@ fn plot(title: &'static str, rows: &[Row], of: fn(&Row) -> f64, line: Option<fn(
     let highest = |of: fn(&Row) -> f64| rows.iter().map(of).fold(0.0, f64::max);
     let top = rounded_up(highest(of).max(line.map_or(0.0, highest)));
     let step = width / rows.len().max(1) as f64;
-    // Lone bars as wide as the field would look like a background.
+    // A single bar as wide as the plot would look like a background.
     let breadth = (step * 0.8).min(48.0);
     let centre = |index: usize| (index as f64 + 0.5) * step;
     let bar = |(index, row): (usize, &Row)| Bar {
@@ -123,13 +123,14 @@ fn plot(title: &'static str, rows: &[Row], of: fn(&Row) -> f64, line: Option<fn(
     }
 }
 
-/// The next of 1, 2, 4, 6, 8, 10, 20 … that is not below `value`: numbers with a half that can be read.
+/// The smallest of 1, 2, 4, 6, 8, 10, 20 … that is at least `value`: numbers whose half is easy to read.
 fn rounded_up(value: f64) -> f64 {
     let steps = (0..).flat_map(|power| [1.0, 2.0, 4.0, 6.0, 8.0].map(|digit| digit * 10f64.powi(power)));
     steps.take(100).find(|step| *step >= value).unwrap_or(value)
 }
 
-/// A second since 1970 as a date and a time of day, by the calendar's cycle of 400 years, which begins in March.
+/// A Unix time as a date and a time of day. The calendar repeats every 400 years; years that begin in March end with the leap
+/// day.
 fn utc(second: u64) -> String {
     let (days, minutes) = (second / 86_400 + 719_468, second % 86_400 / 60);
     let (era, day) = (days / 146_097, days % 146_097);

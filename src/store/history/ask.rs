@@ -1,4 +1,4 @@
-//! The questions that a history answers: signatures, campaigns, and whatever SQL says.
+//! The queries of a history: signatures, campaigns, and any SQL.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, Row, named_params};
@@ -8,31 +8,31 @@ use serde_json::Value;
 
 use super::{History, HistoryError};
 
-/// From how many expected sightings on it says something that there was none: by chance one time in twenty.
+/// The number of expected sightings from which none at all is significant: the chance is one in twenty.
 const ENOUGH: f64 = 3.0;
 
-/// Which rows are wanted.
+/// Which rows to return.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Only signatures of ops whose name matches.
     pub op: Option<String>,
     /// Only signatures of this kind, such as `assert` or `wrong value`.
     pub kind: Option<String>,
-    /// Only what happened since: signatures first seen, or gone, and campaigns begun.
+    /// Only signatures first seen (or gone) and campaigns begun since this date.
     pub since: Option<String>,
     /// Only signatures that are gone.
     pub gone: bool,
 }
 
-/// What a history answers.
+/// The result of a query.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Of `snuffer history`.
+    /// The result of `snuffer history`.
     Signatures(Vec<SignatureRow>),
-    /// Of `snuffer history --campaigns`.
+    /// The result of `snuffer history --campaigns`.
     Campaigns(Vec<CampaignRow>),
-    /// Of `snuffer history --sql`.
+    /// The result of `snuffer history --sql`.
     Table(Table),
 }
 
@@ -41,41 +41,41 @@ pub enum Answer {
 pub struct SignatureRow {
     /// The signature, as findings are named.
     pub signature: String,
-    /// When the first campaign that met it began.
+    /// When the first campaign that saw it began.
     pub first_seen: String,
     /// That campaign.
     pub first_campaign: String,
-    /// The candle that it ran.
+    /// The version of candle that it ran.
     pub first_candle: String,
-    /// The snuffer that it was.
+    /// The version of snuffer.
     pub first_snuffer: String,
-    /// The devices that it charged the failure to.
+    /// The devices to which it charged the failure.
     pub first_device: String,
-    /// When the last campaign that met it began.
+    /// When the last campaign that saw it began.
     pub last_seen: String,
     /// That campaign.
     pub last_campaign: String,
-    /// The candle that it ran.
+    /// The version of candle that it ran.
     pub last_candle: String,
-    /// How many campaigns met it.
+    /// How many campaigns saw it.
     pub campaigns: u64,
-    /// In how many cases.
+    /// How many cases failed with it.
     pub cases: u64,
-    /// How often it would have been met before it first was, had it failed as often as since.
+    /// The expected number of sightings before the first one, at the failure rate since then.
     pub expected_before: f64,
-    /// Whether that is often enough to say that it is new.
+    /// Whether that number is large enough to call it new.
     pub is_new: bool,
-    /// How often it would have been met since it last was, had it gone on to fail as often.
+    /// The expected number of sightings since the last one, at the same failure rate.
     pub expected_since: f64,
-    /// Whether that is often enough to say that it is gone.
+    /// Whether that number is large enough to call it gone.
     pub is_gone: bool,
-    /// When the first campaign began that hunted its op alike after it was last seen, and did not meet it.
+    /// When the first comparable campaign began that did not see it after it was last seen.
     pub missed_first: Option<String>,
     /// When the last such campaign began.
     pub missed_last: Option<String>,
-    /// The finding's minimized case in one line, where a store has it.
+    /// The finding's minimized case in one line, if a store has it.
     pub case: Option<String>,
-    /// What is wrong with it.
+    /// What is wrong with the case.
     pub detail: Option<String>,
 }
 
@@ -88,13 +88,13 @@ pub struct CampaignRow {
     pub shard: String,
     /// When it began, in UTC.
     pub begun: String,
-    /// The snuffer that it was.
+    /// The version of snuffer.
     pub snuffer: String,
-    /// The candle that it ran.
+    /// The version of candle that it ran.
     pub candle: String,
     /// The seed.
     pub seed: String,
-    /// Whether its cases were given and not drawn.
+    /// Whether its cases were imported instead of drawn.
     pub imported: bool,
     /// The devices.
     pub devices: String,
@@ -106,25 +106,25 @@ pub struct CampaignRow {
     pub seconds: f64,
     /// Cases per second.
     pub rate: f64,
-    /// Whether it ended by itself.
+    /// Whether it ran to its end.
     pub finished: bool,
-    /// How many signatures it met.
+    /// How many signatures it saw.
     pub signatures: u64,
-    /// How many of them no campaign before it did.
+    /// How many of them no earlier campaign saw.
     pub new: u64,
 }
 
-/// Rows of any query.
+/// The result of any SQL query.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Table {
     /// The names of the columns.
     pub columns: Vec<String>,
-    /// A row has a number, text or null for each of them; a blob is its bytes in hexadecimal.
+    /// The rows: a number, text or null for each column; a blob is text in hexadecimal.
     pub rows: Vec<Vec<Value>>,
 }
 
 impl History {
-    /// The signatures, those first that were first seen last.
+    /// The signatures, the most recently first seen ones first.
     pub fn signatures(&self, filter: &Filter) -> Result<Vec<SignatureRow>, HistoryError> {
         let ask = || -> rusqlite::Result<Vec<SignatureRow>> {
             let mut query = self.connection.prepare(
@@ -135,8 +135,8 @@ impl History {
                  ORDER BY iif(:gone, missed_first, first_seen) DESC, signature",
             )?;
             let Filter { op, kind, since, gone } = filter;
-            let given = named_params! { ":op": op, ":kind": kind, ":since": since, ":gone": gone, ":enough": ENOUGH };
-            query.query_map(given, signature)?.collect()
+            let params = named_params! { ":op": op, ":kind": kind, ":since": since, ":gone": gone, ":enough": ENOUGH };
+            query.query_map(params, signature)?.collect()
         };
         ask().map_err(|error| self.explain(&error))
     }
@@ -156,7 +156,7 @@ impl History {
         ask().map_err(|error| self.explain(&error))
     }
 
-    /// What a query of the caller's answers. Ask it of a history that is [`History::read_only`].
+    /// Runs the caller's own query. Use it on a history that is [`History::read_only`].
     pub fn sql(&self, text: &str) -> Result<Table, HistoryError> {
         let ask = || -> rusqlite::Result<Table> {
             let mut query = self.connection.prepare(text)?;
@@ -170,25 +170,25 @@ impl History {
                 let near: String = sql.get(offset.max(0) as usize..).unwrap_or_default().chars().take(30).collect();
                 HistoryError::Question(format!("{msg}, at `{near}`"))
             }
-            rusqlite::Error::SqliteFailure(code, Some(message)) if !is_of_the_file(code.code) => {
+            rusqlite::Error::SqliteFailure(code, Some(message)) if !is_file_error(code.code) => {
                 HistoryError::Question(message)
             }
             other => self.explain(&other),
         })
     }
 
-    /// A day, such as `2026-11-21`, or one that is days ago, `30d`, as dates are stored.
+    /// A date such as `2026-11-21`, or a number of days ago such as `30d`, in the stored format.
     pub fn date(&self, text: &str) -> Result<String, HistoryError> {
         let days = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok());
         let (from, change) = days.map_or((text, "+0 days".to_string()), |days| ("now", format!("-{days} days")));
         let date = self.connection.query_row("SELECT datetime(?1, ?2)", [from, &change], |row| row.get(0));
         let date: Option<String> = date.map_err(|error| self.explain(&error))?;
-        date.ok_or_else(|| HistoryError::Question(format!("`{text}` is no date; write `2026-11-21` or `30d`")))
+        date.ok_or_else(|| HistoryError::Question(format!("`{text}` is not a date; write `2026-11-21` or `30d`")))
     }
 }
 
-/// Whether an error is the file's, and not one of the query.
-fn is_of_the_file(code: ErrorCode) -> bool {
+/// Whether the error is about the file and not about the query.
+fn is_file_error(code: ErrorCode) -> bool {
     use ErrorCode::{CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, NotADatabase, SystemIoFailure};
     matches!(code, CannotOpen | DatabaseBusy | DatabaseCorrupt | DatabaseLocked | NotADatabase | SystemIoFailure)
 }
@@ -239,7 +239,7 @@ fn campaign(row: &Row) -> rusqlite::Result<CampaignRow> {
     })
 }
 
-/// `SQLite`'s integers have a sign; no count is below 0.
+/// `SQLite` has signed integers only; counts are never negative.
 fn count(row: &Row, column: &str) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(i64::unsigned_abs)
 }

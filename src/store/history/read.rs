@@ -1,4 +1,4 @@
-//! Reads the records and findings of a store into a history: what is new, and what changed.
+//! Reads new and changed records and findings of a store into a history.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,21 +14,21 @@ use crate::outcome::tensor_summary;
 use crate::report::call;
 use crate::store::{Finding, Record, Store, version};
 
-/// A file of a store, as it was when it was looked at.
+/// A file of a store, with its size and time when it was read.
 struct Source {
     path: PathBuf,
     size: i64,
     modified: i64,
 }
 
-/// What a file of a store says.
+/// The content of a file of a store.
 enum Content {
     Campaign { name: String, begun: i64, record: Box<Record> },
     Finding(Box<Finding>),
 }
 
 impl History {
-    /// Brings the history up to date with the store at `root`. What cannot be read is left out, and named.
+    /// Updates the history from the store at `root`, and returns the problems of files that cannot be read.
     pub fn add(&mut self, root: &Path) -> anyhow::Result<Vec<String>> {
         let store = Store::existing(root)?;
         let mut left_out = Vec::new();
@@ -42,7 +42,7 @@ impl History {
                 Err(problem) => left_out.push(format!("{problem:#}")),
             }
         }
-        // Without news nothing is written: a history that is up to date may be read-only.
+        // Write only if something is new: a history that is up to date may be read-only.
         if !read.is_empty() {
             write(&mut self.connection, &read).map_err(|error| self.explain(&error))?;
         }
@@ -73,7 +73,7 @@ fn sources(store: &Store, root: &Path) -> anyhow::Result<Vec<Source>> {
     records.chain(findings).map(source).collect()
 }
 
-/// What a folder holds, in order; nothing, where it is missing.
+/// The entries of a folder in order; none if it is missing.
 fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
@@ -90,7 +90,7 @@ fn content(store: &Store, path: &Path) -> anyhow::Result<Content> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     // A campaign is named after the second of its start.
     let begun = name.split('-').next().and_then(|second| second.parse().ok());
-    let begun = begun.with_context(|| format!("{} is no campaign's name", path.display()))?;
+    let begun = begun.with_context(|| format!("{} is not the name of a campaign", path.display()))?;
     Ok(Content::Campaign { name, begun, record: Box::new(Record::read(path)?) })
 }
 
@@ -101,13 +101,13 @@ fn write(connection: &mut Connection, read: &[(Source, Content)]) -> rusqlite::R
             Content::Campaign { name, begun, record } => campaign(&transaction, name, *begun, record)?,
             Content::Finding(found) => finding(&transaction, found)?,
         }
-        let noted = params![key(&source.path), source.size, source.modified];
-        transaction.execute("INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3)", noted)?;
+        let file = params![key(&source.path), source.size, source.modified];
+        transaction.execute("INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3)", file)?;
     }
     transaction.commit()
 }
 
-/// Writes what a campaign counted. Of two records of one campaign the one that came further stays.
+/// Writes the counts of a campaign. Of two records of one campaign, the one with more progress is kept.
 fn campaign(transaction: &Transaction, name: &str, begun: i64, record: &Record) -> rusqlite::Result<()> {
     let total = &record.tally.total;
     transaction.execute(
@@ -166,7 +166,7 @@ fn tally(transaction: &Transaction, id: i64, record: &Record) -> rusqlite::Resul
     Ok(())
 }
 
-/// Signature, device and cases. What an older build counted names no device: it was one of the campaign's.
+/// Signature, device and cases. Counts of older builds have no device: they get all devices of the campaign.
 fn failures(record: &Record) -> Vec<(&str, String, u64)> {
     let mut rows = Vec::new();
     for (signature, &cases) in &record.tally.signatures {
@@ -182,7 +182,7 @@ fn failures(record: &Record) -> Vec<(&str, String, u64)> {
     rows
 }
 
-/// Op, dtype, device, outcome and cases. What an older build counted names neither op nor dtype.
+/// Op, dtype, device, outcome and cases. Counts of older builds have neither op nor dtype.
 fn outcomes(record: &Record) -> Vec<([&str; 4], u64)> {
     let mut rows: Vec<_> = record.tally.each_call().collect();
     let all = record.tally.outcomes.iter();
@@ -206,7 +206,7 @@ fn finding(transaction: &Transaction, finding: &Finding) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// The minimized case in one line: the call, and what its inputs are.
+/// The minimized case in one line: the call and its inputs.
 fn line(finding: &Finding) -> String {
     let case = &finding.case;
     let call = ops::find(&case.op).map_or_else(|| case.op.clone(), |op| call(op, case));

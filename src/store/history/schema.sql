@@ -28,7 +28,7 @@ CREATE TABLE campaigns (
     UNIQUE (name, shard)
 );
 
--- Verdicts by what a case was: `part` is op, mode, dtype or view, and `name` which one.
+-- Verdicts by a property of the case: `part` is op, mode, dtype or view, and `name` its value.
 CREATE TABLE counts (
     campaign INTEGER NOT NULL REFERENCES campaigns ON DELETE CASCADE,
     part TEXT NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE counts (
 ) WITHOUT ROWID;
 CREATE INDEX counts_by_name ON counts (part, name);
 
--- What the devices did; the dtype is the main input's. Older records know it by device alone: op and dtype are empty then.
+-- Outcomes; the dtype is that of the main input. Older records count by device only: op and dtype are empty then.
 CREATE TABLE outcomes (
     campaign INTEGER NOT NULL REFERENCES campaigns ON DELETE CASCADE,
     op TEXT NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE skips (
     PRIMARY KEY (campaign, why)
 ) WITHOUT ROWID;
 
--- Failures by signature and the device that they were charged to; in older records, one of the campaign's devices.
+-- Failures by signature and the device that they are charged to. Older records list all devices of the campaign instead.
 CREATE TABLE signatures (
     campaign INTEGER NOT NULL REFERENCES campaigns ON DELETE CASCADE,
     signature TEXT NOT NULL,
@@ -82,16 +82,16 @@ CREATE TABLE findings (
     detail TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- A row for each campaign that met a signature.
+-- A row for each campaign that saw a signature.
 CREATE VIEW seen AS
 SELECT s.signature, s.op, s.oracle, s.kind, s.site, group_concat(s.device, ', ') AS device, sum(s.cases) AS cases,
     s.campaign, c.name, c.begun, c.candle, c.snuffer, c.devices, c.modes, c.imported
 FROM signatures s JOIN campaigns c ON c.id = s.campaign
 GROUP BY s.signature, s.campaign;
 
--- A row for each signature. Campaigns that could have met it hunted its op on the same devices in the same modes as one
--- that did. How often they were to be expected to is their cases of the op times the share that failed so while the signature
--- was seen: from three times on, that it was not met says something (by chance one time in twenty).
+-- A row for each signature. A campaign could have seen it if it hunted its op on the same devices and in the same modes as one
+-- that did. The expected number of sightings is its cases of the op times the signature's failure rate while it was seen. With
+-- three or more expected sightings, none is significant: the chance is one in twenty.
 CREATE VIEW history AS
 WITH sightings AS MATERIALIZED (SELECT * FROM seen),
 span AS MATERIALIZED (
@@ -116,7 +116,7 @@ missed AS (
     FROM chances h JOIN span p USING (signature)
     GROUP BY h.signature
 ),
--- Beside a single min() or max(), SQLite takes the other columns from the row that has it.
+-- With a single min() or max(), SQLite takes the other columns from the same row.
 early AS (SELECT signature, op, oracle, kind, site, min(begun), name, candle, snuffer, device FROM sightings GROUP BY signature),
 late AS (SELECT signature, max(begun), name, candle, snuffer FROM sightings GROUP BY signature)
 SELECT e.signature, e.op, e.oracle, e.kind, e.site,

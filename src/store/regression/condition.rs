@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::oracle::OracleName;
 use crate::store::Platform;
 
-/// A condition; what it does not mention does not matter.
+/// A condition. A field that is missing matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
@@ -37,8 +37,8 @@ pub enum Backend {
 }
 
 impl Condition {
-    /// On each kind of device that `devices` are of. What a simulated device shows is expected of a GPU, but for what only its
-    /// `checker` sees.
+    /// One condition for each kind of device in `devices`. A failure on a simulated device is expected on a GPU too, unless only
+    /// the simulator's `checker` sees it.
     pub fn on(devices: &[Device], oracle: OracleName) -> Vec<Self> {
         let is_cpu = |device: &&Device| **device == Device::Cpu;
         let cpu = devices.iter().any(|device| is_cpu(&device)).then_some(Backend::Cpu);

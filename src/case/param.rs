@@ -1,0 +1,73 @@
+//! Params: the arguments of a call that are not tensors.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tensor::Value;
+
+/// An argument that is not a tensor.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum Param {
+    Number(Value),
+    Text(String),
+    List(Vec<Param>),
+}
+
+impl Param {
+    /// The number, or all numbers of a list.
+    pub fn numbers(&self) -> Vec<Value> {
+        match self {
+            Self::Number(value) => vec![*value],
+            Self::Text(_) => Vec::new(),
+            Self::List(items) => items.iter().flat_map(Self::numbers).collect(),
+        }
+    }
+
+    /// The number, or all numbers of a list, as mutable references.
+    pub fn numbers_mut(&mut self) -> Vec<&mut Value> {
+        match self {
+            Self::Number(value) => vec![value],
+            Self::Text(_) => Vec::new(),
+            Self::List(items) => items.iter_mut().flat_map(Self::numbers_mut).collect(),
+        }
+    }
+
+    /// The items of a list; empty for anything else.
+    pub fn items(&self) -> &[Self] {
+        match self {
+            Self::List(items) => items,
+            Self::Number(_) | Self::Text(_) => &[],
+        }
+    }
+}
+
+impl<T: Into<Self>> From<Vec<T>> for Param {
+    fn from(items: Vec<T>) -> Self {
+        Self::List(items.into_iter().map(Into::into).collect())
+    }
+}
+
+impl From<i64> for Param {
+    fn from(value: i64) -> Self {
+        Self::Number(Value::Int(value))
+    }
+}
+
+impl From<usize> for Param {
+    fn from(value: usize) -> Self {
+        Self::Number(Value::Int(i64::try_from(value).unwrap_or(i64::MAX)))
+    }
+}
+
+impl From<f64> for Param {
+    fn from(value: f64) -> Self {
+        Self::Number(Value::Float(value))
+    }
+}
+
+impl From<&str> for Param {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_string())
+    }
+}
