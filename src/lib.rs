@@ -28,6 +28,8 @@ pub mod examine;
 pub mod exec;
 
 #[cfg(feature = "suite")]
+pub mod program;
+#[cfg(feature = "suite")]
 pub mod report;
 #[cfg(feature = "suite")]
 pub mod store;

@@ -2,17 +2,16 @@
 
 mod junit;
 mod markdown;
-mod program;
 mod sarif;
 pub mod site;
 mod summary;
 
 use crate::ops::Contract;
 use crate::oracle::{Evidence, Verdict};
+use crate::program::call;
 
 pub use junit::junit;
 pub use markdown::Report;
-pub use program::{About, Candle, agrees, call, manifest, outputs, program, test, torch};
 pub use sarif::sarif;
 pub use summary::summary;
 

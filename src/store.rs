@@ -10,7 +10,7 @@ mod record;
 pub mod regression;
 mod similar;
 
-pub use files::{keep_case, keep_program, write_atomically};
+pub use files::{keep_case, keep_program, make_folder, write_atomically};
 pub use findings::{Finding, Origin, Reproduction, Store, Unchecked, version};
 pub use merge::Merged;
 pub use platform::Platform;

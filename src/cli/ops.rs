@@ -10,7 +10,7 @@ use crate::generate::Mode;
 use crate::hunt::Sample;
 use crate::matrix;
 use crate::ops::{self, Op};
-use crate::report::call;
+use crate::program::call;
 
 /// Arguments of `snuffer ops`.
 #[derive(Debug, clap::Args)]

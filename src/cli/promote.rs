@@ -57,7 +57,6 @@ pub fn keep(regression: &Regression, to: &Path) -> anyhow::Result<PathBuf> {
     let text = regression.to_text();
     // The reader of the file checks that the status has the fields that it needs.
     Regression::parse(&text).map_err(UsageError)?;
-    std::fs::create_dir_all(folder)?;
     write_atomically(&path, text.as_bytes())?;
     Ok(path)
 }

@@ -12,7 +12,8 @@ use crate::investigate::{RELEASES, Releases, Tried, ablation, bisect};
 use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind};
 use crate::outcome::Outcome;
-use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
+use crate::program::{About, Candle, agrees, call, manifest, outputs, program, test, torch};
+use crate::report::{self, Report};
 use crate::store::regression::triage_state;
 use crate::store::{Finding, keep_program, write_atomically};
 
@@ -54,11 +55,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let made = reproduced(op, &finding, device, &folder, args, limits)?;
     let known = args.known.read()?;
     let matters = ablation(&finding, device, limits)?;
-    let call = report::call(op, &finding.case);
+    let call = call(op, &finding.case);
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
     let seen = finding.observations.iter().find(|seen| seen.device == device);
-    let test = seen.and_then(|seen| report::test(&evidence, seen, finding.violation.oracle).ok());
-    let torch = report::torch(op, &finding.case).ok();
+    let test = seen.and_then(|seen| test(&evidence, seen, finding.violation.oracle).ok());
+    let torch = torch(op, &finding.case).ok();
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
     let report = Report {
         finding: &finding,
@@ -72,7 +73,6 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         regression: triage_state(&finding, &known).regression(),
     };
     let text = report.markdown();
-    std::fs::create_dir_all(&folder)?;
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());

@@ -8,7 +8,7 @@ use anyhow::Context;
 use super::{KnownArg, StoreArg, UsageError, coverage};
 use crate::exit_code::Exit;
 use crate::report::site::{Campaign, Contents, Page, site};
-use crate::store::write_atomically;
+use crate::store::{make_folder, write_atomically};
 
 /// Arguments of `snuffer site`.
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// Writes the pages, and removes those that an earlier site in the folder had and this one has not.
 fn write(folder: &Path, pages: &[Page]) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    make_folder(folder)?;
     let marker = folder.join(MARKER);
     let earlier = match fs::read_to_string(&marker) {
         Ok(earlier) => earlier,
@@ -76,7 +76,6 @@ fn write(folder: &Path, pages: &[Page]) -> anyhow::Result<()> {
     write_atomically(&marker, [&files[..], &stale].concat().join("\n").as_bytes())?;
     for (path, content) in pages {
         let path = folder.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(folder))?;
         if fs::read(&path).is_ok_and(|written| written == content.as_bytes()) {
             continue;
         }

@@ -13,7 +13,7 @@ use crate::exec::{Build, Deadline, Executor, Limits, reproduction};
 use crate::ops::Op;
 use crate::oracle::{Evidence, Verdict, judge};
 use crate::outcome::Outcome;
-use crate::report::{About, Candle, agrees, manifest, outputs, program};
+use crate::program::{About, Candle, agrees, manifest, outputs, program};
 use crate::store::keep_program;
 
 /// Releases of candle that current compilers build, the oldest first.

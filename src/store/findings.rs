@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::files::write_atomically;
+use super::files::{lock, make_folder, set_aside, write_atomically};
 use super::platform::Platform;
 use crate::case::Case;
 use crate::device::{Device, Hardware};
@@ -159,7 +159,7 @@ pub(super) const FILE: &str = "finding.toml";
 impl Store {
     /// Opens the store at `root`, and creates it if it is missing.
     pub fn open(root: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(root).with_context(|| format!("cannot make the findings folder {}", root.display()))?;
+        make_folder(root)?;
         Ok(Self { root: root.to_path_buf() })
     }
 
@@ -175,21 +175,22 @@ impl Store {
 
     /// Stores `finding` unless the store already has it. True if it is new.
     pub fn insert(&self, finding: &Finding) -> anyhow::Result<bool> {
-        let lock = File::create(self.root.join(".lock")).context("cannot make the store's lock file")?;
-        lock.lock().context("cannot lock the store")?;
-        let folder = self.folder(&finding.signature);
-        let file = folder.join(FILE);
+        let _lock = lock(&self.root)?;
+        let file = self.folder(&finding.signature).join(FILE);
         if file.exists() {
             if load(&file).is_ok() {
                 return Ok(false);
             }
-            // Keep the damaged file for inspection.
-            fs::rename(&file, file.with_extension("damaged"))?;
+            set_aside(&file)?;
         }
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let text = toml::to_string(finding).context("cannot write a finding as TOML")?;
-        write_atomically(&file, text.as_bytes())?;
+        write(&file, finding)?;
         Ok(true)
+    }
+
+    /// Stores `finding` in place of the one with its signature.
+    pub(super) fn replace(&self, finding: &Finding) -> anyhow::Result<()> {
+        let _lock = lock(&self.root)?;
+        write(&self.folder(&finding.signature).join(FILE), finding)
     }
 
     /// Every finding by name. A damaged file is an `Err` in its own entry.
@@ -221,6 +222,11 @@ impl Store {
     pub fn campaigns(&self) -> PathBuf {
         self.root.join("campaigns")
     }
+}
+
+fn write(file: &Path, finding: &Finding) -> anyhow::Result<()> {
+    let text = toml::to_string(finding).context("cannot write a finding as TOML")?;
+    write_atomically(file, text.as_bytes())
 }
 
 fn load(file: &Path) -> anyhow::Result<Finding> {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use super::files::write_atomically;
-use super::findings::FILE;
 use super::{Counts, Record, Store, Tally};
 
 /// The result of merging one store into another.
@@ -48,9 +47,10 @@ impl Store {
             let order = |origin: &super::Origin| (origin.seed, origin.index);
             let later = self.get(&name).ok().flatten().filter(|mine| order(&finding.origin) < order(&mine.origin));
             if later.is_some() {
-                fs::remove_file(self.root.join(&name).join(FILE))?;
+                self.replace(&finding)?;
+            } else {
+                merged.new += usize::from(self.insert(&finding)?);
             }
-            merged.new += usize::from(self.insert(&finding)? && later.is_none());
         }
         merged.campaigns = copy_missing(&other.campaigns(), &self.campaigns())?;
         copy_missing(&other.lost(), &self.lost())?;
@@ -83,7 +83,6 @@ impl Store {
 /// Copies the files in the folder `from` that `to` lacks, and returns how many of them are TOML.
 fn copy_missing(from: &Path, to: &Path) -> anyhow::Result<usize> {
     let Ok(entries) = fs::read_dir(from) else { return Ok(0) };
-    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
     let mut copied = 0;
     for entry in entries {
         let from = entry?.path();

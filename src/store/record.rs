@@ -1,7 +1,7 @@
 //! The record of a campaign: its plan, its results, and a line for every case that did not pass.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use anyhow::Context;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::files::write_atomically;
+use super::files::{append, make_folder, write_atomically};
 use crate::coverage::Coverage;
 
 /// How many cases had which verdict.
@@ -128,10 +128,8 @@ pub struct Log {
 impl Log {
     /// Opens the record and the failure list of the campaign `name` in `folder`, and appends to an existing list.
     pub fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let path = folder.join(format!("{name}.failures.jsonl"));
-        let failures = OpenOptions::new().create(true).append(true).open(&path);
-        let failures = failures.with_context(|| format!("cannot write {}", path.display()))?;
+        make_folder(folder)?;
+        let failures = append(&folder.join(format!("{name}.failures.jsonl")))?;
         Ok(Self { record: folder.join(format!("{name}.toml")), failures: BufWriter::new(failures) })
     }
 

@@ -77,6 +77,15 @@ fn what_belongs_together_shrinks_together() {
     let small = minimized(Case::new("pool").param("k", 5_usize).input("x", ones(&[6])), two_windows).case;
     assert_eq!((small.int("k", 0), shape(&small, "x")), (2, vec![3]));
 
+    // Dimensions and the list that names them.
+    let last_dims = |case: &Case| {
+        let (rank, dims) = (shape(case, "x").len(), case.sizes("dims"));
+        rank >= 2 && dims == [rank - 2, rank - 1]
+    };
+    let case = Case::new("sum").param("dims", vec![2_usize, 3]).input("x", ones(&[2, 2, 2, 2]));
+    let small = minimized(case, last_dims).case;
+    assert_eq!((small.sizes("dims"), shape(&small, "x")), (vec![0, 1], vec![1, 1]));
+
     // The entries of a numbered list.
     let list = |case: &Case| {
         let named = |stem: &str| case.inputs.keys().filter(|name| name.starts_with(stem)).count();

@@ -13,7 +13,7 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
 use snuffer::outcome::Outcome;
-use snuffer::report::{About, Candle, agrees, manifest, outputs, program, test};
+use snuffer::program::{About, Candle, agrees, manifest, outputs, program, test};
 use snuffer::store::Platform;
 use snuffer::store::regression::{Expected, Regression};
 

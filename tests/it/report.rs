@@ -8,7 +8,8 @@ use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature};
 use snuffer::outcome::{Fault, Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned};
-use snuffer::report::{About, Report, agrees, call, outputs, program, test, torch};
+use snuffer::program::{About, agrees, call, outputs, program, test, torch};
+use snuffer::report::Report;
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 

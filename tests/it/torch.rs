@@ -10,7 +10,7 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Expectation};
 use snuffer::outcome::{Gradients, Returned};
-use snuffer::report::torch;
+use snuffer::program::torch;
 use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::regressions::regressions;

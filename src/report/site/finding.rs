@@ -8,7 +8,8 @@ use super::mark::Look;
 use crate::ops::Contract;
 use crate::oracle::{Evidence, Kind, ORACLES, OracleName, Signature, Verdict};
 use crate::outcome::{Observation, Outcome};
-use crate::report::{call, promised};
+use crate::program::call;
+use crate::report::promised;
 
 /// A finding's page.
 #[derive(Debug, Serialize)]

@@ -128,14 +128,21 @@ pub fn ranks(case: &Case) -> Vec<Case> {
         candidates.extend((0..tensor.shape.len()).map(|dim| with_input(case, name, |t| without_dim(t, dim))));
     }
     // A dimension fewer may move the one that the op works on.
-    let moved: Vec<Case> = candidates.iter().filter_map(lower_dim_param).collect();
+    let moved: Vec<Case> = candidates.iter().flat_map(lower_dim_params).collect();
     candidates.extend(moved);
     candidates
 }
 
-fn lower_dim_param(case: &Case) -> Option<Case> {
+/// `case` with `dim` one lower, and with `dims` as they are without one of the dimensions below the last.
+fn lower_dim_params(case: &Case) -> Vec<Case> {
     let dim = case.int("dim", 0);
-    (dim > 0).then(|| case.clone().param("dim", dim - 1))
+    let mut candidates = Vec::from_iter((dim > 0).then(|| case.clone().param("dim", dim - 1)));
+    let dims = case.sizes("dims");
+    for gone in 0..dims.iter().max().map_or(0, |last| last + 1) {
+        let left = dims.iter().filter(|&&dim| dim != gone).map(|&dim| if dim > gone { dim - 1 } else { dim });
+        candidates.push(case.clone().param("dims", left.collect::<Vec<usize>>()));
+    }
+    candidates
 }
 
 /// Inputs and params that the op may do without.

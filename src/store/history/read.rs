@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use super::History;
 use crate::ops;
 use crate::outcome::tensor_summary;
-use crate::report::call;
+use crate::program::call;
 use crate::store::{Finding, Record, Store, version};
 
 /// A file of a store, with its size and time when it was read.
