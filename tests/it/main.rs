@@ -1,4 +1,4 @@
-//! The integration tests: one binary, each file a group of facts about how `snuffer` behaves.
+//! The integration tests: one binary with a file for each area.
 
 mod case_text;
 mod checkers;

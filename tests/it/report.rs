@@ -1,4 +1,4 @@
-//! A report says what a maintainer asks, and a program that does something else than its case is noticed.
+//! A report has what a maintainer needs, and a program that differs from its case is detected.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let text = program(op, &case, &about).expect("short enough");
     let done = ran(0, "0.0\n", "");
     let evidence = Evidence::new(op, &case, &finding.observations);
-    let test = test(&evidence, &finding.observations[0], "contract").expect("one call shows it");
+    let test = test(&evidence, &finding.observations[0], "contract").expect("a single call shows it");
     let torch = torch(op, &case).expect("PyTorch has the loss");
     let report = Report {
         finding: &finding,
@@ -73,7 +73,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
 }
 
 #[test]
-fn the_examples_hold_the_test_and_the_script_of_their_cases() {
+fn the_examples_contain_the_test_and_the_script_of_their_cases() {
     let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts");
     let mut missing = Vec::new();
     for (name, regression) in regressions() {
@@ -99,7 +99,7 @@ fn the_examples_hold_the_test_and_the_script_of_their_cases() {
 }
 
 #[test]
-fn a_program_that_does_something_else_is_noticed() {
+fn a_program_that_differs_from_its_case_is_detected() {
     let case = labels_out_of_range();
     let refused = Outcome::Rejected(Refusal { variant: "Msg".into(), message: "no such label".into() });
     let panicked = Outcome::Panicked(Panic { phase: Phase::Forward, place: String::new(), message: "overflow".into() });

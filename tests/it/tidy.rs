@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The layers: a module imports only from rows above its own, and from its own.
+/// The layers: a module imports only from its own row and the rows above.
 const ROWS: [&[&str]; 10] = [
     &["device", "tensor"],
     &["case", "coverage", "number", "outcome"],
@@ -59,7 +59,7 @@ fn modules_import_only_from_the_layers_below() {
 }
 
 #[test]
-fn candle_stops_at_guard_ops_and_run() {
+fn only_guard_ops_and_run_name_candle() {
     for path in sources("src") {
         let text = fs::read_to_string(&path).expect("readable");
         let names_candle = text.lines().any(|line| {
@@ -104,7 +104,7 @@ fn only_findings_writes_and_only_console_draws() {
 }
 
 #[test]
-fn every_file_says_first_what_it_is_for_and_stays_short() {
+fn every_file_starts_with_its_purpose_and_stays_short() {
     let simulator =
         ["simulator/src", "simulator/tests", "simulator/benches", "simulator/driver/src", "simulator/driver/tests"];
     for folder in ["src", "tests", "xtask/src", "benches", "examples"].into_iter().chain(simulator) {
