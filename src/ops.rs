@@ -49,7 +49,7 @@ pub struct Op {
     pub call: fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>>,
     /// The call as candle code, for programs: a template (minijinja) of lines of which the last is the output, or that bind
     /// `output` or `outputs`, or print what nobody can compare. Inputs are owned tensors of their names, the device is
-    /// `device`; params are the template's variables, and what else it has is in `src/report/program/source.rs`.
+    /// `device`; params are the template's variables, and what else it has is in `src/report/program/templates.rs`.
     pub source: &'static str,
     /// The same call in PyTorch, for comparison: a template like `source`, of Python. Empty where PyTorch has no such call, or
     /// none that means the same.

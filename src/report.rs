@@ -12,7 +12,7 @@ use crate::oracle::{Evidence, Verdict};
 
 pub use junit::junit;
 pub use markdown::Report;
-pub use program::{About, Candle, agrees, call, manifest, outputs, program, test, torch};
+pub use program::{Candle, ProgramOptions, agrees, call, manifest, outputs, program, test, torch};
 pub use sarif::sarif;
 pub use summary::summary;
 

@@ -12,7 +12,7 @@ use crate::investigate::{RELEASES, Releases, Tried, ablation, bisect};
 use crate::ops::{self, Op};
 use crate::oracle::Evidence;
 use crate::outcome::Outcome;
-use crate::report::{self, About, Candle, Report, agrees, manifest, outputs, program};
+use crate::report::{self, Candle, ProgramOptions, Report, agrees, manifest, outputs, program};
 use crate::store::regression::triage_state;
 use crate::store::{Finding, keep_program, write_atomically};
 
@@ -115,7 +115,7 @@ fn reproduced(
     if matches!((&seen.outcome, finding.signature.kind.as_str()), (Outcome::Returned(_), "wrong value")) {
         comments.push(finding.violation.detail.clone());
     }
-    let about = About { device, comments: &comments, outputs: &outputs(&seen.outcome) };
+    let about = ProgramOptions { device, comments: &comments, outputs: &outputs(&seen.outcome) };
     let text = match program(op, &finding.case, &about) {
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),

@@ -14,17 +14,17 @@ pub enum Cause {
     /// The kernel that the device blames.
     Kernel(String),
     /// The line of candle's code that panics or has the failed assertion.
-    Place(String),
+    Line(String),
     /// candle's error message without numbers and names of dtypes. If only one device accepts the dtype, with that dtype.
-    Answer(String),
+    Message(String),
 }
 
 impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Kernel(name) => write!(f, "the device blames the kernel {name}"),
-            Self::Place(place) => write!(f, "at {place}"),
-            Self::Answer(text) => write!(f, "candle answers: {text}"),
+            Self::Line(place) => write!(f, "at {place}"),
+            Self::Message(text) => write!(f, "candle answers: {text}"),
         }
     }
 }
@@ -40,7 +40,7 @@ impl Cause {
         let place = violation.site.split(' ').next().unwrap_or_default();
         // A line of a header is inlined in many kernels, so it is not a cause.
         let is_place = [".rs:", ".cu:"].iter().any(|end| place.contains(end));
-        is_place.then(|| Self::Place(place.to_string()))
+        is_place.then(|| Self::Line(place.to_string()))
     }
 
     fn of_finding(finding: &Finding) -> Option<Self> {
@@ -58,7 +58,7 @@ impl Cause {
             let one_device = finding.signature.site == "a dtype of one device";
             let dtype = ops::find(&finding.case.op).filter(|_| one_device).and_then(|op| op.dtype(&finding.case));
             let of = dtype.map_or_else(String::new, |dtype| format!(", of {dtype}"));
-            Some(Self::Answer(without_names(&refusal.message) + &of))
+            Some(Self::Message(without_names(&refusal.message) + &of))
         })
     }
 }

@@ -13,7 +13,7 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::Outcome;
-use snuffer::report::{About, Candle, agrees, manifest, outputs, program, test};
+use snuffer::report::{Candle, ProgramOptions, agrees, manifest, outputs, program, test};
 use snuffer::store::Platform;
 use snuffer::store::regression::{Expected, Regression};
 
@@ -60,7 +60,8 @@ fn every_cuda_regression_has_a_program_that_shows_it_and_a_test_that_fails() {
     for (name, op, case) in cases.iter().cloned().chain(on_two_devices()) {
         let outcome = executor.run(&case).expect("the harness survives");
         let outputs = outputs(&outcome);
-        let text = program(op, &case, &About { device, comments: &[], outputs: &outputs }).expect("short enough");
+        let text =
+            program(op, &case, &ProgramOptions { device, comments: &[], outputs: &outputs }).expect("short enough");
         subjects.insert(name, Subject { case, text, outcome });
     }
     check_programs("programs-cuda", &subjects, device);
@@ -76,7 +77,7 @@ fn every_program_compiles_and_does_the_same_as_its_case() {
     for (name, op, case) in cases() {
         let outcome = executor.run(&case).expect("the harness survives");
         let outputs = outputs(&outcome);
-        match program(op, &case, &About { device: Device::Cpu, comments: &[], outputs: &outputs }) {
+        match program(op, &case, &ProgramOptions { device: Device::Cpu, comments: &[], outputs: &outputs }) {
             Ok(text) => drop(subjects.insert(name, Subject { case, text, outcome })),
             Err(why) if why.contains("too many") => long += 1,
             Err(why) => panic!("{name}: {why}"),

@@ -8,7 +8,7 @@ use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Signature};
 use snuffer::outcome::{Fault, Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned};
-use snuffer::report::{About, Report, agrees, call, outputs, program, test, torch};
+use snuffer::report::{ProgramOptions, Report, agrees, call, outputs, program, test, torch};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -48,7 +48,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
         case: case.clone(),
         ..finding("")
     };
-    let about = About { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
+    let about = ProgramOptions { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
     let text = program(op, &case, &about).expect("short enough");
     let done = ran(0, "0.0\n", "");
     let evidence = Evidence::new(op, &case, &finding.observations);

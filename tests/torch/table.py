@@ -1,4 +1,4 @@
-"""Writes docs/pytorch.md: what PyTorch and candle do with the calls of the regressions.
+"""Writes docs/pytorch.md: the regressions' calls in PyTorch and in candle.
 
     cargo test --test it -- torch && python tests/torch/table.py
 
@@ -53,7 +53,7 @@ def brief(text):
 
 
 def candle(name, device):
-    """The line of a device in a regression's snapshot."""
+    """Returns the line of a device in a regression's snapshot."""
     suffix = "" if device == "cpu" else "@sim"
     for line in (ROOT / f"snapshots/{name}{suffix}.snap").read_text().splitlines():
         if line.startswith(device + " "):
