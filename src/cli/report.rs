@@ -115,8 +115,8 @@ fn reproduced(
     if matches!((&seen.outcome, finding.signature.kind.as_str()), (Outcome::Returned(_), "wrong value")) {
         comments.push(finding.violation.detail.clone());
     }
-    let about = ProgramOptions { device, comments: &comments, outputs: &outputs(&seen.outcome) };
-    let text = match program(op, &finding.case, &about) {
+    let options = ProgramOptions { device, comments: &comments, outputs: &outputs(&seen.outcome) };
+    let text = match program(op, &finding.case, &options) {
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),
     };

@@ -114,8 +114,8 @@ pub fn bisect(
         Executor::start(&[releases.device], Build::Checked, releases.limits)?.observe(case, Deadline::Full)?;
     let verdict = judge(&Evidence::new(op, case, &observations));
     let today = &observations[0].outcome;
-    let about = ProgramOptions { device: releases.device, comments: &[], outputs: &outputs(today) };
-    let text = match program(op, case, &about) {
+    let options = ProgramOptions { device: releases.device, comments: &[], outputs: &outputs(today) };
+    let text = match program(op, case, &options) {
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),
     };

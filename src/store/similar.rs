@@ -23,7 +23,7 @@ impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Kernel(name) => write!(f, "the device blames the kernel {name}"),
-            Self::Line(place) => write!(f, "at {place}"),
+            Self::Line(line) => write!(f, "at {line}"),
             Self::Message(text) => write!(f, "candle answers: {text}"),
         }
     }
@@ -37,10 +37,10 @@ impl Cause {
         {
             return Some(Self::Kernel(kernel.to_string()));
         }
-        let place = violation.site.split(' ').next().unwrap_or_default();
+        let line = violation.site.split(' ').next().unwrap_or_default();
         // A line of a header is inlined in many kernels, so it is not a cause.
-        let is_place = [".rs:", ".cu:"].iter().any(|end| place.contains(end));
-        is_place.then(|| Self::Line(place.to_string()))
+        let is_line = [".rs:", ".cu:"].iter().any(|end| line.contains(end));
+        is_line.then(|| Self::Line(line.to_string()))
     }
 
     fn of_finding(finding: &Finding) -> Option<Self> {

@@ -48,8 +48,8 @@ fn a_report_is_an_issue_that_can_be_filed() {
         case: case.clone(),
         ..finding("")
     };
-    let about = ProgramOptions { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
-    let text = program(op, &case, &about).expect("short enough");
+    let options = ProgramOptions { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
+    let text = program(op, &case, &options).expect("short enough");
     let done = ran(0, "0.0\n", "");
     let evidence = Evidence::new(op, &case, &finding.observations);
     let test = test(&evidence, &finding.observations[0], "contract").expect("a single call shows it");
