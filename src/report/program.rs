@@ -2,8 +2,8 @@
 
 mod agreement;
 mod body;
+mod main_program;
 mod memory;
-mod printed;
 mod python;
 mod rust;
 mod templates;
@@ -38,7 +38,7 @@ pub fn program(op: &Op, case: &Case, options: &ProgramOptions) -> Result<String,
     // As in the worker, other dtypes have no gradients.
     let backward =
         if options.outputs.iter().all(|(dtype, _)| dtype.is_float()) { case.backward } else { Backward::None };
-    Ok(printed::printed(Body::new(op, case, backward, options.device)?, backward, options))
+    Ok(main_program::main_program(Body::new(op, case, backward, options.device)?, backward, options))
 }
 
 /// What a program must know to print the returned outputs: the dtype and rank of each.

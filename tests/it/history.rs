@@ -1,9 +1,9 @@
-//! The history of campaigns: first and last sightings, gone signatures, and a database that survives concurrent use and damage.
+//! The history of campaigns: first and last sightings, gone signatures, and queries.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
 use snuffer::store::{Counts, Log, Record, Store, Tally};
@@ -11,7 +11,7 @@ use snuffer::store::{Counts, Log, Record, Store, Tally};
 use crate::store::finding;
 
 /// Noon of the `day`-th of January 2026, in seconds since 1970.
-fn noon(day: u64) -> u64 {
+pub fn noon(day: u64) -> u64 {
     1_767_225_600 + (day - 1) * 86_400 + 43_200
 }
 
@@ -45,19 +45,19 @@ fn keep(store: &Path, day: u64, record: &Record) {
     log.save(record).expect("saved");
 }
 
-fn command(args: &[&str]) -> Command {
+pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command.arg("history").args(args).env_remove("SNUFFER_FINDINGS").current_dir(env!("CARGO_MANIFEST_DIR"));
     command
 }
 
-fn ask(args: &[&str]) -> (Option<i32>, String, String) {
+pub fn ask(args: &[&str]) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = command(args).output().expect("snuffer starts");
     (status.code(), String::from_utf8(stdout).expect("text"), String::from_utf8(stderr).expect("text"))
 }
 
 /// The result of a query as JSON.
-fn answer(args: &[&str]) -> Value {
+pub fn answer(args: &[&str]) -> Value {
     let (code, shown, stderr) = ask(&[args, &["--json"]].concat());
     assert_eq!(code, Some(0), "{stderr}");
     serde_json::from_str(&shown).expect("JSON")
@@ -74,7 +74,7 @@ const LATE: &str = "canary--reference--wrong-value";
 
 /// Two stores: on the first, hangs and asserts on days 1 and 2 with candle 0.10.0; on the second, days 8 and 9 with 0.11.1,
 /// hangs go on, asserts are gone, and values are wrong.
-fn nights(folder: &Path) -> [String; 3] {
+pub fn nights(folder: &Path) -> [String; 3] {
     let [one, two, all] = ["one", "two", "all.sqlite"].map(|name| folder.join(name));
     keep(&one, 1, &campaign("cpu", "0.10.0", 1000, &[(HANG, 5), (ASSERT, 10)]));
     keep(&one, 2, &campaign("cpu", "0.10.0", 1000, &[(HANG, 5), (ASSERT, 10)]));
@@ -214,70 +214,6 @@ fn sql_queries_change_nothing() {
         );
     }
     assert_eq!(answer(&["--history", &all, "--campaigns"])["campaigns"].as_array().map(Vec::len), Some(4));
-}
-
-#[test]
-fn an_unusable_file_is_reported_in_one_line_with_advice() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [one, ..] = nights(folder.path());
-    let file = |name: &str| folder.path().join(name).to_str().expect("a path").to_string();
-    fs::write(file("damaged"), "SQLite format 3\0 and no more of it than that".repeat(200)).expect("written");
-    fs::write(file("text"), "a text that is much too long to be the beginning of a database, and so on".repeat(9))
-        .expect("written");
-    let foreign = rusqlite::Connection::open(file("foreign")).expect("a database");
-    foreign.execute_batch("CREATE TABLE bookmarks (url TEXT)").expect("made");
-    answer(&["--store", &one, "--history", &file("future")]);
-    let future = rusqlite::Connection::open(file("future")).expect("a database");
-    future.pragma_update(None, "user_version", 99).expect("written");
-    for (name, code, message) in [
-        ("damaged", 5, "is damaged"),
-        ("text", 5, "delete it, and it is rebuilt"),
-        ("foreign", 5, "is a database, but not a history"),
-        ("future", 5, "is a history of version 99, but this build of snuffer supports 1"),
-        ("no/such/folder", 5, "`--history FILE` keeps the history elsewhere"),
-    ] {
-        let (exit, _, shown) = ask(&["--store", &one, "--history", &file(name)]);
-        assert!(exit == Some(code) && shown.contains(message) && shown.contains(name), "{name}: {exit:?} {shown}");
-        assert_eq!(shown.lines().count(), 1, "{shown}");
-    }
-    for (args, message) in [
-        (&["--history", "no-such-file"][..], "there is no history at no-such-file"),
-        (&["--store", "no-such-store"], "there is no store at no-such-store"),
-        (&["--store", &one, "--store", "two"], "name the history of several stores: `--history FILE`"),
-        (&["--store", &one, "--since", "soon"], "`soon` is not a date; write `2026-11-21` or `30d`"),
-    ] {
-        let (code, _, shown) = ask(args);
-        assert!(code == Some(1) && shown.contains(message), "{args:?}: {code:?} {shown}");
-    }
-}
-
-#[test]
-fn a_damaged_record_is_reported_and_hides_nothing_else() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [one, ..] = nights(folder.path());
-    let damaged = Path::new(&one).join("campaigns").join(format!("{}-1-1.toml", noon(1)));
-    fs::write(&damaged, "seed = true").expect("written");
-    let (code, shown, stderr) = ask(&["--store", &one]);
-    assert_eq!(code, Some(5));
-    assert!(stderr.starts_with("left out: ") && stderr.contains("is damaged; delete it"), "{stderr}");
-    assert!(shown.contains("2026-01-02 12:00") && !shown.contains("2026-01-01"), "{shown}");
-}
-
-#[test]
-fn concurrent_processes_read_everything_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [one, two, all] = nights(folder.path());
-    let start = |store: &str| {
-        let mut command = command(&["--store", store, "--history", &all, "--campaigns"]);
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("snuffer starts")
-    };
-    let running: Vec<_> = [&one, &two].into_iter().cycle().take(8).map(|store| start(store)).collect();
-    for process in running {
-        let output = process.wait_with_output().expect("ended");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-    let counted = answer(&["--history", &all, "--sql", "SELECT count(*), sum(cases) FROM campaigns"]);
-    assert_eq!(counted["table"]["rows"], serde_json::json!([[4, 4000]]));
 }
 
 #[test]

@@ -1,8 +1,7 @@
-//! The site of a store: the content of its pages, valid links, and escaped text.
+//! The pages of a site: their content, valid links, and escaped text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Output};
 
 use snuffer::case::Case;
 use snuffer::coverage::Coverage;
@@ -11,7 +10,7 @@ use snuffer::oracle::Violation;
 use snuffer::outcome::{Outcome, Panic, Phase};
 use snuffer::report::site::{Campaign, Contents, site};
 use snuffer::store::regression::{Regression, read};
-use snuffer::store::{Counts, Finding, Record, Store, Tally};
+use snuffer::store::{Counts, Finding, Record, Tally};
 use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::store::finding;
@@ -20,7 +19,7 @@ use crate::store::finding;
 const MARKUP: &str = "<script>alert('&')</script>";
 
 /// A finding in a listed op, one whose text is markup, a regression of the first, and two campaigns.
-fn contents() -> Contents {
+pub fn contents() -> Contents {
     let panic = Panic { phase: Phase::Forward, place: "candle-nn/src/ops.rs:1".into(), message: "gone".into() };
     let mut listed = finding("candle-nn/src/ops.rs:1");
     listed.violation =
@@ -213,7 +212,7 @@ fn a_finding_has_its_summary_case_replay_command_and_regression() {
 }
 
 /// The marks of an op's cells in the matrix.
-fn marks<'a>(index: &'a str, op: &str) -> Vec<&'a str> {
+pub fn marks<'a>(index: &'a str, op: &str) -> Vec<&'a str> {
     let (family, name) = op.split_once('.').expect("a name with a family");
     let head = format!("<span class=\"prefix\">{family}.</span>{name}</");
     let row = index.split("<tr>").find(|row| row.contains(&head)).expect("a row");
@@ -247,62 +246,4 @@ fn coverage_and_trends_add_up_over_campaigns() {
     ] {
         assert!(trends.contains(expected), "{expected} is not in {trends}");
     }
-}
-
-fn run(store: &Path, into: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    command.arg("site").arg("--store").arg(store).arg("--into").arg(into);
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts")
-}
-
-#[test]
-fn a_site_follows_its_store_and_leaves_other_files_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store_folder, into) = (folder.path().join("store"), folder.path().join("site"));
-    let store = Store::open(&store_folder).expect("a store opens");
-    for (_, finding) in &contents().findings {
-        store.insert(finding).expect("stored");
-    }
-    let output = run(&store_folder, &into);
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(stdout, format!("8 pages: {}\n", into.join("index.html").display()));
-
-    let (gone, finding) = &contents().findings[0];
-    let page = into.join(format!("finding/{gone}.html"));
-    std::fs::write(into.join("finding/mine.html"), "mine").expect("written");
-    std::fs::write(store.folder(&finding.signature).join("finding.toml"), "signature = 3").expect("written");
-    assert!(page.exists());
-    let output = run(&store_folder, &into);
-    assert_eq!(output.status.code(), Some(5), "a damaged finding is a harness failure");
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.lines().count() == 1 && stderr.contains(gone.as_str()) && stderr.contains("is damaged"), "{stderr}");
-    assert!(!page.exists() && into.join("finding/mine.html").exists());
-}
-
-#[test]
-fn only_dtypes_that_a_hunt_ran_are_tried() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store, into) = (folder.path().join("store"), folder.path().join("site"));
-    let mut hunt = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    // An op without inputs: a param gives the dtype.
-    hunt.args(["hunt", "--ops", "create.zeros", "--device", "cpu", "--mode", "valid", "--cases", "200", "--seed", "1"]);
-    assert_eq!(hunt.arg("--store").arg(&store).output().expect("snuffer starts").status.code(), Some(0));
-    assert_eq!(run(&store, &into).status.code(), Some(0));
-    let index = std::fs::read_to_string(into.join("index.html")).expect("readable");
-    let of = |op: &str, mark: &str| marks(&index, op).iter().filter(|cell| **cell == mark).count();
-    assert_eq!((of("create.zeros", "clean"), of("create.zeros", "untried")), (DType::ALL.len(), 0));
-    assert_eq!(of("create.ones", "clean"), 0);
-}
-
-#[test]
-fn a_folder_with_other_files_is_left_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store, into) = (folder.path().join("store"), folder.path().join("mine"));
-    std::fs::create_dir_all(&store).and_then(|()| std::fs::create_dir_all(&into)).expect("folders");
-    std::fs::write(into.join("index.html"), "mine").expect("written");
-    let output = run(&store, &into);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("holds something else than a site"));
-    assert_eq!(std::fs::read_to_string(into.join("index.html")).expect("readable"), "mine");
 }

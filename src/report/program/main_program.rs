@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::tensor::DType;
 
 /// The program that prints the outputs of `body`, and its gradients.
-pub fn printed(body: Body, backward: Backward, options: &ProgramOptions) -> String {
+pub fn main_program(body: Body, backward: Backward, options: &ProgramOptions) -> String {
     let mut main = Main(body);
     if options.outputs.is_empty() && options.device != Device::Cpu {
         // Printing would hide a pending error: candle prints a tensor that it cannot read without its values.
