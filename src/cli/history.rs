@@ -101,7 +101,7 @@ fn answer(args: &Args, path: &Path) -> Result<Answer, HistoryError> {
 /// A wrong question is the caller's mistake; what else may be wrong is not.
 fn usage(error: HistoryError) -> anyhow::Error {
     match error {
-        HistoryError::Question(message) => UsageError(message).into(),
+        HistoryError::Query(message) => UsageError(message).into(),
         HistoryError::File(_) => error.into(),
     }
 }

@@ -12,7 +12,7 @@ use crate::investigate::{RELEASES, Releases, Tried, ablation, bisect};
 use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind};
 use crate::outcome::Outcome;
-use crate::program::{About, Candle, agrees, call, manifest, outputs, program, test, torch};
+use crate::program::{Candle, ProgramOptions, agrees, call, manifest, outputs, program, test, torch};
 use crate::report::{self, Report};
 use crate::store::regression::triage_state;
 use crate::store::{Finding, keep_program, write_atomically};
@@ -115,8 +115,8 @@ fn reproduced(
     if matches!(seen.outcome, Outcome::Returned(_)) && finding.signature.kind == Kind::WrongValue {
         comments.push(finding.violation.detail.clone());
     }
-    let about = About { device, comments: &comments, outputs: &outputs(&seen.outcome) };
-    let text = match program(op, &finding.case, &about) {
+    let options = ProgramOptions { device, comments: &comments, outputs: &outputs(&seen.outcome) };
+    let text = match program(op, &finding.case, &options) {
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),
     };

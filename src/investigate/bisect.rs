@@ -13,7 +13,7 @@ use crate::exec::{Build, Deadline, Executor, Limits, reproduction};
 use crate::ops::Op;
 use crate::oracle::{Evidence, Verdict, judge};
 use crate::outcome::Outcome;
-use crate::program::{About, Candle, agrees, manifest, outputs, program};
+use crate::program::{Candle, ProgramOptions, agrees, manifest, outputs, program};
 use crate::store::keep_program;
 
 /// Releases of candle that current compilers build, the oldest first.
@@ -114,8 +114,8 @@ pub fn bisect(
         Executor::start(&[releases.device], Build::Checked, releases.limits)?.observe(case, Deadline::Full)?;
     let verdict = judge(&Evidence::new(op, case, &observations));
     let today = &observations[0].outcome;
-    let about = About { device: releases.device, comments: &[], outputs: &outputs(today) };
-    let text = match program(op, case, &about) {
+    let options = ProgramOptions { device: releases.device, comments: &[], outputs: &outputs(today) };
+    let text = match program(op, case, &options) {
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),
     };

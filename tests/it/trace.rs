@@ -1,4 +1,4 @@
-//! Where NaN and infinities come from: which call is named, and that it is the one.
+//! The origin of NaN and infinities: the trace names the right call.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::simulated;
 
-/// Scenarios, and what their trace says of `here`, without the numbers that the calls were given.
+/// Scenarios and the first lines of their trace on `here`.
 #[rustfmt::skip]
 const ORIGINS: &[(&str, &[&str])] = &[
     ("bce-by-hand-without-a-sigmoid", &[
@@ -81,7 +81,7 @@ fn scenario(name: &str) -> Case {
 }
 
 #[test]
-fn each_story_of_a_nan_has_its_origin_on_each_device() {
+fn each_nan_scenario_has_its_origin_on_each_device() {
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut worker = worker(device);
         for (name, origins) in ORIGINS {
@@ -93,31 +93,31 @@ fn each_story_of_a_nan_has_its_origin_on_each_device() {
 }
 
 #[test]
-fn what_a_call_was_given_is_told_with_it() {
-    let told = |name| {
+fn a_trace_entry_includes_the_arguments_of_its_call() {
+    let details = |name| {
         let trace = trace(&mut worker(Device::Cpu), &scenario(name)).expect("the harness survives");
         trace.entries("here").iter().filter_map(|entry| Some(entry.split_once('\n')?.1.to_string())).collect::<Vec<_>>()
     };
     assert_eq!(
-        told("bce-by-hand-without-a-sigmoid"),
+        details("bce-by-hand-without-a-sigmoid"),
         ["given `x` -0.5 to 2.0, there -0.5; the reference there is NaN"]
     );
     let exp = "given `x` 1.0 to 89.0, there 89.0";
     let beyond = format!("{exp}; the reference there is 4.4896128191743455e38, too large for f32");
-    assert_eq!(told("exp-overflows"), [beyond.as_str(), exp]);
+    assert_eq!(details("exp-overflows"), [beyond.as_str(), exp]);
     let softmax =
         "given `x` 0.0 to 200.0, there 0.0; the gradient that reached it 0.0 and -inf at [0, 0], 1 of 2, there -inf";
-    assert_eq!(told("log-of-a-softmax-that-underflows")[2], softmax);
+    assert_eq!(details("log-of-a-softmax-that-underflows")[2], softmax);
     let cast = Case::new("tensor.to_dtype").param("to", "f16");
     let cast = cast.input("x", Tensor::new(DType::I64, vec![1], vec![Value::Int(70_000)]));
     let trace = trace(&mut worker(Device::Cpu), &cast).expect("the harness survives");
     let first = "step 1, tensor.to_dtype forward on here: inf\nthe reference is inf";
     assert_eq!(trace.entries("here"), [first]);
-    assert_eq!(told("f16-mse-overflows"), ["given `inp` 0.0 to 300.0; `target` 0.0; the reference is 45000.0"]);
+    assert_eq!(details("f16-mse-overflows"), ["given `inp` 0.0 to 300.0; `target` 0.0; the reference is 45000.0"]);
 }
 
 #[test]
-fn what_a_case_holds_from_the_start_is_said_and_blames_no_call() {
+fn non_finite_inputs_are_reported_and_blame_no_call() {
     let held_by = |name: &str| held(&scenario(name));
     assert_eq!(held_by("nan-logits-in-a-loss").as_deref(), Some("`inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4"));
     assert_eq!(held_by("sqrt-of-0"), None);
@@ -129,18 +129,18 @@ fn what_a_case_holds_from_the_start_is_said_and_blames_no_call() {
 }
 
 #[test]
-fn replay_tells_the_trace_once_for_devices_that_do_the_same() {
+fn replay_prints_a_common_trace_of_several_devices_once() {
     let devices: Vec<String> =
         std::iter::once(Device::Cpu).chain(simulated::device()).map(|device| device.to_string()).collect();
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command.args(["replay", "corpora/scenarios/nan-logits-in-a-loss.toml", "--trace-nan"]);
     command.args(devices.iter().flat_map(|device| ["--device", device]));
     let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (_, told) = said.split_once("verdict   pass\n").expect(&said);
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, details) = stdout.split_once("verdict   pass\n").expect(&stdout);
     let on = devices.join(", ");
     assert_eq!(
-        told.lines().collect::<Vec<_>>(),
+        details.lines().collect::<Vec<_>>(),
         [
             "nan       held by the case: `inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4",
             &format!("nan       no call forward on {on}: what there is was given"),
@@ -165,14 +165,14 @@ fn a_step_that_fails_ends_the_trace() {
 }
 
 #[test]
-fn what_drawn_sequences_return_comes_from_the_calls_that_are_named() {
+fn the_named_calls_make_the_non_finite_results_of_drawn_sequences() {
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut worker = worker(device);
         let mut made = [0; 2];
         for case in drawn(&mut worker) {
             let trace = trace(&mut worker, &case).expect("the harness survives");
             let halves = [trace.forward.made, trace.backward.map_or(Vec::new(), |half| half.made)];
-            assert!(halves.iter().any(|half| !half.is_empty()), "nobody is named: {}", case.to_text());
+            assert!(halves.iter().any(|half| !half.is_empty()), "no call is named: {}", case.to_text());
             for (half, made) in halves.iter().zip(&mut made) {
                 *made += half.len();
             }
@@ -188,8 +188,8 @@ fn what_drawn_sequences_return_comes_from_the_calls_that_are_named() {
     }
 }
 
-/// Drawn sequences of finite numbers that return NaN or infinities, or have such gradients. Without views: what candle's
-/// convolutions read around those is another number each time.
+/// Drawn sequences of finite numbers that return NaN or infinities, or have such gradients. Without views: candle's convolutions
+/// read undefined values around them.
 fn drawn(worker: &mut Worker) -> Vec<Case> {
     let sequence = ops::find("sequence").expect("registered");
     let case = |index| Sample::nth(&[sequence], &[Mode::Valid], 11, index).drawn.case.contiguous();
@@ -207,12 +207,12 @@ fn returned(worker: &mut Worker, case: &Case) -> Option<Returned> {
     }
 }
 
-/// That the call by itself makes a NaN or an infinity: which of them is a matter of order where a sum overflows.
+/// Checks that the call alone makes a NaN or an infinity. Which one depends on the order of additions if a sum overflows.
 fn confirm(made: &Made, found: &BTreeSet<Kind>) {
     assert!(!found.is_empty(), "alone it returns finite numbers:\n{}", made.step.call.to_text());
 }
 
-/// The call alone, with the gradient that reached it: that of a product with it, summed.
+/// The call alone with the gradient that reached it: the sum of the product of its output with that gradient.
 fn with_gradient(made: &Made) -> Case {
     let sequence = Case { backward: Backward::Weighted, ..Case::new("sequence") }.then(made.step.call.clone());
     match &made.step.reached {
