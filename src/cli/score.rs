@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::CanaryMissed);
     }
     let stop = stop_on_signal()?;
-    let baseline = Baseline::observe(&plan, &stop, &console::bar(plan.ops.len() * plan.cases))?;
+    let baseline = Baseline::observe(&plan, &stop, &console::bar(plan.ops.len().saturating_mul(plan.cases)))?;
     let chosen = choose(&baseline.changes, plan.mutants, plan.seed);
     let mutants = run_mutants(&plan, &baseline, &chosen, &stop, &console::bar(chosen.len()))?;
     if mutants.is_empty() {

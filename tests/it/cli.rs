@@ -117,10 +117,12 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
         ("", vec!["coverage", "--device", "cpu", "corpora"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
         ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),
-        ("", vec!["hunt", "--time", "soon"], "`soon` is no duration"),
+        ("", vec!["hunt", "--time", "soon"], "write at most 100 years, such as `90s`, `5m` or `250ms`"),
+        ("", vec!["hunt", "--time", "18000000000000000000s"], "write at most 100 years"),
+        ("", vec!["hunt", "--memory", "17592186044416"], "17592186044416 is not in 1..=17592186044415"),
         ("", vec!["findings", "--store", "nowhere", "list"], "there is no store at nowhere; `snuffer hunt` makes one"),
         ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` makes one"),
-        (&long, vec!["bisect", "CASE"], "no program can be made of it: `x` has 5000 elements, too many to spell out"),
+        (&long, vec!["bisect", "CASE"], "cannot be written as a program: `x` has 5000 elements, too many to spell out"),
     ] {
         std::fs::write(&case, content).expect("written");
         let args: Vec<&str> =

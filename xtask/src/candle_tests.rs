@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use wait_timeout::ChildExt;
 
 use self::workspace::Test;
 use crate::toolkit::Toolkit;
@@ -121,17 +122,10 @@ fn run_one(test: &Test, library: Option<&Path>, logs: &Path) -> anyhow::Result<O
     let mut log = File::create(&path)?;
     let mut command = test.command(library);
     let mut child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?).spawn()?;
-    let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if begun.elapsed() > DEADLINE {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Outcome::Timeout);
-        }
-        thread::sleep(Duration::from_millis(10));
+    let Some(status) = child.wait_timeout(DEADLINE)? else {
+        child.kill()?;
+        child.wait()?;
+        return Ok(Outcome::Timeout);
     };
     let said = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
     writeln!(log, "{status}")?;
