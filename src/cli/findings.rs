@@ -199,7 +199,9 @@ pub fn news(store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Vec
 /// Prints all of `finding`.
 pub fn show(finding: &Finding) -> anyhow::Result<Exit> {
     let Some(op) = ops::find(&finding.case.op) else {
-        return Err(UsageError(format!("this build has no op `{}`", finding.case.op)).into());
+        return Err(
+            UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()
+        );
     };
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
     print!("{}", report::text(&evidence, &judge(&evidence)));

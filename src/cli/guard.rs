@@ -47,48 +47,24 @@ pub struct Args {
     device: Device,
 }
 
+/// The result of a check, and what to print if it passes.
+type Checked = (Result<(), Refused>, String);
+
 /// Runs all checks and prints the result of each. `Findings` if one refuses.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let path = args.file.display();
     let file =
         File::open(&args.file).map_err(|error| UsageError(format!("cannot read {path} as safetensors: {error}")))?;
-    let find = |name: &String| {
-        let found = file.tensor(name).map_err(|error| UsageError(format!("{path}: {name}: {error}")))?;
-        let missing = || UsageError(format!("{path} has no tensor `{name}`; it has {}", file.list().join(", ")));
-        found.ok_or_else(missing)
-    };
-    let mut results = Vec::new();
-    for name in &args.labels {
-        let classes = args.classes.unwrap_or_default();
-        results.push((
-            guard::labels(name, &find(name)?, classes, args.ignore),
-            format!("{name}: labels of {classes} classes"),
-        ));
-    }
-    for name in &args.ids {
-        let rows = args.vocabulary.unwrap_or_default();
-        results.push((guard::ids(name, &find(name)?, rows), format!("{name}: ids of {rows} rows")));
-    }
-    for name in &args.finite {
-        results.push((guard::finite(name, &find(name)?), format!("{name}: finite")));
-    }
-    if let Some(op) = &args.op {
-        if ops::find(op).is_none() {
-            return Err(UsageError(format!("there is no op `{op}`; `snuffer ops` lists them")).into());
-        }
-        let tensors = args.input.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>, _>>()?;
-        results.push((call(args, op, &tensors), format!("{op}: within its contract")));
-    }
+    let results = check(args, &file)?;
     if results.is_empty() {
         let have = file.list().join(", ");
-        return Err(
-            UsageError(format!("say what to check: --labels, --ids, --finite or --op; {path} has {have}")).into()
-        );
+        let message = format!("say what to check: --labels, --ids, --finite or --op; {path} has {have}");
+        return Err(UsageError(message).into());
     }
     let mut exit = Exit::Clean;
-    for (checked, fine) in results {
-        match checked {
-            Ok(()) => println!("fine     {fine}"),
+    for (result, passed) in results {
+        match result {
+            Ok(()) => println!("fine     {passed}"),
             Err(refused) => {
                 exit = Exit::Findings;
                 println!("refused  {refused}");
@@ -98,7 +74,39 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<(), Refused> {
+/// Checks the tensors of `file` that the arguments name.
+fn check(args: &Args, file: &File) -> Result<Vec<Checked>, UsageError> {
+    let path = args.file.display();
+    let find = |name: &String| {
+        let found = file.tensor(name).map_err(|error| UsageError(format!("{path}: {name}: {error}")))?;
+        let missing = || UsageError(format!("{path} has no tensor `{name}`; it has {}", file.list().join(", ")));
+        found.ok_or_else(missing)
+    };
+    let mut results = Vec::new();
+    let classes = args.classes.unwrap_or_default();
+    for name in &args.labels {
+        let result = guard::labels(name, &find(name)?, classes, args.ignore);
+        results.push((result, format!("{name}: labels of {classes} classes")));
+    }
+    let rows = args.vocabulary.unwrap_or_default();
+    for name in &args.ids {
+        results.push((guard::ids(name, &find(name)?, rows), format!("{name}: ids of {rows} rows")));
+    }
+    for name in &args.finite {
+        results.push((guard::finite(name, &find(name)?), format!("{name}: finite")));
+    }
+    if let Some(op) = &args.op {
+        if ops::find(op).is_none() {
+            return Err(UsageError(format!("there is no op `{op}`; `snuffer ops` lists them")));
+        }
+        let tensors = args.input.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>, _>>()?;
+        results.push((check_call(args, op, &tensors), format!("{op}: within its contract")));
+    }
+    Ok(results)
+}
+
+/// Checks the contract of a call of `op` with `tensors`.
+fn check_call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<(), Refused> {
     let mut call = guard::Call::new(op).on(args.device);
     for ((name, _), tensor) in args.input.iter().zip(tensors) {
         call = call.input(name, tensor);

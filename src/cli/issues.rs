@@ -85,7 +85,9 @@ fn gh(args: &Args, what: &[&str]) -> anyhow::Result<String> {
 
 /// The text of an issue.
 pub fn body(name: &str, finding: &Finding) -> anyhow::Result<String> {
-    let Some(op) = ops::find(&finding.case.op) else { bail!("this build has no op `{}`", finding.case.op) };
+    let Some(op) = ops::find(&finding.case.op) else {
+        bail!("this build has no op `{}`; use the version that found it", finding.case.op)
+    };
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
     let reproduction = &finding.reproduction;
     Ok(format!(

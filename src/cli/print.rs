@@ -1,4 +1,4 @@
-//! `print!` and `println!` of the command line: as the standard ones, but a closed pipe is no panic.
+//! `print!` and `println!` of the command line: like the standard ones, but a closed pipe ends the process quietly.
 
 /// Prints to standard output.
 macro_rules! print {

@@ -42,7 +42,9 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let finding = args.store.finding(&args.name)?;
     let Some(op) = ops::find(&finding.case.op) else {
-        return Err(UsageError(format!("this build has no op `{}`", finding.case.op)).into());
+        return Err(
+            UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()
+        );
     };
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
     let device = finding.violation.device;
@@ -87,11 +89,11 @@ fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> any
     }
     let versions = RELEASES.map(String::from);
     let releases = Releases { versions: &versions, all: false, device: Device::Cpu, target: &args.target, limits };
-    let tell = |tried: &Tried| eprintln!("candle {}: {tried}", tried.version);
-    match bisect(op, &finding.case, releases, tell)? {
+    let show = |tried: &Tried| eprintln!("candle {}: {tried}", tried.version);
+    match bisect(op, &finding.case, releases, show)? {
         Ok(bisected) => Ok(Some(bisected.to_string())),
         Err(why) => {
-            eprintln!("snuffer: no releases are tried, as no program can be made of it: {why}");
+            eprintln!("snuffer: no releases are tried, because the case cannot be written as a program: {why}");
             Ok(None)
         }
     }
