@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use tempfile::TempDir;
+use wait_timeout::ChildExt;
 
 use super::diagnosis::Reports;
 use super::journal::Journal;
@@ -181,10 +182,7 @@ impl Worker {
         const PATIENCE: Duration = Duration::from_secs(10);
         if matches!(self.device, Device::Sim(_)) {
             let _ = self.process.socket.shutdown(std::net::Shutdown::Both);
-            let begun = Instant::now();
-            while begun.elapsed() < PATIENCE && self.process.child.try_wait()?.is_none() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            self.process.child.wait_timeout(PATIENCE)?;
             let path = self.folder.path().join("coverage");
             if let Ok(text) = std::fs::read_to_string(&path) {
                 self.coverage.read(&text).map_err(anyhow::Error::msg)?;

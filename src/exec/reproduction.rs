@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use wait_timeout::ChildExt;
 
 use super::{Limits, environment};
 use crate::device::Device;
@@ -47,18 +47,11 @@ pub fn run(program: &Path, args: &[&str], device: Device, limits: Limits) -> any
     environment::simulate(&mut shell, device)?;
     let (stdout, stderr) = (tempfile::NamedTempFile::new()?, tempfile::NamedTempFile::new()?);
     let mut child = shell.stdout(stdout.reopen()?).stderr(stderr.reopen()?).spawn().context("cannot run a shell")?;
-    let begun = Instant::now();
-    let status = loop {
-        match child.try_wait()? {
-            Some(status) => break Some(status),
-            None if begun.elapsed() > limits.deadline => {
-                child.kill()?;
-                child.wait()?;
-                break None;
-            }
-            None => std::thread::sleep(std::time::Duration::from_millis(5)),
-        }
-    };
+    let status = child.wait_timeout(limits.deadline)?;
+    if status.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
     let read = |file: tempfile::NamedTempFile| -> anyhow::Result<String> {
         Ok(String::from_utf8_lossy(&std::fs::read(file.path())?).into_owned())
     };

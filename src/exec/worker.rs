@@ -20,7 +20,7 @@ pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot ask to die with the parent")?;
     // A real driver reserves address space for all of the GPU's memory, and more.
     if !matches!(device, Device::Cuda(_)) {
-        let bytes = Some(memory_mib << 20);
+        let bytes = Some(memory_mib.saturating_mul(1 << 20));
         setrlimit(Resource::As, Rlimit { current: bytes, maximum: bytes }).context("cannot limit the memory")?;
     }
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).context("cannot switch core dumps off")?;

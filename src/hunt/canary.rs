@@ -58,5 +58,5 @@ pub fn noticed(executor: &mut Executor, fault: Fault) -> anyhow::Result<bool> {
 pub fn planted(devices: &[Device], inject: u64, index: u64) -> Option<Fault> {
     let faults = faults(devices);
     let (turn, kinds) = (index / 2, faults.len() as u64);
-    (index % 2 == 1 && turn < inject * kinds).then(|| faults[(turn % kinds) as usize])
+    (index % 2 == 1 && turn < inject.saturating_mul(kinds)).then(|| faults[(turn % kinds) as usize])
 }

@@ -55,7 +55,7 @@ impl Plan {
     /// Whether there is a case at `index`.
     pub(super) fn reaches(&self, index: u64) -> bool {
         let given = if self.given.is_empty() { u64::MAX } else { self.given.len() as u64 };
-        index < given && self.cases.is_none_or(|cases| index < self.first + cases)
+        index < given && self.cases.is_none_or(|cases| index < self.first.saturating_add(cases))
     }
 }
 

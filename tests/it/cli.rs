@@ -41,7 +41,7 @@ fn a_hunt_with_a_finding_prints_the_replay_command_and_exits_with_2() {
     assert_eq!(code(&replayed), 2);
     assert!(text(&replayed.stdout).contains("verdict   FAIL"));
     let repeated = snuffer(store.path(), &["replay", replay, "--times", "3"]);
-    assert!(text(&repeated.stdout).contains("times     3 of 3 the same, to the byte"));
+    assert!(text(&repeated.stdout).contains("times     3 of 3 identical to the byte"));
     let again = snuffer(store.path(), &args);
     assert!(text(&again.stdout).contains("KNOWN  op.softmax_last_dim: missing (gradient)"));
 }
@@ -110,17 +110,19 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
         ("op = \"no.such\"", vec!["replay", "CASE"], "there is no op `no.such`; `snuffer ops` lists them"),
         ("op = 3", vec!["replay", "CASE"], "invalid type: integer `3`, expected a string"),
         ("", vec!["replay", "nowhere.toml"], "cannot read nowhere.toml"),
-        (&short, vec!["replay", "CASE", "--device", "cpu", "--jitter", "1"], "--jitter is for a simulated device"),
+        (&short, vec!["replay", "CASE", "--device", "cpu", "--jitter", "1"], "--jitter needs a simulated device"),
         ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
-        ("", vec!["coverage"], "there is no campaign in the store; name cases to run"),
-        ("", vec!["score", "--device", "cpu"], "only a simulated device changes kernels"),
+        ("", vec!["coverage"], "the store has no campaign; name cases to run"),
+        ("", vec!["score", "--device", "cpu"], "score needs exactly one simulated device"),
         ("", vec!["coverage", "--device", "cpu", "corpora"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
         ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),
-        ("", vec!["hunt", "--time", "soon"], "`soon` is no duration"),
+        ("", vec!["hunt", "--time", "soon"], "write at most 100 years, such as `90s`, `5m` or `250ms`"),
+        ("", vec!["hunt", "--time", "18000000000000000000s"], "write at most 100 years"),
+        ("", vec!["hunt", "--memory", "17592186044416"], "17592186044416 is not in 1..=17592186044415"),
         ("", vec!["findings", "--store", "nowhere", "list"], "there is no store at nowhere; `snuffer hunt` makes one"),
         ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` makes one"),
-        (&long, vec!["bisect", "CASE"], "no program can be made of it: `x` has 5000 elements, too many to spell out"),
+        (&long, vec!["bisect", "CASE"], "cannot be written as a program: `x` has 5000 elements, too many to spell out"),
     ] {
         std::fs::write(&case, content).expect("written");
         let args: Vec<&str> =

@@ -179,7 +179,7 @@ fn the_command_checks_the_tensors_of_a_file() {
         (
             &["--labels", "y", "--classes", "2"],
             1,
-            "has no tensor `y`, but logits f32 [4, 195], pixels f32 [2], target u32 [4]",
+            "has no tensor `y`; it has logits f32 [4, 195], pixels f32 [2], target u32 [4]",
         ),
         (&["--op", "loss.nl", "--input", "inp=logits"], 1, "there is no op `loss.nl`; `snuffer ops` lists them"),
         (&[], 1, "say what to check"),

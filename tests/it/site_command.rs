@@ -62,6 +62,6 @@ fn a_folder_with_other_files_is_left_alone() {
     std::fs::write(into.join("index.html"), "mine").expect("written");
     let output = run(&store, &into);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("holds something else than a site"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("has files that are not a site"));
     assert_eq!(std::fs::read_to_string(into.join("index.html")).expect("readable"), "mine");
 }

@@ -142,7 +142,7 @@ fn replay_prints_a_common_trace_of_several_devices_once() {
     assert_eq!(
         details.lines().collect::<Vec<_>>(),
         [
-            "nan       held by the case: `inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4",
+            "nan       in the inputs of the case: `inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4",
             &format!("nan       no call forward on {on}: what there is was given"),
             &format!("nan       no call backward on {on}: what there is was given"),
         ]
