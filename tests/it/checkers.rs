@@ -1,7 +1,7 @@
 //! What the simulated device's checkers report of candle's kernels and of planted ones, and what moves under jitter.
 
 use snuffer::case::Case;
-use snuffer::exec::{Answer, Build, Limits, Worker};
+use snuffer::exec::{Answer, Build, DeviceBehaviour, Limits, Worker};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{Observation, Outcome};
@@ -60,7 +60,8 @@ fn where_views_are_exact_what_reaches_around_one_is_named() {
         .expect("a convolution that reads around a view");
     let Some((_, verdict)) = seen(&regression.case, Limits::default()) else { return };
     assert_eq!(oracle(&verdict), "reference");
-    let exact = Limits { exact_views: true, ..Limits::default() };
+    let behaviour = DeviceBehaviour { exact_views: true, ..DeviceBehaviour::default() };
+    let exact = Limits { behaviour, ..Limits::default() };
     let (seen, verdict) = seen(&regression.case, exact).expect("the device is built");
     assert_eq!(oracle(&verdict), "checker");
     let report = &seen.remarks.reports[0];
@@ -79,7 +80,8 @@ fn jitter_moves_an_approximation_within_what_is_promised() {
     assert_eq!(verdict, Verdict::Pass);
     let mut moved = 0;
     for seed in 1..5 {
-        let (seen, verdict) = seen(&case, Limits { jitter: Some(seed), ..Limits::default() }).expect("as before");
+        let behaviour = DeviceBehaviour { jitter: Some(seed), ..DeviceBehaviour::default() };
+        let (seen, verdict) = seen(&case, Limits { behaviour, ..Limits::default() }).expect("as before");
         assert_eq!(verdict, Verdict::Pass, "seed {seed}");
         moved += u32::from(seen.outcome != still.outcome);
     }

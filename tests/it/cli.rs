@@ -116,7 +116,7 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
         ("", vec!["score", "--device", "cpu"], "only a simulated device changes kernels"),
         ("", vec!["coverage", "--device", "cpu", "corpora"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
-        ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),
+        ("", vec!["hunt", "--device", "tpu"], "`tpu` is not a device; use `cpu`, `cuda:0` or `sim:0`"),
         ("", vec!["hunt", "--time", "soon"], "`soon` is no duration"),
         ("", vec!["findings", "--store", "nowhere", "list"], "there is no store at nowhere; `snuffer hunt` makes one"),
         ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` makes one"),
