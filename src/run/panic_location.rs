@@ -8,7 +8,8 @@ static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
 /// Makes panics store their location and message for [`last_panic`] instead of printing them.
 pub fn install_panic_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let location = info.location().map_or_else(String::new, |at| format!("{}:{}", crate_path(at.file()), at.line()));
+        let location =
+            info.location().map_or_else(String::new, |at| format!("{}:{}", crate_path(at.file()), at.line()));
         let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *last = Some((location, message(info)));
     }));

@@ -202,7 +202,8 @@ fn the_command_checks_the_tensors_of_a_file() {
 
 /// What the guard says of a case's call on the CPU.
 fn guarded(op: &Op, case: &Case) -> Result<(), Refused> {
-    let made: Vec<_> = case.inputs.iter().map(|(name, data)| (name, to_candle(data, &Place::Cpu).expect(name))).collect();
+    let made: Vec<_> =
+        case.inputs.iter().map(|(name, data)| (name, to_candle(data, &Place::Cpu).expect(name))).collect();
     let mut call = guard::Call::new(op.name).on(Device::Cpu);
     for (name, tensor) in &made {
         call = call.input(name, tensor);
