@@ -6,8 +6,8 @@ use crate::ops::{Contract, Op, why};
 use crate::oracle::{Evidence, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 
-/// How long a case may take before it counts as a hang. An ordinary case takes milliseconds, but a hang costs the whole deadline
-/// on every device. So most callers try the short deadline first.
+/// How long a case may take before it counts as a hang. An ordinary case takes milliseconds, but a hang costs the whole
+/// deadline on every device. So most callers try the short deadline first.
 #[derive(Clone, Copy)]
 pub enum Patience<'a> {
     /// A fiftieth of the deadline. A late case may merely be slow.

@@ -108,8 +108,8 @@ impl Executor {
         self.hellos().filter_map(known).collect()
     }
 
-    /// Runs `case` twice on every device, and once more contiguous if it has views. Under the short deadline, a late device ends
-    /// the observation: later devices do not run the case.
+    /// Runs `case` twice on every device, and once more contiguous if it has views. Under the short deadline, a late device
+    /// ends the observation: later devices do not run the case.
     pub fn observe(&mut self, case: &Case, deadline: Deadline) -> anyhow::Result<Vec<Observation>> {
         let baseline = (!case.is_contiguous()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.workers.len());

@@ -97,8 +97,8 @@ impl Target {
         case
     }
 
-    /// The input to run after `bytes`, decided by `seed`, in at most `max_len` bytes. One in four is a new case, as is every input
-    /// after bytes that do not parse. The others are edited, or new cases of the same op.
+    /// The input to run after `bytes`, decided by `seed`, in at most `max_len` bytes. One in four is a new case, as is
+    /// every input after bytes that do not parse. The others are edited, or new cases of the same op.
     pub fn mutated(self, bytes: &[u8], seed: u32, max_len: usize) -> Vec<u8> {
         let seed = u64::from(seed);
         let case = match (random("fuzz", seed, 2)[0] % 4, self.case(bytes)) {

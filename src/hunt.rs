@@ -182,7 +182,7 @@ impl Shared<'_> {
             return None;
         }
         let mut state = self.state();
-        let index = self.next_index.fetch_add(self.plan.shard.of, Ordering::Relaxed);
+        let index = self.next_index.fetch_add(self.plan.shard.count, Ordering::Relaxed);
         if !self.plan.has_case(index) {
             return None;
         }

@@ -5,9 +5,9 @@ use std::process::ExitStatus;
 
 use crate::outcome::{Death, Outcome, Phase};
 
-/// The outcome of a case whose process ended with `status` and printed `output`. Rust's runtime announces a stack overflow and a
-/// failed allocation on standard error before it aborts (`std/src/sys/pal/unix/stack_overflow.rs`, `alloc/src/alloc.rs`).
-/// Nothing else tells these apart from any other abort.
+/// The outcome of a case whose process ended with `status` and printed `output`. Rust's runtime announces a stack overflow
+/// and a failed allocation on standard error before it aborts (`std/src/sys/pal/unix/stack_overflow.rs`,
+/// `alloc/src/alloc.rs`). Nothing else tells these apart from any other abort.
 pub fn cause_of_death(status: ExitStatus, phase: Phase, output: &str) -> Outcome {
     if output.contains("has overflowed its stack") {
         return Outcome::StackOverflow(phase);

@@ -131,14 +131,17 @@ pub fn executable(device: Device, build: Build) -> anyhow::Result<PathBuf> {
     if let Some(path) = path_from(variable, Path::is_file)? {
         return Ok(path);
     }
-    let places: Vec<PathBuf> = match build {
+    let candidates: Vec<PathBuf> = match build {
         Build::Checked => folders()?.iter().map(|folder| folder.join(name)).collect(),
         Build::Unchecked => in_target("release")?.iter().map(|folder| folder.join(name)).collect(),
     };
-    match places.iter().find(|place| place.is_file()) {
-        Some(place) => Ok(place.clone()),
+    match candidates.iter().find(|path| path.is_file()) {
+        Some(path) => Ok(path.clone()),
         None => {
-            bail!("{name} is not at {}; build it with `{build_command}`, or name it in {variable}", places[0].display())
+            bail!(
+                "{name} is not at {}; build it with `{build_command}`, or name it in {variable}",
+                candidates[0].display()
+            )
         }
     }
 }
@@ -149,12 +152,12 @@ fn libraries() -> anyhow::Result<PathBuf> {
     if let Some(folder) = path_from("SNUFFER_SIM_LIBRARY", has_driver)? {
         return Ok(folder);
     }
-    let places = in_target("simulator/lib")?;
-    match places.iter().find(|place| has_driver(place)) {
-        Some(place) => Ok(place.clone()),
+    let candidates = in_target("simulator/lib")?;
+    match candidates.iter().find(|path| has_driver(path)) {
+        Some(path) => Ok(path.clone()),
         None => bail!(
             "no libcuda.so.1 in {}; build it with `cargo xtask build`, or name its folder in SNUFFER_SIM_LIBRARY",
-            places[0].display()
+            candidates[0].display()
         ),
     }
 }

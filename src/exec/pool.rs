@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::bail;
 
-/// Calls `work` for each number from `next`, on `jobs` threads with a state each, until `next` returns `None` or a thread fails.
-/// Returns the results in the order of their numbers, or the first error. Waits for every thread in either case.
+/// Calls `work` for each number from `next`, on `jobs` threads with a state each, until `next` returns `None` or a thread
+/// fails. Returns the results in the order of their numbers, or the first error. Waits for every thread in either case.
 pub fn each<T: Send, S>(
     jobs: usize,
     next: impl Fn() -> Option<u64> + Sync,

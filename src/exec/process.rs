@@ -101,7 +101,8 @@ impl Worker {
 
     /// Runs `case`, and tries again if the worker dies before it begins the case.
     fn run_retrying(&mut self, case: &Case) -> anyhow::Result<Answer> {
-        // A worker may die before it begins the case (somebody kills it, the machine runs out of memory). The case is not to blame.
+        // A worker may die before it begins the case (somebody kills it, the machine runs out of memory). The case is not
+        // to blame.
         for _ in 0..3 {
             match self.attempt(case)? {
                 None => {}

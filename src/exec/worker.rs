@@ -27,10 +27,10 @@ pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<
     // Standard output and error are files and take what a case prints: the protocol has its own socket.
     let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let journal = Journal::create(journal).context("cannot create the journal")?;
-    let on = run::open(device).with_context(|| format!("cannot open the device {device}"))?;
+    let opened = run::open(device).with_context(|| format!("cannot open the device {device}"))?;
     run::install_panic_hook();
     let checked = cfg!(debug_assertions);
-    let hardware = run::hardware(device, &on).context("cannot query the device")?;
+    let hardware = run::hardware(device, &opened).context("cannot query the device")?;
     protocol::send(&mut socket, &Hello { build: protocol::build_identity(), device, checked, hardware })?;
     loop {
         let body = match protocol::read_frame(&mut socket) {
@@ -42,7 +42,7 @@ pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<
         journal.begin(&body).context("cannot write the journal")?;
         let mut failed = Ok(());
         let mut run = || {
-            run::run(&case, &on, |phase| {
+            run::run(&case, &opened, |phase| {
                 if let Err(error) = journal.enter(phase) {
                     failed = Err(error);
                 }

@@ -91,13 +91,13 @@ impl Known {
 
     /// Whether some call of `case` is known to end the process.
     pub(super) fn is_fatal(&self, op: &Op, case: &Case) -> bool {
-        let names = |dtype: DType| {
+        let contains = |dtype: DType| {
             let by_param = case.params.values().any(|param| *param == Param::from(dtype.name()));
             by_param || case.inputs.values().any(|tensor| tensor.dtype == dtype)
         };
         // It is unknown which dtype reaches a step, but the case must contain it.
-        let may = |danger: &Danger| !matches!(danger, Danger::Dtype(Some(dtype)) if !names(*dtype));
-        let fatal = |op: &str| self.fatal.iter().any(|(name, danger)| name == op && may(danger));
+        let applies = |danger: &Danger| !matches!(danger, Danger::Dtype(Some(dtype)) if !contains(*dtype));
+        let fatal = |op: &str| self.fatal.iter().any(|(name, danger)| name == op && applies(danger));
         let steps = sequence::steps(case);
         if steps.is_empty() {
             return self.fatal.contains(&(op.name.to_string(), Danger::of(op, case)));

@@ -102,9 +102,9 @@ impl Session {
         Ok(Executed::New(signature))
     }
 
-    /// Runs the case once on each device, and once more contiguous if it has views. This is not [`crate::examine`]: that one runs
-    /// cases in workers, twice and with deadlines. Here libFuzzer must see the coverage of this process, enforces the time limit
-    /// itself, and a second run would halve the speed.
+    /// Runs the case once on each device, and once more contiguous if it has views. Differs from [`crate::examine`], which
+    /// runs cases in workers, twice, and under a deadline: libFuzzer needs the coverage of its own process and has its own
+    /// time limit, and a second run of each input would cost speed.
     fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
         let twin = (!case.is_contiguous()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.devices.len());
@@ -122,11 +122,11 @@ impl Session {
 
     /// Runs the case on one device. A device that faulted is opened again.
     fn run(&mut self, index: usize, case: &Case) -> anyhow::Result<(Outcome, Remarks)> {
-        let (device, on) = &mut self.devices[index];
+        let (device, opened) = &mut self.devices[index];
         if *device == Device::Cpu {
-            return Ok((run::run(case, on, |_| {}), Remarks::default()));
+            return Ok((run::run(case, opened, |_| {}), Remarks::default()));
         }
-        let (outcome, printed) = self.stderr.during(|| run::run(case, on, |_| {}))?;
+        let (outcome, printed) = self.stderr.during(|| run::run(case, opened, |_| {}))?;
         let remarks = diagnosis::remarks(&printed, matches!(outcome, Outcome::Faulted(_)));
         let Outcome::Faulted(fault) = outcome else { return Ok((outcome, remarks)) };
         // A simulated device recovers when its last user closes it. A real one would need a new process.
@@ -136,8 +136,8 @@ impl Session {
         Ok((diagnosis::explain(fault, &printed), remarks))
     }
 
-    /// Increments the cell of this op and outcome. Dtypes, views and sizes already show in the coverage of candle's code: when cells
-    /// distinguished these as well, they dominated the corpus, and less of the device was reached.
+    /// Increments the cell of this op and outcome. Dtypes, views and sizes already show in the coverage of candle's code:
+    /// when cells distinguished these as well, they dominated the corpus, and less of the device was reached.
     fn mark(&mut self, op: &Op, observations: &[Observation], verdict: &Verdict) {
         let mut hasher = DefaultHasher::new();
         (op.name, std::mem::discriminant(verdict)).hash(&mut hasher);

@@ -81,23 +81,23 @@ impl Sample {
     }
 }
 
-/// One of several campaigns that divide the cases of one seed among them: every `of`-th case, starting at the `number`-th.
+/// One of several campaigns that divide the cases of one seed among them: every `count`-th case, starting at the `number`-th.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// This shard's number, from 1.
     pub number: u64,
     /// How many shards there are.
-    pub of: u64,
+    pub count: u64,
 }
 
 impl Shard {
     /// All cases.
-    pub const WHOLE: Self = Self { number: 1, of: 1 };
+    pub const WHOLE: Self = Self { number: 1, count: 1 };
 
     /// The first index of this shard that is not below `index`.
     pub(super) fn first_index(self, index: u64) -> u64 {
-        let offset = (index + self.of - (self.number - 1)) % self.of;
-        if offset == 0 { index } else { index + self.of - offset }
+        let offset = (index + self.count - (self.number - 1)) % self.count;
+        if offset == 0 { index } else { index + self.count - offset }
     }
 }
 
@@ -105,15 +105,16 @@ impl FromStr for Shard {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let invalid = || format!("`{text}` is not a shard; write `2/3` for the second of three");
-        let (number, of) = text.split_once('/').ok_or_else(invalid)?;
-        let shard = Self { number: number.parse().map_err(|_| invalid())?, of: of.parse().map_err(|_| invalid())? };
-        if (1..=shard.of).contains(&shard.number) { Ok(shard) } else { Err(invalid()) }
+        let (number, count) = text.split_once('/').ok_or_else(invalid)?;
+        let shard =
+            Self { number: number.parse().map_err(|_| invalid())?, count: count.parse().map_err(|_| invalid())? };
+        if (1..=shard.count).contains(&shard.number) { Ok(shard) } else { Err(invalid()) }
     }
 }
 
 impl std::fmt::Display for Shard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.number, self.of)
+        write!(f, "{}/{}", self.number, self.count)
     }
 }
 
@@ -123,12 +124,12 @@ mod tests {
 
     #[test]
     fn every_index_belongs_to_one_shard() {
-        for of in 1..5 {
+        for count in 1..5 {
             for index in 0..20 {
-                let owners = (1..=of).filter(|&number| Shard { number, of }.first_index(index) == index).count();
-                assert_eq!(owners, 1, "{index} of {of}");
+                let owners = (1..=count).filter(|&number| Shard { number, count }.first_index(index) == index).count();
+                assert_eq!(owners, 1, "{index} of {count}");
             }
-            assert!((1..=of).all(|number| Shard { number, of }.first_index(7) < 7 + of));
+            assert!((1..=count).all(|number| Shard { number, count }.first_index(7) < 7 + count));
         }
     }
 }

@@ -92,7 +92,7 @@ impl std::fmt::Display for Bisection {
         let lacks =
             |version: &String| self.tried.iter().any(|it| it.version == *version && it.behaviour == Behaviour::Lacks);
         match (&self.since, &self.before) {
-            (None, _) => f.write_str("the newest release does something else than this build of snuffer"),
+            (None, _) => f.write_str("the newest release behaves differently from this build of snuffer"),
             (Some(since), None) => write!(f, "{verb} in {since} and since, perhaps longer"),
             (Some(since), Some(before)) if lacks(before) => {
                 write!(f, "{verb} since {since}; {before} has no such call")
@@ -102,8 +102,8 @@ impl std::fmt::Display for Bisection {
     }
 }
 
-/// Bisects `case` over `releases` and calls `on_release` after each. Matching a later release does not make the behaviour right:
-/// the result includes the verdict. The inner `Err` says why the case has no program to try.
+/// Bisects `case` over `releases` and calls `on_release` after each. Matching a later release does not make the behaviour
+/// right: the result includes the verdict. The inner `Err` says why the case has no program to try.
 pub fn bisect(
     op: &'static Op,
     case: &Case,

@@ -20,8 +20,8 @@ pub struct Blame {
     pub violation: Violation,
 }
 
-/// Runs longer and longer prefixes of `case`, forward before backward, up to the first that fails. Each run waits for the device,
-/// so a late error is charged to the call that caused it.
+/// Runs longer and longer prefixes of `case`, forward before backward, up to the first that fails. Each run waits for the
+/// device, so a late error is charged to the call that caused it.
 pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blame>> {
     let calls = case.calls();
     for step in 1..=calls.len().max(1) {

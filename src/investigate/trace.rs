@@ -93,11 +93,11 @@ impl Trace {
     fn run_forward(&mut self, worker: &mut Worker, whole: &Case) -> anyhow::Result<Vec<Step>> {
         let mut steps = Vec::new();
         let mut previous_output = None;
-        for (place, (op, mut call)) in sequence::steps(whole).into_iter().enumerate() {
+        for (index, (op, mut call)) in sequence::steps(whole).into_iter().enumerate() {
             if let Some(output) = previous_output {
                 call = call.input(op.support.of, output);
             }
-            let step = Step { number: place + 1, op, call, incoming_gradient: None };
+            let step = Step { number: index + 1, op, call, incoming_gradient: None };
             let prefix = Case { backward: Backward::None, ..sequence::prefix(whole, step.number) };
             let outputs = match worker.run(&prefix)?.outcome {
                 Outcome::Returned(returned) => returned.outputs,
@@ -106,7 +106,7 @@ impl Trace {
                     break;
                 }
             };
-            let name = |place: usize| if outputs.len() == 1 { String::new() } else { format!("output {}", place + 1) };
+            let name = |index: usize| if outputs.len() == 1 { String::new() } else { format!("output {}", index + 1) };
             let results: Vec<Named> = outputs.iter().enumerate().map(|(i, output)| (name(i), output.clone())).collect();
             self.forward.record(&step, &results);
             steps.push(step);
@@ -149,21 +149,22 @@ impl Trace {
         Ok(())
     }
 
-    /// The trace for people, in entries of one or two lines. `on` names the devices.
-    pub fn entries(&self, on: &str) -> Vec<String> {
+    /// The trace for people, in entries of one or two lines. `devices` are the names of the devices.
+    pub fn entries(&self, devices: &str) -> Vec<String> {
         let passes = [("forward", Some(&self.forward)), ("backward", self.backward.as_ref())];
         let mut entries = Vec::new();
         let mut last_pass = "";
         for (name, pass) in passes.into_iter().filter_map(|(name, pass)| Some((name, pass?))) {
-            entries.extend(pass.origins.iter().map(|origin| origin.entry(name, on)));
+            entries.extend(pass.origins.iter().map(|origin| origin.entry(name, devices)));
             if pass.origins.is_empty() {
                 let note = if pass.any { ": the inputs hold them already" } else { "" };
-                entries.push(format!("no call {name} on {on}{note}"));
+                entries.push(format!("no call {name} on {devices}{note}"));
             }
             last_pass = name;
         }
         if let Some((step, how)) = &self.failed {
-            entries.push(format!("step {}, {} {last_pass} on {on} ends the trace: {how}", step.number, step.op.name));
+            entries
+                .push(format!("step {}, {} {last_pass} on {devices} ends the trace: {how}", step.number, step.op.name));
         }
         entries
     }
@@ -188,7 +189,7 @@ impl PassTrace {
 }
 
 impl Origin {
-    fn entry(&self, pass: &str, on: &str) -> String {
+    fn entry(&self, pass: &str, devices: &str) -> String {
         let Step { number, op, call, incoming_gradient } = &self.step;
         let occurrences: Vec<String> = self.occurrences.iter().map(ToString::to_string).collect();
         let mut inputs = float_inputs(call);
@@ -196,7 +197,7 @@ impl Origin {
         let inputs = (!inputs.is_empty()).then(|| format!("given {}", describe(&inputs, self.occurrences.first())));
         let reference = if pass == "forward" { self.reference() } else { None };
         let facts = inputs.into_iter().chain(reference).collect::<Vec<_>>().join("; ");
-        let entry = format!("step {number}, {} {pass} on {on}: {}\n{facts}", op.name, occurrences.join("; "));
+        let entry = format!("step {number}, {} {pass} on {devices}: {}\n{facts}", op.name, occurrences.join("; "));
         entry.trim_end().to_string()
     }
 

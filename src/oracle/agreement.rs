@@ -29,8 +29,8 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// `accepts` returned and `refuses` did not. If candle supports the dtype on only one of them, that is the site: one finding per
-/// op, not one per dtype.
+/// `accepts` returned and `refuses` did not. If candle supports the dtype on only one of them, that is the site: one
+/// finding per op, not one per dtype.
 fn one_accepts(
     evidence: &Evidence,
     seen: &Observation,

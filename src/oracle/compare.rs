@@ -46,7 +46,8 @@ fn close(value: f64, error: f64, want: &Num, got: f64, dtype: DType, factor: f64
     same((got - value).abs() <= bound)
 }
 
-/// The tolerance for a value of `dtype`. The reference itself is computed in `f64`: for that dtype both sides have rounding errors.
+/// The tolerance for a value of `dtype`. The reference itself is computed in `f64`: for that dtype both sides have rounding
+/// errors.
 pub fn bound(error: f64, dtype: DType, factor: f64) -> f64 {
     if dtype == DType::F64 { 4.0 * factor * error } else { factor * error }
 }

@@ -1,4 +1,5 @@
-//! Checks the contract: valid calls are accepted, invalid ones refused with an `Err`, and outputs have the right shapes and dtypes.
+//! Checks the contract: valid calls are accepted, invalid ones refused with an `Err`, and outputs have the right shapes and
+//! dtypes.
 
 use super::site::site;
 use super::{Evidence, Kind, OracleName, Verdict, fail};
@@ -39,8 +40,8 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// The call neither returned nor refused, which is never right. If it should have refused, a check is missing and its rule is the
-/// site. Otherwise the site is the function.
+/// The call neither returned nor refused, which is never right. If it should have refused, a check is missing and its rule
+/// is the site. Otherwise the site is the function.
 fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict {
     let (kind, site) = match outcome {
         // Whether an unchecked argument panics, exhausts the memory or passes depends on the other arguments.

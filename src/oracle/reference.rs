@@ -1,4 +1,5 @@
-//! Compares outputs with the `f64` reference, within its running error bound. NaN must appear exactly where the reference has it.
+//! Compares outputs with the `f64` reference, within its running error bound. NaN must appear exactly where the reference
+//! has it.
 
 use super::compare::{Agreement, compare};
 use super::{Evidence, Kind, OracleName, Verdict, fail, value_site};

@@ -1,8 +1,8 @@
 //! Compares second derivatives with central differences of the reference's first derivatives.
 //!
 //! candle keeps the graph of a backward pass only under `CANDLE_GRAD_DO_NOT_DETACH` (candle-core/src/backprop.rs:19-28),
-//! which exists for this purpose. Workers set it. A refusal is no violation, but a returned result must be right. Error analysis
-//! does not carry over to differences, so the tolerance is simply a hundredth: enough to notice a missing term.
+//! which exists for this purpose. Workers set it. A refusal is no violation, but a returned result must be right. Error
+//! analysis does not carry over to differences, so the tolerance is simply a hundredth: enough to notice a missing term.
 
 use super::gradient::{expand, weighted_sum};
 use super::{Evidence, Kind, OracleName, Verdict, fail};

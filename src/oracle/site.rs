@@ -1,5 +1,5 @@
-//! The site of a failure in signatures: file and function, which the next release of candle most likely still has. A line number
-//! changes with every edit above it.
+//! The site of a failure in signatures: file and function, which the next release of candle most likely still has. A line
+//! number changes with every edit above it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -21,8 +21,8 @@ fn hide() -> Option<&'static Symbol<Hide>> {
     HIDE.get_or_init(find).as_ref()
 }
 
-/// Hides the elements outside these positions of a buffer of `length` elements of `size` bytes. Call it right before the buffer is
-/// copied to the device.
+/// Hides the elements outside these positions of a buffer of `length` elements of `size` bytes. Call it right before the
+/// buffer is copied to the device.
 pub fn hide_around(positions: &[usize], length: usize, size: usize) {
     let Some(hide) = hide() else { return };
     let mut hidden = vec![1_u8; length * size];

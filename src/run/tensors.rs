@@ -46,22 +46,21 @@ pub fn stored_elements(buffer: &Tensor, data: &Data) -> Result<Tensor> {
     let rank = stored.len();
     let order = data.view.memory_order(rank);
     let mut tensor = buffer.clone();
-    for (place, &dim) in order.iter().enumerate() {
-        // A dimension with a step is two dimensions of the buffer: blocks, and positions in a block. The second is squeezed away,
-        // so dimension `place` stays the one to handle.
+    for (axis, &dim) in order.iter().enumerate() {
+        // A dimension with a step is two dimensions of the buffer: blocks, and positions in a block. The second is squeezed
+        // away, so dimension `axis` stays the one to handle.
         if data.view.step(dim) != 1 {
-            tensor = tensor.narrow(place + 1, 0, 1)?.squeeze(place + 1)?;
+            tensor = tensor.narrow(axis + 1, 0, 1)?.squeeze(axis + 1)?;
         }
         if (data.view.before(dim), data.view.after(dim)) != (0, 0) {
-            tensor = tensor.narrow(place, data.view.before(dim), stored[dim])?;
+            tensor = tensor.narrow(axis, data.view.before(dim), stored[dim])?;
         }
     }
     if order.iter().copied().eq(0..rank) {
         return Ok(tensor);
     }
-    let places: Vec<usize> =
-        (0..rank).map(|dim| order.iter().position(|&d| d == dim).expect("a permutation")).collect();
-    tensor.permute(places)
+    let axes: Vec<usize> = (0..rank).map(|dim| order.iter().position(|&d| d == dim).expect("a permutation")).collect();
+    tensor.permute(axes)
 }
 
 fn needs_buffer(view: &View) -> bool {

@@ -68,8 +68,8 @@ fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) 
 
 /// Whether a kernel's block was entered.
 fn entered(coverage: &Coverage, kernel: &str, block: usize) -> bool {
-    let of = coverage.kernels.iter().filter(|((_, name), _)| name == kernel);
-    of.into_iter().any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
+    let mut launched = coverage.kernels.iter().filter(|((_, name), _)| name == kernel);
+    launched.any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
 }
 
 /// The violation on the simulated device that the case does not have without the change, if any, and the difference.

@@ -12,16 +12,20 @@ pub fn markdown(score: &Score) -> String {
     let noticed = mutants.iter().filter(|mutant| mutant.noticed().is_some()).count();
     let idle = of_difference(mutants, Difference::NotReached);
     let mut text = format!(
-        "# Mutation score\n\nMade by `snuffer score --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. {drawn} cases of {ops} ops launch {kernels} kernels, to which {changes} changes of one \
+        "# Mutation score\n\nMade by `snuffer score --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
+         {drawn} cases of {ops} ops launch {kernels} kernels, to which {changes} changes of one \
          instruction can be made; {equivalent} of them are known to make no difference and are left out. From the rest, {chosen} \
          are chosen, and each is run on up to {cases} cases that launch its kernel.\n\n**{noticed} of {} mutants are noticed{}**",
         mutants.len(),
         percent(noticed, mutants.len())
     );
     let reached = mutants.len() - idle;
-    let _ = write!(text, "; of the {reached} that some case executes{}", percent(noticed, reached));
+    if reached > 0 {
+        let share = 100.0 * noticed as f64 / reached as f64;
+        let _ = write!(text, ", or {share:.1} % of the {reached} that some case executes");
+    }
     if let Some((median, ninth)) = cases_to_notice(mutants) {
-        let _ = write!(text, ". Half of them are noticed by case {median}, nine in ten by case {ninth}");
+        let _ = write!(text, ". Half of the noticed ones are noticed by case {median}, nine in ten by case {ninth}");
     }
     text += ".\n\n";
     if mutants.len() < *chosen {
@@ -73,20 +77,20 @@ fn by_change(mutants: &[Mutant]) -> String {
     for mutant in mutants {
         rows.entry(&mutant.change).or_default().push(mutant);
     }
-    let by = |oracle: OracleName, of: &[&Mutant]| {
-        of.iter().filter(|one| one.noticed().is_some_and(|noticed| noticed.oracle == oracle)).count()
+    let noticed_by = |oracle: OracleName, mutants: &[&Mutant]| {
+        mutants.iter().filter(|one| one.noticed().is_some_and(|noticed| noticed.oracle == oracle)).count()
     };
     let all: Vec<&Mutant> = mutants.iter().collect();
     let oracles = ORACLES.iter().map(|oracle| oracle.name);
-    let oracles: Vec<OracleName> = oracles.filter(|oracle| by(*oracle, &all) > 0).collect();
+    let oracles: Vec<OracleName> = oracles.filter(|oracle| noticed_by(*oracle, &all) > 0).collect();
     let names: Vec<&str> = oracles.iter().map(|oracle| oracle.name()).collect();
     let mut text = format!("| change | mutants | noticed | {} | survived | not reached |\n", names.join(" | "));
     text += &format!("|---|{}\n", "---|".repeat(oracles.len() + 4));
-    for (change, of) in rows.into_iter().chain((!all.is_empty()).then_some(("all", all))) {
-        let idle = of.iter().filter(|one| one.survived() == Some(Difference::NotReached)).count();
-        let noticed = of.iter().filter(|one| one.noticed().is_some()).count();
-        let counts: Vec<String> = oracles.iter().map(|oracle| by(*oracle, &of).to_string()).collect();
-        let (total, survived) = (of.len(), of.len() - noticed - idle);
+    for (change, mutants) in rows.into_iter().chain((!all.is_empty()).then_some(("all", all))) {
+        let idle = mutants.iter().filter(|one| one.survived() == Some(Difference::NotReached)).count();
+        let noticed = mutants.iter().filter(|one| one.noticed().is_some()).count();
+        let counts: Vec<String> = oracles.iter().map(|oracle| noticed_by(*oracle, &mutants).to_string()).collect();
+        let (total, survived) = (mutants.len(), mutants.len() - noticed - idle);
         text += &format!("| {change} | {total} | {noticed} | {} | {survived} | {idle} |\n", counts.join(" | "));
     }
     text

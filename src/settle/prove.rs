@@ -49,9 +49,9 @@ pub fn repeat(
     settings: &Settings,
 ) -> anyhow::Result<Option<Proof>> {
     let NewRun { violation: first, observations } = first_run;
-    let ended = |how: fn(&Outcome) -> bool| observations.iter().any(|seen| how(&seen.outcome));
-    let hangs = ended(|outcome| matches!(outcome, Outcome::TimedOut(_)));
-    let fills_memory = ended(|outcome| matches!(outcome, Outcome::OutOfMemory(_)));
+    let any_outcome = |is: fn(&Outcome) -> bool| observations.iter().any(|seen| is(&seen.outcome));
+    let hangs = any_outcome(|outcome| matches!(outcome, Outcome::TimedOut(_)));
+    let fills_memory = any_outcome(|outcome| matches!(outcome, Outcome::OutOfMemory(_)));
     // Each of these runs takes seconds: three are enough, and after one full deadline the short one will do.
     let tries = if hangs || fills_memory { settings.tries.min(3) } else { settings.tries };
     let patience = if hangs { Patience::Short } else { Patience::Full };

@@ -1,5 +1,5 @@
-//! Passes that change several things at once, for failures that need them in proportion: channels and their groups, a window and
-//! the dimension it moves over, numbered inputs.
+//! Passes that change several things at once, for failures that need them in proportion: channels and their groups, a
+//! window and the dimension it moves over, numbered inputs.
 
 use std::collections::BTreeSet;
 
@@ -50,17 +50,17 @@ pub fn sides(case: &Case) -> Vec<Case> {
     const MAX_CANDIDATES: usize = 2_000;
     let sides = Side::all(case);
     let params: Vec<(&str, usize, usize)> =
-        numbers(case).filter_map(|(name, place, value)| Some((name, place, above_one(value)?))).collect();
+        numbers(case).filter_map(|(name, index, value)| Some((name, index, above_one(value)?))).collect();
     let mut candidates = Vec::new();
     let mut shrink = |smaller: &dyn Fn(usize) -> Option<usize>| {
-        for (place, first) in sides.iter().enumerate() {
+        for (index, first) in sides.iter().enumerate() {
             let Some(to) = smaller(first.size).filter(|_| candidates.len() < MAX_CANDIDATES) else { continue };
             let one = first.resized(case, to);
-            let second = sides[place + 1..].iter();
+            let second = sides[index + 1..].iter();
             let two: Vec<Case> = second.filter_map(|side| Some(side.resized(&one, smaller(side.size)?))).collect();
-            for &(name, place, value) in &params {
+            for &(name, index, value) in &params {
                 let Some(value) = smaller(value) else { continue };
-                let set = |case| with_number(case, name, place, Value::Int(value as i64));
+                let set = |case| with_number(case, name, index, Value::Int(value as i64));
                 candidates.extend(two.iter().chain([&one]).map(set));
             }
             candidates.extend(two);
@@ -133,11 +133,11 @@ pub fn entries(case: &Case) -> Vec<Case> {
     candidates
 }
 
-fn remove(param: &mut Param, place: usize) {
+fn remove(param: &mut Param, index: usize) {
     if let Param::List(items) = param
-        && place < items.len()
+        && index < items.len()
     {
-        items.remove(place);
+        items.remove(index);
     }
 }
 
