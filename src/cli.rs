@@ -33,6 +33,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 
 use crate::device::Device;
+use crate::exec::{DeviceBehaviour, Limits};
 use crate::exit_code::Exit;
 use crate::store::regression;
 use crate::store::regression::Regression;
@@ -114,9 +115,13 @@ impl Common {
         if self.devices.is_empty() { crate::exec::environment::default_devices() } else { self.devices.clone() }
     }
 
-    fn limits(&self) -> crate::exec::Limits {
+    fn limits(&self) -> Limits {
         let Self { timeout, memory, exact_views, .. } = *self;
-        crate::exec::Limits { deadline: timeout, memory_mib: memory, exact_views, ..Default::default() }
+        Limits {
+            deadline: timeout,
+            memory_mib: memory,
+            behaviour: DeviceBehaviour { exact_views, ..Default::default() },
+        }
     }
 }
 

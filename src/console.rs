@@ -56,11 +56,11 @@ impl Console {
         let devices = devices.join(", ");
         console.say(
             &Event::Started { seed: plan.seed, first: plan.first, ops: plan.ops.len(), devices: devices.clone() },
-            || match plan.given.len() {
+            || match plan.cases_to_run.len() {
                 0 => {
                     format!("hunting {} ops on {devices}, seed {}, from case {}", plan.ops.len(), plan.seed, plan.first)
                 }
-                given => format!("running {given} cases on {devices}"),
+                count => format!("running {count} cases on {devices}"),
             },
         );
         console

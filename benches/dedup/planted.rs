@@ -14,7 +14,7 @@ use snuffer::generate::{Draw, Mode};
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Kind, Signature, Violation};
-use snuffer::settle::{Settings, canonical, settle};
+use snuffer::settle::{Settings, Source, canonical, settle};
 use snuffer::tensor::DType;
 
 /// As in hunts.
@@ -113,7 +113,7 @@ fn kept(executor: &mut Executor, into: &mut Noticed, case: Case, signature: Sign
     let (case, signature) = canonical(executor, case, signature)?;
     if let Entry::Vacant(entry) = into.findings.entry(signature.to_string()) {
         let settings = Settings { time: Duration::from_secs(3), tries: 1, ..Settings::default() };
-        if let Some(finding) = settle(executor, case, &signature, &settings)?.finding {
+        if let Some(finding) = settle(executor, case, &signature, &settings, Source::default())?.finding {
             entry.insert((finding.case, finding.violation));
         }
     }

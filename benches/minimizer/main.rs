@@ -18,7 +18,7 @@ use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Evidence, Kind, Signature, Verdict, judge};
-use snuffer::settle::{Search, Settings, canonical, settle};
+use snuffer::settle::{Search, Settings, Source, canonical, settle};
 use snuffer::store::regression::read;
 use snuffer::tensor::Tensor;
 
@@ -152,7 +152,7 @@ fn row(executor: &mut Executor, signature: Signature, mut starts: Starts, kept: 
     let mut slipped = 0;
     let mut smallest = (start.clone(), "nothing");
     for (case, from) in results {
-        if !fails_afresh(executor, &case, &signature)? {
+        if !fails_in_new_workers(executor, &case, &signature)? {
             slipped += 1;
         } else if case.complexity() < smallest.0.complexity() {
             smallest = (case, from);
@@ -169,7 +169,7 @@ fn op(case: &Case) -> &'static Op {
 fn minimized(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
     let begun = Instant::now();
     let settings = Settings { tries: 1, ..Settings::default() };
-    let finding = settle(executor, case.clone(), signature, &settings)?.finding;
+    let finding = settle(executor, case.clone(), signature, &settings, Source::default())?.finding;
     let seconds = begun.elapsed().as_secs_f64();
     // A case that does not fail again is left as it was.
     let (case, tried) = finding.map_or((case.clone(), 0), |finding| (finding.case, finding.origin.attempts));
@@ -194,8 +194,8 @@ fn shrunk(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow
     Ok(Shrunk { case, tried, seconds: begun.elapsed().as_secs_f64() })
 }
 
-fn fails_afresh(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<bool> {
-    let observations = executor.observe_afresh(case)?;
+fn fails_in_new_workers(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<bool> {
+    let observations = executor.observe_in_new_workers(case)?;
     let verdict = judge(&Evidence::new(op(case), case, &observations));
     Ok(matches!(verdict, Verdict::Fail(violation) if violation.signature(&case.op) == *signature))
 }

@@ -158,7 +158,7 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),
-        given: Vec::new(),
+        cases_to_run: Vec::new(),
         devices,
         seed: record.seed,
         first: record.next,

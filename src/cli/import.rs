@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = Plan {
         ops: Vec::new(),
         modes: Vec::new(),
-        given,
+        cases_to_run: given,
         devices,
         seed: 0,
         first: 0,

@@ -7,7 +7,7 @@ use super::{Common, UsageError, cases, duration};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Verdict, judge};
-use crate::settle::{Settings, settle};
+use crate::settle::{Settings, Source, settle};
 
 /// Arguments of `snuffer minimize`.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let signature = violation.signature(op.name);
     let settings = Settings { time: args.time, limits, ..Settings::default() };
-    let settled = settle(&mut executor, case, &signature, &settings)?;
+    let settled = settle(&mut executor, case, &signature, &settings, Source::default())?;
     let Some(finding) = settled.finding else {
         anyhow::bail!("{signature} is not reproduced in a new process");
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{Common, UsageError, cases};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Deadline, Executor, Limits, Worker};
+use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits, Worker};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
 use crate::oracle::{Evidence, Kind, OracleName, Verdict, Violation, judge};
@@ -44,15 +44,16 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return Err(UsageError("--jitter needs a simulated device; add `--device sim:0`".to_string()).into());
     }
     let limits = args.common.limits();
-    let start = |limits| Executor::start(&devices, build, limits);
-    let mut executor = start(limits)?;
+    let start = |behaviour| Executor::start(&devices, build, Limits { behaviour, ..limits });
+    let mut executor = start(limits.behaviour)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
     print!("{}", report::text(&evidence, &verdict));
     if args.blame {
-        // An error that the device delivers late would be charged to the wrong call.
-        let blame = investigate::blame(&mut start(Limits { immediate: true, ..limits })?, &case)?;
+        // A device that delivers its error late would charge it to a call that is not at fault.
+        let blame =
+            investigate::blame(&mut start(DeviceBehaviour { immediate_errors: true, ..limits.behaviour })?, &case)?;
         println!("blame     {}", blame.map_or("no call".to_string(), |blame| blame.to_string()));
     }
     if args.trace_nan {
@@ -65,7 +66,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         steady &= same == times;
     }
     for seed in 0..args.jitter.unwrap_or_default() {
-        let observations = start(Limits { jitter: Some(seed), ..limits })?.observe(&case, Deadline::Full)?;
+        let behaviour = DeviceBehaviour { jitter: Some(seed), ..limits.behaviour };
+        let observations = start(behaviour)?.observe(&case, Deadline::Full)?;
         let moved = judge(&Evidence::new(op, &case, &observations));
         let same = signature(&moved) == signature(&verdict);
         println!("jitter    seed {seed}: {}", if same { "the same verdict".to_string() } else { describe(&moved) });
@@ -77,8 +79,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Prints where NaN and infinities come from, once for all devices that do the same.
 fn trace(devices: &[Device], build: Build, limits: Limits, case: &Case) -> anyhow::Result<()> {
     let show = |entry: String| println!("nan       {}", entry.replace('\n', "\n          "));
-    if let Some(held) = investigate::held(case) {
-        show(format!("in the inputs of the case: {held}"));
+    if let Some(inputs) = investigate::non_finite_inputs(case) {
+        show(format!("in the inputs of the case: {inputs}"));
     }
     let mut traces: Vec<(String, Trace)> = Vec::new();
     for &device in devices {
@@ -97,7 +99,7 @@ fn repeated(executor: &mut Executor, case: &Case, times: u32) -> anyhow::Result<
     let mut first = None;
     let mut same = 0;
     for _ in 0..times {
-        let seen = executor.observe_afresh(case)?;
+        let seen = executor.observe_in_new_workers(case)?;
         same += u32::from(*first.get_or_insert_with(|| seen.clone()) == seen);
     }
     Ok(same)

@@ -8,7 +8,7 @@ use super::{KnownArg, StoreArg, UsageError, duration};
 use crate::device::Device;
 use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
-use crate::investigate::{RELEASES, Releases, Tried, ablation, bisect};
+use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect};
 use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind};
 use crate::outcome::Outcome;
@@ -89,8 +89,8 @@ fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> any
     }
     let versions = RELEASES.map(String::from);
     let releases = Releases { versions: &versions, all: false, device: Device::Cpu, target: &args.target, limits };
-    let show = |tried: &Tried| eprintln!("candle {}: {tried}", tried.version);
-    match bisect(op, &finding.case, releases, show)? {
+    let tell = |tried: &TriedRelease| eprintln!("candle {}: {tried}", tried.version);
+    match bisect(op, &finding.case, releases, tell)? {
         Ok(bisected) => Ok(Some(bisected.to_string())),
         Err(why) => {
             eprintln!("snuffer: no releases are tried, because the case cannot be written as a program: {why}");

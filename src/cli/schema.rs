@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use super::{UsageError, doctor, findings, ops};
 use crate::console;
 use crate::exit_code::Exit;
-use crate::investigate::Bisected;
+use crate::investigate::Bisection;
 use crate::score::Score;
 use crate::store::Failure;
 use crate::store::history::Answer;
@@ -28,7 +28,7 @@ struct Output {
 
 /// All JSON outputs. A new one must be added here.
 const OUTPUTS: [Output; 8] = [
-    Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisected> },
+    Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
     Output { name: "finding", of: "a line of snuffer findings list --json", schema: schema::<findings::Listed> },

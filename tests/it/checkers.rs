@@ -1,7 +1,7 @@
 //! The simulated device's checkers on candle's kernels and on planted faults, and jitter.
 
 use snuffer::case::Case;
-use snuffer::exec::{Answer, Build, Limits, Worker};
+use snuffer::exec::{Answer, Build, DeviceBehaviour, Limits, Worker};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{Observation, Outcome};
@@ -60,7 +60,8 @@ fn exact_views_report_an_access_outside_the_view() {
         .expect("a convolution that reads outside a view");
     let Some((_, verdict)) = seen(&regression.case, Limits::default()) else { return };
     assert_eq!(oracle(&verdict), "reference");
-    let exact = Limits { exact_views: true, ..Limits::default() };
+    let behaviour = DeviceBehaviour { exact_views: true, ..DeviceBehaviour::default() };
+    let exact = Limits { behaviour, ..Limits::default() };
     let (seen, verdict) = seen(&regression.case, exact).expect("the device is built");
     assert_eq!(oracle(&verdict), "checker");
     let report = &seen.device_reports.reports[0];
@@ -79,7 +80,8 @@ fn jitter_changes_an_approximation_within_its_tolerance() {
     assert_eq!(verdict, Verdict::Pass);
     let mut changed = 0;
     for seed in 1..5 {
-        let (seen, verdict) = seen(&case, Limits { jitter: Some(seed), ..Limits::default() }).expect("as before");
+        let behaviour = DeviceBehaviour { jitter: Some(seed), ..DeviceBehaviour::default() };
+        let (seen, verdict) = seen(&case, Limits { behaviour, ..Limits::default() }).expect("as before");
         assert_eq!(verdict, Verdict::Pass, "seed {seed}");
         changed += u32::from(seen.outcome != without_jitter.outcome);
     }

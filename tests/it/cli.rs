@@ -116,7 +116,7 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
         ("", vec!["score", "--device", "cpu"], "score needs exactly one simulated device"),
         ("", vec!["coverage", "--device", "cpu", "corpora"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
-        ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),
+        ("", vec!["hunt", "--device", "tpu"], "`tpu` is not a device; use `cpu`, `cuda:0` or `sim:0`"),
         ("", vec!["hunt", "--time", "soon"], "write at most 100 years, such as `90s`, `5m` or `250ms`"),
         ("", vec!["hunt", "--time", "18000000000000000000s"], "write at most 100 years"),
         ("", vec!["hunt", "--memory", "17592186044416"], "17592186044416 is not in 1..=17592186044415"),

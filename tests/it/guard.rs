@@ -10,7 +10,7 @@ use snuffer::generate::Mode;
 use snuffer::guard::{self, Refused};
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op, sequence, why};
-use snuffer::run::made;
+use snuffer::run::to_candle;
 use snuffer::store::regression::read;
 
 /// How many cases of each op, half of them adversarial.
@@ -197,7 +197,7 @@ fn the_command_checks_the_tensors_of_a_file() {
 /// The guard's answer to a case's call on the CPU.
 fn guarded(op: &Op, case: &Case) -> Result<(), Refused> {
     let made: Vec<_> =
-        case.inputs.iter().map(|(name, data)| (name, made(data, &CandleDevice::Cpu).expect(name))).collect();
+        case.inputs.iter().map(|(name, data)| (name, to_candle(data, &CandleDevice::Cpu).expect(name))).collect();
     let mut call = guard::Call::new(op.name).on(Device::Cpu);
     for (name, tensor) in &made {
         call = call.input(name, tensor);

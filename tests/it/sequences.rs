@@ -8,7 +8,7 @@ use snuffer::hunt::Sample;
 use snuffer::investigate::blame;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Verdict, judge};
-use snuffer::settle::{Settings, settle};
+use snuffer::settle::{Settings, Source, settle};
 use snuffer::tensor::{DType, Tensor, Value};
 
 fn executor() -> Executor {
@@ -65,7 +65,8 @@ fn a_failing_sequence_is_minimized_to_the_steps_that_matter() {
         panic!("a gradient is lost")
     };
     let signature = violation.signature("sequence");
-    let settled = settle(&mut executor, case, &signature, &Settings::default()).expect("the harness survives");
+    let settled = settle(&mut executor, case, &signature, &Settings::default(), Source::default());
+    let settled = settled.expect("the harness survives");
     let finding = settled.finding.expect("it happens again");
     assert_eq!(finding.case.steps, ["op.softmax_last_dim"], "{}", finding.case.to_text());
 }

@@ -9,7 +9,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Build, Limits, Worker};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
-use snuffer::investigate::{Kind, Made, held, trace};
+use snuffer::investigate::{NonFinite, Origin, non_finite_inputs, trace};
 use snuffer::ops;
 use snuffer::outcome::{Gradients, Outcome, Returned};
 use snuffer::store::regression::Regression;
@@ -57,8 +57,8 @@ const ORIGINS: &[(&str, &[&str])] = &[
         "step 1, loss.binary_cross_entropy_with_logit backward on here: NaN in the gradient of `inp`; -inf in the gradient of `target`",
     ]),
     ("nan-logits-in-a-loss", &[
-        "no call forward on here: what there is was given",
-        "no call backward on here: what there is was given",
+        "no call forward on here: the inputs hold them already",
+        "no call backward on here: the inputs hold them already",
     ]),
     ("bce-by-hand-after-a-sigmoid", &[
         "no call forward on here",
@@ -117,15 +117,15 @@ fn a_trace_entry_includes_the_arguments_of_its_call() {
 }
 
 #[test]
-fn non_finite_inputs_are_reported_and_blame_no_call() {
-    let held_by = |name: &str| held(&scenario(name));
+fn what_a_case_holds_from_the_start_is_said_and_blames_no_call() {
+    let held_by = |name: &str| non_finite_inputs(&scenario(name));
     assert_eq!(held_by("nan-logits-in-a-loss").as_deref(), Some("`inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4"));
     assert_eq!(held_by("sqrt-of-0"), None);
     let x = Tensor::new(DType::F32, vec![2], vec![Value::Float(1.0), Value::Float(2.0)]);
     let scaled = Case::new("tensor.affine").input("x", x).param("mul", f64::INFINITY).param("add", 0.0);
-    assert_eq!(held(&scaled).as_deref(), Some("`mul` inf"));
+    assert_eq!(non_finite_inputs(&scaled).as_deref(), Some("`mul` inf"));
     let trace = trace(&mut worker(Device::Cpu), &scaled).expect("the harness survives");
-    assert_eq!(trace.entries("here"), ["no call forward on here: what there is was given"]);
+    assert_eq!(trace.entries("here"), ["no call forward on here: the inputs hold them already"]);
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn replay_prints_a_common_trace_of_several_devices_once() {
         details.lines().collect::<Vec<_>>(),
         [
             "nan       in the inputs of the case: `inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4",
-            &format!("nan       no call forward on {on}: what there is was given"),
-            &format!("nan       no call backward on {on}: what there is was given"),
+            &format!("nan       no call forward on {on}: the inputs hold them already"),
+            &format!("nan       no call backward on {on}: the inputs hold them already"),
         ]
     );
 }
@@ -168,23 +168,23 @@ fn a_step_that_fails_ends_the_trace() {
 fn the_named_calls_make_the_non_finite_results_of_drawn_sequences() {
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut worker = worker(device);
-        let mut made = [0; 2];
+        let mut counts = [0; 2];
         for case in drawn(&mut worker) {
             let trace = trace(&mut worker, &case).expect("the harness survives");
-            let halves = [trace.forward.made, trace.backward.map_or(Vec::new(), |half| half.made)];
-            assert!(halves.iter().any(|half| !half.is_empty()), "no call is named: {}", case.to_text());
-            for (half, made) in halves.iter().zip(&mut made) {
-                *made += half.len();
+            let passes = [trace.forward.origins, trace.backward.map_or(Vec::new(), |pass| pass.origins)];
+            assert!(passes.iter().any(|pass| !pass.is_empty()), "no call is named: {}", case.to_text());
+            for (pass, count) in passes.iter().zip(&mut counts) {
+                *count += pass.len();
             }
-            for made in &halves[0] {
-                confirm(made, &kinds(&returned(&mut worker, &made.step.call).expect("it returns").outputs));
+            for origin in &passes[0] {
+                confirm(origin, &kinds(&returned(&mut worker, &origin.step.call).expect("it returns").outputs));
             }
-            for made in &halves[1] {
-                let returned = returned(&mut worker, &with_gradient(made)).expect("it returns");
-                confirm(made, &kinds(gradients(&returned)));
+            for origin in &passes[1] {
+                let returned = returned(&mut worker, &with_gradient(origin)).expect("it returns");
+                confirm(origin, &kinds(gradients(&returned)));
             }
         }
-        assert!(made.iter().all(|&count| count > 20), "{made:?} on {device}");
+        assert!(counts.iter().all(|&count| count > 20), "{counts:?} on {device}");
     }
 }
 
@@ -195,7 +195,8 @@ fn drawn(worker: &mut Worker) -> Vec<Case> {
     let case = |index| Sample::nth(&[sequence], &[Mode::Valid], 11, index).drawn.case.contiguous();
     let mut wrong = |case: &Case| {
         let Some(returned) = returned(worker, case) else { return false };
-        held(case).is_none() && !kinds(gradients(&returned).into_iter().chain(&returned.outputs)).is_empty()
+        non_finite_inputs(case).is_none()
+            && !kinds(gradients(&returned).into_iter().chain(&returned.outputs)).is_empty()
     };
     (0..).map(case).filter(|case| wrong(case)).take(200).collect()
 }
@@ -207,18 +208,18 @@ fn returned(worker: &mut Worker, case: &Case) -> Option<Returned> {
     }
 }
 
-/// Checks that the call alone makes a NaN or an infinity. Which one depends on the order of additions if a sum overflows.
-fn confirm(made: &Made, found: &BTreeSet<Kind>) {
-    assert!(!found.is_empty(), "alone it returns finite numbers:\n{}", made.step.call.to_text());
+/// That the call by itself makes a NaN or an infinity: which of them is a matter of order where a sum overflows.
+fn confirm(origin: &Origin, found: &BTreeSet<NonFinite>) {
+    assert!(!found.is_empty(), "alone it returns finite numbers:\n{}", origin.step.call.to_text());
 }
 
-/// The call alone with the gradient that reached it: the sum of the product of its output with that gradient.
-fn with_gradient(made: &Made) -> Case {
-    let sequence = Case { backward: Backward::Weighted, ..Case::new("sequence") }.then(made.step.call.clone());
-    match &made.step.reached {
+/// The call alone, with the gradient that reached it: that of a product with it, summed.
+fn with_gradient(origin: &Origin) -> Case {
+    let sequence = Case { backward: Backward::Weighted, ..Case::new("sequence") }.then(origin.step.call.clone());
+    match &origin.step.incoming_gradient {
         None => sequence,
-        Some(reached) => {
-            Case { backward: Backward::Sum, ..sequence }.then(Case::new("tensor.mul").input("rhs", reached.clone()))
+        Some(gradient) => {
+            Case { backward: Backward::Sum, ..sequence }.then(Case::new("tensor.mul").input("rhs", gradient.clone()))
         }
     }
 }
@@ -230,10 +231,10 @@ fn gradients(returned: &Returned) -> Vec<&Tensor> {
     }
 }
 
-fn kinds<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> BTreeSet<Kind> {
+fn kinds<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> BTreeSet<NonFinite> {
     let kind = |value: f64| match value {
-        _ if value.is_nan() => Some(Kind::Nan),
-        _ if value.is_infinite() => Some(Kind::Infinity),
+        _ if value.is_nan() => Some(NonFinite::Nan),
+        _ if value.is_infinite() => Some(NonFinite::Infinity),
         _ => None,
     };
     tensors.into_iter().flat_map(Tensor::floats).filter_map(kind).collect()
