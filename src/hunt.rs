@@ -222,7 +222,10 @@ impl Shared<'_> {
         let sample = self.plan.sample(index);
         let (op, case) = (sample.op, &sample.drawn.case);
         // A late case gets its full deadline only if its failure is new.
-        let is_new = |verdict: &Verdict| matches!(verdict, Verdict::Fail(violation) if !self.is_claimed(&violation.signature(op.name)));
+        let is_new = |verdict: &Verdict| match verdict {
+            Verdict::Fail(violation) => !self.is_claimed(&violation.signature(op.name)),
+            Verdict::Pass | Verdict::Skip(_) => false,
+        };
         let Examined { verdict, observations } = examine(executor, op, case, Patience::ShortThenFull(&is_new))?;
         let violation = {
             let mut state = self.state();

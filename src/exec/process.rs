@@ -30,7 +30,7 @@ pub struct Worker {
     deadline: Duration,
     folder: TempDir,
     output: File,
-    /// What a simulated device reports, as records.
+    /// The reports of a simulated device, as records.
     records: File,
     process: Started,
     number: u64,

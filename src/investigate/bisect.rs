@@ -102,8 +102,8 @@ impl std::fmt::Display for Bisection {
     }
 }
 
-/// Bisects `case` over `releases` and calls `on_release` after each. Matching a later release does not make the behaviour
-/// right: the result includes the verdict. The inner `Err` says why the case has no program to try.
+/// Bisects `case` over `releases` and calls `on_release` after each. Agreement with later releases does not prove the
+/// behaviour right, so the result includes the verdict. The inner `Err` says why the case has no program to try.
 pub fn bisect(
     op: &'static Op,
     case: &Case,
