@@ -1,4 +1,4 @@
-//! `snuffer findings promote`: a finding becomes a regression, which the test suite replays.
+//! `snuffer findings promote`: makes a regression of a finding, for the test suite to replay.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::store::{Finding, write_atomically};
 /// Arguments of `snuffer findings promote`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Its name in the list.
+    /// The finding's name, as `findings list` prints it.
     pub name: String,
     /// What happens, in a sentence. Its first words become the regression's name.
     #[arg(long)]
@@ -20,16 +20,16 @@ pub struct Args {
     /// `open`, `filed`, `fixed`, `by-design`, `flaky` or `wontfix`.
     #[arg(long, default_value_t = Status::Open)]
     status: Status,
-    /// The upstream issue or pull request: what is filed has one.
+    /// The upstream issue or pull request; needed for `filed`.
     #[arg(long)]
     upstream: Option<String>,
-    /// The release of candle that fixed it: what is fixed has one.
+    /// The release of candle that fixed it; needed for `fixed`.
     #[arg(long)]
     fixed_in: Option<Version>,
-    /// Why it is not to be reported: what is by design, flaky or not going to be fixed has one.
+    /// Why it is not reported; needed for `by-design`, `flaky` and `wontfix`.
     #[arg(long)]
     reason: Option<String>,
-    /// Where regressions are kept.
+    /// The folder of regressions.
     #[arg(long, default_value = "corpora/regressions")]
     to: PathBuf,
 }

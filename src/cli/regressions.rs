@@ -1,4 +1,4 @@
-//! `snuffer regressions`: whether everything that is kept does what is expected of it.
+//! `snuffer regressions`: runs every regression and compares it with what is expected.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Args {
     common: Common,
 }
 
-/// Runs every regression. `Findings` where one did something else than expected, `Harness` where there is none.
+/// Runs every regression. Exits with `Findings` if one is not as expected, with `Harness` if there is none.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let all = args.known.read()?;
     let mut executor = Executor::start(&args.common.devices(), Build::Checked, args.common.limits())?;

@@ -1,4 +1,4 @@
-//! `snuffer triage`: walks the new findings, and asks of each what is to become of it.
+//! `snuffer triage`: walks the new findings and asks what to do with each.
 
 use std::io::{BufRead, Write, stdin, stdout};
 
@@ -17,10 +17,10 @@ pub struct Args {
     known: KnownArg,
 }
 
-/// What is asked of a finding.
-const CHOICES: &str = "[k]eep as a regression, [f]ile on paper, [m]ute, [s]kip, [q]uit? ";
+/// The question for each finding.
+const CHOICES: &str = "[k]eep as a regression, [f]ile an issue, [m]ute, [s]kip, [q]uit? ";
 
-/// Asks until every new finding has been seen. `Findings` where some are left as they were.
+/// Asks about every new finding. Exits with `Findings` if some stay new.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let store = args.store.existing()?;
     let new = news(&store, &args.known.read()?)?;
@@ -59,23 +59,23 @@ fn end(left: usize) -> Exit {
     if left == 0 { Exit::Clean } else { Exit::Findings }
 }
 
-/// The finding as an open regression, under a title that you type, or else its signature.
+/// The finding as an open regression. The user types its title; the default is its signature.
 fn promoted(finding: &Finding) -> anyhow::Result<Regression> {
     let regression = Regression::of(finding);
     let title = ask(&format!("title [{}]: ", regression.title))?.filter(|title| !title.is_empty());
     Ok(Regression { title: title.unwrap_or_else(|| regression.title.clone()), ..regression })
 }
 
-/// Shows the issue; once somebody has filed it, its link makes the finding a filed one.
+/// Prints the issue. With the link of the filed issue, the finding becomes a filed regression.
 fn filed(name: &str, finding: &Finding) -> anyhow::Result<Option<Regression>> {
     println!("\n# {}\n\n{}", finding.signature, issues::body(name, finding)?);
-    println!("`snuffer report {name}` writes it with a program that shows it.");
-    let link = ask("link, once it is filed (or nothing): ")?.filter(|link| !link.is_empty());
+    println!("`snuffer report {name}` adds a program that reproduces it.");
+    let link = ask("link, if you filed it (or nothing): ")?.filter(|link| !link.is_empty());
     let Some(link) = link else { return Ok(None) };
     Ok(Some(Regression { status: Status::Filed, upstream: Some(link), ..promoted(finding)? }))
 }
 
-/// The finding as one that nobody is to be told of, if there is a reason for it.
+/// The finding as a muted regression, if the user gives a reason.
 fn muted(finding: &Finding) -> anyhow::Result<Option<Regression>> {
     let status = loop {
         match ask("by-design, flaky or wontfix? ")?.as_deref().map(str::parse) {
@@ -91,7 +91,7 @@ fn muted(finding: &Finding) -> anyhow::Result<Option<Regression>> {
     Ok(Some(Regression { status, reason: Some(reason), ..promoted(finding)? }))
 }
 
-/// One line of what a person types; none at the end of the input.
+/// One line from the terminal; none at the end of the input.
 fn ask(question: &str) -> anyhow::Result<Option<String>> {
     print!("{question}");
     stdout().flush()?;

@@ -1,5 +1,4 @@
-//! A regression: a case that is kept for good, with where it comes from, how things stand, and where it is expected to
-//! fail.
+//! A regression: a case that is kept for good, with its origin, its status, and where it is expected to fail.
 
 mod check;
 mod condition;
@@ -21,46 +20,46 @@ pub use folder::{name, path, read};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Regression {
-    /// What it is about, in a sentence.
+    /// What happens, in a sentence.
     pub title: String,
-    /// How things stand.
+    /// Its status.
     pub status: Status,
-    /// The upstream issue or pull request, where one is known.
+    /// The upstream issue or pull request, if one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
     /// The first release of candle in which it no longer happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_in: Option<Version>,
-    /// Why it is not to be reported, where that is so.
+    /// Why it is not reported, if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How it was found.
     pub provenance: String,
-    /// Where it is expected to fail: any of these.
+    /// Where it is expected to fail: on any of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fails: Vec<Condition>,
-    /// The violation that it shows; none for what breaks no promise, or elsewhere only one that is another regression's.
+    /// The violation that it shows. None if the case breaks no promise, or only in the way of another regression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
     /// The case.
     pub case: Case,
 }
 
-/// How things stand with a regression. A finding that no regression knows is *new*.
+/// The status of a regression. A finding without a regression is *new*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It happens, and nobody told candle yet.
+    /// It happens, and is not reported upstream yet.
     Open,
-    /// candle was told: `upstream` says where.
+    /// It is reported: `upstream` says where.
     Filed,
     /// It no longer happens from the release `fixed_in` on.
     Fixed,
-    /// candle means it.
+    /// candle intends it.
     ByDesign,
-    /// It happens now and then: whether it does proves nothing.
+    /// It happens only sometimes, so neither outcome proves anything.
     Flaky,
-    /// It happens, and will go on to.
+    /// It happens, and will not be changed.
     Wontfix,
 }
 
@@ -87,14 +86,14 @@ impl std::str::FromStr for Status {
     }
 }
 
-/// What a regression is expected to do somewhere.
+/// What a regression is expected to do on a platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// To fail with its signature.
+    /// Fail with its signature.
     Fails,
-    /// Not to.
+    /// Not fail with its signature.
     Passes,
-    /// One or the other.
+    /// Either.
     Either,
 }
 
@@ -177,7 +176,7 @@ impl Regression {
         }
     }
 
-    /// What it is expected to do at `place`.
+    /// What it is expected to do on `platform`.
     pub fn expected(&self, place: &Platform) -> Expected {
         let is_fixed = self.fixed_in.as_ref().is_some_and(|release| place.candle >= *release);
         match () {
