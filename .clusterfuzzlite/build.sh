@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Builds every fuzz target into $OUT as OSS-Fuzz and ClusterFuzzLite want them: the executable, its seed corpus as an archive,
-# its dictionary and its options. On the CPU backend: the engine's machines have no CUDA toolkit.
+# Builds all fuzz targets into $OUT for OSS-Fuzz and ClusterFuzzLite: each with its executable, seed corpus, dictionary and
+# options. Only for the CPU backend: the machines of these engines have no CUDA toolkit.
 #
-# What such an engine reports is what ends the process: memory errors in candle, hangs, and failures of this suite itself. With
-# FEATURES=abort every new failure of candle does; there are hundreds, and nightly hunts keep them with less ado.
+# These engines only report inputs that end the process: memory errors in candle, hangs, and failures of this suite. With
+# FEATURES=abort, every new failure of candle ends the process. There are hundreds; nightly hunts keep them more easily.
 set -euo pipefail
 cd "$SRC/snuffer"
 
-# What is known is stepped over, and calls that are known to end their process are not run: the engine shall report what is new.
-mkdir -p "$OUT/regressions" "$OUT/fatal"
-(cd corpora/regressions && find . -name case.toml -exec cp --parents -t "$OUT/regressions" {} +)
+# Known findings are skipped and calls known to be fatal are not run, so that the engine only reports new failures.
+mkdir -p "$OUT/fatal"
+cp -r corpora/regressions "$OUT/"
 cp corpora/fatal/*.toml "$OUT/fatal/"
 if [ "${SANITIZER:-address}" = address ]; then
   cp corpora/fatal/address/*.toml "$OUT/fatal/"
@@ -20,7 +20,7 @@ for source in fuzz/fuzz_targets/*.rs; do
   wrapper= folder=fuzz/target/readers seeds=corpora/$target
   case $target in
     forward | backward | program)
-      # Of these, candle is what coverage guides through.
+      # Only the coverage of candle guides these targets.
       wrapper=$PWD/fuzz/rustc.sh folder=fuzz/target/cases
       cp corpora/cases.dict "$OUT/$target.dict"
       printf '[libfuzzer]\nmax_len = 8192\ntimeout = 5\n' > "$OUT/$target.options"

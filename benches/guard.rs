@@ -1,4 +1,4 @@
-//! What the guard costs: its checks beside the forward step that they precede, in this process on the CPU.
+//! The cost of the guard: the time of its checks, and of the forward step that they precede, on the CPU.
 //!
 //! `cargo bench --bench guard`; each figure is the median of many runs.
 
@@ -33,7 +33,7 @@ fn classifier(batch: usize) -> Result<()> {
         guard::Call::new("loss.cross_entropy").input("inp", &logits).input("target", &target).check()?;
         Ok(())
     };
-    tell(&format!("perceptron, batch {batch}"), forward, guard)
+    report(&format!("perceptron, batch {batch}"), forward, guard)
 }
 
 /// Three convolutions over images of 3 by 64 by 64, 100 classes.
@@ -59,7 +59,7 @@ fn images(batch: usize) -> Result<()> {
             .check()?;
         Ok(())
     };
-    tell(&format!("convolutions, batch {batch}"), forward, guard)
+    report(&format!("convolutions, batch {batch}"), forward, guard)
 }
 
 /// An embedding, two layers and a head over a vocabulary of 32,000.
@@ -81,7 +81,7 @@ fn language(batch: usize, length: usize) -> Result<()> {
         call.param("hidden", width).check()?;
         Ok(())
     };
-    tell(&format!("language, {batch} of {length}"), forward, guard)
+    report(&format!("language, {batch} of {length}"), forward, guard)
 }
 
 fn linear(inner: usize, outer: usize) -> Result<Linear> {
@@ -97,7 +97,7 @@ fn below(size: usize, count: usize) -> Result<Tensor> {
     Tensor::new(ids, &Device::Cpu)
 }
 
-fn tell(step: &str, forward: impl Fn() -> Result<Tensor>, guard: impl Fn() -> Result<()>) -> Result<()> {
+fn report(step: &str, forward: impl Fn() -> Result<Tensor>, guard: impl Fn() -> Result<()>) -> Result<()> {
     let forward = median(|| forward().map(drop))?;
     let guard = median(guard)?;
     let share = guard.as_secs_f64() / forward.as_secs_f64();

@@ -1,4 +1,4 @@
-"""Runs fuzz targets as `cargo xtask fuzz` does, without building and importing: what the measurements of docs/fuzzing.md share."""
+"""Runs fuzz targets as `cargo xtask fuzz` does, but neither builds nor imports. Shared by the measurements of docs/fuzzing.md."""
 
 import os
 import pathlib
@@ -16,12 +16,12 @@ OPTIONS = [
     "-dict=corpora/cases.dict",
 ]
 BUILT = pathlib.Path("target/fuzz/x86_64-unknown-linux-gnu/release")
-# Fewer seconds are not worth a start.
-WORTH = 5
+# The fuzzer is not started for fewer seconds.
+SHORTEST = 5
 
 
 class Fuzzer:
-    """A target on both devices, with a working folder of its own."""
+    """A target on both devices, with its own working folder."""
 
     def __init__(self, target, work, store, **environment):
         self.work = pathlib.Path(work)
@@ -40,7 +40,7 @@ class Fuzzer:
         )
 
     def start(self, *options, core=None, stderr=subprocess.PIPE, **environment):
-        """The process of one start of the fuzzer; on one core, where that is given."""
+        """Starts the fuzzer, on one core if given. Returns the process."""
         pinned = ["taskset", "-c", str(core)] if core is not None else []
         folders = [self.corpus, f"corpora/{self.target}", f"-artifact_prefix={self.artifacts}/"]
         return subprocess.Popen(
@@ -51,20 +51,20 @@ class Fuzzer:
         )
 
     def run(self, *options, **environment):
-        """Runs the fuzzer once: what it wrote to stderr."""
+        """Runs the fuzzer once and returns its stderr."""
         return self.start(*options, **environment).communicate()[1].decode("utf8", "replace")
 
     def run_for(self, seconds, seed, **environment):
-        """Runs it until the time is over, again where an input ended it, which it then steps over: what each wrote to stderr."""
-        until, said = time.time() + seconds, []
-        while (left := int(until - time.time())) >= WORTH:
-            said.append(self.run(f"-max_total_time={left}", f"-seed={100 * seed + len(said)}", **environment))
-            assert "stat::" in said[-1] or "#2" in said[-1], said[-1]
+        """Runs the fuzzer until the time is over. Inputs that end it are skipped from then on. Returns the stderr of each start."""
+        until, logs = time.time() + seconds, []
+        while (left := int(until - time.time())) >= SHORTEST:
+            logs.append(self.run(f"-max_total_time={left}", f"-seed={100 * seed + len(logs)}", **environment))
+            assert "stat::" in logs[-1] or "#2" in logs[-1], logs[-1]
             self.step_over()
-        return said
+        return logs
 
     def step_over(self):
-        """What ended a run is not run by the next ones."""
+        """Makes the next starts skip the inputs that ended this one."""
         for file in self.artifacts.glob("[!.]*"):
             if file.suffix != ".toml":
                 shutil.copy(file, self.fatal)

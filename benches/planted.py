@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How soon a bug that is planted into one of candle's kernels is found: by fuzzing from the corpus of an earlier run, as a night
-does, and by a hunt, which knows nothing of coverage. Writes the table of docs/fuzzing.md.
+"""Measures how soon a bug planted into a kernel of candle is found: by fuzzing from the corpus of an earlier run, as nightly
+jobs do, and by a hunt, which has no coverage. Prints the table of docs/fuzzing.md.
 
     cargo xtask build && cargo xtask fuzz forward --time 5 && python3 benches/planted.py --store STORE
 
-A bug is a change of one instruction (`SNUFFER_SIM_MUTATE`). Of random ones, at most one per kernel, those are taken that the seeds do not
-notice, that a hunt of ten seconds does not, and that the corpus of one run does. The runs that are measured start from the corpus of
-another. Found is what passes without the change. Both sides run at the same time, on a core each.
+A bug is a change of one instruction (`SNUFFER_SIM_MUTATE`). Bugs are drawn at random, at most one per kernel, and taken if
+neither the seeds nor a hunt of ten seconds notices them, but the corpus of one run does. The measured runs start from the
+corpus of another run. A bug is found when a kept case passes without it. Both sides run at the same time, on one core each.
 """
 
 import argparse
@@ -28,19 +28,19 @@ SNUFFER = "target/debug/snuffer"
 
 
 def passes(case):
-    """Whether the case in `case` passes on candle's kernels as they are."""
+    """Whether the case passes on candle's unchanged kernels."""
     return subprocess.run([SNUFFER, "replay", case, *DEVICES], capture_output=True, env=SIMULATED).returncode == 0
 
 
 def kernels(coverage):
-    """The kernels that were launched, by the counts in `coverage`: of each a line, below that of its file."""
+    """The launched kernels in a coverage file. The table has one line per kernel, below the line of its module."""
     table = subprocess.run([SNUFFER, "coverage", "--kernels", coverage], capture_output=True, text=True, check=True)
     rows = (line.split() for line in table.stdout.splitlines() if re.match(r"  \S", line))
     return sorted(name for name, launched, *_ in rows if launched == "1/1")
 
 
 class Hunt:
-    """A hunt with a kernel changed: drawn cases, without coverage."""
+    """A hunt with a changed kernel: drawn cases, without coverage."""
 
     def __init__(self, work, mutant, seed, seconds, core):
         self.store = work / "store"
@@ -52,7 +52,7 @@ class Hunt:
         self.process = subprocess.Popen(["taskset", "-c", str(core), *command], env=environment, **quiet)
 
     def kept(self):
-        """What it has kept so far, by slug."""
+        """The findings that it has kept so far, by slug."""
         return {file.parent.name: file for file in self.store.glob("*/finding.toml")}
 
     def go_on(self):
@@ -66,7 +66,7 @@ class Hunt:
 
 
 class Night:
-    """A fuzzer on a corpus, with a kernel changed."""
+    """A fuzzer that starts from a corpus, with a changed kernel."""
 
     def __init__(self, work, mutant, seed, corpus, store, core):
         self.fuzzer = Fuzzer("forward", work, store, SNUFFER_SIM_MUTATE=mutant)
@@ -77,17 +77,17 @@ class Night:
         self.start()
 
     def start(self):
-        """Starts it, with a seed of its own."""
+        """Starts it with a new seed."""
         seed = f"-seed={100 * self.seed + self.starts}"
         self.process = self.fuzzer.start(seed, core=self.core, stderr=subprocess.DEVNULL)
         self.starts += 1
 
     def kept(self):
-        """What it has kept so far, or what ended it, by slug or by what libFuzzer calls it."""
+        """The inputs that it has kept so far or that ended it, by slug or by libFuzzer's name."""
         return {file.stem: file for file in self.fuzzer.artifacts.glob("[!.]*")}
 
     def go_on(self):
-        """Starts it again where an input ended it."""
+        """Restarts it if an input ended it."""
         if self.process.poll() is not None:
             self.fuzzer.step_over()
             self.start()
@@ -100,7 +100,7 @@ class Night:
 
 
 def first(run, known, seconds):
-    """After how many seconds `run` kept what only the change makes; none within `seconds`."""
+    """The seconds until `run` kept a case that only the change fails; `None` if it took longer than `seconds`."""
     seen = set()
     try:
         while time.time() < run.begun + seconds and run.go_on():
@@ -118,7 +118,7 @@ def first(run, known, seconds):
 
 
 def notices(folder, mutant, known, work, store):
-    """Whether the inputs in `folder`, and the seeds, notice the change."""
+    """Whether the inputs in `folder` and the seeds notice the change."""
     fuzzer = Fuzzer("forward", work, store, SNUFFER_SIM_MUTATE=mutant)
     if folder:
         for name in ("corpus", "fatal"):
@@ -128,7 +128,7 @@ def notices(folder, mutant, known, work, store):
 
 
 def is_fit(mutant, number, arguments, known, selecting):
-    """Whether a change is one that is to be found."""
+    """Whether to plant a change."""
     work = arguments.work / f"fit-{number}"
     try:
         if notices(None, mutant, known, work / "seeds", arguments.store):
@@ -141,14 +141,14 @@ def is_fit(mutant, number, arguments, known, selecting):
 
 
 def selected(arguments, known, selecting):
-    """The first fit changes of a random list."""
+    """The first changes of a random list that fit."""
     dice = random.Random(1)
     names = kernels(selecting / "passed.coverage")
     dice.shuffle(names)
     mutants = [f"{name}:{dice.randrange(1000)}" for name in names]
     chosen, tried = [], 0
     with ThreadPoolExecutor(2) as pool:
-        # Two at a time, taken in their order.
+        # Two at a time, in order.
         while len(chosen) < arguments.mutants and tried < len(mutants):
             pair = list(enumerate(mutants))[tried : tried + 2]
             fit = pool.map(lambda one: is_fit(one[1], one[0], arguments, known, selecting), pair)
@@ -159,7 +159,7 @@ def selected(arguments, known, selecting):
 
 
 def corpora(arguments):
-    """The corpora of two runs of the same length, side by side, and what they found is known."""
+    """The folders of two runs of the same length, which run side by side."""
     folders = [arguments.work / f"corpus-{seed}" for seed in (1, 2)]
 
     def build(folder, seed):
@@ -171,8 +171,8 @@ def corpora(arguments):
     return folders
 
 
-def told(seconds):
-    """The median of times as the table has it, and all of them; none is later than any."""
+def cell(seconds):
+    """A cell of the table: the median of the times, then all of them. None counts as infinite."""
     times = sorted(float("inf") if one is None else one for one in seconds)
     words = ["-" if one == float("inf") else f"{one:.1f}" for one in times]
     return f"{words[len(words) // 2]} ({', '.join(words)})".replace("- (", "none (", 1)
@@ -180,11 +180,11 @@ def told(seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mutant", nargs="*", help="changes to plant, such as `usin_f64:145`; else they are chosen")
-    parser.add_argument("--store", default="findings", help="findings to step over")
+    parser.add_argument("mutant", nargs="*", help="changes to plant, such as `usin_f64:145`; by default they are chosen")
+    parser.add_argument("--store", default="findings", help="findings to skip")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("target/planted"), help="where corpora go")
-    parser.add_argument("--corpus", type=int, default=300, help="seconds that make a corpus")
-    parser.add_argument("--limit", type=int, default=60, help="seconds that a run has")
+    parser.add_argument("--corpus", type=int, default=300, help="seconds of fuzzing for a corpus")
+    parser.add_argument("--limit", type=int, default=60, help="time limit of a run in seconds")
     parser.add_argument("--mutants", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()
@@ -198,14 +198,14 @@ def main():
             work = arguments.work / "run"
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
-            # The fuzzer first, as it has a corpus to copy.
+            # Start the fuzzer first: it has a corpus to copy.
             night = Night(work / "night", mutant, seed, starting, arguments.store, 1)
             hunt = Hunt(work / "hunt", mutant, seed, arguments.limit, 0)
             with ThreadPoolExecutor(2) as pool:
                 hunt, night = pool.map(lambda run: first(run, known, arguments.limit), (hunt, night))
             hunted.append(hunt)
             fuzzed.append(night)
-        print(f"| `{mutant}` | {told(hunted)} | {told(fuzzed)} |", flush=True)
+        print(f"| `{mutant}` | {cell(hunted)} | {cell(fuzzed)} |", flush=True)
 
 
 if __name__ == "__main__":

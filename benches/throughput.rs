@@ -1,8 +1,8 @@
 //! Cases per second over the whole catalog: the same small valid cases in this process, through one worker, through
-//! two, and on the simulated CUDA device; and the ops that take longest.
+//! two, and on the simulated CUDA device. Also lists the slowest ops.
 //!
-//! `cargo bench` builds in release; the worker is the one beside this executable's folder. A word on the command line,
-//! as in `cargo bench --bench throughput -- conv`, keeps the ops whose names contain it.
+//! `cargo bench` builds in release and uses the worker from there. A word on the command line, as in
+//! `cargo bench --bench throughput -- conv`, selects the ops whose names contain it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use snuffer::tensor::Tensor;
 
 const CASES: usize = 20_000;
 
-/// How many of the slowest ops are named.
+/// How many of the slowest ops to list.
 const SLOWEST: usize = 12;
 
 fn main() {
@@ -29,14 +29,14 @@ fn main() {
     let begun = Instant::now();
     let samples: Vec<Sample> =
         (0..).map(|index| Sample::nth(&ops, &[Mode::Valid], 1, index)).filter(small).take(CASES).collect();
-    tell("drawing", CASES, begun.elapsed());
+    report("drawing", CASES, begun.elapsed());
     snuffer::run::install_panic_hook();
 
     let (samples, cpu) = through_worker(Device::Cpu, samples);
-    tell("one worker", samples.len(), cpu.values().sum());
+    report("one worker", samples.len(), cpu.values().sum());
     let begun = Instant::now();
     samples.iter().for_each(in_process);
-    tell("in process", samples.len(), begun.elapsed());
+    report("in process", samples.len(), begun.elapsed());
     let mut halves = samples;
     let rest = halves.split_off(halves.len() / 2);
     let count = halves.len() + rest.len();
@@ -45,7 +45,7 @@ fn main() {
         let threads = [halves, rest].map(|half| scope.spawn(|| through_worker(Device::Cpu, half).0));
         threads.into_iter().flat_map(|thread| thread.join().expect("a thread panicked")).collect()
     });
-    tell("two workers", count, begun.elapsed());
+    report("two workers", count, begun.elapsed());
     slowest(Device::Cpu, &cpu, &samples);
 
     let device = Device::Sim(0);
@@ -54,14 +54,14 @@ fn main() {
         return;
     }
     let (samples, sim) = through_worker(device, samples);
-    tell("sim:0", samples.len(), sim.values().sum());
+    report("sim:0", samples.len(), sim.values().sum());
     slowest(device, &sim, &samples);
     let forward = |mut sample: Sample| {
         sample.drawn.case.backward = Backward::None;
         sample
     };
     let (samples, sim) = through_worker(device, samples.into_iter().map(forward).collect());
-    tell("sim:0, forward", samples.len(), sim.values().sum());
+    report("sim:0, forward", samples.len(), sim.values().sum());
 }
 
 /// At most 64 elements in all inputs and 256 in all outputs.
@@ -75,11 +75,11 @@ fn small(sample: &Sample) -> bool {
     inputs <= 64 && outputs <= 256
 }
 
-fn tell(what: &str, cases: usize, took: Duration) {
+fn report(what: &str, cases: usize, took: Duration) {
     println!("{what:18} {:8.0} cases/s of {cases}", cases as f64 / took.as_secs_f64());
 }
 
-/// The ops whose cases took longest on average.
+/// Prints the ops whose cases took longest on average.
 fn slowest(device: Device, took: &BTreeMap<&str, Duration>, samples: &[Sample]) {
     let count = |op: &str| samples.iter().filter(|sample| sample.op.name == op).count().max(1) as u32;
     let mut means: Vec<(Duration, &str)> = took.iter().map(|(&op, &took)| (took / count(op), op)).collect();
@@ -88,7 +88,7 @@ fn slowest(device: Device, took: &BTreeMap<&str, Duration>, samples: &[Sample]) 
     println!("slowest on {device}, per case:\n{}", lines.collect::<Vec<_>>().join("\n"));
 }
 
-/// Runs and judges all `samples`; returns those that leave the worker alive, and how long these took, by op.
+/// Runs and judges all `samples`. Returns those that leave the worker alive, and how long they took, by op.
 fn through_worker(device: Device, samples: Vec<Sample>) -> (Vec<Sample>, BTreeMap<&'static str, Duration>) {
     let mut executor =
         Executor::start(&[device], Build::Checked, Limits::default()).expect("run `cargo build --release` first");
@@ -108,7 +108,7 @@ fn through_worker(device: Device, samples: Vec<Sample>) -> (Vec<Sample>, BTreeMa
     (samples, took)
 }
 
-/// What a worker and its parent do, without the two processes.
+/// Runs and judges a case as a worker and its parent do, but in one process.
 fn in_process(sample: &Sample) {
     let case = &sample.drawn.case;
     let run = |case: &Case| snuffer::run::run(case, &candle_core::Device::Cpu, |_| {});

@@ -1,11 +1,11 @@
-//! A service that survives device-side asserts: the model runs in a worker process, which is replaced when it is lost.
+//! A service that survives device-side asserts: the model runs in a worker process, which is replaced if it dies.
 //!
-//! `cargo run --example supervised -- cpu`, or with `--features cuda` and `-- cuda:0` on a machine that has one.
+//! `cargo run --example supervised -- cpu`, or with `--features cuda` and `-- cuda:0` on a machine with a GPU.
 //!
-//! After an assert a CUDA context only returns errors, and no call of candle's gives a process another one. So whatever
-//! touches the device is in a process that may end: it answers the request that broke the device with an error, and exits.
-//! The supervisor starts another, and sends again what was waiting behind that request. A request is a line of ids, an
-//! answer is a line too. What a service adds is a deadline for each answer.
+//! After an assert, a CUDA context only returns errors, and no call of candle gives the process a new context. So all use of
+//! the device is in a worker process. It answers the request that broke the device with an error, and exits. The supervisor
+//! starts another worker, and sends the waiting requests again. A request is a line of ids; an answer is a line too. A real
+//! service also needs a deadline for each answer.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use candle_core::{Device, Error, Result, Tensor};
 
-/// How many requests a worker is sent ahead: few enough for its pipe to take them while nobody reads.
+/// How many requests are sent ahead: few enough to fit into the pipe while the worker is busy.
 const AHEAD: usize = 4;
-/// How many workers may be lost in a row, without an answer between them, before the service gives up.
+/// The service gives up after this many lost workers in a row without an answer between them.
 const LOST: u32 = 5;
 
 fn main() -> Result<()> {
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Sends five requests, of which the second has an id beyond the vocabulary, and prints the answers in order.
+/// Sends five requests and prints the answers in order. The second request has an id outside of the vocabulary.
 fn supervise(device: &str) -> Result<()> {
     let mut waiting: VecDeque<&str> = ["0 1", "2 10", "9", "3 4", "5 6 7"].into();
     let mut sent = VecDeque::new();
@@ -36,19 +36,19 @@ fn supervise(device: &str) -> Result<()> {
         while sent.len() < AHEAD
             && let Some(request) = waiting.pop_front()
         {
-            // That the worker is gone shows when it is asked for the answer.
+            // A dead worker is noticed when its answer is read.
             let _ = writeln!(worker.child.stdin.as_mut().expect("piped"), "{request}");
             sent.push_back(request);
         }
         let answer = worker.answer();
-        // Answers come in the order of the requests, so that a worker is lost by the first that has none. That one is
-        // answered with an error and never sent again, or it would take one worker after the other.
+        // Answers come in the order of the requests, so the first request without an answer lost the worker. It is answered
+        // with an error and never sent again, or it would end one worker after the other.
         let request = sent.pop_front().expect("one was sent");
         println!("{request:<6} {}", answer.as_deref().unwrap_or("error: the worker died"));
         match answer {
             Some(answer) if !answer.starts_with(DEAD) => lost = 0,
             _ => {
-                // Those behind it were not begun.
+                // The worker did not begin the requests after it.
                 while let Some(request) = sent.pop_back() {
                     waiting.push_front(request);
                 }
@@ -56,7 +56,7 @@ fn supervise(device: &str) -> Result<()> {
                 if lost > LOST {
                     candle_core::bail!("{lost} workers were lost in a row");
                 }
-                // A GPU that fails again and again is not asked ever faster.
+                // Wait longer each time if a GPU fails again and again.
                 std::thread::sleep(Duration::from_millis(10) * 2_u32.pow(lost));
                 worker = Worker::start(device)?;
             }
@@ -79,7 +79,7 @@ impl Worker {
         let mut child = command.spawn()?;
         let answers = BufReader::new(child.stdout.take().expect("piped"));
         let mut worker = Self { child, answers };
-        // A worker that cannot start, for want of a device say, is no request's fault.
+        // If a worker cannot start, for example without a device, no request is at fault.
         match worker.answer().as_deref() {
             Some("ready") => Ok(worker),
             _ => candle_core::bail!("no worker starts on {device}"),
@@ -94,21 +94,21 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may have ended already. Without the wait it would stay a zombie.
+        // It may have ended already. Without the wait, it would stay a zombie.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What an answer begins with that is its worker's last.
+/// The beginning of the last answer of a worker that lost its device.
 const DEAD: &str = "error: the device is lost: ";
 
-/// The worker: answers requests until there are no more, or until its device is lost.
+/// The worker: answers requests until there are no more or its device is lost.
 fn work(device: &str) -> Result<()> {
     let device = match device.strip_prefix("cuda:") {
         Some(ordinal) => Device::new_cuda(ordinal.parse().map_err(Error::wrap)?)?,
         None if device == "cpu" => Device::Cpu,
-        None => candle_core::bail!("`{device}` is no device; `cpu` and `cuda:0` are"),
+        None => candle_core::bail!("`{device}` is not a device; use `cpu` or `cuda:0`"),
     };
     let embedding = Tensor::arange(0_f32, 20., &device)?.reshape((10, 2))?;
     println!("ready");
@@ -117,7 +117,7 @@ fn work(device: &str) -> Result<()> {
             Ok(answer) => println!("{answer:?}"),
             Err(error) if is_cuda(&error) => {
                 println!("{DEAD}{}", first_line(&error));
-                // At once: dropping what is on a dead device makes more errors.
+                // Exit at once: dropping tensors of a dead device causes more errors.
                 std::process::exit(1);
             }
             Err(error) => println!("error: {}", first_line(&error)),
@@ -126,14 +126,14 @@ fn work(device: &str) -> Result<()> {
     Ok(())
 }
 
-/// The sum of the embeddings of some ids. That the values are read back makes the device's errors this request's, as a
-/// device tells of an assert when it is waited for.
+/// The sum of the embeddings of some ids. Reading the values back waits for the device, so that this request gets the errors
+/// that it causes.
 fn model(embedding: &Tensor, request: &str) -> Result<Vec<f32>> {
     let ids: Vec<u32> = request.split(' ').map(|id| id.parse().map_err(Error::wrap)).collect::<Result<_>>()?;
     embedding.index_select(&Tensor::new(ids, embedding.device())?, 0)?.sum(0)?.to_vec1()
 }
 
-/// Whether an error is CUDA's: then the context is not to be trusted. Running out of memory leaves it sound, but a new
+/// Whether CUDA returned the error: then the context may be lost. Running out of memory keeps the context intact, but a new
 /// worker helps there too.
 fn is_cuda(error: &Error) -> bool {
     match error {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# A RUSTC_WRAPPER that instruments candle's crates only: what the suite itself executes, such as its reader of cases, is no
-# reason to keep an input, and costs time. Comparisons are not traced: no mutator here asks for them. AddressSanitizer, where
-# it is asked for, leaves out the suite and what reads its text for the same reason.
+# A RUSTC_WRAPPER that instruments only candle's crates. Coverage of the suite itself, such as its parser of cases, is no
+# reason to keep an input, and costs time. Comparisons are not traced, because no mutator here uses them. For the same
+# reasons, AddressSanitizer leaves out the suite and the crates that parse its text.
 crate= previous=
 for argument; do
   [ "$previous" = --crate-name ] && crate=$argument

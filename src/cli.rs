@@ -1,4 +1,7 @@
-//! The command line: what can be asked, and which module answers.
+//! The command line: its commands, the options they share, and the module that runs each.
+
+#[macro_use]
+mod print;
 
 mod bisect;
 mod cases;
@@ -23,21 +26,24 @@ mod score;
 mod site;
 mod triage;
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
 use crate::device::Device;
+use crate::exec::{DeviceBehaviour, Limits};
 use crate::exit_code::Exit;
 use crate::store::regression;
 use crate::store::regression::Regression;
 use crate::store::{Finding, Store};
 
-/// Finds, reproduces and minimizes the inputs that put candle out.
+/// Finds, reproduces and minimizes inputs that break candle.
 ///
 /// Exit codes: 0 clean, 1 usage, 2 findings, 3 device lost, 4 canary missed, 5 harness failure.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 80)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -45,58 +51,61 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Draw cases, run them, and keep a minimized finding for each new signature.
+    /// Draw and run cases, and keep a minimized finding for each new signature.
     Hunt(hunt::Args),
-    /// Run the cases that files hold, such as a fuzzer's artifacts, and keep findings as a hunt does.
+    /// Run cases from files, such as a fuzzer's artifacts, and keep findings as a hunt does.
     Import(import::Args),
-    /// Put what several hunts found and counted into one store.
+    /// Merge the findings and counts of several stores into one.
     Merge(merge::Args),
-    /// Run a case or finding and show what is promised and what happens.
+    /// Run a case or finding, and show its contract and what happens.
     Replay(replay::Args),
     /// Check labels, ids and whole calls of a safetensors file before a GPU sees them.
     Guard(guard::Args),
-    /// Make a failing case simpler and print it.
+    /// Simplify a failing case and print it.
     Minimize(minimize::Args),
-    /// List and show findings, or promote one to a regression.
+    /// List, show and export findings, or promote one to a regression.
     Findings(findings::Args),
-    /// Walk the new findings, and say of each what is to become of it.
+    /// Go through the new findings and decide on each.
     Triage(triage::Args),
-    /// Run everything that is kept, and show what does not do what is expected of it.
+    /// Run all regressions, and show those that behave unexpectedly.
     Regressions(regressions::Args),
-    /// Say since when what fails, or what is gone: all campaigns of a store, or of several, as a database.
+    /// Query the campaigns of stores: what fails since when, and what is gone.
     History(history::Args),
-    /// Write a finding as an issue, with a crate that reproduces it, built and run.
+    /// Write an issue for a finding, with a crate that reproduces it, built and run.
     Report(report::Args),
-    /// Name the release of candle since which a case does what it does today.
+    /// Find the oldest candle release in which a case behaves as it does today.
     Bisect(bisect::Args),
-    /// Show the catalog of ops with their contracts' sources, or measure what works in which dtype.
+    /// List the ops with the sources of their contracts, or measure which dtypes work.
     Ops(ops::Args),
-    /// Show which kernels and branches a campaign, or cases, reached on a simulated device.
+    /// Show which kernels and branches a campaign or cases reached on a simulated device.
     Coverage(coverage::Args),
-    /// Change candle's kernels on a simulated device, one instruction at a time, and show what drawn cases notice.
+    /// Change instructions of candle's kernels on a simulated device, and show which changes drawn cases notice.
     Score(score::Args),
-    /// Write a static site of what was found: the matrix of ops, every finding, coverage and trends.
+    /// Write a static site: the matrix of ops, every finding, coverage and trends.
     Site(site::Args),
-    /// Show what this machine has and lacks.
+    /// Check the devices, workers and canary of this machine.
     Doctor(doctor::Args),
-    /// Print the JSON Schema of what `snuffer` prints or keeps as JSON.
+    /// Print the JSON Schema of a JSON output or file of `snuffer`.
     Schema(schema::Args),
 }
+
+/// The MiB that [`Common::memory`] can be: as many as there are addresses.
+const MEMORY: RangeInclusive<u64> = 1..=u64::MAX >> 20;
 
 /// Options that several commands share.
 #[derive(Debug, Clone, clap::Args)]
 struct Common {
-    /// Device to run on: `cpu`, `cuda:0`, `sim:0`; may be given several times. By default `cpu` and the GPU, or the
-    /// simulated device where there is none.
+    /// Device to run on: `cpu`, `cuda:0` or `sim:0`; repeatable. By default `cpu` and the GPU, or the simulated device on
+    /// machines without a GPU.
     #[arg(long = "device", env = "SNUFFER_DEVICES", value_delimiter = ',')]
     devices: Vec<Device>,
-    /// How long one case may take, such as `5s` or `500ms`.
+    /// Time limit of one case, such as `5s` or `500ms`.
     #[arg(long, default_value = "5s", value_parser = duration)]
-    timeout: std::time::Duration,
+    timeout: Duration,
     /// Address space of one worker, in MiB.
-    #[arg(long, default_value_t = 4096)]
+    #[arg(long, default_value_t = 4096, value_parser = clap::builder::RangedU64ValueParser::<u64>::new().range(MEMORY))]
     memory: u64,
-    /// Report kernels that reach around a view in its buffer (simulated devices).
+    /// Report kernels that access the buffer outside of a view (simulated devices).
     #[arg(long)]
     exact_views: bool,
 }
@@ -106,13 +115,17 @@ impl Common {
         if self.devices.is_empty() { crate::exec::environment::default_devices() } else { self.devices.clone() }
     }
 
-    fn limits(&self) -> crate::exec::Limits {
+    fn limits(&self) -> Limits {
         let Self { timeout, memory, exact_views, .. } = *self;
-        crate::exec::Limits { deadline: timeout, memory_mib: memory, exact_views, ..Default::default() }
+        Limits {
+            deadline: timeout,
+            memory_mib: memory,
+            behaviour: DeviceBehaviour { exact_views, ..Default::default() },
+        }
     }
 }
 
-/// Where findings are.
+/// The store of a command.
 #[derive(Debug, Clone, clap::Args)]
 struct StoreArg {
     /// Folder of findings and campaign records.
@@ -121,31 +134,31 @@ struct StoreArg {
 }
 
 impl StoreArg {
-    /// The store, which must be there.
+    /// The store, which must exist.
     fn existing(&self) -> Result<Store, UsageError> {
         existing(&self.store)
     }
 
-    /// The finding of this name in a store that is there.
+    /// The finding of this name; the store must exist.
     fn finding(&self, name: &str) -> anyhow::Result<Finding> {
         let store = self.existing()?;
         let missing = || {
             let store = self.store.display();
-            UsageError(format!("no finding `{name}` in {store}; `snuffer findings list` shows what there is"))
+            UsageError(format!("no finding `{name}` in {store}; `snuffer findings list` lists them"))
         };
         Ok(store.get(name)?.ok_or_else(missing)?)
     }
 }
 
-/// The store at `root`, which must be there.
+/// The store at `root`, which must exist.
 fn existing(root: &Path) -> Result<Store, UsageError> {
     Store::existing(root).map_err(|missing| UsageError(missing.to_string()))
 }
 
-/// What is known.
+/// The regressions of a command.
 #[derive(Debug, Clone, clap::Args)]
 struct KnownArg {
-    /// Folder of regressions, which say what is known: `corpora/regressions`, where there is such a folder.
+    /// Folder of regressions, which define known findings. By default `corpora/regressions`, if it exists.
     #[arg(long, global = true)]
     known: Option<PathBuf>,
 }
@@ -155,7 +168,7 @@ impl KnownArg {
         self.known.clone().unwrap_or_else(|| PathBuf::from("corpora/regressions"))
     }
 
-    /// The regressions; without a folder there are none, unless one was asked for.
+    /// The regressions. The default folder may be missing; one that was named must exist.
     fn read(&self) -> anyhow::Result<Vec<(String, Regression)>> {
         let folder = self.folder();
         if self.known.is_none() && !folder.is_dir() {
@@ -165,7 +178,7 @@ impl KnownArg {
     }
 }
 
-/// Does what the command line asks.
+/// Runs a command.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Hunt(args) => hunt::run(&args),
@@ -189,22 +202,40 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
     }
 }
 
-/// A mistake of the caller, as opposed to a failure of the harness.
+/// A mistake of the user, as opposed to a failure of the harness.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
 
-/// A duration as people write it: `90s`, `5m`, `1h`, `250ms`.
-fn duration(text: &str) -> Result<std::time::Duration, String> {
-    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let seconds = match unit {
-        "ms" => 1e-3,
-        "s" | "" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(format!("`{text}` is no duration; write `90s`, `5m` or `250ms`")),
-    };
-    let number: f64 = number.parse().map_err(|_| format!("`{text}` is no duration; write `90s`, `5m` or `250ms`"))?;
-    std::time::Duration::try_from_secs_f64(number * seconds).map_err(|error| error.to_string())
+/// A duration on the command line: `90s`, `5m`, `1h`, `250ms`; a plain number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    /// A hundred years: clocks overflow at durations that are absurdly long.
+    const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let unit = if is_plain { "s" } else { "" };
+    let parsed = humantime::parse_duration(&format!("{text}{unit}")).ok();
+    parsed
+        .filter(|duration| *duration <= LONGEST)
+        .ok_or_else(|| "write at most 100 years, such as `90s`, `5m` or `250ms`".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::duration;
+
+    #[test]
+    fn durations_have_a_unit_or_are_seconds() {
+        for (text, millis) in [("5s", 5000), ("500ms", 500), ("300", 300_000), ("1.5", 1500), ("0.5m", 30_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for (text, hours) in [("1h", 1), ("90min", 1), ("1h 30m", 1), ("2d", 48)] {
+            assert_eq!(duration(text).map(|duration| duration.as_secs() / 3600), Ok(hours), "{text}");
+        }
+        for text in ["", "soon", "-1s", "5 parsecs", "inf", "nan", "18000000000000000000s", "99999999999999999999999h"]
+        {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
-//! The only module that draws: progress and lines for people, or events as JSON lines for machines.
+//! Shows campaigns: progress and lines for people, or events as JSON lines for machines.
 
 mod event;
+mod stdout;
 
 use std::time::Duration;
 
@@ -12,8 +13,9 @@ use crate::oracle::Signature;
 use crate::store::{Finding, Record, Store, Unchecked};
 
 pub use event::Event;
+pub use stdout::print;
 
-/// A bar for `length` parts of work, drawn only on a terminal: call it with the name of each part that is done.
+/// A progress bar for `length` items, drawn only on a terminal. Call it with the name of each finished item.
 pub fn bar(length: usize) -> impl Fn(&str) + Sync {
     let bar = ProgressBar::new(length as u64).with_finish(ProgressFinish::AndClear);
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}") {
@@ -26,11 +28,11 @@ pub fn bar(length: usize) -> impl Fn(&str) + Sync {
 }
 
 /// Prints an event as a JSON line.
-fn print(event: &Event) {
-    println!("{}", serde_json::to_string(event).expect("plain data"));
+fn print_event(event: &Event) {
+    print(format_args!("{}\n", serde_json::to_string(event).expect("plain data")));
 }
 
-/// Where a hunt's events go.
+/// Shows the events of a hunt.
 #[derive(Debug)]
 pub struct Console {
     json: bool,
@@ -39,7 +41,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// A console for a campaign. The bar is drawn only on a terminal.
+    /// A console for a campaign. Its bar is drawn only on a terminal.
     pub fn new(json: bool, plan: &Plan, store: &Store) -> Self {
         let length = plan.time.map_or(plan.cases.unwrap_or(0), |time| time.as_secs());
         let bar = if json { ProgressBar::hidden() } else { ProgressBar::new(length) };
@@ -54,18 +56,18 @@ impl Console {
         let devices = devices.join(", ");
         console.say(
             &Event::Started { seed: plan.seed, first: plan.first, ops: plan.ops.len(), devices: devices.clone() },
-            || match plan.given.len() {
+            || match plan.cases_to_run.len() {
                 0 => {
                     format!("hunting {} ops on {devices}, seed {}, from case {}", plan.ops.len(), plan.seed, plan.first)
                 }
-                given => format!("running {given} cases on {devices}"),
+                count => format!("running {count} cases on {devices}"),
             },
         );
         console
     }
 
     fn say(&self, event: &Event, line: impl FnOnce() -> String) {
-        if self.json { print(event) } else { self.bar.suspend(|| println!("{}", line())) }
+        if self.json { print_event(event) } else { self.bar.suspend(|| print(format_args!("{}\n", line()))) }
     }
 
     /// Shows an event.
@@ -77,7 +79,7 @@ impl Console {
                 format!("{}  {signature}\n       {}", style("KNOWN").dim(), self.replay(signature))
             }),
             hunt::Event::Flaky(signature) => self.say(&Event::Flaky { signature: signature.slug() }, || {
-                format!("{}  {signature}: does not happen again in a new process", style("FLAKY").yellow())
+                format!("{}  {signature}: not reproduced in a new process", style("FLAKY").yellow())
             }),
             hunt::Event::Lost(device, case, path) => {
                 let path = path.display().to_string();
@@ -93,7 +95,7 @@ impl Console {
 
     fn canary_passed(&self, faults: usize, checked: bool) {
         self.say(&Event::Canary { faults, missed: 0, checked }, || {
-            let unchecked = "; this build has no overflow checks: use the dev profile to see overflows";
+            let unchecked = "; this build has no overflow checks: use the dev profile to find overflows";
             format!("canary: {faults} planted faults noticed{}", if checked { "" } else { unchecked })
         });
     }
@@ -138,7 +140,7 @@ impl Console {
             record.tally.signatures.len()
         ));
         if self.json {
-            print(&Event::Progress { cases: total.cases, failed: total.failed, seconds: record.seconds });
+            print_event(&Event::Progress { cases: total.cases, failed: total.failed, seconds: record.seconds });
         }
     }
 
@@ -178,7 +180,7 @@ impl Console {
                 lines.push(format!("{} {missed}: the campaign is invalid", style("CANARY").red().bold()));
             }
             if record.tally.broken > 0 {
-                lines.push(format!("{} cases made snuffer itself panic: that is a bug of snuffer", record.tally.broken));
+                lines.push(format!("{} cases made snuffer itself panic: please report this bug of snuffer", record.tally.broken));
             }
             if total.cases == 0 && summary.missed.is_empty() {
                 lines.push("nothing ran".to_string());

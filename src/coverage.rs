@@ -39,7 +39,12 @@ pub struct Reached {
 impl Kernel {
     /// How much of the kernel was reached.
     pub fn reached(&self) -> Reached {
-        let edges = self.branches.iter().flat_map(|&(_, on, away)| [on, away]).filter(|count| *count > 0).count();
+        let edges = self
+            .branches
+            .iter()
+            .flat_map(|&(_, fell_through, jumped)| [fell_through, jumped])
+            .filter(|count| *count > 0)
+            .count();
         let blocks = self.blocks.iter().filter(|count| **count > 0).count();
         Reached { blocks, all_blocks: self.blocks.len(), edges, all_edges: 2 * self.branches.len() }
     }
@@ -114,8 +119,11 @@ impl Coverage {
         }
         for ((file, name), kernel) in &self.kernels {
             let blocks: Vec<String> = kernel.blocks.iter().map(u64::to_string).collect();
-            let branches: Vec<String> =
-                kernel.branches.iter().map(|(line, on, away)| format!("{line}:{on}:{away}")).collect();
+            let branches: Vec<String> = kernel
+                .branches
+                .iter()
+                .map(|(line, fell_through, jumped)| format!("{line}:{fell_through}:{jumped}"))
+                .collect();
             let (launches, blocks, branches) = (kernel.launches, blocks.join(","), branches.join(","));
             let _ = writeln!(text, "kernel\t{file}\t{name}\t{launches}\t{blocks}\t{branches}");
         }

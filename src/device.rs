@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A device by the name that people type.
+/// A device, by its name on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Device {
@@ -15,7 +15,7 @@ pub enum Device {
     Sim(u8),
 }
 
-/// What a CUDA device is, as its driver says.
+/// A CUDA device's hardware, as its driver reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hardware {
@@ -68,7 +68,7 @@ impl std::str::FromStr for Device {
             ("cpu", _) if name == "cpu" => Ok(Self::Cpu),
             ("cuda", Ok(ordinal)) => Ok(Self::Cuda(ordinal)),
             ("sim", Ok(ordinal)) => Ok(Self::Sim(ordinal)),
-            _ => Err(format!("`{name}` is no device; use `cpu`, `cuda:0` or `sim:0`")),
+            _ => Err(format!("`{name}` is not a device; use `cpu`, `cuda:0` or `sim:0`")),
         }
     }
 }

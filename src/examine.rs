@@ -1,4 +1,4 @@
-//! Runs a case on every device and judges what was seen, with the one policy of how long a case may take.
+//! Runs a case on every device and judges the observations. Decides how long a case may take.
 
 use crate::case::Case;
 use crate::exec::{Deadline, Executor};
@@ -6,29 +6,29 @@ use crate::ops::{Contract, Op, why};
 use crate::oracle::{Evidence, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 
-/// How long a case may take before it counts as a hang. An ordinary case takes milliseconds, and one that hangs costs its
-/// whole deadline on every device: so most callers try the short deadline first.
+/// How long a case may take before it counts as a hang. An ordinary case takes milliseconds, but a hang costs the whole
+/// deadline on every device. So most callers try the short deadline first.
 #[derive(Clone, Copy)]
 pub enum Patience<'a> {
-    /// A fiftieth of the deadline. A case that is late may only be slow.
+    /// A fiftieth of the deadline. A late case may merely be slow.
     Short,
     /// The whole deadline.
     Full,
-    /// The short deadline first, and the whole one for a case that was late, if its first verdict is worth that.
+    /// The short deadline first. If the case is late and this returns true for the verdict, the whole deadline.
     ShortThenFull(&'a dyn Fn(&Verdict) -> bool),
 }
 
 impl Patience<'_> {
-    /// The short deadline first, and the whole one for every case that was late.
+    /// The short deadline first, and the whole one for every late case.
     pub const SHORT_THEN_FULL: Patience<'static> = Patience::ShortThenFull(&|_| true);
 }
 
-/// What was seen of a case, and the verdict.
+/// The observations of a case, and the verdict.
 #[derive(Debug)]
 pub struct Examined {
     /// The verdict of all oracles.
     pub verdict: Verdict,
-    /// What each device did.
+    /// The observation on each device.
     pub observations: Vec<Observation>,
 }
 

@@ -1,5 +1,6 @@
-//! Executes cases in worker processes that may die, and says what became of each.
+//! Executes cases in worker processes, which may die, and reports the outcome of each.
 
+mod cause_of_death;
 pub mod diagnosis;
 pub mod environment;
 mod journal;
@@ -24,41 +25,47 @@ pub use protocol::Hello;
 pub use reproduction::Ran;
 pub use start::DeviceLost;
 
-/// What a worker may use up before it is stopped, and how its device behaves.
+/// The resources of a worker, and the behaviour of its device.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// For one case.
+    /// Time for one case.
     pub deadline: Duration,
     /// Address space, in MiB.
     pub memory_mib: u64,
-    /// Whether a CUDA device's error comes from the very call at fault, and not from one that waits later.
-    pub immediate: bool,
-    /// The seed by which simulated devices decide what the ISA leaves open; without one they do as hardware mostly does.
+    /// How CUDA devices behave.
+    pub behaviour: DeviceBehaviour,
+}
+
+/// How CUDA devices behave, real or simulated.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DeviceBehaviour {
+    /// Whether the failing call itself returns the error, instead of a later call that waits for the device.
+    pub immediate_errors: bool,
+    /// The seed for what the ISA leaves open on simulated devices. Without a seed they do what hardware usually does.
     pub jitter: Option<u64>,
-    /// Whether simulated devices report kernels that reach around a view in its buffer.
+    /// Whether simulated devices report kernels that access a view's buffer outside the view.
     pub exact_views: bool,
-    /// Whether simulated devices do without the failures that `SNUFFER_SIM_FAIL` asks for, and with all checkers.
-    pub sound: bool,
+    /// Whether simulated devices ignore `SNUFFER_SIM_FAIL` and `SNUFFER_SIM_CHECKS`: no injected failures, all checkers on.
+    pub ignore_overrides: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        let deadline = Duration::from_secs(10);
-        Self { deadline, memory_mib: 4096, immediate: false, jitter: None, exact_views: false, sound: false }
+        Self { deadline: Duration::from_secs(10), memory_mib: 4096, behaviour: DeviceBehaviour::default() }
     }
 }
 
 /// How much of [`Limits::deadline`] a case may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deadline {
-    /// A fiftieth: an ordinary case takes milliseconds, and one that hangs costs less.
+    /// A fiftieth: an ordinary case takes milliseconds, and a hang costs less this way.
     Short,
     /// All of it.
     Full,
 }
 
 impl Deadline {
-    /// The time that a case has of `whole`.
+    /// The time for a case, where the full deadline is `whole`.
     fn of(self, whole: Duration) -> Duration {
         match self {
             Self::Short => whole / 50,
@@ -67,7 +74,7 @@ impl Deadline {
     }
 }
 
-/// One worker per device, kept warm across cases and replaced when it dies.
+/// One worker per device. Workers are reused across cases and replaced when they die.
 #[derive(Debug)]
 pub struct Executor {
     workers: Vec<Worker>,
@@ -79,7 +86,7 @@ impl Executor {
         Self::start_with(devices, build, limits, &[])
     }
 
-    /// The same with variables in the environment of the workers, for simulated devices to read.
+    /// Starts a worker for each device, with environment variables that simulated devices read.
     pub fn start_with(
         devices: &[Device],
         build: Build,
@@ -90,19 +97,19 @@ impl Executor {
         Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()? })
     }
 
-    /// What each worker said of itself.
+    /// The first message of each worker.
     pub fn hellos(&self) -> impl Iterator<Item = &Hello> {
         self.workers.iter().map(Worker::hello)
     }
 
-    /// What each CUDA device is.
+    /// The hardware of each CUDA device.
     pub fn hardware(&self) -> BTreeMap<Device, Hardware> {
         let known = |hello: &Hello| Some((hello.device, hello.hardware.clone()?));
         self.hellos().filter_map(known).collect()
     }
 
-    /// Runs `case` on every device: twice, and once more contiguous where it has views. Under the short deadline, the devices
-    /// after one that is late are not asked.
+    /// Runs `case` twice on every device, and once more contiguous if it has views. Under the short deadline, a late device
+    /// ends the observation: later devices do not run the case.
     pub fn observe(&mut self, case: &Case, deadline: Deadline) -> anyhow::Result<Vec<Observation>> {
         let baseline = (!case.is_contiguous()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.workers.len());
@@ -111,7 +118,7 @@ impl Executor {
             let Answer { outcome, again, device_reports } = worker.run(case)?;
             let late = matches!(outcome, Outcome::TimedOut(_));
             let contiguous = match &baseline {
-                // A case that hangs or dies has no contiguous baseline, which would cost another worker.
+                // No contiguous baseline for a case that hangs or dies: it would cost another worker.
                 Some(baseline) if !outcome.lost_the_process() => Some(worker.run(baseline)?.outcome),
                 _ => None,
             };
@@ -123,15 +130,15 @@ impl Executor {
         Ok(observations)
     }
 
-    /// Runs `case` once on each device in new workers: nothing that happened before can matter.
-    pub fn observe_afresh(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
+    /// Observes `case` in new workers, so that nothing that happened before can affect it.
+    pub fn observe_in_new_workers(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
         for worker in &mut self.workers {
             worker.restart()?;
         }
         self.observe(case, Deadline::Full)
     }
 
-    /// Ends the workers in order, and says what simulated devices executed.
+    /// Shuts the workers down and returns what simulated devices executed.
     pub fn finish(self) -> anyhow::Result<Coverage> {
         let mut all = Coverage::default();
         for worker in self.workers {
@@ -140,7 +147,7 @@ impl Executor {
         Ok(all)
     }
 
-    /// Runs `case` on the first device only, once, for its outcome.
+    /// The outcome of `case` on the first device.
     pub fn run(&mut self, case: &Case) -> anyhow::Result<Outcome> {
         self.workers[0].set_deadline(Deadline::Full);
         Ok(self.workers[0].run(case)?.outcome)

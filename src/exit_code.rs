@@ -1,4 +1,4 @@
-//! Exit codes are an API: what CI wants to tell apart has a number of its own.
+//! Exit codes: one for each result that CI tells apart.
 
 use std::process::ExitCode;
 
@@ -6,13 +6,13 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Everything that was asked kept its contract.
+    /// No contract was broken.
     Clean = 0,
-    /// The command line, or a file that it names, is wrong.
+    /// The command line, or a file named there, is wrong.
     Usage = 1,
     /// Something broke a contract.
     Findings = 2,
-    /// A device cannot be opened, or not any more.
+    /// A device cannot be opened, or can no longer be.
     DeviceLost = 3,
     /// A planted fault was not noticed: the campaign proves nothing.
     CanaryMissed = 4,

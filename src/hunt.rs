@@ -1,4 +1,4 @@
-//! The hunt: draws cases, runs them, judges what came, and turns each new signature into a minimized finding.
+//! The hunt: draws cases, runs and judges them, and turns each new signature into a minimized finding.
 
 mod canary;
 mod plan;
@@ -16,33 +16,33 @@ use crate::coverage::Coverage;
 use crate::device::Device;
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{Build, DeviceLost, Executor, pool};
-use crate::investigate::alone;
+use crate::investigate::failing_step;
 use crate::oracle::{Signature, Verdict};
-use crate::settle::{Settings, canonical, settle};
+use crate::settle::{Settings, Source, canonical, settle};
 use crate::store::{Finding, Log, Record, Store, keep_case};
 
 pub use canary::check as check_canary;
 pub use plan::{Plan, Sample, Shard};
 
-/// What a campaign tells while it runs.
+/// Progress of a running campaign.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The canary's faults were all noticed on every device.
+    /// Every canary fault was noticed on every device.
     CanaryPassed {
-        /// How many faults.
+        /// How many faults were planted.
         faults: usize,
-        /// By workers with debug assertions and overflow checks?
+        /// Whether the workers have debug assertions and overflow checks.
         checked: bool,
     },
     /// A new finding is stored.
     Found(&'a Finding),
-    /// A finding that the store already has was met for the first time in this campaign.
+    /// This campaign met a finding that the store already has, for the first time.
     Known(&'a Signature),
-    /// A failure could not be made to happen again in a new process.
+    /// A failure did not happen again in a new process.
     Flaky(&'a Signature),
-    /// This device did not come back after this case, which is in this file.
+    /// This device did not come back after this case, which was saved in this file.
     Lost(Device, &'a Case, &'a Path),
-    /// Now and then.
+    /// Sent periodically.
     Progress(&'a Record),
 }
 
@@ -51,49 +51,51 @@ pub enum Event<'a> {
 pub struct Summary {
     /// The record as stored.
     pub record: Record,
-    /// Canary faults that nobody noticed; the campaign is invalid where there are any.
+    /// Canary faults that were not noticed; if there are any, the campaign is invalid.
     pub missed: Vec<String>,
-    /// New findings.
+    /// How many findings are new.
     pub new: usize,
 }
 
-/// What the threads of a campaign share.
+/// State that the threads of a campaign share.
 struct Shared<'a> {
     plan: &'a Plan,
     store: &'a Store,
-    tell: &'a (dyn Fn(Event) + Sync),
+    on_event: &'a (dyn Fn(Event) + Sync),
     stop: &'a AtomicBool,
-    begun: Instant,
-    next: AtomicU64,
+    started: Instant,
+    next_index: AtomicU64,
     state: Mutex<State>,
 }
 
 struct State {
     record: Record,
     log: Log,
-    /// Indices that some thread works on: the record's `next` is below all of them.
+    /// Indices of the cases in progress. The record's `next` is the smallest of them.
     running: BTreeSet<u64>,
+    /// Signatures that some thread of this campaign has settled or is settling.
     claimed: HashSet<Signature>,
     new: usize,
-    saved: Instant,
+    last_saved: Instant,
+    /// How long earlier runs of this campaign took.
     seconds_before: f64,
     coverage: Coverage,
 }
 
-/// Runs `plan` until it is done or `stop` is set. `record` and `log` are continued.
+/// Runs `plan` until it is done or `stop` is set. Continues `record` and `log`.
 pub fn hunt(
     plan: &Plan,
     store: &Store,
     record: Record,
     log: Log,
     stop: &AtomicBool,
-    tell: &(dyn Fn(Event) + Sync),
+    on_event: &(dyn Fn(Event) + Sync),
 ) -> anyhow::Result<Summary> {
     let canary = check_canary(&plan.devices)?;
     if !canary.missed.is_empty() {
         return Ok(Summary { record, missed: canary.missed, new: 0 });
     }
-    tell(Event::CanaryPassed { faults: canary.faults, checked: canary.overflow_checks });
+    on_event(Event::CanaryPassed { faults: canary.faults, checked: canary.overflow_checks });
     let now = Instant::now();
     let seconds_before = record.seconds;
     let state = State {
@@ -102,12 +104,12 @@ pub fn hunt(
         running: BTreeSet::new(),
         claimed: HashSet::new(),
         new: 0,
-        saved: now,
+        last_saved: now,
         seconds_before,
         coverage: Coverage::default(),
     };
-    let next = AtomicU64::new(plan.shard.from(plan.first));
-    let shared = Shared { plan, store, tell, stop, begun: now, next, state: Mutex::new(state) };
+    let next_index = AtomicU64::new(plan.shard.first_index(plan.first));
+    let shared = Shared { plan, store, on_event, stop, started: now, next_index, state: Mutex::new(state) };
     let result = pool::each(
         plan.jobs,
         || shared.claim(),
@@ -121,8 +123,8 @@ pub fn hunt(
     );
     let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     state.record.finished = result.is_ok() && !stop.load(Ordering::Relaxed);
-    state.record.seconds = state.seconds_before + shared.begun.elapsed().as_secs_f64();
-    // What was found and counted is kept even where a thread failed.
+    state.record.seconds = state.seconds_before + shared.started.elapsed().as_secs_f64();
+    // Keep counts and findings even if a thread failed.
     state.log.save(&state.record)?;
     state.log.save_coverage(state.coverage)?;
     result?;
@@ -134,91 +136,96 @@ impl Shared<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One case.
+    /// Runs the case at `index` and settles its failures.
     fn run(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
-        // A contract or reference that panics is a bug in this suite, and ends no campaign.
-        let stepped = catch_unwind(AssertUnwindSafe(|| self.step(executor, index)));
-        let result = stepped.unwrap_or_else(|_| self.broken(index));
+        // A contract or reference that panics is a bug in this suite. It must not end the campaign.
+        let caught = catch_unwind(AssertUnwindSafe(|| self.examine_case(executor, index)));
+        let result = caught.unwrap_or_else(|_| self.record_broken(index));
         if let Err(error) = &result {
             self.stop.store(true, Ordering::Relaxed);
-            self.keep_last(index, error)?;
+            self.keep_lost_case(index, error)?;
         }
         result?;
-        self.done(index)
+        self.release(index)
     }
 
-    /// Keeps the case after which a device is gone. Nothing else is known of it, and nothing can be tried.
-    fn keep_last(&self, index: u64, error: &anyhow::Error) -> anyhow::Result<()> {
+    /// Saves the case that cost us a device. Without the device it cannot be examined any further.
+    fn keep_lost_case(&self, index: u64, error: &anyhow::Error) -> anyhow::Result<()> {
         let Some(lost) = error.downcast_ref::<DeviceLost>() else { return Ok(()) };
         let drawn = self.plan.sample(index).drawn.case;
         let case = lost.case.as_ref().unwrap_or(&drawn);
         let name = format!("{}-{}-{index}", case.op, self.plan.seed);
-        (self.tell)(Event::Lost(lost.device, case, &keep_case(&self.store.lost(), &name, case)?));
+        (self.on_event)(Event::Lost(lost.device, case, &keep_case(&self.store.lost(), &name, case)?));
         Ok(())
     }
 
-    /// Notes that judging the case at `index` made this suite panic.
-    fn broken(&self, index: u64) -> anyhow::Result<()> {
+    /// Records that judging the case at `index` made this suite panic.
+    fn record_broken(&self, index: u64) -> anyhow::Result<()> {
         let mut state = self.state();
         let State { record, log, .. } = &mut *state;
         record.tally.broken += 1;
         log.failure(index, "", "broken", "snuffer panicked")
     }
 
-    /// The plan's settings with what is left of the campaign's time, and a little more for what it found last.
+    /// The plan's settings, limited to the campaign's remaining time plus a short grace period for its last findings.
     fn settings(&self) -> Settings {
         const GRACE: Duration = Duration::from_secs(3);
-        let left = self.plan.time.map(|time| time.saturating_sub(self.begun.elapsed()) + GRACE);
+        let left = self.plan.time.map(|time| time.saturating_sub(self.started.elapsed()) + GRACE);
         let time = left.map_or(self.plan.settings.time, |left| left.min(self.plan.settings.time));
         Settings { time, ..self.plan.settings }
     }
 
+    /// The next index to run; `None` when the campaign is over.
     fn claim(&self) -> Option<u64> {
-        let late = self.plan.time.is_some_and(|time| self.begun.elapsed() >= time);
-        if late || self.stop.load(Ordering::Relaxed) {
+        let is_over = self.plan.time.is_some_and(|time| self.started.elapsed() >= time);
+        if is_over || self.stop.load(Ordering::Relaxed) {
             return None;
         }
         let mut state = self.state();
-        let index = self.next.fetch_add(self.plan.shard.of, Ordering::Relaxed);
-        if !self.plan.reaches(index) {
+        let index = self.next_index.fetch_add(self.plan.shard.count, Ordering::Relaxed);
+        if !self.plan.has_case(index) {
             return None;
         }
         state.running.insert(index);
         Some(index)
     }
 
-    fn done(&self, index: u64) -> anyhow::Result<()> {
+    /// Ends the claim on `index`, and saves the record now and then.
+    fn release(&self, index: u64) -> anyhow::Result<()> {
         let mut state = self.state();
         state.running.remove(&index);
-        let begun = self.next.load(Ordering::Relaxed);
-        state.record.next = state.running.first().copied().unwrap_or(begun);
-        if state.saved.elapsed() >= Duration::from_millis(500) {
-            let State { record, log, saved, seconds_before, .. } = &mut *state;
-            *saved = Instant::now();
-            record.seconds = *seconds_before + self.begun.elapsed().as_secs_f64();
+        let unclaimed = self.next_index.load(Ordering::Relaxed);
+        state.record.next = state.running.first().copied().unwrap_or(unclaimed);
+        if state.last_saved.elapsed() >= Duration::from_millis(500) {
+            let State { record, log, last_saved, seconds_before, .. } = &mut *state;
+            *last_saved = Instant::now();
+            record.seconds = *seconds_before + self.started.elapsed().as_secs_f64();
             log.save(record)?;
-            (self.tell)(Event::Progress(record));
+            (self.on_event)(Event::Progress(record));
         }
         Ok(())
     }
 
-    fn knows(&self, signature: &Signature) -> bool {
+    fn is_claimed(&self, signature: &Signature) -> bool {
         self.state().claimed.contains(signature)
     }
 
-    fn step(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
-        if let Some(fault) = canary::planted(&self.plan.devices, self.plan.inject, index) {
-            let noticed = canary::noticed(executor, fault)?;
+    fn examine_case(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
+        if let Some(fault) = canary::fault_at(&self.plan.devices, self.plan.inject, index) {
+            let is_noticed = canary::is_noticed(executor, fault)?;
             let mut state = self.state();
-            let (right, all) = state.record.tally.canaries.entry(fault.name.to_string()).or_default();
-            *right += u64::from(noticed);
+            let (noticed, all) = state.record.tally.canaries.entry(fault.name.to_string()).or_default();
+            *noticed += u64::from(is_noticed);
             *all += 1;
             return Ok(());
         }
         let sample = self.plan.sample(index);
         let (op, case) = (sample.op, &sample.drawn.case);
-        // A case that is late gets its full deadline only for a failure that is new.
-        let is_new = |verdict: &Verdict| matches!(verdict, Verdict::Fail(it) if !self.knows(&it.signature(op.name)));
+        // A late case gets its full deadline only if its failure is new.
+        let is_new = |verdict: &Verdict| match verdict {
+            Verdict::Fail(violation) => !self.is_claimed(&violation.signature(op.name)),
+            Verdict::Pass | Verdict::Skip(_) => false,
+        };
         let Examined { verdict, observations } = examine(executor, op, case, Patience::ShortThenFull(&is_new))?;
         let violation = {
             let mut state = self.state();
@@ -236,11 +243,12 @@ impl Shared<'_> {
         self.settle_all(executor, &sample, violation.signature(op.name))
     }
 
-    /// Settles the failure of the case of `sample`, and every other failure that is met while minimizing it.
+    /// Settles the failure of `sample` and every other failure that the minimizer comes across.
     fn settle_all(&self, executor: &mut Executor, sample: &Sample, signature: Signature) -> anyhow::Result<()> {
+        let source = Source { seed: self.plan.seed, index: sample.number };
         let mut queue = vec![(sample.drawn.case.clone(), signature)];
         while let Some((case, signature)) = queue.pop() {
-            if self.knows(&signature) {
+            if self.is_claimed(&signature) {
                 continue;
             }
             let (case, signature) = canonical(executor, case, signature)?;
@@ -248,26 +256,24 @@ impl Shared<'_> {
                 continue;
             }
             if self.store.has(&signature) {
-                (self.tell)(Event::Known(&signature));
+                (self.on_event)(Event::Known(&signature));
                 continue;
             }
-            let settled = settle(executor, case, &signature, &self.settings())?;
-            queue.extend(settled.met);
-            match settled.finding {
-                None => (self.tell)(Event::Flaky(&signature)),
-                // Only what takes more than one step is a matter of the sequence.
-                Some(finding) if let Some((call, violation)) = alone(executor, &finding.case)? => {
-                    let signature = violation.signature(&call.op);
-                    queue.push((call, signature));
-                }
-                Some(mut finding) => {
-                    finding.origin.seed = self.plan.seed;
-                    finding.origin.index = sample.number;
-                    if self.store.insert(&finding)? {
-                        self.state().new += 1;
-                        (self.tell)(Event::Found(&finding));
-                    }
-                }
+            let settled = settle(executor, case, &signature, &self.settings(), source)?;
+            queue.extend(settled.other_failures);
+            let Some(finding) = settled.finding else {
+                (self.on_event)(Event::Flaky(&signature));
+                continue;
+            };
+            // If one step fails on its own, file that call: only failures that need several steps belong to the sequence.
+            if let Some((call, violation)) = failing_step(executor, &finding.case)? {
+                let signature = violation.signature(&call.op);
+                queue.push((call, signature));
+                continue;
+            }
+            if self.store.insert(&finding)? {
+                self.state().new += 1;
+                (self.on_event)(Event::Found(&finding));
             }
         }
         Ok(())

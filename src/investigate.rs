@@ -1,5 +1,5 @@
-//! Looks into a failure: which call is at fault, which parts of the case matter, since which release it happens, and where
-//! a NaN comes from.
+//! Investigates a failure: which call is at fault, which parts of the case matter, which release introduced it, and where a NaN
+//! comes from.
 
 mod ablation;
 mod bisect;
@@ -8,7 +8,7 @@ mod non_finite;
 mod trace;
 
 pub use ablation::ablation;
-pub use bisect::{Bisected, Does, RELEASES, Releases, Tried, bisect};
-pub use blame::{Blame, alone, blame};
-pub use non_finite::{Kind, Spots};
-pub use trace::{Half, Made, Step, Trace, held, trace};
+pub use bisect::{Behaviour, Bisection, RELEASES, Releases, TriedRelease, bisect};
+pub use blame::{Blame, blame, failing_step};
+pub use non_finite::{NonFinite, Occurrences};
+pub use trace::{Origin, PassTrace, Step, Trace, non_finite_inputs, trace};

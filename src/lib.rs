@@ -1,9 +1,9 @@
-//! `snuffer` finds, reproduces and minimizes the inputs that put candle out.
+//! `snuffer` finds, reproduces and minimizes inputs that break candle.
 //!
-//! ARCHITECTURE.md has the picture and the rules; the modules below are listed from the lowest layer to the highest. A program
-//! that uses candle wants [`guard`], which does without the features `suite` and `cli`.
+//! ARCHITECTURE.md explains the structure and its rules. The modules below are listed from the lowest layer to the highest. If
+//! your program uses candle, see [`guard`], which does not need the features `suite` and `cli`.
 
-/// The release of candle under test, as Cargo.toml has it.
+/// The release of candle under test. Cargo.toml must name the same.
 pub const CANDLE: &str = "0.11.1";
 
 pub mod device;

@@ -1,6 +1,5 @@
 //! `snuffer`: the command line. The only place that prints errors.
 
-use std::panic;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -9,7 +8,6 @@ use snuffer::exec::DeviceLost;
 use snuffer::exit_code::Exit;
 
 fn main() -> ExitCode {
-    end_with_the_reader();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -30,19 +28,4 @@ fn main() -> ExitCode {
             }
         }
     }
-}
-
-/// Ends quietly where whoever reads the output, such as `head`, has seen enough: Rust panics then. SIGPIPE, as other programs
-/// leave it, would also end this one when it writes to a worker that is dead.
-fn end_with_the_reader() {
-    // What a shell says of a process that SIGPIPE ended.
-    const CODE: i32 = 128 + 13;
-    let usual = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        let said = panic.payload().downcast_ref::<String>();
-        if said.is_some_and(|said| said.starts_with("failed printing to stdout: Broken pipe")) {
-            std::process::exit(CODE);
-        }
-        usual(panic);
-    }));
 }

@@ -49,7 +49,7 @@ pub struct Op {
     pub call: fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>>,
     /// The call as candle code, for programs: a template (minijinja) of lines. The last line is the output, or the
     /// lines bind `output` or `outputs`, or they print an output that cannot be compared. Inputs are owned tensors of
-    /// their names, the device is `device`, and params are variables of the template; `src/program/source.rs`
+    /// their names, the device is `device`, and params are variables of the template; `src/program/templates.rs`
     /// defines its other names.
     pub source: &'static str,
     /// The call in PyTorch, for comparison: a template of Python lines. Empty where PyTorch has no equivalent call; a

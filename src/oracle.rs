@@ -1,4 +1,4 @@
-//! Oracles decide whether what the devices did keeps what is promised. They never execute, print or touch the disk: a
+//! Oracles decide whether the observations of a case satisfy its contract. They never execute, print or touch the disk, so a
 //! verdict can be recomputed from a case and its stored observations.
 
 mod agreement;
@@ -31,16 +31,16 @@ pub use expectation::Expectation;
 pub use kind::{Class, Kind, OracleName};
 pub use site::by_function;
 
-/// Everything an oracle may look at.
+/// Everything that an oracle may use.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     /// The op.
     pub op: &'static Op,
     /// The case.
     pub case: &'a Case,
-    /// What is promised for it.
+    /// The contract of the case.
     pub contract: Contract,
-    /// What each device did.
+    /// The observation on each device.
     pub observations: &'a [Observation],
     expected: OnceCell<Option<Vec<ArrayD<Num>>>>,
 }
@@ -51,12 +51,12 @@ impl<'a> Evidence<'a> {
         Self { op, case, contract: (op.contract)(case), observations, expected: OnceCell::new() }
     }
 
-    /// Whether candle lists the case's dtype for the op on this device.
+    /// Whether candle supports the case's dtype for the op on this device.
     pub fn supported(&self, device: Device) -> bool {
         self.op.supports(self.case, device)
     }
 
-    /// The reference's outputs, where the contract accepts the case and the op has a reference.
+    /// The outputs of the reference, if the contract accepts the case and the op has a reference.
     pub fn expected(&self) -> Option<&[ArrayD<Num>]> {
         let compute = || match (self.op.reference, &self.contract) {
             (Some(reference), Contract::Accepts { .. }) => Some(reference(&ReferenceInputs::new(self.case))),
@@ -65,41 +65,41 @@ impl<'a> Evidence<'a> {
         self.expected.get_or_init(compute).as_deref()
     }
 
-    /// Whether some input of the case holds `wanted` values.
-    fn any_value(&self, wanted: impl Fn(f64) -> bool) -> bool {
+    /// Whether any float input of the case has a value for which `predicate` is true.
+    fn any_value(&self, predicate: impl Fn(f64) -> bool) -> bool {
         let floats = self.case.inputs.values().filter(|tensor| tensor.dtype.is_float());
-        floats.flat_map(|tensor| tensor.values.listed()).any(|value| wanted(value.as_f64()))
+        floats.flat_map(|tensor| tensor.values.listed()).any(|value| predicate(value.as_f64()))
     }
 }
 
-/// What an oracle, or all of them, say of a case.
+/// The verdict of one oracle, or of all, on a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// What is promised was kept.
+    /// No violation.
     Pass,
-    /// Nothing can be said, and why.
+    /// No verdict is possible, with the reason.
     Skip(&'static str),
-    /// A promise was broken.
+    /// A violation.
     Fail(Violation),
 }
 
-/// Which promise broke, and how.
+/// Which promise candle broke, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
-    /// The oracle that says so.
+    /// The oracle that detected it.
     pub oracle: OracleName,
-    /// How it broke.
+    /// How the promise broke.
     pub kind: Kind,
     /// Where, structurally: a file and function, an error variant, a rule of the contract. Never a line, value, shape or
     /// message.
     pub site: String,
     /// On which device.
     pub device: Device,
-    /// What was expected and what came, for people.
+    /// The expected and the actual result, for people.
     pub detail: String,
 }
 
-/// What makes two failures one finding.
+/// Identifies a finding: failures with the same signature count as one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -143,7 +143,7 @@ impl std::fmt::Display for Signature {
 pub struct Oracle {
     /// The name in signatures and statistics.
     pub name: OracleName,
-    /// Its verdict on one device's observation.
+    /// Judges the observation on one device.
     pub judge: fn(&Evidence, &Observation) -> Verdict,
 }
 
@@ -160,14 +160,14 @@ pub static ORACLES: &[Oracle] = &[
     Oracle { name: OracleName::Determinism, judge: determinism::judge },
 ];
 
-/// The verdict on a case: the first failure in order of authority, else a skip where nothing is promised, else a pass.
+/// The verdict on a case: the first failure in order of authority, else a skip if the case has no contract, else a pass.
 pub fn judge(evidence: &Evidence) -> Verdict {
     let mut overall = Verdict::Pass;
     for oracle in ORACLES {
         for observation in evidence.observations {
             match (oracle.judge)(evidence, observation) {
                 Verdict::Pass => {}
-                // Whether a promise exists at all is the contract's to say; the others may well have nothing to add.
+                // Only the contract oracle knows whether there is a promise. The others may skip for lack of data.
                 Verdict::Skip(why) if oracle.name == OracleName::Contract => overall = Verdict::Skip(why),
                 Verdict::Skip(_) => {}
                 Verdict::Fail(violation) => return Verdict::Fail(violation),
@@ -177,12 +177,12 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     overall
 }
 
-/// A failure that `oracle` names, on the device of `observation`.
+/// A violation detected by `oracle`, on the device of `observation`.
 fn fail(oracle: OracleName, kind: Kind, site: String, observation: &Observation, detail: String) -> Verdict {
     Verdict::Fail(Violation { oracle, kind, site, device: observation.device, detail })
 }
 
-/// Where a wrong result is wrong, structurally: only in a view, in reduced precision, of integers, or everywhere (empty).
+/// The site of a wrong result: only in a view, in reduced precision, of integers, or everywhere (empty).
 fn value_site(evidence: &Evidence, only_in_a_view: bool, input: Option<&str>) -> String {
     let integers = evidence.op.dtype(evidence.case).is_some_and(|dtype| !dtype.is_float());
     let reduced = evidence.case.inputs.values().any(|tensor| tensor.dtype.is_reduced_precision());

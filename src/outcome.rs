@@ -1,4 +1,4 @@
-//! An outcome: what one device did with a case. Plain data; whether it is right is the oracles' business.
+//! The outcome of a case on one device, as plain data. Whether it is right, the oracles decide.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::Device;
 use crate::tensor::Tensor;
 
-/// What one device did with a case.
+/// The outcome of a case on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -17,7 +17,7 @@ pub enum Outcome {
     Rejected(Refusal),
     /// candle panicked.
     Panicked(Panic),
-    /// The device says that the program is wrong.
+    /// The device reported an error.
     Faulted(Fault),
     /// The process was killed by a signal.
     Died(Death),
@@ -25,13 +25,13 @@ pub enum Outcome {
     StackOverflow(Phase),
     /// The deadline passed.
     TimedOut(Phase),
-    /// The process asked for more memory than it is given.
+    /// The process needed more memory than its limit.
     OutOfMemory(Phase),
-    /// The device cannot do this: the simulated one, or one that lacks a second. Never a violation, always counted.
+    /// The device cannot run this case: a simulated device, or a missing second device. Never a violation, but counted.
     Unsupported(String),
 }
 
-/// What a forward call returned, and what the backward pass made of it.
+/// The results of a forward call and of the backward pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Returned {
     /// The outputs, contiguous.
@@ -41,11 +41,11 @@ pub struct Returned {
     pub backward: Gradients,
 }
 
-/// What the backward pass did.
+/// The outcome of the backward pass.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gradients {
-    /// None was asked for, or no input has one.
+    /// No gradient was requested, or no input has one.
     #[default]
     NotAsked,
     /// candle returned a gradient store.
@@ -54,13 +54,13 @@ pub enum Gradients {
     Rejected(Refusal),
 }
 
-/// What candle's gradient store holds for the inputs asked for.
+/// The content of candle's gradient store for the requested inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Store {
     /// The gradients by input.
     #[serde(default)]
     pub gradients: BTreeMap<String, Tensor>,
-    /// The gradients of the first input's weighted gradient, where they were asked for and candle has them.
+    /// The gradients of the first input's weighted gradient, if they were requested and candle has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub second: BTreeMap<String, Tensor>,
     /// The inputs without an entry.
@@ -71,7 +71,7 @@ pub struct Store {
 /// An `Err` of candle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The variant of `candle_core::Error`, such as `ShapeMismatchBinaryOp`: the structure that a signature may hold.
+    /// The variant of `candle_core::Error`, such as `ShapeMismatchBinaryOp`: signatures use this.
     pub variant: String,
     /// The message, for people.
     pub message: String,
@@ -80,7 +80,7 @@ pub struct Refusal {
 /// A Rust panic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Panic {
-    /// In which half of the case.
+    /// The phase in which it happened.
     pub phase: Phase,
     /// `candle-core/src/conv.rs:43`: crate, file and line.
     pub place: String,
@@ -88,16 +88,16 @@ pub struct Panic {
     pub message: String,
 }
 
-/// A diagnosis of the device, or a CUDA error without one.
+/// A device error: a diagnosis, or a CUDA error without one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// In which half of the case.
+    /// The phase in which it happened.
     pub phase: Phase,
     /// The CUDA error in words: `assert`, `illegal address`, `misaligned address`, `launch failed`, `hang`, …
     pub kind: String,
-    /// The source line of the kernel, or the kernel, where the device says; `candle-kernels/src/indexing.cu:63`.
+    /// The source line of the kernel, or the kernel, if the device reports it: `candle-kernels/src/indexing.cu:63`.
     pub place: String,
-    /// What the device said, for people.
+    /// The device's message, for people.
     pub message: String,
 }
 
@@ -124,16 +124,16 @@ impl DeviceReports {
 pub struct DeviceReport {
     /// The checker: `uninitialized read`, `race`, `barrier` …
     pub kind: String,
-    /// The source line of the kernel, or the kernel, where the device says.
+    /// The source line of the kernel, or the kernel, if the device reports it.
     pub place: String,
-    /// What the device said, for people.
+    /// The device's message, for people.
     pub message: String,
 }
 
 /// The end of a process by a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Death {
-    /// In which half of the case.
+    /// The phase in which it happened.
     pub phase: Phase,
     /// The signal's number (`signal(7)`).
     pub signal: i32,
@@ -141,7 +141,7 @@ pub struct Death {
     pub stderr: String,
 }
 
-/// How far a case had come.
+/// The phases of a case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -166,7 +166,7 @@ impl Phase {
 }
 
 impl Outcome {
-    /// The outcome's class in one word, for counts.
+    /// The outcome's class in a word or two, for counts.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Returned(_) => "returned",
@@ -181,7 +181,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the process that ran the case is gone.
+    /// Whether the process that ran the case can no longer be used.
     pub fn lost_the_process(&self) -> bool {
         let killed = matches!(self, Self::Died(_) | Self::StackOverflow(_) | Self::TimedOut(_) | Self::OutOfMemory(_));
         killed || matches!(self, Self::Faulted(_))
@@ -257,17 +257,17 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// What one device did with a case, and with its close relatives.
+/// The outcomes of a case and of its variants on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// The device.
     pub device: Device,
-    /// What it did.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What it did when asked the same once more, where that differs.
+    /// The outcome of a second run, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Outcome>,
-    /// What it did with the same values in contiguous tensors, where the case has views.
+    /// The outcome with the same values in contiguous tensors, if the case has views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contiguous: Option<Outcome>,
     /// What the device reported meanwhile; older findings call it `remarks`.
@@ -276,7 +276,7 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// That `device` came to `outcome`, and nothing else.
+    /// An observation of `outcome` on `device`, and nothing else.
     pub fn new(device: Device, outcome: Outcome) -> Self {
         Self { device, outcome, again: None, contiguous: None, device_reports: DeviceReports::default() }
     }

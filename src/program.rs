@@ -2,11 +2,11 @@
 
 mod agreement;
 mod body;
-mod literal;
+mod main_program;
 mod memory;
-mod printed;
 mod python;
-mod source;
+mod rust;
+mod templates;
 mod test;
 mod torch;
 
@@ -24,7 +24,7 @@ use body::Body;
 
 /// What a program contains besides the call.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct ProgramOptions<'a> {
     /// Where it runs.
     pub device: Device,
     /// Comments at its top.
@@ -34,10 +34,11 @@ pub struct About<'a> {
 }
 
 /// The `main.rs` of `case`. An `Err` says why there is none, such as ten thousand elements to write.
-pub fn program(op: &Op, case: &Case, about: &About) -> Result<String, String> {
+pub fn program(op: &Op, case: &Case, options: &ProgramOptions) -> Result<String, String> {
     // As in the worker, other dtypes have no gradients.
-    let backward = if about.outputs.iter().all(|(dtype, _)| dtype.is_float()) { case.backward } else { Backward::None };
-    Ok(printed::printed(Body::new(op, case, backward, about.device)?, backward, about))
+    let backward =
+        if options.outputs.iter().all(|(dtype, _)| dtype.is_float()) { case.backward } else { Backward::None };
+    Ok(main_program::main_program(Body::new(op, case, backward, options.device)?, backward, options))
 }
 
 /// What a program must know to print the returned outputs: the dtype and rank of each.
@@ -52,7 +53,7 @@ pub fn call(op: &'static Op, case: &Case) -> String {
     let steps = sequence::steps(case);
     let calls = if steps.is_empty() { vec![(op, case.clone())] } else { steps };
     let lines = |(op, call): &(&'static Op, Case)| {
-        source::rendered(op, call, device).map_or_else(|_| op.covers.join(", "), |lines| lines.join("\n"))
+        templates::rust_call(op, call, device).map_or_else(|_| op.covers.join(", "), |lines| lines.join("\n"))
     };
     calls.iter().map(lines).collect::<Vec<_>>().join("\n")
 }

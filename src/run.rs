@@ -1,5 +1,5 @@
-//! Runs one case on one candle device in this process, as far as a process can go: a panic is caught, what ends the
-//! process is the worker's parent's to see.
+//! Runs one case on one candle device in this process. Catches panics; whatever ends the process is for the worker's parent to
+//! detect.
 
 #[cfg(feature = "cuda")]
 mod exact;
@@ -21,9 +21,9 @@ use crate::tensor::Tensor as Data;
 
 pub use panic_location::{crate_path, install_panic_hook, last_panic};
 use refusal::{cuda_error, refusal};
-pub use tensors::{made, read};
+pub use tensors::{read, to_candle};
 
-/// Runs `case` on `device`, telling `progress` of every phase that begins. [`install_panic_hook`] must have been called.
+/// Runs `case` on `device` and calls `progress` at the start of every phase. Call [`install_panic_hook`] first.
 pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(Phase)) -> Outcome {
     let Some(op) = ops::find(&case.op) else {
         return Outcome::Unsupported(format!("this build has no op `{}`", case.op));
@@ -36,7 +36,7 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
         progress(next);
     };
     let result = catch_unwind(AssertUnwindSafe(|| attempt(op, case, device, &mut enter)));
-    // A device's errors come late: whatever candle made of the case, one may still be on its way.
+    // Device errors are asynchronous: even if candle returned, an error may still be pending.
     for device in iter::once(device).chain(&second) {
         if let Err(error) = device.synchronize() {
             let (kind, message) = cuda_error(&error);
@@ -56,7 +56,7 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
 /// A device that candle has opened.
 pub type Opened = candle_core::Device;
 
-/// The candle device of this name.
+/// Opens the candle device of this name.
 pub fn open(device: crate::device::Device) -> Result<Opened> {
     match device {
         crate::device::Device::Cpu => Ok(candle_core::Device::Cpu),
@@ -66,7 +66,7 @@ pub fn open(device: crate::device::Device) -> Result<Opened> {
     }
 }
 
-/// What the CUDA device that was `opened` as `device` is; nothing is said of the CPU.
+/// The hardware of the CUDA device that was `opened` as `device`; `None` for the CPU.
 #[cfg(feature = "cuda")]
 pub fn hardware(device: crate::device::Device, opened: &Opened) -> Result<Option<Hardware>> {
     let candle_core::Device::Cuda(cuda) = opened else { return Ok(None) };
@@ -77,7 +77,7 @@ pub fn hardware(device: crate::device::Device, opened: &Opened) -> Result<Option
     Ok(Some(Hardware { name, capability: (major as u32, minor as u32), driver: driver(device) }))
 }
 
-/// The version of the kernel module of the machine's GPUs.
+/// The version of the kernel module for the machine's GPUs.
 #[cfg(feature = "cuda")]
 fn driver(device: crate::device::Device) -> Option<String> {
     let crate::device::Device::Cuda(_) = device else { return None };
@@ -86,7 +86,7 @@ fn driver(device: crate::device::Device) -> Option<String> {
     text.split_whitespace().find(is_version).map(ToString::to_string)
 }
 
-/// Nothing is said of the CPU, the only device of this build.
+/// `None` for the CPU, the only device of this build.
 #[cfg(not(feature = "cuda"))]
 pub fn hardware(_: crate::device::Device, _: &Opened) -> Result<Option<Hardware>> {
     Ok(None)
@@ -119,8 +119,8 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
     Ok(Returned { outputs: read, backward })
 }
 
-/// Differentiates the sum of all outputs, weighted or not, by every variable. Where there is no sum, for want of elements
-/// or of a sum in the outputs' dtype, nothing was asked of the op.
+/// Differentiates the sum of all outputs, weighted or not, by every variable. If there is no sum, because the outputs are empty
+/// or their dtype has no sum, no gradient is asked for.
 fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Result<Gradients> {
     let Ok(Some(total)) = total(case.backward, outputs) else { return Ok(Gradients::NotAsked) };
     let grads = total.backward()?;
@@ -129,7 +129,7 @@ fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Res
     for (&name, var) in vars {
         match grads.get(var) {
             Some(grad) => {
-                let grad = tensors::uncover(grad, &case.inputs[name])?;
+                let grad = tensors::stored_elements(grad, &case.inputs[name])?;
                 store.gradients.insert(name.to_string(), tensors::read(&grad)?);
                 first = first.or(Some(grad));
             }
@@ -137,13 +137,13 @@ fn gradients(case: &Case, outputs: &[Tensor], vars: &BTreeMap<&str, Var>) -> Res
         }
     }
     if let Some(first) = first.filter(|_| case.backward == Backward::Twice) {
-        // That candle has no second derivative here is no news.
+        // It is known that candle lacks some second derivatives: no violation.
         store.second = second(case, &first, vars).unwrap_or_default();
     }
     Ok(Gradients::Returned(store))
 }
 
-/// The sum of all outputs that have elements: of an empty one nothing depends on anything.
+/// The sum of all outputs that have elements. Empty outputs have no gradient.
 fn total(backward: Backward, outputs: &[Tensor]) -> Result<Option<Tensor>> {
     let mut total: Option<Tensor> = None;
     for output in outputs.iter().filter(|output| output.elem_count() > 0) {
@@ -168,13 +168,13 @@ fn weighted_sum(tensor: &Tensor) -> Result<Tensor> {
     (tensor * weights)?.sum_all()
 }
 
-/// Differentiates the weighted sum of `gradient` by every variable; zeros for those that it does not depend on.
+/// Differentiates the weighted sum of `gradient` by every variable; zeros for variables that it does not depend on.
 fn second(case: &Case, gradient: &Tensor, vars: &BTreeMap<&str, Var>) -> Result<BTreeMap<String, Data>> {
     let grads = weighted_sum(gradient)?.backward()?;
     let mut second = BTreeMap::new();
     for (&name, var) in vars {
         let grad = grads.get(var).map_or_else(|| var.zeros_like(), |grad| Ok(grad.clone()))?;
-        second.insert(name.to_string(), tensors::read(&tensors::uncover(&grad, &case.inputs[name])?)?);
+        second.insert(name.to_string(), tensors::read(&tensors::stored_elements(&grad, &case.inputs[name])?)?);
     }
     Ok(second)
 }

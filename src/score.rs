@@ -1,5 +1,5 @@
-//! How much the suite notices: changes of one instruction of candle's kernels, made by the simulated device one at a time,
-//! and what becomes of drawn cases that launch the kernel.
+//! The mutation score: how many changed kernels the suite notices. The simulated device changes one instruction of one of
+//! candle's kernels at a time, and drawn cases that launch the kernel are run.
 
 mod baseline;
 mod choose;
@@ -17,119 +17,119 @@ use crate::exec::Limits;
 use crate::ops::Op;
 use crate::oracle::{Kind, OracleName};
 
-pub use baseline::{Baseline, Healthy};
+pub use baseline::{Baseline, BaselineCase};
 pub use choose::choose;
 pub use mutant::run;
 pub use text::markdown;
 pub use trace::Change;
 
-/// What is run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The ops whose cases are drawn.
     pub ops: Vec<&'static Op>,
-    /// The devices, one of them simulated: that one's kernels are changed.
+    /// The devices. One of them is simulated, and its kernels are changed.
     pub devices: Vec<Device>,
-    /// Decides every case, and which mutants are chosen.
+    /// Decides every case and the choice of mutants.
     pub seed: u64,
-    /// How many cases of each op are drawn, and on how many a mutant is run at most.
+    /// How many cases to draw of each op, and on how many to run a mutant at most.
     pub cases: usize,
-    /// How many mutants are made.
+    /// How many mutants to run.
     pub mutants: usize,
-    /// How many threads run cases, each with workers of its own.
+    /// How many threads run cases, each with its own workers.
     pub jobs: usize,
-    /// What a case may use up.
+    /// The resources of a case.
     pub limits: Limits,
 }
 
-/// A kernel and one of the changes that can be made to it.
+/// A kernel and one of its possible changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     /// The kernel.
     pub kernel: String,
-    /// The change's number, as `SNUFFER_SIM_MUTATE=KERNEL:#NUMBER` makes it.
+    /// The number of the change, for `SNUFFER_SIM_MUTATE=KERNEL:#NUMBER`.
     pub number: usize,
 }
 
-/// What became of all mutants.
+/// The fates of all mutants.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Score {
-    /// `snuffer` and candle.
+    /// The versions of `snuffer` and candle.
     pub versions: String,
-    /// What the cases and mutants were chosen by.
+    /// The seed of the cases and of the choice of mutants.
     pub seed: u64,
-    /// How many ops had cases.
+    /// How many ops the cases are of.
     pub ops: usize,
     /// How many cases were drawn and run without a change.
     pub drawn: usize,
     /// On how many cases a mutant was run at most.
     pub cases: usize,
-    /// How many kernels those cases launched.
+    /// How many kernels these cases launched.
     pub kernels: usize,
-    /// How many changes can be made to those.
+    /// How many changes of these kernels are possible.
     pub changes: usize,
-    /// How many of them are known to make no difference; none of those is a mutant.
+    /// How many of these changes are known to make no difference. They are never chosen.
     pub equivalent: usize,
     /// How many mutants were chosen.
     pub chosen: usize,
-    /// Those that were run: fewer where it was interrupted.
+    /// The mutants that were run: fewer than chosen if the run was interrupted.
     pub mutants: Vec<Mutant>,
 }
 
 /// One changed kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Mutant {
-    /// The kernel and the number of the change: what `SNUFFER_SIM_MUTATE` makes again.
+    /// The kernel and the number of the change. `SNUFFER_SIM_MUTATE` takes this name.
     pub name: String,
-    /// What the change does.
+    /// The change in words.
     pub change: String,
-    /// What it changes: file and line.
+    /// The file and line of the changed instruction.
     pub place: String,
     /// On how many cases it was run.
     pub cases: usize,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// What became of a mutant.
+/// The fate of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// The last of its cases failed as it does not without the change.
+    /// The last of its cases failed in a way in which it does not fail without the change.
     Noticed(Noticed),
-    /// None did.
+    /// No case failed in such a way.
     Survived(Difference),
 }
 
 /// How a mutant was noticed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Noticed {
-    /// The oracle that says so.
+    /// The oracle that noticed it.
     #[schemars(with = "String")]
     pub oracle: OracleName,
-    /// How the promise broke; of a fault, which one it is.
+    /// The kind of violation; for a fault, which one.
     #[schemars(with = "String")]
     pub kind: Kind,
-    /// The op whose case it was.
+    /// The op of the case.
     pub op: String,
 }
 
-/// What cases show of a mutant that survived, the most last.
+/// The effect of a surviving mutant on its cases, from the smallest to the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
-    /// No case executed what was changed.
+    /// No case executed the changed instruction.
     NotReached,
-    /// It was executed, and every bit was as it is without the change, but for cases that fail without it.
+    /// It was executed, and no bit differed, except in cases that fail without the change.
     NoneSeen,
-    /// Something differed where nothing is promised.
+    /// Something unspecified differed.
     NotPromised,
-    /// Something differed within what is promised.
+    /// Something differed within the contract.
     Allowed,
 }
 
 impl Difference {
-    /// In words.
+    /// The difference in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::NotReached => "not reached",
@@ -140,7 +140,7 @@ impl Difference {
     }
 }
 
-/// Each number below `count`, once, until `stop` is set.
+/// Returns each number below `count` once, until `stop` is set.
 fn numbers(count: usize, stop: &AtomicBool) -> impl Fn() -> Option<u64> + Sync {
     let next = AtomicU64::new(0);
     move || {

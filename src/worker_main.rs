@@ -18,8 +18,8 @@ pub(crate) fn main() -> ExitCode {
 fn serve() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [device, journal, memory] = args.as_slice() else {
-        anyhow::bail!("started by `snuffer` as: snuffer-worker DEVICE JOURNAL MEMORY_MIB");
+        anyhow::bail!("only `snuffer` starts this: snuffer-worker DEVICE JOURNAL MEMORY_MIB");
     };
     let device = device.parse().map_err(anyhow::Error::msg)?;
-    worker::serve(device, journal.as_ref(), memory.parse().context("MEMORY_MIB is no number")?)
+    worker::serve(device, journal.as_ref(), memory.parse().context("MEMORY_MIB is not a number")?)
 }

@@ -1,8 +1,8 @@
-//! How well signatures tell causes apart, on planted bugs: each of the canary's faults, and changes of one instruction of
-//! candle's kernels, which the simulated device makes. And what else would group the findings of different ops.
+//! Measures how well signatures tell causes apart, on planted bugs: the faults of the canary, and changes of one instruction
+//! in candle's kernels on the simulated device. Also compares rules that group findings of different ops.
 //!
 //! `cargo bench --profile dev --bench dedup`, after `cargo xtask build`. Words on the command line, such as
-//! `badd_f32:3`, are the bugs to plant instead.
+//! `badd_f32:3`, are planted instead of the default bugs.
 
 mod pairs;
 mod planted;
@@ -21,13 +21,13 @@ use snuffer::exec::{Build, Executor, Limits, environment};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::Signature;
 
-/// What the simulated device reads: `KERNEL:SEED`.
+/// The variable with the change for the simulated device: `KERNEL:SEED`.
 const VARIABLE: &str = environment::MUTATE;
 
 /// How many cases of each op are drawn.
 const DRAWN: u64 = 100;
 
-/// The bugs in kernels, each noticed by some drawn case: arithmetic, comparison, reduction, conversion, indexing,
+/// The bugs in kernels, each noticed by a drawn case: arithmetic, comparison, reduction, conversion, indexing,
 /// convolution, pooling and sampling, fused layers, copies.
 #[rustfmt::skip]
 const MUTANTS: &[&str] = &[
@@ -80,7 +80,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every drawn case with how it fails without a bug, and which kernels each op's cases launch.
+/// All drawn cases with their failures without a planted bug, and the kernels that the cases of each op launch.
 fn healthy() -> anyhow::Result<(Vec<Drawn>, BTreeMap<String, Kernels>)> {
     let mut drawn = Vec::new();
     let mut launched = BTreeMap::new();
@@ -99,18 +99,18 @@ fn healthy() -> anyhow::Result<(Vec<Drawn>, BTreeMap<String, Kernels>)> {
     Ok((drawn, launched))
 }
 
-/// What a process in which `mutant` is planted notices.
+/// What a process notices in which `mutant` is planted.
 fn plant(mutant: &str, drawn: &[&Drawn]) -> anyhow::Result<Noticed> {
     let mut command = Command::new(std::env::current_exe()?);
     command.env(VARIABLE, mutant).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn()?;
-    // All of it is read before anything is written.
+    // The child reads all of its input before it writes.
     child.stdin.take().context("a pipe")?.write_all(&rmp_serde::to_vec_named(drawn)?)?;
     let output = child.wait_with_output()?;
     rmp_serde::from_slice(&output.stdout).with_context(|| format!("{mutant} could not be planted"))
 }
 
-/// Findings whose minimized case fails alike without the bug: the minimizer came upon one of candle's own.
+/// Findings whose minimized case fails alike without the planted bug: the minimizer slipped to a bug of candle.
 fn healthy_too(bugs: &[(&str, Noticed)]) -> anyhow::Result<String> {
     let mut text = String::new();
     let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
@@ -124,7 +124,7 @@ fn healthy_too(bugs: &[(&str, Noticed)]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Precision and recall of signatures, and where they split or merge causes.
+/// Precision and recall of signatures, and the causes that they split or merge.
 fn signatures(bugs: &[(&str, Noticed)]) -> String {
     let failures =
         bugs.iter().flat_map(|(bug, noticed)| noticed.failures.iter().map(|(_, signature)| Failure { bug, signature }));

@@ -1,6 +1,6 @@
-//! How well a rule says which failures have one cause, counted by pairs.
+//! Measures, over pairs of failures, how well a rule finds those with the same cause.
 
-/// Pairs that a rule calls duplicates, pairs that are, and pairs that are both.
+/// Counts pairs that a rule calls duplicates, pairs that are duplicates, and pairs that are both.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Pairs {
     called: usize,
@@ -9,7 +9,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// All pairs of `items` that `counts` takes.
+    /// Counts the pairs of `items` that `counts` accepts.
     pub fn of<T>(
         items: &[T],
         counts: impl Fn(&T, &T) -> bool,
@@ -17,8 +17,8 @@ impl Pairs {
         truly: impl Fn(&T, &T) -> bool,
     ) -> Self {
         let mut pairs = Self::default();
-        for (place, left) in items.iter().enumerate() {
-            for right in items[place + 1..].iter().filter(|right| counts(left, right)) {
+        for (index, left) in items.iter().enumerate() {
+            for right in items[index + 1..].iter().filter(|right| counts(left, right)) {
                 let (called, truly) = (called(left, right), truly(left, right));
                 pairs.called += usize::from(called);
                 pairs.true_ones += usize::from(truly);
@@ -28,7 +28,7 @@ impl Pairs {
         pairs
     }
 
-    /// Precision and recall, with the counts that they come from.
+    /// Precision and recall, with their counts.
     pub fn row(self) -> String {
         let share = |of: usize| if of == 0 { "-".to_string() } else { format!("{:.3}", self.both as f64 / of as f64) };
         let Self { called, true_ones, both } = self;

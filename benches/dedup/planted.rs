@@ -1,4 +1,4 @@
-//! One planted bug: which drawn cases notice it, and what a hunt makes of them.
+//! Runs drawn cases with one planted bug, and settles the failures as a hunt does.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,19 +14,19 @@ use snuffer::generate::{Draw, Mode};
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Kind, Signature, Violation};
-use snuffer::settle::{Settings, canonical, settle};
+use snuffer::settle::{Settings, Source, canonical, settle};
 use snuffer::tensor::DType;
 
 /// As in hunts.
 pub const DEVICES: [Device; 2] = [Device::Cpu, Device::Sim(0)];
 
-/// How many failures are taken of each op, and as many cases that pass.
+/// How many failures, and how many passing cases, to take per op.
 const FAILURES: usize = 10;
 
-/// How many ops are looked at: the first that notice.
+/// How many ops to take: the first with a failure.
 const OPS: usize = 4;
 
-/// A drawn case by its op and number, and how it fails without the bug.
+/// A drawn case by its op and index, and its failure without the bug.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Drawn {
     pub op: String,
@@ -42,23 +42,23 @@ impl Drawn {
     }
 }
 
-/// What came of one planted bug.
+/// The failures that one planted bug causes.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Noticed {
-    /// Each failing case, and the signature of its canonical form.
+    /// Each failing case with the signature of its canonical form.
     pub failures: Vec<(Drawn, Signature)>,
-    /// Cases of the same ops that pass.
+    /// Passing cases of the same ops.
     pub passes: Vec<Drawn>,
-    /// The minimized case of each signature, and how it fails.
+    /// The minimized case of each signature, and its violation.
     pub findings: BTreeMap<String, (Case, Violation)>,
 }
 
-/// Runs `drawn` where a bug is planted, to the first failures that come of it.
+/// Runs `drawn` with a planted bug, up to a number of failures.
 pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
     let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
     let mut noticed = Noticed::default();
     let (mut failed, mut passed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
-    // What is late without the bug may be slow only: nothing can be said of it.
+    // A case that is late without the bug may only be slow, so it proves nothing.
     let late = |drawn: &Drawn| drawn.healthy.as_ref().is_some_and(|signature| signature.kind == Kind::Hang);
     for drawn in drawn.into_iter().filter(|drawn| !late(drawn)) {
         let count = failed.get(&drawn.op).copied();
@@ -85,7 +85,7 @@ pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
     Ok(noticed)
 }
 
-/// The failures that a fault of the canary makes, of tensors of all kinds.
+/// The failures that a fault of the canary causes, with tensors of all kinds.
 pub fn canary_fault(executor: &mut Executor, fault: &str) -> anyhow::Result<Noticed> {
     let mut noticed = Noticed::default();
     for index in 0..FAILURES as u64 {
@@ -101,20 +101,20 @@ pub fn canary_fault(executor: &mut Executor, fault: &str) -> anyhow::Result<Noti
     Ok(noticed)
 }
 
-/// How `case` fails, if it does.
+/// The signature of `case`, if it fails.
 pub fn fails(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Signature>> {
     let op = ops::find(&case.op).expect("an op of this build");
     let found = violation(executor, op, case, Patience::Short)?;
     Ok(found.map(|violation| violation.signature(op.name)))
 }
 
-/// The signature under which a hunt keeps the failure; the first of each is minimized.
+/// The signature under which a hunt keeps the failure. The first failure of each signature is minimized.
 fn kept(executor: &mut Executor, into: &mut Noticed, case: Case, signature: Signature) -> anyhow::Result<Signature> {
     let (case, signature) = canonical(executor, case, signature)?;
-    if let Entry::Vacant(place) = into.findings.entry(signature.to_string()) {
+    if let Entry::Vacant(entry) = into.findings.entry(signature.to_string()) {
         let settings = Settings { time: Duration::from_secs(3), tries: 1, ..Settings::default() };
-        if let Some(finding) = settle(executor, case, &signature, &settings)?.finding {
-            place.insert((finding.case, finding.violation));
+        if let Some(finding) = settle(executor, case, &signature, &settings, Source::default())?.finding {
+            entry.insert((finding.case, finding.violation));
         }
     }
     Ok(signature)

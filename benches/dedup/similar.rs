@@ -1,4 +1,4 @@
-//! What else two findings may have in common where they have one cause: candidates for grouping those of different ops.
+//! Candidate rules that group findings of different ops by cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,31 +15,31 @@ use super::planted::Noticed;
 /// Kernels by name.
 pub type Kernels = BTreeSet<String>;
 
-/// A finding of a planted bug, and what there is to compare.
+/// A finding of a planted bug, with the properties that rules compare.
 struct Finding<'a> {
     bug: &'a str,
     op: &'a str,
-    /// The source line that its site names.
+    /// The source line in its site.
     place: Option<String>,
-    /// The kernel that the device says is at fault.
+    /// The kernel that the device reports.
     at_fault: Option<String>,
-    /// What the violation says of its cause.
+    /// The cause that the violation names.
     cause: Option<Cause>,
     /// Its message without numbers and dtypes.
     message: String,
-    /// What the minimized case launches.
+    /// The kernels that the minimized case launches.
     launches: Kernels,
-    /// Of these, the one that the fewest ops launch.
+    /// The launched kernel that the fewest ops launch.
     rarest: Option<String>,
-    /// Of these, the one that best tells the failing cases of the signature from cases of the op that pass, and the
-    /// rarest where several tell alike.
+    /// The launched kernel that best separates the failing cases of the signature from passing cases of the op; of several,
+    /// the rarest.
     telling: Option<String>,
 }
 
 /// A rule that groups findings.
 type Rule = fn(&Finding, &Finding) -> bool;
 
-/// The candidates.
+/// All candidate rules.
 const RULES: &[(&str, Rule)] = &[
     ("same place in candle's code", |a, b| same(a.place.as_ref(), b.place.as_ref())),
     ("same kernel at fault, as the device says", |a, b| same(a.at_fault.as_ref(), b.at_fault.as_ref())),
@@ -68,7 +68,7 @@ fn same(a: Option<&String>, b: Option<&String>) -> bool {
     a.is_some() && a == b
 }
 
-/// Precision and recall of each candidate over pairs of findings of different ops. `launched` are each op's kernels.
+/// Precision and recall of each rule over pairs of findings of different ops. `launched` has the kernels of each op.
 pub fn table(bugs: &[(&str, Noticed)], launched: &BTreeMap<String, Kernels>) -> anyhow::Result<String> {
     let users = |kernel: &String| launched.values().filter(|kernels| kernels.contains(kernel)).count();
     let mut findings = Vec::new();
@@ -117,7 +117,7 @@ fn of_bug<'a>(
     Ok(findings)
 }
 
-/// How well a kernel tells failing cases from passing ones, in thousandths: Ochiai's coefficient.
+/// How well a kernel separates failing cases from passing ones, in thousandths: Ochiai's coefficient.
 fn telling(kernel: &str, failing: &[Kernels], passing: &[&Kernels]) -> u64 {
     let failed = failing.iter().filter(|kernels| kernels.contains(kernel)).count() as f64;
     let passed = passing.iter().filter(|kernels| kernels.contains(kernel)).count() as f64;
@@ -125,20 +125,20 @@ fn telling(kernel: &str, failing: &[Kernels], passing: &[&Kernels]) -> u64 {
     if all == 0.0 { 0 } else { (1000.0 * failed / all.sqrt()) as u64 }
 }
 
-/// The kernels that `case` launches where nothing is planted.
+/// The kernels that `case` launches without a planted bug.
 fn kernels(case: &Case) -> anyhow::Result<Kernels> {
     let mut executor = Executor::start(&[Device::Sim(0)], Build::Checked, Limits::default())?;
     executor.observe(case, Deadline::Short)?;
     Ok(executor.finish()?.kernels.into_keys().map(|(_, kernel)| kernel).collect())
 }
 
-/// `gather (candle-kernels/src/indexing.cu)`, if the site is such a place, in whichever half of the case.
+/// The function in a site, such as `gather (candle-kernels/src/indexing.cu)`.
 fn place(site: &str) -> Option<String> {
     let place = site.split_inclusive(')').next()?;
     [".rs)", ".cu)", ".cuh)"].iter().any(|end| place.ends_with(end)).then(|| place.to_string())
 }
 
-/// `is_u32_f32` of a sanitizer's report.
+/// The kernel in a sanitizer's report, such as `is_u32_f32`.
 fn at_fault(violation: &Violation) -> Option<String> {
     let (_, rest) = violation.detail.split_once("; at ")?;
     Some(rest.split_once('(')?.0.to_string())

@@ -1,8 +1,8 @@
-//! How small the minimizer gets, against proptest's shrinking of the same starts with the same predicate, and against the
-//! smallest case known of each signature.
+//! Compares the minimizer with proptest's shrinking, on the same failing cases with the same predicate, and with the smallest
+//! known case of each signature.
 //!
-//! `cargo bench --profile dev --bench minimizer`: with the overflow checks that hunts have. A word on the command line
-//! keeps the signatures whose text contains it, and prints the cases of those that could be smaller.
+//! `cargo bench --profile dev --bench minimizer`: with overflow checks, as in hunts. A word on the command line selects the
+//! signatures that contain it, and prints the cases that could be smaller.
 
 mod shrink;
 
@@ -18,25 +18,25 @@ use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Evidence, Kind, Signature, Verdict, judge};
-use snuffer::settle::{Search, Settings, canonical, settle};
+use snuffer::settle::{Search, Settings, Source, canonical, settle};
 use snuffer::store::regression::read;
 use snuffer::tensor::Tensor;
 
 const SEED: u64 = 1;
 
-/// How many cases are drawn. The largest run first.
+/// How many cases are drawn. The largest ones run first.
 const DRAWN: u64 = 100_000;
 
-/// How many signatures are looked at.
+/// How many signatures are measured.
 const SIGNATURES: usize = 50;
 
-/// How many further starts of each are minimized as well.
+/// How many further failing cases of each signature are minimized.
 const OTHERS: usize = 5;
 
 /// The failing cases of one signature: the largest, and others.
 type Starts = Vec<Case>;
 
-/// What came of one start.
+/// A minimized case.
 struct Shrunk {
     case: Case,
     tried: usize,
@@ -49,9 +49,9 @@ struct Row {
     start: Case,
     ours: Shrunk,
     proptest: Shrunk,
-    /// The smallest case known, and what it comes from.
+    /// The smallest known case and its origin.
     smallest: (Case, &'static str),
-    /// How many results fail otherwise than their start.
+    /// How many results fail with another signature than their start.
     slipped: usize,
 }
 
@@ -82,14 +82,14 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Failing cases by signature: the largest drawn case of each of as many signatures as are wanted, then others as drawn.
+/// Failing cases of [`SIGNATURES`] signatures: of each the largest drawn case, then others in the order of drawing.
 fn failing(executor: &mut Executor) -> anyhow::Result<Vec<(Signature, Starts)>> {
     let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name != "canary").collect();
     let drawn = |index: u64| Sample::nth(&ops, &Mode::ALL, SEED, index);
     let mut largest: Vec<u64> = (0..DRAWN).collect();
     largest.sort_by_cached_key(|index| std::cmp::Reverse(elements(&drawn(*index).drawn.case)));
     let mut found: Vec<(Signature, Starts)> = Vec::new();
-    // What each failure as it comes is called in its canonical form: known failures need none.
+    // The canonical signature of each raw one: a known raw signature is not canonicalized again.
     let mut names: HashMap<Signature, Signature> = HashMap::new();
     for index in largest.into_iter().chain(0..DRAWN) {
         if found.len() == SIGNATURES && found.iter().all(|(_, starts)| starts.len() > OTHERS) {
@@ -117,7 +117,7 @@ fn failing(executor: &mut Executor) -> anyhow::Result<Vec<(Signature, Starts)>> 
     Ok(found)
 }
 
-/// How `case` fails, if it does; what is late has all of the deadline, as in a hunt.
+/// The signature of `case`, if it fails. A late case gets the full deadline, as in a hunt.
 fn signature(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::Result<Option<Signature>> {
     let mut found = violation(executor, op, case, Patience::Short)?;
     if found.as_ref().is_some_and(|violation| violation.kind == Kind::Hang) {
@@ -152,7 +152,7 @@ fn row(executor: &mut Executor, signature: Signature, mut starts: Starts, kept: 
     let mut slipped = 0;
     let mut smallest = (start.clone(), "nothing");
     for (case, from) in results {
-        if !fails_afresh(executor, &case, &signature)? {
+        if !fails_in_new_workers(executor, &case, &signature)? {
             slipped += 1;
         } else if case.complexity() < smallest.0.complexity() {
             smallest = (case, from);
@@ -165,18 +165,18 @@ fn op(case: &Case) -> &'static Op {
     ops::find(&case.op).expect("the case was drawn")
 }
 
-/// What a hunt makes of the case.
+/// The case as a hunt minimizes it.
 fn minimized(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
     let begun = Instant::now();
     let settings = Settings { tries: 1, ..Settings::default() };
-    let finding = settle(executor, case.clone(), signature, &settings)?.finding;
+    let finding = settle(executor, case.clone(), signature, &settings, Source::default())?.finding;
     let seconds = begun.elapsed().as_secs_f64();
-    // What fails now and then only is left as it was.
+    // A case that does not fail again is left as it was.
     let (case, tried) = finding.map_or((case.clone(), 0), |finding| (finding.case, finding.origin.attempts));
     Ok(Shrunk { case, tried, seconds })
 }
 
-/// What proptest makes of it, with the same predicate.
+/// The case as proptest shrinks it, with the same predicate.
 fn shrunk(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
     let begun = Instant::now();
     let settings = Settings::default();
@@ -194,8 +194,8 @@ fn shrunk(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow
     Ok(Shrunk { case, tried, seconds: begun.elapsed().as_secs_f64() })
 }
 
-fn fails_afresh(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<bool> {
-    let observations = executor.observe_afresh(case)?;
+fn fails_in_new_workers(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<bool> {
+    let observations = executor.observe_in_new_workers(case)?;
     let verdict = judge(&Evidence::new(op(case), case, &observations));
     Ok(matches!(verdict, Verdict::Fail(violation) if violation.signature(&case.op) == *signature))
 }
@@ -204,12 +204,12 @@ fn elements(case: &Case) -> usize {
     case.inputs.values().filter_map(Tensor::elements).sum()
 }
 
-/// What a person sees: elements of all inputs, and lines of text.
+/// The size for a reader: elements of all inputs, and lines of text.
 fn size(case: &Case) -> (usize, usize) {
     (elements(case), case.to_text().lines().filter(|line| !line.is_empty()).count())
 }
 
-/// Half of the values are at most the first, nine in ten the second.
+/// The median and the 90th percentile.
 fn spread(values: impl Iterator<Item = f64>, digits: usize) -> String {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,8 +1,7 @@
-//! What a plain user of proptest has instead: every number of a case is a tree of proptest's own, and its runner shrinks
-//! them one after the other.
+//! Shrinks cases with plain proptest: every number of a case is a value tree, and the runner shrinks one after the other.
 //!
-//! Dimensions of one size share a number, as they would in a strategy that draws `n` once and makes shapes of it, and
-//! have one each beside it. Inputs, params, dimensions, and what a view or a fill is made of, are there or not.
+//! Dimensions of the same size share a number, as in a strategy that draws `n` once and builds shapes from it; each also has
+//! a number of its own. Inputs, params, dimensions, and the parts of a view or a fill can be removed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -63,7 +62,7 @@ impl ValueTree for Tree {
     }
 }
 
-/// Shrinks `start` while it `fails`: the last case that did.
+/// Shrinks `start` while it `fails`, and returns the last failing case.
 pub fn shrink(start: &Case, attempts: usize, time: Duration, fails: impl FnMut(&Case) -> bool) -> Case {
     let mut drawn = Vec::new();
     rebuilt(start, &mut |value| {
@@ -93,7 +92,7 @@ pub fn shrink(start: &Case, attempts: usize, time: Duration, fails: impl FnMut(&
     }
 }
 
-/// `case` with what `next` makes of each of its numbers, in a fixed order.
+/// `case` with each of its numbers replaced by `next`, in a fixed order.
 fn rebuilt(case: &Case, next: &mut dyn FnMut(Value) -> Value) -> Case {
     let mut sizes = BTreeMap::new();
     for &size in case.inputs.values().flat_map(|tensor| &tensor.shape).filter(|size| **size > 1) {
@@ -103,20 +102,20 @@ fn rebuilt(case: &Case, next: &mut dyn FnMut(Value) -> Value) -> Case {
     let backward = kinds[next(Value::Int(case.backward as i64)).as_i64() as usize];
     let mut rebuilt = Case { op: case.op.clone(), steps: case.steps.clone(), backward, ..Case::default() };
     for (name, param) in &case.params {
-        let there = kept(next);
+        let keep = kept(next);
         let mut param = param.clone();
         param.numbers_mut().into_iter().for_each(|number| *number = next(*number));
-        rebuilt.params.extend(there.then(|| (name.clone(), param)));
+        rebuilt.params.extend(keep.then(|| (name.clone(), param)));
     }
     for (name, tensor) in &case.inputs {
-        let there = kept(next);
+        let keep = kept(next);
         let tensor = smaller(tensor, &sizes, next);
-        rebuilt.inputs.extend(there.then(|| (name.clone(), tensor)));
+        rebuilt.inputs.extend(keep.then(|| (name.clone(), tensor)));
     }
     rebuilt
 }
 
-/// Whether something stays: true, until proptest makes a 0 of the 1.
+/// Whether an optional part stays: true until proptest shrinks the 1 to 0.
 fn kept(next: &mut dyn FnMut(Value) -> Value) -> bool {
     next(Value::Int(1)).as_i64() == 1
 }

@@ -1,4 +1,4 @@
-//! The reader and writer of cases.
+//! The parser and writer of cases.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! What workers and their parents tell each other.
+//! The messages between workers and their parent.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

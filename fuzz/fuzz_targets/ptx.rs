@@ -1,4 +1,4 @@
-//! The simulated device's reader of PTX, and a short launch of every kernel that it reads.
+//! The simulated device's PTX parser, and a short launch of each parsed kernel.
 #![no_main]
 
 use simulator::{Config, Device, Launch};

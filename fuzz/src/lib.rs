@@ -1,12 +1,15 @@
-//! What the targets share: the bytes that libFuzzer watches beside the compiler's own counters, and one session for the
-//! process.
+//! Shared by the targets: the counters that libFuzzer watches besides the compiler's own, and one session per process.
 //!
-//! From the environment: `SNUFFER_DEVICES` (as for `snuffer hunt`), `SNUFFER_FINDINGS` (a store whose findings are stepped
-//! over, as are the regressions beside the executable, and calls like those in `fatal` there), `SNUFFER_FUZZ_ARTIFACTS`
-//! (where new failing cases are kept), `SNUFFER_FUZZ_FATAL` (a folder of cases that ended earlier runs), `SNUFFER_FUZZ_OPS`
-//! (a pattern of the ops of single calls, such as `loss.*`), and for comparisons `SNUFFER_FUZZ_WITHOUT`, a list of `counters`
-//! (no device coverage), `cells`
-//! (no ops by what came of them) and `mutator` (libFuzzer's own mutations of the text).
+//! Variables of the environment:
+//!
+//! - `SNUFFER_DEVICES`: the devices, as for `snuffer hunt`.
+//! - `SNUFFER_FINDINGS`: a store of findings to skip. Regressions in the folder `regressions` next to the executable, and
+//!   calls like those in `fatal` there, are skipped too.
+//! - `SNUFFER_FUZZ_ARTIFACTS`: a folder for new failing cases.
+//! - `SNUFFER_FUZZ_FATAL`: a folder of cases that ended earlier runs.
+//! - `SNUFFER_FUZZ_OPS`: a pattern of the ops of single calls, such as `loss.*`.
+//! - `SNUFFER_FUZZ_WITHOUT`: for comparisons, a list of what to turn off: `counters` (device coverage), `cells` (ops by
+//!   outcome), and `mutator` (then libFuzzer mutates the text).
 
 use std::env;
 use std::ffi::c_void;
@@ -19,17 +22,16 @@ use std::sync::Mutex;
 use libfuzzer_sys::Corpus;
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::store::Store;
 use snuffer::fuzz::{Executed, Known, Session, Target, restrict};
-use snuffer::store::regression;
 use snuffer::run::{install_panic_hook, last_panic};
+use snuffer::store::{Store, regression};
 
-/// How much is watched: a byte for every kernel's classes of grids and ways of branches.
+/// The number of device counters: a byte per class of grids and branch edge of each kernel.
 const DEVICE: usize = if cfg!(feature = "cuda") { 1 << 17 } else { 0 };
-/// And for every op and what came of it, hashed.
+/// The number of counters for pairs of an op and an outcome, hashed.
 const CELLS: usize = 1 << 13;
 
-// libFuzzer finds them by the name of their section, looks after each input, and clears them before the next.
+// libFuzzer finds these by the name of their section, reads them after each input, and clears them before the next.
 #[unsafe(link_section = "__libfuzzer_extra_counters")]
 static mut DEVICE_COUNTERS: [u8; DEVICE] = [0; DEVICE];
 #[unsafe(link_section = "__libfuzzer_extra_counters")]
@@ -41,17 +43,17 @@ fn without(what: &str) -> bool {
     env::var("SNUFFER_FUZZ_WITHOUT").is_ok_and(|list| list.split(',').any(|word| word == what))
 }
 
-/// Opens the devices. Ends the process with one line where that cannot be.
+/// Opens the devices, or ends the process with a one-line error.
 pub fn start(target: Target, name: &str) {
     // SAFETY: libFuzzer calls this before it starts any thread.
     unsafe {
         env::set_var("RAYON_NUM_THREADS", "1");
         env::set_var("CANDLE_GRAD_DO_NOT_DETACH", "1");
     }
-    // In place of libFuzzer's, which aborts: what candle panics at is caught and judged.
+    // Replaces libFuzzer's hook, which aborts: candle's panics are caught and judged.
     install_panic_hook();
     match session(target, name) {
-        Ok(session) => *SESSION.lock().expect("nobody panics with it") = Some(session),
+        Ok(session) => *SESSION.lock().expect("no thread panics with it") = Some(session),
         Err(problem) => {
             eprintln!("fuzz: {problem}");
             std::process::exit(1);
@@ -75,21 +77,21 @@ fn session(target: Target, name: &str) -> Result<Session, String> {
     }
     let known = known(&folder).map_err(|error| format!("{error:#}"))?;
     eprintln!(
-        "fuzz: {name} on {listed}, stepping over {} known findings, new ones to {}",
+        "fuzz: {name} on {listed}, skipping {} known findings, new ones go to {}",
         known.count(),
         folder.display()
     );
     Session::start(target, &devices, known, folder, cells).map_err(|error| format!("{error:#}"))
 }
 
-/// Has the simulated device count where libFuzzer looks.
+/// Makes the simulated device count in the bytes that libFuzzer watches.
 fn watch_device() -> Result<(), String> {
     let this = libloading::os::unix::Library::this();
     // SAFETY: the function of this name has this type; the counters live as long as the process.
     unsafe {
         let count_in: libloading::os::unix::Symbol<unsafe extern "C" fn(*mut c_void, usize)> = this
             .get(b"snuffer_sim_count_in\0")
-            .map_err(|_| "the simulated device is not linked; build by `cargo xtask fuzz`")?;
+            .map_err(|_| "the simulated device is not linked; build with `cargo xtask fuzz`")?;
         count_in(addr_of_mut!(DEVICE_COUNTERS).cast(), DEVICE);
     }
     Ok(())
@@ -101,12 +103,12 @@ fn known(artifacts: &Path) -> anyhow::Result<Known> {
         let findings = Store::open(Path::new(&store))?.all()?;
         findings.iter().filter_map(|(_, finding)| finding.as_ref().ok()).for_each(|finding| known.add(finding));
     }
-    // An engine is given both beside the executable.
+    // Fuzzing engines get both folders next to the executable.
     let executable = env::current_exe()?;
-    let folder = executable.with_file_name("regressions");
-    let regressions = if folder.is_dir() { regression::read(&folder)? } else { Vec::new() };
-    for signature in regressions.into_iter().filter_map(|(_, regression)| regression.signature) {
-        known.add_slug(signature.slug());
+    let regressions = executable.with_file_name("regressions");
+    if regressions.is_dir() {
+        let signatures = regression::read(&regressions)?.into_iter().filter_map(|(_, regression)| regression.signature);
+        signatures.for_each(|signature| known.add_slug(signature.slug()));
     }
     for text in texts(&executable.with_file_name("fatal"))? {
         known.add_fatal(&Case::parse(&text).map_err(anyhow::Error::msg)?);
@@ -118,7 +120,7 @@ fn known(artifacts: &Path) -> anyhow::Result<Known> {
     Ok(known)
 }
 
-/// What the files of `folder` hold; nothing, where there is no such folder.
+/// The contents of the files in `folder`; empty if there is no such folder.
 fn texts(folder: &Path) -> std::io::Result<Vec<String>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -126,13 +128,13 @@ fn texts(folder: &Path) -> std::io::Result<Vec<String>> {
     std::fs::read_dir(folder)?.map(|entry| std::fs::read_to_string(entry?.path())).collect()
 }
 
-/// Runs the case that `bytes` are. What is no case enters no corpus.
+/// Runs the case in `bytes`. Inputs that do not parse are rejected.
 pub fn execute(bytes: &[u8]) -> Corpus {
-    let mut session = SESSION.lock().expect("nobody panics with it");
+    let mut session = SESSION.lock().expect("no thread panics with it");
     let session = session.as_mut().expect("started");
     let Ok(executed) = catch_unwind(AssertUnwindSafe(|| session.execute(bytes))) else {
-        let (place, message) = last_panic();
-        eprintln!("fuzz: this suite, not candle, panicked at {place}: {message}");
+        let (location, message) = last_panic();
+        eprintln!("fuzz: this suite, not candle, panicked at {location}: {message}");
         std::process::abort();
     };
     match executed {
@@ -160,7 +162,7 @@ pub fn mutate(target: Target, data: &mut [u8], size: usize, room: usize, seed: u
     put(data, &target.mutated(&data[..size], seed, room))
 }
 
-/// Puts a case with parts of two others into `out`.
+/// Writes a case with parts of two others into `out`.
 pub fn cross(target: Target, one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
     let room = out.len();
     put(out, &target.crossed(one, other, seed, room))

@@ -1,4 +1,4 @@
-//! `snuffer bisect`.
+//! `snuffer bisect`: the oldest candle release in which a case behaves as it does today.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,24 +17,24 @@ pub struct Args {
     /// Device to run on.
     #[arg(long, default_value = "cpu")]
     device: Device,
-    /// Releases of candle, the oldest first; a path is a checkout of candle's repository.
+    /// Releases of candle, oldest first, or paths of checkouts of candle's repository.
     #[arg(long, value_delimiter = ',', default_values = RELEASES)]
     versions: Vec<String>,
     /// Try every release instead of bisecting.
     #[arg(long)]
     all: bool,
-    /// Where programs are built; releases that were built once are kept there.
+    /// Where programs are built; built releases are kept there.
     #[arg(long, default_value = "target/reproductions")]
     target: PathBuf,
-    /// How long the program may run.
+    /// Time limit of the program.
     #[arg(long, default_value = "10s", value_parser = duration)]
     timeout: Duration,
-    /// The answer as JSON.
+    /// Print the answer as JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Says since which release of candle the case does what it does today.
+/// Finds the oldest tested release in which the case behaves as it does today.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let (op, case) = cases::read(&args.path)?;
     let releases = Releases {
@@ -49,8 +49,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             println!("{:<9} {tried}", tried.version);
         }
     })?;
-    let bisected =
-        bisected.map_err(|why| UsageError(format!("{}: no program can be made of it: {why}", args.path.display())))?;
+    let bisected = bisected
+        .map_err(|why| UsageError(format!("{}: cannot be written as a program: {why}", args.path.display())))?;
     if args.json {
         println!("{}", serde_json::to_string(&bisected)?);
     } else {

@@ -1,4 +1,4 @@
-//! Reads the files that hold cases: plain ones, findings and regressions.
+//! Reads cases from files: plain cases, findings and regressions.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::ops::{self, Op};
 use crate::store::Finding;
 use crate::store::regression::Regression;
 
-/// The case in `path` and its op. `-` is standard input.
+/// The case in `path`, with its op. `-` is standard input.
 pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
     let shown = path.display();
     let text =
@@ -22,7 +22,7 @@ pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
     Ok((op, case))
 }
 
-/// The file itself, or the `wanted` files below a folder, in order.
+/// The file at `path`, or all `wanted` files of the folder at `path`, sorted.
 pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, UsageError> {
     let unreadable = |error: std::io::Error| UsageError(format!("cannot read {}: {error}", path.display()));
     if !std::fs::metadata(path).map_err(unreadable)?.is_dir() {
@@ -41,7 +41,7 @@ pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Usa
     Ok(files)
 }
 
-/// The case in `text`, whichever of the three forms it has. The error is about the form that it comes closest to.
+/// The case in `text`. The keys tell which of the three forms it has.
 fn parse(text: &str) -> Result<Case, String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let case = if table.contains_key("violation") {

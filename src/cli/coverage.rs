@@ -15,14 +15,14 @@ use crate::store::{Record, Store};
 /// Arguments of `snuffer coverage`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Cases, findings or regressions to run, or folders of them, or counts that a simulated device left (`.coverage`);
-    /// without any, the store's last campaign is shown.
+    /// Cases, findings or regressions to run, folders of them, or `.coverage` files of simulated devices. By default the
+    /// last campaign of the store is shown.
     paths: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
     store: StoreArg,
-    /// Show each kernel, and the lines of branches that went one way only.
+    /// Show each kernel, and the lines of branches that went only one way.
     #[arg(long)]
     kernels: bool,
 }
@@ -30,15 +30,15 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let is_counts = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "coverage");
     let (counts, cases): (Vec<_>, Vec<_>) = args.paths.iter().partition(is_counts);
-    let mut coverage = if cases.is_empty() { Coverage::default() } else { of_cases(args, &cases)? };
+    let mut coverage = if cases.is_empty() { Coverage::default() } else { run_cases(args, &cases)? };
     for path in counts {
-        coverage.merge(&left_in(path)?);
+        coverage.merge(&read(path)?);
     }
     if args.paths.is_empty() {
         coverage = of_last_campaign(args)?;
     }
     if coverage.is_empty() {
-        return Err(UsageError("no simulated device executed anything; use `--device sim:0`".to_string()).into());
+        return Err(UsageError("no simulated device executed anything; add `--device sim:0`".to_string()).into());
     }
     print!("{}", table(&coverage, args.kernels));
     Ok(Exit::Clean)
@@ -47,25 +47,27 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn of_last_campaign(args: &Args) -> anyhow::Result<Coverage> {
     let store = args.store.existing()?;
     let Some((name, _)) = Record::latest(&store.campaigns())? else {
-        return Err(UsageError("there is no campaign in the store; name cases to run".to_string()).into());
+        return Err(
+            UsageError("the store has no campaign; name cases to run, or start `snuffer hunt`".to_string()).into()
+        );
     };
     of_campaign(&store, &name)
 }
 
-/// What the simulated devices of a campaign executed; empty where it had none.
+/// The coverage of a campaign; empty if it had no simulated device.
 pub(super) fn of_campaign(store: &Store, name: &str) -> anyhow::Result<Coverage> {
     let path = store.campaigns().join(format!("{name}.coverage"));
-    if path.exists() { left_in(&path) } else { Ok(Coverage::default()) }
+    if path.exists() { read(&path) } else { Ok(Coverage::default()) }
 }
 
-fn left_in(path: &Path) -> anyhow::Result<Coverage> {
+fn read(path: &Path) -> anyhow::Result<Coverage> {
     let mut coverage = Coverage::default();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     coverage.read(&text).map_err(anyhow::Error::msg).with_context(|| format!("{} is damaged", path.display()))?;
     Ok(coverage)
 }
 
-fn of_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
+fn run_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
     let devices: Vec<Device> =
         args.common.devices().into_iter().filter(|device| matches!(device, Device::Sim(_))).collect();
     let mut executor = Executor::start(&devices, Build::Checked, args.common.limits())?;
@@ -80,7 +82,7 @@ fn of_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
 }
 
 fn table(coverage: &Coverage, each: bool) -> String {
-    let mut text = format!("{:<40} {:>11} {:>13} {:>17}\n", "module", "kernels", "blocks", "ways of branches");
+    let mut text = format!("{:<40} {:>11} {:>13} {:>17}\n", "module", "kernels", "blocks", "branch edges");
     let mut total = (0, 0, Reached::default());
     for (file, &all) in &coverage.modules {
         let kernels: BTreeMap<&str, &Kernel> = coverage
@@ -99,13 +101,13 @@ fn table(coverage: &Coverage, each: bool) -> String {
             let one_way = kernel.branches.iter().filter(|(_, on, away)| (*on == 0) != (*away == 0));
             let lines: Vec<String> = one_way.map(|(line, ..)| line.to_string()).collect();
             if !lines.is_empty() {
-                text += &format!("    one way only at lines {}\n", lines.join(", "));
+                text += &format!("    one way only: lines {}\n", lines.join(", "));
             }
         }
         total = (total.0 + kernels.len(), total.1 + all, total.2);
         add(&mut total.2, sum);
     }
-    text + &row("total", total.0, total.1, total.2) + "Blocks and ways are those of kernels that were launched.\n"
+    text + &row("total", total.0, total.1, total.2) + "Blocks and edges of launched kernels only.\n"
 }
 
 fn add(sum: &mut Reached, more: Reached) {

@@ -1,4 +1,4 @@
-//! `snuffer doctor`: what this machine has and lacks.
+//! `snuffer doctor`: checks the devices, workers and canary of this machine.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,19 +13,19 @@ use crate::settle::versions;
 /// Arguments of `snuffer doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The answer as JSON.
+    /// Print the answer as JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// What a machine has and lacks.
+/// A machine: its devices, workers and canary.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Machine {
     /// `snuffer` and candle.
     versions: String,
     /// The devices that it may have.
     devices: Vec<Checked>,
-    /// What became of the faults that were planted on the devices that are ready.
+    /// The faults planted on the devices that are ready.
     canary: Canary,
 }
 
@@ -36,9 +36,9 @@ struct Checked {
     device: String,
     /// Whether hunts can use it.
     ready: bool,
-    /// Why not, in words.
+    /// Why it is not ready.
     problem: Option<String>,
-    /// What a CUDA device is.
+    /// The hardware of a CUDA device.
     hardware: Option<Hardware>,
     /// Its workers.
     workers: Vec<Executable>,
@@ -60,7 +60,7 @@ struct Executable {
 struct Canary {
     /// How many were planted.
     faults: usize,
-    /// Those that were not noticed.
+    /// The faults that no oracle noticed.
     missed: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `snuffer findings`.
+//! `snuffer findings`: lists, shows and exports the findings of a store.
 
 use std::path::PathBuf;
 
@@ -27,40 +27,40 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Each finding with its status: what the regressions know of it, or `new`.
+    /// List findings, each with the status of its regression, or `new`.
     List {
-        /// Only those that no regression expects.
+        /// Only findings that no regression expects.
         #[arg(long)]
         new: bool,
-        /// As JSON, an object a line.
+        /// Print JSON, one object per line.
         #[arg(long)]
         json: bool,
     },
-    /// Everything that is known of one finding.
+    /// Show one finding.
     Show {
-        /// Its name in the list.
+        /// Its name in `snuffer findings list`.
         name: String,
     },
-    /// Findings that likely have one cause: those with one finding, or all in groups.
+    /// Group findings that likely have the same cause.
     Similar {
-        /// Its name in the list.
+        /// Show only the group of this finding.
         name: Option<String>,
     },
-    /// Which issues of a list the findings show.
+    /// Show which known issues of candle the findings show.
     Known {
-        /// The list.
+        /// The list of known issues.
         #[arg(long, default_value = "docs/known-issues.toml")]
         list: PathBuf,
     },
-    /// All of them for another tool: code scanning, a test report, a job's summary.
+    /// Export all findings for code scanning, as a test report or as a summary.
     Export {
-        /// The form.
+        /// The format.
         #[arg(value_enum)]
         form: Form,
     },
-    /// An issue for each new finding: printed, or with `--yes` opened.
+    /// Print an issue for each new finding, or open it with `--yes`.
     Issues(issues::Args),
-    /// Keep a finding for good: write it as a regression that the test suite replays.
+    /// Write a finding as a regression, which the test suite replays.
     Promote(promote::Args),
 }
 
@@ -69,9 +69,9 @@ enum Command {
 enum Form {
     /// SARIF 2.1.0.
     Sarif,
-    /// `JUnit` XML, a test for each op.
+    /// `JUnit` XML, one test per op.
     Junit,
-    /// Markdown: the campaigns, and what is new.
+    /// Markdown: the campaigns and the new findings.
     Summary,
 }
 
@@ -80,7 +80,7 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
     match args.command {
         Command::List { new, json } => list(&store, &args.known.read()?, new, json),
         Command::Show { name } => show(&args.store.finding(&name)?),
-        Command::Similar { name } => alike(&store, name.as_deref()),
+        Command::Similar { name } => similar_to(&store, name.as_deref()),
         Command::Known { list } => known::run(&store, &list),
         Command::Export { form } => export(&store, form, &args.known.read()?),
         Command::Issues(issues) => issues::run(&issues, &news(&store, &args.known.read()?)?),
@@ -94,19 +94,19 @@ pub fn run(args: Args) -> anyhow::Result<Exit> {
 /// A finding in a list.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Listed<'a> {
-    /// The name under which it is stored.
+    /// Its name in the store.
     name: &'a str,
-    /// `new`, or what the regression that shows the same says of itself.
+    /// `new`, or the status of the regression that expects it.
     status: String,
     /// Whether somebody should look at it.
     news: bool,
     /// The upstream issue or pull request.
     upstream: Option<&'a str>,
-    /// What makes it this finding and no other.
+    /// Its signature: findings with the same signature are the same finding.
     signature: &'a Signature,
-    /// What was expected and what came.
+    /// What was expected and what happened.
     detail: &'a str,
-    /// The devices that show it.
+    /// The devices on which it fails.
     devices: Vec<String>,
 }
 
@@ -149,11 +149,11 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Prints the groups of findings that likely have one cause, or that of one of them.
-fn alike(store: &Store, name: Option<&str>) -> anyhow::Result<Exit> {
+/// Prints the groups of findings that likely have the same cause, or the group of one finding.
+fn similar_to(store: &Store, name: Option<&str>) -> anyhow::Result<Exit> {
     let findings = readable(store)?;
     if let Some(name) = name.filter(|name| findings.iter().all(|(other, _)| other != name)) {
-        return Err(UsageError(format!("no finding `{name}`; `snuffer findings list` shows what there is")).into());
+        return Err(UsageError(format!("no finding `{name}`; `snuffer findings list` lists them")).into());
     }
     let mut groups = similar(&findings);
     groups.retain(|(_, names)| name.is_none_or(|name| names.contains(&name)));
@@ -168,8 +168,8 @@ fn alike(store: &Store, name: Option<&str>) -> anyhow::Result<Exit> {
     Ok(if findings.is_empty() { Exit::Clean } else { Exit::Findings })
 }
 
-/// Prints all findings in another form. `Findings` where one is new, `Harness` where no campaign ran a case: a night in
-/// which nothing ran is no green one.
+/// Prints all findings in another format. `Findings` if one is new. `Harness` if no campaign ran a case: CI must not pass if
+/// nothing ran.
 fn export(store: &Store, form: Form, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
     let (records, tally, findings) = (store.records()?, store.tally()?, readable(store)?);
     let triage_states: Vec<TriageState> = findings.iter().map(|(_, finding)| triage_state(finding, known)).collect();
@@ -196,10 +196,12 @@ pub fn news(store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Vec
     Ok(findings)
 }
 
-/// Prints everything that is known of `finding`.
+/// Prints all of `finding`.
 pub fn show(finding: &Finding) -> anyhow::Result<Exit> {
     let Some(op) = ops::find(&finding.case.op) else {
-        return Err(UsageError(format!("this build has no op `{}`", finding.case.op)).into());
+        return Err(
+            UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()
+        );
     };
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
     print!("{}", report::text(&evidence, &judge(&evidence)));
@@ -207,7 +209,7 @@ pub fn show(finding: &Finding) -> anyhow::Result<Exit> {
     println!("happens   {} of {} runs, the first in a new process", reproduction.failed, reproduction.tries);
     println!("unchecked {}", reproduction.unchecked);
     let (origin, attempts) = (&finding.origin, finding.origin.attempts);
-    let minimal = if origin.minimal { "minimal" } else { "stopped by its time" };
+    let minimal = if origin.minimal { "minimal" } else { "stopped by its time limit" };
     println!("found     seed {}, case {}; {attempts} minimization attempts, {minimal}", origin.seed, origin.index);
     println!("with      {}", origin.versions);
     for (device, hardware) in &origin.hardware {

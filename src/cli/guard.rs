@@ -1,4 +1,4 @@
-//! `snuffer guard`.
+//! `snuffer guard`: checks the tensors of a file before a GPU sees them.
 
 use std::path::PathBuf;
 
@@ -13,82 +13,58 @@ use crate::tensor::Value;
 /// Arguments of `snuffer guard`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A safetensors file with what a model is to be given.
+    /// A safetensors file with the inputs of a model.
     file: PathBuf,
-    /// A tensor of labels, each a class.
+    /// A tensor of labels. Every label must be a class.
     #[arg(long, value_name = "TENSOR", requires = "classes")]
     labels: Vec<String>,
     /// How many classes there are.
     #[arg(long, requires = "labels")]
     classes: Option<usize>,
-    /// A label that stands for none. candle has no such thing: leave its rows out of the loss (`guard::rows_to_keep`).
+    /// A label to ignore. candle cannot ignore labels: leave their rows out of the loss (`guard::rows_to_keep`).
     #[arg(long, value_name = "LABEL", requires = "labels", allow_negative_numbers = true)]
     ignore: Option<i64>,
-    /// A tensor of token ids, each a row of an embedding.
+    /// A tensor of token ids. Every id must be a row of the embedding.
     #[arg(long, value_name = "TENSOR", requires = "vocabulary")]
     ids: Vec<String>,
     /// How many rows the embedding has.
     #[arg(long, requires = "ids")]
     vocabulary: Option<usize>,
-    /// A tensor without NaN and infinity.
+    /// A tensor that must have no NaN or infinity.
     #[arg(long, value_name = "TENSOR")]
     finite: Vec<String>,
-    /// An op that is to be called with tensors of the file: its contract is checked. `snuffer ops` lists them.
+    /// Check the contract of this op, called with tensors of the file. `snuffer ops` lists the ops.
     #[arg(long, requires = "input")]
     op: Option<String>,
-    /// A tensor of that call, by the names that they have in cases and in the file, such as `inp=logits`.
+    /// A tensor of that call: its name in cases, then in the file, such as `inp=logits`.
     #[arg(long, value_name = "NAME=TENSOR", value_parser = pair, requires = "op")]
     input: Vec<(String, String)>,
     /// Another argument of that call, such as `delta=0.5`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "op")]
     param: Vec<(String, String)>,
-    /// The device that the call is for.
+    /// The device of that call.
     #[arg(long, default_value = "cuda:0", requires = "op")]
     device: Device,
 }
 
-/// Checks all that is asked for, and says of each whether it is fine. `Findings` where something is not.
+/// The result of a check, and what to print if it passes.
+type Checked = (Result<(), Refused>, String);
+
+/// Runs all checks and prints the result of each. `Findings` if one refuses.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let path = args.file.display();
     let file =
         File::open(&args.file).map_err(|error| UsageError(format!("cannot read {path} as safetensors: {error}")))?;
-    let find = |name: &String| {
-        let found = file.tensor(name).map_err(|error| UsageError(format!("{path}: {name}: {error}")))?;
-        let missing = || UsageError(format!("{path} has no tensor `{name}`, but {}", file.list().join(", ")));
-        found.ok_or_else(missing)
-    };
-    let mut told = Vec::new();
-    for name in &args.labels {
-        let classes = args.classes.unwrap_or_default();
-        told.push((
-            guard::labels(name, &find(name)?, classes, args.ignore),
-            format!("{name}: labels of {classes} classes"),
-        ));
-    }
-    for name in &args.ids {
-        let rows = args.vocabulary.unwrap_or_default();
-        told.push((guard::ids(name, &find(name)?, rows), format!("{name}: ids of {rows} rows")));
-    }
-    for name in &args.finite {
-        told.push((guard::finite(name, &find(name)?), format!("{name}: finite")));
-    }
-    if let Some(op) = &args.op {
-        if ops::find(op).is_none() {
-            return Err(UsageError(format!("there is no op `{op}`; `snuffer ops` lists them")).into());
-        }
-        let tensors = args.input.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>, _>>()?;
-        told.push((call(args, op, &tensors), format!("{op}: within its contract")));
-    }
-    if told.is_empty() {
+    let results = check(args, &file)?;
+    if results.is_empty() {
         let have = file.list().join(", ");
-        return Err(
-            UsageError(format!("say what to check: --labels, --ids, --finite or --op; {path} has {have}")).into()
-        );
+        let message = format!("say what to check: --labels, --ids, --finite or --op; {path} has {have}");
+        return Err(UsageError(message).into());
     }
     let mut exit = Exit::Clean;
-    for (checked, fine) in told {
-        match checked {
-            Ok(()) => println!("fine     {fine}"),
+    for (result, passed) in results {
+        match result {
+            Ok(()) => println!("fine     {passed}"),
             Err(refused) => {
                 exit = Exit::Findings;
                 println!("refused  {refused}");
@@ -98,7 +74,39 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<(), Refused> {
+/// Checks the tensors of `file` that the arguments name.
+fn check(args: &Args, file: &File) -> Result<Vec<Checked>, UsageError> {
+    let path = args.file.display();
+    let find = |name: &String| {
+        let found = file.tensor(name).map_err(|error| UsageError(format!("{path}: {name}: {error}")))?;
+        let missing = || UsageError(format!("{path} has no tensor `{name}`; it has {}", file.list().join(", ")));
+        found.ok_or_else(missing)
+    };
+    let mut results = Vec::new();
+    let classes = args.classes.unwrap_or_default();
+    for name in &args.labels {
+        let result = guard::labels(name, &find(name)?, classes, args.ignore);
+        results.push((result, format!("{name}: labels of {classes} classes")));
+    }
+    let rows = args.vocabulary.unwrap_or_default();
+    for name in &args.ids {
+        results.push((guard::ids(name, &find(name)?, rows), format!("{name}: ids of {rows} rows")));
+    }
+    for name in &args.finite {
+        results.push((guard::finite(name, &find(name)?), format!("{name}: finite")));
+    }
+    if let Some(op) = &args.op {
+        if ops::find(op).is_none() {
+            return Err(UsageError(format!("there is no op `{op}`; `snuffer ops` lists them")));
+        }
+        let tensors = args.input.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>, _>>()?;
+        results.push((check_call(args, op, &tensors), format!("{op}: within its contract")));
+    }
+    Ok(results)
+}
+
+/// Checks the contract of a call of `op` with `tensors`.
+fn check_call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<(), Refused> {
     let mut call = guard::Call::new(op).on(args.device);
     for ((name, _), tensor) in args.input.iter().zip(tensors) {
         call = call.input(name, tensor);
@@ -114,7 +122,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.to_string(), value.to_string()))
 }
 
-/// A number, a text, or a list of them such as `[1, 2]`.
+/// A number, a text, or a list such as `[1, 2]`.
 fn number_or_text(text: &str) -> Param {
     if let Some(items) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         let items = items.split(',').map(str::trim).filter(|item| !item.is_empty());

@@ -1,4 +1,4 @@
-//! `snuffer history`: since when what fails, of all campaigns that a store, or several, have records of.
+//! `snuffer history`: queries the campaigns of one or more stores.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,10 @@ use crate::store::history::{Answer, CampaignRow, Filter, History, HistoryError, 
 /// Arguments of `snuffer history`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder of findings and campaign records whose news are read first; may be given several times, with `--history`.
-    /// By default `findings`, or none where `--history` is given.
+    /// Store to read new campaigns from; repeatable with `--history`. By default `findings`, or none with `--history`.
     #[arg(long, env = "SNUFFER_FINDINGS")]
     store: Vec<PathBuf>,
-    /// The database: made where it is missing, and it keeps what it has read of stores that are gone. By default
+    /// The database; created if missing. It keeps the campaigns of stores that no longer exist. By default
     /// `history.sqlite` in the store.
     #[arg(long)]
     history: Option<PathBuf>,
@@ -26,19 +25,19 @@ pub struct Args {
     /// Only signatures of this kind, such as `assert`, `panic` or `wrong value`.
     #[arg(long)]
     kind: Option<String>,
-    /// Only what is new since a day, `2026-11-21`, or for so long, `30d`: signatures first seen, or gone, and campaigns.
+    /// Only signatures first seen (or gone) and campaigns since a date, `2026-11-21`, or in the last days, `30d`.
     #[arg(long)]
     since: Option<String>,
-    /// Only signatures that are gone: not met any more, in enough cases of their op.
+    /// Only signatures that no longer occur although enough cases of their op ran.
     #[arg(long)]
     gone: bool,
     /// List the campaigns.
     #[arg(long, conflicts_with_all = ["op", "kind", "gone"])]
     campaigns: bool,
-    /// Answer this query; docs/history.md has the tables. Nothing can be changed.
+    /// Run this read-only query; docs/history.md describes the tables.
     #[arg(long, conflicts_with_all = ["campaigns", "op", "kind", "since", "gone"])]
     sql: Option<String>,
-    /// The answer as JSON.
+    /// Print the answer as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -59,14 +58,18 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Reads what is new in the stores, and returns where the history is. What is damaged is left out: `Harness`, then.
+/// Reads new campaigns of the stores, and returns the path of the history. Damaged files are left out and set `Harness`.
 fn up_to_date(args: &Args, exit: &mut Exit) -> anyhow::Result<PathBuf> {
     let default = [PathBuf::from("findings")];
     let stores = if args.store.is_empty() && args.history.is_none() { &default[..] } else { &args.store };
     let path = match (&args.history, stores) {
         (Some(path), _) => path.clone(),
         (None, [store]) => store.join("history.sqlite"),
-        (None, _) => return Err(UsageError("name the history of several stores: `--history FILE`".to_string()).into()),
+        (None, _) => {
+            return Err(
+                UsageError("several stores need a history of their own: add `--history FILE`".to_string()).into()
+            );
+        }
     };
     if stores.is_empty() {
         return Ok(path);
@@ -98,10 +101,10 @@ fn answer(args: &Args, path: &Path) -> Result<Answer, HistoryError> {
     Ok(Answer::Signatures(history.signatures(&filter)?))
 }
 
-/// A wrong question is the caller's mistake; what else may be wrong is not.
+/// A wrong question is the user's mistake; a bad file is not.
 fn usage(error: HistoryError) -> anyhow::Error {
     match error {
-        HistoryError::Question(message) => UsageError(message).into(),
+        HistoryError::Query(message) => UsageError(message).into(),
         HistoryError::File(_) => error.into(),
     }
 }
@@ -129,7 +132,7 @@ fn signatures(rows: &[SignatureRow]) -> String {
     text + &format!("{} signatures\n", rows.len())
 }
 
-/// A date without its seconds.
+/// A date without seconds.
 fn minute(date: &str) -> &str {
     date.get(..16).unwrap_or(date)
 }
@@ -159,16 +162,16 @@ fn campaigns(rows: &[CampaignRow]) -> Table {
     Table { columns: columns.map(ToString::to_string).to_vec(), rows: rows.iter().map(row).collect() }
 }
 
-/// Columns as wide as they need, numbers to the right.
+/// The table as text: columns as wide as needed, numbers right-aligned.
 fn table(table: &Table) -> String {
     let cell = |value: &Value| match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let width = |place: usize| {
-        let cells = table.rows.iter().map(|row| cell(&row[place]).chars().count());
-        cells.chain([table.columns[place].chars().count()]).max().unwrap_or(0)
+    let width = |column: usize| {
+        let cells = table.rows.iter().map(|row| cell(&row[column]).chars().count());
+        cells.chain([table.columns[column].chars().count()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
     let line = |cells: Vec<(String, bool)>| {
@@ -178,8 +181,8 @@ fn table(table: &Table) -> String {
             .map(|((text, right), width)| if right { format!("{text:>width$}") } else { format!("{text:<width$}") });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
     };
-    let numeric = |place: usize| table.rows.iter().any(|row| row[place].is_number());
-    let head = table.columns.iter().enumerate().map(|(place, name)| (name.clone(), numeric(place))).collect();
+    let numeric = |column: usize| table.rows.iter().any(|row| row[column].is_number());
+    let head = table.columns.iter().enumerate().map(|(column, name)| (name.clone(), numeric(column))).collect();
     let rows = table.rows.iter().map(|row| line(row.iter().map(|value| (cell(value), value.is_number())).collect()));
     line(head) + &rows.collect::<String>()
 }

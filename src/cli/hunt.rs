@@ -1,4 +1,4 @@
-//! `snuffer hunt`.
+//! `snuffer hunt`: draws and runs cases, and keeps findings.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,34 +24,34 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     store: StoreArg,
-    /// Only ops whose name matches, such as `loss.*`; may be given several times.
+    /// Only ops whose name matches, such as `loss.*`; repeatable.
     #[arg(long)]
     ops: Vec<String>,
-    /// How long to hunt, such as `60s`. Without this and `--cases`: 60 s.
+    /// How long to hunt, such as `60s`. By default 60 s, or no limit with `--cases`.
     #[arg(long, value_parser = duration)]
     time: Option<Duration>,
-    /// How many cases to run, those of other shards included.
+    /// How many cases to run in all shards together.
     #[arg(long)]
     cases: Option<u64>,
-    /// Only every N-th case, from the I-th on: `I/N`. Shards of one seed have all of its cases together, each once.
+    /// Run only every N-th case, from the I-th on: `I/N`. All N shards of a seed run each of its cases once.
     #[arg(long)]
     shard: Option<Shard>,
-    /// Decides every case. By default the time of day, which is shown.
+    /// Seed of all cases. By default the time; it is printed.
     #[arg(long)]
     seed: Option<u64>,
     /// Workers per device. By default one per core.
     #[arg(long)]
     jobs: Option<usize>,
-    /// Cases that keep the contract, cases that break it, or both.
+    /// Draw cases that keep the contract, cases that break it, or both.
     #[arg(long, value_enum, default_value_t = Modes::Both)]
     mode: Modes,
-    /// Go on with the last campaign of the store where it was stopped.
+    /// Resume the last campaign of the store.
     #[arg(long, conflicts_with_all = ["seed", "ops", "mode", "shard"])]
     resume: bool,
-    /// How long to minimize one finding.
+    /// Time limit for minimizing one finding.
     #[arg(long, default_value = "30s", value_parser = duration)]
     minimize: Duration,
-    /// Plant this many canary faults of each kind among the cases, and report how many were charged to the right one.
+    /// Plant this many canary faults of each kind, and report how many were charged to the right case.
     #[arg(long, default_value_t = 0)]
     inject: u64,
     /// Print events as JSON lines.
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     campaign(&plan, &store, &name, record, args.json)
 }
 
-/// Runs `plan` under the name `name`, shows what happens, and says how it ended.
+/// Runs `plan` as the campaign `name`, and prints its events.
 pub fn campaign(plan: &Plan, store: &Store, name: &str, record: Record, json: bool) -> anyhow::Result<Exit> {
     let log = Log::open(&store.campaigns(), name)?;
     let stop = stop_on_signal()?;
@@ -91,7 +91,7 @@ pub fn campaign(plan: &Plan, store: &Store, name: &str, record: Record, json: bo
     })
 }
 
-/// What the first interrupt sets, so that work ends in order; the second one ends the process at once.
+/// A flag that the first interrupt sets, so that work ends in order. The second one ends the process at once.
 pub fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let on_signal = Arc::clone(&stop);
@@ -109,12 +109,12 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A campaign's name. Two that begin in the same second are two.
+/// A new campaign's name, which is unique even among campaigns that begin in the same second.
 pub fn name(seed: u64) -> String {
     format!("{}-{seed}-{}", now(), std::process::id())
 }
 
-/// How many cores this machine has.
+/// The number of cores.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
@@ -140,7 +140,7 @@ fn fresh(args: &Args) -> anyhow::Result<(String, Record)> {
 fn last(store: &Store) -> anyhow::Result<(String, Record)> {
     match Record::latest(&store.campaigns())? {
         Some((_, record)) if record.imported => {
-            Err(UsageError("the last campaign is an import, which is not resumed; run it again".to_string()).into())
+            Err(UsageError("the last campaign is an import, which cannot be resumed; run it again".to_string()).into())
         }
         Some(last) => Ok(last),
         None => Err(UsageError("there is no campaign to resume; start one without --resume".to_string()).into()),
@@ -149,7 +149,8 @@ fn last(store: &Store) -> anyhow::Result<(String, Record)> {
 
 fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Plan> {
     let find = |name: &String| {
-        let missing = || UsageError(format!("the campaign hunts `{name}`, which is no op of this build"));
+        let missing =
+            || UsageError(format!("the campaign hunts `{name}`, but this build has no such op; start a new campaign"));
         ops::find(name).ok_or_else(missing)
     };
     let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
@@ -157,7 +158,7 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),
-        given: Vec::new(),
+        cases_to_run: Vec::new(),
         devices,
         seed: record.seed,
         first: record.next,
@@ -171,7 +172,7 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
     })
 }
 
-/// The ops whose names match one of `globs`; without globs, all but the canary.
+/// The ops whose names match one of `globs`; without globs, all except the canary.
 pub fn matching(globs: &[String]) -> anyhow::Result<Vec<&'static Op>> {
     let wanted = |op: &&&'static Op| op.name != ops::canary::CANARY.name;
     if globs.is_empty() {

@@ -1,4 +1,4 @@
-//! `snuffer import`.
+//! `snuffer import`: runs cases from files, and keeps findings as a hunt does.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::store::{Record, Store};
 /// Arguments of `snuffer import`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files that hold cases, such as a fuzzer's artifacts or corpus, or folders of them.
+    /// Files with cases, such as a fuzzer's artifacts or corpus, or folders of them.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct Args {
     /// Workers per device. By default one per core.
     #[arg(long)]
     jobs: Option<usize>,
-    /// How long to minimize one finding.
+    /// Time limit for minimizing one finding.
     #[arg(long, default_value = "30s", value_parser = duration)]
     minimize: Duration,
     /// Print events as JSON lines.
@@ -39,13 +39,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         for path in cases::files(path, visible)? {
             match cases::read(&path) {
                 Ok((_, case)) => given.push(case),
-                // A fuzzer's folder holds other files too, and a damaged one shall not keep the rest out.
+                // A fuzzer's folder has other files too, and a damaged one must not stop the import.
                 Err(problem) => eprintln!("left out: {}", problem.to_string().lines().next().unwrap_or_default()),
             }
         }
     }
     if given.is_empty() {
-        return Err(UsageError("there is no case in what was given".to_string()).into());
+        return Err(UsageError("no file has a case; name the artifacts or the corpus of a fuzzer".to_string()).into());
     }
     let devices = args.common.devices();
     let limits = args.common.limits();
@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = Plan {
         ops: Vec::new(),
         modes: Vec::new(),
-        given,
+        cases_to_run: given,
         devices,
         seed: 0,
         first: 0,
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     campaign(&plan, &store, &name(0), record, args.json)
 }
 
-/// Whether a file of a folder may hold a case: a fuzzer gives its files no extension.
+/// Whether a file of a folder may be a case: a fuzzer gives its files no extension.
 fn visible(path: &Path) -> bool {
     path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'))
 }

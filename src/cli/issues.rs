@@ -1,4 +1,4 @@
-//! `snuffer findings issues`: an issue for every new finding, on paper unless asked otherwise.
+//! `snuffer findings issues`: an issue for each new finding, printed unless `--yes`.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -13,16 +13,16 @@ use crate::oracle::{Evidence, judge};
 use crate::report;
 use crate::store::Finding;
 
-/// Where issues go, and how many.
+/// Arguments of `snuffer findings issues`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The repository, as `OWNER/NAME`.
     #[arg(long)]
     repo: Option<String>,
-    /// Really open and comment, by `gh` and the token in `GH_TOKEN`. Without this, what would be done is printed.
+    /// Open issues and comment, with `gh` and the token in `GH_TOKEN`. Without this, only print them.
     #[arg(long, requires = "repo")]
     yes: bool,
-    /// How many issues of this suite may be open at once.
+    /// At most this many issues may be open at once.
     #[arg(long, default_value_t = 10)]
     cap: usize,
 }
@@ -36,8 +36,8 @@ struct Issue {
     title: String,
 }
 
-/// Opens an issue for each of the `new` findings, or comments on the one that there is. Whatever is beyond the cap waits for
-/// the next time.
+/// Opens an issue for each of the `new` findings, or comments on the open one. Findings beyond the cap wait for the next
+/// run.
 pub fn run(args: &Args, new: &[(String, Finding)]) -> anyhow::Result<Exit> {
     let open = if args.yes { open_issues(args)? } else { BTreeMap::new() };
     let mut room = args.cap.saturating_sub(open.len());
@@ -48,7 +48,7 @@ pub fn run(args: &Args, new: &[(String, Finding)]) -> anyhow::Result<Exit> {
                 println!("comment on #{number}: {title}");
                 gh(args, &["issue", "comment", &number.to_string(), "--body", "Seen again."])?;
             }
-            None if room == 0 => println!("left for later, {} are open: {title}", args.cap),
+            None if room == 0 => println!("not opened, {} are open already: {title}", args.cap),
             None => {
                 room -= 1;
                 println!("open: {title}");
@@ -57,23 +57,23 @@ pub fn run(args: &Args, new: &[(String, Finding)]) -> anyhow::Result<Exit> {
         }
     }
     if !args.yes {
-        println!("nothing was sent: --yes and --repo do");
+        println!("nothing was sent; add --yes and --repo to send");
     }
     Ok(if new.is_empty() { Exit::Clean } else { Exit::Findings })
 }
 
-/// What is open with this suite's label, by title.
+/// The numbers of the open issues with this suite's label, by title.
 fn open_issues(args: &Args) -> anyhow::Result<BTreeMap<String, u64>> {
     if std::env::var_os("GH_TOKEN").is_none() {
         return Err(UsageError("--yes needs a token in GH_TOKEN".to_string()).into());
     }
     let list = ["issue", "list", "--label", LABEL, "--state", "open", "--limit", "1000", "--json", "number,title"];
     let text = gh(args, &list)?;
-    let issues: Vec<Issue> = serde_json::from_str(&text).context("`gh issue list` answers nonsense")?;
+    let issues: Vec<Issue> = serde_json::from_str(&text).context("cannot read the answer of `gh issue list`")?;
     Ok(issues.into_iter().map(|issue| (issue.title, issue.number)).collect())
 }
 
-/// Runs `gh`, if anything is to be sent.
+/// Runs `gh`; does nothing without `--yes`.
 fn gh(args: &Args, what: &[&str]) -> anyhow::Result<String> {
     let (true, Some(repo)) = (args.yes, &args.repo) else { return Ok(String::new()) };
     let output = Command::new("gh").args(what).args(["--repo", repo]).output().context("cannot run `gh`")?;
@@ -85,7 +85,9 @@ fn gh(args: &Args, what: &[&str]) -> anyhow::Result<String> {
 
 /// The text of an issue.
 pub fn body(name: &str, finding: &Finding) -> anyhow::Result<String> {
-    let Some(op) = ops::find(&finding.case.op) else { bail!("this build has no op `{}`", finding.case.op) };
+    let Some(op) = ops::find(&finding.case.op) else {
+        bail!("this build has no op `{}`; use the version that found it", finding.case.op)
+    };
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
     let reproduction = &finding.reproduction;
     Ok(format!(

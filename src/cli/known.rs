@@ -1,4 +1,4 @@
-//! `snuffer findings known`: which of a list of known issues a store's findings show.
+//! `snuffer findings known`: the share of independently known issues that a store's findings show.
 
 use std::path::Path;
 
@@ -10,20 +10,20 @@ use super::UsageError;
 use crate::exit_code::Exit;
 use crate::store::Store;
 
-/// A list of issues that are known, such as `docs/known-issues.toml`.
+/// A list of known issues, such as `docs/known-issues.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Known {
     issue: Vec<Issue>,
 }
 
-/// One of them.
+/// A known issue.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Issue {
     id: String,
     title: String,
-    /// The names of findings that show it, with `*`.
+    /// Patterns of the names of findings that show it.
     #[serde(default)]
     shown_by: Vec<String>,
     /// Why no finding can show it.
@@ -31,7 +31,7 @@ struct Issue {
     unseen: Option<String>,
 }
 
-/// Prints each issue with the first finding that shows it. `Findings` where one that could be shown is not.
+/// Prints each issue with the first finding that shows it. `Findings` if no finding shows an issue that one could.
 pub fn run(store: &Store, list: &Path) -> anyhow::Result<Exit> {
     let shown = list.display();
     let text = std::fs::read_to_string(list).map_err(|error| UsageError(format!("cannot read {shown}: {error}")))?;
@@ -60,7 +60,7 @@ pub fn run(store: &Store, list: &Path) -> anyhow::Result<Exit> {
 
 fn first_match<'a>(patterns: &[String], names: &'a [String]) -> anyhow::Result<Option<&'a String>> {
     for pattern in patterns {
-        let glob = Glob::new(pattern).with_context(|| format!("`{pattern}` is no pattern"))?.compile_matcher();
+        let glob = Glob::new(pattern).with_context(|| format!("`{pattern}` is not a pattern"))?.compile_matcher();
         if let Some(name) = names.iter().find(|name| glob.is_match(name)) {
             return Ok(Some(name));
         }

@@ -1,4 +1,4 @@
-//! `snuffer merge`.
+//! `snuffer merge`: merges stores.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::store::Store;
 /// Arguments of `snuffer merge`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The stores, such as those of the shards of one hunt.
+    /// The stores to merge, such as those of the shards of a hunt.
     #[arg(required = true)]
     stores: Vec<PathBuf>,
-    /// Where everything goes: a new store, or one that gets more.
+    /// The store to merge into; created if missing.
     #[arg(long)]
     into: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `snuffer minimize`.
+//! `snuffer minimize`: simplifies a failing case.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::{Common, UsageError, cases, duration};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Verdict, judge};
-use crate::settle::{Settings, settle};
+use crate::settle::{Settings, Source, settle};
 
 /// Arguments of `snuffer minimize`.
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub struct Args {
     path: PathBuf,
     #[command(flatten)]
     common: Common,
-    /// How long to try.
+    /// Time limit.
     #[arg(long, default_value = "60s", value_parser = duration)]
     time: Duration,
 }
@@ -27,13 +27,15 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut executor = Executor::start(&args.common.devices(), Build::Checked, limits)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let Verdict::Fail(violation) = judge(&Evidence::new(op, &case, &observations)) else {
-        return Err(UsageError(format!("{} does not fail: there is nothing to minimize", args.path.display())).into());
+        return Err(
+            UsageError(format!("{} does not fail; only failing cases can be minimized", args.path.display())).into()
+        );
     };
     let signature = violation.signature(op.name);
     let settings = Settings { time: args.time, limits, ..Settings::default() };
-    let settled = settle(&mut executor, case, &signature, &settings)?;
+    let settled = settle(&mut executor, case, &signature, &settings, Source::default())?;
     let Some(finding) = settled.finding else {
-        anyhow::bail!("{signature} does not happen again in a new process");
+        anyhow::bail!("{signature} is not reproduced in a new process");
     };
     print!("# {signature}\n# {}\n{}", finding.violation.detail, finding.case.to_text());
     Ok(Exit::Findings)

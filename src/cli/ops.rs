@@ -1,4 +1,4 @@
-//! `snuffer ops`: the catalog, and the measured table of what works in which dtype.
+//! `snuffer ops`: lists the ops, and measures which dtypes work.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,24 +17,24 @@ use crate::program::call;
 pub struct Args {
     /// Only ops whose name contains this.
     name: Option<String>,
-    /// Run valid cases of every op in every dtype and show what candle does.
+    /// Run valid cases of each op in each dtype, and show what candle does.
     #[arg(long)]
     matrix: bool,
-    /// The table as JSON, with how many cases ended in which way.
+    /// Print the matrix as JSON, with the number of cases for each outcome.
     #[arg(long, requires = "matrix")]
     json: bool,
     #[command(flatten)]
     common: Common,
 }
 
-/// The measured table.
+/// The measured matrix.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Matrix {
     /// `snuffer` and candle.
     versions: String,
-    /// How many cases of each op and dtype were run, at most.
+    /// At most this many cases of each op and dtype were run.
     cases: u64,
-    /// A row for each op and device.
+    /// One row per op and device.
     rows: Vec<matrix::Row>,
 }
 
@@ -42,14 +42,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let wanted = args.name.as_deref().unwrap_or("");
     let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name.contains(wanted)).collect();
     if ops.is_empty() {
-        return Err(UsageError(format!("no op has `{wanted}` in its name; `snuffer ops` lists all")).into());
+        return Err(UsageError(format!("no op has `{wanted}` in its name; `snuffer ops` lists them")).into());
     }
     if args.matrix {
         return measure(args, &ops);
     }
     for op in ops {
         let gradients = if op.differentiable.is_empty() { "none".to_string() } else { op.differentiable.join(", ") };
-        // As it is for one of its cases: the source is a template.
+        // The call of one of its cases: the source is a template.
         let call = call(op, &Sample::nth(&[op], &[Mode::Valid], 1, 0).drawn.case).replace('\n', "\n               ");
         println!(
             "{}\n    call       {call}\n    covers     {}\n    gradients  {gradients}\n    promise    {}",

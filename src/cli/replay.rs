@@ -1,11 +1,11 @@
-//! `snuffer replay`.
+//! `snuffer replay`: runs a case, and shows its contract and what happens.
 
 use std::path::PathBuf;
 
 use super::{Common, UsageError, cases};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Deadline, Executor, Limits, Worker};
+use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits, Worker};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
 use crate::oracle::{Evidence, Kind, OracleName, Verdict, Violation, judge};
@@ -18,20 +18,20 @@ pub struct Args {
     path: PathBuf,
     #[command(flatten)]
     common: Common,
-    /// Name the call that is at fault, and whether forward or backward: runs ever longer parts of the case.
+    /// Find the call at fault, forward or backward, by running ever longer parts of the case.
     #[arg(long)]
     blame: bool,
-    /// Name the calls that make a NaN or an infinity of what holds none, forward and backward, on each device.
+    /// Find the calls that turn finite values into NaN or infinity, forward and backward, on each device.
     #[arg(long)]
     trace_nan: bool,
-    /// Run so many times in new processes, and say whether every outcome and diagnosis is the same to the byte.
+    /// Run this many times in new processes, and count the runs with byte-identical outcomes and diagnoses.
     #[arg(long)]
     times: Option<u32>,
-    /// Run with so many seeds by which the simulated device decides what PTX leaves open: approximations within their
+    /// Run with this many seeds. A seed makes the simulated device vary what PTX leaves open: approximations within their
     /// bounds, and the order of warps. A verdict that changes is fragile.
     #[arg(long)]
     jitter: Option<u64>,
-    /// Run on the build without debug assertions and overflow checks.
+    /// Use the build without debug assertions and overflow checks.
     #[arg(long)]
     unchecked: bool,
 }
@@ -41,18 +41,19 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let build = if args.unchecked { Build::Unchecked } else { Build::Checked };
     let devices = args.common.devices();
     if args.jitter.is_some() && !devices.iter().any(|device| matches!(device, Device::Sim(_))) {
-        return Err(UsageError("--jitter is for a simulated device: add `--device sim:0`".to_string()).into());
+        return Err(UsageError("--jitter needs a simulated device; add `--device sim:0`".to_string()).into());
     }
     let limits = args.common.limits();
-    let start = |limits| Executor::start(&devices, build, limits);
-    let mut executor = start(limits)?;
+    let start = |behaviour| Executor::start(&devices, build, Limits { behaviour, ..limits });
+    let mut executor = start(limits.behaviour)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
     print!("{}", report::text(&evidence, &verdict));
     if args.blame {
         // A device that delivers its error late would charge it to a call that is not at fault.
-        let blame = investigate::blame(&mut start(Limits { immediate: true, ..limits })?, &case)?;
+        let blame =
+            investigate::blame(&mut start(DeviceBehaviour { immediate_errors: true, ..limits.behaviour })?, &case)?;
         println!("blame     {}", blame.map_or("no call".to_string(), |blame| blame.to_string()));
     }
     if args.trace_nan {
@@ -61,24 +62,25 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut steady = true;
     if let Some(times) = args.times {
         let same = repeated(&mut executor, &case, times)?;
-        println!("times     {same} of {times} the same, to the byte");
+        println!("times     {same} of {times} identical to the byte");
         steady &= same == times;
     }
     for seed in 0..args.jitter.unwrap_or_default() {
-        let observations = start(Limits { jitter: Some(seed), ..limits })?.observe(&case, Deadline::Full)?;
+        let behaviour = DeviceBehaviour { jitter: Some(seed), ..limits.behaviour };
+        let observations = start(behaviour)?.observe(&case, Deadline::Full)?;
         let moved = judge(&Evidence::new(op, &case, &observations));
         let same = signature(&moved) == signature(&verdict);
-        println!("jitter    seed {seed}: {}", if same { "the same verdict".to_string() } else { told(&moved) });
+        println!("jitter    seed {seed}: {}", if same { "the same verdict".to_string() } else { describe(&moved) });
         steady &= same;
     }
     Ok(if matches!(verdict, Verdict::Fail(_)) || !steady { Exit::Findings } else { Exit::Clean })
 }
 
-/// Prints where NaN and infinities come from, once for devices that do the same.
+/// Prints where NaN and infinities come from, once for all devices that do the same.
 fn trace(devices: &[Device], build: Build, limits: Limits, case: &Case) -> anyhow::Result<()> {
     let show = |entry: String| println!("nan       {}", entry.replace('\n', "\n          "));
-    if let Some(held) = investigate::held(case) {
-        show(format!("held by the case: {held}"));
+    if let Some(inputs) = investigate::non_finite_inputs(case) {
+        show(format!("in the inputs of the case: {inputs}"));
     }
     let mut traces: Vec<(String, Trace)> = Vec::new();
     for &device in devices {
@@ -92,18 +94,18 @@ fn trace(devices: &[Device], build: Build, limits: Limits, case: &Case) -> anyho
     Ok(())
 }
 
-/// In how many of so many runs, each in new processes, everything is as in the first.
+/// How many of `times` runs, each in new processes, equal the first.
 fn repeated(executor: &mut Executor, case: &Case, times: u32) -> anyhow::Result<u32> {
     let mut first = None;
     let mut same = 0;
     for _ in 0..times {
-        let seen = executor.observe_afresh(case)?;
+        let seen = executor.observe_in_new_workers(case)?;
         same += u32::from(*first.get_or_insert_with(|| seen.clone()) == seen);
     }
     Ok(same)
 }
 
-/// What makes two verdicts the same, whatever the values.
+/// The part of a verdict that must not change between runs.
 fn signature(verdict: &Verdict) -> Option<(OracleName, &Kind, &str)> {
     match verdict {
         Verdict::Fail(Violation { oracle, kind, site, .. }) => Some((*oracle, kind, site)),
@@ -111,7 +113,7 @@ fn signature(verdict: &Verdict) -> Option<(OracleName, &Kind, &str)> {
     }
 }
 
-fn told(verdict: &Verdict) -> String {
+fn describe(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Fail(violation) => format!("{} ({}): {}", violation.kind, violation.oracle, violation.detail),
         Verdict::Pass | Verdict::Skip(_) => "no violation".to_string(),

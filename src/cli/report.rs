@@ -1,4 +1,4 @@
-//! `snuffer report`.
+//! `snuffer report`: writes an issue for a finding, with a crate that reproduces it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,11 +8,11 @@ use super::{KnownArg, StoreArg, UsageError, duration};
 use crate::device::Device;
 use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
-use crate::investigate::{RELEASES, Releases, Tried, ablation, bisect};
+use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect};
 use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind};
 use crate::outcome::Outcome;
-use crate::program::{About, Candle, agrees, call, manifest, outputs, program, test, torch};
+use crate::program::{Candle, ProgramOptions, agrees, call, manifest, outputs, program, test, torch};
 use crate::report::{self, Report};
 use crate::store::regression::triage_state;
 use crate::store::{Finding, keep_program, write_atomically};
@@ -24,18 +24,18 @@ pub struct Args {
     name: String,
     #[command(flatten)]
     store: StoreArg,
-    /// Where to write the report and the crate that reproduces the finding.
+    /// Folder for reports and their crates.
     #[arg(long, default_value = "reports")]
     into: PathBuf,
-    /// Where reproductions are built; they share it.
+    /// Where the crates are built.
     #[arg(long, default_value = "target/reproductions")]
     target: PathBuf,
     #[command(flatten)]
     known: KnownArg,
-    /// Also name the release of candle since which it fails, where it fails on the CPU: builds several of them.
+    /// Also find the candle release since which it fails on the CPU; builds several releases.
     #[arg(long)]
     since: bool,
-    /// How long the program may run.
+    /// Time limit of the program.
     #[arg(long, default_value = "10s", value_parser = duration)]
     timeout: Duration,
 }
@@ -43,13 +43,15 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let finding = args.store.finding(&args.name)?;
     let Some(op) = ops::find(&finding.case.op) else {
-        return Err(UsageError(format!("this build has no op `{}`", finding.case.op)).into());
+        return Err(
+            UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()
+        );
     };
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
     let device = finding.violation.device;
     if device != Device::Cpu && Command::new("nvcc").arg("--version").output().is_err() {
-        let how = format!("`cargo xtask report -- {}` finds it", args.name);
-        return Err(UsageError(format!("a program for {device} is built by NVIDIA's compiler, nvcc: {how}")).into());
+        let how = format!("run `cargo xtask report -- {}`", args.name);
+        return Err(UsageError(format!("a program for {device} needs NVIDIA's compiler, nvcc; {how}")).into());
     }
     let folder = args.into.join(&args.name);
     let made = reproduced(op, &finding, device, &folder, args, limits)?;
@@ -79,26 +81,26 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Findings)
 }
 
-/// Since which release of candle the finding fails on the CPU, if it does.
+/// The release of candle since which the finding fails on the CPU, if it does.
 fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> anyhow::Result<Option<String>> {
     if !finding.devices().contains(&Device::Cpu) {
-        eprintln!("snuffer: it does not fail on the CPU, where releases are tried");
+        eprintln!("snuffer: releases are tried on the CPU only, where this finding does not fail");
         return Ok(None);
     }
     let versions = RELEASES.map(String::from);
     let releases = Releases { versions: &versions, all: false, device: Device::Cpu, target: &args.target, limits };
-    let tell = |tried: &Tried| eprintln!("candle {}: {tried}", tried.version);
+    let tell = |tried: &TriedRelease| eprintln!("candle {}: {tried}", tried.version);
     match bisect(op, &finding.case, releases, tell)? {
         Ok(bisected) => Ok(Some(bisected.to_string())),
         Err(why) => {
-            eprintln!("snuffer: no releases are tried, as no program can be made of it: {why}");
+            eprintln!("snuffer: no releases are tried, because the case cannot be written as a program: {why}");
             Ok(None)
         }
     }
 }
 
-/// Writes the crate that reproduces `finding`, once a build of it in a clean process has done what the finding says: its
-/// program and what that did. The inner `Err` says why there is none.
+/// Writes the crate that reproduces `finding` if a build of it, in a clean process, does what the finding says. Returns its
+/// program and what that did. The inner `Err` says why there is no crate.
 fn reproduced(
     op: &Op,
     finding: &Finding,
@@ -109,14 +111,14 @@ fn reproduced(
 ) -> anyhow::Result<Result<(String, Ran), String>> {
     const NAME: &str = "reproduction";
     let Some(seen) = finding.observations.iter().find(|seen| seen.device == device) else {
-        return Ok(Err("the device that it fails on was not observed".to_string()));
+        return Ok(Err("the finding has no observation of the device that it fails on".to_string()));
     };
     let mut comments = vec![format!("expected: {}", report::promised(&(op.contract)(&finding.case)))];
     if matches!(seen.outcome, Outcome::Returned(_)) && finding.signature.kind == Kind::WrongValue {
         comments.push(finding.violation.detail.clone());
     }
-    let about = About { device, comments: &comments, outputs: &outputs(&seen.outcome) };
-    let text = match program(op, &finding.case, &about) {
+    let options = ProgramOptions { device, comments: &comments, outputs: &outputs(&seen.outcome) };
+    let text = match program(op, &finding.case, &options) {
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),
     };
@@ -127,7 +129,7 @@ fn reproduced(
     let ran = reproduction::run(&reproduction::executable(&target, NAME), &[], device, limits)?;
     if !agrees(&finding.case, &seen.outcome, &ran) {
         let line = ran.stderr.lines().next().unwrap_or_default();
-        return Ok(Err(format!("a program for it did something else: {line}")));
+        return Ok(Err(format!("the program did something else: {line}")));
     }
     keep_program(folder, &manifest, &text)?;
     Ok(Ok((text, ran)))

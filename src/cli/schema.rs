@@ -1,4 +1,4 @@
-//! `snuffer schema`: the JSON Schema of everything that `snuffer` prints or keeps as JSON.
+//! `snuffer schema`: the JSON Schemas of what `snuffer` prints or stores as JSON.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use super::{UsageError, doctor, findings, ops};
 use crate::console;
 use crate::exit_code::Exit;
-use crate::investigate::Bisected;
+use crate::investigate::Bisection;
 use crate::score::Score;
 use crate::store::Failure;
 use crate::store::history::Answer;
@@ -14,21 +14,21 @@ use crate::store::history::Answer;
 /// Arguments of `snuffer schema`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The name of a schema; without it, all names are listed.
+    /// The name of a schema. By default all names are listed.
     name: Option<String>,
 }
 
 /// The schema of one output.
 struct Output {
     name: &'static str,
-    /// What prints or writes it.
+    /// The command or file that has it.
     of: &'static str,
     schema: fn() -> Schema,
 }
 
-/// Every output that is JSON: whoever adds one names its type here.
+/// All JSON outputs. A new one must be added here.
 const OUTPUTS: [Output; 8] = [
-    Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisected> },
+    Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
     Output { name: "finding", of: "a line of snuffer findings list --json", schema: schema::<findings::Listed> },
@@ -42,7 +42,7 @@ const OUTPUTS: [Output; 8] = [
     Output { name: "score", of: "snuffer score --json", schema: schema::<Score> },
 ];
 
-/// What is written, not what could be read: a field with a default is always there.
+/// The schema of what is written, not of what could be read: a field with a default is always present.
 fn schema<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }

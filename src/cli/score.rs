@@ -1,4 +1,4 @@
-//! `snuffer score`: how many small changes of candle's kernels drawn cases notice.
+//! `snuffer score`: the share of small changes in candle's kernels that drawn cases notice.
 
 use super::hunt::{cores, matching, stop_on_signal};
 use super::{Common, UsageError};
@@ -14,19 +14,19 @@ use crate::settle::versions;
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// Only ops whose name matches, such as `loss.*`; may be given several times.
+    /// Only ops whose name matches, such as `loss.*`; repeatable.
     #[arg(long)]
     ops: Vec<String>,
     /// How many mutants to make.
     #[arg(long, default_value_t = 300)]
     mutants: usize,
-    /// How many cases of each op to draw, and on how many to run a mutant at most.
+    /// How many cases of each op to draw, and the most to run on one mutant.
     #[arg(long, default_value_t = 60)]
     cases: usize,
-    /// Decides every case and every mutant.
+    /// Seed of all cases and mutants.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many threads run cases. By default one per core.
+    /// Threads. By default one per core.
     #[arg(long)]
     jobs: Option<usize>,
     /// Print the score as JSON instead of Markdown.
@@ -42,11 +42,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::CanaryMissed);
     }
     let stop = stop_on_signal()?;
-    let baseline = Baseline::observe(&plan, &stop, &console::bar(plan.ops.len() * plan.cases))?;
+    let baseline = Baseline::observe(&plan, &stop, &console::bar(plan.ops.len().saturating_mul(plan.cases)))?;
     let chosen = choose(&baseline.changes, plan.mutants, plan.seed);
     let mutants = run_mutants(&plan, &baseline, &chosen, &stop, &console::bar(chosen.len()))?;
     if mutants.is_empty() {
-        eprintln!("no mutant was run");
+        eprintln!("snuffer: no mutant was run");
         return Ok(Exit::Harness);
     }
     let changes = || baseline.changes.values().flatten();
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let devices = args.common.devices();
     if devices.iter().filter(|device| matches!(device, Device::Sim(_))).count() != 1 {
-        let message = "only a simulated device changes kernels, and one of them is wanted; use `--device cpu,sim:0`";
+        let message = "score needs exactly one simulated device; use `--device cpu,sim:0`";
         return Err(UsageError(message.to_string()).into());
     }
     Ok(Plan {

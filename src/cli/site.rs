@@ -1,4 +1,4 @@
-//! `snuffer site`: a static site of what was found.
+//! `snuffer site`: writes a static site of a store.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::store::{make_folder, write_atomically};
 pub struct Args {
     #[command(flatten)]
     store: StoreArg,
-    /// The site's folder: a new or an empty one, or that of an earlier site.
+    /// The site's folder: a new or empty one, or that of an earlier site.
     #[arg(long, default_value = "site")]
     into: PathBuf,
     #[command(flatten)]
     known: KnownArg,
 }
 
-/// The file that says that a folder is a site of ours, and lists its other files.
+/// The file that marks a folder as a site and lists its other files.
 const MARKER: &str = ".snuffer-site";
 
-/// Writes the site. `Harness` where something of the store is damaged, and so left out.
+/// Writes the site. `Harness` if something in the store is damaged and was left out.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let store = args.store.existing()?;
     let mut exit = Exit::Clean;
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Writes the pages, and removes those that an earlier site in the folder had and this one has not.
+/// Writes the pages, and removes pages of an earlier site that this one no longer has.
 fn write(folder: &Path, pages: &[Page]) -> anyhow::Result<()> {
     make_folder(folder)?;
     let marker = folder.join(MARKER);
@@ -65,13 +65,13 @@ fn write(folder: &Path, pages: &[Page]) -> anyhow::Result<()> {
         Ok(earlier) => earlier,
         Err(_) if fs::read_dir(folder)?.next().is_none() => String::new(),
         Err(_) => {
-            let message = format!("{} holds something else than a site: choose another --into", folder.display());
+            let message = format!("{} has files that are not a site; choose another --into", folder.display());
             return Err(UsageError(message).into());
         }
     };
     let mut files: Vec<&str> = pages.iter().map(|(path, _)| path.as_str()).collect();
     files.sort_unstable();
-    // First what is to be there, or was: a run that is cut short leaves no file that nobody knows.
+    // The marker first lists new and old files, so that an interrupted run leaves no unlisted file.
     let stale: Vec<&str> = earlier.lines().filter(|file| files.binary_search(file).is_err()).collect();
     write_atomically(&marker, [&files[..], &stale].concat().join("\n").as_bytes())?;
     for (path, content) in pages {
@@ -82,13 +82,13 @@ fn write(folder: &Path, pages: &[Page]) -> anyhow::Result<()> {
         write_atomically(&path, content.as_bytes())?;
     }
     for file in stale.iter().filter(|file| stays_inside(file)) {
-        // Whoever removed it before has done our work.
+        // It may have been removed already.
         let _ = fs::remove_file(folder.join(file));
     }
     write_atomically(&marker, files.join("\n").as_bytes())
 }
 
-/// Whether a line of the marker names a file below the folder: it may have been edited.
+/// Whether a line of the marker names a file inside the folder: the marker may have been edited.
 fn stays_inside(file: &str) -> bool {
     Path::new(file).components().all(|part| matches!(part, Component::Normal(_)))
 }

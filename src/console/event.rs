@@ -1,11 +1,11 @@
-//! What a hunt says to machines: one JSON line for each of these.
+//! The events of a hunt for machines, each printed as one JSON line.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A line of `snuffer hunt --json` and `snuffer import --json`; `event` says which.
+/// A line of `snuffer hunt --json` and `snuffer import --json`; `event` is its kind.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -17,14 +17,14 @@ pub enum Event {
         first: u64,
         /// How many ops it hunts.
         ops: usize,
-        /// On which devices, such as `cpu, sim:0`.
+        /// Its devices, such as `cpu, sim:0`.
         devices: String,
     },
-    /// The planted faults were all noticed.
+    /// All planted faults were noticed.
     Canary {
         /// How many there were.
         faults: usize,
-        /// How many were not noticed: none, or the campaign ends with `finished` instead.
+        /// How many were not noticed: always 0; otherwise the campaign ends with `finished`.
         missed: usize,
         /// Whether candle is built with debug assertions and overflow checks.
         checked: bool,
@@ -33,35 +33,35 @@ pub enum Event {
     Found {
         /// Its signature, which is the name of its folder.
         signature: String,
-        /// What was expected and what came.
+        /// What was expected and what happened.
         detail: String,
         /// How often it was run again.
         tries: u32,
         /// How often it failed then.
         failed: u32,
     },
-    /// A finding that the store has was met for the first time in this campaign.
+    /// A finding of the store occurred for the first time in this campaign.
     Known {
         /// Its signature.
         signature: String,
     },
-    /// A failure could not be made to happen again in a new process.
+    /// A failure was not reproduced in a new process.
     Flaky {
         /// Its signature.
         signature: String,
     },
-    /// A device did not come back after a case; the campaign ends.
+    /// A device was lost after a case; the campaign ends.
     Lost {
         /// The device.
         device: String,
         /// The op of the case.
         op: String,
-        /// The file that has the case.
+        /// The file with the case.
         case: String,
     },
     /// Twice a second.
     Progress {
-        /// How many cases were run, those of earlier parts of the campaign included.
+        /// How many cases were run, including those before `--resume`.
         cases: u64,
         /// How many of them failed.
         failed: u64,
@@ -72,19 +72,19 @@ pub enum Event {
     Finished {
         /// How many cases were run.
         cases: u64,
-        /// In how many all promises were kept.
+        /// How many kept their contract.
         passed: u64,
-        /// Of how many nothing is promised.
+        /// How many have no contract.
         skipped: u64,
-        /// In how many a promise broke.
+        /// How many broke their contract.
         failed: u64,
-        /// How many signatures they have.
+        /// How many signatures the failures have.
         signatures: usize,
         /// How many findings are new.
         new: usize,
-        /// Canary faults that nobody noticed: the campaign is invalid where there are any.
+        /// Canary faults that were not noticed. If there are any, the campaign is invalid.
         missed: Vec<String>,
-        /// The index from which `--resume` goes on.
+        /// The index at which `--resume` continues.
         next: u64,
         /// Cases that made snuffer itself panic.
         broken: u64,

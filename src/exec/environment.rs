@@ -1,4 +1,4 @@
-//! Which executable serves a device, and in what environment. Decided here alone.
+//! Which executable serves a device, and in what environment. The only place that decides this.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,42 +6,44 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::Limits;
+use super::{DeviceBehaviour, Limits};
 use crate::device::Device;
 
 /// Which build of candle a worker has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Build {
-    /// Optimized, with debug assertions and overflow checks: what hunts run on.
+    /// Optimized, with debug assertions and overflow checks. Hunts use this build.
     Checked,
-    /// As users ship it: an overflow wraps silently. Findings are run on it too.
+    /// A release build as users ship it: overflow wraps silently. Findings also run on this build.
     Unchecked,
 }
 
-/// A worker's executable: its name, the variable that overrides where it is, and how it is made.
+/// A worker's executable: its name, the variable that overrides its path, and the command that builds it.
 struct Executable {
     name: &'static str,
     variable: &'static str,
-    how: &'static str,
+    build_command: &'static str,
 }
 
-fn of(device: Device, build: Build) -> Executable {
+fn executable_for(device: Device, build: Build) -> Executable {
     match (device, build) {
         (Device::Cpu, Build::Checked) => {
-            Executable { name: "snuffer-worker", variable: "SNUFFER_WORKER", how: "cargo build" }
+            Executable { name: "snuffer-worker", variable: "SNUFFER_WORKER", build_command: "cargo build" }
         }
         (Device::Cpu, Build::Unchecked) => Executable {
             name: "snuffer-worker",
             variable: "SNUFFER_WORKER_UNCHECKED",
-            how: "cargo build --release --bin snuffer-worker",
+            build_command: "cargo build --release --bin snuffer-worker",
         },
-        (Device::Cuda(_) | Device::Sim(_), Build::Checked) => {
-            Executable { name: "snuffer-worker-cuda", variable: "SNUFFER_WORKER_CUDA", how: "cargo xtask build" }
-        }
+        (Device::Cuda(_) | Device::Sim(_), Build::Checked) => Executable {
+            name: "snuffer-worker-cuda",
+            variable: "SNUFFER_WORKER_CUDA",
+            build_command: "cargo xtask build",
+        },
         (Device::Cuda(_) | Device::Sim(_), Build::Unchecked) => Executable {
             name: "snuffer-worker-cuda",
             variable: "SNUFFER_WORKER_CUDA_UNCHECKED",
-            how: "cargo xtask build --release",
+            build_command: "cargo xtask build --release",
         },
     }
 }
@@ -49,72 +51,72 @@ fn of(device: Device, build: Build) -> Executable {
 /// The command that starts a worker of `build` for `device`.
 pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
     let mut command = Command::new(executable(device, build)?);
-    // One thread per worker: cases are small, workers are many, and a sum's order must not depend on the machine.
-    // Without it candle forgets the graph of a backward pass, and there are no second derivatives.
+    // Otherwise candle drops the graph of a backward pass, and second derivatives are impossible.
     command.env("CANDLE_GRAD_DO_NOT_DETACH", "1");
+    // One thread per worker: cases are small, there are many workers, and the order of a sum must not depend on the machine.
     command.env("RAYON_NUM_THREADS", "1").env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
     simulate(&mut command, device)?;
     Ok(command)
 }
 
-/// Gives `command` the simulated device's libraries, where `device` is one.
+/// Gives `command` the simulated device's libraries if `device` is simulated.
 pub fn simulate(command: &mut Command, device: Device) -> anyhow::Result<()> {
     if let Device::Sim(ordinal) = device {
         command.env("LD_LIBRARY_PATH", libraries()?);
         if std::env::var_os("SNUFFER_SIM_DEVICES").is_none() {
-            // The one after it is there too, for cases of two devices; one that nobody opens costs nothing.
-            command.env("SNUFFER_SIM_DEVICES", ordinal.saturating_add(2).min(SIMULATED).to_string());
+            // One more device, for cases that use two. A device that is never opened costs nothing.
+            command.env("SNUFFER_SIM_DEVICES", ordinal.saturating_add(2).min(MAX_SIMULATED).to_string());
         }
     }
     Ok(())
 }
 
-/// The most devices that the simulated driver has.
-const SIMULATED: u8 = 8;
+/// The largest number of devices of the simulated driver.
+const MAX_SIMULATED: u8 = 8;
 
-/// A variable of a worker's environment, and what it holds.
+/// An environment variable of a worker, and its value.
 pub type Variable = (&'static str, OsString);
 
-/// The variable that asks a simulated device to fail a call.
+/// The variable that makes a simulated device fail a call.
 const FAIL: &str = "SNUFFER_SIM_FAIL";
 
-/// Whether calls of `device` are asked to fail.
-pub fn is_failing(device: Device, limits: Limits) -> bool {
-    matches!(device, Device::Sim(_)) && !limits.sound && std::env::var_os(FAIL).is_some()
+/// Whether failures are injected into calls of `device`.
+pub fn has_injected_failures(device: Device, limits: Limits) -> bool {
+    matches!(device, Device::Sim(_)) && !limits.behaviour.ignore_overrides && std::env::var_os(FAIL).is_some()
 }
 
-/// Tells the device of what `command` starts how to behave.
-pub fn behave(command: &mut Command, device: Device, limits: Limits) {
-    if limits.sound {
+/// Sets the environment variables in `command` that make `device` behave this way.
+pub fn set_behaviour(command: &mut Command, device: Device, behaviour: DeviceBehaviour) {
+    if behaviour.ignore_overrides {
         command.env_remove(FAIL).env_remove("SNUFFER_SIM_CHECKS");
     }
     match device {
         Device::Sim(_) => {
-            if limits.immediate {
+            if behaviour.immediate_errors {
                 command.env("SNUFFER_SIM_DELIVERY", "immediate");
             }
-            if limits.exact_views {
+            if behaviour.exact_views {
                 command.env("SNUFFER_EXACT_VIEWS", "1");
             }
-            command.envs(limits.jitter.map(|seed| ("SNUFFER_SIM_JITTER", seed.to_string())));
+            command.envs(behaviour.jitter.map(|seed| ("SNUFFER_SIM_JITTER", seed.to_string())));
         }
-        Device::Cuda(_) if limits.immediate => {
+        Device::Cuda(_) if behaviour.immediate_errors => {
             command.env("CUDA_LAUNCH_BLOCKING", "1");
         }
         Device::Cuda(_) | Device::Cpu => {}
     }
 }
 
-/// The variable that asks a simulated device to change an instruction of a kernel.
+/// The variable that makes a simulated device change an instruction of a kernel.
 pub const MUTATE: &str = "SNUFFER_SIM_MUTATE";
 
-/// The variable that names the file in which a simulated device tells of launches.
+/// The variable that names the file in which a simulated device records launches.
 pub const TRACE: &str = "SNUFFER_SIM_TRACE";
 
 /// The variable that names the file in which a simulated device records its reports.
 pub const REPORTS: &str = "SNUFFER_SIM_REPORTS";
 
-/// The devices to use where none is asked for: `cpu`, and the GPU or else the simulated device, where its worker is built.
+/// The default devices: `cpu`, and the GPU or else the simulated device, if the worker for it is built.
 pub fn default_devices() -> Vec<Device> {
     let gpu = Path::new("/dev/nvidia0").exists();
     let other = if gpu { Device::Cuda(0) } else { Device::Sim(0) };
@@ -122,54 +124,60 @@ pub fn default_devices() -> Vec<Device> {
     std::iter::once(Device::Cpu).chain(ready.then_some(other)).collect()
 }
 
-/// The worker's executable: where its variable says, else beside this one; an unchecked one in Cargo's `release`.
+/// The path of the worker's executable: the value of its variable, or else next to this executable. The unchecked build is in
+/// Cargo's `release` folder.
 pub fn executable(device: Device, build: Build) -> anyhow::Result<PathBuf> {
-    let Executable { name, variable, how } = of(device, build);
-    if let Some(path) = named(variable, Path::is_file)? {
+    let Executable { name, variable, build_command } = executable_for(device, build);
+    if let Some(path) = path_from(variable, Path::is_file)? {
         return Ok(path);
     }
-    let places: Vec<PathBuf> = match build {
+    let candidates: Vec<PathBuf> = match build {
         Build::Checked => folders()?.iter().map(|folder| folder.join(name)).collect(),
-        Build::Unchecked => beside("release")?.iter().map(|folder| folder.join(name)).collect(),
+        Build::Unchecked => in_target("release")?.iter().map(|folder| folder.join(name)).collect(),
     };
-    match places.iter().find(|place| place.is_file()) {
-        Some(place) => Ok(place.clone()),
-        None => bail!("{name} is not at {}; build it with `{how}`, or name it in {variable}", places[0].display()),
+    match candidates.iter().find(|path| path.is_file()) {
+        Some(path) => Ok(path.clone()),
+        None => {
+            bail!(
+                "{name} is not at {}; build it with `{build_command}`, or name it in {variable}",
+                candidates[0].display()
+            )
+        }
     }
 }
 
 /// The folder of the simulated device's `libcuda.so.1` and its companions.
 fn libraries() -> anyhow::Result<PathBuf> {
     let has_driver = |folder: &Path| folder.join("libcuda.so.1").exists();
-    if let Some(folder) = named("SNUFFER_SIM_LIBRARY", has_driver)? {
+    if let Some(folder) = path_from("SNUFFER_SIM_LIBRARY", has_driver)? {
         return Ok(folder);
     }
-    let places = beside("simulator/lib")?;
-    match places.iter().find(|place| has_driver(place)) {
-        Some(place) => Ok(place.clone()),
+    let candidates = in_target("simulator/lib")?;
+    match candidates.iter().find(|path| has_driver(path)) {
+        Some(path) => Ok(path.clone()),
         None => bail!(
             "no libcuda.so.1 in {}; build it with `cargo xtask build`, or name its folder in SNUFFER_SIM_LIBRARY",
-            places[0].display()
+            candidates[0].display()
         ),
     }
 }
 
-/// The path that `variable` names, which must be `right`.
-fn named(variable: &str, right: impl Fn(&Path) -> bool) -> anyhow::Result<Option<PathBuf>> {
+/// The path in the environment variable `variable`, if it is set. The path must be valid.
+fn path_from(variable: &str, is_valid: impl Fn(&Path) -> bool) -> anyhow::Result<Option<PathBuf>> {
     let Some(path) = std::env::var_os(variable).map(PathBuf::from) else { return Ok(None) };
-    if !right(&path) {
-        bail!("{variable} names {}, which is not there or not what it should be", path.display());
+    if !is_valid(&path) {
+        bail!("{variable} names {}, which is missing or not what it should be", path.display());
     }
     Ok(Some(path))
 }
 
-/// Where this executable is; a test binary lies one folder deeper than the others, in `deps`.
+/// The folder of this executable and its parent: a test binary is one folder deeper than the others, in `deps`.
 fn folders() -> anyhow::Result<Vec<PathBuf>> {
-    let me = std::env::current_exe().context("cannot tell where this executable is")?;
-    Ok(me.ancestors().skip(1).take(2).map(Path::to_path_buf).collect())
+    let own = std::env::current_exe().context("cannot find the path of this executable")?;
+    Ok(own.ancestors().skip(1).take(2).map(Path::to_path_buf).collect())
 }
 
-/// `path` in Cargo's target folder.
-fn beside(path: &str) -> anyhow::Result<Vec<PathBuf>> {
+/// `path` in Cargo's target folder: the places where it may be.
+fn in_target(path: &str) -> anyhow::Result<Vec<PathBuf>> {
     Ok(folders()?.iter().filter_map(|folder| folder.parent()).map(|target| target.join(path)).collect())
 }

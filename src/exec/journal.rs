@@ -1,4 +1,4 @@
-//! The worker's write-ahead journal: which case it is about to run, and how far it has come, in a file that outlives it.
+//! The worker's write-ahead journal: a file that outlives the worker, with the current case and how far it has come.
 
 use std::fs::File;
 use std::io;
@@ -17,10 +17,10 @@ pub struct Journal {
     file: File,
 }
 
-/// What a journal says.
+/// The content of a journal.
 #[derive(Debug)]
 pub struct Entry {
-    /// The number of the last request begun.
+    /// The number of the last request that began.
     pub number: u64,
     /// How far it had come.
     pub phase: Phase,
@@ -32,7 +32,7 @@ impl Journal {
         Ok(Self { file: File::create(path)? })
     }
 
-    /// Notes that the request with this body begins.
+    /// Records that the request with this body begins.
     pub fn begin(&self, body: &[u8]) -> io::Result<()> {
         let mut entry = Vec::with_capacity(HEADER + body.len());
         entry.push(Phase::Inputs as u8);
@@ -41,12 +41,12 @@ impl Journal {
         self.file.write_all_at(&entry, 0)
     }
 
-    /// Notes that `phase` begins.
+    /// Records that `phase` begins.
     pub fn enter(&self, phase: Phase) -> io::Result<()> {
         self.file.write_all_at(&[phase as u8], 0)
     }
 
-    /// Reads the journal at `path`; `None` where no request was begun.
+    /// Reads the journal at `path`; `None` if no request began.
     pub fn read(path: &Path) -> io::Result<Option<Entry>> {
         let bytes = std::fs::read(path)?;
         let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return Ok(None) };

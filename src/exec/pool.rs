@@ -1,12 +1,12 @@
-//! A pool of threads, each with a state of its own, such as a set of workers.
+//! A pool of threads, each with its own state, such as a set of workers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::bail;
 
-/// Does `work` for each number that `next` gives, on `jobs` threads with a state each, until `next` gives none or a thread
-/// fails. Returns the results in the order of their numbers; every thread is waited for before the first error counts.
+/// Calls `work` for each number from `next`, on `jobs` threads with a state each, until `next` returns `None` or a thread
+/// fails. Returns the results in the order of their numbers, or the first error. Waits for every thread in either case.
 pub fn each<T: Send, S>(
     jobs: usize,
     next: impl Fn() -> Option<u64> + Sync,

@@ -1,14 +1,15 @@
-//! The parent's side: one worker process, its deadline, and what its end means.
+//! The parent's side of a worker: its process, its deadline, and how to interpret its end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use tempfile::TempDir;
+use wait_timeout::ChildExt;
 
+use super::cause_of_death::cause_of_death;
 use super::diagnosis::Reports;
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
@@ -17,7 +18,7 @@ use super::{Build, Deadline, Limits, Variable, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
-use crate::outcome::{Death, DeviceReports, Gradients, Outcome, Phase, Returned};
+use crate::outcome::{DeviceReports, Gradients, Outcome, Returned};
 
 /// A worker process for one device.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub struct Worker {
     deadline: Duration,
     folder: TempDir,
     output: File,
-    /// What a simulated device reports, as records.
+    /// The reports of a simulated device, as records.
     records: File,
     process: Started,
     number: u64,
@@ -37,12 +38,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker and waits for its first word.
+    /// Starts a worker and waits for its first message.
     pub fn start(device: Device, build: Build, limits: Limits) -> anyhow::Result<Self> {
         Self::start_with(device, build, limits, &[])
     }
 
-    /// The same with variables in its environment, and in that of all who replace it.
+    /// Starts a worker with environment variables, which its replacements get too.
     pub fn start_with(device: Device, build: Build, limits: Limits, variables: &[Variable]) -> anyhow::Result<Self> {
         let variables = variables.to_vec();
         let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
@@ -62,19 +63,19 @@ impl Worker {
         self.device
     }
 
-    /// What the worker said of itself.
+    /// The first message of the worker.
     pub fn hello(&self) -> &Hello {
         &self.process.hello
     }
 
-    /// Gives the cases from here on this much time.
+    /// Sets the deadline of the following cases.
     pub fn set_deadline(&mut self, deadline: Deadline) {
         self.deadline = deadline.of(self.limits.deadline);
     }
 
-    /// Ends the process and starts another; a [`DeviceLost`] where that gets no hold of the device.
+    /// Ends the process and starts another. The error is a [`DeviceLost`] if the new one cannot open the device.
     pub fn restart(&mut self) -> anyhow::Result<()> {
-        // A GPU that is being reset is back in seconds.
+        // A GPU that is resetting comes back within seconds.
         const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
         self.end()?;
         let start = || Started::new(self.device, self.build, self.limits, &self.variables, &self.folder, &self.output);
@@ -89,9 +90,9 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs `case` twice. An `Err` is the harness's failure, or a [`DeviceLost`] with this case.
+    /// Runs `case` twice. An `Err` is a failure of the harness, or a [`DeviceLost`] with this case.
     pub fn run(&mut self, case: &Case) -> anyhow::Result<Answer> {
-        self.survive(case).map_err(|mut error| {
+        self.run_retrying(case).map_err(|mut error| {
             if let Some(lost) = error.downcast_mut::<DeviceLost>() {
                 lost.case = Some(case.clone());
             }
@@ -99,15 +100,16 @@ impl Worker {
         })
     }
 
-    /// Runs `case` in a process that comes to it.
-    fn survive(&mut self, case: &Case) -> anyhow::Result<Answer> {
-        // A worker that dies before it begins the case (a neighbour's kill, a machine out of memory) says nothing of it.
+    /// Runs `case`, and tries again if the worker dies before it begins the case.
+    fn run_retrying(&mut self, case: &Case) -> anyhow::Result<Answer> {
+        // A worker may die before it begins the case (somebody kills it, the machine runs out of memory). The case is not
+        // to blame.
         for _ in 0..3 {
             match self.attempt(case)? {
                 None => {}
-                // Which call fails is counted from the start of the process: each case has one of its own.
-                Some(answer) if environment::is_failing(self.device, self.limits) => {
-                    let outcome = excused(answer.outcome, &self.reports()?);
+                // The index of the failing call counts from the start of the process: each case needs a new one.
+                Some(answer) if environment::has_injected_failures(self.device, self.limits) => {
+                    let outcome = excuse_injected(answer.outcome, &self.reports()?);
                     self.restart()?;
                     return Ok(outcome.into());
                 }
@@ -121,13 +123,13 @@ impl Worker {
         )
     }
 
-    /// One attempt; `None` where the worker died before it began the case.
+    /// One attempt; `None` if the worker died before it began the case.
     fn attempt(&mut self, case: &Case) -> anyhow::Result<Option<Answer>> {
         self.number += 1;
         let frame = protocol::encode(&Request { number: self.number, case: case.clone() })?;
         self.discard_output()?;
-        let begun = Instant::now();
-        let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer(begun));
+        let started = Instant::now();
+        let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer(started));
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
@@ -142,7 +144,9 @@ impl Worker {
                 }
             },
             Ok(reply) => bail!("the worker answered case {} when asked case {}", reply.number, self.number),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error).context("the worker talks nonsense"),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(error).context("the worker sent an invalid answer")
+            }
             Err(error) => {
                 let late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
                 let outcome = self.post_mortem(late)?;
@@ -152,13 +156,13 @@ impl Worker {
         }
     }
 
-    fn answer(&mut self, begun: Instant) -> io::Result<Reply> {
-        // Each read has what is left of the deadline: a worker that dribbles bytes does not live longer.
-        let mut stream = Deadlined { socket: &mut self.process.socket, until: begun + self.deadline };
+    fn answer(&mut self, started: Instant) -> io::Result<Reply> {
+        // Each read gets the rest of the deadline, so a worker that sends a byte at a time gains no time.
+        let mut stream = Deadlined { socket: &mut self.process.socket, until: started + self.deadline };
         protocol::decode(&protocol::read_frame(&mut stream)?)
     }
 
-    /// What the end of the process says of the case it ran.
+    /// The outcome of the case, derived from how the process ended.
     fn post_mortem(&mut self, late: bool) -> anyhow::Result<Option<Outcome>> {
         let status = self.kill()?;
         let entry = Journal::read(&self.folder.path().join("journal")).context("cannot read the worker's journal")?;
@@ -170,21 +174,18 @@ impl Worker {
         Ok(Some(cause_of_death(status, phase, &self.captured()?)))
     }
 
-    /// Ends the process in order, and says what its simulated device executed, in all lives of this worker.
+    /// Shuts the process down and returns what its simulated device executed, including in the processes before it.
     pub fn finish(mut self) -> anyhow::Result<Coverage> {
         self.end()?;
         Ok(std::mem::take(&mut self.coverage))
     }
 
-    /// Lets a simulated device say what it executed before the process ends. What is killed instead takes it along.
+    /// Shuts the process down. A simulated device writes its coverage first; a killed process loses it.
     fn end(&mut self) -> anyhow::Result<ExitStatus> {
         const PATIENCE: Duration = Duration::from_secs(10);
         if matches!(self.device, Device::Sim(_)) {
             let _ = self.process.socket.shutdown(std::net::Shutdown::Both);
-            let begun = Instant::now();
-            while begun.elapsed() < PATIENCE && self.process.child.try_wait()?.is_none() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            self.process.child.wait_timeout(PATIENCE)?;
             let path = self.folder.path().join("coverage");
             if let Ok(text) = std::fs::read_to_string(&path) {
                 self.coverage.read(&text).map_err(anyhow::Error::msg)?;
@@ -257,12 +258,12 @@ impl Drop for Worker {
     }
 }
 
-/// What came of a case on a worker's device.
+/// The result of a case on a worker's device.
 #[derive(Debug)]
 pub struct Answer {
     /// The first run's outcome.
     pub outcome: Outcome,
-    /// The second run's, where it differs.
+    /// The second run's outcome, if it differs.
     pub again: Option<Outcome>,
     /// What the device remarked in both.
     pub device_reports: DeviceReports,
@@ -274,28 +275,15 @@ impl From<Outcome> for Answer {
     }
 }
 
-/// A failure that the device was asked for is no violation if candle reports it.
-fn excused(outcome: Outcome, reports: &Reports) -> Outcome {
+/// An injected failure is no violation if candle reports it.
+fn excuse_injected(outcome: Outcome, reports: &Reports) -> Outcome {
     let message = match &outcome {
         Outcome::Rejected(refusal) => &refusal.message,
         Outcome::Returned(Returned { backward: Gradients::Rejected(refusal), .. }) => &refusal.message,
         Outcome::Faulted(fault) => &fault.message,
         _ => return outcome,
     };
-    let mut told =
+    let mut reported =
         reports.injected().filter(|asked| asked.rsplit(' ').next().is_some_and(|error| message.contains(error)));
-    told.next().map_or(outcome.clone(), |asked| Outcome::Unsupported(format!("asked to fail: {asked}")))
-}
-
-/// Reads the end of a process. Rust's runtime announces a stack overflow and a failed allocation on standard error
-/// before it aborts (`std/src/sys/pal/unix/stack_overflow.rs`, `alloc/src/alloc.rs`): the only place that tells them
-/// from any other abort.
-fn cause_of_death(status: ExitStatus, phase: Phase, output: &str) -> Outcome {
-    if output.contains("has overflowed its stack") {
-        return Outcome::StackOverflow(phase);
-    }
-    if output.contains("memory allocation of ") {
-        return Outcome::OutOfMemory(phase);
-    }
-    Outcome::Died(Death { phase, signal: status.signal().unwrap_or(0), stderr: output.to_string() })
+    reported.next().map_or(outcome.clone(), |asked| Outcome::Unsupported(format!("asked to fail: {asked}")))
 }

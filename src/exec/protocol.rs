@@ -1,4 +1,4 @@
-//! What `snuffer` and `snuffer-worker` say to each other: length-prefixed MessagePack frames over a socket.
+//! The protocol between `snuffer` and `snuffer-worker`: length-prefixed MessagePack frames over a socket.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +10,7 @@ use crate::device::{Device, Hardware};
 use crate::ops;
 use crate::outcome::Outcome;
 
-/// The worker's first frame.
+/// The worker's first message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// `snuffer`'s version and the ops it knows: both sides must be built from the same sources.
@@ -19,31 +19,31 @@ pub struct Hello {
     pub device: Device,
     /// Whether candle was compiled with debug assertions and overflow checks.
     pub checked: bool,
-    /// What a CUDA device is.
+    /// The hardware of a CUDA device.
     pub hardware: Option<Hardware>,
 }
 
 /// One case to run.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// Counts the cases of this worker, so that an answer or a death is charged to the right one.
+    /// A counter of this worker's cases, so that an answer or a death is charged to the right one.
     pub number: u64,
     /// The case.
     pub case: Case,
 }
 
-/// What became of it.
+/// The result of a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Reply {
     /// The request's number.
     pub number: u64,
     /// The first run's outcome.
     pub outcome: Outcome,
-    /// The second run's, where it differs.
+    /// The second run's outcome, if it differs.
     pub again: Option<Outcome>,
 }
 
-/// What both sides must share, in one line.
+/// Identifies the sources of a build, in one line. Both sides must have the same.
 pub fn build_identity() -> String {
     let names: Vec<&str> = ops::ALL.iter().map(|op| op.name).collect();
     format!("{} {}", env!("CARGO_PKG_VERSION"), names.join(" "))
@@ -69,7 +69,7 @@ pub fn read_frame(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     stream.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);
     let mut body = Vec::new();
-    // `take` grows the buffer by what really comes: a garbled length cannot ask for 4 GiB.
+    // `take` grows the buffer only as bytes arrive: a garbled length cannot allocate 4 GiB.
     stream.take(u64::from(length)).read_to_end(&mut body)?;
     if body.len() < length as usize { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(body) }
 }

@@ -1,29 +1,28 @@
-//! Builds a reproduction crate and runs it in a process of its own, as whoever gets the report will.
+//! Builds a reproduction crate and runs it in its own process, as a reader of the report would.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use wait_timeout::ChildExt;
 
 use super::{Limits, environment};
 use crate::device::Device;
 
-/// What a program did.
+/// The result of running a program.
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// Whether it ended before its deadline.
     pub ended: bool,
-    /// Its exit code; `None` where a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote.
+    /// Its standard output.
     pub stdout: String,
-    /// And complained of.
+    /// Its standard error.
     pub stderr: String,
 }
 
-/// Builds the crate in `folder` with its dependencies in `target`, which reproductions share; the compiler's complaint as an
-/// `Err`.
+/// Builds the crate in `folder`. Reproductions share the target folder `target`. The compiler's errors become an `Err`.
 pub fn build(folder: &Path, target: &Path) -> anyhow::Result<()> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--manifest-path"]).arg(folder.join("Cargo.toml")).arg("--target-dir").arg(target);
@@ -32,14 +31,14 @@ pub fn build(folder: &Path, target: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the program of the crate `name` is, once built.
+/// The path of the built program of the crate `name`.
 pub fn executable(target: &Path, name: &str) -> PathBuf {
     target.join("debug").join(name)
 }
 
-/// Runs a program on the libraries that `device` has.
+/// Runs a program with the libraries of `device`.
 pub fn run(program: &Path, args: &[&str], device: Device, limits: Limits) -> anyhow::Result<Ran> {
-    // A shell, as only it and `unsafe` code set limits.
+    // Through a shell: otherwise only `unsafe` code could set the limit of memory.
     let mut shell = Command::new("sh");
     let memory = limits.memory_mib * 1024;
     shell.arg("-c").arg(format!("ulimit -v {memory}; exec \"$0\" \"$@\"")).arg(program).args(args);
@@ -47,18 +46,11 @@ pub fn run(program: &Path, args: &[&str], device: Device, limits: Limits) -> any
     environment::simulate(&mut shell, device)?;
     let (stdout, stderr) = (tempfile::NamedTempFile::new()?, tempfile::NamedTempFile::new()?);
     let mut child = shell.stdout(stdout.reopen()?).stderr(stderr.reopen()?).spawn().context("cannot run a shell")?;
-    let begun = Instant::now();
-    let status = loop {
-        match child.try_wait()? {
-            Some(status) => break Some(status),
-            None if begun.elapsed() > limits.deadline => {
-                child.kill()?;
-                child.wait()?;
-                break None;
-            }
-            None => std::thread::sleep(std::time::Duration::from_millis(5)),
-        }
-    };
+    let status = child.wait_timeout(limits.deadline)?;
+    if status.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
     let read = |file: tempfile::NamedTempFile| -> anyhow::Result<String> {
         Ok(String::from_utf8_lossy(&std::fs::read(file.path())?).into_owned())
     };

@@ -1,4 +1,4 @@
-//! Starts a worker process and waits for its first word.
+//! Starts a worker process and waits for its first message.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,21 +16,21 @@ use super::{Build, Limits, Variable, environment};
 use crate::case::Case;
 use crate::device::Device;
 
-/// How long a new worker has for its first word.
-const START: Duration = Duration::from_secs(60);
+/// How long a new worker may take for its first message.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The file, in a worker's folder, in which a simulated device records its reports.
 pub const REPORTS: &str = "reports";
 
-/// A device that no new worker gets hold of: it is not there, or not any more.
+/// A device that no new worker can open: it is missing, or it went away.
 #[derive(Debug, thiserror::Error)]
-#[error("the worker for {device} does not start: {said}")]
+#[error("the worker for {device} does not start: {last_line}")]
 pub struct DeviceLost {
     /// The device.
     pub device: Device,
     /// The worker's last line.
-    said: String,
-    /// What ran on the device last, where that is known.
+    last_line: String,
+    /// The last case on the device, if it is known.
     pub case: Option<Case>,
 }
 
@@ -43,7 +43,7 @@ pub struct Started {
 }
 
 impl Started {
-    /// Starts one for `device`, with its files in `folder`.
+    /// Starts a worker for `device`, with its files in `folder`.
     pub fn new(
         device: Device,
         build: Build,
@@ -54,39 +54,39 @@ impl Started {
     ) -> anyhow::Result<Self> {
         let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let mut command = environment::command(device, build)?;
-        environment::behave(&mut command, device, limits);
+        environment::set_behaviour(&mut command, device, limits.behaviour);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
         command.env(environment::REPORTS, folder.path().join(REPORTS));
         command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
-        // An interrupt at the terminal is the parent's to answer; a worker ends with it.
+        // The parent handles an interrupt at the terminal; its workers end when it ends.
         command.process_group(0);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
-        // The command holds the worker's end of the socket: with it open, a dead worker would never read as one.
+        // The command owns the worker's end of the socket. While that is open, we would not notice that a worker died.
         drop(command);
         let hello = {
-            let mut stream = Deadlined { socket: &mut ours, until: Instant::now() + START };
+            let mut stream = Deadlined { socket: &mut ours, until: Instant::now() + START_TIMEOUT };
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };
         let Ok(hello) = hello else {
             let _ = child.kill();
             child.wait()?;
-            let said = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
-            let said = said.lines().last().unwrap_or("it said nothing").to_string();
-            return Err(DeviceLost { device, said, case: None }.into());
+            let printed = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
+            let last_line = printed.lines().last().unwrap_or("it printed nothing").to_string();
+            return Err(DeviceLost { device, last_line, case: None }.into());
         };
         if hello.build != protocol::build_identity() {
             let _ = child.kill();
             child.wait()?;
-            let how = if build == Build::Checked { "cargo build" } else { "cargo build --release" };
-            bail!("the worker for {device} was built from other sources; run `{how}`");
+            let build_command = if build == Build::Checked { "cargo build" } else { "cargo build --release" };
+            bail!("the worker for {device} was built from other sources; run `{build_command}`");
         }
         Ok(Self { child, socket: ours, hello })
     }
 }
 
-/// A socket whose reads together have a deadline.
+/// A socket with one deadline for all reads.
 pub struct Deadlined<'a> {
     pub socket: &'a mut UnixStream,
     pub until: Instant,

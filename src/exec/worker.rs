@@ -18,19 +18,19 @@ use crate::run;
 pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> {
     // A parent that is killed must not leave a hanging case behind.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot ask to die with the parent")?;
-    // A real driver reserves address space for all of the GPU's memory, and more.
+    // No limit with a real driver: it reserves address space for all of the GPU's memory, and more.
     if !matches!(device, Device::Cuda(_)) {
-        let bytes = Some(memory_mib << 20);
+        let bytes = Some(memory_mib.saturating_mul(1 << 20));
         setrlimit(Resource::As, Rlimit { current: bytes, maximum: bytes }).context("cannot limit the memory")?;
     }
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).context("cannot switch core dumps off")?;
-    // What a case prints goes to standard output and error, which are files: the protocol has a socket of its own.
+    // Standard output and error are files and take what a case prints: the protocol has its own socket.
     let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let journal = Journal::create(journal).context("cannot create the journal")?;
-    let on = run::open(device).with_context(|| format!("cannot open the device {device}"))?;
+    let opened = run::open(device).with_context(|| format!("cannot open the device {device}"))?;
     run::install_panic_hook();
     let checked = cfg!(debug_assertions);
-    let hardware = run::hardware(device, &on).context("cannot ask the device what it is")?;
+    let hardware = run::hardware(device, &opened).context("cannot query the device")?;
     protocol::send(&mut socket, &Hello { build: protocol::build_identity(), device, checked, hardware })?;
     loop {
         let body = match protocol::read_frame(&mut socket) {
@@ -42,20 +42,20 @@ pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<
         journal.begin(&body).context("cannot write the journal")?;
         let mut failed = Ok(());
         let mut run = || {
-            run::run(&case, &on, |phase| {
+            run::run(&case, &opened, |phase| {
                 if let Err(error) = journal.enter(phase) {
                     failed = Err(error);
                 }
             })
         };
         let outcome = run();
-        // After a fault the device answers nothing but that fault.
+        // After a fault, every call on the device returns that fault.
         let lost = matches!(outcome, Outcome::Faulted(_));
         let again = if lost { None } else { Some(run()).filter(|again| *again != outcome) };
         failed.context("cannot write the journal")?;
         protocol::send(&mut socket, &Reply { number, outcome, again }).context("cannot answer")?;
         if lost {
-            // At once: what candle drops on the way out would meet the dead device again.
+            // Exit at once: candle's destructors would call the dead device again.
             std::process::exit(0);
         }
     }

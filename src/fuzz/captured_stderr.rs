@@ -1,4 +1,4 @@
-//! What this process writes to its error stream while something runs: a device reports its diagnoses only there.
+//! Captures the standard error of this process while something runs. Devices report their diagnoses only there.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use anyhow::Context;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::stdio::{dup2_stderr, stderr};
 
-/// A file in memory that takes the error stream's place.
+/// A file in memory that temporarily replaces standard error.
 #[derive(Debug)]
 pub struct CapturedStderr {
     file: File,
@@ -16,14 +16,14 @@ pub struct CapturedStderr {
 }
 
 impl CapturedStderr {
-    /// Nothing is redirected yet.
+    /// Creates the file, and redirects nothing yet.
     pub fn new() -> anyhow::Result<Self> {
-        let file = memfd_create("said", MemfdFlags::CLOEXEC).context("cannot make a file in memory")?;
+        let file = memfd_create("stderr", MemfdFlags::CLOEXEC).context("cannot make a file in memory")?;
         let real = rustix::io::dup(stderr()).context("cannot duplicate the error stream")?;
         Ok(Self { file: File::from(file), real })
     }
 
-    /// What `act` returns, and what was written to the error stream meanwhile.
+    /// Runs `act`. Returns its result and what was written to standard error meanwhile.
     pub fn during<T>(&mut self, act: impl FnOnce() -> T) -> anyhow::Result<(T, String)> {
         dup2_stderr(&self.file).context("cannot redirect the error stream")?;
         let result = act();

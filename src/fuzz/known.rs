@@ -1,4 +1,4 @@
-//! What a fuzzing session steps over: failures that are no news, and calls that are known to end the process.
+//! What a fuzzing session skips: known failures, and calls that are known to end the process.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,21 +12,21 @@ use crate::outcome::Outcome;
 use crate::store::Finding;
 use crate::tensor::DType;
 
-/// What is stepped over, so that exploration goes on behind it.
+/// Known failures and fatal calls, which are skipped so that fuzzing can get past them.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// Failures that are no news, by the slugs of their signatures.
+    /// The slugs of the signatures of known failures.
     slugs: HashSet<String>,
-    /// Which calls are known to end or block the process that runs them, by op: they are not run here.
+    /// The op and danger of calls that are known to end or block the process. They are not run.
     fatal: HashSet<(String, Danger)>,
 }
 
-/// Which calls of an op are alike in that they may end the process.
+/// Which calls of an op may end the process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Danger {
-    /// Valid ones of a dtype.
+    /// Valid calls of a dtype.
     Dtype(Option<DType>),
-    /// Those that break a rule, or of which nothing is promised for a reason.
+    /// Calls that break this rule, or that are unspecified for this reason.
     Rule(&'static str),
 }
 
@@ -40,7 +40,7 @@ impl Danger {
 }
 
 impl Known {
-    /// Steps over what `finding` shows.
+    /// Skips the failure of `finding`, and calls like its own if they end the process.
     pub fn add(&mut self, finding: &Finding) {
         self.slugs.insert(finding.signature.slug());
         let ends = |outcome: &Outcome| outcome.lost_the_process() && !matches!(outcome, Outcome::Faulted(_));
@@ -49,18 +49,18 @@ impl Known {
         }
     }
 
-    /// Steps over failures whose signature has this slug.
+    /// Skips failures whose signature has this slug.
     pub fn add_slug(&mut self, slug: String) {
         self.slugs.insert(slug);
     }
 
-    /// Runs no call like `case` again.
+    /// Skips calls like `case`.
     pub fn add_fatal(&mut self, case: &Case) {
         let danger = ops::find(&case.op).map(|op| Danger::of(op, case));
         self.fatal.extend(danger.map(|danger| (case.op.clone(), danger)));
     }
 
-    /// Also steps over what a session before this one left in `artifacts`, and what ended it.
+    /// Skips the failures that earlier sessions left in `artifacts`, and the calls that ended them.
     pub fn add_artifacts(&mut self, artifacts: &Path) -> anyhow::Result<()> {
         if !artifacts.is_dir() {
             return Ok(());
@@ -70,7 +70,7 @@ impl Known {
             let is_kept = path.extension().is_some_and(|extension| extension == "toml");
             match path.file_stem().and_then(|stem| stem.to_str()) {
                 Some(slug) if is_kept => self.add_slug(slug.to_string()),
-                // libFuzzer names what it kept by what ended it.
+                // libFuzzer saved this input, under the name of the event that ended it.
                 _ => fs::read_to_string(&path).ok().and_then(|text| Case::parse(&text).ok()).iter().for_each(|case| {
                     self.add_fatal(case);
                 }),
@@ -79,25 +79,25 @@ impl Known {
         Ok(())
     }
 
-    /// Whether a failure whose signature has this slug is news; from now on it is not.
+    /// Whether a failure with this slug is new. Remembers it.
     pub(super) fn is_new(&mut self, slug: String) -> bool {
         self.slugs.insert(slug)
     }
 
-    /// How many failures there are.
+    /// How many failures are known.
     pub fn count(&self) -> usize {
         self.slugs.len()
     }
 
     /// Whether some call of `case` is known to end the process.
     pub(super) fn is_fatal(&self, op: &Op, case: &Case) -> bool {
-        let names = |dtype: DType| {
+        let contains = |dtype: DType| {
             let by_param = case.params.values().any(|param| *param == Param::from(dtype.name()));
             by_param || case.inputs.values().any(|tensor| tensor.dtype == dtype)
         };
-        // Nobody knows which dtype reaches a step, but it must be in the case.
-        let may = |danger: &Danger| !matches!(danger, Danger::Dtype(Some(dtype)) if !names(*dtype));
-        let fatal = |op: &str| self.fatal.iter().any(|(name, danger)| name == op && may(danger));
+        // It is unknown which dtype reaches a step, but the case must contain it.
+        let applies = |danger: &Danger| !matches!(danger, Danger::Dtype(Some(dtype)) if !contains(*dtype));
+        let fatal = |op: &str| self.fatal.iter().any(|(name, danger)| name == op && applies(danger));
         let steps = sequence::steps(case);
         if steps.is_empty() {
             return self.fatal.contains(&(op.name.to_string(), Danger::of(op, case)));

@@ -1,5 +1,4 @@
-//! One fuzzing process: runs cases on candle devices in this process, judges them, and keeps a case of every failure
-//! that is new to it.
+//! One fuzzing process: runs cases on candle devices in this process, judges them, and keeps a case of every new failure.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -19,27 +18,27 @@ use crate::run::{self, Opened};
 use crate::store::keep_case;
 use crate::tensor::Value;
 
-/// Whether a param alone may exhaust this process: as two paddings, say. Hunts try such cases, in workers that may die.
+/// Whether a param alone may exhaust this process, for instance as a padding. Hunts run such cases in workers, which may die.
 fn is_absurd(case: &Case) -> bool {
     const LARGEST: i64 = 1 << 12;
     let numbers = case.params.values().flat_map(Param::numbers);
     numbers.into_iter().any(|number| matches!(number, Value::Int(value) if value > LARGEST))
 }
 
-/// What became of an input.
+/// The result of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Executed {
-    /// It is no case of the target, too large to try, or known to end the process.
+    /// Not run: not a case of the target, too large, or known to end the process.
     Refused,
     /// Nothing failed.
     Fine,
-    /// It fails as another one did before.
+    /// It fails in a known way.
     Known,
-    /// It fails in a new way; the case was kept.
+    /// It fails in a new way. The case was kept.
     New(Signature),
 }
 
-/// The devices of this process, and what it has met.
+/// The devices of this process, and the failures it knows.
 #[derive(Debug)]
 pub struct Session {
     target: Target,
@@ -47,14 +46,14 @@ pub struct Session {
     known: Known,
     /// Where cases of new failures are kept.
     artifacts: PathBuf,
-    said: CapturedStderr,
-    /// Bytes that a fuzzer reads and clears after each input: what came of a call of which op.
+    stderr: CapturedStderr,
+    /// Counters that a fuzzer reads and clears after each input, one for each op and outcome.
     cells: &'static mut [u8],
 }
 
 impl Session {
-    /// A session on `devices` that steps over what is `known`, once it has proved by the canary that it notices failures.
-    /// [`run::install_panic_hook`] must have been called.
+    /// Starts a session on `devices` that skips what is `known`. First checks with the canary that it notices failures. Call
+    /// [`run::install_panic_hook`] before.
     pub fn start(
         target: Target,
         devices: &[Device],
@@ -64,12 +63,12 @@ impl Session {
     ) -> anyhow::Result<Self> {
         let open = |&device| Ok((device, run::open(device).with_context(|| format!("cannot open {device}"))?));
         let devices = devices.iter().map(open).collect::<anyhow::Result<_>>()?;
-        let mut session = Self { target, devices, known, artifacts, said: CapturedStderr::new()?, cells };
+        let mut session = Self { target, devices, known, artifacts, stderr: CapturedStderr::new()?, cells };
         session.check_canary()?;
         Ok(session)
     }
 
-    /// Plants the canary's faults that a process survives, on every device: each must be noticed.
+    /// Plants the canary faults that a process survives, on every device. Each must be noticed.
     fn check_canary(&mut self) -> anyhow::Result<()> {
         const FATAL: [&str; 5] = ["died", "stack overflow", "hang", "out of memory", "differs"];
         let devices: Vec<Device> = self.devices.iter().map(|(device, _)| *device).collect();
@@ -84,7 +83,7 @@ impl Session {
         Ok(())
     }
 
-    /// Runs and judges the case that `bytes` are.
+    /// Runs and judges the case in `bytes`.
     pub fn execute(&mut self, bytes: &[u8]) -> anyhow::Result<Executed> {
         let Some((op, case)) = self.target.case(bytes) else { return Ok(Executed::Refused) };
         let too_large = (op.contract)(&case) == Contract::Unspecified(why::TOO_LARGE);
@@ -103,39 +102,42 @@ impl Session {
         Ok(Executed::New(signature))
     }
 
-    /// Once on each device, and once more contiguous where the case has views.
+    /// Runs the case once on each device, and once more contiguous if it has views. Differs from [`crate::examine`], which
+    /// runs cases in workers, twice, and under a deadline: libFuzzer needs the coverage of its own process and has its own
+    /// time limit, and a second run of each input would cost speed.
     fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
         let baseline = (!case.is_contiguous()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.devices.len());
-        for place in 0..self.devices.len() {
-            let (outcome, device_reports) = self.run(place, case)?;
+        for index in 0..self.devices.len() {
+            let (outcome, device_reports) = self.run(index, case)?;
             let contiguous = match &baseline {
-                Some(baseline) if !outcome.lost_the_process() => Some(self.run(place, baseline)?.0),
+                Some(baseline) if !outcome.lost_the_process() => Some(self.run(index, baseline)?.0),
                 _ => None,
             };
-            let device = self.devices[place].0;
+            let device = self.devices[index].0;
             observations.push(Observation { device, outcome, again: None, contiguous, device_reports });
         }
         Ok(observations)
     }
 
-    fn run(&mut self, place: usize, case: &Case) -> anyhow::Result<(Outcome, DeviceReports)> {
-        let (device, on) = &mut self.devices[place];
+    /// Runs the case on one device. A device that faulted is opened again.
+    fn run(&mut self, index: usize, case: &Case) -> anyhow::Result<(Outcome, DeviceReports)> {
+        let (device, opened) = &mut self.devices[index];
         if *device == Device::Cpu {
-            return Ok((run::run(case, on, |_| {}), DeviceReports::default()));
+            return Ok((run::run(case, opened, |_| {}), DeviceReports::default()));
         }
-        let (outcome, said) = self.said.during(|| run::run(case, on, |_| {}))?;
-        let device_reports = diagnosis::device_reports(&said, matches!(outcome, Outcome::Faulted(_)));
+        let (outcome, printed) = self.stderr.during(|| run::run(case, opened, |_| {}))?;
+        let device_reports = diagnosis::device_reports(&printed, matches!(outcome, Outcome::Faulted(_)));
         let Outcome::Faulted(fault) = outcome else { return Ok((outcome, device_reports)) };
-        // A simulated device forgets its fault with its last user; a real one would not, and needs a new process.
+        // A simulated device recovers when its last user closes it. A real one would need a new process.
         let device = *device;
-        self.devices.remove(place);
-        self.devices.insert(place, (device, run::open(device).context("cannot open the device again")?));
-        Ok((diagnosis::explain(fault, &said), device_reports))
+        self.devices.remove(index);
+        self.devices.insert(index, (device, run::open(device).context("cannot open the device again")?));
+        Ok((diagnosis::explain(fault, &printed), device_reports))
     }
 
-    /// Marks the cell of what came of a call of `op`. What its dtypes, views and sizes are is seen in candle's code: where cells
-    /// told these apart too, they were most of a corpus, and less of the device was reached.
+    /// Increments the cell of this op and outcome. Dtypes, views and sizes already show in the coverage of candle's code:
+    /// when cells distinguished these as well, they dominated the corpus, and less of the device was reached.
     fn mark(&mut self, op: &Op, observations: &[Observation], verdict: &Verdict) {
         let mut hasher = DefaultHasher::new();
         (op.name, std::mem::discriminant(verdict)).hash(&mut hasher);

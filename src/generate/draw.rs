@@ -241,7 +241,7 @@ impl<'a> Draw<'a> {
     pub fn view(&mut self, shape: &[usize]) -> Result<View> {
         let rank = shape.len();
         let mut view = View::default();
-        // An offset into an empty buffer makes every op panic: one regression covers that.
+        // An offset into an empty buffer makes every op that reads it panic: one regression covers that.
         if rank == 0 || shape.contains(&0) || self.between(0, 4)? < 3 || product(shape).is_none_or(|n| n > 20_000) {
             return Ok(view);
         }

@@ -19,7 +19,7 @@ pub static EDITS: &[Mutation] = &[
     Mutation { name: "size everywhere", apply: size_everywhere },
     Mutation { name: "size of one", apply: size_of_one },
     Mutation { name: "view", apply: view },
-    Mutation { name: "dtype of all alike", apply: dtype_of_all_alike },
+    Mutation { name: "shared dtype", apply: shared_dtype },
     Mutation { name: "values", apply: values },
     Mutation { name: "ids", apply: ids },
     Mutation { name: "param nudged", apply: param_nudged },
@@ -107,7 +107,7 @@ fn view(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     Ok(true)
 }
 
-fn dtype_of_all_alike(case: &mut Case, draw: &mut Draw) -> Result<bool> {
+fn shared_dtype(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     let Some(from) = any_input(case, draw, |_| true)?.map(|tensor| tensor.dtype) else { return Ok(false) };
     let to = *draw.choose(&DType::ALL)?;
     for tensor in case.inputs.values_mut().filter(|tensor| tensor.dtype == from) {

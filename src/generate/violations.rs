@@ -24,9 +24,9 @@ pub static VIOLATIONS: &[Mutation] = &[
     Mutation { name: "rank raised", apply: rank_raised },
     Mutation { name: "rank lowered", apply: rank_lowered },
     Mutation { name: "dtype changed", apply: dtype_changed },
-    Mutation { name: "param extreme", apply: param_extreme },
-    Mutation { name: "param extreme", apply: param_extreme },
-    Mutation { name: "value special", apply: edge_value },
+    Mutation { name: "extreme param", apply: extreme_param },
+    Mutation { name: "extreme param", apply: extreme_param },
+    Mutation { name: "edge value", apply: edge_value },
 ];
 
 /// A random input that passes `filter`; `None` if there is none.
@@ -136,7 +136,7 @@ fn dtype_changed(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     Ok(true)
 }
 
-fn param_extreme(case: &mut Case, draw: &mut Draw) -> Result<bool> {
+fn extreme_param(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     let Some(value) = any_number(case, draw)? else { return Ok(false) };
     *value = match *value {
         Value::Int(old) => Value::Int(*draw.choose(&[0, 0, old.saturating_add(1), 2, 3, 5, 1 << 32, i64::MAX])?),

@@ -18,7 +18,7 @@ impl File {
             unsafe_code,
             reason = "like every user of a mapped file, we assume that it is not truncated while it is open"
         )]
-        // SAFETY: as above.
+        // SAFETY: see the reason above.
         let file = unsafe { MmapedSafetensors::new(path) }?;
         Ok(Self(file))
     }

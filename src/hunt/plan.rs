@@ -1,4 +1,4 @@
-//! The campaign's plan, and which case comes when.
+//! The campaign's plan, and the order of its cases.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -18,24 +18,24 @@ pub struct Plan {
     /// The modes, in turn.
     pub modes: Vec<Mode>,
     /// Cases to run instead of drawn ones.
-    pub given: Vec<Case>,
-    /// The devices, all for every case.
+    pub cases_to_run: Vec<Case>,
+    /// The devices. Every case runs on all of them.
     pub devices: Vec<Device>,
     /// Decides every case.
     pub seed: u64,
     /// The first case's index.
     pub first: u64,
-    /// Which of the cases are this campaign's.
+    /// Which part of the cases this campaign runs.
     pub shard: Shard,
-    /// How many cases at most, those of other shards included.
+    /// At most this many cases, including those of other shards.
     pub cases: Option<u64>,
-    /// How long at most; minimization that has begun is finished.
+    /// At most this long. A minimization in progress is finished first.
     pub time: Option<Duration>,
     /// Workers per device.
     pub jobs: usize,
-    /// What a case may use up.
+    /// The resources of a case.
     pub limits: Limits,
-    /// How many canary faults of each kind are planted among the cases.
+    /// How many canary faults of each kind to plant among the cases.
     pub inject: u64,
     /// How findings are settled.
     pub settings: Settings,
@@ -44,31 +44,31 @@ pub struct Plan {
 impl Plan {
     /// The `index`-th case.
     pub(super) fn sample(&self, index: u64) -> Sample {
-        let Some(case) = self.given.get(index as usize) else {
+        let Some(case) = self.cases_to_run.get(index as usize) else {
             return Sample::nth(&self.ops, &self.modes, self.seed, index);
         };
-        let op = ops::find(&case.op).expect("given cases are of ops");
+        let op = ops::find(&case.op).expect("the op of each case to run was looked up");
         let drawn = Drawn { case: case.clone(), violations: Vec::new() };
         Sample { op, number: index, mode: Mode::Valid, drawn }
     }
 
     /// Whether there is a case at `index`.
-    pub(super) fn reaches(&self, index: u64) -> bool {
-        let given = if self.given.is_empty() { u64::MAX } else { self.given.len() as u64 };
-        index < given && self.cases.is_none_or(|cases| index < self.first + cases)
+    pub(super) fn has_case(&self, index: u64) -> bool {
+        let end = if self.cases_to_run.is_empty() { u64::MAX } else { self.cases_to_run.len() as u64 };
+        index < end && self.cases.is_none_or(|cases| index < self.first.saturating_add(cases))
     }
 }
 
-/// A case and where it came from.
+/// A case and its provenance.
 #[derive(Debug)]
 pub struct Sample {
     /// The op.
     pub op: &'static Op,
-    /// Which of the op's cases it is: case N of an op and a seed stays that case when other ops are added.
+    /// The case's number within its op. Case N of an op and a seed stays the same case when other ops are added.
     pub number: u64,
     /// The mode.
     pub mode: Mode,
-    /// The case and its labelled violations.
+    /// The case, and the violations that were drawn into it.
     pub drawn: Drawn,
 }
 
@@ -81,39 +81,40 @@ impl Sample {
     }
 }
 
-/// One of several campaigns that have the cases of one seed together: every `of`-th, from the `number`-th on.
+/// One of several campaigns that divide the cases of one seed among them: every `count`-th case, starting at the `number`-th.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1 on.
+    /// This shard's number, from 1.
     pub number: u64,
-    /// How many there are.
-    pub of: u64,
+    /// How many shards there are.
+    pub count: u64,
 }
 
 impl Shard {
     /// All cases.
-    pub const WHOLE: Self = Self { number: 1, of: 1 };
+    pub const WHOLE: Self = Self { number: 1, count: 1 };
 
-    /// The first index of this shard from `index` on.
-    pub(super) fn from(self, index: u64) -> u64 {
-        let behind = (index + self.of - (self.number - 1)) % self.of;
-        if behind == 0 { index } else { index + self.of - behind }
+    /// The first index of this shard that is not below `index`.
+    pub(super) fn first_index(self, index: u64) -> u64 {
+        let offset = (index + self.count - (self.number - 1)) % self.count;
+        if offset == 0 { index } else { index + self.count - offset }
     }
 }
 
 impl FromStr for Shard {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no shard; write `2/3` for the second of three");
-        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
-        let shard = Self { number: number.parse().map_err(|_| wrong())?, of: of.parse().map_err(|_| wrong())? };
-        if (1..=shard.of).contains(&shard.number) { Ok(shard) } else { Err(wrong()) }
+        let invalid = || format!("`{text}` is not a shard; write `2/3` for the second of three");
+        let (number, count) = text.split_once('/').ok_or_else(invalid)?;
+        let shard =
+            Self { number: number.parse().map_err(|_| invalid())?, count: count.parse().map_err(|_| invalid())? };
+        if (1..=shard.count).contains(&shard.number) { Ok(shard) } else { Err(invalid()) }
     }
 }
 
 impl std::fmt::Display for Shard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.number, self.of)
+        write!(f, "{}/{}", self.number, self.count)
     }
 }
 
@@ -122,13 +123,13 @@ mod tests {
     use super::Shard;
 
     #[test]
-    fn shards_share_every_index_once() {
-        for of in 1..5 {
+    fn every_index_belongs_to_one_shard() {
+        for count in 1..5 {
             for index in 0..20 {
-                let owners = (1..=of).filter(|&number| Shard { number, of }.from(index) == index).count();
-                assert_eq!(owners, 1, "{index} of {of}");
+                let owners = (1..=count).filter(|&number| Shard { number, count }.first_index(index) == index).count();
+                assert_eq!(owners, 1, "{index} of {count}");
             }
-            assert!((1..=of).all(|number| Shard { number, of }.from(7) < 7 + of));
+            assert!((1..=count).all(|number| Shard { number, count }.first_index(7) < 7 + count));
         }
     }
 }

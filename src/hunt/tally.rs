@@ -1,4 +1,4 @@
-//! Counts of what a campaign ran and what came of it.
+//! Counts the cases of a campaign and their results.
 
 use super::Sample;
 use crate::oracle::Verdict;
@@ -48,12 +48,12 @@ fn add(counts: &mut Counts, verdict: &Verdict) {
     }
 }
 
-/// What the views of these tensors do, each once.
+/// The features of the views of these tensors, each once.
 fn views<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Vec<&'static str> {
     let mut seen = [false; 6];
     const NAMES: [&str; 6] = ["contiguous", "permuted", "narrowed", "strided", "broadcast", "zero-size"];
     for Tensor { view, shape, .. } in tensors {
-        let does = [
+        let has = [
             view.is_contiguous(),
             !view.order.is_empty(),
             !view.before.is_empty() || !view.after.is_empty(),
@@ -61,7 +61,7 @@ fn views<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Vec<&'static str> {
             !view.broadcast.is_empty(),
             shape.contains(&0),
         ];
-        seen.iter_mut().zip(does).for_each(|(seen, does)| *seen |= does);
+        seen.iter_mut().zip(has).for_each(|(seen, has)| *seen |= has);
     }
     seen[0] &= !seen[1..5].contains(&true);
     NAMES.into_iter().zip(seen).filter(|(_, seen)| *seen).map(|(name, _)| name).collect()

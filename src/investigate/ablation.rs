@@ -1,4 +1,4 @@
-//! What of a finding matters and what does not: each part of its minimized case is varied, and the case run again.
+//! Which parts of a finding matter: varies each part of its minimized case and runs the case again.
 
 use crate::case::{Case, Param};
 use crate::device::Device;
@@ -10,12 +10,12 @@ use crate::store::Finding;
 use crate::tensor::cast;
 use crate::tensor::{Tensor, Value};
 
-/// Sizes that every size is replaced by: small, and around a warp and a block.
+/// The sizes to try in place of each size: small ones, and around a warp and a block.
 const SIZES: [usize; 5] = [2, 3, 7, 33, 257];
-/// How many random values each input is given.
+/// How many times the values of each input are redrawn.
 const DRAWS: u64 = 5;
 
-/// What varying the parts of `finding` on `device` showed, a line for each part.
+/// Varies the parts of `finding` on `device` and describes the effect of each in a line.
 pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Result<Vec<String>> {
     let case = &finding.case;
     let Some(op) = ops::find(&case.op).filter(|_| case.steps.is_empty()) else { return Ok(Vec::new()) };
@@ -38,7 +38,7 @@ pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Re
     Ok(lines.into_iter().flatten().collect())
 }
 
-/// A finding and what runs its variants.
+/// Runs variants of a finding.
 struct Variation<'a> {
     executor: Executor,
     op: &'static Op,
@@ -46,7 +46,7 @@ struct Variation<'a> {
 }
 
 impl Variation<'_> {
-    /// Whether `variant` fails as the finding does, wherever that is in reduced precision.
+    /// Whether `variant` fails as the finding does. Reduced precision in the site makes no difference.
     fn happens(&mut self, variant: &Case) -> anyhow::Result<bool> {
         if variant.check().is_err() {
             return Ok(false);
@@ -60,7 +60,7 @@ impl Variation<'_> {
         }))
     }
 
-    /// The dtypes of the main input that fail alike, of those that candle lists for the device.
+    /// Which of the dtypes that candle supports on the device fail in the same way, as dtypes of the main input.
     fn dtypes(&mut self, device: Device) -> anyhow::Result<Option<String>> {
         let case = &self.finding.case;
         let Some(main) = self.op.dtype(case) else { return Ok(None) };
@@ -68,7 +68,7 @@ impl Variation<'_> {
         for &dtype in self.op.support.on(device) {
             let mut variant = case.clone();
             for (name, tensor) in &mut variant.inputs {
-                // Ids stay what they are.
+                // Keep the dtype of ids.
                 if tensor.dtype == main && (main.is_float() || name == self.op.support.of) {
                     *tensor = cast(tensor, dtype);
                 }
@@ -80,12 +80,12 @@ impl Variation<'_> {
             list.push(dtype.name());
         }
         Ok(Some(match (fail.len(), pass.len()) {
-            (_, 0) => format!("any dtype ({})", listed(&fail)),
-            (_, _) => format!("dtype {}; not {}", listed(&fail), listed(&pass)),
+            (_, 0) => format!("any dtype ({})", joined(&fail)),
+            (_, _) => format!("dtype {}; not {}", joined(&fail), joined(&pass)),
         }))
     }
 
-    /// Whether other sizes fail, too: each size of the case is replaced wherever it stands.
+    /// Whether other sizes fail, too. Replaces each size of the case everywhere at once.
     fn sizes(&mut self) -> anyhow::Result<Option<String>> {
         let case = &self.finding.case;
         let mut sizes: Vec<usize> = case.inputs.values().flat_map(|tensor| tensor.shape.clone()).collect();
@@ -101,15 +101,15 @@ impl Variation<'_> {
                 }
             }
             lines.push(match fail.len() {
-                0 => format!("dimensions of size {size}: only this size (tried {})", listed(&others)),
-                n if n == others.len() => format!("dimensions of size {size}: any size (tried {})", listed(&others)),
-                _ => format!("dimensions of size {size}: also {} of {}", listed(&fail), listed(&others)),
+                0 => format!("dimensions of size {size}: only this size (tried {})", joined(&others)),
+                n if n == others.len() => format!("dimensions of size {size}: any size (tried {})", joined(&others)),
+                _ => format!("dimensions of size {size}: also {} of {}", joined(&fail), joined(&others)),
             });
         }
         Ok((!lines.is_empty()).then(|| lines.join("; ")))
     }
 
-    /// Whether the values of an input matter: others are drawn.
+    /// Whether the values of an input matter. Draws other values.
     fn values(&mut self, name: &str, tensor: &Tensor) -> anyhow::Result<Option<String>> {
         if tensor.stored().is_none_or(|count| count == 0) {
             return Ok(None);
@@ -129,7 +129,7 @@ impl Variation<'_> {
         }))
     }
 
-    /// Whether the value of a number among the params matters.
+    /// Whether the value of a numeric param matters.
     fn param(&mut self, name: &str, param: &Param) -> anyhow::Result<Option<String>> {
         let others: Vec<Value> = match param {
             Param::Number(Value::Int(own)) => {
@@ -149,13 +149,13 @@ impl Variation<'_> {
             }
         }
         Ok(Some(match fail.len() {
-            0 => format!("`{name}` matters: not with {}", listed(&others)),
-            n if n == others.len() => format!("any `{name}` (tried {})", listed(&others)),
-            _ => format!("`{name}`: also {} of {}", listed(&fail), listed(&others)),
+            0 => format!("`{name}` matters: not with {}", joined(&others)),
+            n if n == others.len() => format!("any `{name}` (tried {})", joined(&others)),
+            _ => format!("`{name}`: also {} of {}", joined(&fail), joined(&others)),
         }))
     }
 }
 
-fn listed(items: &[impl ToString]) -> String {
+fn joined(items: &[impl ToString]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

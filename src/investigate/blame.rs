@@ -1,4 +1,4 @@
-//! Which call is at fault: of a sequence the first step whose prefix fails, and in which half of it.
+//! Which call is at fault: the first step of a sequence whose prefix fails, and in which pass.
 
 use crate::case::{Backward, Case};
 use crate::examine::{Patience, violation};
@@ -10,18 +10,18 @@ use crate::outcome::Outcome;
 /// The call at fault.
 #[derive(Debug)]
 pub struct Blame {
-    /// Its place in the sequence, from 1; 1 for a single call.
+    /// Its number in the sequence, from 1; 1 for a single call.
     pub step: usize,
     /// Its op.
     pub op: &'static Op,
-    /// Whether it takes the backward pass to fail.
+    /// Whether it fails only in the backward pass.
     pub backward: bool,
     /// How it fails.
     pub violation: Violation,
 }
 
-/// Runs ever longer prefixes of `case`, each waited for and forward before backward, up to the first that fails: an error
-/// that a device delivers late is charged to the call that made it.
+/// Runs longer and longer prefixes of `case`, forward before backward, up to the first that fails. Each run waits for the
+/// device, so a late error is charged to the call that caused it.
 pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blame>> {
     let calls = case.calls();
     for step in 1..=calls.len().max(1) {
@@ -40,14 +40,14 @@ pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blam
     Ok(None)
 }
 
-/// No backward pass, the one that the case asks for, and one as from steps behind, which is no broadcast scalar.
+/// No backward pass, the one of the case, and a weighted one: as from later steps, its gradient is not a broadcast scalar.
 fn gentlest_first(backward: Backward) -> impl Iterator<Item = Backward> {
     let more = (!backward.is_none()).then_some([backward, Backward::Weighted]);
     std::iter::once(Backward::None).chain(more.into_iter().flatten())
 }
 
-/// The step at fault as a single call on the values that the steps before it give, if it fails alone.
-pub fn alone(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Case, Violation)>> {
+/// The failing step of a sequence as a single call on the outputs of earlier steps, if that call fails on its own.
+pub fn failing_step(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Case, Violation)>> {
     if case.steps.is_empty() {
         return Ok(None);
     }
@@ -75,8 +75,8 @@ pub fn alone(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Cas
 
 impl std::fmt::Display for Blame {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let half = if self.backward { "backward" } else { "forward" };
+        let pass = if self.backward { "backward" } else { "forward" };
         let Violation { oracle, kind, device, .. } = &self.violation;
-        write!(f, "step {}, {} {half} on {device}: {kind} ({oracle})", self.step, self.op.name)
+        write!(f, "step {}, {} {pass} on {device}: {kind} ({oracle})", self.step, self.op.name)
     }
 }

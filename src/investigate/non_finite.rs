@@ -1,73 +1,73 @@
-//! NaN and infinities in tensors: which, where first and how many, and the numbers around them in words.
+//! NaN and infinities in tensors: which, where the first is and how many, and descriptions of the tensors around them.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::tensor::{DType, Tensor, index_of};
 
-/// A tensor under its name in a case, or under none.
+/// A tensor and its name in a case, which may be empty.
 pub(super) type Named = (String, Tensor);
 
-/// What is no number to go on with.
+/// A kind of non-finite value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum NonFinite {
     /// Not a number.
     Nan,
     /// An infinity of either sign.
     Infinity,
 }
 
-impl Kind {
+impl NonFinite {
     fn of(value: f64) -> Option<Self> {
         if value.is_nan() { Some(Self::Nan) } else { value.is_infinite().then_some(Self::Infinity) }
     }
 }
 
-/// The kinds that these tensors hold.
-pub(super) fn kinds<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> BTreeSet<Kind> {
-    tensors.into_iter().flat_map(floats).filter_map(Kind::of).collect()
+/// The kinds of non-finite values in these tensors.
+pub(super) fn kinds<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> BTreeSet<NonFinite> {
+    tensors.into_iter().flat_map(floats).filter_map(NonFinite::of).collect()
 }
 
 /// The elements of a tensor that are all NaN, or all the same infinity.
 #[derive(Debug)]
-pub struct Spots {
-    /// What they are.
-    pub kind: Kind,
+pub struct Occurrences {
+    /// Which kind of value they are.
+    pub kind: NonFinite,
     value: f64,
-    /// The place of the tensor among the results.
+    /// The index of the tensor among the results.
     pub(super) result: usize,
-    /// How the tensor is called after `in`; empty for the only output.
+    /// The name of the tensor; empty for the only output.
     name: String,
     pub(super) dtype: DType,
     pub(super) shape: Vec<usize>,
-    /// The first of them, counted in row-major order.
+    /// The position of the first of them in row-major order.
     pub(super) first: usize,
     count: usize,
     elements: usize,
 }
 
-impl Spots {
-    /// The spots of these kinds in the `result`-th of the results.
-    pub(super) fn of(result: usize, (name, tensor): &Named, kinds: &BTreeSet<Kind>) -> Vec<Self> {
+impl Occurrences {
+    /// The occurrences of these kinds in the `result`-th of the results.
+    pub(super) fn of(result: usize, (name, tensor): &Named, kinds: &BTreeSet<NonFinite>) -> Vec<Self> {
         let values = floats(tensor);
-        let spots = |value: f64| {
+        let occurrences = |value: f64| {
             let same = |other: &f64| other.to_bits() == value.to_bits() || (other.is_nan() && value.is_nan());
-            let kind = Kind::of(value).filter(|kind| kinds.contains(kind))?;
+            let kind = NonFinite::of(value).filter(|kind| kinds.contains(kind))?;
             let first = values.iter().position(same)?;
             let count = values.iter().filter(|other| same(other)).count();
             let (name, shape) = (name.clone(), tensor.shape.clone());
             Some(Self { kind, value, result, name, dtype: tensor.dtype, shape, first, count, elements: values.len() })
         };
-        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].into_iter().filter_map(spots).collect()
+        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].into_iter().filter_map(occurrences).collect()
     }
 
-    /// ` there` where the tensor has other places as well.
-    pub(super) fn there(&self) -> &'static str {
+    /// ` there` if the tensor has several elements, for use in a sentence about the first occurrence.
+    pub(super) fn position_suffix(&self) -> &'static str {
         if self.elements == 1 { "" } else { " there" }
     }
 }
 
-impl fmt::Display for Spots {
+impl fmt::Display for Occurrences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.value)?;
         if !self.name.is_empty() {
@@ -80,13 +80,13 @@ impl fmt::Display for Spots {
     }
 }
 
-/// These numbers in words, and what they are where the first of `spots` is.
-pub(super) fn told(numbers: &[Named], spots: Option<&Spots>) -> String {
-    let told: Vec<String> = numbers.iter().map(|number| tell(number, spots)).collect();
-    told.join("; ")
+/// Describes these tensors: their ranges, their non-finite values, and the element at the first of `occurrences`.
+pub(super) fn describe(tensors: &[Named], occurrences: Option<&Occurrences>) -> String {
+    let described: Vec<String> = tensors.iter().map(|tensor| describe_one(tensor, occurrences)).collect();
+    described.join("; ")
 }
 
-fn tell((name, tensor): &Named, spots: Option<&Spots>) -> String {
+fn describe_one((name, tensor): &Named, occurrences: Option<&Occurrences>) -> String {
     let values = floats(tensor);
     if let [value] = values[..] {
         return format!("{name} {value:?}");
@@ -99,17 +99,17 @@ fn tell((name, tensor): &Named, spots: Option<&Spots>) -> String {
     } else if low < high {
         parts.push(format!("{low:?} to {high:?}"));
     }
-    let both = BTreeSet::from([Kind::Nan, Kind::Infinity]);
-    parts.extend(Spots::of(0, &(String::new(), tensor.clone()), &both).iter().map(ToString::to_string));
-    let mut told = format!("{name} {}", parts.join(" and "));
+    let all_kinds = BTreeSet::from([NonFinite::Nan, NonFinite::Infinity]);
+    parts.extend(Occurrences::of(0, &(String::new(), tensor.clone()), &all_kinds).iter().map(ToString::to_string));
+    let mut text = format!("{name} {}", parts.join(" and "));
     let varied = low < high || parts.len() > 1;
-    if let Some(spots) = spots.filter(|spots| varied && spots.shape == tensor.shape) {
-        told += &format!(", there {:?}", values[spots.first]);
+    if let Some(occurrences) = occurrences.filter(|other| varied && other.shape == tensor.shape) {
+        text += &format!(", there {:?}", values[occurrences.first]);
     }
-    told
+    text
 }
 
-/// The elements of a tensor of floats; nothing of integers, which are all numbers.
+/// The elements of a float tensor; empty for integers, which are always finite.
 fn floats(tensor: &Tensor) -> Vec<f64> {
     if tensor.dtype.is_float() { tensor.floats() } else { Vec::new() }
 }

@@ -1,8 +1,8 @@
-//! Where NaN and infinities come from: the calls that return one although nothing that they are given holds any.
+//! Where NaN and infinities come from: the calls that return one although their inputs hold none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::non_finite::{Kind, Named, Spots, kinds, told};
+use super::non_finite::{Named, NonFinite, Occurrences, describe, kinds};
 use crate::case::{Backward, Case, Param};
 use crate::exec::Worker;
 use crate::number::Num;
@@ -11,50 +11,50 @@ use crate::oracle::Evidence;
 use crate::outcome::{Gradients, Outcome};
 use crate::tensor::{DType, Tensor, Value};
 
-/// What the calls of a case make of numbers on one device.
+/// The NaN and infinities in both passes of a case on one device.
 #[derive(Debug, Default)]
 pub struct Trace {
     /// The forward pass.
-    pub forward: Half,
-    /// The backward pass, where the case asks for one and the forward pass came to its end.
-    pub backward: Option<Half>,
-    /// The step that failed, and how: nothing behind it was seen.
+    pub forward: PassTrace,
+    /// The backward pass, if the case has one and the forward pass finished.
+    pub backward: Option<PassTrace>,
+    /// The step that failed, and how. The trace ends there.
     pub failed: Option<(Step, String)>,
 }
 
-/// What was seen in one direction.
+/// The NaN and infinities in one pass.
 #[derive(Debug, Default)]
-pub struct Half {
-    /// The calls that make a NaN or an infinity, in the order in which they run: the first is the origin.
-    pub made: Vec<Made>,
-    /// Whether any call returned one, made or passed on.
-    pub seen: bool,
+pub struct PassTrace {
+    /// The calls that produce a NaN or an infinity from other values, in the order in which they run.
+    pub origins: Vec<Origin>,
+    /// Whether any call returned one, produced or passed on.
+    pub any: bool,
 }
 
-/// A call that makes a NaN or an infinity.
+/// A call that produces a NaN or an infinity.
 #[derive(Debug)]
-pub struct Made {
+pub struct Origin {
     /// The call.
     pub step: Step,
-    /// What it makes. What it is merely given is left out.
-    pub spots: Vec<Spots>,
+    /// What it produces. Kinds that its inputs hold already are left out.
+    pub occurrences: Vec<Occurrences>,
 }
 
-/// One call of the case and what it is given.
+/// One call of the case and its inputs.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Its place in the sequence, from 1; 1 for a single call.
+    /// Its number in the sequence, from 1; 1 for a single call.
     pub number: usize,
     /// Its op.
     pub op: &'static Op,
-    /// The call alone, on what the one before returned.
+    /// The call on its own, on the output of the step before it.
     pub call: Case,
-    /// Backward, the gradient that the step behind it passes on; none for the last.
-    pub reached: Option<Tensor>,
+    /// In the backward pass, the gradient from the next step; `None` for the last step.
+    pub incoming_gradient: Option<Tensor>,
 }
 
-/// Runs ever longer prefixes of `case` forward, then ever longer suffixes, on what the prefixes returned, backward: each shows
-/// what one more call returns. Second derivatives are left out.
+/// Runs longer and longer prefixes of `case` forward, then longer and longer suffixes backward, on the outputs of the prefixes.
+/// Each run adds the results of one more call. Ignores second derivatives.
 pub fn trace(worker: &mut Worker, case: &Case) -> anyhow::Result<Trace> {
     let mut whole = case.clone();
     if case.steps.is_empty() {
@@ -68,14 +68,15 @@ pub fn trace(worker: &mut Worker, case: &Case) -> anyhow::Result<Trace> {
     Ok(trace)
 }
 
-/// What of NaN and infinities the case itself holds, which no call made; nothing for finite ones.
-pub fn held(case: &Case) -> Option<String> {
-    let held: Vec<Named> = numbers(case).into_iter().filter(|(_, number)| !kinds([number]).is_empty()).collect();
-    (!held.is_empty()).then(|| told(&held, None))
+/// Describes the inputs and params of the case that hold NaN or infinities; `None` if all are finite.
+pub fn non_finite_inputs(case: &Case) -> Option<String> {
+    let non_finite: Vec<Named> =
+        float_inputs(case).into_iter().filter(|(_, tensor)| !kinds([tensor]).is_empty()).collect();
+    (!non_finite.is_empty()).then(|| describe(&non_finite, None))
 }
 
 /// All floats of `case`: inputs, and params as tensors of one element.
-fn numbers(case: &Case) -> Vec<Named> {
+fn float_inputs(case: &Case) -> Vec<Named> {
     let inputs = case.inputs.iter().filter(|(_, tensor)| tensor.dtype.is_float());
     let inputs = inputs.map(|(name, tensor)| (format!("`{name}`"), tensor.clone()));
     let params = case.params.iter().filter_map(|(name, param)| match param {
@@ -88,15 +89,15 @@ fn numbers(case: &Case) -> Vec<Named> {
 }
 
 impl Trace {
-    /// Runs the prefixes; the steps with what they are given.
+    /// Runs the prefixes. Returns the steps with their inputs.
     fn run_forward(&mut self, worker: &mut Worker, whole: &Case) -> anyhow::Result<Vec<Step>> {
         let mut steps = Vec::new();
-        let mut flowing = None;
-        for (place, (op, mut call)) in sequence::steps(whole).into_iter().enumerate() {
-            if let Some(output) = flowing {
+        let mut previous_output = None;
+        for (index, (op, mut call)) in sequence::steps(whole).into_iter().enumerate() {
+            if let Some(output) = previous_output {
                 call = call.input(op.support.of, output);
             }
-            let step = Step { number: place + 1, op, call, reached: None };
+            let step = Step { number: index + 1, op, call, incoming_gradient: None };
             let prefix = Case { backward: Backward::None, ..sequence::prefix(whole, step.number) };
             let outputs = match worker.run(&prefix)?.outcome {
                 Outcome::Returned(returned) => returned.outputs,
@@ -105,20 +106,20 @@ impl Trace {
                     break;
                 }
             };
-            let name = |place: usize| if outputs.len() == 1 { String::new() } else { format!("output {}", place + 1) };
+            let name = |index: usize| if outputs.len() == 1 { String::new() } else { format!("output {}", index + 1) };
             let results: Vec<Named> = outputs.iter().enumerate().map(|(i, output)| (name(i), output.clone())).collect();
-            self.forward.see(&step, &results);
+            self.forward.record(&step, &results);
             steps.push(step);
-            flowing = outputs.into_iter().next();
+            previous_output = outputs.into_iter().next();
         }
         Ok(steps)
     }
 
-    /// Runs the suffixes of `steps`, which are all of `whole`.
+    /// Runs the suffixes of `steps`, which are all steps of `whole`.
     fn run_backward(&mut self, worker: &mut Worker, whole: &Case, steps: &[Step]) -> anyhow::Result<()> {
-        let half = self.backward.insert(Half::default());
+        let pass = self.backward.insert(PassTrace::default());
         let (backward, calls) = (whole.backward.min(Backward::Weighted), whole.calls());
-        let mut reached = None;
+        let mut incoming_gradient = None;
         for step in steps.iter().rev() {
             let rest = calls[step.number..].iter().cloned();
             let suffix = whole.with_calls(std::iter::once(step.call.clone()).chain(rest).collect());
@@ -137,78 +138,79 @@ impl Trace {
                     break;
                 }
             };
-            // Those of this step; the ones behind it had their turn.
+            // Only the gradients of this step: later steps were traced before.
             let own = |(name, gradient): (&String, &Tensor)| {
                 Some((format!("the gradient of `{}`", name.strip_prefix("1.")?), gradient.clone()))
             };
             let results: Vec<Named> = gradients.iter().filter_map(own).collect();
-            half.see(&Step { reached, ..step.clone() }, &results);
-            reached = gradients.remove(&format!("1.{}", step.op.support.of));
+            pass.record(&Step { incoming_gradient, ..step.clone() }, &results);
+            incoming_gradient = gradients.remove(&format!("1.{}", step.op.support.of));
         }
         Ok(())
     }
 
-    /// The trace for people, of devices that are called `on`: an entry for each thing to know, which may have two lines.
-    pub fn entries(&self, on: &str) -> Vec<String> {
-        let halves = [("forward", Some(&self.forward)), ("backward", self.backward.as_ref())];
+    /// The trace for people, in entries of one or two lines. `devices` are the names of the devices.
+    pub fn entries(&self, devices: &str) -> Vec<String> {
+        let passes = [("forward", Some(&self.forward)), ("backward", self.backward.as_ref())];
         let mut entries = Vec::new();
-        let mut end = "";
-        for (name, half) in halves.into_iter().filter_map(|(name, half)| Some((name, half?))) {
-            entries.extend(half.made.iter().map(|made| made.entry(name, on)));
-            if half.made.is_empty() {
-                let given = if half.seen { ": what there is was given" } else { "" };
-                entries.push(format!("no call {name} on {on}{given}"));
+        let mut last_pass = "";
+        for (name, pass) in passes.into_iter().filter_map(|(name, pass)| Some((name, pass?))) {
+            entries.extend(pass.origins.iter().map(|origin| origin.entry(name, devices)));
+            if pass.origins.is_empty() {
+                let note = if pass.any { ": the inputs hold them already" } else { "" };
+                entries.push(format!("no call {name} on {devices}{note}"));
             }
-            end = name;
+            last_pass = name;
         }
         if let Some((step, how)) = &self.failed {
-            entries.push(format!("step {}, {} {end} on {on} ends the trace: {how}", step.number, step.op.name));
+            entries
+                .push(format!("step {}, {} {last_pass} on {devices} ends the trace: {how}", step.number, step.op.name));
         }
         entries
     }
 }
 
-impl Half {
-    /// Takes note of what a step returned.
-    fn see(&mut self, step: &Step, results: &[Named]) {
-        let numbers = numbers(&step.call);
-        let known = kinds(numbers.iter().map(|(_, number)| number).chain(&step.reached));
+impl PassTrace {
+    /// Records the results of a step.
+    fn record(&mut self, step: &Step, results: &[Named]) {
+        let inputs = float_inputs(&step.call);
+        let known = kinds(inputs.iter().map(|(_, input)| input).chain(&step.incoming_gradient));
         let found = kinds(results.iter().map(|(_, result)| result));
-        self.seen |= !found.is_empty();
-        let new: BTreeSet<Kind> = found.difference(&known).copied().collect();
+        self.any |= !found.is_empty();
+        let new: BTreeSet<NonFinite> = found.difference(&known).copied().collect();
         if new.is_empty() {
             return;
         }
-        let spots = results.iter().enumerate().flat_map(|(place, result)| Spots::of(place, result, &new));
-        let mut spots: Vec<Spots> = spots.collect();
-        spots.sort_by_key(|spots| spots.kind);
-        self.made.push(Made { step: step.clone(), spots });
+        let occurrences = results.iter().enumerate().flat_map(|(index, result)| Occurrences::of(index, result, &new));
+        let mut occurrences: Vec<Occurrences> = occurrences.collect();
+        occurrences.sort_by_key(|occurrences| occurrences.kind);
+        self.origins.push(Origin { step: step.clone(), occurrences });
     }
 }
 
-impl Made {
-    fn entry(&self, half: &str, on: &str) -> String {
-        let Step { number, op, call, reached } = &self.step;
-        let spots: Vec<String> = self.spots.iter().map(ToString::to_string).collect();
-        let mut given = numbers(call);
-        given.extend(reached.clone().map(|gradient| ("the gradient that reached it".to_string(), gradient)));
-        let given = (!given.is_empty()).then(|| format!("given {}", told(&given, self.spots.first())));
-        let reference = if half == "forward" { self.reference() } else { None };
-        let facts: Vec<String> = given.into_iter().chain(reference).collect();
-        let what = format!("step {number}, {} {half} on {on}: {}\n{}", op.name, spots.join("; "), facts.join("; "));
-        what.trim_end().to_string()
+impl Origin {
+    fn entry(&self, pass: &str, devices: &str) -> String {
+        let Step { number, op, call, incoming_gradient } = &self.step;
+        let occurrences: Vec<String> = self.occurrences.iter().map(ToString::to_string).collect();
+        let mut inputs = float_inputs(call);
+        inputs.extend(incoming_gradient.clone().map(|gradient| ("the gradient that reached it".to_string(), gradient)));
+        let inputs = (!inputs.is_empty()).then(|| format!("given {}", describe(&inputs, self.occurrences.first())));
+        let reference = if pass == "forward" { self.reference() } else { None };
+        let facts = inputs.into_iter().chain(reference).collect::<Vec<_>>().join("; ");
+        let entry = format!("step {number}, {} {pass} on {devices}: {}\n{facts}", op.name, occurrences.join("; "));
+        entry.trim_end().to_string()
     }
 
-    /// The first of the elements as the `f64` reference has it, where that knows it.
+    /// The value of the first element in the `f64` reference, if it is known.
     fn reference(&self) -> Option<String> {
-        let first = &self.spots[0];
+        let first = &self.occurrences[0];
         let evidence = Evidence::new(self.step.op, &self.step.call, &[]);
         let Num { value, error, .. } = *evidence.expected()?.get(first.result)?.iter().nth(first.first)?;
         if value.is_finite() && !error.is_finite() {
             return None;
         }
-        let beyond = value.is_finite() && !first.dtype.round(value).is_finite();
-        let beyond = if beyond { format!(", too large for {}", first.dtype) } else { String::new() };
-        Some(format!("the reference{} is {value:?}{beyond}", first.there()))
+        let overflows = value.is_finite() && !first.dtype.round(value).is_finite();
+        let note = if overflows { format!(", too large for {}", first.dtype) } else { String::new() };
+        Some(format!("the reference{} is {value:?}{note}", first.position_suffix()))
     }
 }

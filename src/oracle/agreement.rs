@@ -1,4 +1,4 @@
-//! Devices with each other, where nothing else is promised: whether they accept the case, then what they return.
+//! Compares devices with each other when no other oracle applies: whether they accept the case, then what they return.
 
 use super::layout::first_difference;
 use super::{Evidence, Kind, OracleName, Verdict, fail};
@@ -29,7 +29,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// `accepts` returned and `refuses` did not. Where candle lists the dtype for one of them only, that is the site: one
+/// `accepts` returned and `refuses` did not. If candle supports the dtype on only one of them, that is the site: one
 /// finding per op, not one per dtype.
 fn one_accepts(
     evidence: &Evidence,

@@ -1,5 +1,5 @@
-//! What the device's checkers report, on any input, though the case went on: hardware says nothing there, and what it computes
-//! depends on the day.
+//! Reports of the device's checkers that did not end the case, on any input. Hardware is silent there, and its results vary
+//! from run to run.
 
 use super::site::by_function;
 use super::{Evidence, Kind, OracleName, Verdict, fail};

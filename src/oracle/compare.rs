@@ -1,21 +1,21 @@
-//! One value against its reference, with the running error bound as tolerance.
+//! Compares one value with its reference. The running error bound is the tolerance.
 
 use crate::number::Num;
 use crate::tensor::DType;
 
-/// What a comparison says.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
     /// Within the bound.
     Same,
-    /// Nothing is promised: an intermediate overflows the dtype, or an infinity went through arithmetic.
+    /// Unspecified: an intermediate overflows the dtype, or an infinity went through arithmetic.
     Unknown,
     /// Outside the bound.
     Different,
 }
 
 /// Compares `got` of `dtype` with `want`, allowing `factor` times its error bound. `infinite_inputs` says that an input
-/// was infinite: what arithmetic makes of that depends on the order of evaluation.
+/// was infinite: the result of arithmetic on it depends on the order of evaluation.
 pub fn compare(want: &Num, got: f64, dtype: DType, factor: f64, infinite_inputs: bool) -> Agreement {
     close(want.value, want.error, want, got, dtype, factor, infinite_inputs)
 }
@@ -30,7 +30,7 @@ pub fn compare_slope(want: &Num, got: f64, dtype: DType, factor: f64) -> Agreeme
 
 fn close(value: f64, error: f64, want: &Num, got: f64, dtype: DType, factor: f64, infinite_inputs: bool) -> Agreement {
     if error == 0.0 && want.peak == 0.0 {
-        // No arithmetic was done: a moved value is the same value, special or not.
+        // No arithmetic: a copied value must be the same value, non-finite or not.
         return same(value == got || (value.is_nan() && got.is_nan()));
     }
     if dtype.int_range().is_some_and(|(low, high)| value < low as f64 || value > high as f64) {
@@ -46,7 +46,8 @@ fn close(value: f64, error: f64, want: &Num, got: f64, dtype: DType, factor: f64
     same((got - value).abs() <= bound)
 }
 
-/// How far off a value of `dtype` may be. The reference is itself computed in `f64`: there, both sides have rounding errors.
+/// The tolerance for a value of `dtype`. The reference itself is computed in `f64`: for that dtype both sides have rounding
+/// errors.
 pub fn bound(error: f64, dtype: DType, factor: f64) -> f64 {
     if dtype == DType::F64 { 4.0 * factor * error } else { factor * error }
 }

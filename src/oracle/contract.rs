@@ -1,4 +1,5 @@
-//! Accepted what is promised, refused the rest with an `Err`, and returned the shapes and dtypes that it should.
+//! Checks the contract: valid calls are accepted, invalid ones refused with an `Err`, and outputs have the right shapes and
+//! dtypes.
 
 use super::site::site;
 use super::{Evidence, Kind, OracleName, Verdict, fail};
@@ -8,7 +9,7 @@ use crate::outcome::{Observation, Outcome, Returned, signal_name};
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     match (&seen.outcome, &evidence.contract) {
         (Outcome::Unsupported(_), _) => Verdict::Skip("unsupported by the device"),
-        (Outcome::Faulted(_), _) => Verdict::Pass, // the fault oracle's
+        (Outcome::Faulted(_), _) => Verdict::Pass, // judged by the fault oracle
         (Outcome::Returned(returned), Contract::Accepts { outputs, .. }) => shapes(seen, returned, outputs),
         (Outcome::Returned(returned), Contract::Rejects(rule)) => {
             let shown = Outcome::Returned(returned.clone()).summary();
@@ -39,11 +40,11 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// What is never right: the call neither returned nor refused. Where it should have refused, the missing check is what
-/// is wrong, and its rule the site; else it is the function.
+/// The call neither returned nor refused, which is never right. If it should have refused, a check is missing and its rule
+/// is the site. Otherwise the site is the function.
 fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict {
     let (kind, site) = match outcome {
-        // Whether an unchecked argument panics, exhausts the memory or passes is a matter of the other arguments.
+        // Whether an unchecked argument panics, exhausts the memory or passes depends on the other arguments.
         Outcome::Panicked(_) | Outcome::OutOfMemory(_) | Outcome::TimedOut(_)
             if let Contract::Rejects(rule) = contract =>
         {

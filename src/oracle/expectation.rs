@@ -1,28 +1,28 @@
-//! What elements should be, for programs and tests that state them: of outputs by the reference, of gradients by its derivative.
+//! Expected elements, for programs and tests that state them: of outputs from the reference, of gradients from its derivative.
 
 use super::compare::{Agreement, bound, compare, compare_slope};
 use super::{Evidence, gradient};
 use crate::outcome::Returned;
 use crate::tensor::Tensor;
 
-/// The most elements of a gradient that are looked at: the reference is computed once for each.
-const SINGLES: usize = 256;
+/// At most this many elements of a gradient: each needs a run of the reference.
+const MAX_ELEMENTS: usize = 256;
 
-/// What an element should be.
+/// The expected value of an element.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expectation {
-    /// Its place in row-major order.
+    /// The element's position in row-major order.
     pub position: usize,
     /// Its value.
     pub value: f64,
-    /// How far off it may be.
+    /// The tolerance.
     pub within: f64,
-    /// Whether it was as it should be.
+    /// Whether the actual value was within the tolerance.
     pub kept: bool,
 }
 
 impl Evidence<'_> {
-    /// The elements of each output of which something is promised.
+    /// The specified elements of each output.
     pub fn expectations(&self, returned: &Returned) -> Vec<Vec<Expectation>> {
         let (ulps, infinite) = (self.op.ulps, self.any_value(f64::is_infinite));
         let outputs = self.expected().unwrap_or_default().iter().zip(&returned.outputs);
@@ -37,7 +37,7 @@ impl Evidence<'_> {
         outputs.map(of).collect()
     }
 
-    /// The elements of the gradient of the input `name`, one for each that it stores, of which something is promised.
+    /// The specified elements of the gradient of the input `name`, which has one element for each that the input stores.
     pub fn gradient_expectations(&self, name: &str, grad: &Tensor) -> Vec<Expectation> {
         let (input, factor) = (&self.case.inputs[name], gradient::FACTOR * self.op.ulps);
         let (grads, stored) = (grad.floats(), input.stored().unwrap_or(0));
@@ -51,7 +51,7 @@ impl Evidence<'_> {
             let agreement = compare_slope(&want, grads[element], grad.dtype, factor);
             expectation(element, want.slope, bound(want.slope_error, grad.dtype, factor), agreement)
         };
-        (0..stored.min(SINGLES)).filter_map(of).collect()
+        (0..stored.min(MAX_ELEMENTS)).filter_map(of).collect()
     }
 }
 

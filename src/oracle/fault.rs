@@ -1,4 +1,4 @@
-//! Anything the device diagnosed, on any input.
+//! Errors that the device diagnosed, on any input.
 
 use super::site::site;
 use super::{Evidence, Kind, OracleName, Verdict, fail};
@@ -6,7 +6,7 @@ use crate::outcome::{Observation, Outcome, Phase};
 
 pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
     let Outcome::Faulted(fault) = &seen.outcome else { return Verdict::Pass };
-    // Making the inputs and the forward call are one asynchronous queue for the device.
+    // Uploading the inputs and the forward call share one asynchronous queue on the device.
     let phase = if fault.phase == Phase::Backward { Phase::Backward } else { Phase::Forward };
     let site =
         if fault.place.is_empty() && phase == Phase::Forward { String::new() } else { site(&fault.place, phase) };

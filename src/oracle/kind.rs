@@ -1,4 +1,4 @@
-//! The vocabulary of violations: which oracle says so, and how the promise broke. The text forms are part of signatures.
+//! The vocabulary of violations: the names of oracles, and the kinds of violation. Their text forms are part of signatures.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -39,19 +39,19 @@ impl OracleName {
     }
 }
 
-/// How a promise broke.
+/// A kind of violation: how candle broke its promise.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Kind {
     /// A value, gradient or second derivative outside its bound.
     WrongValue,
-    /// An output too many, too few, or of another shape.
+    /// The wrong number of outputs, or an output of another shape.
     WrongShape,
     /// An output of another dtype.
     WrongDtype,
-    /// An argument that breaks a rule, and no `Err`.
+    /// No `Err` although an argument breaks a rule.
     NotRefused,
-    /// An `Err` for a call that keeps the contract.
+    /// An `Err` for a valid call.
     RefusedValid,
     /// A Rust panic.
     Panic,
@@ -61,40 +61,40 @@ pub enum Kind {
     StackOverflow,
     /// The deadline passed, or the device's watchdog ended a kernel.
     Hang,
-    /// The process needed more memory than it is given.
+    /// The process needed more memory than its limit.
     OutOfMemory,
-    /// No gradient where there should be one, and no error.
+    /// A gradient is missing, and there was no error.
     MissingGradient,
     /// An `Err` from the backward pass of a valid call.
     RefusedGradient,
     /// candle says that it has no backward pass for a valid call.
     NotSupported,
-    /// One device returns and another refuses.
+    /// One device accepts the call and another refuses it.
     OnlyOneAccepts,
     /// Two runs of one case differ.
     Differs,
     /// A device-side assertion failed.
     Assert,
-    /// What the device calls it: another CUDA error, or the checker that reports.
+    /// The device's own name for it: another CUDA error, or the checker that reported.
     Device(String),
 }
 
-/// What people sort violations by.
+/// Coarse classes of violations, for sorting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// A fault that the device diagnosed.
+    /// An error that the device diagnosed.
     Fault,
     /// A panic, a dead process, a hang.
     Crash,
     /// A wrong refusal, or a missing one.
     Refusal,
-    /// Only one device takes the call.
+    /// Only one device accepts the call.
     Single,
     /// A wrong result.
     Wrong,
 }
 
-/// Every kind with a text of its own.
+/// Every kind with a fixed text.
 const KINDS: [(Kind, &str); 16] = [
     (Kind::WrongValue, "wrong value"),
     (Kind::WrongShape, "wrong shape"),
@@ -123,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// The class of a violation of this kind that `oracle` names.
+    /// The class of a violation of this kind that `oracle` detected.
     pub fn class(&self, oracle: OracleName) -> Class {
         match self {
             _ if oracle == OracleName::Fault => Class::Fault,
@@ -172,7 +172,7 @@ impl fmt::Display for OracleName {
     }
 }
 
-// By text, as people read lists.
+// Ordered by text, for people who read lists.
 impl Ord for Kind {
     fn cmp(&self, other: &Self) -> Ordering {
         self.name().cmp(other.name())

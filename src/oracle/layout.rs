@@ -1,7 +1,7 @@
 //! The same values in contiguous tensors must give the same result on the same device.
 //!
-//! Where an op has a reference, the reference oracle has judged the view more sharply, and says whether only the view
-//! is wrong. This oracle is for ops that have none.
+//! If an op has a reference, the reference oracle judges views more precisely, and knows whether only the view is wrong. This
+//! oracle is for ops without a reference.
 
 use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::ops::Contract;
@@ -29,8 +29,8 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     }
 }
 
-/// The first element that is finite in one and not in the other, or of another magnitude. Summation order moves last
-/// digits and may move an overflow: a difference counts from 1/8 of the larger value on.
+/// The first element that is finite in only one of the results, or of different magnitude. The order of a sum changes the last
+/// digits and may cause an overflow, so only differences of more than 1/8 of the largest value count.
 pub(super) fn first_difference(viewed: &Returned, contiguous: &Returned) -> Option<String> {
     for (left, right) in viewed.outputs.iter().zip(&contiguous.outputs) {
         if left.shape != right.shape {

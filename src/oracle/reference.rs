@@ -1,4 +1,5 @@
-//! Outputs against the `f64` reference, within its running error bound; NaN where NaN is due and nowhere else.
+//! Compares outputs with the `f64` reference, within its running error bound. NaN must appear exactly where the reference
+//! has it.
 
 use super::compare::{Agreement, compare};
 use super::{Evidence, Kind, OracleName, Verdict, fail, value_site};
@@ -28,7 +29,7 @@ fn contiguous_is_right(evidence: &Evidence, expected: &[ArrayD<Num>], seen: &Obs
     }
 }
 
-/// The first element that differs, described; an `Err` where no element could be compared.
+/// Describes the first element that differs; an `Err` if no element could be compared.
 fn first_difference(
     evidence: &Evidence,
     expected: &[ArrayD<Num>],

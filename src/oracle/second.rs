@@ -1,8 +1,8 @@
-//! Second derivatives against central differences of the reference's first ones.
+//! Compares second derivatives with central differences of the reference's first derivatives.
 //!
 //! candle keeps the graph of a backward pass only under `CANDLE_GRAD_DO_NOT_DETACH` (candle-core/src/backprop.rs:19-28),
-//! which exists for this, and workers run under it. What it refuses is no violation; what it returns must be right. No
-//! error analysis carries over to differences, so that the tolerance is a plain hundredth: terms that are missing show.
+//! which exists for this purpose. Workers set it. A refusal is no violation, but a returned result must be right. Error
+//! analysis does not carry over to differences, so the tolerance is simply a hundredth: enough to notice a missing term.
 
 use super::gradient::{expand, weighted_sum};
 use super::{Evidence, Kind, OracleName, Verdict, fail};
@@ -12,7 +12,7 @@ use crate::ops::ReferenceInputs;
 use crate::outcome::{Gradients, Observation, Outcome};
 use crate::tensor::{DType, Tensor};
 
-/// How far the input is moved to each side, in a direction of size about 1.
+/// The step to each side, along a direction of size about 1.
 const STEP: f64 = 1e-4;
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
@@ -47,7 +47,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     verdict
 }
 
-/// Compares the second derivative by `name` in one direction; `None` where there is none.
+/// Compares the second derivative by `name` along one direction; `None` if it has no second derivative there.
 fn check(evidence: &Evidence, first: &str, name: &str, got: &Tensor) -> Option<Result<(), String>> {
     let input = &evidence.case.inputs[name];
     let direction: Vec<f64> = (0..got.elements()?).map(|element| weight(element + 3)).collect();
@@ -66,8 +66,7 @@ fn check(evidence: &Evidence, first: &str, name: &str, got: &Tensor) -> Option<R
     let products: Vec<f64> = got.floats().iter().zip(&direction).map(|(got, share)| got * share).collect();
     let (value, spread): (f64, f64) = (products.iter().sum(), products.iter().map(|product| product.abs()).sum());
     let size = spread.max(want.abs()).max(here.slope.abs());
-    // Where the two sides differ there is no second derivative, and where even the first one is lost in rounding nothing
-    // can be said of it.
+    // No second derivative exists if the two sides differ, and none can be measured if rounding hides even the first.
     if (before - after).abs() > 0.05 * (size + 1.0) || here.slope_error > 1e-3 * size {
         return None;
     }
@@ -78,14 +77,14 @@ fn check(evidence: &Evidence, first: &str, name: &str, got: &Tensor) -> Option<R
 
 /// The slope of the weighted sum of outputs along weights of `first`, with `name` moved by `step` along `direction`.
 fn slope(evidence: &Evidence, first: &str, name: &str, direction: &[f64], step: f64) -> Num {
-    let along: Vec<f64> = (0..evidence.case.inputs[first].stored().unwrap_or(0)).map(weight).collect();
-    let along = expand(&evidence.case.inputs[first], &along);
+    let weights: Vec<f64> = (0..evidence.case.inputs[first].stored().unwrap_or(0)).map(weight).collect();
+    let along = expand(&evidence.case.inputs[first], &weights);
     let moved: Vec<f64> = direction.iter().map(|share| share * step).collect();
     let moved = expand(&evidence.case.inputs[name], &moved);
-    let given = ReferenceInputs {
+    let inputs = ReferenceInputs {
         direction: Some((first, &along)),
         shift: Some((name, &moved)),
         ..ReferenceInputs::new(evidence.case)
     };
-    weighted_sum(evidence, &given)
+    weighted_sum(evidence, &inputs)
 }

@@ -1,12 +1,12 @@
-//! Where a failure happens, as signatures say it: by file and function, which the next release of candle still has. A line
-//! moves with every edit above it.
+//! The site of a failure in signatures: file and function, which the next release of candle most likely still has. A line
+//! number changes with every edit above it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::outcome::Phase;
 
-/// The functions of candle, its kernels and cudarc: file, first and last line, name. Written by `cargo xtask functions`.
+/// The functions of candle, its kernels and cudarc: file, first line, last line, name. Made by `cargo xtask functions`.
 static TABLE: &str = include_str!("functions.tsv");
 
 /// The functions by file.
@@ -29,7 +29,7 @@ struct Function {
 }
 
 /// The site of a failure at `place`, which is `crate/src/file.rs:line`, a kernel, or empty: `gather
-/// (candle-kernels/src/indexing.cu)`, with the phase unless that is the forward one.
+/// (candle-kernels/src/indexing.cu)`, with the phase unless it is the forward pass.
 pub fn site(place: &str, phase: Phase) -> String {
     let site = by_function(place);
     match (site.as_str(), phase) {
@@ -39,7 +39,7 @@ pub fn site(place: &str, phase: Phase) -> String {
     }
 }
 
-/// A place with the function instead of the line.
+/// `place` with the name of the function instead of the line.
 pub fn by_function(place: &str) -> String {
     let Some((file, line)) = place.rsplit_once(':') else { return place.to_string() };
     let Ok(line) = line.parse::<u32>() else { return place.to_string() };
@@ -55,7 +55,7 @@ mod tests {
     use super::{Phase, site};
 
     #[test]
-    fn a_site_names_the_function_and_no_line() {
+    fn a_site_names_the_function_but_not_the_line() {
         let inner = site("candle-nn/src/rotary_emb.rs:369", Phase::Forward);
         assert_eq!(inner, "RotaryEmb::inner (candle-nn/src/rotary_emb.rs)");
         let backward = site("candle-core/src/conv.rs:46", Phase::Backward);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{literal, source};
+use super::{rust, templates};
 use crate::case::{Backward, Case, weight};
 use crate::device::Device;
 use crate::ops::{Op, sequence};
@@ -53,7 +53,7 @@ impl Body {
             let own = format!("{prefix}{name}");
             self.input(name, &own, data, op.has_gradient(whole, &own))?;
         }
-        let mut lines = source::rendered(op, call, self.device)?;
+        let mut lines = templates::rust_call(op, call, self.device)?;
         let binds = |name: &str| {
             let forms = [format!("let {name} "), format!("let mut {name} ")];
             lines.iter().any(|line| forms.iter().any(|form| line.starts_with(form)))
@@ -89,9 +89,9 @@ impl Body {
 
     fn input(&mut self, name: &str, own: &str, data: &Tensor, has_gradient: bool) -> Result<(), String> {
         let mut before = Vec::new();
-        let buffer = literal::buffer(name, data, "&device", &mut before)?;
+        let buffer = rust::buffer(name, data, "&device", &mut before)?;
         self.lines.append(&mut before);
-        let view = literal::view(data);
+        let view = rust::view(data);
         if has_gradient {
             let var = own.split_once('.').map_or(format!("{own}_var"), |(step, name)| format!("{name}_var{step}"));
             self.lines.push(format!("let {var} = Var::from_tensor(&{buffer})?;"));

@@ -1,7 +1,7 @@
 //! Tensors of a case as Python that a person would write.
 
-use super::literal::nested;
 use super::memory::{self, Buffer, Step};
+use super::rust::nested;
 use crate::tensor::{DType, Tensor, Value};
 
 /// The dtype's name in PyTorch. `u32` becomes `int64`, as PyTorch has few operations on `uint32`.

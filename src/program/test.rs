@@ -1,7 +1,7 @@
 //! A case as a test for candle's own suite: it fails today and passes once candle is fixed.
 
 use super::body::{Body, Bound};
-use super::literal;
+use super::rust;
 use crate::case::Backward;
 use crate::device::Device;
 use crate::ops::Contract;
@@ -116,7 +116,7 @@ impl Test {
         for (index, (dtype, shape)) in outputs.iter().enumerate() {
             let output = self.output(index);
             self.push(format!("assert_eq!({output}.shape().dims(), {shape:?});"));
-            self.push(format!("assert_eq!({output}.dtype(), {});", literal::dtype(*dtype)));
+            self.push(format!("assert_eq!({output}.dtype(), {});", rust::dtype(*dtype)));
         }
         "returns_the_right_shape".to_string()
     }
@@ -176,10 +176,10 @@ impl Test {
         }
         let (cast, typed) = match got.dtype {
             DType::F16 | DType::Bf16 | DType::F8e4m3 => (".to_device(&Device::Cpu)?.to_dtype(DType::F32)?", "f32"),
-            other => ("", literal::rust(other)),
+            other => ("", rust::type_name(other)),
         };
         self.push(format!("let values = {of}.flatten_all()?{cast}.to_vec1::<{typed}>()?;"));
-        let number = |value| literal::number(Value::Float(value));
+        let number = |value| rust::number(Value::Float(value));
         let element = |expected: &&Expectation| {
             let Expectation { position: at, value, within, .. } = **expected;
             format!("({}, {}, {})", position(at), number(value), number(rounded_up(within)))

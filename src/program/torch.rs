@@ -1,6 +1,6 @@
 //! The same call in PyTorch, for comparison.
 
-use super::{python, source};
+use super::{python, templates};
 use crate::case::{Backward, Case, weight};
 use crate::ops::{Contract, Op, sequence};
 use crate::tensor::{DType, Tensor};
@@ -50,7 +50,7 @@ impl Script {
             let own = format!("{prefix}{name}");
             self.input(name, &own, data, op.has_gradient(whole, &own))?;
         }
-        let mut lines = source::torch(op, call)?;
+        let mut lines = templates::torch_call(op, call)?;
         self.several = lines.iter().any(|line| line.starts_with("outputs = "));
         if let Some(last) = lines.last_mut().filter(|last| !self.several && !last.starts_with("output")) {
             last.insert_str(0, "output = ");

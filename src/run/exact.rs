@@ -1,5 +1,5 @@
-//! Exact views: where `SNUFFER_EXACT_VIEWS` is set, the simulated device is told which bytes of a buffer are around the view
-//! that a case makes of it, and reports kernels that reach there.
+//! Exact views: if `SNUFFER_EXACT_VIEWS` is set, tells the simulated device which bytes of a buffer are outside the view that a
+//! case makes of it. The device reports kernels that access those bytes.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use libloading::os::unix::{Library, Symbol};
 
 type Hide = unsafe extern "C" fn(*const u8, usize);
 
-/// The device's function, where it has one: a real driver has not.
+/// The simulated driver's function for this; a real driver has none.
 fn hide() -> Option<&'static Symbol<Hide>> {
     static HIDE: OnceLock<Option<Symbol<Hide>>> = OnceLock::new();
     let find = || {
@@ -21,16 +21,17 @@ fn hide() -> Option<&'static Symbol<Hide>> {
     HIDE.get_or_init(find).as_ref()
 }
 
-/// Hides what is not at these positions of a buffer of `length` elements of `size` bytes, which is copied to the device next.
+/// Hides the elements outside these positions of a buffer of `length` elements of `size` bytes. Call it right before the
+/// buffer is copied to the device.
 pub fn hide_around(positions: &[usize], length: usize, size: usize) {
     let Some(hide) = hide() else { return };
-    let mut around = vec![1_u8; length * size];
+    let mut hidden = vec![1_u8; length * size];
     for &position in positions {
-        around[position * size..(position + 1) * size].fill(0);
+        hidden[position * size..(position + 1) * size].fill(0);
     }
     #[allow(unsafe_code, reason = "the bytes live as long as the call")]
     // SAFETY: as above.
     unsafe {
-        hide(around.as_ptr(), around.len());
+        hide(hidden.as_ptr(), hidden.len());
     }
 }

@@ -1,20 +1,21 @@
-//! Where the last panic was: crate, file and line, whatever thread it was on.
+//! The location of the last panic on any thread: crate, file and line.
 
 use std::panic::PanicHookInfo;
 use std::sync::Mutex;
 
 static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
 
-/// Makes panics leave their place and message for [`last_panic`] and print nothing.
+/// Makes panics store their location and message for [`last_panic`] instead of printing them.
 pub fn install_panic_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map_or_else(String::new, |at| format!("{}:{}", crate_path(at.file()), at.line()));
+        let location =
+            info.location().map_or_else(String::new, |at| format!("{}:{}", crate_path(at.file()), at.line()));
         let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        *last = Some((place, message(info)));
+        *last = Some((location, message(info)));
     }));
 }
 
-/// Place and message of the last panic.
+/// Location and message of the last panic.
 pub fn last_panic() -> (String, String) {
     let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     last.take().unwrap_or_default()
@@ -26,8 +27,8 @@ fn message(info: &PanicHookInfo) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".to_string())
 }
 
-/// A source path from the crate's folder on, or from a toolkit's folder of headers, without where these lie and which
-/// version they are, so that a signature means the same on every machine.
+/// A source path that starts at the crate's folder, or at a toolkit's folder of headers. Drops the path of that folder and its
+/// version, so that signatures are the same on every machine.
 pub fn crate_path(file: &str) -> String {
     let parts: Vec<&str> = file.split(['/', '\\']).collect();
     let part = |name| parts.iter().rposition(|part| *part == name).filter(|place| *place > 0);
@@ -49,7 +50,7 @@ mod tests {
     use super::crate_path;
 
     #[test]
-    fn a_place_names_the_crate_and_nothing_of_the_machine() {
+    fn a_location_names_the_crate_but_not_the_machine() {
         let registry = "/home/x/.cargo/registry/src/index-1/candle-core-0.11.1/src/cpu_backend/mod.rs";
         assert_eq!(crate_path(registry), "candle-core/src/cpu_backend/mod.rs");
         assert_eq!(crate_path("src/ops/canary.rs"), "src/ops/canary.rs");

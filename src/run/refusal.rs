@@ -1,11 +1,10 @@
-//! candle's errors by variant: `candle_core::Error` prints its message even in `Debug`, and a signature needs the
-//! structure.
+//! The variants of candle's errors. `candle_core::Error` prints its message even in `Debug`, and a signature needs the variant.
 
 use candle_core::Error;
 
 use crate::outcome::Refusal;
 
-/// The innermost error without backtrace and context.
+/// The innermost error, without backtrace and context.
 pub fn refusal(error: &Error) -> Refusal {
     let mut inner = error;
     while let Error::WithBacktrace { inner: next, .. } | Error::Context { inner: next, .. } = inner {
@@ -14,7 +13,7 @@ pub fn refusal(error: &Error) -> Refusal {
     Refusal { variant: variant(inner).to_string(), message: inner.to_string() }
 }
 
-/// A CUDA error in words, by its code, and candle's message. The words are the kind of a violation.
+/// A CUDA error in words, derived from its code, and candle's message. The words become the kind of a violation.
 pub fn cuda_error(error: &Error) -> (String, String) {
     let message = error.to_string();
     let code = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|word| word.starts_with(CODE));
@@ -29,7 +28,7 @@ pub fn cuda_error(error: &Error) -> (String, String) {
 
 const CODE: &str = "CUDA_ERROR_";
 
-/// The name of the error's variant; `Other` for those that no op of a device returns.
+/// The name of the error's variant; `Other` for variants that no op returns.
 fn variant(error: &Error) -> &'static str {
     macro_rules! name_of {
         ($($name:ident)*) => {

@@ -1,4 +1,4 @@
-//! Plain tensors to candle tensors and back.
+//! Converts plain tensors to candle tensors and back.
 
 use candle_core::{DType as Candle, Device, Result, Tensor, WithDType};
 use float8::F8E4M3;
@@ -16,20 +16,20 @@ pub fn buffer(data: &Data, device: &Device) -> Result<Tensor> {
     upload(data.dtype, &values, &shape, device)
 }
 
-/// The tensor of `data` on a device.
-pub fn made(data: &Data, device: &Device) -> Result<Tensor> {
+/// `data` as a candle tensor on a device.
+pub fn to_candle(data: &Data, device: &Device) -> Result<Tensor> {
     view(&buffer(data, device)?, data)
 }
 
-/// The view of `buffer` that `data` asks for, made of candle's own view ops.
+/// The view of `buffer` that `data` describes, made with candle's own view ops.
 pub fn view(buffer: &Tensor, data: &Data) -> Result<Tensor> {
-    let stored = uncover(buffer, data)?;
+    let stored = stored_elements(buffer, data)?;
     if data.view.broadcast.is_empty() { Ok(stored) } else { stored.broadcast_as(data.shape.as_slice()) }
 }
 
 /// The stored elements of `buffer` in their logical order: all of [`view`] but the broadcast. Of a gradient of the
 /// buffer it shows the part that belongs to the view.
-pub fn uncover(buffer: &Tensor, data: &Data) -> Result<Tensor> {
+pub fn stored_elements(buffer: &Tensor, data: &Data) -> Result<Tensor> {
     data.steps().into_iter().try_fold(buffer.clone(), |tensor, step| match step {
         Step::Narrow(dim, start, len) => tensor.narrow(dim, start, len),
         Step::First(dim) => tensor.narrow(dim, 0, 1)?.squeeze(dim),
@@ -63,7 +63,7 @@ fn upload(dtype: DType, values: &[Value], shape: &[usize], device: &Device) -> R
 /// The values of a candle tensor, contiguous.
 pub fn read(tensor: &Tensor) -> Result<Data> {
     fn download<T: WithDType>(tensor: &Tensor, convert: impl Fn(T) -> Value) -> Result<Vec<Value>> {
-        // To the host as it lies: putting a view in order shall not take a kernel of the device.
+        // To the host first: making a view contiguous must not run a kernel on the device.
         let tensor = tensor.to_device(&Device::Cpu)?.flatten_all()?;
         Ok(tensor.to_vec1::<T>()?.into_iter().map(convert).collect())
     }
@@ -77,9 +77,9 @@ pub fn read(tensor: &Tensor) -> Result<Data> {
         Candle::BF16 => (DType::Bf16, download(tensor, |v: bf16| Value::Float(v.to_f64()))?),
         Candle::F32 => (DType::F32, download(tensor, |v: f32| Value::Float(v.into()))?),
         Candle::F64 => (DType::F64, download(tensor, Value::Float)?),
-        // By path: as a method of the value it would be candle's `WithDType::to_f64`, which calls itself for ever.
+        // By path: as a method, `to_f64` would be candle's `WithDType::to_f64`, which recurses forever.
         Candle::F8E4M3 => (DType::F8e4m3, download(tensor, |v: F8E4M3| Value::Float(F8E4M3::to_f64(&v)))?),
-        other => candle_core::bail!("a tensor of dtype {other:?} has no plain form"),
+        other => candle_core::bail!("a tensor of dtype {other:?} has no plain equivalent"),
     };
     Ok(Data::new(dtype, tensor.dims().to_vec(), values))
 }

@@ -1,4 +1,4 @@
-//! Which mutants are made: a few of each kernel, and of all kinds of change alike.
+//! Chooses the mutants: a few of each kernel, and as many of each kind of change.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -8,23 +8,28 @@ use siphasher::sip::SipHasher13;
 use super::Chosen;
 use super::trace::{Change, Changes};
 
-/// Up to `count` mutants, decided by `seed`: kernels in turn, each time the kind of change of which there are fewest so far.
-/// What is known to make no difference is none.
+/// Chooses up to `count` mutants by `seed`. Takes kernels in turn, and each time the kind of change that is chosen least so
+/// far. Leaves out changes that are known to make no difference.
 pub fn choose(changes: &Changes, count: usize, seed: u64) -> Vec<Chosen> {
-    let possible = |of: &[Change]| -> Vec<usize> { (0..of.len()).filter(|number| !of[*number].equivalent).collect() };
+    let possible = |of_kernel: &[Change]| -> Vec<usize> {
+        of_kernel.iter().enumerate().filter(|(_, change)| !change.equivalent).map(|(number, _)| number).collect()
+    };
     let mut left: Vec<(&String, &[Change], Vec<usize>)> =
-        changes.iter().map(|(kernel, of)| (kernel, of.as_slice(), possible(of))).collect();
-    left.sort_by_cached_key(|(kernel, ..)| mixed(seed, kernel, 0));
-    let mut made: BTreeMap<&str, usize> = BTreeMap::new();
+        changes.iter().map(|(kernel, of_kernel)| (kernel, of_kernel.as_slice(), possible(of_kernel))).collect();
+    left.sort_by_cached_key(|(kernel, ..)| rank_hash(seed, kernel, 0));
+    let mut chosen_by_kind: BTreeMap<&str, usize> = BTreeMap::new();
     let mut chosen = Vec::new();
     while chosen.len() < count && left.iter().any(|(.., possible)| !possible.is_empty()) {
-        for (kernel, of, possible) in left.iter_mut().filter(|(.., possible)| !possible.is_empty()) {
+        for (kernel, of_kernel, possible) in left.iter_mut().filter(|(.., possible)| !possible.is_empty()) {
             let rank = |number: &usize| {
-                (made.get(of[*number].what.as_str()).copied().unwrap_or(0), mixed(seed, kernel, *number))
+                (
+                    chosen_by_kind.get(of_kernel[*number].what.as_str()).copied().unwrap_or(0),
+                    rank_hash(seed, kernel, *number),
+                )
             };
-            let best = (0..possible.len()).min_by_key(|&place| rank(&possible[place])).expect("some are left");
+            let best = (0..possible.len()).min_by_key(|&index| rank(&possible[index])).expect("some are left");
             let number = possible.swap_remove(best);
-            *made.entry(&of[number].what).or_default() += 1;
+            *chosen_by_kind.entry(&of_kernel[number].what).or_default() += 1;
             chosen.push(Chosen { kernel: (*kernel).clone(), number });
         }
     }
@@ -32,9 +37,9 @@ pub fn choose(changes: &Changes, count: usize, seed: u64) -> Vec<Chosen> {
     chosen
 }
 
-/// A number without a pattern for each seed, kernel and number.
-fn mixed(seed: u64, kernel: &str, number: usize) -> u64 {
-    // A hash that no release of Rust changes: a seed gives the same mutants again.
+/// A hash of seed, kernel and number, used as a random rank.
+fn rank_hash(seed: u64, kernel: &str, number: usize) -> u64 {
+    // Unlike the standard library's hash, this one never changes: a seed always gives the same mutants.
     let mut hasher = SipHasher13::new_with_keys(seed, number as u64);
     hasher.write(kernel.as_bytes());
     hasher.finish()

@@ -1,8 +1,8 @@
-//! One mutant: its kernel's cases are run on workers that have the change, until one of them fails as it does not without.
+//! Runs one mutant: runs its kernel's cases on workers with the change, until one fails in a new way.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::baseline::{Baseline, Healthy, digest};
+use super::baseline::{Baseline, BaselineCase, digest};
 use super::{Chosen, Difference, Fate, Mutant, Noticed, Plan, numbers};
 use crate::coverage::Coverage;
 use crate::device::Device;
@@ -11,23 +11,23 @@ use crate::exec::environment::MUTATE;
 use crate::exec::{Build, Executor, pool};
 use crate::oracle::{Verdict, Violation};
 
-/// Runs every chosen mutant; those that `stop` leaves are not in the answer. `told` hears of each.
+/// Runs every chosen mutant, until `stop` is set. Calls `on_mutant` with the kernel of each.
 pub fn run(
     plan: &Plan,
     baseline: &Baseline,
     chosen: &[Chosen],
     stop: &AtomicBool,
-    told: &(dyn Fn(&str) + Sync),
+    on_mutant: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Vec<Mutant>> {
     let one = |(): &mut (), number: u64| {
         let chosen = &chosen[number as usize];
-        told(&chosen.kernel);
+        on_mutant(&chosen.kernel);
         mutant(plan, baseline, chosen, stop)
     };
     pool::each(plan.jobs, numbers(chosen.len(), stop), || Ok(()), one, |()| Ok(()))
 }
 
-/// What becomes of one mutant; `None` where `stop` came before the end.
+/// The fate of one mutant; `None` if `stop` was set before the end.
 fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) -> anyhow::Result<Option<Mutant>> {
     let Chosen { kernel, number } = chosen;
     let change = &baseline.changes[kernel][*number];
@@ -44,44 +44,46 @@ fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) 
         return Ok(Some(result));
     }
     let mut executor = Executor::start_with(&plan.devices, Build::Checked, plan.limits, &[(MUTATE, name.into())])?;
-    let mut seen = Difference::NotReached;
-    for healthy in cases {
+    let mut largest = Difference::NotReached;
+    for baseline_case in cases {
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let (noticed, difference) =
-            compared(healthy, examine(&mut executor, healthy.op, &healthy.case, Patience::SHORT_THEN_FULL)?);
+        let (noticed, difference) = compared(
+            baseline_case,
+            examine(&mut executor, baseline_case.op, &baseline_case.case, Patience::SHORT_THEN_FULL)?,
+        );
         result.cases += 1;
         if let Some(Violation { oracle, kind, .. }) = noticed {
-            result.fate = Fate::Noticed(Noticed { oracle, kind, op: healthy.op.name.to_string() });
+            result.fate = Fate::Noticed(Noticed { oracle, kind, op: baseline_case.op.name.to_string() });
             return Ok(Some(result));
         }
-        seen = seen.max(difference);
+        largest = largest.max(difference);
     }
-    // Up to the change, the kernel does what it always did: its block is entered by the first case that comes there.
+    // Up to the change the kernel behaves as usual, so the coverage shows whether a case entered the changed block.
     let reached = entered(&executor.finish()?, kernel, change.block);
-    result.fate = Fate::Survived(if reached { seen.max(Difference::NoneSeen) } else { seen });
+    result.fate = Fate::Survived(if reached { largest.max(Difference::NoneSeen) } else { largest });
     Ok(Some(result))
 }
 
 /// Whether a kernel's block was entered.
 fn entered(coverage: &Coverage, kernel: &str, block: usize) -> bool {
-    let of = coverage.kernels.iter().filter(|((_, name), _)| name == kernel);
-    of.into_iter().any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
+    let mut launched = coverage.kernels.iter().filter(|((_, name), _)| name == kernel);
+    launched.any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
 }
 
-/// The violation on the simulated device that the case does not have without the change, and else what differs.
-fn compared(healthy: &Healthy, examined: Examined) -> (Option<Violation>, Difference) {
+/// The violation on the simulated device that the case does not have without the change, if any, and the difference.
+fn compared(baseline_case: &BaselineCase, examined: Examined) -> (Option<Violation>, Difference) {
     let difference = match &examined.verdict {
-        _ if digest(&examined.observations) == healthy.digest => Difference::NotReached,
+        _ if digest(&examined.observations) == baseline_case.digest => Difference::NotReached,
         Verdict::Pass => Difference::Allowed,
         Verdict::Skip(_) => Difference::NotPromised,
-        // A failure may show whatever lies in memory: its bits say nothing.
+        // A failing case may return arbitrary memory: its bits prove nothing.
         Verdict::Fail(_) => Difference::NotReached,
     };
     let noticed = examined.violation().filter(|violation| {
-        let failure = (violation.signature(healthy.op.name), violation.device);
-        matches!(violation.device, Device::Sim(_)) && healthy.failure.as_ref() != Some(&failure)
+        let failure = (violation.signature(baseline_case.op.name), violation.device);
+        matches!(violation.device, Device::Sim(_)) && baseline_case.failure.as_ref() != Some(&failure)
     });
     (noticed, difference)
 }

@@ -1,4 +1,4 @@
-//! Reads what a simulated device tells of launches as they happen.
+//! Reads the trace in which a simulated device records launches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -11,12 +11,12 @@ use crate::exec::Variable;
 use crate::exec::environment::TRACE;
 use crate::run::crate_path;
 
-/// A change that a mutation can make to a kernel.
+/// A possible change of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What it does.
+    /// The change in words.
     pub what: String,
-    /// The file and line of what it changes.
+    /// The file and line of the changed instruction.
     pub place: String,
     /// The number of its block in the kernel's coverage.
     pub block: usize,
@@ -24,10 +24,10 @@ pub struct Change {
     pub equivalent: bool,
 }
 
-/// The changes of kernels, by number.
+/// The possible changes of each kernel, by number.
 pub type Changes = BTreeMap<String, Vec<Change>>;
 
-/// The file that one worker writes, read as it grows.
+/// The trace file of one worker, read as it grows.
 #[derive(Debug)]
 pub struct Trace {
     file: NamedTempFile,
@@ -35,25 +35,25 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An empty one.
+    /// An empty trace.
     pub fn new() -> anyhow::Result<Self> {
         let file = NamedTempFile::with_prefix("snuffer-trace-").context("cannot make a file")?;
         let reader = BufReader::new(file.reopen().context("cannot read a file")?);
         Ok(Self { file, reader })
     }
 
-    /// What makes a worker write it.
+    /// The variable that makes a worker write it.
     pub fn variable(&self) -> Variable {
         (TRACE, self.file.path().into())
     }
 
-    /// The kernels launched since this was asked last; the changes of those that are new go to `changes`.
+    /// The kernels launched since the last call. Adds the possible changes of new kernels to `changes`.
     pub fn launched(&mut self, changes: &mut Changes) -> anyhow::Result<BTreeSet<String>> {
         let mut kernels = BTreeSet::new();
         let mut line = String::new();
         while self.reader.read_line(&mut line).context("cannot read the trace")? > 0 {
             let read = match line.trim_end().split('\t').collect::<Vec<_>>().as_slice() {
-                // What a worker wrote when it was killed: the next one tells it again.
+                // A line that was cut when the worker was killed. Its replacement writes it again.
                 _ if !line.ends_with('\n') => Some(()),
                 [""] => Some(()),
                 ["launch", kernel] => {
@@ -63,14 +63,14 @@ impl Trace {
                 ["change", kernel, fields @ ..] => change(fields, changes.entry((*kernel).to_string()).or_default()),
                 _ => None,
             };
-            read.with_context(|| format!("`{}` is no line of a trace", line.trim_end()))?;
+            read.with_context(|| format!("`{}` is not a line of a trace", line.trim_end()))?;
             line.clear();
         }
         Ok(kernels)
     }
 }
 
-/// Adds a change to those of its kernel, unless it was told before, by a worker of a life before this one's.
+/// Adds a change to those of its kernel, unless an earlier process of the worker wrote it before.
 fn change(fields: &[&str], known: &mut Vec<Change>) -> Option<()> {
     let [number, block, equivalent, file, line, what] = fields else { return None };
     if number.parse::<usize>().ok()? == known.len() {

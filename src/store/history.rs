@@ -1,8 +1,8 @@
 //! The history of campaigns: an `SQLite` index of their records, to query many campaigns at once.
 //! The records and findings are the source of truth; the index can be rebuilt from them at any time.
 
-mod ask;
-mod read;
+mod import;
+mod query;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use thiserror::Error;
 
-pub use ask::{Answer, CampaignRow, Filter, SignatureRow, Table};
+pub use query::{Answer, CampaignRow, Filter, SignatureRow, Table};
 
 /// Marks an `SQLite` database as a history: `snuf`, in its header.
 const APPLICATION: i64 = 0x736E_7566;
@@ -26,7 +26,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 pub enum HistoryError {
     /// The query is wrong.
     #[error("{0}")]
-    Question(String),
+    Query(String),
     /// The file cannot be used; the message says what to do.
     #[error("{0}")]
     File(String),
@@ -48,7 +48,7 @@ impl History {
     /// Opens the history at `path`, which must exist, for queries that cannot change it.
     pub fn read_only(path: &Path) -> Result<Self, HistoryError> {
         if !path.is_file() {
-            return Err(HistoryError::Question(format!("there is no history at {}", path.display())));
+            return Err(HistoryError::Query(format!("there is no history at {}", path.display())));
         }
         Self::with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }

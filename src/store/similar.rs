@@ -16,7 +16,7 @@ pub enum Cause {
     /// The function of candle that panics, or whose assertion fails.
     Function(String),
     /// candle's error message without numbers and names of dtypes. If only one device accepts the dtype, with that dtype.
-    Answer(String),
+    Message(String),
 }
 
 impl std::fmt::Display for Cause {
@@ -24,7 +24,7 @@ impl std::fmt::Display for Cause {
         match self {
             Self::Kernel(name) => write!(f, "the device blames the kernel {name}"),
             Self::Function(function) => write!(f, "in {function}"),
-            Self::Answer(text) => write!(f, "candle answers: {text}"),
+            Self::Message(text) => write!(f, "candle answers: {text}"),
         }
     }
 }
@@ -60,7 +60,7 @@ impl Cause {
             let one_device = finding.signature.site == "a dtype of one device";
             let dtype = ops::find(&finding.case.op).filter(|_| one_device).and_then(|op| op.dtype(&finding.case));
             let of = dtype.map_or_else(String::new, |dtype| format!(", of {dtype}"));
-            Some(Self::Answer(without_names(&refusal.message) + &of))
+            Some(Self::Message(without_names(&refusal.message) + &of))
         })
     }
 }

@@ -149,7 +149,7 @@ pub enum Values {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fill {
-    /// The first element, or every one.
+    /// The value of every element; with noise, only its type matters.
     pub constant: Value,
     /// Small values drawn from this seed instead of the constant: multiples of 1/4 in [-2, 2] for floats, 0 and 1 for
     /// integers.

@@ -1,4 +1,4 @@
-//! The case parser meets anything and never panics.
+//! The case parser accepts or refuses any text without a panic.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -33,7 +33,7 @@ fn a_million_mutated_texts_are_parsed_or_refused_without_a_panic() {
             && let Ok(case) = Case::parse(text)
         {
             parsed += 1;
-            // What was parsed may be run: no contract may stumble over it.
+            // A parsed case may be run, so its contract must not panic either.
             if let Some(op) = ops::find(&case.op) {
                 (op.contract)(&case);
             }

@@ -1,14 +1,14 @@
-//! What the simulated device's checkers report of candle's kernels and of planted ones, and what moves under jitter.
+//! The simulated device's checkers on candle's kernels and on planted faults, and jitter.
 
 use snuffer::case::Case;
-use snuffer::exec::{Answer, Build, Limits, Worker};
+use snuffer::exec::{Answer, Build, DeviceBehaviour, Limits, Worker};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{Observation, Outcome};
 
 use crate::{regressions, simulated};
 
-/// What the simulated device, run so, says of a case, and the verdict; nothing where it is not built.
+/// The observation and the verdict of a case on the simulated device with these limits; `None` if the device is not built.
 fn seen(case: &Case, limits: Limits) -> Option<(Observation, Verdict)> {
     let device = simulated::device()?;
     let mut worker = Worker::start(device, Build::Checked, limits).expect("a worker starts");
@@ -27,7 +27,7 @@ fn oracle(verdict: &Verdict) -> &'static str {
 }
 
 #[test]
-fn a_report_ends_nothing_and_is_a_violation_with_its_place() {
+fn a_report_does_not_end_the_case_and_is_a_violation_at_its_kernel() {
     for (kernel, kind) in [("canary_race", "race"), ("canary_uninitialized", "uninitialized read")] {
         let Some((seen, verdict)) = seen(&canary::case(kernel), Limits::default()) else { return };
         assert!(matches!(seen.outcome, Outcome::Returned(_)), "{kernel}: {:?}", seen.outcome);
@@ -38,7 +38,7 @@ fn a_report_ends_nothing_and_is_a_violation_with_its_place() {
 }
 
 #[test]
-fn a_division_by_zero_is_a_fact_beside_the_outcome_and_judged_by_nobody() {
+fn a_division_by_zero_is_a_fact_that_no_oracle_judges() {
     let text = "op = \"tensor.div\"\n[inputs.lhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [7] }\n\
                 [inputs.rhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [0] }\n";
     let case = Case::parse(text).expect("a case");
@@ -52,15 +52,16 @@ fn a_division_by_zero_is_a_fact_beside_the_outcome_and_judged_by_nobody() {
 }
 
 #[test]
-fn where_views_are_exact_what_reaches_around_one_is_named() {
+fn exact_views_report_an_access_outside_the_view() {
     let regressions = regressions::regressions();
     let (_, regression) = regressions
         .iter()
         .find(|(name, _)| name == "tensor.conv1d/strided-kernel-wrong-values")
-        .expect("a convolution that reads around a view");
+        .expect("a convolution that reads outside a view");
     let Some((_, verdict)) = seen(&regression.case, Limits::default()) else { return };
     assert_eq!(oracle(&verdict), "reference");
-    let exact = Limits { exact_views: true, ..Limits::default() };
+    let behaviour = DeviceBehaviour { exact_views: true, ..DeviceBehaviour::default() };
+    let exact = Limits { behaviour, ..Limits::default() };
     let (seen, verdict) = seen(&regression.case, exact).expect("the device is built");
     assert_eq!(oracle(&verdict), "checker");
     let report = &seen.device_reports.reports[0];
@@ -68,20 +69,21 @@ fn where_views_are_exact_what_reaches_around_one_is_named() {
 }
 
 #[test]
-fn jitter_moves_an_approximation_within_what_is_promised() {
+fn jitter_changes_an_approximation_within_its_tolerance() {
     let values: Vec<String> = (1..40).map(|n| format!("{}.375", n % 7)).collect();
     let text = format!(
         "op = \"tensor.exp\"\n[inputs.x]\ndtype = \"f32\"\nshape = [39]\nvalues = {{ list = [{}] }}\n",
         values.join(", ")
     );
     let case = Case::parse(&text).expect("a case");
-    let Some((still, verdict)) = seen(&case, Limits::default()) else { return };
+    let Some((without_jitter, verdict)) = seen(&case, Limits::default()) else { return };
     assert_eq!(verdict, Verdict::Pass);
-    let mut moved = 0;
+    let mut changed = 0;
     for seed in 1..5 {
-        let (seen, verdict) = seen(&case, Limits { jitter: Some(seed), ..Limits::default() }).expect("as before");
+        let behaviour = DeviceBehaviour { jitter: Some(seed), ..DeviceBehaviour::default() };
+        let (seen, verdict) = seen(&case, Limits { behaviour, ..Limits::default() }).expect("as before");
         assert_eq!(verdict, Verdict::Pass, "seed {seed}");
-        moved += u32::from(seen.outcome != still.outcome);
+        changed += u32::from(seen.outcome != without_jitter.outcome);
     }
-    assert!(moved > 0, "no seed moves anything");
+    assert!(changed > 0, "no seed changes anything");
 }

@@ -28,7 +28,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_hunt_that_finds_something_says_how_to_replay_it_and_ends_with_2() {
+fn a_hunt_with_a_finding_prints_the_replay_command_and_exits_with_2() {
     let store = tempfile::tempdir().expect("a folder");
     let args = ["hunt", "--ops", "op.softmax_last_dim", "--cases", "300", "--seed", "1", "--jobs", "1"];
     let output = snuffer(store.path(), &args);
@@ -41,13 +41,13 @@ fn a_hunt_that_finds_something_says_how_to_replay_it_and_ends_with_2() {
     assert_eq!(code(&replayed), 2);
     assert!(text(&replayed.stdout).contains("verdict   FAIL"));
     let repeated = snuffer(store.path(), &["replay", replay, "--times", "3"]);
-    assert!(text(&repeated.stdout).contains("times     3 of 3 the same, to the byte"));
+    assert!(text(&repeated.stdout).contains("times     3 of 3 identical to the byte"));
     let again = snuffer(store.path(), &args);
     assert!(text(&again.stdout).contains("KNOWN  op.softmax_last_dim: missing (gradient)"));
 }
 
 #[test]
-fn a_hunt_that_finds_nothing_ends_with_0() {
+fn a_hunt_without_findings_exits_with_0() {
     let store = tempfile::tempdir().expect("a folder");
     let output = snuffer(store.path(), &["hunt", "--ops", "canary", "--cases", "50", "--seed", "1", "--json"]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
@@ -57,7 +57,7 @@ fn a_hunt_that_finds_nothing_ends_with_0() {
 }
 
 #[test]
-fn planted_faults_are_all_charged_to_the_right_case() {
+fn every_planted_fault_is_charged_to_the_right_case() {
     let store = tempfile::tempdir().expect("a folder");
     let run = |inject: &str| {
         let args = ["hunt", "--ops", "loss.*", "--cases", "48", "--seed", "4", "--timeout", "2s", "--memory", "1024"];
@@ -100,7 +100,7 @@ fn a_killed_hunt_is_resumed_where_it_stopped() {
 }
 
 #[test]
-fn mistakes_are_one_clear_line_and_end_with_1() {
+fn a_user_error_is_one_clear_line_and_exits_with_1() {
     let store = tempfile::tempdir().expect("a folder");
     let case = store.path().join("case.toml");
     let short = "op = 'tensor.exp'\n[inputs.x]\ndtype = 'f32'\nshape = [1]\nvalues.list = [0.5]".to_string();
@@ -110,17 +110,19 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
         ("op = \"no.such\"", vec!["replay", "CASE"], "there is no op `no.such`; `snuffer ops` lists them"),
         ("op = 3", vec!["replay", "CASE"], "invalid type: integer `3`, expected a string"),
         ("", vec!["replay", "nowhere.toml"], "cannot read nowhere.toml"),
-        (&short, vec!["replay", "CASE", "--device", "cpu", "--jitter", "1"], "--jitter is for a simulated device"),
+        (&short, vec!["replay", "CASE", "--device", "cpu", "--jitter", "1"], "--jitter needs a simulated device"),
         ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
-        ("", vec!["coverage"], "there is no campaign in the store; name cases to run"),
-        ("", vec!["score", "--device", "cpu"], "only a simulated device changes kernels"),
+        ("", vec!["coverage"], "the store has no campaign; name cases to run"),
+        ("", vec!["score", "--device", "cpu"], "score needs exactly one simulated device"),
         ("", vec!["coverage", "--device", "cpu", "corpora"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
-        ("", vec!["hunt", "--device", "tpu"], "`tpu` is no device; use `cpu`, `cuda:0` or `sim:0`"),
-        ("", vec!["hunt", "--time", "soon"], "`soon` is no duration"),
+        ("", vec!["hunt", "--device", "tpu"], "`tpu` is not a device; use `cpu`, `cuda:0` or `sim:0`"),
+        ("", vec!["hunt", "--time", "soon"], "write at most 100 years, such as `90s`, `5m` or `250ms`"),
+        ("", vec!["hunt", "--time", "18000000000000000000s"], "write at most 100 years"),
+        ("", vec!["hunt", "--memory", "17592186044416"], "17592186044416 is not in 1..=17592186044415"),
         ("", vec!["findings", "--store", "nowhere", "list"], "there is no store at nowhere; `snuffer hunt` makes one"),
         ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` makes one"),
-        (&long, vec!["bisect", "CASE"], "no program can be made of it: `x` has 5000 elements, too many to spell out"),
+        (&long, vec!["bisect", "CASE"], "cannot be written as a program: `x` has 5000 elements, too many to spell out"),
     ] {
         std::fs::write(&case, content).expect("written");
         let args: Vec<&str> =
@@ -134,7 +136,7 @@ fn mistakes_are_one_clear_line_and_end_with_1() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_snuffer_quietly() {
+fn a_closed_output_pipe_ends_snuffer_quietly() {
     let store = tempfile::tempdir().expect("a folder");
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -145,11 +147,11 @@ fn a_reader_that_has_seen_enough_ends_snuffer_quietly() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_the_harness_failing_and_never_a_pass() {
+fn a_missing_device_is_a_harness_failure_and_never_a_pass() {
     let store = tempfile::tempdir().expect("a folder");
     for (variable, value) in [("SNUFFER_WORKER_CUDA", "/nowhere"), ("SNUFFER_SIM_LIBRARY", "/nowhere")] {
         let mut command = command(store.path(), &["hunt", "--device", "sim:0", "--cases", "1"]);
-        // The worker is looked for first: any file serves.
+        // The worker is looked up first; any file will do.
         let output = command.env("SNUFFER_WORKER_CUDA", env!("CARGO_BIN_EXE_snuffer")).env(variable, value).output();
         let output = output.expect("snuffer starts");
         assert_eq!(code(&output), 5);

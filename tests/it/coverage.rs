@@ -1,4 +1,4 @@
-//! What was executed: counts add up, survive their text form, and a damaged line is named.
+//! Coverage: counts add up, survive their text form, and a damaged line is reported.
 
 use snuffer::coverage::{Coverage, Reached};
 
@@ -16,25 +16,25 @@ fn counts_survive_their_text_form() {
 }
 
 #[test]
-fn counts_of_two_lives_add_up() {
+fn counts_of_two_runs_add_up() {
     let mut both = read(ONE);
     both.merge(&read("module\tsrc/fill.cu\t24\nkernel\tsrc/fill.cu\tfill_u8\t1\t0,5,0\t8:0:7,9:0:0\n"));
-    let wanted = "module\tsrc/fill.cu\t24\nkernel\tsrc/fill.cu\tfill_u8\t3\t4,5,4\t8:4:7,9:1:3\n";
-    assert_eq!(both.to_text(), wanted);
+    let expected = "module\tsrc/fill.cu\t24\nkernel\tsrc/fill.cu\tfill_u8\t3\t4,5,4\t8:4:7,9:1:3\n";
+    assert_eq!(both.to_text(), expected);
     let reached = both.kernels.values().next().expect("a kernel").reached();
     assert_eq!(reached, Reached { blocks: 3, all_blocks: 3, edges: 4, all_edges: 4 });
 }
 
 #[test]
-fn a_way_that_was_not_taken_is_not_reached() {
+fn an_edge_that_was_not_taken_is_not_reached() {
     let reached = read(ONE).kernels.values().next().expect("a kernel").reached();
     assert_eq!(reached, Reached { blocks: 2, all_blocks: 3, edges: 3, all_edges: 4 });
 }
 
 #[test]
-fn a_damaged_line_is_named() {
+fn a_damaged_line_is_reported() {
     for line in ["kernel\tsrc/fill.cu\tfill_u8\tmany\t\t", "module\tsrc/fill.cu", "kernel\ta\tb\t1\t1\t8:1"] {
-        let said = Coverage::default().read(line).expect_err(line);
-        assert_eq!(said, format!("`{line}` is not a line of coverage"));
+        let error = Coverage::default().read(line).expect_err(line);
+        assert_eq!(error, format!("`{line}` is not a line of coverage"));
     }
 }

@@ -1,4 +1,4 @@
-//! Several machines: shards of a hunt, stores that are merged, and cases that a fuzzer kept.
+//! Several machines: shards of a hunt, merged stores, and imported cases of a fuzzer.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,8 +40,8 @@ fn two_shards_merged_equal_one_hunt_of_the_same_seed() {
     let output = snuffer(&["merge", paths[0], paths[1], "--into", paths[2]]);
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
     let ((expected, counted), (names, sum)) = (found(&whole), found(&merged));
-    assert_eq!(sum, counted, "every case was run once, and judged alike");
-    // A shard minimizes what another shard has found already, and may meet more on the way.
+    assert_eq!(sum, counted, "every case ran once, with the same verdict");
+    // A shard also minimizes failures that another shard has found, and may find more on the way.
     assert!(names.is_superset(&expected), "lost: {:?}", expected.difference(&names).collect::<Vec<_>>());
     let (_, first) = found(&one);
     assert!(first.total.cases == 1000 && counted.total.cases == 2000);
@@ -62,11 +62,11 @@ fn merging_again_changes_nothing() {
 }
 
 #[test]
-fn cases_that_a_fuzzer_kept_become_findings() {
+fn cases_from_a_fuzzer_become_findings() {
     let folder = tempfile::tempdir().expect("a folder");
     let (artifacts, store) = (folder.path().join("artifacts"), folder.path().join("store"));
     fs::create_dir(&artifacts).expect("made");
-    // Two files of one failure, a case that passes, and what is no case.
+    // Two files with the same failure, a case that passes, and files that are not cases.
     let regression = fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions/loss.nll/max-label-accepted/case.toml"),
     )
@@ -85,20 +85,20 @@ fn cases_that_a_fuzzer_kept_become_findings() {
     }
     let paths = [&artifacts, &store].map(|path| path.to_str().expect("a path"));
     let output = snuffer(&["import", paths[0], "--store", paths[1], "--jobs", "1"]);
-    let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(2), "{shown}{said}");
+    let (shown, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{shown}{stderr}");
     assert!(shown.contains("running 3 cases on cpu"), "{shown}");
-    assert!(said.contains("oom-3") && !said.contains(".lock"), "{said}");
+    assert!(stderr.contains("oom-3") && !stderr.contains(".lock"), "{stderr}");
     let (names, tally) = found(&store);
     assert_eq!((tally.total.cases, tally.total.passed, tally.total.failed), (3, 1, 2));
     assert!(names.contains("loss.nll--contract--invalid-not-refused--label-out-of-range"), "{names:?}");
     let resumed = snuffer(&["hunt", "--resume", "--store", paths[1]]);
-    assert_eq!(resumed.status.code(), Some(1), "an import is not resumed");
+    assert_eq!(resumed.status.code(), Some(1), "an import cannot be resumed");
     assert_eq!(snuffer(&["import", "no-such-folder", "--store", paths[1]]).status.code(), Some(1));
 }
 
 #[test]
-fn a_night_is_told_to_other_tools_and_is_not_green_where_nothing_ran() {
+fn campaigns_are_exported_and_an_empty_store_is_not_a_success() {
     let folder = tempfile::tempdir().expect("a folder");
     let [store, empty] = ["store", "empty"].map(|name| folder.path().join(name));
     hunt(&store, &[]);
@@ -118,7 +118,7 @@ fn a_night_is_told_to_other_tools_and_is_not_green_where_nothing_ran() {
     assert_eq!((code, results.len()), (Some(2), names.len()));
     for result in results {
         assert!(rules.contains(&&result["ruleId"]), "{result}");
-        let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a place");
+        let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a path");
         assert!(uri.starts_with("candle-"), "{uri}");
     }
 
@@ -136,10 +136,10 @@ fn a_night_is_told_to_other_tools_and_is_not_green_where_nothing_ran() {
     assert_eq!(export(&empty, "summary").0, Some(5), "nothing ran");
 }
 
-/// A `gh` that knows one open issue and notes what it is asked.
+/// A fake `gh` with one open issue, which logs its arguments.
 fn fake_gh(folder: &Path, open: &str) -> String {
     let script = format!(
-        "#!/bin/sh\necho \"$1 $2 $3 $4\" >> {}/asked\nif [ \"$2\" = list ]; then echo '[{{\"number\": 7, \"title\": \"{open}\"}}]'; fi\n",
+        "#!/bin/sh\necho \"$1 $2 $3 $4\" >> {}/calls\nif [ \"$2\" = list ]; then echo '[{{\"number\": 7, \"title\": \"{open}\"}}]'; fi\n",
         folder.display()
     );
     fs::write(folder.join("gh"), script).expect("written");
@@ -148,7 +148,7 @@ fn fake_gh(folder: &Path, open: &str) -> String {
 }
 
 #[test]
-fn issues_are_opened_for_what_is_new_up_to_a_cap_and_only_where_asked() {
+fn issues_are_opened_for_new_findings_up_to_a_cap_and_only_with_yes() {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, known) = (folder.path().join("store"), folder.path().join("known"));
     fs::create_dir(&known).expect("made");
@@ -169,21 +169,21 @@ fn issues_are_opened_for_what_is_new_up_to_a_cap_and_only_where_asked() {
     assert!(code == Some(2) && shown.contains("nothing was sent"), "{shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("open: ")).count(), 3, "{shown}");
     assert_eq!(issues(&["--yes", "--repo", "a/b"], None).0, Some(1), "without a token");
-    assert!(!folder.path().join("asked").exists(), "gh was asked nothing");
+    assert!(!folder.path().join("calls").exists(), "gh was not called");
 
     let (code, shown) = issues(&["--yes", "--repo", "a/b"], Some("secret"));
     assert!(code == Some(2) && shown.contains(&format!("comment on #7: {title}")), "{shown}");
-    let asked = fs::read_to_string(folder.path().join("asked")).expect("noted");
-    let count = |what: &str| asked.lines().filter(|line| line.starts_with(what)).count();
-    // One is open already.
-    assert_eq!((count("issue list"), count("issue create"), count("issue comment 7")), (1, 2, 1), "{asked}");
+    let calls = fs::read_to_string(folder.path().join("calls")).expect("a log");
+    let count = |what: &str| calls.lines().filter(|line| line.starts_with(what)).count();
+    // One of the three is already open.
+    assert_eq!((count("issue list"), count("issue create"), count("issue comment 7")), (1, 2, 1), "{calls}");
 }
 
-/// Starts a hunt of `cases` in `store` and kills it once it has done some, or lets it end; how many are done.
+/// Starts a hunt in `store`, and kills it after its first cases if `kill`. Returns how many cases are done.
 fn killed(store: &Path, more: &[&str], kill: bool) -> u64 {
     let done = || {
         let records = fs::read_dir(store.join("campaigns")).into_iter().flatten();
-        // What is killed while it writes leaves a temporary file: no record, though it may read like one.
+        // A hunt that is killed while writing leaves a temporary file, which is not a record.
         let paths = records.filter_map(|entry| Some(entry.ok()?.path()));
         let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
         let texts = paths.filter_map(|path| fs::read_to_string(path).ok());
@@ -205,10 +205,10 @@ fn killed(store: &Path, more: &[&str], kill: bool) -> u64 {
 }
 
 #[test]
-fn a_hunt_that_is_killed_three_times_finds_what_one_finds_that_is_left_alone() {
+fn a_hunt_that_is_killed_three_times_finds_the_same_as_one_without_a_kill() {
     let folder = tempfile::tempdir().expect("a folder");
     let [whole, store] = ["whole", "killed"].map(|name| folder.path().join(name));
-    // Enough that each part is longer than what a hunt does between two records of it.
+    // Enough cases that each part writes its record more than once.
     let cases = 20_000;
     let fresh = ["--ops", OPS, "--seed", "5", "--cases", &cases.to_string()];
     assert_eq!(killed(&whole, &fresh, false), cases);

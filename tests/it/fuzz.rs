@@ -1,4 +1,4 @@
-//! What the fuzz targets are made of, on a stable compiler and without libFuzzer.
+//! The parts of the fuzz targets, on a stable compiler and without libFuzzer.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use snuffer::tensor::DType;
 use crate::store::finding;
 
 const TARGETS: [Target; 3] = [Target::Forward, Target::Backward, Target::Program];
-/// libFuzzer's usual limit for inputs of an empty corpus.
+/// libFuzzer's default size limit for an empty corpus.
 const ROOM: usize = 4096;
 
 fn text(target: Target, seed: u64) -> Vec<u8> {
@@ -29,7 +29,7 @@ fn a_mutated_case_is_another_case_of_its_target() {
     for target in TARGETS {
         let mut changed = 0;
         for seed in 0..500 {
-            // Of another seed than the mutation, which may draw its case by its own.
+            // Not the seed of the mutation, which may draw a new case from it.
             let before = text(target, u64::from(seed) + 1000);
             let after = target.mutated(&before, seed, ROOM);
             assert!(after.len() <= ROOM && target.case(&after).is_some(), "{}", String::from_utf8_lossy(&after));
@@ -41,23 +41,23 @@ fn a_mutated_case_is_another_case_of_its_target() {
 }
 
 #[test]
-fn a_cross_over_has_parts_of_both_cases() {
+fn a_crossover_has_parts_of_both_cases() {
     for target in TARGETS {
         let mut mixed = 0;
         for seed in 0..200 {
-            // Two cases of one op, the second with other values.
+            // Two cases of one op with different values.
             let one = text(target, u64::from(seed) + 1000);
             let other = target.mutated(&one, seed, ROOM);
             let crossed = target.crossed(&one, &other, seed, ROOM);
             assert!(target.case(&crossed).is_some(), "{}", String::from_utf8_lossy(&crossed));
             mixed += usize::from(crossed != one && crossed != other);
         }
-        assert!(mixed > 10, "{target:?}: {mixed} of 200 cross-overs differ from both");
+        assert!(mixed > 10, "{target:?}: {mixed} of 200 crossovers differ from both");
     }
 }
 
 #[test]
-fn bytes_that_are_no_case_are_replaced_by_one() {
+fn bytes_that_do_not_parse_are_replaced_by_a_case() {
     for target in TARGETS {
         for bytes in [&b""[..], b"op = ", b"\xff\xfe", b"op = \"no.such_op\""] {
             assert!(target.case(bytes).is_none());
@@ -68,7 +68,7 @@ fn bytes_that_are_no_case_are_replaced_by_one() {
 }
 
 #[test]
-fn each_target_takes_its_own_cases_only() {
+fn each_target_accepts_only_its_own_cases() {
     for target in TARGETS {
         for other in TARGETS.into_iter().filter(|other| *other != target) {
             assert!(
@@ -90,7 +90,7 @@ fn execute(session: &mut Session, case: &Case) -> Executed {
 }
 
 #[test]
-fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
+fn a_session_keeps_one_case_of_each_failure_and_skips_known_ones() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions/loss.nll/max-label-accepted/case.toml");
     let regression = Regression::parse(&std::fs::read_to_string(file).expect("readable")).expect("a regression");
@@ -104,20 +104,20 @@ fn a_session_keeps_one_case_of_each_failure_and_steps_over_what_is_known() {
     let mut known = Known::default();
     known.add(&Finding { signature, case: case.clone(), observations: Vec::new(), ..finding("") });
     assert_eq!(execute(&mut session(Target::Forward, known, Path::new("")), &case), Executed::Known);
-    // And the next session of the same folder knows it, too.
+    // The next session with the same folder knows it too.
     let mut known = Known::default();
     known.add_artifacts(folder.path()).expect("readable");
     assert_eq!(execute(&mut session(Target::Forward, known, folder.path()), &case), Executed::Known);
 }
 
 #[test]
-fn what_is_known_to_hang_is_not_run_in_the_fuzzer() {
+fn a_known_hang_is_not_run_in_the_fuzzer() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = Target::Forward.drawn(1);
     let other = (2..100).map(|seed| Target::Forward.drawn(seed)).find(|other| other.op != case.op).expect("another op");
     let mut found = Known::default();
     found.add(&Finding { case: case.clone(), ..finding("forward") });
-    // As libFuzzer keeps what ended it.
+    // libFuzzer names the input that timed out like this.
     std::fs::write(folder.path().join("timeout-123"), case.to_text()).expect("written");
     let mut kept = Known::default();
     kept.add_artifacts(folder.path()).expect("readable");
@@ -128,9 +128,9 @@ fn what_is_known_to_hang_is_not_run_in_the_fuzzer() {
     }
 }
 
-/// One that no longer does is to be taken out of `corpora/fatal`.
+/// If a case no longer ends its process, remove it from `corpora/fatal`.
 #[test]
-fn what_engines_never_run_does_end_its_process() {
+fn every_fatal_case_still_ends_its_process() {
     let limits = Limits { deadline: Duration::from_secs(1), ..Limits::default() };
     let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
     let (always, sanitized) = (corpus("fatal"), corpus("fatal/address"));
@@ -139,7 +139,7 @@ fn what_engines_never_run_does_end_its_process() {
     for file in always.iter().chain(&sanitized) {
         let case = Case::parse(&std::fs::read_to_string(file).expect("readable")).expect("a case");
         let seen = executor.observe(&case, Deadline::Full).expect("the harness survives");
-        // AddressSanitizer ends a read outside a buffer; without it, the result is wrong.
+        // AddressSanitizer ends the process on a read outside a buffer; without it, the result is wrong.
         let verdict = judge(&Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen));
         let ends = seen[0].outcome.lost_the_process() != sanitized.contains(file);
         assert!(ends && matches!(verdict, Verdict::Fail(_)), "{}: {verdict:?}", file.display());
@@ -154,7 +154,7 @@ fn what_engines_never_run_does_end_its_process() {
 }
 
 #[test]
-fn readers_of_cases_and_messages_take_any_bytes() {
+fn readers_of_cases_and_messages_accept_any_bytes() {
     for target in TARGETS {
         for seed in 0..100 {
             let mut bytes = text(target, seed);
@@ -185,7 +185,7 @@ fn corpus(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn seeds_are_cases_that_their_target_runs_in_the_form_that_is_written() {
+fn seeds_are_canonical_cases_that_their_target_runs() {
     for (target, folder) in [(Target::Forward, "forward"), (Target::Backward, "backward"), (Target::Program, "program")]
     {
         let artifacts = tempfile::tempdir().expect("a folder");
@@ -195,7 +195,7 @@ fn seeds_are_cases_that_their_target_runs_in_the_form_that_is_written() {
         for file in files {
             let bytes = std::fs::read(&file).expect("readable");
             let (_, case) =
-                target.case(&bytes).unwrap_or_else(|| panic!("{} is no case of {target:?}", file.display()));
+                target.case(&bytes).unwrap_or_else(|| panic!("{} is not a case of {target:?}", file.display()));
             assert_eq!(case.to_text().into_bytes(), bytes, "{}", file.display());
             assert_ne!(execute(&mut session, &case), Executed::Refused, "{}", file.display());
         }
@@ -203,7 +203,7 @@ fn seeds_are_cases_that_their_target_runs_in_the_form_that_is_written() {
 }
 
 #[test]
-fn seeds_of_the_protocol_are_messages() {
+fn protocol_seeds_are_messages() {
     let mut kinds = [0; 3];
     for file in corpus("protocol") {
         let bytes = std::fs::read(&file).expect("readable");
@@ -217,7 +217,7 @@ fn seeds_of_the_protocol_are_messages() {
 }
 
 #[test]
-fn a_cross_over_takes_no_word_of_another_ops_call() {
+fn a_crossover_takes_no_text_param_of_another_op() {
     let mine = Case::new("tensor.add").param("form", "plain");
     let theirs = Case::new("tensor.maximum").param("form", "scalar");
     for seed in 0..50 {

@@ -1,16 +1,16 @@
-//! The guard: what contracts reject is refused before anything runs, what they accept passes, and the first bad element is named.
+//! The guard refuses what contracts reject, passes what they accept, and names the first bad element.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-use candle_core::{DType, Device as Place, IndexOp, Tensor};
+use candle_core::{DType, Device as CandleDevice, IndexOp, Tensor};
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::generate::Mode;
 use snuffer::guard::{self, Refused};
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op, sequence, why};
-use snuffer::run::made;
+use snuffer::run::to_candle;
 use snuffer::store::regression::read;
 
 /// How many cases of each op, half of them adversarial.
@@ -40,7 +40,7 @@ fn the_guard_refuses_what_a_contract_rejects_and_passes_what_it_accepts() {
 }
 
 #[test]
-fn the_guard_refuses_every_invalid_story_and_passes_every_valid_one() {
+fn the_guard_refuses_every_invalid_scenario_and_passes_every_valid_one() {
     let (mut refused, mut passed) = (0, 0);
     for (name, scenario) in read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/scenarios")).expect("scenarios") {
         let op = ops::find(&scenario.case.op).expect(&name);
@@ -67,14 +67,14 @@ fn the_guard_refuses_every_invalid_story_and_passes_every_valid_one() {
 
 #[test]
 fn the_first_bad_element_is_named() {
-    let cpu = &Place::Cpu;
+    let cpu = &CandleDevice::Cpu;
     let ids = |values: &[i64]| Tensor::new(values, cpu).expect("a tensor");
     let u8s = Tensor::new(&[0u8, 255], cpu).expect("a tensor");
     let padded = ids(&[5, 1, -1, 7, 3, -1]).reshape((2, 3)).expect("six").t().expect("a matrix");
     let halves = Tensor::new(&[1f32, 2.0, f32::NAN, f32::INFINITY], cpu).expect("a tensor").to_dtype(DType::F16);
     let many = Tensor::ones(10_000, DType::F64, cpu).expect("a tensor");
     let late = Tensor::cat(&[&many, &Tensor::new(&[f64::NEG_INFINITY], cpu).expect("one")], 0).expect("one more");
-    for (checked, said) in [
+    for (checked, message) in [
         (guard::labels("y", &ids(&[0, 195, 200]), 195, None), "y: 195 at [1] is not a label of 195 classes (0 to 194)"),
         (guard::labels("y", &ids(&[-100, -1]), 10, Some(-100)), "y: -1 at [1] is not a label of 10 classes (0 to 9)"),
         (guard::labels("y", &u8s, 10, None), "y: 255 at [1] is not a label of 10 classes (0 to 9)"),
@@ -88,7 +88,7 @@ fn the_first_bad_element_is_named() {
         (guard::finite("h", &late), "h: -inf at [10000] is not finite"),
         (guard::agree(&[("a", &u8s), ("b", &late)]), "b: is f64, but a is u8"),
     ] {
-        assert_eq!(checked.expect_err(said).to_string(), said);
+        assert_eq!(checked.expect_err(message).to_string(), message);
     }
     assert_eq!(guard::labels("y", &ids(&[-100, 9]), 10, Some(-100)), Ok(()));
     assert_eq!(guard::ids("x", &padded.i((..2, ..)).expect("two columns"), 10), Ok(()));
@@ -99,12 +99,12 @@ fn the_first_bad_element_is_named() {
 
 #[test]
 fn a_call_names_the_rule_the_element_and_the_tensors() {
-    let logits = Tensor::zeros((2, 3), DType::F32, &Place::Cpu).expect("a tensor");
-    let labels = |values: &[u32]| Tensor::new(values, &Place::Cpu).expect("a tensor");
+    let logits = Tensor::zeros((2, 3), DType::F32, &CandleDevice::Cpu).expect("a tensor");
+    let labels = |values: &[u32]| Tensor::new(values, &CandleDevice::Cpu).expect("a tensor");
     let check =
         |target: &Tensor| guard::Call::new("loss.cross_entropy").input("inp", &logits).input("target", target).check();
     assert_eq!(check(&labels(&[0, 2])), Ok(()));
-    for (target, said) in [
+    for (target, message) in [
         (
             labels(&[2, 3]),
             "loss.cross_entropy: label out of range: 3 at [1] of target (inp f32 [2, 3], target u32 [2])",
@@ -119,7 +119,7 @@ fn a_call_names_the_rule_the_element_and_the_tensors() {
             "loss.cross_entropy: candle does not list this dtype for the op: (inp f32 [2, 3], target i32 [2])",
         ),
     ] {
-        assert_eq!(check(&target).expect_err(said).to_string(), said);
+        assert_eq!(check(&target).expect_err(message).to_string(), message);
     }
     let unknown = guard::Call::new("loss.crossentropy").check().expect_err("no such op").to_string();
     assert_eq!(unknown, "loss.crossentropy: no such op; `snuffer ops` lists them");
@@ -128,9 +128,9 @@ fn a_call_names_the_rule_the_element_and_the_tensors() {
 }
 
 #[test]
-fn rows_that_have_no_label_are_left_out_as_pytorch_does() {
-    let logits = Tensor::new(&[[1f32, 2.0], [5.0, 0.0], [0.0, 0.0]], &Place::Cpu).expect("a tensor");
-    let labels = Tensor::new(&[0i64, -100, 1], &Place::Cpu).expect("a tensor");
+fn rows_with_an_ignored_label_are_dropped_as_in_pytorch() {
+    let logits = Tensor::new(&[[1f32, 2.0], [5.0, 0.0], [0.0, 0.0]], &CandleDevice::Cpu).expect("a tensor");
+    let labels = Tensor::new(&[0i64, -100, 1], &CandleDevice::Cpu).expect("a tensor");
     let rows = guard::rows_to_keep(&labels, -100).expect("a vector");
     assert_eq!(rows.to_vec1::<u32>().expect("u32"), [0, 2]);
     let kept = |tensor: &Tensor| tensor.index_select(&rows, 0).expect("rows");
@@ -144,16 +144,16 @@ fn rows_that_have_no_label_are_left_out_as_pytorch_does() {
 fn the_command_checks_the_tensors_of_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("batch.safetensors");
-    let tensor = |values: &[f32]| Tensor::new(values, &Place::Cpu).expect("a tensor");
+    let tensor = |values: &[f32]| Tensor::new(values, &CandleDevice::Cpu).expect("a tensor");
     let tensors = [
-        ("logits", Tensor::zeros((4, 195), DType::F32, &Place::Cpu).expect("a tensor")),
-        ("target", Tensor::new(&[0u32, 7, 194, 195], &Place::Cpu).expect("a tensor")),
+        ("logits", Tensor::zeros((4, 195), DType::F32, &CandleDevice::Cpu).expect("a tensor")),
+        ("target", Tensor::new(&[0u32, 7, 194, 195], &CandleDevice::Cpu).expect("a tensor")),
         ("pixels", tensor(&[0.5, f32::NAN])),
     ];
     candle_core::safetensors::save(&tensors.into_iter().collect(), &file).expect("written");
     let file = file.to_str().expect("text");
     let call = ["--op", "loss.cross_entropy", "--input", "inp=logits", "--input", "target=target"];
-    for (args, code, said) in [
+    for (args, code, message) in [
         (&["--labels", "target", "--classes", "196"][..], 0, "fine     target: labels of 196 classes"),
         (
             &["--labels", "target", "--classes", "195"],
@@ -179,7 +179,7 @@ fn the_command_checks_the_tensors_of_a_file() {
         (
             &["--labels", "y", "--classes", "2"],
             1,
-            "has no tensor `y`, but logits f32 [4, 195], pixels f32 [2], target u32 [4]",
+            "has no tensor `y`; it has logits f32 [4, 195], pixels f32 [2], target u32 [4]",
         ),
         (&["--op", "loss.nl", "--input", "inp=logits"], 1, "there is no op `loss.nl`; `snuffer ops` lists them"),
         (&[], 1, "say what to check"),
@@ -187,16 +187,17 @@ fn the_command_checks_the_tensors_of_a_file() {
         let args: Vec<&str> = ["guard", file].into_iter().chain(args.iter().copied()).collect();
         let output = snuffer(&args);
         let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text")).concat();
-        assert!(text.contains(said), "{args:?}: {text}");
+        assert!(text.contains(message), "{args:?}: {text}");
         assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
     }
     let none = String::from_utf8(snuffer(&["guard", "Cargo.toml", "--finite", "x"]).stderr).expect("text");
     assert!(none.contains("cannot read Cargo.toml as safetensors") && none.lines().count() == 1, "{none}");
 }
 
-/// What the guard says of a case's call on the CPU.
+/// The guard's answer to a case's call on the CPU.
 fn guarded(op: &Op, case: &Case) -> Result<(), Refused> {
-    let made: Vec<_> = case.inputs.iter().map(|(name, data)| (name, made(data, &Place::Cpu).expect(name))).collect();
+    let made: Vec<_> =
+        case.inputs.iter().map(|(name, data)| (name, to_candle(data, &CandleDevice::Cpu).expect(name))).collect();
     let mut call = guard::Call::new(op.name).on(Device::Cpu);
     for (name, tensor) in &made {
         call = call.input(name, tensor);

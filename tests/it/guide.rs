@@ -1,13 +1,13 @@
-//! What documents say that a command prints: each is run, and prints that.
+//! Every command shown in a document prints what the document shows.
 
 use std::path::Path;
 use std::process::Command;
 
-use candle_core::{DType, Device as Place, Tensor};
+use candle_core::{DType, Device as CandleDevice, Tensor};
 
 use crate::simulated;
 
-/// A command of a document, and the lines that it shows of what is printed.
+/// A command in a document, and the lines of output that the document shows.
 #[derive(Debug)]
 struct Shown {
     command: String,
@@ -15,7 +15,7 @@ struct Shown {
 }
 
 #[test]
-fn every_command_of_the_guides_prints_what_they_show() {
+fn every_command_in_a_guide_prints_what_the_guide_shows() {
     if simulated::device().is_none() {
         return;
     }
@@ -39,7 +39,7 @@ fn every_command_of_the_guides_prints_what_they_show() {
 }
 
 #[test]
-fn a_document_that_shows_something_else_would_be_noticed() {
+fn different_output_does_not_match() {
     let shown = shown("text\n\n  ```console\n  $ snuffer x\n  a … c\n  $ snuffer y\n  ```\n$ snuffer no\n");
     let commands: Vec<&str> = shown.iter().map(|shown| shown.command.as_str()).collect();
     assert_eq!((commands, shown[0].lines.join("/")), (vec!["snuffer x", "snuffer y"], "a … c".to_string()));
@@ -64,7 +64,7 @@ fn shown(text: &str) -> Vec<Shown> {
     all
 }
 
-/// Whether a line is what was shown of it, in which `…` stands for anything.
+/// Whether a printed line matches a shown one, in which `…` stands for any text.
 fn fits(shown: &str, line: &str) -> bool {
     let parts: Vec<&str> = shown.split('…').collect();
     let (first, last) = (parts[0], parts[parts.len() - 1]);
@@ -92,8 +92,8 @@ fn run(command: &str, folder: &Path) -> String {
 
 /// The batch of docs/guard.md: a label too large for 195 classes.
 fn batch(path: &Path) {
-    let logits = Tensor::zeros((4, 195), DType::F32, &Place::Cpu).expect("a tensor");
-    let target = Tensor::new(&[0u32, 7, 194, 195], &Place::Cpu).expect("a tensor");
+    let logits = Tensor::zeros((4, 195), DType::F32, &CandleDevice::Cpu).expect("a tensor");
+    let target = Tensor::new(&[0u32, 7, 194, 195], &CandleDevice::Cpu).expect("a tensor");
     candle_core::safetensors::save(&[("logits", logits), ("target", target)].into_iter().collect(), path)
         .expect("written");
 }

@@ -1,9 +1,9 @@
-//! The history of campaigns: since when what fails, what is gone, and a database that survives company and damage.
+//! The history of campaigns: first and last sightings, gone signatures, and queries.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
 use snuffer::store::{Counts, Log, Record, Store, Tally};
@@ -11,7 +11,7 @@ use snuffer::store::{Counts, Log, Record, Store, Tally};
 use crate::store::finding;
 
 /// Noon of the `day`-th of January 2026, in seconds since 1970.
-fn noon(day: u64) -> u64 {
+pub fn noon(day: u64) -> u64 {
     1_767_225_600 + (day - 1) * 86_400 + 43_200
 }
 
@@ -45,21 +45,21 @@ fn keep(store: &Path, day: u64, record: &Record) {
     log.save(record).expect("saved");
 }
 
-fn command(args: &[&str]) -> Command {
+pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command.arg("history").args(args).env_remove("SNUFFER_FINDINGS").current_dir(env!("CARGO_MANIFEST_DIR"));
     command
 }
 
-fn ask(args: &[&str]) -> (Option<i32>, String, String) {
+pub fn ask(args: &[&str]) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = command(args).output().expect("snuffer starts");
     (status.code(), String::from_utf8(stdout).expect("text"), String::from_utf8(stderr).expect("text"))
 }
 
-/// The answer to a question, as JSON.
-fn answer(args: &[&str]) -> Value {
-    let (code, shown, said) = ask(&[args, &["--json"]].concat());
-    assert_eq!(code, Some(0), "{said}");
+/// The result of a query as JSON.
+pub fn answer(args: &[&str]) -> Value {
+    let (code, shown, stderr) = ask(&[args, &["--json"]].concat());
+    assert_eq!(code, Some(0), "{stderr}");
     serde_json::from_str(&shown).expect("JSON")
 }
 
@@ -74,7 +74,7 @@ const LATE: &str = "canary--reference--wrong-value";
 
 /// Two stores: on the first, hangs and asserts on days 1 and 2 with candle 0.10.0; on the second, days 8 and 9 with 0.11.1,
 /// hangs go on, asserts are gone, and values are wrong.
-fn nights(folder: &Path) -> [String; 3] {
+pub fn nights(folder: &Path) -> [String; 3] {
     let [one, two, all] = ["one", "two", "all.sqlite"].map(|name| folder.join(name));
     keep(&one, 1, &campaign("cpu", "0.10.0", 1000, &[(HANG, 5), (ASSERT, 10)]));
     keep(&one, 2, &campaign("cpu", "0.10.0", 1000, &[(HANG, 5), (ASSERT, 10)]));
@@ -85,11 +85,11 @@ fn nights(folder: &Path) -> [String; 3] {
 }
 
 #[test]
-fn stores_tell_together_since_when_what_fails_and_what_is_gone() {
+fn several_stores_give_first_and_last_sightings_and_gone_signatures() {
     let folder = tempfile::tempdir().expect("a folder");
     let [one, two, all] = nights(folder.path());
     let shown = answer(&["--store", &one, "--store", &two, "--history", &all]);
-    assert_eq!(names(&shown), [LATE, HANG, ASSERT], "what is new comes first");
+    assert_eq!(names(&shown), [LATE, HANG, ASSERT], "new ones come first");
     let rows = shown["signatures"].as_array().expect("rows");
 
     let hang = &rows[1];
@@ -115,15 +115,15 @@ fn stores_tell_together_since_when_what_fails_and_what_is_gone() {
 
     let late = &rows[0];
     assert_eq!((&late["is_new"], &late["expected_before"]), (&true.into(), &40.0.into()));
-    assert_eq!(late["is_gone"], true, "it was to be expected 20 times on day 9");
+    assert_eq!(late["is_gone"], true, "20 sightings were expected on day 9");
 }
 
 #[test]
-fn the_rows_that_are_wanted_are_shown() {
+fn filters_select_rows() {
     let folder = tempfile::tempdir().expect("a folder");
     let [one, two, all] = nights(folder.path());
     answer(&["--store", &one, "--store", &two, "--history", &all]);
-    for (args, wanted) in [
+    for (args, expected) in [
         (&["--gone"][..], &[LATE, ASSERT][..]),
         (&["--gone", "--since", "2026-01-09"], &[LATE]),
         (&["--kind", "assert"], &[ASSERT]),
@@ -133,7 +133,7 @@ fn the_rows_that_are_wanted_are_shown() {
         (&["--since", "2026-01-08"], &[LATE]),
         (&["--since", "0d"], &[]),
     ] {
-        assert_eq!(names(&answer(&[&["--history", &all], args].concat())), wanted, "{args:?}");
+        assert_eq!(names(&answer(&[&["--history", &all], args].concat())), expected, "{args:?}");
     }
     let (_, shown, _) = ask(&["--history", &all, "--gone"]);
     for line in [
@@ -147,7 +147,7 @@ fn the_rows_that_are_wanted_are_shown() {
 }
 
 #[test]
-fn what_was_hunted_elsewhere_or_too_little_is_not_gone() {
+fn a_signature_is_not_gone_after_other_or_too_few_campaigns() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().to_str().expect("a path");
     keep(folder.path(), 1, &campaign("sim:0", "0.11.1", 1000, &[(ASSERT, 10)]));
@@ -160,13 +160,13 @@ fn what_was_hunted_elsewhere_or_too_little_is_not_gone() {
 }
 
 #[test]
-fn reading_again_adds_nothing_twice_and_follows_what_changed() {
+fn reading_again_adds_nothing_twice_and_follows_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let [one, two, all] = nights(folder.path());
     let read = ["--store", &one, "--store", &two, "--history", &all, "--campaigns"];
     let first = answer(&read);
     assert_eq!(answer(&read), first);
-    // A copy of a campaign is that campaign; one that ran on replaces what it was.
+    // A copy of a campaign is the same campaign; one that made progress replaces its old state.
     let merged = folder.path().join("merged");
     let stores =
         [Store::existing(Path::new(&one)), Store::existing(Path::new(&two))].map(|store| store.expect("a store"));
@@ -183,7 +183,7 @@ fn reading_again_adds_nothing_twice_and_follows_what_changed() {
         (&1500.into(), &1000.into(), Some(4))
     );
     assert_eq!((&campaigns["campaigns"][1]["new"], &campaigns["campaigns"][0]["new"]), (&1.into(), &0.into()));
-    // Without its stores it still answers.
+    // It still answers without its stores.
     for store in [&one, &two] {
         fs::remove_dir_all(store).expect("removed");
     }
@@ -191,7 +191,7 @@ fn reading_again_adds_nothing_twice_and_follows_what_changed() {
 }
 
 #[test]
-fn any_other_question_is_sql_that_changes_nothing() {
+fn sql_queries_change_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let [one, two, all] = nights(folder.path());
     answer(&["--store", &one, "--store", &two, "--history", &all]);
@@ -201,84 +201,23 @@ fn any_other_question_is_sql_that_changes_nothing() {
     let table =
         answer(&["--history", &all, "--sql", "SELECT device, outcome, sum(cases), NULL, x'0aff' FROM outcomes"]);
     assert_eq!(table["table"]["rows"], serde_json::json!([["cpu", "returned", 4000, null, "0aff"]]));
-    for (text, said) in [
+    for (text, message) in [
         ("SELECT x FROM campaigns", "snuffer: no such column: x, at `x FROM campaigns`\n"),
         ("DELETE FROM campaigns", "snuffer: "),
         ("SELEC", "snuffer: near \"SELEC\": syntax error, at `SELEC`\n"),
         ("SELECT abs(-9223372036854775808)", "snuffer: integer overflow\n"),
     ] {
         let (code, _, shown) = sql(text);
-        assert!(code == Some(1) && shown.starts_with(said) && shown.lines().count() == 1, "{text}: {code:?} {shown}");
+        assert!(
+            code == Some(1) && shown.starts_with(message) && shown.lines().count() == 1,
+            "{text}: {code:?} {shown}"
+        );
     }
     assert_eq!(answer(&["--history", &all, "--campaigns"])["campaigns"].as_array().map(Vec::len), Some(4));
 }
 
 #[test]
-fn a_file_that_cannot_serve_is_named_in_one_line_with_what_to_do() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [one, ..] = nights(folder.path());
-    let file = |name: &str| folder.path().join(name).to_str().expect("a path").to_string();
-    fs::write(file("damaged"), "SQLite format 3\0 and no more of it than that".repeat(200)).expect("written");
-    fs::write(file("text"), "a text that is much too long to be the beginning of a database, and so on".repeat(9))
-        .expect("written");
-    let foreign = rusqlite::Connection::open(file("foreign")).expect("a database");
-    foreign.execute_batch("CREATE TABLE bookmarks (url TEXT)").expect("made");
-    answer(&["--store", &one, "--history", &file("future")]);
-    let future = rusqlite::Connection::open(file("future")).expect("a database");
-    future.pragma_update(None, "user_version", 99).expect("written");
-    for (name, code, said) in [
-        ("damaged", 5, "is damaged"),
-        ("text", 5, "delete it, and it is rebuilt"),
-        ("foreign", 5, "is a database, but not a history"),
-        ("future", 5, "is a history of version 99, and this build of snuffer knows 1"),
-        ("no/such/folder", 5, "`--history FILE` keeps the history elsewhere"),
-    ] {
-        let (exit, _, shown) = ask(&["--store", &one, "--history", &file(name)]);
-        assert!(exit == Some(code) && shown.contains(said) && shown.contains(name), "{name}: {exit:?} {shown}");
-        assert_eq!(shown.lines().count(), 1, "{shown}");
-    }
-    for (args, said) in [
-        (&["--history", "no-such-file"][..], "there is no history at no-such-file"),
-        (&["--store", "no-such-store"], "there is no store at no-such-store"),
-        (&["--store", &one, "--store", "two"], "name the history of several stores: `--history FILE`"),
-        (&["--store", &one, "--since", "soon"], "`soon` is not a date; write `2026-11-21` or `30d`"),
-    ] {
-        let (code, _, shown) = ask(args);
-        assert!(code == Some(1) && shown.contains(said), "{args:?}: {code:?} {shown}");
-    }
-}
-
-#[test]
-fn a_damaged_record_is_left_out_by_name_and_hides_nothing_else() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [one, ..] = nights(folder.path());
-    let damaged = Path::new(&one).join("campaigns").join(format!("{}-1-1.toml", noon(1)));
-    fs::write(&damaged, "seed = true").expect("written");
-    let (code, shown, said) = ask(&["--store", &one]);
-    assert_eq!(code, Some(5));
-    assert!(said.starts_with("left out: ") && said.contains("is damaged; delete it"), "{said}");
-    assert!(shown.contains("2026-01-02 12:00") && !shown.contains("2026-01-01"), "{shown}");
-}
-
-#[test]
-fn processes_at_once_read_everything_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [one, two, all] = nights(folder.path());
-    let start = |store: &str| {
-        let mut command = command(&["--store", store, "--history", &all, "--campaigns"]);
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("snuffer starts")
-    };
-    let running: Vec<_> = [&one, &two].into_iter().cycle().take(8).map(|store| start(store)).collect();
-    for process in running {
-        let output = process.wait_with_output().expect("ended");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-    let counted = answer(&["--history", &all, "--sql", "SELECT count(*), sum(cases) FROM campaigns"]);
-    assert_eq!(counted["table"]["rows"], serde_json::json!([[4, 4000]]));
-}
-
-#[test]
-fn records_of_older_builds_are_read_and_newer_ones_say_more() {
+fn records_of_older_builds_are_read_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().to_str().expect("a path");
     let mut newer = campaign("cpu", "0.11.1", 30, &[(ASSERT, 5)]);
@@ -297,5 +236,5 @@ fn records_of_older_builds_are_read_and_newer_ones_say_more() {
     let expected = [("cpu", 1), ("cpu, sim:0", 1), ("sim:0", 3)];
     let expected =
         expected.map(|(device, cases)| serde_json::json!([device, cases, "canary", "fault", "assert", "there"]));
-    assert_eq!(charged, Value::from(expected.to_vec()), "of one case nobody knows on which device");
+    assert_eq!(charged, Value::from(expected.to_vec()), "the device of one case is unknown");
 }

@@ -1,4 +1,4 @@
-//! The registry against candle's public API, read from its sources: what no op covers is listed with its reason.
+//! The registry against candle's public API, read from its sources: every uncovered name is listed with its reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::process::Command;
 use snuffer::ops;
 use syn::{ImplItem, Item, Type, Visibility};
 
-/// The `src` folder of a package that this one is built with.
+/// The `src` folder of a dependency.
 fn sources(package: &str) -> PathBuf {
-    // Of this platform alone: what others need was not downloaded to build this test.
+    // Only this platform: dependencies of others may not be downloaded.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", &platform]);
@@ -31,7 +31,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, syn::File)> {
     rust.map(parse).collect()
 }
 
-/// `Tensor::exp` for every public method of candle-core's tensors, those that macros make included.
+/// A name such as `Tensor::exp` for every public method of candle-core's tensors, including those that macros define.
 fn tensor_methods() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (_, file) in files(&sources("candle-core")) {
@@ -59,7 +59,7 @@ fn tensor_methods() -> BTreeSet<String> {
     names
 }
 
-/// `ops::softmax` for every public function of candle-nn, and every public type by its name.
+/// A name such as `ops::softmax` for every public function of candle-nn, and the name of every public type.
 fn layers() -> BTreeSet<String> {
     let root = sources("candle-nn");
     let mut names = BTreeSet::new();
@@ -84,7 +84,7 @@ fn layers() -> BTreeSet<String> {
     names
 }
 
-/// What an op may name beside: traits, aliases, and the types of candle-core.
+/// Other names that an op may cover: traits, aliases, and the types of candle-core.
 fn other_types() -> BTreeSet<String> {
     let files = ["candle-core", "candle-nn"].into_iter().flat_map(|package| files(&sources(package)));
     let name = |item| match item {
@@ -97,7 +97,7 @@ fn other_types() -> BTreeSet<String> {
     files.flat_map(|(_, file)| file.items).filter_map(name).collect()
 }
 
-/// A name as the inventory has it: a type for its methods and for where it lies, a function with its outermost module.
+/// A name in the inventory's form: a type without its module and methods, a function with its outermost module.
 fn short(name: &str) -> String {
     let parts: Vec<&str> = name.split("::").collect();
     let is_type = |part: &str| part.starts_with(char::is_uppercase);

@@ -1,4 +1,4 @@
-//! What is known of a finding, where it is expected, and what somebody decides about it.
+//! The triage of findings: what is known, where it is expected, and what a person decides.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,8 +11,8 @@ use snuffer::store::{Finding, Platform, Store, similar};
 
 use crate::store::finding;
 
-/// A place: a device, a release of candle, a compute capability.
-fn place(device: &str, candle: &str, capability: (u32, u32)) -> Platform {
+/// A platform: a device, a release of candle, a compute capability.
+fn platform(device: &str, candle: &str, capability: (u32, u32)) -> Platform {
     let device: Device = device.parse().expect("a device");
     let hardware = Hardware { name: "a GPU".into(), capability, driver: None };
     let hardware = Some(&hardware).filter(|_| device != Device::Cpu);
@@ -52,13 +52,13 @@ fn a_regression_is_expected_to_fail_where_one_of_its_conditions_holds() {
     ];
     for (header, device, candle, capability, expected) in table {
         let regression = regression(&header).expect(&header);
-        let place = place(device, candle, capability);
-        assert_eq!(regression.expected(&place), expected, "{header}\non {device} with candle {candle}");
+        let platform = platform(device, candle, capability);
+        assert_eq!(regression.expected(&platform), expected, "{header}\non {device} with candle {candle}");
     }
 }
 
 #[test]
-fn a_status_without_what_it_needs_is_refused() {
+fn a_status_without_its_required_fields_is_refused() {
     let fails = "fails = [{}]";
     let table = [
         (format!("status = \"filed\"\n{fails}"), "says where, in `upstream`"),
@@ -93,14 +93,14 @@ fn a_finding_is_new_unless_a_regression_expects_it_there() {
         assert_eq!(triage_state.word(), word);
         assert_eq!(triage_state.is_news(), word == "new" || word.contains("but"), "{word}");
     }
-    // A finding of an older candle is judged by that candle.
+    // A finding in an older candle is compared with what is expected of that release.
     let mut old = found;
     old.origin.versions = "snuffer 0.1.0, candle-core 0.9.2, candle-nn 0.9.2".into();
     let fixed = known("status = \"fixed\"\nfixed_in = \"0.11.0\"\nfails = [{}]");
     assert_eq!(triage_state(&old, &fixed).word(), "fixed");
 }
 
-/// Runs `snuffer` in an empty folder, types `typed`, and gives what it did.
+/// Runs `snuffer` in `folder` with `typed` as its input; returns the exit code and the output.
 fn snuffer(folder: &Path, args: &[&str], typed: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command.args(args).current_dir(folder).env("SNUFFER_FINDINGS", folder.join("findings"));
@@ -111,7 +111,7 @@ fn snuffer(folder: &Path, args: &[&str], typed: &str) -> (Option<i32>, String) {
     (status.code(), String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned())
 }
 
-/// A folder with a store of findings with these sites.
+/// A folder with a store of findings at these sites.
 fn stored(sites: &[&str]) -> (tempfile::TempDir, Vec<Finding>) {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(&folder.path().join("findings")).expect("a store");
@@ -123,13 +123,13 @@ fn stored(sites: &[&str]) -> (tempfile::TempDir, Vec<Finding>) {
 }
 
 #[test]
-fn triage_asks_of_each_new_finding_what_is_to_become_of_it() {
+fn triage_asks_what_to_do_with_each_new_finding() {
     let (folder, findings) = stored(&["a", "b", "c", "d", "e"]);
-    // Kept under a title; filed under a link; muted with a reason; muted without, so not; skipped.
+    // Kept with a title; filed with a link; muted with a reason; not muted for lack of a reason; skipped.
     let typed = "k\nIt hangs\nf\nhttps://example.org/1\n\nm\nwontfix\ntoo slow to mend\n\nm\nflaky\n\nwhat?\ns\n";
-    let (code, said) = snuffer(folder.path(), &["triage"], typed);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("without a reason it stays new") && said.contains("2 new findings left"), "{said}");
+    let (code, printed) = snuffer(folder.path(), &["triage"], typed);
+    assert_eq!(code, Some(2), "{printed}");
+    assert!(printed.contains("without a reason it stays new") && printed.contains("2 new findings left"), "{printed}");
     let kept = read(&folder.path().join("corpora/regressions")).expect("regressions");
     // The title makes the name; without one, the signature does.
     let names: Vec<&str> = kept.iter().map(|(name, _)| name.as_str()).collect();
@@ -139,7 +139,7 @@ fn triage_asks_of_each_new_finding_what_is_to_become_of_it() {
     assert_eq!((second.status, second.upstream.as_deref()), (Status::Filed, Some("https://example.org/1")));
     assert_eq!((third.status, third.reason.as_deref()), (Status::Wontfix, Some("too slow to mend")));
     assert_eq!(third.signature.as_ref(), Some(&findings[2].signature));
-    // What was decided is known from now on.
+    // The decisions are known from now on.
     let (_, listed) = snuffer(folder.path(), &["findings", "list", "--new"], "");
     assert_eq!(listed.matches("new: ").count(), 2, "{listed}");
     let (_, listed) = snuffer(folder.path(), &["findings", "list", "--json"], "");
@@ -148,8 +148,8 @@ fn triage_asks_of_each_new_finding_what_is_to_become_of_it() {
         object["status"].as_str().expect("a status").to_string()
     });
     assert_eq!(words.collect::<Vec<_>>(), ["open", "filed", "wontfix", "new", "new"]);
-    let (code, said) = snuffer(folder.path(), &["triage"], "q\n");
-    assert!(code == Some(2) && said.starts_with("2 new findings"), "{said}");
+    let (code, printed) = snuffer(folder.path(), &["triage"], "q\n");
+    assert!(code == Some(2) && printed.starts_with("2 new findings"), "{printed}");
 }
 
 #[test]
@@ -157,22 +157,22 @@ fn promote_writes_a_regression_that_is_named_after_its_op_and_title() {
     let (folder, findings) = stored(&["a"]);
     let name = findings[0].signature.slug();
     let promote = |more: &[&str]| snuffer(folder.path(), &[&["findings", "promote", &name], more].concat(), "");
-    let (code, said) = promote(&[]);
-    assert!(code == Some(1) && said.contains("--title"), "{said}");
-    let (code, said) = promote(&["--title", "?!"]);
-    assert!(code == Some(1) && said.contains("has no words to name a folder after"), "{said}");
-    let (code, said) = promote(&["--title", "It hangs", "--status", "filed"]);
-    assert!(code == Some(1) && said.contains("says where, in `upstream`"), "{said}");
+    let (code, printed) = promote(&[]);
+    assert!(code == Some(1) && printed.contains("--title"), "{printed}");
+    let (code, printed) = promote(&["--title", "?!"]);
+    assert!(code == Some(1) && printed.contains("has no words to name a folder after"), "{printed}");
+    let (code, printed) = promote(&["--title", "It hangs", "--status", "filed"]);
+    assert!(code == Some(1) && printed.contains("says where, in `upstream`"), "{printed}");
     assert!(!folder.path().join("corpora").exists(), "a mistake leaves nothing behind");
 
     let title = "It hangs on CPU at conv.rs:1, though candle's own test of it waits only for so long";
-    let (code, said) = promote(&["--title", title]);
+    let (code, printed) = promote(&["--title", title]);
     let path = "corpora/regressions/canary/it-hangs-on-cpu-at-conv-rs-1-though-candles-own/case.toml";
-    assert_eq!((code, said.trim()), (Some(0), path));
+    assert_eq!((code, printed.trim()), (Some(0), path));
     let kept = read(&folder.path().join("corpora/regressions")).expect("regressions");
     assert!(kept.len() == 1 && path.contains(&kept[0].0) && kept[0].1.title == title, "{kept:?}");
-    let (code, said) = promote(&["--title", title]);
-    assert!(code == Some(1) && said.contains("exists already: use another title"), "{said}");
+    let (code, printed) = promote(&["--title", title]);
+    assert!(code == Some(1) && printed.contains("exists already: use another title"), "{printed}");
 }
 
 #[test]
@@ -209,25 +209,25 @@ fn an_unexpected_pass_is_red_and_says_what_to_do() {
     let (folder, _) = stored(&[]);
     let known = folder.path().join("corpora/regressions");
     std::fs::create_dir_all(&known).expect("made");
-    let (code, said) = snuffer(folder.path(), &["regressions"], "");
-    assert_eq!((code, said.contains("0 regressions")), (Some(5), true), "nothing ran: {said}");
+    let (code, printed) = snuffer(folder.path(), &["regressions"], "");
+    assert_eq!((code, printed.contains("0 regressions")), (Some(5), true), "nothing ran: {printed}");
     let passes = Regression { case: snuffer::ops::canary::case("none"), ..Regression::of(&finding("here")) };
     std::fs::write(known.join("passes.toml"), passes.to_text()).expect("written");
-    let (code, said) = snuffer(folder.path(), &["regressions"], "");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("UNEXPECTED  passes\n            on cpu: passes, but was expected to fail"), "{said}");
-    assert!(said.contains("replay: snuffer replay corpora/regressions/passes.toml"), "{said}");
-    assert!(said.contains("1 regressions (1 open) on cpu: 1 unexpected"), "{said}");
+    let (code, printed) = snuffer(folder.path(), &["regressions"], "");
+    assert_eq!(code, Some(2), "{printed}");
+    assert!(printed.contains("UNEXPECTED  passes\n            on cpu: passes, but was expected to fail"), "{printed}");
+    assert!(printed.contains("replay: snuffer replay corpora/regressions/passes.toml"), "{printed}");
+    assert!(printed.contains("1 regressions (1 open) on cpu: 1 unexpected"), "{printed}");
     // The hint is also right for a regression in its own folder.
     std::fs::create_dir_all(known.join("canary/passes")).expect("made");
     std::fs::rename(known.join("passes.toml"), known.join("canary/passes/case.toml")).expect("moved");
-    let (_, said) = snuffer(folder.path(), &["regressions"], "");
-    assert!(said.contains("replay: snuffer replay corpora/regressions/canary/passes/case.toml"), "{said}");
+    let (_, printed) = snuffer(folder.path(), &["regressions"], "");
+    assert!(printed.contains("replay: snuffer replay corpora/regressions/canary/passes/case.toml"), "{printed}");
     // Where candle fixed it, saying so is all there is to do.
     let fixed = Regression { status: Status::Fixed, fixed_in: Some("0.11.1".parse().expect("a release")), ..passes };
     std::fs::write(known.join("canary/passes/case.toml"), fixed.to_text()).expect("written");
-    let (code, said) = snuffer(folder.path(), &["regressions"], "");
-    assert_eq!(code, Some(0), "{said}");
+    let (code, printed) = snuffer(folder.path(), &["regressions"], "");
+    assert_eq!(code, Some(0), "{printed}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every relative link of the documentation leads to a file, and every anchor to a heading of it.
+//! Every relative link in the documentation leads to a file, and every anchor to one of its headings.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -46,7 +46,7 @@ fn links_are_found_outside_code_and_have_their_lines() {
     assert!(resolved("guard.md#no-such-heading").is_err() && resolved("no-such-file.md").is_err());
 }
 
-/// The Markdown files that git tracks, apart from those of snapshots.
+/// The Markdown files that git tracks, without the snapshots.
 fn documents(root: &Path) -> Vec<PathBuf> {
     let mut git = Command::new("git");
     git.args(["ls-files", "--", "*.md"]).current_dir(root);
@@ -74,7 +74,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     targets.filter(|(_, target)| !target.contains("://") && !target.starts_with("mailto:")).collect()
 }
 
-/// Whether the file that `link` of `document` names exists, and has the heading that it names.
+/// Checks that the file and the heading that `link` in `document` names exist.
 fn resolve(
     root: &Path,
     document: &Path,

@@ -1,4 +1,4 @@
-//! The integration tests: one binary, each file a group of facts about how `snuffer` behaves.
+//! The integration tests: one binary with a file for each area.
 
 mod case_text;
 mod checkers;
@@ -9,6 +9,7 @@ mod fuzz;
 mod guard;
 mod guide;
 mod history;
+mod history_file;
 mod inventory;
 mod lifecycle;
 mod links;
@@ -25,6 +26,7 @@ mod score;
 mod sequences;
 mod simulated;
 mod site;
+mod site_command;
 mod store;
 mod tidy;
 mod torch;

@@ -1,4 +1,4 @@
-//! The table op × dtype × device: a candle that takes more, or less, or breaks elsewhere, shows as a difference.
+//! The table op × dtype × device: any change in what candle accepts or breaks shows as a difference.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,15 +16,15 @@ fn table(devices: &[Device]) -> Vec<Row> {
     measure(ops::ALL, devices, limits, &|_| ()).expect("the harness survives")
 }
 
-/// Where what candle took is not what the op's table of dtypes says.
+/// Differences between the dtypes that candle accepts and the op's table of dtypes.
 fn contradictions(op: &Op, row: &Row) -> Vec<String> {
     let contradiction = |(&dtype, counts): (&DType, &BTreeMap<Cell, u64>)| {
         let listed = op.support.on(row.device).contains(&dtype);
         let only = |cell| counts.keys().all(|seen| *seen == cell);
-        let place = format!("{} {dtype} on {}", op.name, row.device);
+        let cell = format!("{} {dtype} on {}", op.name, row.device);
         match listed {
-            true if only(Cell::Refuses) => Some(format!("{place}: listed, and always refused")),
-            false if only(Cell::Works) => Some(format!("{place}: not listed, and always right")),
+            true if only(Cell::Refuses) => Some(format!("{cell}: listed, and always refused")),
+            false if only(Cell::Works) => Some(format!("{cell}: not listed, and always right")),
             _ => None,
         }
     };
@@ -34,7 +34,7 @@ fn contradictions(op: &Op, row: &Row) -> Vec<String> {
 fn check(name: &str, rows: &[Row]) {
     let wrong: Vec<String> =
         rows.iter().flat_map(|row| contradictions(ops::find(row.op).expect("registered"), row)).collect();
-    assert!(wrong.is_empty(), "tables of dtypes that are not so: {wrong:#?}");
+    assert!(wrong.is_empty(), "wrong tables of dtypes: {wrong:#?}");
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(false);
@@ -43,12 +43,12 @@ fn check(name: &str, rows: &[Row]) {
 }
 
 #[test]
-fn what_candle_takes_on_cpu_is_what_the_tables_and_the_snapshot_say() {
+fn the_cpu_matches_the_dtype_tables_and_the_snapshot() {
     check("matrix", &table(&[Device::Cpu]));
 }
 
 #[test]
-fn what_candle_takes_on_the_simulated_device_is_what_the_tables_and_the_snapshot_say() {
+fn the_simulated_device_matches_the_dtype_tables_and_the_snapshot() {
     let Some(device) = simulated::device() else { return };
     let rows: Vec<Row> = table(&[Device::Cpu, device]).into_iter().filter(|row| row.device == device).collect();
     check("matrix@sim", &rows);

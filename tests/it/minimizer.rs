@@ -1,4 +1,4 @@
-//! The minimizer on predicates whose smallest case is known.
+//! The minimizer on predicates with a known smallest case.
 
 use std::convert::Infallible;
 
@@ -21,7 +21,7 @@ fn failing(fails: impl Fn(&Case) -> bool) -> Case {
 }
 
 #[test]
-fn a_failure_of_any_case_ends_in_the_smallest_one() {
+fn a_predicate_that_always_fails_gives_the_smallest_case() {
     for index in 0..200 {
         let case = Sample::nth(ops::ALL, &Mode::ALL, 5, index).drawn.case;
         let small = minimized(case.clone(), |_| true);
@@ -48,9 +48,9 @@ fn a_value_that_matters_stands_alone() {
     assert_eq!(elements, 1, "{}", small.case.to_text());
 }
 
-/// Cases whose arguments only change together, and the smallest ones that still fail.
+/// Cases whose arguments must change together, and the smallest ones that still fail.
 #[test]
-fn what_belongs_together_shrinks_together() {
+fn dependent_arguments_shrink_together() {
     let ones = |shape: &[usize]| {
         let count = shape.iter().product();
         Tensor::new(DType::F32, shape.to_vec(), vec![Value::Float(1.0); count])
@@ -69,7 +69,7 @@ fn what_belongs_together_shrinks_together() {
     let small = minimized(case, accepted).case;
     assert_eq!((shape(&small, "x"), shape(&small, "kernel")), (vec![1, 1, 1], vec![1, 1, 1]));
 
-    // A window and what it moves over.
+    // A window and the dimension that it moves over.
     let two_windows = |case: &Case| {
         let width = case.int("k", 0);
         width > 1 && shape(case, "x").first().is_some_and(|&n| n as i64 == width + 1)
@@ -101,7 +101,7 @@ fn what_belongs_together_shrinks_together() {
 }
 
 #[test]
-fn the_result_is_the_same_each_time_and_cannot_be_improved_by_starting_again() {
+fn the_result_is_deterministic_and_a_fixed_point() {
     let strided = |case: &Case| case.inputs.values().any(|t| !t.view.order.is_empty());
     let case = failing(strided);
     let once = minimized(case.clone(), strided);
@@ -112,7 +112,7 @@ fn the_result_is_the_same_each_time_and_cannot_be_improved_by_starting_again() {
 }
 
 #[test]
-fn giving_up_keeps_what_was_reached() {
+fn a_stopped_minimization_keeps_its_progress() {
     let case = failing(|case| case.inputs.len() == 3);
     let mut left = 5;
     let result: Result<_, Infallible> = minimize(case.clone(), |_| {

@@ -1,4 +1,4 @@
-//! Every op of the registry, by the same facts.
+//! Properties that hold for every op of the registry.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use snuffer::tensor::{DType, Tensor, Value};
 
 const CASES: u32 = 400;
 
-/// Calls `visit` with cases of `op`; the same ones each time. A failing case is minimized by `snuffer minimize`, which knows
-/// tensors: proptest would only scramble the seed.
+/// Calls `visit` with cases of `op`, the same ones each time. proptest does not shrink: it could only change the seed. Use
+/// `snuffer minimize`.
 fn for_cases(op: &'static Op, mode: Mode, mut visit: impl FnMut(Case)) {
     let config = ProptestConfig {
         cases: CASES,
@@ -57,7 +57,7 @@ fn adversarial_mode_leaves_the_contract_often() {
             let numbers = case.params.values().filter(|param| !param.numbers().is_empty()).count();
             arguments = arguments.max(case.inputs.len() + numbers);
         });
-        // One tensor alone has nothing to contradict but its dtype, and a text is never changed.
+        // A single tensor can only have a wrong dtype, and text params are never changed.
         let least = if arguments > 1 { CASES / 10 } else { 0 };
         assert!(broken >= least, "{}: only {broken} of {CASES} leave the contract", op.name);
     }
@@ -82,8 +82,8 @@ fn references_have_the_shapes_that_contracts_promise() {
         for mode in Mode::ALL {
             for_cases(op, mode, |case| {
                 let Contract::Accepts { outputs, .. } = (op.contract)(&case) else { return };
-                let given = reference(&ReferenceInputs::new(&case));
-                let shapes: Vec<_> = given.iter().map(|output| output.shape().to_vec()).collect();
+                let computed = reference(&ReferenceInputs::new(&case));
+                let shapes: Vec<_> = computed.iter().map(|output| output.shape().to_vec()).collect();
                 let promised: Vec<_> = outputs.into_iter().map(|(_, shape)| shape).collect();
                 assert_eq!(shapes, promised, "{}", case.to_text());
             });
@@ -91,9 +91,9 @@ fn references_have_the_shapes_that_contracts_promise() {
     }
 }
 
-/// Fuzzers splice cases: an input that an op does not have must change nothing of what is expected.
+/// Fuzzers splice cases: an input that the op does not have must not change the expectation.
 #[test]
-fn references_read_no_input_that_the_contract_does_not_know() {
+fn references_ignore_inputs_that_the_contract_does_not_have() {
     let mut names: Vec<String> = Vec::new();
     for op in ops::ALL {
         for_cases(op, Mode::Valid, |case| names.extend(case.inputs.into_keys()));
@@ -133,8 +133,8 @@ fn executor() -> Executor {
     Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts")
 }
 
-/// What share of an op's valid cases the reference oracle must get to judge, in percent. The rest refuses a view, or
-/// holds infinities.
+/// The percentage of an op's valid cases that the reference oracle must judge. The others refuse a view or contain
+/// infinities.
 const REACHED: u32 = 50;
 
 #[test]
@@ -158,7 +158,7 @@ fn valid_cases_reach_the_value_oracles() {
 }
 
 #[test]
-fn a_wrong_value_a_lost_gradient_and_an_accepted_label_are_noticed() {
+fn a_wrong_value_a_lost_gradient_and_an_accepted_label_are_violations() {
     let nll = ops::find("loss.nll").expect("registered");
     let text = "op = \"loss.nll\"\nbackward = \"sum\"\n\
         [inputs.inp]\ndtype = \"f32\"\nshape = [1, 2]\nvalues = { list = [0.5, 1.0] }\n\
@@ -192,7 +192,7 @@ fn a_wrong_value_a_lost_gradient_and_an_accepted_label_are_noticed() {
 }
 
 #[test]
-fn a_second_derivative_is_judged_and_a_wrong_one_is_noticed() {
+fn a_wrong_second_derivative_is_a_violation() {
     let mse = ops::find("loss.mse").expect("registered");
     let text = "op = \"loss.mse\"\nbackward = \"twice\"\n\
         [inputs.inp]\ndtype = \"f64\"\nshape = [2]\nvalues = { list = [0.5, 1.0] }\n\

@@ -1,4 +1,4 @@
-//! The programs that reports hold: every one compiles, and does what its case does.
+//! The programs in reports: every one compiles and does the same as its case.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,7 +13,7 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
 use snuffer::outcome::Outcome;
-use snuffer::program::{About, Candle, agrees, manifest, outputs, program, test};
+use snuffer::program::{Candle, ProgramOptions, agrees, manifest, outputs, program, test};
 use snuffer::store::Platform;
 use snuffer::store::regression::{Expected, Regression};
 
@@ -31,8 +31,8 @@ struct Subject {
     outcome: Outcome,
 }
 
-/// The simulated device, where programs can be built for it; says so where not. They need candle's kernels, for which
-/// `cargo xtask test` says where the compiler is.
+/// The simulated device, if programs can be built for it; prints a note otherwise. They need candle's kernels, and only
+/// `cargo xtask test` sets the path of their compiler.
 pub fn device() -> Option<Device> {
     let device = simulated::device()?;
     if std::env::var_os("CUDA_HOME").is_none() {
@@ -43,28 +43,33 @@ pub fn device() -> Option<Device> {
 }
 
 #[test]
-fn every_regression_of_cuda_is_a_program_that_shows_it_and_a_test_that_fails() {
+fn every_cuda_regression_has_a_program_that_shows_it_and_a_test_that_fails() {
     let Some(device) = device() else { return };
     let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
     let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
     let hardware = executor.hardware();
-    let place = Platform::today(device, hardware.get(&device));
-    let fails = |(_, regression): &(String, Regression)| regression.expected(&place) == Expected::Fails;
-    let cases = kept().into_iter().zip(regressions()).filter(|(_, kept)| fails(kept)).map(|(case, _)| case);
+    let platform = Platform::today(device, hardware.get(&device));
+    let fails = |(_, regression): &(String, Regression)| regression.expected(&platform) == Expected::Fails;
+    let cases = regression_cases()
+        .into_iter()
+        .zip(regressions())
+        .filter(|(_, regression)| fails(regression))
+        .map(|(case, _)| case);
     let cases: Vec<_> = cases.collect();
     let mut subjects = BTreeMap::new();
     for (name, op, case) in cases.iter().cloned().chain(on_two_devices()) {
         let outcome = executor.run(&case).expect("the harness survives");
         let outputs = outputs(&outcome);
-        let text = program(op, &case, &About { device, comments: &[], outputs: &outputs }).expect("short enough");
+        let text =
+            program(op, &case, &ProgramOptions { device, comments: &[], outputs: &outputs }).expect("short enough");
         subjects.insert(name, Subject { case, text, outcome });
     }
-    check("programs-cuda", &subjects, device);
-    tell("tests-cuda", &mut executor, device, cases.into_iter());
+    check_programs("programs-cuda", &subjects, device);
+    check_tests("tests-cuda", &mut executor, device, cases.into_iter());
 }
 
 #[test]
-fn every_program_compiles_and_does_what_its_case_does() {
+fn every_program_compiles_and_does_the_same_as_its_case() {
     let limits = Limits { deadline: Duration::from_secs(2), ..Limits::default() };
     let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
     let mut subjects = BTreeMap::new();
@@ -72,24 +77,24 @@ fn every_program_compiles_and_does_what_its_case_does() {
     for (name, op, case) in cases() {
         let outcome = executor.run(&case).expect("the harness survives");
         let outputs = outputs(&outcome);
-        match program(op, &case, &About { device: Device::Cpu, comments: &[], outputs: &outputs }) {
+        match program(op, &case, &ProgramOptions { device: Device::Cpu, comments: &[], outputs: &outputs }) {
             Ok(text) => drop(subjects.insert(name, Subject { case, text, outcome })),
             Err(why) if why.contains("too many") => long += 1,
             Err(why) => panic!("{name}: {why}"),
         }
     }
     assert!(subjects.len() > 10 * long, "{long} of {} cases are too long for a program", subjects.len());
-    check("programs", &subjects, Device::Cpu);
+    check_programs("programs", &subjects, Device::Cpu);
 }
 
-/// Builds the programs of `subjects` as a crate of this name, runs each on `device`, and compares.
-fn check(krate: &str, subjects: &BTreeMap<String, Subject>, device: Device) {
+/// Builds the programs of `subjects` as one crate, runs each on `device`, and compares it with its case.
+fn check_programs(krate: &str, subjects: &BTreeMap<String, Subject>, device: Device) {
     let binary = build(krate, device, subjects.iter().map(|(name, subject)| (name, &subject.text)));
     let differs = |(name, subject): (&String, &Subject)| differs(&binary, name, subject, device);
     let wrong: Vec<String> = subjects.iter().filter_map(differs).collect();
     assert!(
         wrong.is_empty(),
-        "{} of {} programs do something else:\n{}",
+        "{} of {} programs differ from their cases:\n{}",
         wrong.len(),
         subjects.len(),
         wrong.join("\n")
@@ -97,16 +102,16 @@ fn check(krate: &str, subjects: &BTreeMap<String, Subject>, device: Device) {
 }
 
 #[test]
-fn a_test_of_a_report_fails_exactly_where_its_case_is_wrong() {
+fn a_test_in_a_report_fails_exactly_if_its_case_is_wrong() {
     let limits = Limits { deadline: Duration::from_secs(2), ..Limits::default() };
     let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
     // The first case of each op, and the regressions.
     let some = cases().filter(|(name, ..)| name.ends_with("_0") || name.starts_with("regression"));
-    tell("tests", &mut executor, Device::Cpu, some);
+    check_tests("tests", &mut executor, Device::Cpu, some);
 }
 
-/// Builds the tests of `cases` as a crate of this name, and runs each: what is wrong fails, and nothing else.
-fn tell(
+/// Builds the tests of `cases` as one crate and runs each: it must fail exactly if its case is wrong.
+fn check_tests(
     krate: &str,
     executor: &mut Executor,
     device: Device,
@@ -143,7 +148,7 @@ fn tell(
     assert!(wrong.values().filter(|wrong| **wrong).count() > 50, "few tests that fail");
     let binary = build(krate, device, tests.iter());
     let limits = Limits { deadline: Duration::from_secs(10), memory_mib: 8192, ..Limits::default() };
-    let hollow: Vec<String> = tests
+    let misleading: Vec<String> = tests
         .iter()
         .filter_map(|(name, text)| {
             let ran = reproduction::run(&binary, &[name], device, limits).expect("a shell runs");
@@ -151,7 +156,13 @@ fn tell(
             (failed != wrong[name]).then(|| format!("-- {name}\n{text}\n{}", ran.stderr))
         })
         .collect();
-    assert!(hollow.is_empty(), "{} of {} tests say something else:\n{}", hollow.len(), tests.len(), hollow.join("\n"));
+    assert!(
+        misleading.is_empty(),
+        "{} of {} tests have the wrong result:\n{}",
+        misleading.len(),
+        tests.len(),
+        misleading.join("\n")
+    );
 }
 
 fn cases() -> impl Iterator<Item = (String, &'static Op, Case)> {
@@ -164,11 +175,11 @@ fn cases() -> impl Iterator<Item = (String, &'static Op, Case)> {
         let bare = accepted.then(|| (format!("{name}_bare"), *op, bare));
         bare.into_iter().chain((0..CASES).map(move |n| (format!("{name}_{n}"), *op, drawn(n))))
     });
-    drawn.chain(kept())
+    drawn.chain(regression_cases())
 }
 
 /// The regressions.
-fn kept() -> Vec<(String, &'static Op, Case)> {
+fn regression_cases() -> Vec<(String, &'static Op, Case)> {
     let named = |(n, (_, regression)): (usize, (String, Regression))| {
         let op = ops::find(&regression.case.op).expect("an op");
         (format!("regression_{n}_{}", op.name.replace('.', "_")), op, regression.case)
@@ -176,16 +187,16 @@ fn kept() -> Vec<(String, &'static Op, Case)> {
     regressions().into_iter().enumerate().map(named).collect()
 }
 
-/// The scenarios that want a second device.
+/// The scenarios that need a second device.
 fn on_two_devices() -> impl Iterator<Item = (String, &'static Op, Case)> {
-    let wanting = scenarios().into_iter().filter(|(_, scenario)| ops::wants_second(&scenario.case));
-    wanting.map(|(name, scenario)| {
+    let needing = scenarios().into_iter().filter(|(_, scenario)| ops::wants_second(&scenario.case));
+    needing.map(|(name, scenario)| {
         let op = ops::find(&scenario.case.op).expect("an op");
         (format!("scenario_{}", name.replace('-', "_")), op, scenario.case)
     })
 }
 
-/// One crate of this name with a module for each program.
+/// Builds one crate with a module for each program.
 fn build<'a>(krate: &str, device: Device, programs: impl Iterator<Item = (&'a String, &'a String)>) -> PathBuf {
     let (mut modules, mut arms) = (String::new(), String::new());
     for (name, text) in programs {
@@ -200,7 +211,7 @@ fn build<'a>(krate: &str, device: Device, programs: impl Iterator<Item = (&'a St
     compile(krate, device, &main)
 }
 
-/// Builds a crate of this name with this `main.rs`, in a folder that is kept. Dependencies are shared.
+/// Builds a crate with this `main.rs`, in a folder that stays. The crates share their dependencies.
 pub fn compile(krate: &str, device: Device, main: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     let folder = root.join(krate);
@@ -213,9 +224,9 @@ pub fn compile(krate: &str, device: Device, main: &str) -> PathBuf {
     reproduction::executable(&target, krate)
 }
 
-/// What the program does differently, if anything.
+/// How the program differs from its case, if it does.
 fn differs(binary: &Path, name: &str, subject: &Subject, device: Device) -> Option<String> {
-    // What exhausts the machine was run once, by the worker, within limits.
+    // The worker ran these within limits; a program could exhaust the machine.
     if matches!(subject.outcome, Outcome::TimedOut(_) | Outcome::OutOfMemory(_) | Outcome::StackOverflow(_)) {
         return None;
     }
@@ -223,6 +234,6 @@ fn differs(binary: &Path, name: &str, subject: &Subject, device: Device) -> Opti
     let ran = reproduction::run(binary, &[name], device, limits).expect("a shell runs");
     let (text, case) = (&subject.text, subject.case.to_text());
     let same = agrees(&subject.case, &subject.outcome, &ran);
-    let said = ran.stdout + &ran.stderr;
-    (!same).then(|| format!("-- {name}\n{text}\n{said}\nexpected {}\n{case}", subject.outcome.summary()))
+    let printed = ran.stdout + &ran.stderr;
+    (!same).then(|| format!("-- {name}\n{text}\n{printed}\nexpected {}\n{case}", subject.outcome.summary()))
 }

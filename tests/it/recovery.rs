@@ -1,4 +1,4 @@
-//! After a device-side assert: what each call does, and a service that goes on. Both are examples to copy.
+//! After a device-side assert: what each call does, and a service that recovers. Both are examples to copy.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use snuffer::exec::{Limits, reproduction};
 use crate::programs;
 
 #[test]
-fn after_an_assert_every_call_on_that_device_fails_and_another_device_goes_on() {
-    tell("after_an_assert");
+fn after_an_assert_every_call_on_that_device_fails_and_other_devices_work() {
+    check("after_an_assert");
 }
 
 #[test]
-fn a_supervised_service_answers_all_requests_but_the_one_that_ends_the_device() {
-    tell("supervised");
+fn a_supervised_service_answers_all_requests_except_the_one_that_loses_the_device() {
+    check("supervised");
 }
 
-/// Snapshots what the example of this name says, on the CPU, and on a simulated device however errors are delivered there.
-fn tell(name: &str) {
+/// Snapshots the output of an example on the CPU, and on a simulated device with each way to deliver errors.
+fn check(name: &str) {
     snapshot(name, "", &run(name, Device::Cpu, &[]));
     let Some(device) = programs::device() else { return };
     let delivered = |delivery: &str| {
@@ -29,15 +29,15 @@ fn tell(name: &str) {
     snapshot(name, "sim", &["late", "next", "immediate"].map(delivered).join("\n"));
 }
 
-/// What the example of this name says, as a crate of its own: whoever copies it has no other dependency than candle.
+/// The output of an example, built as its own crate: it must depend on candle alone to be easy to copy.
 fn run(name: &str, device: Device, variables: &[&str]) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name).with_extension("rs");
-    let text = std::fs::read_to_string(path).expect("an example");
+    let source = std::fs::read_to_string(path).expect("an example");
     let (krate, argument) = match device {
         Device::Cpu => (name.to_string(), "cpu"),
         Device::Cuda(_) | Device::Sim(_) => (format!("{name}-cuda"), "cuda:0"),
     };
-    let program = programs::compile(&krate, device, &text);
+    let program = programs::compile(&krate, device, &source);
     let arguments = [variables, &[program.to_str().expect("text"), argument]].concat();
     let limits = Limits { deadline: Duration::from_secs(60), memory_mib: 8192, ..Limits::default() };
     let ran = reproduction::run(Path::new("env"), &arguments, device, limits).expect("a shell runs");
@@ -45,11 +45,11 @@ fn run(name: &str, device: Device, variables: &[&str]) -> String {
     ran.stdout
 }
 
-fn snapshot(name: &str, suffix: &str, said: &str) {
+fn snapshot(name: &str, suffix: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.set_snapshot_suffix(suffix);
-    settings.bind(|| insta::assert_snapshot!(name, said));
+    settings.bind(|| insta::assert_snapshot!(name, text));
 }

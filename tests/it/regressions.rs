@@ -1,5 +1,4 @@
-//! Every kept case does today what its snapshot says, right or wrong, and fails where it is expected to: a change turns the
-//! test red.
+//! Every regression matches its snapshot, right or wrong, and fails where it is expected to: any change fails the test.
 
 use std::path::Path;
 use std::time::Duration;
@@ -68,25 +67,25 @@ pub struct Replayed {
     pub device: Device,
     /// The settings that all its snapshots share; the caller sets their path.
     pub settings: insta::Settings,
-    /// A text for each, by name.
+    /// The text of each case, by name.
     pub texts: Vec<(String, String)>,
 }
 
-/// Replays all that is `kept` on the CPU and, where it is built, on the simulated device, and tells of each. What does not do
-/// what its status says there is red.
-pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evidence) -> String) -> Vec<Replayed> {
-    // Little memory, which is soon filled: how it ends must not depend on how fast the machine is.
+/// Replays all `kept` cases on the CPU and, if it is built, on the simulated device, and renders each with `render`. Panics if a
+/// case does not do what its status says.
+pub fn replayed(kept: &[(String, Regression)], render: impl Fn(&Regression, &Evidence) -> String) -> Vec<Replayed> {
+    // Little memory that fills quickly: the outcome must not depend on the speed of the machine.
     let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
     let (mut all, mut surprised) = (Vec::new(), Vec::new());
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
         let hardware = executor.hardware();
-        let place = |device| Platform::today(device, hardware.get(&device));
+        let platform = |device| Platform::today(device, hardware.get(&device));
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
         if device != Device::Cpu {
-            simulated::without_what_varies(&mut settings);
+            simulated::filter_variable_parts(&mut settings);
         }
         let mut texts = Vec::new();
         for (name, regression) in kept {
@@ -95,10 +94,10 @@ pub fn replayed(kept: &[(String, Regression)], tell: impl Fn(&Regression, &Evide
             let hangs = regression.signature.as_ref().is_some_and(|signature| signature.kind == Kind::Hang);
             let deadline = if hangs { Deadline::Short } else { Deadline::Full };
             let observations = executor.observe(&regression.case, deadline).expect("the harness survives");
-            for surprise in surprises(regression, op, &observations, place) {
+            for surprise in surprises(regression, op, &observations, platform) {
                 surprised.push(format!("{name} on {}: {}", surprise.device, surprise.what));
             }
-            texts.push((name.clone(), tell(regression, &Evidence::new(op, &regression.case, &observations))));
+            texts.push((name.clone(), render(regression, &Evidence::new(op, &regression.case, &observations))));
         }
         all.push(Replayed { device, settings, texts });
     }

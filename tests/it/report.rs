@@ -1,4 +1,4 @@
-//! A report says what a maintainer asks, and a program that does something else than its case is noticed.
+//! A report has what a maintainer needs, and a program that differs from its case is detected.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature};
 use snuffer::outcome::{Fault, Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned};
-use snuffer::program::{About, agrees, call, outputs, program, test, torch};
+use snuffer::program::{ProgramOptions, agrees, call, outputs, program, test, torch};
 use snuffer::report::Report;
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
@@ -49,8 +49,8 @@ fn a_report_is_an_issue_that_can_be_filed() {
         case: case.clone(),
         ..finding("")
     };
-    let about = About { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
-    let text = program(op, &case, &about).expect("short enough");
+    let options = ProgramOptions { device: Device::Cpu, comments: &[], outputs: &outputs(&outcome) };
+    let text = program(op, &case, &options).expect("short enough");
     let done = ran(0, "0.0\n", "");
     let evidence = Evidence::new(op, &case, &finding.observations);
     let test = test(&evidence, &finding.observations[0], OracleName::Contract).expect("one call shows it");
@@ -74,7 +74,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
 }
 
 #[test]
-fn the_examples_hold_the_test_and_the_script_of_their_cases() {
+fn the_examples_contain_the_test_and_the_script_of_their_cases() {
     let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts");
     let mut missing = Vec::new();
     for (name, regression) in regressions() {
@@ -100,7 +100,7 @@ fn the_examples_hold_the_test_and_the_script_of_their_cases() {
 }
 
 #[test]
-fn a_program_that_does_something_else_is_noticed() {
+fn a_program_that_differs_from_its_case_is_detected() {
     let case = labels_out_of_range();
     let refused = Outcome::Rejected(Refusal { variant: "Msg".into(), message: "no such label".into() });
     let panicked = Outcome::Panicked(Panic { phase: Phase::Forward, place: String::new(), message: "overflow".into() });

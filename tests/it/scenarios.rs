@@ -1,4 +1,4 @@
-//! The classic stories of CUDA assertions: each does in candle what the field guide says.
+//! The scenarios of the field guide: each does in candle what the guide says.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,19 +10,19 @@ use snuffer::store::regression::{Regression, read};
 use crate::regressions::{Replayed, replayed};
 
 #[test]
-fn every_story_does_what_its_snapshot_and_its_status_say() {
-    for Replayed { device, mut settings, texts } in replayed(&scenarios(), tell) {
+fn every_scenario_matches_its_snapshot_and_its_status() {
+    for Replayed { device, mut settings, texts } in replayed(&scenarios(), entry) {
         settings.set_snapshot_path("../../snapshots");
         if device != Device::Cpu {
             settings.set_snapshot_suffix("sim");
         }
-        let told: Vec<String> = texts.into_iter().map(|(name, told)| format!("{name}\n{told}\n")).collect();
-        settings.bind(|| insta::assert_snapshot!("scenarios", told.concat()));
+        let entries: Vec<String> = texts.into_iter().map(|(name, entry)| format!("{name}\n{entry}\n")).collect();
+        settings.bind(|| insta::assert_snapshot!("scenarios", entries.concat()));
     }
 }
 
-/// What a scenario is about, what becomes of it, and what is thought of that.
-fn tell(scenario: &Regression, evidence: &Evidence) -> String {
+/// The title, the outcome and the verdict of a scenario.
+fn entry(scenario: &Regression, evidence: &Evidence) -> String {
     let verdict = match judge(evidence) {
         Verdict::Pass => "as promised".to_string(),
         Verdict::Skip(why) => format!("nothing promised: {why}"),
@@ -33,17 +33,17 @@ fn tell(scenario: &Regression, evidence: &Evidence) -> String {
 }
 
 #[test]
-fn every_story_is_told_and_what_is_told_is_there() {
+fn the_guide_links_every_scenario_and_no_other() {
     let names: BTreeSet<String> = scenarios().into_iter().map(|(name, _)| name).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut told = BTreeSet::new();
+    let mut linked = BTreeSet::new();
     for document in ["docs/field-guide.md", "docs/field-guide/claims.md"] {
         let text = std::fs::read_to_string(root.join(document)).expect(document);
         for link in text.split("corpora/scenarios/").skip(1).filter_map(|rest| rest.split_once(".toml")) {
-            told.insert(link.0.to_string());
+            linked.insert(link.0.to_string());
         }
     }
-    assert_eq!(told, names);
+    assert_eq!(linked, names);
 }
 
 /// Every scenario by name.

@@ -1,4 +1,4 @@
-//! What is printed as JSON is as its schema says, and a change of a schema is seen.
+//! Printed JSON is valid under its schema, and a changed schema fails a snapshot.
 
 use std::fs;
 use std::path::Path;
@@ -14,31 +14,31 @@ fn snuffer(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Checks a value against a schema, a part of `root`. It knows the words that our schemas use, and panics at others. A library
-/// that knows all of them is 25 crates, and gives what candle depends on other features in tests than elsewhere.
+/// Checks a value against a schema within `root`. Supports the keywords that our schemas use and panics at others. A complete
+/// library is 25 crates, and would change the features of candle's dependencies in tests.
 fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("{value} is not {what}"));
     let Some(words) = schema.as_object() else { return if schema == true { Ok(()) } else { wrong("allowed") } };
-    for (word, says) in words {
-        let all = || says.as_array().expect("a list");
+    for (word, rule) in words {
+        let all = || rule.as_array().expect("a list");
         match word.as_str() {
             "$schema" | "$defs" | "title" | "description" | "format" => {}
-            "$ref" => check(root, root.pointer(&says.as_str().expect("a path")[1..]).expect("there"), value)?,
+            "$ref" => check(root, root.pointer(&rule.as_str().expect("a path")[1..]).expect("there"), value)?,
             "type" => {
-                let types = says.as_array().map_or_else(|| vec![says], |types| types.iter().collect());
+                let types = rule.as_array().map_or_else(|| vec![rule], |types| types.iter().collect());
                 if !types.iter().any(|one| is_a(value, one.as_str().expect("a type"))) {
-                    return wrong(&says.to_string());
+                    return wrong(&rule.to_string());
                 }
             }
-            "const" if value != says => return wrong(&says.to_string()),
-            "enum" if !all().contains(value) => return wrong(&says.to_string()),
+            "const" if value != rule => return wrong(&rule.to_string()),
+            "enum" if !all().contains(value) => return wrong(&rule.to_string()),
             "const" | "enum" => {}
-            "minimum" if value.as_f64() < says.as_f64() => return wrong(&format!("{says} or more")),
-            "minItems" if value.as_array().map(Vec::len) < says.as_u64().map(|least| least as usize) => {
-                return wrong(&format!("of {says} items"));
+            "minimum" if value.as_f64() < rule.as_f64() => return wrong(&format!("{rule} or more")),
+            "minItems" if value.as_array().map(Vec::len) < rule.as_u64().map(|least| least as usize) => {
+                return wrong(&format!("of {rule} items"));
             }
-            "maxItems" if value.as_array().map(Vec::len) > says.as_u64().map(|most| most as usize) => {
-                return wrong(&format!("of {says} items"));
+            "maxItems" if value.as_array().map(Vec::len) > rule.as_u64().map(|most| most as usize) => {
+                return wrong(&format!("of {rule} items"));
             }
             "minimum" | "minItems" | "maxItems" => {}
             "required" => {
@@ -46,7 +46,7 @@ fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
                 missing.map_or(Ok(()), |name| wrong(&format!("with {name}")))?;
             }
             "properties" => {
-                let known = says.as_object().expect("properties").iter();
+                let known = rule.as_object().expect("properties").iter();
                 known
                     .filter_map(|(name, of)| Some((of, value.get(name)?)))
                     .try_for_each(|(of, it)| check(root, of, it))?;
@@ -54,21 +54,21 @@ fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
             "additionalProperties" => {
                 let named = |name: &str| words.get("properties").is_some_and(|known| known.get(name).is_some());
                 let rest = value.as_object().into_iter().flatten().filter(|(name, _)| !named(name));
-                rest.map(|(_, it)| it).try_for_each(|it| check(root, says, it))?;
+                rest.map(|(_, it)| it).try_for_each(|it| check(root, rule, it))?;
             }
             "propertyNames" => {
                 let names = value.as_object().into_iter().flatten().map(|(name, _)| Value::from(name.as_str()));
-                names.into_iter().try_for_each(|name| check(root, says, &name))?;
+                names.into_iter().try_for_each(|name| check(root, rule, &name))?;
             }
             "prefixItems" => {
                 let mut pairs = all().iter().zip(value.as_array().into_iter().flatten());
                 pairs.try_for_each(|(of, it)| check(root, of, it))?;
             }
-            "items" => value.as_array().into_iter().flatten().try_for_each(|it| check(root, says, it))?,
+            "items" => value.as_array().into_iter().flatten().try_for_each(|it| check(root, rule, it))?,
             "oneOf" | "anyOf" => {
                 let fitting = all().iter().filter(|one| check(root, one, value).is_ok()).count();
                 if fitting == 0 || (word == "oneOf" && fitting > 1) {
-                    return wrong(&format!("as one of {} says: {fitting} fit", all().len()));
+                    return wrong(&format!("one of {} alternatives: {fitting} fit", all().len()));
                 }
             }
             other => panic!("the check of schemas does not know `{other}`"),
@@ -112,7 +112,7 @@ pub fn valid(name: &str, lines: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_schemas_are_as_they_were() {
+fn the_schemas_match_their_snapshot() {
     let all = names().iter().map(|name| format!("{name}\n{:#}\n", schema(name))).collect::<Vec<_>>().join("\n");
     insta::with_settings!({ snapshot_path => "../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!("schemas", all);
@@ -124,7 +124,7 @@ fn every_schema_has_an_example_that_is_valid() {
     let text = include_str!("../../docs/json.md");
     for name in names() {
         let section = text.split("\n## ").find(|section| section.starts_with(&format!("`{name}`")));
-        let section = section.unwrap_or_else(|| panic!("docs/json.md says nothing of {name}"));
+        let section = section.unwrap_or_else(|| panic!("docs/json.md does not mention {name}"));
         let examples: Vec<&str> =
             section.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
         assert!(!examples.is_empty(), "{name} has no example");
@@ -135,7 +135,7 @@ fn every_schema_has_an_example_that_is_valid() {
 }
 
 #[test]
-fn a_schema_refuses_what_is_not_printed() {
+fn a_schema_refuses_other_json() {
     for (name, line) in [
         ("hunt", r#"{ "event": "known" }"#),
         ("hunt", r#"{ "event": "unheard", "signature": "s" }"#),
@@ -155,11 +155,11 @@ fn a_schema_refuses_what_is_not_printed() {
 }
 
 #[test]
-fn hunts_and_histories_print_what_their_schemas_say() {
+fn hunts_and_histories_print_valid_json() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().to_str().expect("a path");
     let args = ["hunt", "--ops", "op.softmax_last_dim", "--cases", "300", "--seed", "1", "--jobs", "1", "--json"];
-    // The second hunt knows what the first one found.
+    // The second hunt knows the findings of the first one.
     let lines = [(); 2].map(|()| snuffer(&[&args[..], &["--store", store]].concat())).concat();
     let lines = valid("hunt", &lines);
     for event in ["started", "canary", "found", "known", "finished"] {
@@ -175,7 +175,7 @@ fn hunts_and_histories_print_what_their_schemas_say() {
         let rows = valid("history", &answer)[0].clone();
         assert!(rows.to_string().contains("softmax") || !rows["campaigns"].is_null(), "{rows}");
     }
-    // Records of today say all that the tables can hold.
+    // Current records fill all columns.
     let known = "SELECT (SELECT count(*) FROM outcomes WHERE op = 'op.softmax_last_dim' AND dtype = 'f32') > 0, \
                  (SELECT count(*) FROM outcomes WHERE op = ''), (SELECT count(*) FROM signatures WHERE device <> 'cpu')";
     let known = snuffer(&["history", "--store", store, "--json", "--sql", known]);
@@ -183,7 +183,7 @@ fn hunts_and_histories_print_what_their_schemas_say() {
 }
 
 #[test]
-fn the_matrix_and_the_doctor_print_what_their_schemas_say() {
+fn the_matrix_and_the_doctor_print_valid_json() {
     let matrix = valid("matrix", &snuffer(&["ops", "tensor.exp", "--matrix", "--json"]));
     assert!(matrix[0]["rows"][0]["cells"]["f32"]["works"].as_u64() > Some(0), "{}", matrix[0]);
     let machine = valid("doctor", &snuffer(&["doctor", "--json"]));

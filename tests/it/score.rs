@@ -1,4 +1,4 @@
-//! Changed kernels: what must be noticed is, what makes no difference is not, and the same seed says the same again.
+//! Mutated kernels: real changes are noticed, equivalent ones are not, and a seed always gives the same result.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -33,22 +33,22 @@ fn fates(plan: &Plan, baseline: &Baseline, chosen: &[Chosen]) -> Vec<Mutant> {
     run(plan, baseline, chosen, &AtomicBool::new(false), &|_| {}).expect("the harness survives")
 }
 
-/// The changes of the kernel that subtracts, in its first block behind all tests of the shape: what every plain case executes.
-fn of_the_subtraction(baseline: &Baseline, wanted: impl Fn(&Change) -> bool) -> Vec<Chosen> {
+/// The changes of the subtraction kernel that pass `filter`.
+fn changes_of_subtraction(baseline: &Baseline, filter: impl Fn(&Change) -> bool) -> Vec<Chosen> {
     let changes = baseline.changes["bsub_f32"].iter().enumerate();
-    let wanted = changes.filter(|(_, change)| wanted(change));
-    wanted.map(|(number, _)| Chosen { kernel: "bsub_f32".to_string(), number }).collect()
+    let chosen = changes.filter(|(_, change)| filter(change));
+    chosen.map(|(number, _)| Chosen { kernel: "bsub_f32".to_string(), number }).collect()
 }
 
 #[test]
-fn a_store_that_goes_too_far_is_noticed_and_one_that_no_case_executes_is_not() {
+fn a_store_out_of_bounds_is_noticed_unless_no_case_executes_it() {
     let Some(sim) = device() else { return };
     let plan = plan(sim);
     let baseline = observe(&plan);
     let mutants = fates(
         &plan,
         &baseline,
-        &of_the_subtraction(&baseline, |change| change.what == "a store goes one element too far"),
+        &changes_of_subtraction(&baseline, |change| change.what == "a store goes one element too far"),
     );
     let is = |fate: &Fate| mutants.iter().filter(|mutant| mutant.fate == *fate).count();
     let faulted = mutants.iter().filter(|mutant| match &mutant.fate {
@@ -56,16 +56,17 @@ fn a_store_that_goes_too_far_is_noticed_and_one_that_no_case_executes_is_not() {
         Fate::Survived(_) => false,
     });
     assert!(faulted.count() > 0, "{mutants:#?}");
-    // The loop is unrolled, and a copy of the store needs a grid that goes round again.
+    // The loop is unrolled, and a copy of the store needs a grid that iterates more than once.
     assert!(is(&Fate::Survived(Difference::NotReached)) > 0, "{mutants:#?}");
 }
 
 #[test]
-fn a_subtraction_whose_operands_are_swapped_is_a_wrong_value() {
+fn swapped_operands_of_a_subtraction_are_a_wrong_value() {
     let Some(sim) = device() else { return };
     let plan = plan(sim);
     let baseline = observe(&plan);
-    let swapped = of_the_subtraction(&baseline, |change| change.what == "operands are swapped" && !change.equivalent);
+    let swapped =
+        changes_of_subtraction(&baseline, |change| change.what == "operands are swapped" && !change.equivalent);
     let mutants = fates(&plan, &baseline, &swapped);
     let wrong = mutants.iter().filter(|mutant| match &mutant.fate {
         Fate::Noticed(noticed) => (noticed.oracle.name(), noticed.kind.name()) == ("reference", "wrong value"),
@@ -75,11 +76,11 @@ fn a_subtraction_whose_operands_are_swapped_is_a_wrong_value() {
 }
 
 #[test]
-fn what_is_known_to_make_no_difference_changes_no_bit() {
+fn an_equivalent_change_changes_no_bit() {
     let Some(sim) = device() else { return };
     let plan = plan(sim);
     let baseline = observe(&plan);
-    let equivalent = of_the_subtraction(&baseline, |change| change.equivalent);
+    let equivalent = changes_of_subtraction(&baseline, |change| change.equivalent);
     assert!(equivalent.len() > 10, "{equivalent:?}");
     for mutant in fates(&plan, &baseline, &equivalent[..10]) {
         let unseen = [Difference::NotReached, Difference::NoneSeen].map(Fate::Survived);
@@ -88,7 +89,7 @@ fn what_is_known_to_make_no_difference_changes_no_bit() {
 }
 
 #[test]
-fn a_seed_chooses_the_same_mutants_and_they_have_the_same_fates() {
+fn a_seed_gives_the_same_mutants_with_the_same_fates() {
     let Some(sim) = device() else { return };
     let plan = plan(sim);
     let [one, other] = [(); 2].map(|()| {
@@ -101,7 +102,7 @@ fn a_seed_chooses_the_same_mutants_and_they_have_the_same_fates() {
 }
 
 #[test]
-fn mutants_are_spread_over_kernels_and_kinds_and_none_is_known_to_make_no_difference() {
+fn mutants_are_spread_over_kernels_and_kinds_without_equivalent_ones() {
     let change = |what: &str, equivalent| Change { what: what.to_string(), place: String::new(), block: 0, equivalent };
     let mut of = vec![change("dropped", false); 3];
     of.extend(vec![change("swapped", false); 3]);
@@ -117,11 +118,11 @@ fn mutants_are_spread_over_kernels_and_kinds_and_none_is_known_to_make_no_differ
         }
         assert_eq!(some.iter().filter(|chosen| chosen.number < 3).count(), 3, "{some:?}");
         assert_eq!(some, choose(&changes, 6, seed), "the seed decides");
-        assert_eq!(some, all[..6], "more mutants begin with the same");
+        assert_eq!(some, all[..6], "more mutants start with the same ones");
     }
 }
 
-/// What `snuffer score` prints of six mutants.
+/// The output of `snuffer score` for six mutants.
 fn printed(more: &[&str]) -> String {
     let args = ["score", "--ops", "tensor.sub", "--cases", "10", "--mutants", "6", "--device", "cpu,sim:0"];
     let output = Command::new(env!("CARGO_BIN_EXE_snuffer")).args(args).args(more).output().expect("snuffer starts");
@@ -130,7 +131,7 @@ fn printed(more: &[&str]) -> String {
 }
 
 #[test]
-fn a_score_is_printed_for_people_and_as_its_schema_says() {
+fn a_score_is_printed_as_text_and_as_valid_json() {
     if device().is_none() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Sequences: which step is at fault, and when it fails alone.
+//! Sequences: blame, minimization and generation.
 
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
@@ -8,7 +8,7 @@ use snuffer::hunt::Sample;
 use snuffer::investigate::blame;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Verdict, judge};
-use snuffer::settle::{Settings, settle};
+use snuffer::settle::{Settings, Source, settle};
 use snuffer::tensor::{DType, Tensor, Value};
 
 fn executor() -> Executor {
@@ -26,7 +26,7 @@ fn lost_gradient() -> Case {
 }
 
 #[test]
-fn a_sequence_survives_its_text_and_its_parts() {
+fn a_sequence_survives_its_text_and_its_calls() {
     let case = lost_gradient();
     assert_eq!(Case::parse(&case.to_text()).expect("its own text"), case);
     assert_eq!(case.with_calls(case.calls()), case);
@@ -36,20 +36,20 @@ fn a_sequence_survives_its_text_and_its_parts() {
 
 #[test]
 fn blame_names_the_step_that_loses_the_gradient() {
-    let blame = blame(&mut executor(), &lost_gradient()).expect("the harness survives").expect("somebody is at fault");
+    let blame = blame(&mut executor(), &lost_gradient()).expect("the harness survives").expect("a step is at fault");
     assert_eq!((blame.step, blame.op.name, blame.backward), (2, "op.softmax_last_dim", true));
     assert_eq!(blame.to_string(), "step 2, op.softmax_last_dim backward on cpu: missing (gradient)");
 }
 
 #[test]
-fn a_sequence_without_fault_blames_nobody() {
+fn a_correct_sequence_has_no_blame() {
     let mut case = lost_gradient();
     case.backward = Backward::None;
     assert!(blame(&mut executor(), &case).expect("the harness survives").is_none());
 }
 
 #[test]
-fn what_follows_a_bound_is_rounded_as_the_format_does() {
+fn a_step_after_a_constant_bound_still_rounds_to_the_dtype() {
     let x = Tensor::new(DType::F32, vec![1], vec![Value::Float(-2.0)]);
     let bounded = Case::new("tensor.clamp").input("x", x).param("min", 2f64.powi(-19)).param("max", 16.0);
     let case = Case::new("sequence").then(bounded).then(Case::new("tensor.log"));
@@ -65,7 +65,8 @@ fn a_failing_sequence_is_minimized_to_the_steps_that_matter() {
         panic!("a gradient is lost")
     };
     let signature = violation.signature("sequence");
-    let settled = settle(&mut executor, case, &signature, &Settings::default()).expect("the harness survives");
+    let settled = settle(&mut executor, case, &signature, &Settings::default(), Source::default());
+    let settled = settled.expect("the harness survives");
     let finding = settled.finding.expect("it happens again");
     assert_eq!(finding.case.steps, ["op.softmax_last_dim"], "{}", finding.case.to_text());
 }

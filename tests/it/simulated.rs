@@ -1,4 +1,4 @@
-//! The simulated CUDA device under unmodified candle: what a GPU would do with a bad label, and how a worker survives.
+//! The simulated CUDA device under unmodified candle: faults, and how a worker survives them.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -17,23 +17,23 @@ use snuffer::outcome::{Observation, Outcome};
 use snuffer::store::Store;
 use tempfile::TempDir;
 
-/// The simulated device, where it is built; says so where it is not.
+/// The simulated device, if it is built; prints a note otherwise.
 pub fn device() -> Option<Device> {
     let device = Device::Sim(0);
     if let Err(missing) = command(device, Build::Checked) {
-        // Past the capture of the test harness: what was not run must be seen.
+        // Not captured by the test harness: a skipped test must be visible.
         let _ = writeln!(std::io::stderr(), "not run on {device}: {missing:#}");
         return None;
     }
     Some(device)
 }
 
-/// Takes out of snapshots what is another one from day to day.
-pub fn without_what_varies(settings: &mut insta::Settings) {
-    // Where an allocation lies, and after which launch it was made, depends on the cases before.
+/// Removes from snapshots what varies from run to run.
+pub fn filter_variable_parts(settings: &mut insta::Settings) {
+    // The address of an allocation and its launch depend on earlier cases.
     settings.add_filter("0x[0-9a-f]+", "0x…");
     settings.add_filter("launch [0-9]+", "launch …");
-    // That of the compiler's version.
+    // PTX line numbers depend on the version of the compiler.
     settings.add_filter("in line [0-9]+ of the PTX", "in line … of the PTX");
 }
 
@@ -46,7 +46,7 @@ fn run(worker: &mut Worker, case: &Case) -> Outcome {
     worker.run(case).expect("the harness survives").outcome
 }
 
-/// A loss of one row of three classes with this label.
+/// A loss of one row and three classes with this label.
 fn labelled(op: &str, label: i64) -> Case {
     let text = format!(
         "op = \"{op}\"\n[inputs.inp]\ndtype = \"f32\"\nshape = [1, 3]\nvalues = {{ list = [0.5, 1.0, 0.0] }}\n\
@@ -56,7 +56,7 @@ fn labelled(op: &str, label: i64) -> Case {
 }
 
 #[test]
-fn a_label_out_of_range_is_the_device_assert_with_candles_line_and_condition() {
+fn a_label_out_of_range_is_a_device_assert_with_candles_line_and_condition() {
     let Some(device) = device() else { return };
     let mut worker = worker(device);
     for op in ["loss.nll", "loss.cross_entropy"] {
@@ -65,9 +65,9 @@ fn a_label_out_of_range_is_the_device_assert_with_candles_line_and_condition() {
                 panic!("{op} with label {label} does not fault")
             };
             assert_eq!((fault.kind.as_str(), fault.place.as_str()), ("assert", "candle-kernels/src/indexing.cu:102"));
-            let said = "block: [0,0,0], thread: [0,0,0] Assertion `idx < src_dim_size` failed.";
-            assert!(fault.message.contains(said), "{}", fault.message);
-            // The values that were compared, as the kernel compares them.
+            let assertion = "block: [0,0,0], thread: [0,0,0] Assertion `idx < src_dim_size` failed.";
+            assert!(fault.message.contains(assertion), "{}", fault.message);
+            // The compared values, with the types that the kernel uses.
             let compared =
                 if label < 0 { "18446744073709551615 (-1 if signed) < 3 is false" } else { "3 < 3 is false" };
             assert!(fault.message.contains(compared), "{}", fault.message);
@@ -78,7 +78,7 @@ fn a_label_out_of_range_is_the_device_assert_with_candles_line_and_condition() {
 }
 
 #[test]
-fn every_fault_of_a_kernel_is_told_by_kind_and_place() {
+fn every_kernel_fault_has_its_kind_and_place() {
     let Some(device) = device() else { return };
     let mut worker = worker(device);
     for (kernel, kind, place, message) in [
@@ -97,7 +97,7 @@ fn every_fault_of_a_kernel_is_told_by_kind_and_place() {
 }
 
 #[test]
-fn what_the_simulator_cannot_do_is_named_and_charged_to_nobody() {
+fn an_unsupported_instruction_is_named_and_is_not_a_violation() {
     let Some(device) = device() else { return };
     let mut worker = worker(device);
     let outcome = run(&mut worker, &canary::case("canary_unsupported"));
@@ -116,7 +116,7 @@ fn the_canary_misses_nothing_on_the_simulated_device() {
 }
 
 #[test]
-fn what_was_executed_is_known_when_a_worker_ends_even_by_a_fault() {
+fn coverage_survives_a_fault() {
     let Some(device) = device() else { return };
     let mut worker = worker(device);
     run(&mut worker, &labelled("loss.nll", 3));
@@ -124,15 +124,15 @@ fn what_was_executed_is_known_when_a_worker_ends_even_by_a_fault() {
     let coverage = worker.finish().expect("the harness survives");
     let gather =
         coverage.kernels.iter().find(|((_, kernel), _)| kernel == "gather_i64_f32").expect("gather was launched");
-    // Each case is run twice, but one that faults.
+    // Each case runs twice, except one that faults.
     assert_eq!(gather.1.launches, 3);
     let reached = gather.1.reached();
     assert!(reached.blocks > 3 && reached.blocks <= reached.all_blocks, "{reached:?}");
-    assert!(coverage.modules.values().any(|kernels| *kernels > 100), "the module's other kernels are counted");
+    assert!(coverage.modules.values().any(|kernels| *kernels > 100), "the other kernels of the module are counted");
 }
 
 #[test]
-fn a_case_of_two_devices_is_not_judged_where_there_is_one() {
+fn a_case_with_two_devices_is_not_judged_on_one() {
     let Some(device) = device() else { return };
     let case = Case::parse(
         "op = \"tensor.to_device\"\n[params]\nto = \"second\"\n[inputs.x]\ndtype = \"f32\"\nshape = [2]\nvalues = { list = [1.0, 2.0] }\n",
@@ -151,7 +151,7 @@ fn a_case_of_two_devices_is_not_judged_where_there_is_one() {
     }
 }
 
-/// What `snuffer` with these arguments says, and its exit code, where an allocation is asked to fail.
+/// The exit code and output of `snuffer` with these arguments when an allocation is made to fail.
 fn failing(allocation: &str, args: &[&str], typed: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command.args(args).env("SNUFFER_SIM_FAIL", allocation).env("SNUFFER_DEVICES", "sim:0");
@@ -161,7 +161,7 @@ fn failing(allocation: &str, args: &[&str], typed: &str) -> (Option<i32>, String
     (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A folder with the simulated device's libraries, which can be taken away.
+/// A folder with links to the simulated device's libraries, which a test can break.
 fn libraries(device: Device) -> TempDir {
     let command = command(device, Build::Checked).expect("built");
     let mut variables = command.get_envs();
@@ -175,7 +175,7 @@ fn libraries(device: Device) -> TempDir {
 }
 
 #[test]
-fn a_device_that_does_not_come_back_ends_a_hunt_with_3_and_the_case_is_kept() {
+fn a_lost_device_ends_a_hunt_with_3_and_the_case_is_kept() {
     let Some(device) = device() else { return };
     let (libraries, store) = (libraries(device), tempfile::tempdir().expect("a folder"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
@@ -192,37 +192,37 @@ fn a_device_that_does_not_come_back_ends_a_hunt_with_3_and_the_case_is_kept() {
         }
     }
     let output = child.wait_with_output().expect("snuffer ends");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{said}{shown:#?}");
-    assert!(said.contains("snuffer: the worker for sim:0 does not start: "), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{stderr}{shown:#?}");
+    assert!(stderr.contains("snuffer: the worker for sim:0 does not start: "), "{stderr}");
     let kept = fs::read_dir(store.path().join("lost")).expect("a folder").next().expect("a case").expect("readable");
     let case = Case::parse(&fs::read_to_string(kept.path()).expect("readable")).expect("a case");
     assert_eq!(case.op, "loss.nll");
     let replay = format!("       replay: snuffer replay {}", kept.path().display());
-    // What was found before is there.
+    // Earlier findings are kept.
     assert!(!Store::existing(store.path()).and_then(|store| store.all()).expect("readable").is_empty());
     assert_eq!(shown[shown.len() - 2..], ["LOST   sim:0, after loss.nll".to_string(), replay]);
 }
 
 #[test]
-fn a_call_that_is_asked_to_fail_is_an_error_of_candle_and_charged_to_nobody() {
+fn an_injected_failure_is_an_error_of_candle_and_not_a_violation() {
     if device().is_none() {
         return;
     }
     let case = labelled("loss.nll", 1).to_text();
     for allocation in ["allocation:1", "allocation:2", "cuMemAllocAsync:1:2"] {
-        let (code, said) = failing(allocation, &["replay", "-"], &case);
-        assert!(said.contains("asked to fail: cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY"), "{said}");
-        assert!(code == Some(0) && said.contains("verdict   skip"), "{said}");
+        let (code, stdout) = failing(allocation, &["replay", "-"], &case);
+        assert!(stdout.contains("asked to fail: cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY"), "{stdout}");
+        assert!(code == Some(0) && stdout.contains("verdict   skip"), "{stdout}");
     }
-    let (_, said) = failing("allocation:1000", &["replay", "-"], &case);
-    assert!(said.contains("verdict   pass"), "{said}");
-    // A real fault is told as ever, and the canary runs on a sound device.
-    let (code, said) = failing("allocation:1000", &["replay", "-"], &labelled("loss.nll", 3).to_text());
-    assert!(code == Some(2) && said.contains("Assertion"), "{said}");
+    let (_, stdout) = failing("allocation:1000", &["replay", "-"], &case);
+    assert!(stdout.contains("verdict   pass"), "{stdout}");
+    // A real fault is still reported, and the canary runs on a working device.
+    let (code, stdout) = failing("allocation:1000", &["replay", "-"], &labelled("loss.nll", 3).to_text());
+    assert!(code == Some(2) && stdout.contains("Assertion"), "{stdout}");
     let store = tempfile::tempdir().expect("a folder");
     let store = store.path().to_str().expect("a path");
     let hunt = ["hunt", "--ops", "tensor.add", "--mode", "valid", "--cases", "2", "--seed", "1", "--store", store];
-    let (code, said) = failing("allocation:1", &hunt, "");
-    assert!(code == Some(0) && said.contains("planted faults noticed"), "{code:?} {said}");
+    let (code, stdout) = failing("allocation:1", &hunt, "");
+    assert!(code == Some(0) && stdout.contains("planted faults noticed"), "{code:?} {stdout}");
 }

@@ -1,8 +1,7 @@
-//! The site of a store: what its pages hold, that their links lead somewhere, and that nothing of a case is markup.
+//! The pages of a site: their content, valid links, and escaped text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Output};
 
 use snuffer::case::Case;
 use snuffer::coverage::Coverage;
@@ -12,16 +11,16 @@ use snuffer::oracle::Violation;
 use snuffer::outcome::{Outcome, Panic, Phase};
 use snuffer::report::site::{Campaign, Contents, site};
 use snuffer::store::regression::{Expected, Regression, read};
-use snuffer::store::{Counts, Finding, Platform, Record, Store, Tally};
+use snuffer::store::{Counts, Finding, Platform, Record, Tally};
 use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::store::finding;
 
-/// What nobody may find unescaped on a page.
+/// Text that must be escaped on every page.
 const MARKUP: &str = "<script>alert('&')</script>";
 
-/// A finding in a listed op and one whose text is markup, a regression of the first, and two campaigns.
-fn contents() -> Contents {
+/// A finding in a listed op, one whose text is markup, a regression of the first, and two campaigns.
+pub fn contents() -> Contents {
     let panic = Panic { phase: Phase::Forward, place: "candle-nn/src/ops.rs:1".into(), message: "gone".into() };
     let mut listed = finding("candle-nn/src/ops.rs:1");
     listed.violation =
@@ -72,7 +71,7 @@ fn pages() -> BTreeMap<String, String> {
     site(&contents()).expect("templates").into_iter().collect()
 }
 
-/// The values of an attribute, without the escapes of HTML.
+/// The unescaped values of an attribute.
 fn values(page: &str, attribute: &str) -> Vec<String> {
     let opening = format!(" {attribute}=\"");
     let after = page.split(&opening).skip(1);
@@ -80,7 +79,7 @@ fn values(page: &str, attribute: &str) -> Vec<String> {
     after.map(|rest| plain(rest.split('"').next().unwrap_or_default())).collect()
 }
 
-/// The path that `link` on the page at `from` leads to.
+/// The path of the target of `link` on the page at `from`.
 fn target(from: &str, link: &str) -> String {
     if link.is_empty() {
         return from.to_string();
@@ -106,14 +105,14 @@ fn every_link_leads_to_a_page_and_every_fragment_to_an_id_or_a_filter() {
             let found = pages.get(&target).unwrap_or_else(|| panic!("{path}: {link} leads nowhere ({target})"));
             let is_filter = fragment.contains('=') && target == "index.html";
             let ids: BTreeSet<String> = values(found, "id").into_iter().collect();
-            assert!(fragment.is_empty() || is_filter || ids.contains(fragment), "{path}: {link} names no place");
+            assert!(fragment.is_empty() || is_filter || ids.contains(fragment), "{path}: {link} has no such anchor");
             checked += 1;
         }
     }
     assert!(checked > 40, "only {checked} links seen");
 }
 
-/// A page's text, without tags and escapes.
+/// A page's text without tags and escapes.
 fn text(page: &str) -> String {
     let text: String = page.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect();
     let escapes = [("&#x2f;", "/"), ("&quot;", "\""), ("&#x27;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
@@ -128,9 +127,9 @@ fn every_scenario_is_on_the_site_with_its_verdicts_and_is_linked() {
     assert_eq!(sections.len(), scenarios.len());
     for ((name, scenario), section) in scenarios.iter().zip(sections) {
         let file = std::fs::read_to_string(folder.join(format!("{name}.toml"))).expect("readable");
-        let said = text(section);
-        for wanted in [&scenario.title, &file, &format!("snuffer replay {name}.toml ")] {
-            assert!(said.contains(wanted.as_str()), "{wanted} is not in {said}");
+        let shown = text(section);
+        for expected in [&scenario.title, &file, &format!("snuffer replay {name}.toml ")] {
+            assert!(shown.contains(expected.as_str()), "{expected} is not in {shown}");
         }
         for device in [Device::Cpu, Device::Sim(0)] {
             let row = section.split_once(&format!("<th scope=\"row\">{device}</th><td>")).expect(name).1;
@@ -149,19 +148,19 @@ fn every_scenario_is_on_the_site_with_its_verdicts_and_is_linked() {
 }
 
 #[test]
-fn a_document_shows_tables_and_leads_to_pages_or_to_the_repository() {
+fn a_document_has_scrollable_tables_and_links_to_pages_or_the_repository() {
     let guide = &pages()["guide.html"];
     assert!(guide.contains("<h1>Field guide: a CUDA assert or a NaN loss under candle</h1>"));
     assert!(guide.matches("<div class=\"scroll\"").count() == guide.matches("<table>").count());
     let links = values(guide, "href");
-    for wanted in ["claims.html", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/pytorch.md")] {
-        assert!(links.iter().any(|link| link == wanted), "{wanted} is not in {links:?}");
+    for expected in ["claims.html", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/pytorch.md")] {
+        assert!(links.iter().any(|link| link == expected), "{expected} is not in {links:?}");
     }
     assert!(!links.iter().any(|link| link.contains("..")), "{links:?}");
 }
 
 #[test]
-fn what_a_finding_says_is_text_and_never_markup() {
+fn the_text_of_a_finding_is_escaped() {
     let pages = pages();
     let holding: Vec<_> = pages.iter().filter(|(_, page)| page.contains("alert(")).collect();
     assert_eq!(holding.len(), 2, "the list and the finding's page");
@@ -172,7 +171,7 @@ fn what_a_finding_says_is_text_and_never_markup() {
 }
 
 #[test]
-fn pages_ask_nobody_for_anything() {
+fn pages_load_nothing_from_elsewhere() {
     for (path, page) in pages() {
         for word in ["@import", "url(", "fetch(", "XMLHttpRequest", "//cdn"] {
             assert!(!page.contains(word), "{path} has {word}");
@@ -188,12 +187,12 @@ fn pages_ask_nobody_for_anything() {
 }
 
 #[test]
-fn a_finding_has_its_sentence_its_case_its_replay_and_what_is_known_of_it() {
+fn a_finding_has_its_summary_case_replay_command_and_regression() {
     let contents = contents();
     let pages = pages();
     let (name, finding) = &contents.findings[1];
     let page = pages[&format!("finding/{name}.html")].replace("&#x2f;", "/").replace("&quot;", "\"");
-    for wanted in [
+    for expected in [
         "<code>op.softmax</code> in <code>f16</code> panics on cpu.",
         &format!("snuffer replay findings/{name}/finding.toml"),
         "panic in forward at candle-nn/src/ops.rs:1: gone",
@@ -204,7 +203,7 @@ fn a_finding_has_its_sentence_its_case_its_replay_and_what_is_known_of_it() {
         "seed 1, case 2",
         finding.case.to_text().trim_end(),
     ] {
-        assert!(page.contains(wanted), "{wanted} is not in {page}");
+        assert!(page.contains(expected), "{expected} is not in {page}");
     }
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../snapshots");
@@ -215,7 +214,7 @@ fn a_finding_has_its_sentence_its_case_its_replay_and_what_is_known_of_it() {
 }
 
 /// The marks of an op's cells in the matrix.
-fn marks<'a>(index: &'a str, op: &str) -> Vec<&'a str> {
+pub fn marks<'a>(index: &'a str, op: &str) -> Vec<&'a str> {
     let (family, name) = op.split_once('.').expect("a name with a family");
     let head = format!("<span class=\"prefix\">{family}.</span>{name}</");
     let row = index.split("<tr>").find(|row| row.contains(&head)).expect("a row");
@@ -223,12 +222,12 @@ fn marks<'a>(index: &'a str, op: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_cell_shows_the_worst_and_says_no_more_than_the_records_do() {
+fn a_cell_shows_the_worst_finding_or_what_the_records_say() {
     let pages = pages();
     let cells = marks(&pages["index.html"], "op.softmax");
-    // The op was run in f32, in f64 was another one, f16 has the finding, and integers are not listed.
+    // The op ran in f32, another op ran in f64, f16 has the finding, and integers are not listed.
     assert_eq!(cells[..4], ["clean", "untried", "crash", "untried"]);
-    // The finding is not shown on sim:0, which could not run f64, and was asked nothing else.
+    // The finding does not appear on sim:0, which ran only an unsupported f64 call.
     assert_eq!(cells[10..13], ["untried", "untried", "untried"]);
     assert_eq!(cells[5], "unlisted");
 }
@@ -241,70 +240,12 @@ fn coverage_and_trends_add_up_over_campaigns() {
     assert!(source.contains("1 of 24 kernels were launched; 4 of 4 edges"), "{source}");
     assert!(!source.contains("/home/a"), "a path of the machine");
     let trends = plain("trends.html");
-    for wanted in [
+    for expected in [
         "1970-01-01 00:00",
         "1970-01-02 00:00",
         "<td>2.0</td><td>1</td><td>3</td><td>3 / 4</td>",
         "<td>0</td><td>1</td><td>4 / 4</td>",
     ] {
-        assert!(trends.contains(wanted), "{wanted} is not in {trends}");
+        assert!(trends.contains(expected), "{expected} is not in {trends}");
     }
-}
-
-fn run(store: &Path, into: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    command.arg("site").arg("--store").arg(store).arg("--into").arg(into);
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts")
-}
-
-#[test]
-fn a_site_follows_its_store_and_touches_nothing_else_in_its_folder() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store_folder, into) = (folder.path().join("store"), folder.path().join("site"));
-    let store = Store::open(&store_folder).expect("a store opens");
-    for (_, finding) in &contents().findings {
-        store.insert(finding).expect("stored");
-    }
-    let output = run(&store_folder, &into);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said, format!("8 pages: {}\n", into.join("index.html").display()));
-
-    let (gone, finding) = &contents().findings[0];
-    let page = into.join(format!("finding/{gone}.html"));
-    std::fs::write(into.join("finding/mine.html"), "mine").expect("written");
-    std::fs::write(store.folder(&finding.signature).join("finding.toml"), "signature = 3").expect("written");
-    assert!(page.exists());
-    let output = run(&store_folder, &into);
-    assert_eq!(output.status.code(), Some(5), "a damaged finding is the harness failing");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.lines().count() == 1 && said.contains(gone.as_str()) && said.contains("is damaged"), "{said}");
-    assert!(!page.exists() && into.join("finding/mine.html").exists());
-}
-
-#[test]
-fn what_a_hunt_ran_is_tried_in_its_dtype_and_nothing_else_is() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store, into) = (folder.path().join("store"), folder.path().join("site"));
-    let mut hunt = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    // An op without inputs: a param says in which dtype it is called.
-    hunt.args(["hunt", "--ops", "create.zeros", "--device", "cpu", "--mode", "valid", "--cases", "200", "--seed", "1"]);
-    assert_eq!(hunt.arg("--store").arg(&store).output().expect("snuffer starts").status.code(), Some(0));
-    assert_eq!(run(&store, &into).status.code(), Some(0));
-    let index = std::fs::read_to_string(into.join("index.html")).expect("readable");
-    let of = |op: &str, mark: &str| marks(&index, op).iter().filter(|cell| **cell == mark).count();
-    assert_eq!((of("create.zeros", "clean"), of("create.zeros", "untried")), (DType::ALL.len(), 0));
-    assert_eq!(of("create.ones", "clean"), 0);
-}
-
-#[test]
-fn a_folder_that_holds_something_else_is_left_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store, into) = (folder.path().join("store"), folder.path().join("mine"));
-    std::fs::create_dir_all(&store).and_then(|()| std::fs::create_dir_all(&into)).expect("folders");
-    std::fs::write(into.join("index.html"), "mine").expect("written");
-    let output = run(&store, &into);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("holds something else than a site"));
-    assert_eq!(std::fs::read_to_string(into.join("index.html")).expect("readable"), "mine");
 }

@@ -1,4 +1,4 @@
-//! The store of findings survives kills, damage and company.
+//! The store of findings survives damage and concurrent use.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn open(folder: &Path) -> Store {
 }
 
 #[test]
-fn a_finding_comes_back_as_it_was_stored_and_is_stored_once() {
+fn a_finding_is_stored_once_and_read_back_unchanged() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path());
     let finding = finding("here");
@@ -51,7 +51,7 @@ fn a_finding_comes_back_as_it_was_stored_and_is_stored_once() {
 }
 
 #[test]
-fn a_damaged_file_is_named_and_hides_nothing_else() {
+fn a_damaged_file_is_reported_and_hides_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path());
     let (good, bad) = (finding("good"), finding("bad"));
@@ -64,13 +64,13 @@ fn a_damaged_file_is_named_and_hides_nothing_else() {
     let broken: Vec<_> = all.iter().filter_map(|(_, finding)| finding.as_ref().err()).collect();
     assert_eq!((all.len(), broken.len()), (2, 1));
     assert!(format!("{:#}", broken[0]).contains("is damaged; delete its folder"));
-    // The same finding again replaces the damaged file and keeps its remains.
+    // Storing the finding again replaces the damaged file and keeps it under another name.
     assert!(store.insert(&bad).expect("stored again"));
     assert!(file.with_extension("damaged").exists());
 }
 
 #[test]
-fn many_hunts_at_once_store_each_finding_once() {
+fn concurrent_hunts_store_each_finding_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let new: usize = std::thread::scope(|scope| {
         let insert =

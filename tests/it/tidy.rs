@@ -94,7 +94,7 @@ fn no_modules_import_each_other() {
 }
 
 #[test]
-fn candle_stops_at_guard_ops_and_run() {
+fn only_guard_ops_and_run_name_candle() {
     for path in sources("src") {
         let text = fs::read_to_string(&path).expect("readable");
         let names_candle = text.lines().any(|line| {
@@ -159,7 +159,7 @@ fn one_file_writes_files_and_one_module_draws() {
 }
 
 #[test]
-fn every_file_says_first_what_it_is_for_and_stays_short() {
+fn every_file_starts_with_its_purpose_and_stays_short() {
     let simulator =
         ["simulator/src", "simulator/tests", "simulator/benches", "simulator/driver/src", "simulator/driver/tests"];
     for folder in ["src", "tests", "xtask/src", "benches", "examples"].into_iter().chain(simulator) {

@@ -1,4 +1,4 @@
-//! The PyTorch scripts that reports hold: every one can be written, and is left where `tests/torch/check.py` runs it.
+//! The PyTorch scripts in reports: writes all of them where `tests/torch/check.py` runs them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::regressions::regressions;
 const CASES: u64 = 12;
 
 #[test]
-fn every_op_that_pytorch_has_makes_a_script_of_every_case() {
+fn every_op_in_pytorch_has_a_script_for_every_case() {
     let mut scripts = BTreeMap::new();
     for op in ops::ALL.iter().filter(|op| !op.torch.is_empty() || op.name == "sequence") {
         for number in 0..CASES {
@@ -45,11 +45,11 @@ fn every_op_that_pytorch_has_makes_a_script_of_every_case() {
     std::fs::write(folder.join("scripts.json"), json!(scripts).to_string()).expect("writable");
 }
 
-/// What the script should make: elements of outputs, and of gradients by variable, with how far off each may be.
+/// The expected elements of outputs and of gradients by variable, each with its tolerance.
 fn expected(op: &'static Op, case: &Case) -> Json {
     let Contract::Accepts { outputs, .. } = (op.contract)(case) else { return Json::Null };
     let evidence = Evidence::new(op, case, &[]);
-    // Of what was got only shape and dtype are asked.
+    // Expectations use only the shape and the dtype of the result.
     let got = |dtype: DType, shape: &[usize]| {
         let elements = shape.iter().product();
         Tensor::new(dtype, shape.to_vec(), vec![Value::of(dtype, 0.0); elements])
@@ -58,14 +58,14 @@ fn expected(op: &'static Op, case: &Case) -> Json {
         outputs: outputs.iter().map(|(dtype, shape)| got(*dtype, shape)).collect(),
         backward: Gradients::NotAsked,
     };
-    let element = |wanted: &Expectation| json!([wanted.position, wanted.value.to_string(), wanted.within]);
-    let elements = |wanted: Vec<Expectation>| wanted.iter().map(element).collect::<Vec<_>>();
+    let element = |element: &Expectation| json!([element.position, element.value.to_string(), element.within]);
+    let elements = |expected: Vec<Expectation>| expected.iter().map(element).collect::<Vec<_>>();
     let finite = |data: &Tensor| data.floats().iter().all(|value| value.is_finite());
     let mut gradients = BTreeMap::new();
     let asked = !case.backward.is_none() && outputs.iter().all(|(dtype, _)| dtype.is_float());
     if asked && evidence.expected().is_some() && case.inputs.values().all(finite) {
         for (name, data) in &case.inputs {
-            // The gradient of what a view looks at has other places.
+            // The gradient of a buffer behind a view has other positions.
             if op.has_gradient(case, name) && data.view.is_contiguous() {
                 let leaf = name.split_once('.').map_or(name.clone(), |(step, name)| format!("{name}_leaf{step}"));
                 gradients.insert(leaf, elements(evidence.gradient_expectations(name, &got(data.dtype, &data.shape))));

@@ -1,4 +1,4 @@
-//! Where NaN and infinities come from: which call is named, and that it is the one.
+//! The origin of NaN and infinities: the trace names the right call.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Build, Limits, Worker};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
-use snuffer::investigate::{Kind, Made, held, trace};
+use snuffer::investigate::{NonFinite, Origin, non_finite_inputs, trace};
 use snuffer::ops;
 use snuffer::outcome::{Gradients, Outcome, Returned};
 use snuffer::store::regression::Regression;
@@ -17,7 +17,7 @@ use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::simulated;
 
-/// Scenarios, and what their trace says of `here`, without the numbers that the calls were given.
+/// Scenarios and the first lines of their trace on `here`.
 #[rustfmt::skip]
 const ORIGINS: &[(&str, &[&str])] = &[
     ("bce-by-hand-without-a-sigmoid", &[
@@ -57,8 +57,8 @@ const ORIGINS: &[(&str, &[&str])] = &[
         "step 1, loss.binary_cross_entropy_with_logit backward on here: NaN in the gradient of `inp`; -inf in the gradient of `target`",
     ]),
     ("nan-logits-in-a-loss", &[
-        "no call forward on here: what there is was given",
-        "no call backward on here: what there is was given",
+        "no call forward on here: the inputs hold them already",
+        "no call backward on here: the inputs hold them already",
     ]),
     ("bce-by-hand-after-a-sigmoid", &[
         "no call forward on here",
@@ -81,7 +81,7 @@ fn scenario(name: &str) -> Case {
 }
 
 #[test]
-fn each_story_of_a_nan_has_its_origin_on_each_device() {
+fn each_nan_scenario_has_its_origin_on_each_device() {
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut worker = worker(device);
         for (name, origins) in ORIGINS {
@@ -93,58 +93,58 @@ fn each_story_of_a_nan_has_its_origin_on_each_device() {
 }
 
 #[test]
-fn what_a_call_was_given_is_told_with_it() {
-    let told = |name| {
+fn a_trace_entry_includes_the_arguments_of_its_call() {
+    let details = |name| {
         let trace = trace(&mut worker(Device::Cpu), &scenario(name)).expect("the harness survives");
         trace.entries("here").iter().filter_map(|entry| Some(entry.split_once('\n')?.1.to_string())).collect::<Vec<_>>()
     };
     assert_eq!(
-        told("bce-by-hand-without-a-sigmoid"),
+        details("bce-by-hand-without-a-sigmoid"),
         ["given `x` -0.5 to 2.0, there -0.5; the reference there is NaN"]
     );
     let exp = "given `x` 1.0 to 89.0, there 89.0";
     let beyond = format!("{exp}; the reference there is 4.4896128191743455e38, too large for f32");
-    assert_eq!(told("exp-overflows"), [beyond.as_str(), exp]);
+    assert_eq!(details("exp-overflows"), [beyond.as_str(), exp]);
     let softmax =
         "given `x` 0.0 to 200.0, there 0.0; the gradient that reached it 0.0 and -inf at [0, 0], 1 of 2, there -inf";
-    assert_eq!(told("log-of-a-softmax-that-underflows")[2], softmax);
+    assert_eq!(details("log-of-a-softmax-that-underflows")[2], softmax);
     let cast = Case::new("tensor.to_dtype").param("to", "f16");
     let cast = cast.input("x", Tensor::new(DType::I64, vec![1], vec![Value::Int(70_000)]));
     let trace = trace(&mut worker(Device::Cpu), &cast).expect("the harness survives");
     let first = "step 1, tensor.to_dtype forward on here: inf\nthe reference is inf";
     assert_eq!(trace.entries("here"), [first]);
-    assert_eq!(told("f16-mse-overflows"), ["given `inp` 0.0 to 300.0; `target` 0.0; the reference is 45000.0"]);
+    assert_eq!(details("f16-mse-overflows"), ["given `inp` 0.0 to 300.0; `target` 0.0; the reference is 45000.0"]);
 }
 
 #[test]
 fn what_a_case_holds_from_the_start_is_said_and_blames_no_call() {
-    let held_by = |name: &str| held(&scenario(name));
+    let held_by = |name: &str| non_finite_inputs(&scenario(name));
     assert_eq!(held_by("nan-logits-in-a-loss").as_deref(), Some("`inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4"));
     assert_eq!(held_by("sqrt-of-0"), None);
     let x = Tensor::new(DType::F32, vec![2], vec![Value::Float(1.0), Value::Float(2.0)]);
     let scaled = Case::new("tensor.affine").input("x", x).param("mul", f64::INFINITY).param("add", 0.0);
-    assert_eq!(held(&scaled).as_deref(), Some("`mul` inf"));
+    assert_eq!(non_finite_inputs(&scaled).as_deref(), Some("`mul` inf"));
     let trace = trace(&mut worker(Device::Cpu), &scaled).expect("the harness survives");
-    assert_eq!(trace.entries("here"), ["no call forward on here: what there is was given"]);
+    assert_eq!(trace.entries("here"), ["no call forward on here: the inputs hold them already"]);
 }
 
 #[test]
-fn replay_tells_the_trace_once_for_devices_that_do_the_same() {
+fn replay_prints_a_common_trace_of_several_devices_once() {
     let devices: Vec<String> =
         std::iter::once(Device::Cpu).chain(simulated::device()).map(|device| device.to_string()).collect();
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command.args(["replay", "corpora/scenarios/nan-logits-in-a-loss.toml", "--trace-nan"]);
     command.args(devices.iter().flat_map(|device| ["--device", device]));
     let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("snuffer starts");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (_, told) = said.split_once("verdict   pass\n").expect(&said);
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, details) = stdout.split_once("verdict   pass\n").expect(&stdout);
     let on = devices.join(", ");
     assert_eq!(
-        told.lines().collect::<Vec<_>>(),
+        details.lines().collect::<Vec<_>>(),
         [
-            "nan       held by the case: `inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4",
-            &format!("nan       no call forward on {on}: what there is was given"),
-            &format!("nan       no call backward on {on}: what there is was given"),
+            "nan       in the inputs of the case: `inp` 0.0 to 2.0 and NaN at [0, 0], 1 of 4",
+            &format!("nan       no call forward on {on}: the inputs hold them already"),
+            &format!("nan       no call backward on {on}: the inputs hold them already"),
         ]
     );
 }
@@ -165,37 +165,38 @@ fn a_step_that_fails_ends_the_trace() {
 }
 
 #[test]
-fn what_drawn_sequences_return_comes_from_the_calls_that_are_named() {
+fn the_named_calls_make_the_non_finite_results_of_drawn_sequences() {
     for device in std::iter::once(Device::Cpu).chain(simulated::device()) {
         let mut worker = worker(device);
-        let mut made = [0; 2];
+        let mut counts = [0; 2];
         for case in drawn(&mut worker) {
             let trace = trace(&mut worker, &case).expect("the harness survives");
-            let halves = [trace.forward.made, trace.backward.map_or(Vec::new(), |half| half.made)];
-            assert!(halves.iter().any(|half| !half.is_empty()), "nobody is named: {}", case.to_text());
-            for (half, made) in halves.iter().zip(&mut made) {
-                *made += half.len();
+            let passes = [trace.forward.origins, trace.backward.map_or(Vec::new(), |pass| pass.origins)];
+            assert!(passes.iter().any(|pass| !pass.is_empty()), "no call is named: {}", case.to_text());
+            for (pass, count) in passes.iter().zip(&mut counts) {
+                *count += pass.len();
             }
-            for made in &halves[0] {
-                confirm(made, &kinds(&returned(&mut worker, &made.step.call).expect("it returns").outputs));
+            for origin in &passes[0] {
+                confirm(origin, &kinds(&returned(&mut worker, &origin.step.call).expect("it returns").outputs));
             }
-            for made in &halves[1] {
-                let returned = returned(&mut worker, &with_gradient(made)).expect("it returns");
-                confirm(made, &kinds(gradients(&returned)));
+            for origin in &passes[1] {
+                let returned = returned(&mut worker, &with_gradient(origin)).expect("it returns");
+                confirm(origin, &kinds(gradients(&returned)));
             }
         }
-        assert!(made.iter().all(|&count| count > 20), "{made:?} on {device}");
+        assert!(counts.iter().all(|&count| count > 20), "{counts:?} on {device}");
     }
 }
 
-/// Drawn sequences of finite numbers that return NaN or infinities, or have such gradients. Without views: what candle's
-/// convolutions read around those is another number each time.
+/// Drawn sequences of finite numbers that return NaN or infinities, or have such gradients. Without views: candle's convolutions
+/// read undefined values around them.
 fn drawn(worker: &mut Worker) -> Vec<Case> {
     let sequence = ops::find("sequence").expect("registered");
     let case = |index| Sample::nth(&[sequence], &[Mode::Valid], 11, index).drawn.case.contiguous();
     let mut wrong = |case: &Case| {
         let Some(returned) = returned(worker, case) else { return false };
-        held(case).is_none() && !kinds(gradients(&returned).into_iter().chain(&returned.outputs)).is_empty()
+        non_finite_inputs(case).is_none()
+            && !kinds(gradients(&returned).into_iter().chain(&returned.outputs)).is_empty()
     };
     (0..).map(case).filter(|case| wrong(case)).take(200).collect()
 }
@@ -208,17 +209,17 @@ fn returned(worker: &mut Worker, case: &Case) -> Option<Returned> {
 }
 
 /// That the call by itself makes a NaN or an infinity: which of them is a matter of order where a sum overflows.
-fn confirm(made: &Made, found: &BTreeSet<Kind>) {
-    assert!(!found.is_empty(), "alone it returns finite numbers:\n{}", made.step.call.to_text());
+fn confirm(origin: &Origin, found: &BTreeSet<NonFinite>) {
+    assert!(!found.is_empty(), "alone it returns finite numbers:\n{}", origin.step.call.to_text());
 }
 
 /// The call alone, with the gradient that reached it: that of a product with it, summed.
-fn with_gradient(made: &Made) -> Case {
-    let sequence = Case { backward: Backward::Weighted, ..Case::new("sequence") }.then(made.step.call.clone());
-    match &made.step.reached {
+fn with_gradient(origin: &Origin) -> Case {
+    let sequence = Case { backward: Backward::Weighted, ..Case::new("sequence") }.then(origin.step.call.clone());
+    match &origin.step.incoming_gradient {
         None => sequence,
-        Some(reached) => {
-            Case { backward: Backward::Sum, ..sequence }.then(Case::new("tensor.mul").input("rhs", reached.clone()))
+        Some(gradient) => {
+            Case { backward: Backward::Sum, ..sequence }.then(Case::new("tensor.mul").input("rhs", gradient.clone()))
         }
     }
 }
@@ -230,10 +231,10 @@ fn gradients(returned: &Returned) -> Vec<&Tensor> {
     }
 }
 
-fn kinds<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> BTreeSet<Kind> {
+fn kinds<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> BTreeSet<NonFinite> {
     let kind = |value: f64| match value {
-        _ if value.is_nan() => Some(Kind::Nan),
-        _ if value.is_infinite() => Some(Kind::Infinity),
+        _ if value.is_nan() => Some(NonFinite::Nan),
+        _ if value.is_infinite() => Some(NonFinite::Infinity),
         _ => None,
     };
     tensors.into_iter().flat_map(Tensor::floats).filter_map(kind).collect()

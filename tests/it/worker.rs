@@ -1,4 +1,4 @@
-//! Workers die in every way there is; each death is charged to its case and touches nothing else.
+//! Workers die in every possible way: each death is charged to its case and affects no other.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn outcome(worker: &mut Worker, fault: &str) -> Outcome {
 }
 
 #[test]
-fn every_fault_becomes_its_outcome_and_the_next_case_is_untouched() {
+fn every_fault_has_its_outcome_and_the_next_case_is_unaffected() {
     let mut worker = worker();
     for (fault, name) in [
         ("panic", "panicked"),
@@ -35,7 +35,7 @@ fn every_fault_becomes_its_outcome_and_the_next_case_is_untouched() {
 }
 
 #[test]
-fn a_death_tells_its_signal_phase_and_last_words() {
+fn a_death_has_its_signal_phase_and_message() {
     let Outcome::Died(death) = outcome(&mut worker(), "abort") else { panic!("abort kills") };
     assert_eq!((death.signal, death.phase), (6, Phase::Forward));
     let Outcome::Panicked(panic) = outcome(&mut worker(), "panic") else { panic!("a panic is caught") };
@@ -44,7 +44,7 @@ fn a_death_tells_its_signal_phase_and_last_words() {
 }
 
 #[test]
-fn only_the_nondeterministic_fault_differs_from_itself() {
+fn only_the_nondeterministic_fault_differs_between_runs() {
     let mut worker = worker();
     assert!(worker.run(&case("nondeterministic")).expect("runs").again.is_some());
     assert!(worker.run(&case("none")).expect("runs").again.is_none());

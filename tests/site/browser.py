@@ -1,4 +1,4 @@
-"""Looks at a site in headless Chromium: filters, keys, links, the console, narrow screens, dark mode.
+"""Checks a site in headless Chromium: filters, keys, links, the console, narrow screens, dark mode.
 
     python3 tests/site/browser.py SITE_FOLDER [SCREENSHOT_FOLDER]
 
@@ -27,7 +27,7 @@ def browser(profile):
 
 
 def resize(driver, width, height):
-    """A viewport of this size; windows have a least width, viewports have none."""
+    """Sets the size of the viewport, which has no minimum width, unlike a window."""
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
@@ -47,12 +47,12 @@ def count(driver):
 def choose(driver, name, index):
     field = driver.find_element(By.NAME, name)
     Select(field).select_by_index(index)
-    # The driver's choice changes the field without the `input` that a person's choice has.
+    # The driver changes the field without the `input` event of a user's choice.
     driver.execute_script("arguments[0].dispatchEvent(new Event('input', { bubbles: true }))", field)
 
 
-def reach(driver, address):
-    """Opens a page anew, also where only what follows its `#` differs from the page before."""
+def load(driver, address):
+    """Loads a page, even if only the part after `#` differs from the current page."""
     driver.get("about:blank")
     driver.get(address)
 
@@ -62,28 +62,28 @@ def check_filters(driver, index):
     everything = count(driver)
     assert everything > 0, "a site without findings has no filters to try"
     for name in ["family", "op", "class", "status", "kind", "oracle", "device", "dtype"]:
-        reach(driver, index)
+        load(driver, index)
         select = Select(driver.find_element(By.NAME, name))
         expected = int(select.options[1].text.rsplit("(", 1)[1].rstrip(")"))
         choose(driver, name, 1)
-        assert count(driver) == expected, f"{name}: {count(driver)} and not {expected}"
-    # Two filters at once, kept by the address and restored from it.
+        assert count(driver) == expected, f"{name}: {count(driver)}, not {expected}"
+    # Two filters at once, stored in the URL and restored from it.
     choose(driver, "kind", 1)
     both, address = count(driver), driver.current_url
-    reach(driver, address)
-    assert count(driver) == both, "the address does not restore the filters"
+    load(driver, address)
+    assert count(driver) == both, "the URL does not restore the filters"
     driver.find_element(By.CSS_SELECTOR, "button[type=reset]").click()
     driver.execute_async_script("setTimeout(arguments[0], 50)")
-    assert count(driver) == everything, "not all are shown after a reset"
+    assert count(driver) == everything, "a reset does not show all findings"
     return everything
 
 
 def check_keys(driver, index):
-    reach(driver, index)
+    load(driver, index)
     body = driver.find_element(By.TAG_NAME, "body")
     body.send_keys("/")
     focused = driver.switch_to.active_element
-    assert focused.get_attribute("name") == "text", "/ does not lead to the search"
+    assert focused.get_attribute("name") == "text", "/ does not focus the search"
     focused.send_keys("no such words at all")
     assert count(driver) == 0
     focused.clear()
@@ -96,11 +96,11 @@ def check_keys(driver, index):
         seen.add(driver.switch_to.active_element.get_attribute("href"))
     assert len(seen) > 2, f"arrow keys do not move: {seen}"
     tabbable = driver.execute_script("return document.querySelectorAll('.matrix tbody a[tabindex=\"0\"]').length")
-    assert tabbable == 1, f"{tabbable} links of the matrix are in the order of tabs"
+    assert tabbable == 1, f"{tabbable} links of the matrix are in the tab order"
 
 
 def check_cell(driver, index):
-    reach(driver, index)
+    load(driver, index)
     cell = driver.find_element(By.CSS_SELECTOR, ".matrix td a")
     expected = int(cell.get_attribute("title").rsplit("(", 1)[1].rstrip(")"))
     driver.execute_script("arguments[0].click()", cell)
@@ -109,7 +109,7 @@ def check_cell(driver, index):
 
 
 def check_links(root):
-    """Every file that a page names is there; ids are the test suite's."""
+    """Checks that every linked file exists; the test suite checks anchors."""
     checked = 0
     for page in root.rglob("*.html"):
         text = page.read_text(encoding="utf-8").replace("&#x2f;", "/").replace("&amp;", "&")
@@ -163,7 +163,7 @@ return low.slice(0, 5);
 """
 
 
-def shoot(driver, pages, folder):
+def take_screenshots(driver, pages, folder):
     for screen, width, height in [("desktop", 1400, 1000), ("phone", 390, 844)]:
         for name in ["light", "dark"]:
             resize(driver, width, height)
@@ -176,8 +176,8 @@ def shoot(driver, pages, folder):
                 driver.save_screenshot(str(folder / f"{stem}-{screen}-{name}.png"))
 
 
-def look(root):
-    """Looks at everything in a browser of its own; gives what there was to see."""
+def check(root):
+    """Runs all checks in a new browser and returns a summary."""
     index = (root / "index.html").as_uri()
     samples = [next(iter(sorted(root.glob(f"{folder}/*.html"))), None) for folder in ["finding", "coverage"]]
     pages = [index] + [(root / name).as_uri() for name in ["coverage.html", "trends.html", "guide.html", "claims.html", "scenarios.html"]]
@@ -193,27 +193,27 @@ def look(root):
             check_layout(driver, pages)
             check_colours(driver, index)
             errors = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
-            assert not errors, f"the console says {errors}"
+            assert not errors, f"the console has errors: {errors}"
             if len(sys.argv) > 2:
                 folder = pathlib.Path(sys.argv[2])
                 folder.mkdir(parents=True, exist_ok=True)
-                shoot(driver, [*pages, index + "#device=cpu"], folder)
+                take_screenshots(driver, [*pages, index + "#device=cpu"], folder)
         finally:
             driver.quit()
-    return f"{findings} findings, {links} links, {len(pages)} pages looked at: all well"
+    return f"{findings} findings, {links} links, {len(pages)} pages checked: all well"
 
 
 def main():
     attempts = 3
     for attempt in range(1, attempts + 1):
         try:
-            print(look(pathlib.Path(sys.argv[1]).resolve()))
+            print(check(pathlib.Path(sys.argv[1]).resolve()))
             return
         except WebDriverException as trouble:
-            # A page that is wrong is an assertion; this is between the browser and its driver, or a missing element.
+            # A wrong page raises an assertion; this is a problem of the browser or its driver, or a missing element.
             if attempt == attempts:
                 raise
-            print(f"once more, as the browser's driver says: {trouble.msg}")
+            print(f"trying again after an error of the driver: {trouble.msg}")
 
 
 if __name__ == "__main__":

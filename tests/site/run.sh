@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Hunts a little, makes a site of what was found, and looks at it in a browser; installs the browser where it may.
+# Runs a short hunt, makes a site of its findings, and checks the site in a browser. Installs the browser if it may.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-python=/usr/bin/python3 # Debian's, which knows Debian's Selenium
+python=/usr/bin/python3 # Debian's own Python, which has Debian's Selenium
 ready() {
   command -v chromium chromedriver >/dev/null && "$python" -c 'import selenium' 2>/dev/null &&
     timeout 60 chromium --headless --no-sandbox --disable-gpu --dump-dom about:blank >/dev/null 2>&1

@@ -1,8 +1,8 @@
-"""Runs the PyTorch scripts that `cargo test --test it -- torch` leaves behind, and compares what they make with the reference.
+"""Runs the PyTorch scripts that `cargo test --test it -- torch` writes, and compares their results with the reference.
 
     python tests/torch/check.py [SCRIPTS.json]
 
-Needs PyTorch. Fails where a script does not run, or makes something else. What PyTorch has no kernel for is counted.
+Needs PyTorch. Fails if a script does not run or has another result. Counts calls for which PyTorch has no kernel.
 """
 
 import collections
@@ -15,23 +15,23 @@ from pathlib import Path
 
 import torch
 
-# Halves go to even in PyTorch, away from zero in candle; and 10^decimals overflows.
+# PyTorch rounds halves to even, candle rounds them away from zero; and 10^decimals overflows.
 ROUNDING = {"tensor.round", "tensor.round_to"}
 
 
 def run(script):
-    """The names that the script binds, or the error that ended it."""
+    """Returns the variables of the script, or the error that ended it."""
     names = {}
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(script, "script", "exec"), names)
-    except Exception as error:  # whatever PyTorch raises
+    except Exception as error:  # any error of PyTorch
         return error
     return names
 
 
 def differences(tensor, expected, rounding, slack):
-    """Elements of `tensor` that are not as they should be."""
+    """Yields the elements of `tensor` that are wrong."""
     values = tensor.detach().to(torch.float64).flatten().tolist()
     for place, value, within in expected:
         if place >= len(values):
@@ -46,7 +46,7 @@ def differences(tensor, expected, rounding, slack):
 
 
 def judge(name, script, expected, slack):
-    """What is wrong with a script, if anything; `None` where PyTorch has no kernel. Errors may be `slack` times their bound."""
+    """Returns what is wrong with a script; `None` if PyTorch has no kernel. Errors may be `slack` times their bound."""
     made = run(script)
     if isinstance(made, Exception):
         message = str(made).splitlines()[0]
@@ -75,7 +75,7 @@ def main():
     for name, (script, expected) in json.loads(path.read_text()).items():
         if expected is None or name.startswith("regression--"):
             continue
-        # PyTorch may add up in another order and dtype than candle.
+        # PyTorch may add in another order and dtype than candle.
         wrong = judge(name, script, expected, slack=2)
         counts["no kernel" if wrong is None else "wrong" if wrong else "right"] += 1
         if wrong:

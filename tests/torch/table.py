@@ -1,4 +1,4 @@
-"""Writes docs/pytorch.md: what PyTorch and candle do with the calls of the regressions.
+"""Writes docs/pytorch.md: the regressions' calls in PyTorch and in candle.
 
     cargo test --test it -- torch && python tests/torch/table.py
 

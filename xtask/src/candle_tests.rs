@@ -1,6 +1,6 @@
 //! `cargo xtask candle-tests`: candle's own CUDA tests on the simulated device.
 //!
-//! A fault of a device stays until its process ends, so every test has a process of its own.
+//! A device's fault lasts until its process ends, so each test runs in a process of its own.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use wait_timeout::ChildExt;
 
 use self::workspace::Test;
 use crate::toolkit::Toolkit;
@@ -18,24 +19,25 @@ use crate::{simulator, target};
 
 mod workspace;
 
-/// The tests that fail, with the cause: one table for each binary.
+/// The tests that are known to fail, with their causes: one table per binary.
 const KNOWN: &str = "xtask/candle-tests.toml";
+/// Time limit of one test.
 const DEADLINE: Duration = Duration::from_secs(300);
 
 enum Outcome {
     Pass,
     Fail(String),
-    /// The simulator said that it cannot do this.
+    /// The simulator does not support what the test does.
     Unsupported(String),
     Timeout,
 }
 
-/// Builds the tests, runs those whose name contains `filter`, and compares with what is known to fail.
+/// Builds the tests, runs those whose name contains `filter`, and compares the results with the known failures.
 pub fn run(toolkit: &Toolkit, filter: &str, list: bool) -> anyhow::Result<u8> {
     let binaries = workspace::build(toolkit)?;
     let library = match toolkit {
         Toolkit::Installed(_) => None,
-        // To name the tests, libraries without code are enough.
+        // Libraries without code are enough to list the tests.
         Toolkit::Assembled(home) if list => Some(home.join("lib")),
         Toolkit::Assembled(_) => Some(simulator::install()?),
     };
@@ -50,7 +52,7 @@ pub fn run(toolkit: &Toolkit, filter: &str, list: bool) -> anyhow::Result<u8> {
         return Ok(0);
     }
     let text = fs::read_to_string(KNOWN).with_context(|| format!("cannot read {KNOWN}"))?;
-    let known: toml::Table = text.parse().with_context(|| format!("{KNOWN} is no TOML"))?;
+    let known: toml::Table = text.parse().with_context(|| format!("{KNOWN} is not valid TOML"))?;
     run_all(&tests, library, &known)
 }
 
@@ -76,7 +78,7 @@ fn run_all(tests: &[Test], library: Option<&Path>, known: &toml::Table) -> anyho
     let totals = totals.into_inner().expect("no thread panics");
     let Totals { pass, fail, unsupported, timeout, unexpected } = totals;
     println!("{pass} pass, {fail} fail, {unsupported} unsupported, {timeout} timed out");
-    println!("{unexpected} not as in {KNOWN}; what each said: {}", logs.display());
+    println!("{unexpected} differ from {KNOWN}; logs: {}", logs.display());
     Ok(u8::from(unexpected > 0))
 }
 
@@ -86,7 +88,7 @@ struct Totals {
     fail: usize,
     unsupported: usize,
     timeout: usize,
-    /// Unknown failures, and known ones that are none.
+    /// Unknown failures, and known failures that pass.
     unexpected: usize,
 }
 
@@ -108,7 +110,7 @@ impl Totals {
             (Outcome::Pass, None) => {}
             (Outcome::Pass, Some(cause)) => {
                 self.unexpected += 1;
-                println!("{:22}UNEXPECTED: known to fail: {cause}", "");
+                println!("{:22}UNEXPECTED: passes, but is known to fail: {cause}", "");
             }
             (_, Some(cause)) => println!("{:22}known: {cause}", ""),
             (_, None) => self.unexpected += 1,
@@ -121,41 +123,34 @@ fn run_one(test: &Test, library: Option<&Path>, logs: &Path) -> anyhow::Result<O
     let mut log = File::create(&path)?;
     let mut command = test.command(library);
     let mut child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?).spawn()?;
-    let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if begun.elapsed() > DEADLINE {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Outcome::Timeout);
-        }
-        thread::sleep(Duration::from_millis(10));
+    let Some(status) = child.wait_timeout(DEADLINE)? else {
+        child.kill()?;
+        child.wait()?;
+        return Ok(Outcome::Timeout);
     };
-    let said = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+    let output = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
     writeln!(log, "{status}")?;
-    // The test's own name may stand before it on the line.
-    Ok(match said.lines().find_map(|line| line.split_once("snuffer-sim: unsupported: ")) {
+    // libtest may print the test's name first on the same line.
+    Ok(match output.lines().find_map(|line| line.split_once("snuffer-sim: unsupported: ")) {
         Some((_, what)) => Outcome::Unsupported(what.to_string()),
-        // A test that passes in spite of a report passed by chance.
-        None if status.success() && !said.contains("========= ") => Outcome::Pass,
-        None => Outcome::Fail(format!("{} ({status})", failure(&said))),
+        // A test that passes although the device reports an error passed by chance.
+        None if status.success() && !output.contains("========= ") => Outcome::Pass,
+        None => Outcome::Fail(format!("{} ({status})", failure(&output))),
     })
 }
 
-/// The line that tells most about a failure: the device's diagnosis, else the panic, else the error.
-fn failure(said: &str) -> String {
-    let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+/// The most informative line about a failure: the device's diagnosis, else the panic, else the error.
+fn failure(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().filter(|line| !line.is_empty()).collect();
     let find = |sign: &str| lines.iter().position(|line| line.contains(sign));
     if let Some(at) = find("========= ").or_else(|| find("Assertion `")) {
         return lines[at].to_string();
     }
     if let Some(at) = find("panicked at ") {
-        // The place, and what is said below it: for an assertion of equality, the two sides as well.
-        let said = lines[at + 1..].iter().take_while(|line| !line.starts_with("note: ")).take(3);
-        return lines[at..=at].iter().chain(said).map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        // The location and the message: an assertion of equality prints both sides on lines of their own.
+        let message = lines[at + 1..].iter().take_while(|line| !line.starts_with("note: ")).take(3);
+        return lines[at..=at].iter().chain(message).map(|line| line.trim()).collect::<Vec<_>>().join(" ");
     }
     let at = find("Error: ").unwrap_or(lines.len().saturating_sub(1));
-    lines.get(at).map_or_else(|| "it said nothing".to_string(), |line| (*line).to_string())
+    lines.get(at).map_or_else(|| "no output".to_string(), |line| (*line).to_string())
 }

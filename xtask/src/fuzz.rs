@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: libFuzzer on candle's host code and on the simulated device's kernels, until its time is over.
+//! `cargo xtask fuzz`: runs libFuzzer on candle's host code and on the simulated device's kernels for a given time.
 //!
-//! What ends the fuzzer (an abort, a hang, no memory left) is kept and stepped over, and the fuzzer started again. When the
-//! time is over, all that was kept is imported as findings; so it is by the next run, where this one is killed.
+//! An input that ends the fuzzer (an abort, a hang, out of memory) is kept and skipped from then on, and the fuzzer is
+//! restarted. In the end, all kept inputs are imported as findings. If this run is killed, the next one imports them.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use crate::{Devices, cargo, set_up, status, target};
 const CASES: [&str; 3] = ["forward", "backward", "program"];
 /// All targets of `fuzz/`.
 const TARGETS: [&str; 6] = ["forward", "backward", "program", "case_text", "protocol", "ptx"];
-/// The fewest seconds that are worth a start.
-const WORTH: u64 = 5;
+/// The fuzzer is not started for fewer seconds.
+const SHORTEST: u64 = 5;
 
 /// Arguments of `cargo xtask fuzz`.
 #[derive(Debug, clap::Args)]
@@ -28,13 +28,13 @@ pub struct Args {
     target: String,
     #[command(flatten)]
     devices: Devices,
-    /// Only ops whose names match, such as `loss.*`; not of sequences.
+    /// Only ops whose names match, such as `loss.*`; not for `program`.
     #[arg(long)]
     ops: Option<String>,
-    /// How long, in seconds.
+    /// How long to fuzz, in seconds.
     #[arg(long, default_value_t = 60)]
-    time: u64,
-    /// Where findings go.
+    time: u32,
+    /// Store for findings.
     #[arg(long, default_value = "findings")]
     store: String,
     /// Arguments of libFuzzer, such as `-seed=1`.
@@ -42,18 +42,18 @@ pub struct Args {
     options: Vec<String>,
 }
 
-/// What fuzzing a target leaves.
+/// The folders of a target.
 struct Folders {
-    /// Inputs that reached something new.
+    /// Inputs that increased coverage.
     corpus: PathBuf,
-    /// Those that failed, until they are imported.
+    /// Failing inputs that are not imported yet.
     artifacts: PathBuf,
-    /// Those that ended the fuzzer.
+    /// Inputs that ended the fuzzer.
     fatal: PathBuf,
 }
 
 impl Folders {
-    /// Those of `target`, made where they are not there yet.
+    /// The folders of `target`, created if missing.
     fn of(target: &str) -> anyhow::Result<Self> {
         let [corpus, artifacts, fatal] =
             ["corpus", "artifacts", "fatal"].map(|of| Path::new("fuzz").join(of).join(target));
@@ -64,11 +64,11 @@ impl Folders {
     }
 }
 
-/// Fuzzes; says how often the fuzzer was started.
+/// Builds and runs the fuzzer, imports what it kept, and prints how much it executed.
 pub fn run(args: &Args) -> anyhow::Result<u8> {
     ensure!(
         succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"])),
-        "no nightly Rust, which coverage needs: `rustup toolchain install nightly --profile minimal` installs it"
+        "coverage needs a nightly Rust: run `rustup toolchain install nightly --profile minimal`"
     );
     let (devices, toolkit) = set_up(&args.devices, false)?;
     let cuda = toolkit.filter(Toolkit::is_simulated);
@@ -91,26 +91,26 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// Runs the fuzzer until the time is over, again where an input ended it: how often, how many inputs it executed, and its
-/// last exit code.
+/// Runs the fuzzer until the time is over, and restarts it if an input ended it. Returns the number of starts, the number
+/// of executed inputs and the last exit code.
 fn restarted(args: &Args, fuzzer: impl Fn() -> anyhow::Result<Command>) -> anyhow::Result<(u64, u64, u8)> {
-    let until = Instant::now() + Duration::from_secs(args.time);
+    let until = Instant::now() + Duration::from_secs(args.time.into());
     let left = || until.saturating_duration_since(Instant::now()).as_secs();
     let (mut starts, mut executed) = (0, 0);
     loop {
-        let seconds = left().max(WORTH);
+        let seconds = left().max(SHORTEST);
         let (code, units) = watched(fuzzer()?.arg(format!("-max_total_time={seconds}")))?;
         ensure!(units > 0, "the fuzzer ended with {code} before it executed anything");
         starts += 1;
         executed += units;
-        // A case that ended it is stepped over from now on. A reader that fails is to be mended.
-        if left() < WORTH || (code != 0 && !CASES.contains(&args.target.as_str())) {
+        // A case that ended the fuzzer is skipped from now on. A failing reader must be fixed first.
+        if left() < SHORTEST || (code != 0 && !CASES.contains(&args.target.as_str())) {
             return Ok((starts, executed, code));
         }
     }
 }
 
-/// Runs libFuzzer to its end; its exit code, and how many inputs it says that it executed.
+/// Runs libFuzzer to its end. Returns its exit code and the number of inputs that it executed.
 fn watched(fuzzer: &mut Command) -> anyhow::Result<(u8, u64)> {
     let name = fuzzer.get_program().display().to_string();
     let mut child = fuzzer.stderr(Stdio::piped()).spawn().with_context(|| format!("cannot run {name}"))?;
@@ -118,11 +118,11 @@ fn watched(fuzzer: &mut Command) -> anyhow::Result<(u8, u64)> {
     for line in BufReader::new(child.stderr.take().context("its stderr is a pipe")?).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
-        // `#8192 pulse …` as it goes, and the total at the end, where it comes to that.
+        // `#8192 pulse …` while it runs, and the total if it ends normally.
         let number = line.strip_prefix("stat::number_of_executed_units:").or_else(|| line.strip_prefix('#'));
         let number = number.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
         units = number.unwrap_or(units);
-        // A line for every input that it keeps is too much to read.
+        // One line per kept input would be too many to read.
         if !line.contains("\tNEW ") && !line.contains("\tREDUCE ") {
             eprintln!("{line}");
         }
@@ -131,7 +131,7 @@ fn watched(fuzzer: &mut Command) -> anyhow::Result<(u8, u64)> {
     Ok((code, units))
 }
 
-/// The folders with the seeds of a target. `.clusterfuzzlite/build.sh` knows them, too.
+/// The folders with the seeds of a target. `.clusterfuzzlite/build.sh` repeats this list.
 fn seeds(name: &str) -> Vec<&'static str> {
     match name {
         "forward" => vec!["corpora/forward"],
@@ -139,19 +139,19 @@ fn seeds(name: &str) -> Vec<&'static str> {
         "program" => vec!["corpora/program"],
         "case_text" => vec!["corpora/forward", "corpora/backward", "corpora/program"],
         "protocol" => vec!["corpora/protocol"],
-        // The simulator's own tests, of what runs and of what does not.
+        // The simulator's own tests: valid and invalid PTX.
         "ptx" => vec!["simulator/tests/pass", "simulator/tests/fail"],
         other => unreachable!("clap takes no target `{other}`"),
     }
 }
 
-/// Builds a target with what it is about instrumented, and the simulated device's library beside it as it is.
+/// Builds a target. Only the code under test is instrumented for coverage; the library of the simulated device is not.
 fn build(name: &str, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
     let is_case = CASES.contains(&name);
-    // Two folders, as two kinds of instrumentation make two of each crate.
+    // Two folders, because the two kinds of instrumentation build each crate differently.
     let folder = target()?.join(if is_case { "fuzz" } else { "fuzz-readers" });
     let mut fuzz = Command::new(cargo_fuzz()?);
-    // It runs the `cargo` of this toolchain.
+    // Run the `cargo` of the nightly toolchain.
     fuzz.env("RUSTUP_TOOLCHAIN", "nightly").env_remove("CARGO");
     fuzz.args(["fuzz", "build", "--sanitizer", "none", "--target-dir"]).arg(&folder).arg(name);
     if is_case {
@@ -164,7 +164,7 @@ fn build(name: &str, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
     Ok(folder.join("x86_64-unknown-linux-gnu/release").join(name))
 }
 
-/// cargo-fuzz, installed under `target`.
+/// The path of cargo-fuzz, installed under `target`.
 fn cargo_fuzz() -> anyhow::Result<PathBuf> {
     const VERSION: &str = "0.13.2";
     let folder = target()?.join("cargo-fuzz");
@@ -179,26 +179,26 @@ fn cargo_fuzz() -> anyhow::Result<PathBuf> {
 /// Arguments of `cargo xtask corpus`.
 #[derive(Debug, clap::Args)]
 pub struct Corpus {
-    /// Whose seeds.
+    /// The target.
     #[arg(value_parser = CASES)]
     target: String,
     #[command(flatten)]
     devices: Devices,
-    /// Where findings are, which are stepped over.
+    /// Store of findings to skip.
     #[arg(long, default_value = "findings")]
     store: String,
 }
 
-/// Adds to the seeds of a target the fewest of what was fuzzed here that reach more than they do.
+/// Adds to the seeds of a target the fewest fuzzed inputs that reach more code.
 pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
     let (_, toolkit) = set_up(&args.devices, false)?;
     let cuda = toolkit.filter(Toolkit::is_simulated);
     let binary = build(&args.target, cuda.as_ref())?;
     let (seeds, folders) = (Path::new("corpora").join(&args.target), Folders::of(&args.target)?);
     let fuzzed = std::fs::read_dir(&folders.corpus)?.next().is_some();
-    ensure!(fuzzed, "nothing was fuzzed here: `cargo xtask fuzz {}` comes first", args.target);
+    ensure!(fuzzed, "there is nothing to add: run `cargo xtask fuzz {}` first", args.target);
     let mut merge = libfuzzer(&binary, &args.store, cuda.is_some(), &folders)?;
-    // What is reached, not what came of it: seeds are few and small.
+    // Seeds stay few and small: only code coverage counts, not outcomes.
     merge.env("SNUFFER_FUZZ_WITHOUT", "cells").args(["-set_cover_merge=1", "-max_len=1024"]);
     merge.args([&seeds, &folders.corpus]);
     ensure!(status(&mut merge)? == 0, "libFuzzer could not merge");
@@ -211,10 +211,10 @@ pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// A target as libFuzzer runs it, with the devices that it opens and the findings that it steps over.
+/// The command that runs a target, with its devices and the findings that it skips.
 fn libfuzzer(binary: &Path, store: &str, simulated: bool, folders: &Folders) -> anyhow::Result<Command> {
     let mut fuzzer = Command::new(binary);
-    // How often a loop goes round is a matter of sizes: kept for that, inputs are most of a corpus.
+    // Loop counts only depend on sizes. Inputs kept for them would be most of the corpus.
     fuzzer.args(["-timeout=5", "-rss_limit_mb=4096", "-use_counters=0"]);
     fuzzer.arg(format!("-artifact_prefix={}/", folders.artifacts.display()));
     fuzzer.env("SNUFFER_FINDINGS", store).env("SNUFFER_FUZZ_ARTIFACTS", &folders.artifacts);
@@ -229,7 +229,7 @@ fn libfuzzer(binary: &Path, store: &str, simulated: bool, folders: &Folders) -> 
 fn fuzzer(binary: &Path, args: &Args, simulated: bool, folders: &Folders) -> anyhow::Result<Command> {
     let mut fuzzer = libfuzzer(binary, &args.store, simulated, folders)?;
     fuzzer.arg(&folders.corpus).args(seeds(&args.target));
-    // Quick inputs are worth more.
+    // Prefer fast inputs.
     fuzzer.args(["-max_len=8192", "-print_final_stats=1", "-entropic_scale_per_exec_time=1"]).args(&args.options);
     let dictionary = Path::new("corpora/cases.dict");
     if CASES.contains(&args.target.as_str()) && dictionary.is_file() {
@@ -241,8 +241,8 @@ fn fuzzer(binary: &Path, args: &Args, simulated: bool, folders: &Folders) -> any
     Ok(fuzzer)
 }
 
-/// Turns what the fuzzer kept into findings, and clears it away: what ended it to where the next run steps over it, as not
-/// every such case is a finding of its own.
+/// Imports what the fuzzer kept as findings, and removes it. Inputs that ended the fuzzer are kept for the next run to skip,
+/// because not each of them is a finding of its own.
 fn import(args: &Args, Folders { artifacts, fatal, .. }: &Folders) -> anyhow::Result<u8> {
     let files: Vec<_> = std::fs::read_dir(artifacts)?.collect::<Result<_, _>>()?;
     if files.is_empty() {
@@ -252,7 +252,7 @@ fn import(args: &Args, Folders { artifacts, fatal, .. }: &Folders) -> anyhow::Re
     snuffer.arg("import").arg(artifacts).args(["--store", &args.store]);
     let code = status(args.devices.limit(&mut snuffer))?;
     if ![0, 2].contains(&code) {
-        bail!("`snuffer import {}` ended with {code}; the files are still there", artifacts.display());
+        bail!("`snuffer import {}` failed with {code}; its files are kept", artifacts.display());
     }
     for file in files {
         let path = file.path();

@@ -1,4 +1,4 @@
-//! `cargo xtask`: the commands of the README. Each does all the set-up that it needs, and says what it does.
+//! `cargo xtask`: the commands of the README. Each does all the set-up that it needs, and prints its steps.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -18,6 +18,7 @@ mod toolkit;
 
 /// Sets `snuffer` up and runs it.
 #[derive(Debug, Parser)]
+#[command(max_term_width = 80)]
 struct Cli {
     #[command(subcommand)]
     task: Task,
@@ -29,11 +30,11 @@ enum Task {
     Build {
         #[command(flatten)]
         devices: Devices,
-        /// Also the CUDA worker without overflow checks, on which findings are run a second time.
+        /// Also build the CUDA worker without overflow checks, which runs findings a second time.
         #[arg(long)]
         release: bool,
     },
-    /// Build everything and hunt; what follows `--` goes to `snuffer hunt`.
+    /// Build everything and hunt; arguments after `--` go to `snuffer hunt`.
     Hunt {
         #[command(flatten)]
         devices: Devices,
@@ -41,7 +42,7 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Build everything and write the report of a finding; what follows `--` goes to `snuffer report`.
+    /// Build everything and report a finding; arguments after `--` go to `snuffer report`.
     Report {
         #[command(flatten)]
         devices: Devices,
@@ -49,7 +50,7 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Build everything and run every test; what follows `--` goes to `cargo test`.
+    /// Build everything and run all tests; arguments after `--` go to `cargo test`.
     Test {
         #[command(flatten)]
         devices: Devices,
@@ -57,16 +58,16 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Build a fuzz target and run it, and keep what it finds as a hunt does.
+    /// Build and run a fuzz target, and keep findings as a hunt does.
     Fuzz(fuzz::Args),
-    /// Add to the seeds of a fuzz target the fewest of what was fuzzed that reach more.
+    /// Add to the seeds of a fuzz target the fewest fuzzed inputs that reach more code.
     Corpus(fuzz::Corpus),
     /// Run the CUDA tests that candle publishes on the simulated device.
     CandleTests {
         /// Only tests whose name contains this.
         #[arg(long, default_value = "")]
         filter: String,
-        /// Name the tests and run none.
+        /// Only list the tests.
         #[arg(long)]
         list: bool,
     },
@@ -80,13 +81,13 @@ enum Task {
 
 #[derive(Debug, clap::Args)]
 struct Devices {
-    /// Set no CUDA device up: nothing is downloaded, and only `cpu` is there.
+    /// Only set up `cpu`: no CUDA device, no download.
     #[arg(long)]
     cpu: bool,
 }
 
 impl Devices {
-    /// Keeps `command` from the CUDA devices that an earlier set-up left.
+    /// Keeps `command` from CUDA devices that an earlier set-up left.
     fn limit<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         if self.cpu { command.env("SNUFFER_DEVICES", "cpu") } else { command }
     }
@@ -103,7 +104,7 @@ fn main() -> ExitCode {
 }
 
 fn run(task: Task) -> anyhow::Result<u8> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
     std::env::set_current_dir(root)?;
     match task {
         Task::Build { devices, release } => {
@@ -119,7 +120,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
             let (_, toolkit) = set_up(&devices, false)?;
             let mut snuffer = Command::new(target()?.join("debug/snuffer"));
             if let Some(toolkit) = toolkit {
-                // The program of a finding on a CUDA device is built with candle's kernels.
+                // Programs for findings on CUDA devices are built with candle's kernels.
                 toolkit.equip(&mut snuffer)?;
             }
             status(devices.limit(&mut snuffer).arg("report").args(args))
@@ -142,20 +143,20 @@ fn run(task: Task) -> anyhow::Result<u8> {
     }
 }
 
-/// Builds everything; says which devices this makes and which it does not, and gives the toolkit of the CUDA device, if there
-/// is one.
+/// Builds everything. Returns the devices that this sets up and those that it does not, in words, and the toolkit of the CUDA
+/// device, if there is one.
 fn set_up(devices: &Devices, unchecked_cuda: bool) -> anyhow::Result<(&'static str, Option<Toolkit>)> {
     const USUALLY: &str = "minutes on a new machine, else a second";
     build("snuffer and its worker, optimized, with overflow checks", USUALLY, cargo().args(["build", "--locked"]))?;
     let unchecked = ["build", "--locked", "--release", "--bin", "snuffer-worker"];
     build("the worker without overflow checks", USUALLY, cargo().args(unchecked))?;
     if devices.cpu {
-        return Ok(("cpu; without sim:0 and cuda:0, left out by --cpu", None));
+        return Ok(("cpu; without sim:0 and cuda:0, because of --cpu", None));
     }
     if !toolkit::there_is_one() {
-        return Ok(("cpu; without sim:0, for which NVIDIA's compiler must run here (x86-64 Linux), and cuda:0", None));
+        return Ok(("cpu; without cuda:0, and without sim:0, which needs NVIDIA's compiler (x86-64 Linux)", None));
     }
-    let toolkit = toolkit().context("cannot set a CUDA device up (--cpu goes without)")?;
+    let toolkit = toolkit().context("cannot set up a CUDA device (--cpu skips it)")?;
     let cuda = ["build", "--locked", "--features", "cuda", "--bin", "snuffer-worker-cuda"];
     let checked = ("the worker with candle's CUDA backend", None);
     let unchecked = ("the CUDA worker without overflow checks", Some("--release"));
@@ -178,7 +179,7 @@ fn toolkit() -> anyhow::Result<Toolkit> {
     if let Some(installed) = Toolkit::installed() {
         return Ok(installed);
     }
-    step("fetching NVIDIA's compiler", "half a minute on a new machine, else nothing", Toolkit::assemble)
+    step("fetching NVIDIA's compiler", "half a minute on a new machine, else no time", Toolkit::assemble)
 }
 
 fn build(what: &str, usually: &str, cargo: &mut Command) -> anyhow::Result<()> {
@@ -191,7 +192,7 @@ fn build(what: &str, usually: &str, cargo: &mut Command) -> anyhow::Result<()> {
     })
 }
 
-/// Does `work`; says what it is, how long that usually takes, and how long it took.
+/// Does `work`; prints its name, how long it usually takes, and how long it took.
 fn step<T>(what: &str, usually: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     eprintln!("xtask: {what} ({usually})");
     let begun = Instant::now();
@@ -210,7 +211,7 @@ fn target() -> anyhow::Result<PathBuf> {
     Ok(std::path::absolute(folder)?)
 }
 
-/// Runs `command` to its end.
+/// Runs `command` to its end, and returns its exit code.
 fn status(command: &mut Command) -> anyhow::Result<u8> {
     let status = command.status().with_context(|| format!("cannot run {}", command.get_program().display()))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(5))

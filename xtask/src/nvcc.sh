@@ -1,6 +1,6 @@
 #!/bin/sh
-# nvcc as a simulated device needs it: every kernel with its source lines, and objects that hold PTX instead of machine
-# code, which zstd makes a tenth of. cudaforge asks for machine code alone (`code=sm_XX`) where it compiles to objects.
+# Wraps nvcc for the simulated device: adds source lines to every kernel, and puts PTX instead of machine code into objects,
+# compressed to a tenth by zstd. For objects, cudaforge asks for machine code only (`code=sm_XX`).
 real=${0%/*}/../../packages/nvidia/cu13/bin/nvcc
 compiles=
 object=

@@ -1,4 +1,4 @@
-//! The simulated device's driver: one library that stands for all of CUDA's, under each of their names.
+//! The simulated device's driver: one library that replaces all CUDA libraries, linked under each of their names.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,14 +9,14 @@ use anyhow::Context;
 use crate::stubs::{LIBRARIES, soname};
 use crate::{build, cargo, target};
 
-/// Builds the driver and installs it; the folder that workers of a simulated device find it in.
+/// Builds and installs the driver. Returns the folder in which workers of a simulated device find it.
 pub fn install() -> anyhow::Result<PathBuf> {
     let folder = target()?.join("simulator");
     let mut cargo = cargo();
     cargo
         .args(["build", "--locked", "--release", "--package", "snuffer-simulator-driver", "--target-dir"])
         .arg(&folder);
-    // Warps are simulated with vectors. In a target folder of its own, so that the flag rebuilds nothing else.
+    // Warps are simulated with vectors. The driver has its own target folder, so that this flag rebuilds nothing else.
     if wide_vectors() {
         cargo.env("RUSTFLAGS", "-C target-cpu=x86-64-v3");
     }
@@ -25,7 +25,7 @@ pub fn install() -> anyhow::Result<PathBuf> {
     let [(driver, version), others @ ..] = &LIBRARIES;
     let driver = soname(driver, *version);
     fs::create_dir_all(&lib)?;
-    // Renamed into place: a hunt that is running goes on with the library that it has loaded.
+    // Renamed into place, so that running hunts keep the library that they have loaded.
     let new = lib.join("new");
     fs::copy(folder.join("release/libcuda.so"), &new).context("the driver did not build a libcuda.so")?;
     fs::rename(new, lib.join(&driver))?;

@@ -1,4 +1,4 @@
-//! A `CUDA_HOME` for a machine without a GPU: a wrapper around nvcc, and libraries that are there only to be linked.
+//! A `CUDA_HOME` for machines without a GPU: a wrapper of nvcc, and stub libraries to link.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,15 +12,15 @@ pub const LIBRARIES: [(&str, u32); 6] =
     [("cuda", 1), ("cublas", 13), ("cublasLt", 13), ("curand", 10), ("nvrtc", 13), ("cudart", 13)];
 
 const NVCC: &str = include_str!("nvcc.sh");
-/// What the libraries export: one `library symbol` a line.
+/// The symbols that the libraries export: one `library symbol` per line.
 const SYMBOLS: &str = "simulator/driver/symbols.txt";
 
-/// All that [`assemble`] depends on.
+/// Everything that [`assemble`] depends on.
 pub fn stamp() -> anyhow::Result<String> {
     Ok(format!("{NVCC}{LIBRARIES:?}\n{}", symbols()?))
 }
 
-/// Fills `home`, which lies beside the folder `packages`.
+/// Fills `home`, which is next to the folder `packages`.
 pub fn assemble(home: &Path) -> anyhow::Result<()> {
     let nvcc = home.join("bin/nvcc");
     fs::create_dir_all(home.join("bin"))?;
@@ -43,7 +43,7 @@ pub fn assemble(home: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The file name under which a program asks for a library when it starts.
+/// The file name of a library that programs load when they start.
 pub fn soname(library: &str, version: u32) -> String {
     format!("lib{library}.so.{version}")
 }

@@ -1,4 +1,4 @@
-//! The CUDA toolkit: the machine's own where it has a GPU too, else NVIDIA's compiler from `PyPI`, under `target/cuda`.
+//! The CUDA toolkit: the installed one on machines with a GPU, else NVIDIA's compiler from `PyPI` under `target/cuda`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,27 +8,27 @@ use anyhow::{Context, bail, ensure};
 
 use crate::{stubs, target};
 
-/// The compute capability that everything is compiled for: candle's f8 kernels exist from 89 up.
+/// The compute capability to compile for: candle's f8 kernels need at least 89.
 const COMPUTE_CAP: &str = "90";
-/// Whether the compiler from `PyPI` does.
-const OURS_RUNS_HERE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+/// Whether the compiler from `PyPI` runs on this platform.
+const PYPI_RUNS_HERE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 const PACKAGES: &str = include_str!("../toolkit.txt");
 
 /// Where `nvcc` and the libraries to link come from.
 pub enum Toolkit {
-    /// The machine's own, beside its GPU: the folder that holds `bin/nvcc`.
+    /// The installed one, on a machine with a GPU: the folder that has `bin/nvcc`.
     Installed(PathBuf),
-    /// Ours: PTX for the simulated device, and libraries that are there to link and hold no code.
+    /// The one from `PyPI`: PTX for the simulated device, and stub libraries to link.
     Assembled(PathBuf),
 }
 
-/// Whether this machine can have a toolkit at all.
+/// Whether this machine can have a toolkit.
 pub fn there_is_one() -> bool {
-    OURS_RUNS_HERE || Toolkit::installed().is_some()
+    PYPI_RUNS_HERE || Toolkit::installed().is_some()
 }
 
 impl Toolkit {
-    /// The toolkit of this machine, where it has a GPU as well.
+    /// The installed toolkit, if the machine also has a GPU.
     pub fn installed() -> Option<Self> {
         let gpu = Path::new("/dev/nvidia0").exists() || succeeds(Command::new("nvidia-smi").arg("-L"));
         let on_path = env::split_paths(&env::var_os("PATH")?).map(|bin| bin.join("..")).collect::<Vec<_>>();
@@ -40,18 +40,21 @@ impl Toolkit {
             .map(Self::Installed)
     }
 
-    /// Installs the compiler, unless it is there, and assembles a `CUDA_HOME` around it.
+    /// Installs the compiler if it is missing, and assembles a `CUDA_HOME` around it.
     pub fn assemble() -> anyhow::Result<Self> {
-        ensure!(OURS_RUNS_HERE, "PyPI has NVIDIA's compiler for x86-64 Linux only");
+        ensure!(PYPI_RUNS_HERE, "PyPI has NVIDIA's compiler for x86-64 Linux only");
         for compiler in ["cc", "gcc", "g++"] {
             let there = succeeds(Command::new(compiler).arg("--version"));
-            ensure!(there, "no `{compiler}`: nvcc needs a C and C++ compiler, such as Debian's package g++");
+            ensure!(
+                there,
+                "`{compiler}` is missing: nvcc needs a C and C++ compiler; install one, such as Debian's package g++"
+            );
         }
         let folder = target()?.join("cuda");
         let home = folder.join("home");
         once(&folder.join("packages"), PACKAGES, install)?;
         if once(&home, &stubs::stamp()?, stubs::assemble)? {
-            // Cargo does not know that what another compiler made is stale.
+            // Cargo does not notice that the compiler changed.
             succeeds(crate::cargo().args(["clean", "--quiet", "--package", "candle-kernels"]));
         }
         Ok(Self::Assembled(home))
@@ -62,7 +65,7 @@ impl Toolkit {
         matches!(self, Self::Assembled(_))
     }
 
-    /// Gives `command`, a `cargo`, what candle's build scripts ask for.
+    /// Sets the variables that candle's build scripts need for `command`, a `cargo`.
     pub fn equip(&self, command: &mut Command) -> anyhow::Result<()> {
         let (Self::Installed(home) | Self::Assembled(home)) = self;
         let path = env::var_os("PATH").unwrap_or_default();
@@ -74,14 +77,15 @@ impl Toolkit {
                 command.env_remove(other);
             }
         }
-        // cudaforge would use half of the processors.
+        // By default, cudaforge uses half of the processors.
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         command.env("CUDAFORGE_THREADS", threads.to_string());
         Ok(())
     }
 }
 
-/// Fills `folder` by `make`, unless its stamp says that this was done before; an interrupted one is done again.
+/// Fills `folder` with `make`, unless its stamp shows that this is done. An interrupted run starts over. Returns whether
+/// `make` ran.
 pub fn once(folder: &Path, stamp: &str, make: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<bool> {
     if fs::read_to_string(folder.join("stamp")).is_ok_and(|found| found == stamp) {
         return Ok(false);
@@ -99,8 +103,14 @@ pub fn once(folder: &Path, stamp: &str, make: impl FnOnce(&Path) -> anyhow::Resu
 
 fn install(folder: &Path) -> anyhow::Result<()> {
     let python = || Command::new("python3");
-    ensure!(succeeds(python().arg("--version")), "no `python3`: it is needed to fetch NVIDIA's compiler from PyPI");
-    ensure!(succeeds(python().args(["-m", "pip", "--version"])), "python3 has no pip (Debian's package python3-pip)");
+    ensure!(
+        succeeds(python().arg("--version")),
+        "`python3` is missing: it fetches NVIDIA's compiler from PyPI; install it"
+    );
+    ensure!(
+        succeeds(python().args(["-m", "pip", "--version"])),
+        "python3 has no pip; install it, such as Debian's package python3-pip"
+    );
     let list = folder.join("toolkit.txt");
     fs::write(&list, PACKAGES)?;
     let flags = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2"];
@@ -112,24 +122,21 @@ fn install(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What pip's complaint comes down to.
-fn reason(complaint: &str) -> String {
+/// The reason in pip's error output.
+fn reason(stderr: &str) -> String {
     const REASONS: [(&str, &str); 4] = [
-        (
-            "DO NOT MATCH THE HASHES",
-            "PyPI or a mirror sent a package that is not the one of xtask/toolkit.txt (hash mismatch)",
-        ),
+        ("DO NOT MATCH THE HASHES", "a package from PyPI or a mirror differs from xtask/toolkit.txt (hash mismatch)"),
         ("No space left", "the disk is full: the compiler needs 500 MB"),
         ("connection broken", "no network: PyPI cannot be reached"),
         ("No matching distribution", "this pip finds no package for x86-64 Linux with glibc 2.17 or later"),
     ];
-    match REASONS.iter().find(|(sign, _)| complaint.contains(sign)) {
+    match REASONS.iter().find(|(sign, _)| stderr.contains(sign)) {
         Some((_, reason)) => (*reason).to_string(),
-        None => format!("pip failed: {}", complaint.trim().lines().last().unwrap_or("it did not say why")),
+        None => format!("pip failed: {}", stderr.trim().lines().last().unwrap_or("without a message")),
     }
 }
 
-/// Whether `command` runs, and ends with 0.
+/// Whether `command` runs and ends with 0.
 pub fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }

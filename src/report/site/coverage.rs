@@ -110,8 +110,12 @@ fn source(file: &str, all: u64, kernels: &[(&str, &Kernel)]) -> Source {
 }
 
 fn lines_with_missed_edges(kernel: &Kernel) -> Vec<u32> {
-    let mut lines: Vec<u32> =
-        kernel.branches.iter().filter(|(_, on, away)| *on == 0 || *away == 0).map(|(line, ..)| *line).collect();
+    let mut lines: Vec<u32> = kernel
+        .branches
+        .iter()
+        .filter(|(_, fell_through, jumped)| *fell_through == 0 || *jumped == 0)
+        .map(|(line, ..)| *line)
+        .collect();
     lines.sort_unstable();
     lines.dedup();
     lines
@@ -120,11 +124,11 @@ fn lines_with_missed_edges(kernel: &Kernel) -> Vec<u32> {
 /// The lines with branch edges that were not taken.
 fn lines(kernels: &[(&str, &Kernel)]) -> Vec<Line> {
     let mut lines: BTreeMap<u32, Line> = BTreeMap::new();
-    for &(line, on, away) in kernels.iter().flat_map(|(_, kernel)| &kernel.branches) {
+    for &(line, fell_through, jumped) in kernels.iter().flat_map(|(_, kernel)| &kernel.branches) {
         let empty = Line { number: line, branches: 0, only_fell_through: 0, only_jumped: 0, unreached: 0 };
         let counts = lines.entry(line).or_insert(empty);
         counts.branches += 1;
-        match (on > 0, away > 0) {
+        match (fell_through > 0, jumped > 0) {
             (true, true) => {}
             (true, false) => counts.only_fell_through += 1,
             (false, true) => counts.only_jumped += 1,

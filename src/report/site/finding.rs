@@ -40,7 +40,7 @@ pub struct FindingPage<'a> {
     attempts: usize,
     minimal: bool,
     status: String,
-    kept: Option<Kept<'a>>,
+    known: Option<Known<'a>>,
 }
 
 /// What a device did.
@@ -55,7 +55,7 @@ struct Seen {
 
 /// The regression with the same signature.
 #[derive(Debug, Serialize)]
-struct Kept<'a> {
+struct Known<'a> {
     title: &'a str,
     upstream: Option<&'a str>,
     reason: Option<&'a str>,
@@ -66,10 +66,10 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
     let finding = entry.finding;
     let (signature, reproduction, origin) = (&finding.signature, &finding.reproduction, &finding.origin);
     let evidence = entry.evidence.as_ref();
-    let kept = entry.triage_state.regression().map(|known| Kept {
-        title: &known.title,
-        upstream: known.upstream.as_deref(),
-        reason: known.reason.as_deref(),
+    let known = entry.triage_state.regression().map(|regression| Known {
+        title: &regression.title,
+        upstream: regression.upstream.as_deref(),
+        reason: regression.reason.as_deref(),
     });
     FindingPage {
         name: entry.name,
@@ -98,7 +98,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         attempts: origin.attempts,
         minimal: origin.minimal,
         status: entry.triage_state.word(),
-        kept,
+        known,
     }
 }
 

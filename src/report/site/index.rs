@@ -26,7 +26,6 @@ pub struct Index<'a> {
 #[derive(Debug, Serialize)]
 struct Legend {
     mark: Look,
-    is_found: bool,
     findings: usize,
 }
 
@@ -55,11 +54,8 @@ struct Item<'a> {
 
 /// The first page of `contents`.
 pub fn page<'a>(contents: &'a Contents, entries: &'a [Entry<'a>]) -> Index<'a> {
-    let legend = |mark: Mark| Legend {
-        mark: mark.look(),
-        is_found: mark.is_found(),
-        findings: entries.iter().filter(|entry| entry.mark == mark).count(),
-    };
+    let legend =
+        |mark: Mark| Legend { mark: mark.look(), findings: entries.iter().filter(|entry| entry.mark == mark).count() };
     let mut items: Vec<Item> = Vec::new();
     for mark in Mark::ALL {
         items.extend(entries.iter().filter(|entry| entry.mark == mark).map(item));

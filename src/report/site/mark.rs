@@ -63,11 +63,6 @@ impl Mark {
         };
         Look { name, letter, meaning }
     }
-
-    /// Whether it is the mark of a finding.
-    pub fn is_found(self) -> bool {
-        self > Self::Clean
-    }
 }
 
 /// A mark as pages show it.

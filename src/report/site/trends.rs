@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Campaign;
@@ -129,16 +130,9 @@ fn rounded_up(value: f64) -> f64 {
     steps.take(100).find(|step| *step >= value).unwrap_or(value)
 }
 
-/// A Unix time as a date and a time of day. The calendar repeats every 400 years; years that begin in March end with the leap
-/// day.
-fn utc(second: u64) -> String {
-    let (days, minutes) = (second / 86_400 + 719_468, second % 86_400 / 60);
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month, late) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1, u64::from(month >= 10));
-    format!("{:04}-{month:02}-{day:02} {:02}:{:02}", 400 * era + year + late, minutes / 60, minutes % 60)
+/// A second since 1970 as a date and a time of day in UTC; empty beyond the year 9999.
+fn utc(second: i64) -> String {
+    Timestamp::from_second(second).map_or_else(|_| String::new(), |time| time.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! Passes over what belongs together, and fails only together: channels and their groups, a window and what it moves
-//! over, the inputs of a numbered list.
+//! Passes that change several things at once, for failures that need them in proportion: channels and their groups, a
+//! window and the dimension it moves over, numbered inputs.
 
 use std::collections::BTreeSet;
 
-use super::passes::{numbers, with_input, with_inputs, with_number, with_size};
+use super::edit::{numbers, with_input, with_inputs, with_number, with_size};
 use crate::case::{Case, Param};
 use crate::tensor::viewed;
 use crate::tensor::{Value, View};
 
-/// Equal sizes in one place of the shapes, counted from the front or the back: likely one thing.
+/// Equal sizes at one dimension of the shapes, counted from the front or the back. They probably belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Side {
     size: usize,
-    place: usize,
+    dim: usize,
     from_back: bool,
 }
 
@@ -23,9 +23,9 @@ impl Side {
         let ranks: BTreeSet<usize> = case.inputs.values().map(|tensor| tensor.shape.len()).collect();
         for tensor in case.inputs.values() {
             for (dim, &size) in tensor.shape.iter().enumerate().filter(|(_, size)| **size > 1) {
-                sides.insert(Self { size, place: dim, from_back: false });
+                sides.insert(Self { size, dim, from_back: false });
                 if ranks.len() > 1 {
-                    sides.insert(Self { size, place: tensor.shape.len() - 1 - dim, from_back: true });
+                    sides.insert(Self { size, dim: tensor.shape.len() - 1 - dim, from_back: true });
                 }
             }
         }
@@ -35,7 +35,7 @@ impl Side {
     fn resized(&self, case: &Case, to: usize) -> Case {
         with_inputs(case, |tensor| {
             let rank = tensor.shape.len();
-            let dim = if self.from_back { rank.checked_sub(self.place + 1) } else { Some(self.place) };
+            let dim = if self.from_back { rank.checked_sub(self.dim + 1) } else { Some(self.dim) };
             match dim {
                 Some(dim) if tensor.shape.get(dim) == Some(&self.size) => with_size(tensor, dim, to),
                 _ => tensor.clone(),
@@ -44,23 +44,23 @@ impl Side {
     }
 }
 
-/// Two sides, or one, that become smaller in one way, and with them a param or none.
+/// One or two sides that shrink in the same way, and at most one param with them.
 pub fn sides(case: &Case) -> Vec<Case> {
-    /// Many sides make very many pairs, the last of which rarely belong together.
-    const MOST: usize = 2_000;
+    /// Many sides have very many pairs, and the last ones rarely belong together.
+    const MAX_CANDIDATES: usize = 2_000;
     let sides = Side::all(case);
     let params: Vec<(&str, usize, usize)> =
-        numbers(case).filter_map(|(name, place, value)| Some((name, place, above_one(value)?))).collect();
+        numbers(case).filter_map(|(name, index, value)| Some((name, index, above_one(value)?))).collect();
     let mut candidates = Vec::new();
     let mut shrink = |smaller: &dyn Fn(usize) -> Option<usize>| {
-        for (place, first) in sides.iter().enumerate() {
-            let Some(to) = smaller(first.size).filter(|_| candidates.len() < MOST) else { continue };
+        for (index, first) in sides.iter().enumerate() {
+            let Some(to) = smaller(first.size).filter(|_| candidates.len() < MAX_CANDIDATES) else { continue };
             let one = first.resized(case, to);
-            let second = sides[place + 1..].iter();
+            let second = sides[index + 1..].iter();
             let two: Vec<Case> = second.filter_map(|side| Some(side.resized(&one, smaller(side.size)?))).collect();
-            for &(name, place, value) in &params {
+            for &(name, index, value) in &params {
                 let Some(value) = smaller(value) else { continue };
-                let set = |case| with_number(case, name, place, Value::Int(value as i64));
+                let set = |case| with_number(case, name, index, Value::Int(value as i64));
                 candidates.extend(two.iter().chain([&one]).map(set));
             }
             candidates.extend(two);
@@ -81,14 +81,13 @@ fn above_one(value: Value) -> Option<usize> {
     }
 }
 
-/// Another plain view of an input, and with it a side of one entry: a transposed view shows only in two dimensions, a
-/// margin in one.
+/// Another simple view of an input, together with a side of size 1: a transposed view needs two dimensions, a margin only one.
 pub fn views(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
     for (name, tensor) in case.inputs.iter().filter(|(_, tensor)| !tensor.view.is_contiguous()) {
         let rank = tensor.shape.len();
         let along =
-            |dim: usize, rest: usize, there: usize| (0..rank).map(|n| if n == dim { there } else { rest }).collect();
+            |dim: usize, rest: usize, value: usize| (0..rank).map(|n| if n == dim { value } else { rest }).collect();
         let plain = (0..rank).flat_map(|dim| {
             let (before, step) = (along(dim, 0, 1), along(dim, 1, 2));
             [
@@ -106,8 +105,8 @@ pub fn views(case: &Case) -> Vec<Case> {
     candidates
 }
 
-/// A list of numbered inputs, such as `k0`, `v0`, `k1`, `v1`, without one of its entries; all lists among the params
-/// without the item at that place, and each of them alone.
+/// Without one entry of numbered inputs such as `k0`, `v0`, `k1`, `v1`, and without that item of all lists among the params; or
+/// without one item of a single list.
 pub fn entries(case: &Case) -> Vec<Case> {
     let longest = case.params.values().map(|param| param.items().len()).max().unwrap_or(0);
     let mut entries: BTreeSet<usize> = case.inputs.keys().filter_map(|name| Some(numbered(name)?.1)).collect();
@@ -134,21 +133,21 @@ pub fn entries(case: &Case) -> Vec<Case> {
     candidates
 }
 
-fn remove(param: &mut Param, place: usize) {
+fn remove(param: &mut Param, index: usize) {
     if let Param::List(items) = param
-        && place < items.len()
+        && index < items.len()
     {
-        items.remove(place);
+        items.remove(index);
     }
 }
 
-/// A name's stem, and the number that it ends in.
+/// The stem of a name, and the number at its end.
 fn numbered(name: &str) -> Option<(&str, usize)> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     Some((stem, name[stem.len()..].parse().ok()?))
 }
 
-/// One param fewer, whose value another takes.
+/// Without one param, whose value replaces the value of another.
 pub fn values(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
     for (gone, value) in &case.params {

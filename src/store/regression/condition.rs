@@ -55,9 +55,9 @@ impl Condition {
     pub fn holds(&self, platform: &Platform) -> bool {
         let device = self.device.is_none_or(|backend| backend.has(platform.device));
         let candle = self.candle.as_ref().is_none_or(|releases| releases.matches(&platform.candle));
-        let capability = self.capability.as_ref().is_none_or(|wanted| {
+        let capability = self.capability.as_ref().is_none_or(|required| {
             // The CPU has no capability to compare.
-            platform.capability.as_ref().is_some_and(|capability| wanted.matches(capability))
+            platform.capability.as_ref().is_some_and(|capability| required.matches(capability))
         });
         device && candle && capability
     }

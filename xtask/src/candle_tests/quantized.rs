@@ -1,5 +1,5 @@
-//! Products with quantized matrices, compared with the CPU backend: on the kernels of candle's module `quantized`, and
-//! on the linked kernels that candle prefers, for every type and number of rows that they have.
+//! Compares products with quantized matrices with the CPU backend: the kernels of candle's module `quantized`, and the
+//! linked kernels that candle prefers, for all types and numbers of rows.
 
 use candle_core::quantized::cuda::set_force_dmmv;
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
@@ -8,12 +8,12 @@ use candle_core::{DType, Device, Module, Result, Tensor};
 /// The mean error, relative to the result, that candle's tests of quantized products allow.
 const TOLERANCE: f32 = 0.02;
 
-/// Compares products of `rows` rows of each of `types`; above eight, candle has other kernels.
+/// Compares products of `rows` rows of each of `types`. Above eight rows, candle uses other kernels.
 fn compare(dtype: GgmlDType, types: &[DType], rows: &[usize]) -> Result<()> {
-    // Rows of more than one block, in a number that no tile divides.
+    // More than one block per row, and a number of rows that no tile divides.
     let (n, k) = (37, 512);
     let cuda = Device::new_cuda(0)?;
-    // Of one sign, as in candle's tests: a sum near zero has no relative error to speak of.
+    // All of one sign, as in candle's tests: near zero, the relative error of a sum is meaningless.
     let wave = |i: usize, step: f32| 1.0 + (i as f32 * step).sin();
     let weights: Vec<_> = (0..n * k).map(|i| wave(i, 0.37)).collect();
     let weights = Tensor::from_vec(weights, (n, k), &Device::Cpu)?;
@@ -43,7 +43,7 @@ macro_rules! tests {
         mod dmmv {
             use super::*;
             $(
-                /// One row is a product of its own; more are one with the dequantized matrix.
+                /// One row has its own kernel. More rows are multiplied with the dequantized matrix.
                 #[test]
                 fn $name() -> Result<()> {
                     set_force_dmmv(true);
@@ -76,7 +76,7 @@ tests! {
     q6k_cuda: Q6K;
 }
 
-/// Candle dequantizes this type, and has no other kernel for it.
+/// candle only has a kernel that dequantizes this type.
 #[test]
 fn q8k_cuda() -> Result<()> {
     set_force_dmmv(true);

@@ -1,4 +1,4 @@
-//! Builds the tests of the published candle packages, in a workspace of their own under `target`.
+//! Builds the tests of the published candle packages in a separate workspace under `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use crate::toolkit::{Toolkit, once};
 use crate::{cargo, step, target};
 
 const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
-/// Tests of our own, of kernels that no test of candle launches.
+/// Our tests of kernels that no test of candle launches.
 const OURS: (&str, &str) = ("candle-core/tests/quantized_dmmv.rs", include_str!("quantized.rs"));
-/// Tests of candle that run on CUDA and have neither of the usual names.
+/// Tests of candle that run on CUDA although their names do not show it.
 const MORE: [&str; 1] = ["allocates_twice_when_transferring_to_same_device"];
 
 /// An executable with tests.
@@ -21,7 +21,7 @@ pub struct Binary {
     /// Package and target, such as `candle-core/tensor_tests`.
     name: String,
     path: PathBuf,
-    /// The package's folder, which tests read files of.
+    /// The package's folder: tests read files there.
     folder: PathBuf,
 }
 
@@ -29,7 +29,7 @@ pub struct Binary {
 pub struct Test {
     /// The name of its executable.
     pub binary: String,
-    /// Its name there.
+    /// Its name in the executable.
     pub name: String,
     path: PathBuf,
     folder: PathBuf,
@@ -47,7 +47,7 @@ pub fn build(toolkit: &Toolkit) -> anyhow::Result<Vec<Binary>> {
             simplify(&folder.join(name).join("Cargo.toml"))?;
         }
         fs::write(folder.join(path), text)?;
-        // The versions that the worker is built with, so that the kernels are compiled once for both.
+        // The same versions as in the worker, so that the kernels are compiled only once.
         fs::copy("Cargo.lock", folder.join("Cargo.lock"))?;
         Ok(fs::write(folder.join("Cargo.toml"), &manifest)?)
     })?;
@@ -64,23 +64,23 @@ pub fn build(toolkit: &Toolkit) -> anyhow::Result<Vec<Binary>> {
     let messages = std::str::from_utf8(&output.stdout)?.lines().map(serde_json::from_str::<Value>);
     let binaries = messages.map(|message| Binary::read(&message?)).filter_map(Result::transpose);
     let mut binaries = binaries.collect::<anyhow::Result<Vec<_>>>()?;
-    // Cargo tells them in the order in which they are ready.
+    // Cargo reports them in the order in which they finish.
     binaries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(binaries)
 }
 
 impl Binary {
-    /// The executable that a message of Cargo's announces, if it does.
+    /// The executable in a message of Cargo, if there is one.
     fn read(message: &Value) -> anyhow::Result<Option<Self>> {
         let Some(path) = message["executable"].as_str() else { return Ok(None) };
         let manifest = Path::new(message["manifest_path"].as_str().context("no manifest_path")?);
-        let folder = manifest.parent().context("a manifest lies in a folder")?;
+        let folder = manifest.parent().context("a manifest is in a folder")?;
         let package = folder.file_name().context("a package's folder has a name")?.to_string_lossy();
         let target = message["target"]["name"].as_str().context("no target")?;
         Ok(Some(Self { name: format!("{package}/{target}"), path: path.into(), folder: folder.into() }))
     }
 
-    /// Those of its tests that run on CUDA, with the libraries of `library`.
+    /// Its tests that run on CUDA, listed with the libraries in `library`.
     pub fn tests(self, library: Option<&Path>) -> anyhow::Result<Vec<Test>> {
         let output = command(&self.path, &self.folder, library).args(["--list", "--format=terse"]).output()?;
         ensure!(output.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
@@ -98,12 +98,12 @@ impl Binary {
 }
 
 impl Test {
-    /// How the test is called in the report.
+    /// The name of the test in the report.
     pub fn label(&self) -> String {
         format!("{} {}", self.binary, self.name)
     }
 
-    /// Runs it alone.
+    /// The command that runs only this test.
     pub fn command(&self, library: Option<&Path>) -> Command {
         let mut command = command(&self.path, &self.folder, library);
         command.args(["--exact", &self.name, "--nocapture", "--test-threads=1"]);
@@ -113,7 +113,7 @@ impl Test {
 
 fn command(path: &Path, folder: &Path, library: Option<&Path>) -> Command {
     let mut command = Command::new(path);
-    // One of the tests copies from one device to another.
+    // One test copies from one device to another.
     command.current_dir(folder).env("SNUFFER_SIM_DEVICES", "2").env("RUST_BACKTRACE", "0");
     if let Some(library) = library {
         command.env("LD_LIBRARY_PATH", library);
@@ -121,7 +121,7 @@ fn command(path: &Path, folder: &Path, library: Option<&Path>) -> Command {
     command
 }
 
-/// Where Cargo keeps the packages.
+/// The folders of the packages' sources.
 fn sources() -> anyhow::Result<Vec<PathBuf>> {
     let output = cargo().args(["metadata", "--locked", "--format-version=1"]).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "`cargo metadata` failed");
@@ -134,7 +134,7 @@ fn sources() -> anyhow::Result<Vec<PathBuf>> {
     PACKAGES.iter().map(|name| source(name).with_context(|| format!("no package {name}"))).collect()
 }
 
-/// The workspace's manifest. The profiles are ours: what is built with them need not be built again.
+/// The workspace's manifest. It has our profiles, so that Cargo does not build dependencies again.
 fn manifest() -> anyhow::Result<String> {
     let ours: toml::Table = fs::read_to_string("Cargo.toml")?.parse()?;
     let mut workspace = toml::Table::new();
@@ -150,11 +150,11 @@ fn manifest() -> anyhow::Result<String> {
     Ok(manifest.to_string())
 }
 
-/// Takes out of a manifest what the tests do without, and the list that keeps Cargo from finding ours.
+/// Removes from a manifest what the tests do not need, and the setting that hides our added tests from Cargo.
 fn simplify(path: &Path) -> anyhow::Result<()> {
     let mut manifest: toml::Table = fs::read_to_string(path)?.parse()?;
-    for part in ["example", "bench"] {
-        manifest.remove(part);
+    for key in ["example", "bench"] {
+        manifest.remove(key);
     }
     if let Some(toml::Value::Table(package)) = manifest.get_mut("package") {
         package.remove("autotests");

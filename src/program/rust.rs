@@ -20,7 +20,7 @@ pub fn dtype(dtype: DType) -> &'static str {
 }
 
 /// The Rust type of an element.
-pub fn rust(dtype: DType) -> &'static str {
+pub fn type_name(dtype: DType) -> &'static str {
     match dtype {
         DType::F16 => "half::f16",
         DType::Bf16 => "half::bf16",
@@ -93,26 +93,26 @@ fn filled(dtype: DType, fill: &Fill, count: usize, sizes: &str, device: &str, li
 
 /// One element; a dtype without literals in Rust is converted from `f32`.
 fn element(dtype: DType, value: Value, suffixed: bool) -> String {
-    let made = |from: &str| format!("{}::from_f32({from})", rust(dtype));
+    let made = |from: &str| format!("{}::from_f32({from})", type_name(dtype));
     match dtype {
         DType::F16 | DType::Bf16 | DType::F8e4m3 => made(&typed(value, "f32")),
         DType::F32 | DType::F64 => {
-            let text = typed(value, rust(dtype));
+            let text = typed(value, type_name(dtype));
             // `1.0` becomes `1f32`, as people write it.
             let short = text.strip_suffix(".0").unwrap_or(&text);
             match (suffixed, text.contains("::")) {
-                (true, false) => format!("{short}{}", rust(dtype)),
+                (true, false) => format!("{short}{}", type_name(dtype)),
                 _ => text,
             }
         }
-        _ if suffixed => format!("{}{}", typed(value, ""), rust(dtype)),
+        _ if suffixed => format!("{}{}", typed(value, ""), type_name(dtype)),
         _ => typed(value, ""),
     }
 }
 
 fn spelled(dtype: DType, values: &[Value], sizes: &[usize], device: &str) -> String {
     if values.is_empty() {
-        return format!("Tensor::from_vec(Vec::<{}>::new(), {}, {device})?", rust(dtype), shape(sizes));
+        return format!("Tensor::from_vec(Vec::<{}>::new(), {}, {device})?", type_name(dtype), shape(sizes));
     }
     // Rust has no literals for these: cast from `f32`, which holds them all. On the host, as the device's cast may be the bug.
     let cast = matches!(dtype, DType::F16 | DType::Bf16);

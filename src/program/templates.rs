@@ -7,7 +7,7 @@ use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State, Value as Jinja};
 use serde::Serialize;
 
-use super::{literal, python};
+use super::{python, rust};
 use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::ops::{self, Op};
@@ -33,10 +33,10 @@ struct Language {
 }
 
 static RUST: Language = Language {
-    dtype: literal::dtype,
-    number: literal::number,
-    constant: literal::constant,
-    sizes: literal::sizes,
+    dtype: rust::dtype,
+    number: rust::number,
+    constant: rust::constant,
+    sizes: rust::sizes,
     booleans: ["false", "true"],
 };
 
@@ -88,7 +88,7 @@ impl Language {
         let param = |(name, param): (&String, &Param)| (name.clone(), self.param(name, param));
         let input = |data: &Tensor| Input {
             name: data.dtype.name(),
-            rust: literal::rust(data.dtype),
+            rust: rust::type_name(data.dtype),
             dtype: (self.dtype)(data.dtype),
             float: data.dtype.is_float(),
             shape: data.shape.clone(),
@@ -144,7 +144,7 @@ static TORCH: LazyLock<Environment<'static>> = LazyLock::new(|| {
 const SIGNED: [&str; 9] = ["asc", "causal", "decimals", "first", "is_scalar", "off", "on", "shift", "xy"];
 
 /// The lines of this call in Rust.
-pub fn rendered(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, String> {
+pub fn rust_call(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, String> {
     let mut context = RUST.context(call);
     context.insert("cuda".to_string(), (device != Device::Cpu).into());
     let host = if device == Device::Cpu { "" } else { ".to_device(&Device::Cpu)?" };
@@ -160,7 +160,7 @@ pub fn rendered(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, Str
 }
 
 /// The lines of the same call in PyTorch. An `Err` says why there are none.
-pub fn torch(op: &Op, call: &Case) -> Result<Vec<String>, String> {
+pub fn torch_call(op: &Op, call: &Case) -> Result<Vec<String>, String> {
     if op.torch.is_empty() {
         return Err("PyTorch has no such call".to_string());
     }
@@ -183,7 +183,7 @@ fn lines(of: &Environment, name: &str, context: &BTreeMap<String, Jinja>) -> Res
 /// The dtype with this name in cases or in Rust; `f32` for any other name.
 fn named(name: &Jinja) -> DType {
     let name = name.as_str().unwrap_or_default();
-    DType::ALL.into_iter().find(|&dtype| dtype.name() == name || literal::rust(dtype) == name).unwrap_or(DType::F32)
+    DType::ALL.into_iter().find(|&dtype| dtype.name() == name || rust::type_name(dtype) == name).unwrap_or(DType::F32)
 }
 
 /// The items of the list param of this name, or else the inputs that are named by it and a number from 0 on.

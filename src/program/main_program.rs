@@ -1,26 +1,26 @@
 //! A case as the `main.rs` of a program that prints the results.
 
-use super::About;
+use super::ProgramOptions;
 use super::body::{Body, Bound};
-use super::literal;
+use super::rust;
 use crate::case::Backward;
 use crate::device::Device;
 use crate::tensor::DType;
 
 /// The program that prints the outputs of `body`, and its gradients.
-pub fn printed(body: Body, backward: Backward, about: &About) -> String {
+pub fn main_program(body: Body, backward: Backward, options: &ProgramOptions) -> String {
     let mut main = Main(body);
-    if about.outputs.is_empty() && about.device != Device::Cpu {
+    if options.outputs.is_empty() && options.device != Device::Cpu {
         // Printing would hide a pending error: candle prints a tensor that it cannot read without its values.
         main.push("device.synchronize()?;");
     }
     if main.0.bound != Bound::Nothing {
-        main.outputs(about.outputs);
+        main.outputs(options.outputs);
     }
     if !main.0.vars.is_empty() {
         main.gradients(backward);
     }
-    let comments: String = about.comments.iter().map(|line| ["// ", line, "\n"].concat()).collect();
+    let comments: String = options.comments.iter().map(|line| ["// ", line, "\n"].concat()).collect();
     let uses = main.0.uses(&["Device", "Result", "Tensor"]);
     format!("{comments}{uses}\nfn main() -> Result<()> {{\n{}    Ok(())\n}}\n", main.0.indented())
 }
@@ -76,7 +76,7 @@ impl Main {
 fn read(dtype: DType, rank: usize) -> String {
     let (cast, typed) = match dtype {
         DType::F16 | DType::Bf16 | DType::F8e4m3 => (".to_device(&Device::Cpu)?.to_dtype(DType::F32)?", "f32"),
-        other => ("", literal::rust(other)),
+        other => ("", rust::type_name(other)),
     };
     match rank {
         0 => format!("{cast}.to_scalar::<{typed}>()?"),

@@ -168,10 +168,10 @@ impl History {
         ask().map_err(|error| match error {
             rusqlite::Error::SqlInputError { msg, sql, offset, .. } => {
                 let near: String = sql.get(offset.max(0) as usize..).unwrap_or_default().chars().take(30).collect();
-                HistoryError::Question(format!("{msg}, at `{near}`"))
+                HistoryError::Query(format!("{msg}, at `{near}`"))
             }
             rusqlite::Error::SqliteFailure(code, Some(message)) if !is_file_error(code.code) => {
-                HistoryError::Question(message)
+                HistoryError::Query(message)
             }
             other => self.explain(&other),
         })
@@ -183,7 +183,7 @@ impl History {
         let (from, change) = days.map_or((text, "+0 days".to_string()), |days| ("now", format!("-{days} days")));
         let date = self.connection.query_row("SELECT datetime(?1, ?2)", [from, &change], |row| row.get(0));
         let date: Option<String> = date.map_err(|error| self.explain(&error))?;
-        date.ok_or_else(|| HistoryError::Question(format!("`{text}` is not a date; write `2026-11-21` or `30d`")))
+        date.ok_or_else(|| HistoryError::Query(format!("`{text}` is not a date; write `2026-11-21` or `30d`")))
     }
 }
 

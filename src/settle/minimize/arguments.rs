@@ -1,0 +1,81 @@
+//! Passes over steps, inputs, params and views.
+
+use super::edit::{numbers, with_input, with_number};
+use crate::case::{Backward, Case};
+use crate::tensor::{Value, View, viewed};
+
+/// A sequence without one of its steps. If the first is removed, the next one takes its inputs.
+pub fn steps(case: &Case) -> Vec<Case> {
+    let without = |skip: usize| {
+        let mut calls = case.calls();
+        let dropped = calls.remove(skip);
+        if let Some(first) = calls.first_mut().filter(|_| skip == 0) {
+            for (name, tensor) in dropped.inputs {
+                first.inputs.entry(name).or_insert(tensor);
+            }
+        }
+        case.with_calls(calls)
+    };
+    (0..case.steps.len()).map(without).collect()
+}
+
+/// Without one input or param, which may be optional.
+pub fn inputs(case: &Case) -> Vec<Case> {
+    let without_input = case.inputs.keys().map(|name| {
+        let mut case = case.clone();
+        case.inputs.remove(name);
+        case
+    });
+    let without_param = case.params.keys().map(|name| {
+        let mut case = case.clone();
+        case.params.remove(name);
+        case
+    });
+    without_input.chain(without_param).collect()
+}
+
+/// Contiguous inputs, views without one feature, and views with smaller margins.
+pub fn views(case: &Case) -> Vec<Case> {
+    let mut candidates = vec![case.contiguous()];
+    for (name, tensor) in &case.inputs {
+        let view = &tensor.view;
+        let mut simpler = vec![
+            View::default(),
+            View { order: Vec::new(), ..view.clone() },
+            View { before: Vec::new(), ..view.clone() },
+            View { after: Vec::new(), ..view.clone() },
+            View { step: Vec::new(), ..view.clone() },
+            View { broadcast: Vec::new(), ..view.clone() },
+        ];
+        let low = |list: &[usize], most: usize| list.iter().map(|&n| n.min(most)).collect::<Vec<_>>();
+        simpler.push(View { before: low(&view.before, 1), after: low(&view.after, 1), ..view.clone() });
+        simpler.push(View { step: low(&view.step, 2), ..view.clone() });
+        for skip in &view.broadcast {
+            let broadcast = view.broadcast.iter().copied().filter(|dim| dim != skip).collect();
+            simpler.push(View { broadcast, ..view.clone() });
+        }
+        candidates
+            .extend(simpler.into_iter().map(|view| with_input(case, name, |t| viewed(t, view.clone().normalized()))));
+    }
+    candidates
+}
+
+/// No backward pass, or the simpler one.
+pub fn backward(case: &Case) -> Vec<Case> {
+    [Backward::None, Backward::Sum].map(|backward| Case { backward, ..case.clone() }).to_vec()
+}
+
+/// Replaces one number of the params by 0, 1, 2 or half of it.
+pub fn params(case: &Case) -> Vec<Case> {
+    let mut candidates = Vec::new();
+    for (name, index, value) in numbers(case) {
+        let simpler: Vec<Value> = match value {
+            // Steps of 1 only for small numbers, where they lead somewhere.
+            Value::Int(value) if value.abs() <= 16 => [0, 1, 2, 3, value / 2, value - 1].map(Value::Int).to_vec(),
+            Value::Int(value) => [0, 1, 2, 3, value / 2].map(Value::Int).to_vec(),
+            Value::Float(_) => [0.0, 1.0, 0.5, 2.0].map(Value::Float).to_vec(),
+        };
+        candidates.extend(simpler.into_iter().map(|value| with_number(case, name, index, value)));
+    }
+    candidates
+}
