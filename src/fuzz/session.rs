@@ -1,9 +1,10 @@
 //! One fuzzing process: runs cases on candle devices in this process, judges them, and keeps a case of every new failure.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
+use siphasher::sip::SipHasher13;
 
 use super::Target;
 use super::captured_stderr::CapturedStderr;
@@ -139,7 +140,7 @@ impl Session {
     /// Increments the cell of this op and outcome. Dtypes, views and sizes already show in the coverage of candle's code:
     /// when cells distinguished these as well, they dominated the corpus, and less of the device was reached.
     fn mark(&mut self, op: &Op, observations: &[Observation], verdict: &Verdict) {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = SipHasher13::new();
         (op.name, std::mem::discriminant(verdict)).hash(&mut hasher);
         for seen in observations {
             seen.outcome.name().hash(&mut hasher);

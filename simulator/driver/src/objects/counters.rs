@@ -1,8 +1,10 @@
 //! Counts what kernels execute in bytes that a fuzzer in the same process reads and clears after each input.
 
 use simulator::{Device, FunctionId};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hasher;
 use std::sync::{Mutex, PoisonError};
+
+use siphasher::sip::SipHasher13;
 
 /// The fuzzer's bytes.
 static COUNTERS: Mutex<Option<&'static mut [u8]>> = Mutex::new(None);
@@ -20,8 +22,9 @@ pub fn count_in(bytes: &'static mut [u8]) {
 pub fn count(device: &mut Device, function: FunctionId, grid: [u32; 3]) {
     let mut counters = COUNTERS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(bytes) = counters.as_mut().filter(|bytes| !bytes.is_empty()) else { return };
-    let mut hasher = DefaultHasher::new();
-    device.entry(function).name.hash(&mut hasher);
+    // A hash that no release of Rust changes: a corpus that was merged by one build is read by another.
+    let mut hasher = SipHasher13::new();
+    hasher.write(device.entry(function).name.as_bytes());
     let start = hasher.finish() as usize % bytes.len();
     let mut add = |place: usize, count: u64| {
         let byte = &mut bytes[(start + place) % bytes.len()];
