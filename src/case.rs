@@ -11,7 +11,7 @@ use thiserror::Error;
 pub use complexity::Complexity;
 pub use param::Param;
 
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, Value};
 
 /// One call of one op. It is complete: the same case on the same device has the same outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -198,6 +198,23 @@ impl Case {
     pub fn texts(&self, name: &str) -> Vec<&str> {
         let items = self.params.get(name).map(Param::items).unwrap_or_default();
         items.iter().map(|item| if let Param::Text(text) = item { text.as_str() } else { "" }).collect()
+    }
+
+    /// Every number among the params: the param's name, and its place if the param is a list.
+    pub fn numbers(&self) -> impl Iterator<Item = (&str, usize, Value)> {
+        self.params.iter().flat_map(|(name, param)| {
+            param.numbers().into_iter().enumerate().map(move |(place, value)| (name.as_str(), place, value))
+        })
+    }
+
+    /// The case with another number at this place of the param `name`.
+    #[must_use]
+    pub fn with_number(&self, name: &str, place: usize, value: Value) -> Self {
+        let mut case = self.clone();
+        if let Some(number) = case.params.get_mut(name).and_then(|param| param.numbers_mut().into_iter().nth(place)) {
+            *number = value;
+        }
+        case
     }
 
     /// A text param, or the empty text if it is missing.

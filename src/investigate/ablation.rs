@@ -25,8 +25,8 @@ pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Re
     for (name, tensor) in &case.inputs {
         lines.push(variation.values(name, tensor)?);
     }
-    for (name, param) in &case.params {
-        lines.push(variation.param(name, param)?);
+    for (name, place, value) in case.numbers() {
+        lines.push(Some(variation.number(name, place, value)?));
     }
     if !case.is_contiguous() {
         let happens = variation.happens(&case.contiguous())?;
@@ -129,30 +129,27 @@ impl Variation<'_> {
         }))
     }
 
-    /// Whether the value of a numeric param matters.
-    fn param(&mut self, name: &str, param: &Param) -> anyhow::Result<Option<String>> {
-        let others: Vec<Value> = match param {
-            Param::Number(Value::Int(own)) => {
-                [0, 1, 2, 3, 7].into_iter().filter(|n| n != own).map(Value::Int).collect()
-            }
-            Param::Number(Value::Float(own)) => {
-                [0.0, 0.5, 1.0, -1.0, 10.0].into_iter().filter(|n| n != own).map(Value::Float).collect()
-            }
-            Param::Text(_) | Param::List(_) => return Ok(None),
+    /// Whether a number among the params matters.
+    fn number(&mut self, name: &str, place: usize, own: Value) -> anyhow::Result<String> {
+        let case = &self.finding.case;
+        let is_item = matches!(case.params.get(name), Some(Param::List(_)));
+        let label = if is_item { format!("`{name}[{place}]`") } else { format!("`{name}`") };
+        let others: Vec<Value> = match own {
+            Value::Int(_) => [0, 1, 2, 3, 7].map(Value::Int).to_vec(),
+            Value::Float(_) => [0.0, 0.5, 1.0, -1.0, 10.0].map(Value::Float).to_vec(),
         };
+        let others: Vec<Value> = others.into_iter().filter(|other| *other != own).collect();
         let mut fail = Vec::new();
         for &other in &others {
-            let mut variant = self.finding.case.clone();
-            variant.params.insert(name.to_string(), Param::Number(other));
-            if self.happens(&variant)? {
+            if self.happens(&case.with_number(name, place, other))? {
                 fail.push(other);
             }
         }
-        Ok(Some(match fail.len() {
-            0 => format!("`{name}` matters: not with {}", joined(&others)),
-            n if n == others.len() => format!("any `{name}` (tried {})", joined(&others)),
-            _ => format!("`{name}`: also {} of {}", joined(&fail), joined(&others)),
-        }))
+        Ok(match fail.len() {
+            0 => format!("{label} matters: not with {}", joined(&others)),
+            n if n == others.len() => format!("any {label} (tried {})", joined(&others)),
+            _ => format!("{label}: also {} of {}", joined(&fail), joined(&others)),
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Passes over steps, inputs, params and views.
 
-use super::edit::{numbers, with_input, with_number};
+use super::edit::with_input;
 use crate::case::{Backward, Case};
 use crate::tensor::{Value, View, viewed};
 
@@ -68,14 +68,14 @@ pub fn backward(case: &Case) -> Vec<Case> {
 /// Replaces one number of the params by 0, 1, 2 or half of it.
 pub fn params(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
-    for (name, index, value) in numbers(case) {
+    for (name, index, value) in case.numbers() {
         let simpler: Vec<Value> = match value {
             // Steps of 1 only for small numbers, where they lead somewhere.
             Value::Int(value) if value.abs() <= 16 => [0, 1, 2, 3, value / 2, value - 1].map(Value::Int).to_vec(),
             Value::Int(value) => [0, 1, 2, 3, value / 2].map(Value::Int).to_vec(),
             Value::Float(_) => [0.0, 1.0, 0.5, 2.0].map(Value::Float).to_vec(),
         };
-        candidates.extend(simpler.into_iter().map(|value| with_number(case, name, index, value)));
+        candidates.extend(simpler.into_iter().map(|value| case.with_number(name, index, value)));
     }
     candidates
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::edit::{numbers, with_input, with_inputs, with_number, with_size};
+use super::edit::{with_input, with_inputs, with_size};
 use crate::case::{Case, Param};
 use crate::tensor::viewed;
 use crate::tensor::{Value, View};
@@ -50,7 +50,7 @@ pub fn sides(case: &Case) -> Vec<Case> {
     const MAX_CANDIDATES: usize = 2_000;
     let sides = Side::all(case);
     let params: Vec<(&str, usize, usize)> =
-        numbers(case).filter_map(|(name, index, value)| Some((name, index, above_one(value)?))).collect();
+        case.numbers().filter_map(|(name, index, value)| Some((name, index, above_one(value)?))).collect();
     let mut candidates = Vec::new();
     let mut shrink = |smaller: &dyn Fn(usize) -> Option<usize>| {
         for (index, first) in sides.iter().enumerate() {
@@ -60,7 +60,7 @@ pub fn sides(case: &Case) -> Vec<Case> {
             let two: Vec<Case> = second.filter_map(|side| Some(side.resized(&one, smaller(side.size)?))).collect();
             for &(name, index, value) in &params {
                 let Some(value) = smaller(value) else { continue };
-                let set = |case| with_number(case, name, index, Value::Int(value as i64));
+                let set = |case| case.with_number(name, index, Value::Int(value as i64));
                 candidates.extend(two.iter().chain([&one]).map(set));
             }
             candidates.extend(two);
