@@ -60,7 +60,7 @@ pub fn sides(case: &Case) -> Vec<Case> {
             let two: Vec<Case> = second.filter_map(|side| Some(side.resized(&one, smaller(side.size)?))).collect();
             for &(name, index, value) in &params {
                 let Some(value) = smaller(value) else { continue };
-                let set = |case| case.with_number(name, index, Value::Int(value as i64));
+                let set = |case: &Case| case.with_number(name, index, Value::Int(value as i64));
                 candidates.extend(two.iter().chain([&one]).map(set));
             }
             candidates.extend(two);
