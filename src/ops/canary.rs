@@ -47,7 +47,8 @@ const DEVICE_FAULTS: [Fault; 5] = [
 ];
 
 /// Faults that only the checkers of a simulated device notice.
-const CHECKED_FAULTS: [Fault; 2] = [fault("canary_uninitialized", "uninitialized read"), fault("canary_race", "race")];
+pub const CHECKED_FAULTS: [Fault; 2] =
+    [fault("canary_uninitialized", "uninitialized read"), fault("canary_race", "race")];
 
 /// The faults that can be planted on every one of `devices`.
 pub fn faults(devices: &[Device]) -> Vec<Fault> {

@@ -2,6 +2,7 @@
 
 use snuffer::case::Case;
 use snuffer::exec::{Answer, Build, DeviceBehaviour, Limits, Worker};
+use snuffer::ops::canary::Fault;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{Observation, Outcome};
@@ -28,7 +29,7 @@ fn oracle(verdict: &Verdict) -> &'static str {
 
 #[test]
 fn a_report_does_not_end_the_case_and_is_a_violation_at_its_kernel() {
-    for (kernel, kind) in [("canary_race", "race"), ("canary_uninitialized", "uninitialized read")] {
+    for Fault { name: kernel, kind } in canary::CHECKED_FAULTS {
         let Some((seen, verdict)) = seen(&canary::case(kernel), Limits::default()) else { return };
         assert!(matches!(seen.outcome, Outcome::Returned(_)), "{kernel}: {:?}", seen.outcome);
         let [report] = &seen.device_reports.reports[..] else { panic!("{kernel}: {:?}", seen.device_reports) };
