@@ -133,7 +133,7 @@ impl Reports {
 }
 
 impl Report {
-    /// The checker that found it, by the name that a device_report has for it.
+    /// The checker that found it, by its name in a device report.
     fn checker(&self) -> Option<&str> {
         match self.kind.as_str() {
             kind @ ("uninitialized read" | "race" | "barrier" | "stream race" | "out of view") => Some(kind),

@@ -203,8 +203,9 @@ fn the_path_of_an_op_is_its_name() {
             let named =
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| !c.is_ascii_alphabetic()));
             let spelled = text.contains(&format!("\"{}\"", op.name));
-            let by_macro = text.starts_with(TABLE) && text.contains(&format!("\"{family}.\""));
-            (named && spelled) || (text.starts_with(TABLE) && spelled) || (by_macro && has_word(&text, name))
+            let is_table = text.starts_with(TABLE);
+            let by_macro = is_table && text.contains(&format!("\"{family}.\"")) && has_word(&text, name);
+            (spelled && (named || is_table)) || by_macro
         };
         let files = fs::read_dir(root.join(family)).unwrap_or_else(|_| panic!("{} has no folder", op.name));
         let files: Vec<PathBuf> = files.map(|entry| entry.expect("readable").path()).filter(holds).collect();

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-/// Where the table lies in the project.
+/// Where the table is in the project.
 const TABLE: &str = "src/oracle/functions.tsv";
 
 /// The crates whose places findings name, and the folders of each that are generated bindings.
