@@ -156,7 +156,10 @@ fn a_missing_device_is_a_harness_failure_and_never_a_pass() {
         let output = output.expect("snuffer starts");
         assert_eq!(code(&output), 5);
         let shown = text(&output.stderr);
-        assert!(shown.contains(&format!("{variable} names /nowhere, which is not there")), "{shown}");
+        assert!(
+            shown.contains(&format!("{variable} names /nowhere, which is missing or not what it should be")),
+            "{shown}"
+        );
     }
 }
 

@@ -33,7 +33,7 @@ fn an_unusable_file_is_reported_in_one_line_with_advice() {
     for (args, message) in [
         (&["--history", "no-such-file"][..], "there is no history at no-such-file"),
         (&["--store", "no-such-store"], "there is no store at no-such-store"),
-        (&["--store", &one, "--store", "two"], "name the history of several stores: `--history FILE`"),
+        (&["--store", &one, "--store", "two"], "several stores need a history of their own: add `--history FILE`"),
         (&["--store", &one, "--since", "soon"], "`soon` is not a date; write `2026-11-21` or `30d`"),
     ] {
         let (code, _, shown) = ask(args);

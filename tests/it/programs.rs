@@ -75,7 +75,11 @@ fn every_program_compiles_and_does_the_same_as_its_case() {
     let mut subjects = BTreeMap::new();
     let mut long = 0;
     for (name, op, case) in cases() {
-        let outcome = executor.run(&case).expect("the harness survives");
+        let observations = executor.observe(&case, Deadline::Full).expect("the harness survives");
+        if reads_around_a_view(&judge(&Evidence::new(op, &case, &observations))) {
+            continue;
+        }
+        let outcome = observations[0].outcome.clone();
         let outputs = outputs(&outcome);
         match program(op, &case, &ProgramOptions { device: Device::Cpu, comments: &[], outputs: &outputs }) {
             Ok(text) => drop(subjects.insert(name, Subject { case, text, outcome })),
@@ -85,6 +89,11 @@ fn every_program_compiles_and_does_the_same_as_its_case() {
     }
     assert!(subjects.len() > 10 * long, "{long} of {} cases are too long for a program", subjects.len());
     check_programs("programs", &subjects, Device::Cpu);
+}
+
+/// Whether candle takes a view for contiguous: the values that it reads around it differ from process to process.
+fn reads_around_a_view(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Fail(it) if it.kind == Kind::WrongValue && it.site.contains("in a view"))
 }
 
 /// Builds the programs of `subjects` as one crate, runs each on `device`, and compares it with its case.

@@ -204,7 +204,7 @@ fn the_path_of_an_op_is_its_name() {
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| !c.is_ascii_alphabetic()));
             let spelled = text.contains(&format!("\"{}\"", op.name));
             let is_table = text.starts_with(TABLE);
-            let by_macro = is_table && text.contains(&format!("\"{family}.\"")) && has_word(&text, name);
+            let by_macro = is_table && text.contains(&format!("\"{family}.\"")) && makes(&text, name);
             (spelled && (named || is_table)) || by_macro
         };
         let files = fs::read_dir(root.join(family)).unwrap_or_else(|_| panic!("{} has no folder", op.name));
@@ -213,8 +213,10 @@ fn the_path_of_an_op_is_its_name() {
     }
 }
 
-fn has_word(text: &str, word: &str) -> bool {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|other| other == word)
+/// Whether a line of a macro's table makes this op: `ABS = abs, …`, or `ADD_SCALAR = "add", …`.
+fn makes(text: &str, name: &str) -> bool {
+    let (by_static, by_method) = (format!("{} = ", name.to_uppercase()), format!(" = {name},"));
+    text.lines().any(|line| line.trim_start().starts_with(&by_static) || line.contains(&by_method))
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn table(root: &Path) -> anyhow::Result<String> {
         for file in files(&folder.join("src"), generated)? {
             let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             let place = format!("{name}/{}", file.strip_prefix(&folder)?.display());
-            let functions = if place.ends_with(".rs") { rust(&text) } else { cuda(&text) };
+            let functions = if file.extension().is_some_and(|end| end == "rs") { rust(&text) } else { cuda(&text) };
             lines
                 .extend(functions.into_iter().map(|(first, last, name)| format!("{place}\t{first}\t{last}\t{name}\n")));
         }

@@ -1,7 +1,7 @@
 //! `Tensor::narrow`.
 
 use crate::case::Case;
-use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
+use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
 use crate::ops::support::slicing::OUTSIDE;
 use crate::ops::{Contract, Op, why};
 
@@ -9,7 +9,7 @@ use crate::ops::{Contract, Op, why};
 pub static NARROW: Op = Op {
     name: "tensor.narrow",
     covers: &["Tensor::narrow"],
-    support: COPIES,
+    support: VIEWS,
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let shape = shape_of(&case);
