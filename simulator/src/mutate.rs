@@ -19,7 +19,7 @@ pub struct Mutation {
 pub enum Choice {
     /// The one that this seed selects, or else the next that makes a difference.
     Seed(u64),
-    /// The one that [`changes`] lists at this index.
+    /// The change that `changes` lists at this index.
     Number(usize),
 }
 

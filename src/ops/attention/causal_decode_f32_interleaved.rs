@@ -54,6 +54,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
             &q, &kv, {{ heads }}, {{ groups }}, {{ width }}, {{ length }}, {{ scale|default("1.0")|f32 }},
         )?
     "#,
+    // PyTorch has no call of this form.
     torch: "",
     reference: Some(|inputs| {
         let (q, kv) = (inputs.array("q"), inputs.array("kv"));

@@ -37,6 +37,7 @@ pub static FLASH_ATTN_VARLEN_CPU: Op = Op {
             {{ right|option }},
         )?
     "#,
+    // PyTorch has no call of this form.
     torch: "",
     reference: Some(reference),
     ulps: 8.0,
@@ -70,6 +71,7 @@ pub static FLASH_ATTN_VARLEN_UNFUSED: Op = Op {
             {{ right|option }},
         )?
     "#,
+    // PyTorch has no call of this form.
     torch: "",
     reference: Some(reference),
     ulps: 8.0,

@@ -37,6 +37,7 @@ pub static CONCAT: Op = Op {
         outputs.extend(cache.k().into_iter().chain(cache.v()).cloned());
         outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(whole_reference),
     ulps: 4.0,

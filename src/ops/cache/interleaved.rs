@@ -46,6 +46,7 @@ pub static INTERLEAVED: Op = Op {
         outputs.push(cache.append(&k{{ n }}, &v{{ n }})?);
         {% endfor %}
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(|inputs| {
         let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {

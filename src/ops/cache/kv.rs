@@ -50,6 +50,7 @@ pub static KV: Op = Op {
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
         outputs.push(Tensor::new(cache.current_seq_len() as u32, &device)?);
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(whole_reference),
     ulps: 4.0,

@@ -65,6 +65,7 @@ pub static RAW_INTERLEAVED: Op = Op {
         outputs.push(Tensor::new(cache.data(), &device)?);
         {% endfor %}
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(|inputs| {
         let both = |(k, v): (ArrayD<Num>, ArrayD<Num>)| {

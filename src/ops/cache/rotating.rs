@@ -27,6 +27,7 @@ pub static ROTATING: Op = Op {
         {% include 'appends' %}
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(ring_reference),
     ulps: 4.0,
@@ -48,6 +49,7 @@ pub static ROTATING_KEPT: Op = Op {
         {% include 'appends' %}
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(ring_reference),
     ulps: 4.0,
@@ -104,6 +106,7 @@ pub static ROTATING_POSITIONS: Op = Op {
         cache.append(&k{{ n }}, &v{{ n }})?;
         {% endfor %}
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(|inputs| {
         let max = inputs.case.size("max");

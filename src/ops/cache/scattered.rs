@@ -80,6 +80,7 @@ pub static SCATTERED: Op = Op {
         {% endif %}
         {% endfor %}
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(|inputs| {
         let mut outputs = Vec::new();
@@ -146,6 +147,7 @@ pub static SCATTERED_MASK: Op = Op {
         outputs.push(ids.mask().clone());
         {% endfor %}
     "#,
+    // PyTorch has no such cache.
     torch: "",
     reference: Some(|inputs| {
         let (context, lengths) = (inputs.case.size("context"), lengths(inputs.case, 2));

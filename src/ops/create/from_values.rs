@@ -54,6 +54,7 @@ pub static FROM_VALUES: Op = Op {
         Tensor::from_vec(values, ({{ rows|default(1) }}, ()), &device)?
         {% endif %}
     "#,
+    // PyTorch has one constructor for all of these.
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");

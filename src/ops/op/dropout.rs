@@ -47,6 +47,7 @@ pub static DROPOUT: Op = Op {
         {% endif %}
         println!("{kept}");
     "#,
+    // PyTorch draws other numbers.
     torch: "",
     reference: Some(all_hold),
     ulps: 4.0,

@@ -48,6 +48,7 @@ pub static GUMBEL_SOFTMAX: Op = Op {
         let ids = candle_nn::sampling::gumbel_softmax(&x, {{ temperature|default("1.0") }}, {{ dim|default(0) }})?;
         println!("{ids}");
     "#,
+    // PyTorch draws other numbers.
     torch: "",
     reference: Some(all_hold),
     ulps: 4.0,

@@ -44,6 +44,7 @@ pub static INIT: Op = Op {
         let var = init.var(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?;
         println!("{}", var.as_tensor());
     "#,
+    // PyTorch draws other numbers.
     torch: "",
     reference: Some(all_hold),
     ulps: 4.0,

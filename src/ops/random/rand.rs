@@ -48,6 +48,7 @@ pub static RAND: Op = Op {
         {% endif %}
         println!("{drawn}");
     "#,
+    // PyTorch draws other numbers.
     torch: "",
     reference: Some(all_hold),
     ulps: 4.0,

@@ -48,6 +48,7 @@ pub static RANDN: Op = Op {
         {% endif %}
         println!("{drawn}");
     "#,
+    // PyTorch draws other numbers.
     torch: "",
     reference: Some(all_hold),
     ulps: 4.0,

@@ -50,6 +50,7 @@ pub static MIXED_DEVICES: Op = Op {
         {% endif %}
         x.add(&y)?
     ",
+    // The scripts use one device.
     torch: "",
     reference: Some(|inputs| pairs(&inputs.array("x"), &inputs.array("y"), |x, y| x + y)),
     ulps: 4.0,

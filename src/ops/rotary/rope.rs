@@ -52,6 +52,7 @@ pub static ROPE_I: Op = Op {
     contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope_i),
     source: "candle_nn::rotary_emb::rope_i(&x, &cos, &sin)?",
+    // PyTorch has no rotary embedding.
     torch: "",
     reference: Some(|inputs| reference(inputs, INTERLEAVED)),
     ulps: 4.0,
@@ -68,6 +69,7 @@ pub static ROPE_THD: Op = Op {
     contract: |case| contract(case, TIME_FIRST).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: |call| rotated(call, rotary_emb::rope_thd),
     source: "candle_nn::rotary_emb::rope_thd(&x, &cos, &sin)?",
+    // PyTorch has no rotary embedding.
     torch: "",
     reference: Some(|inputs| reference(inputs, TIME_FIRST)),
     ulps: 4.0,
@@ -100,6 +102,7 @@ pub static ROPE_I_SLOW: Op = Op {
     contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_i_slow),
     source: "candle_nn::rotary_emb::rope_i_slow(&x, &cos, &sin)?",
+    // PyTorch has no rotary embedding.
     torch: "",
     reference: Some(|inputs| reference(inputs, INTERLEAVED)),
     ulps: 4.0,

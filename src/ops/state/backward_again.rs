@@ -27,6 +27,7 @@ pub static BACKWARD_AGAIN: Op = Op {
         let [first, second] = [loss.backward()?, loss.backward()?];
         let outputs = [first, second].map(|grads| grads.get(&x).expect("a gradient").clone());
     "#,
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| {
         let grad = inputs.array("x").mapv(|x| x + x);

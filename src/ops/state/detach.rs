@@ -36,6 +36,7 @@ pub static DETACH: Op = Op {
         let found = u8::from(grads.get(&x).is_some());
         let outputs = [grads.get(&w).expect("a gradient").clone(), Tensor::new(&[found], &device)?];
     "#,
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| {
         // Backward adds gradients to zeros, which may flush subnormals.

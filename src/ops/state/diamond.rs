@@ -16,6 +16,7 @@ pub static DIAMOND: Op = Op {
         Ok(vec![((x * x)? + x)?])
     },
     source: "((&x * &x)? + &x)?",
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| each(inputs, "x", |x| x * x + x)),
     ulps: 4.0,

@@ -32,6 +32,7 @@ pub static DROPPED: Op = Op {
         let _reused = (0..3).map(|_| square.zeros_like()).collect::<Result<Vec<_>>>()?;
         square
     ",
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| {
         let (two, one) = (Num::exact(2.0), Num::exact(1.0));

@@ -49,6 +49,7 @@ pub static OWN_STORAGE: Op = Op {
         ];
         let outputs = [Tensor::new(&refused.map(u8::from), &device)?, x];
     ",
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| {
         let refused = ArrayD::from_elem(ndarray::IxDyn(&[4]), Num::exact(1.0));

@@ -38,6 +38,7 @@ pub static OWN_TRANSPOSE: Op = Op {
         Ok(vec![x.matmul(&x.t()?)?])
     },
     source: "x.matmul(&x.t()?)?",
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x").into_dimensionality::<Ix2>().expect("a matrix");

@@ -31,6 +31,7 @@ pub static THREADS: Op = Op {
             threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Result<Vec<_>>>()
         })?;
     "#,
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");

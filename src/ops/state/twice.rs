@@ -23,6 +23,7 @@ pub static TWICE: Op = Op {
         }])
     },
     source: "x.{{ form if form in ['add', 'sub'] else 'mul' }}(&x)?",
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| {
         let form = inputs.case.text("form");

@@ -32,6 +32,7 @@ pub static VAR_SET: Op = Op {
         let found = before.sum_all()?.backward()?.get(&var).is_some();
         let outputs = [alias, before, Tensor::new(&[u8::from(found)], &device)?];
     ",
+    // This is about candle's own state.
     torch: "",
     reference: Some(|inputs| {
         let two = Num::exact(2.0);

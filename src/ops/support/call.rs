@@ -29,7 +29,7 @@ impl Call<'_> {
         self.tensors.get(name)
     }
 
-    /// A param that candle takes as `usize`; see [`size_or`].
+    /// A param that candle takes as `usize`; see `size_or`.
     pub fn size(&self, name: &str, default: usize) -> usize {
         size_or(self.case, name, default)
     }

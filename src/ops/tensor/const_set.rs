@@ -48,6 +48,7 @@ pub static CONST_SET: Op = Op {
         {% endif %}
         let outputs = [set, both.get(1)?];
     "#,
+    // PyTorch has no such call.
     torch: "",
     reference: Some(|inputs| {
         let value = match inputs.case.text("form") {

@@ -38,6 +38,7 @@ pub static SORT_LAST_DIM: Op = Op {
         let facts = Tensor::from_vec(facts, rows, &Device::Cpu)?.to_dtype(sorted.dtype())?.to_device(&device)?;
         let outputs = [sorted, facts];
     ",
+    // PyTorch does not promise the order of equal elements.
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");

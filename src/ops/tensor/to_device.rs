@@ -18,6 +18,7 @@ pub static TO_DEVICE: Op = Op {
     contract: elementwise,
     call: |call| Ok(vec![call.tensor("x")?.to_device(&there(call)?)?.to_device(call.device)?]),
     source: "x.to_device({{ there }})?.to_device(&device)?",
+    // The scripts use one device.
     torch: "",
     reference: Some(|inputs| each(inputs, "x", |x| x)),
     ulps: 4.0,

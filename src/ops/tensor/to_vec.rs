@@ -50,6 +50,7 @@ pub static TO_VEC: Op = Op {
         {% endif %}
         Tensor::new(values, &Device::Cpu)?
     "#,
+    // PyTorch has one call for all ranks.
     torch: "",
     reference: Some(|inputs| {
         let values = inputs.array("x").iter().copied().collect::<ndarray::Array1<Num>>();
