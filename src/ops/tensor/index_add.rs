@@ -1,5 +1,6 @@
 //! `Tensor::index_add`.
 
+use crate::ops::support::elementwise::with_integers;
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scattered};
 use crate::ops::{Contract, Op, why};
@@ -17,7 +18,14 @@ pub static INDEX_ADD: Op = Op {
         let ids = draw.ids(id_dtype, &[count], x[dim])?;
         let mut src = x.clone();
         src[dim] = count;
-        drawn_scatter(draw, dtype, &x, &src, dim, ids)
+        let mut case = drawn_scatter(draw, dtype, &x, &src, dim, ids)?;
+        // Integers whose sums stay in range: overflow is unspecified.
+        for (name, tensor) in &mut case.inputs {
+            if name != "ids" && !tensor.dtype.is_float() {
+                *tensor = with_integers(tensor, |value| value % 8);
+            }
+        }
+        Ok(case)
     },
     contract: |case| {
         let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
