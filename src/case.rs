@@ -225,22 +225,3 @@ impl Case {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tensor::{DType, Value};
-
-    #[test]
-    fn a_typing_error_is_named_with_its_line() {
-        let error = Case::parse("op = \"loss.nll\"\nbakward = \"sum\"\n").unwrap_err().to_string();
-        assert!(error.contains("line 2") && error.contains("bakward"), "{error}");
-    }
-
-    #[test]
-    fn special_values_survive_the_text() {
-        let values = [f64::NAN, f64::INFINITY, -0.0, 5e-324, 0.1].map(Value::Float).to_vec();
-        let case = Case::new("x").input("a", Tensor::new(DType::F64, vec![5], values)).param("p", 1e-5);
-        assert_eq!(Case::parse(&case.to_text()).unwrap(), case);
-    }
-}

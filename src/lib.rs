@@ -22,11 +22,11 @@ pub mod guard;
 pub mod oracle;
 pub mod run;
 
-#[cfg(feature = "suite")]
-pub mod examine;
-#[cfg(feature = "suite")]
+#[cfg(feature = "worker")]
 pub mod exec;
 
+#[cfg(feature = "suite")]
+pub mod examine;
 #[cfg(feature = "suite")]
 pub mod program;
 #[cfg(feature = "suite")]

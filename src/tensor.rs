@@ -148,26 +148,3 @@ pub fn for_each_index(shape: &[usize], mut visit: impl FnMut(&[usize])) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_broadcast_dimension_is_stored_once_and_read_everywhere() {
-        let view = View { broadcast: vec![0], ..View::default() };
-        let values = Values::List(vec![Value::Int(1), Value::Int(2)]);
-        let tensor = Tensor { dtype: DType::U8, shape: vec![3, 2], view, values };
-        assert_eq!(tensor.check(), Ok(()));
-        assert_eq!(tensor.ints(), [1, 2, 1, 2, 1, 2]);
-        assert_eq!(tensor.contiguous().stored(), Some(6));
-    }
-
-    #[test]
-    fn a_value_that_the_dtype_cannot_hold_is_refused() {
-        let tensor = Tensor::new(DType::U8, vec![1], vec![Value::Int(256)]);
-        assert!(tensor.check().unwrap_err().contains("256"));
-        let tensor = Tensor::new(DType::F16, vec![1], vec![Value::Float(0.1)]);
-        assert!(tensor.check().unwrap_err().contains("0.1"));
-    }
-}

@@ -178,6 +178,3 @@ fn shortened(text: &str) -> String {
     };
     text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
-
-#[cfg(test)]
-mod tests;

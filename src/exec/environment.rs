@@ -26,26 +26,24 @@ struct Executable {
 }
 
 fn executable_for(device: Device, build: Build) -> Executable {
-    match (device, build) {
-        (Device::Cpu, Build::Checked) => {
-            Executable { name: "snuffer-worker", variable: "SNUFFER_WORKER", build_command: "cargo build" }
+    let (name, variable, build_command) = match (device, build) {
+        (Device::Cpu, Build::Checked) => ("snuffer-worker", "SNUFFER_WORKER", "cargo build"),
+        (Device::Cpu, Build::Unchecked) => {
+            ("snuffer-worker-unchecked", "SNUFFER_WORKER_UNCHECKED", "cargo xtask build --cpu")
         }
-        (Device::Cpu, Build::Unchecked) => Executable {
-            name: "snuffer-worker",
-            variable: "SNUFFER_WORKER_UNCHECKED",
-            build_command: "cargo build --release --bin snuffer-worker",
-        },
-        (Device::Cuda(_) | Device::Sim(_), Build::Checked) => Executable {
-            name: "snuffer-worker-cuda",
-            variable: "SNUFFER_WORKER_CUDA",
-            build_command: "cargo xtask build",
-        },
-        (Device::Cuda(_) | Device::Sim(_), Build::Unchecked) => Executable {
-            name: "snuffer-worker-cuda",
-            variable: "SNUFFER_WORKER_CUDA_UNCHECKED",
-            build_command: "cargo xtask build --release",
-        },
-    }
+        (Device::Cuda(_) | Device::Sim(_), Build::Checked) => {
+            ("snuffer-worker-cuda", "SNUFFER_WORKER_CUDA", "cargo xtask build")
+        }
+        (Device::Cuda(_) | Device::Sim(_), Build::Unchecked) => {
+            ("snuffer-worker-cuda-unchecked", "SNUFFER_WORKER_CUDA_UNCHECKED", "cargo xtask build")
+        }
+    };
+    Executable { name, variable, build_command }
+}
+
+/// The command that builds the worker of `build` for `device`.
+pub fn build_command(device: Device, build: Build) -> &'static str {
+    executable_for(device, build).build_command
 }
 
 /// The command that starts a worker of `build` for `device`.
@@ -124,17 +122,13 @@ pub fn default_devices() -> Vec<Device> {
     std::iter::once(Device::Cpu).chain(ready.then_some(other)).collect()
 }
 
-/// The path of the worker's executable: the value of its variable, or else next to this executable. The unchecked build is in
-/// Cargo's `release` folder.
+/// The path of the worker's executable: the value of its variable, or else next to this executable.
 pub fn executable(device: Device, build: Build) -> anyhow::Result<PathBuf> {
     let Executable { name, variable, build_command } = executable_for(device, build);
     if let Some(path) = path_from(variable, Path::is_file)? {
         return Ok(path);
     }
-    let candidates: Vec<PathBuf> = match build {
-        Build::Checked => folders()?.iter().map(|folder| folder.join(name)).collect(),
-        Build::Unchecked => in_target("release")?.iter().map(|folder| folder.join(name)).collect(),
-    };
+    let candidates: Vec<PathBuf> = folders()?.iter().map(|folder| folder.join(name)).collect();
     match candidates.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.clone()),
         None => {

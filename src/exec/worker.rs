@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
@@ -14,8 +15,29 @@ use crate::device::Device;
 use crate::outcome::Outcome;
 use crate::run;
 
+/// The whole program of each worker: runs cases for `snuffer`, one at a time, in a process that may die.
+pub fn main() -> ExitCode {
+    match started_by_snuffer() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("snuffer-worker: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Serves with the arguments that `Started::new` gives.
+fn started_by_snuffer() -> anyhow::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [device, journal, memory] = args.as_slice() else {
+        anyhow::bail!("only `snuffer` starts this: snuffer-worker DEVICE JOURNAL MEMORY_MIB");
+    };
+    let device = device.parse().map_err(anyhow::Error::msg)?;
+    serve(device, journal.as_ref(), memory.parse().context("MEMORY_MIB is not a number")?)
+}
+
 /// Serves cases until the parent closes the socket.
-pub fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> {
+fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> {
     // A parent that is killed must not leave a hanging case behind.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot ask to die with the parent")?;
     // No limit with a real driver: it reserves address space for all of the GPU's memory, and more.

@@ -49,19 +49,3 @@ pub fn by_function(place: &str) -> String {
         None => file.to_string(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Phase, site};
-
-    #[test]
-    fn a_site_names_the_function_but_not_the_line() {
-        let inner = site("candle-nn/src/rotary_emb.rs:369", Phase::Forward);
-        assert_eq!(inner, "RotaryEmb::inner (candle-nn/src/rotary_emb.rs)");
-        let backward = site("candle-core/src/conv.rs:46", Phase::Backward);
-        assert_eq!(backward, "ParamsConvTranspose1D::l_out (candle-core/src/conv.rs) in backward");
-        assert_eq!(site("include/cuda_fp16.hpp:7", Phase::Forward), "include/cuda_fp16.hpp");
-        assert_eq!(site("cublasSgemm", Phase::Forward), "cublasSgemm");
-        assert_eq!(site("", Phase::Inputs), "inputs");
-    }
-}

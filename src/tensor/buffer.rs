@@ -61,21 +61,3 @@ impl Tensor {
         steps
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tensor::DType;
-
-    #[test]
-    fn a_column_of_a_transposed_matrix_is_made_in_three_steps() {
-        let view = View { order: vec![1, 0], before: vec![0, 1], step: vec![1, 2], ..View::default() };
-        let values = [1.0, 2.0].map(Value::Float).to_vec();
-        let tensor = Tensor { view, ..Tensor::new(DType::F32, vec![2, 1], values) };
-        let around = Value::Float(View::POISON);
-        let [one, two] = [1.0, 2.0].map(Value::Float);
-        assert_eq!(tensor.buffer(), (vec![around, around, around, around, one, two, around, around], vec![2, 2, 2]));
-        assert_eq!(tensor.buffer_positions(), [4, 5]);
-        assert_eq!(tensor.steps(), [Step::First(1), Step::Narrow(0, 1, 1), Step::Permute(vec![1, 0])]);
-    }
-}

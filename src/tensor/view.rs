@@ -156,18 +156,3 @@ impl View {
         self
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_follow_order_narrowing_and_steps() {
-        let transposed = View { order: vec![1, 0], ..View::default() };
-        assert_eq!(transposed.positions(&[2, 3]), (vec![0, 2, 4, 1, 3, 5], 6));
-        let narrowed = View { before: vec![0, 1], after: vec![0, 2], ..View::default() };
-        assert_eq!(narrowed.positions(&[2, 1]), (vec![1, 5], 8));
-        let column = View { step: vec![3], ..View::default() };
-        assert_eq!(column.positions(&[2]), (vec![0, 3], 6));
-    }
-}

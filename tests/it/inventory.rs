@@ -135,3 +135,27 @@ fn the_release_under_test_is_the_one_that_cargo_builds() {
         assert!(manifest.contains(&format!("{package} = \"={}\"", snuffer::CANDLE)), "{package}");
     }
 }
+
+/// The packages that a build with these options compiles, with their features.
+fn built(options: &[&str]) -> BTreeSet<String> {
+    let mut tree = Command::new(env!("CARGO"));
+    tree.args(["tree", "--locked", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p} {f}"]);
+    let output = tree.args(["--no-dedupe"]).args(options).output().expect("cargo tree runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_string).collect()
+}
+
+#[test]
+fn workers_share_all_dependencies_with_the_command_line() {
+    let ours = built(&[]);
+    for (worker, own) in [
+        ("unchecked", &["snuffer"][..]),
+        ("worker,cuda", &["candle-core", "candle-kernels", "candle-nn", "cudarc", "libloading", "snuffer"][..]),
+    ] {
+        let features = format!("{worker},cli-dependencies");
+        let built = built(&["--no-default-features", "--features", &features]);
+        assert!(built.len() > 150, "{built:?}");
+        let more: BTreeSet<_> = built.difference(&ours).filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(more, own.iter().copied().collect(), "{worker}: Cargo would build these once more");
+    }
+}

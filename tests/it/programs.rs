@@ -13,10 +13,11 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
 use snuffer::outcome::Outcome;
-use snuffer::program::{Candle, ProgramOptions, agrees, manifest, outputs, program, test};
+use snuffer::program::{ProgramOptions, agrees, outputs, program, test};
 use snuffer::store::Platform;
 use snuffer::store::regression::{Expected, Regression};
 
+use crate::crates;
 use crate::regressions::regressions;
 use crate::scenarios::scenarios;
 use crate::simulated;
@@ -217,20 +218,7 @@ fn build<'a>(krate: &str, device: Device, programs: impl Iterator<Item = (&'a St
         "#![allow(warnings)]\nmod programs {{\n{modules}}}\n\nfn main() -> candle_core::Result<()> {{\n    match \
          std::env::args().nth(1).unwrap().as_str() {{\n{arms}        other => panic!(\"no program {{other}}\"),\n    }}\n}}\n"
     );
-    compile(krate, device, &main)
-}
-
-/// Builds a crate with this `main.rs`, in a folder that stays. The crates share their dependencies.
-pub fn compile(krate: &str, device: Device, main: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
-    let folder = root.join(krate);
-    std::fs::create_dir_all(folder.join("src")).expect("writable");
-    let all = format!("{main}// half:: float8::");
-    std::fs::write(folder.join("src/main.rs"), main).expect("writable");
-    std::fs::write(folder.join("Cargo.toml"), manifest(krate, &all, device, Candle::TESTED)).expect("writable");
-    let target = root.join("target");
-    reproduction::build(&folder, &target).expect("every program compiles");
-    reproduction::executable(&target, krate)
+    crates::compile(krate, device, &main)
 }
 
 /// How the program differs from its case, if it does.

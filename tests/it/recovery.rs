@@ -6,7 +6,7 @@ use std::time::Duration;
 use snuffer::device::Device;
 use snuffer::exec::{Limits, reproduction};
 
-use crate::programs;
+use crate::{crates, programs};
 
 #[test]
 fn after_an_assert_every_call_on_that_device_fails_and_other_devices_work() {
@@ -37,7 +37,7 @@ fn run(name: &str, device: Device, variables: &[&str]) -> String {
         Device::Cpu => (name.to_string(), "cpu"),
         Device::Cuda(_) | Device::Sim(_) => (format!("{name}-cuda"), "cuda:0"),
     };
-    let program = programs::compile(&krate, device, &source);
+    let program = crates::compile(&krate, device, &source);
     let arguments = [variables, &[program.to_str().expect("text"), argument]].concat();
     let limits = Limits { deadline: Duration::from_secs(60), memory_mib: 8192, ..Limits::default() };
     let ran = reproduction::run(Path::new("env"), &arguments, device, limits).expect("a shell runs");

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 
+use crate::set_up::{self, Devices, Ready};
 use crate::toolkit::{self, Toolkit, succeeds};
-use crate::{Devices, cargo, set_up, status, target};
+use crate::tools::remedy;
+use crate::{cargo, status, target};
 
 /// The targets whose inputs are cases.
 const CASES: [&str; 3] = ["forward", "backward", "program"];
@@ -68,21 +70,22 @@ impl Folders {
 pub fn run(args: &Args) -> anyhow::Result<u8> {
     ensure!(
         succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"])),
-        "coverage needs a nightly Rust: run `rustup toolchain install nightly --profile minimal`"
+        "coverage needs a nightly Rust, which is missing: {}",
+        remedy("nightly Rust")
     );
-    let (devices, toolkit) = set_up(&args.devices, false)?;
-    let cuda = toolkit.filter(Toolkit::is_simulated);
-    let binary = build(&args.target, cuda.as_ref())?;
+    let binary = build(&args.target, set_up::simulated(args.devices)?.as_ref())?;
     let folders = Folders::of(&args.target)?;
     let left = target()?.join("fuzz").join(format!("{}.coverage", args.target));
     if left.exists() {
         std::fs::remove_file(&left)?;
     }
     let (starts, executed, code) = restarted(args, || {
-        let mut fuzzer = fuzzer(&binary, args, cuda.is_some(), &folders)?;
+        let mut fuzzer = fuzzer(&binary, args, &folders)?;
         fuzzer.env("SNUFFER_SIM_COVERAGE", &left);
         Ok(fuzzer)
     })?;
+    // What imports findings is built last: nobody has to wait for it to see the first input run.
+    let Ready { devices, .. } = set_up::everything(args.devices)?;
     let code = if CASES.contains(&args.target.as_str()) { import(args, &folders)? } else { code };
     if left.exists() {
         status(Command::new(target()?.join("debug/snuffer")).arg("coverage").arg(&left))?;
@@ -160,7 +163,7 @@ fn build(name: &str, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
     if let Some(toolkit) = cuda.filter(|_| is_case) {
         toolkit.equip(fuzz.args(["--features", "cuda"]))?;
     }
-    crate::build(&format!("the fuzz target {name}"), "ten minutes on a new machine, else seconds", &mut fuzz)?;
+    set_up::build(&format!("the fuzz target {name}"), "minutes on a new machine", &mut fuzz)?;
     Ok(folder.join("x86_64-unknown-linux-gnu/release").join(name))
 }
 
@@ -170,8 +173,9 @@ fn cargo_fuzz() -> anyhow::Result<PathBuf> {
     let folder = target()?.join("cargo-fuzz");
     toolkit::once(&folder, VERSION, |folder| {
         let mut install = cargo();
-        install.args(["install", "cargo-fuzz", "--locked", "--version", VERSION, "--root"]).arg(folder);
-        crate::build("cargo-fuzz", "a minute, once", &mut install)
+        // Without optimizations, which would take longer than all that it ever does.
+        install.args(["install", "cargo-fuzz", "--debug", "--locked", "--version", VERSION, "--root"]).arg(folder);
+        set_up::build("cargo-fuzz", "a minute on a new machine", &mut install)
     })?;
     Ok(folder.join("bin/cargo-fuzz"))
 }
@@ -191,13 +195,11 @@ pub struct Corpus {
 
 /// Adds to the seeds of a target the fewest fuzzed inputs that reach more code.
 pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
-    let (_, toolkit) = set_up(&args.devices, false)?;
-    let cuda = toolkit.filter(Toolkit::is_simulated);
-    let binary = build(&args.target, cuda.as_ref())?;
+    let binary = build(&args.target, set_up::simulated(args.devices)?.as_ref())?;
     let (seeds, folders) = (Path::new("corpora").join(&args.target), Folders::of(&args.target)?);
     let fuzzed = std::fs::read_dir(&folders.corpus)?.next().is_some();
     ensure!(fuzzed, "there is nothing to add: run `cargo xtask fuzz {}` first", args.target);
-    let mut merge = libfuzzer(&binary, &args.store, cuda.is_some(), &folders)?;
+    let mut merge = libfuzzer(&binary, &args.store, args.devices, &folders)?;
     // Seeds stay few and small: only code coverage counts, not outcomes.
     merge.env("SNUFFER_FUZZ_WITHOUT", "cells").args(["-set_cover_merge=1", "-max_len=1024"]);
     merge.args([&seeds, &folders.corpus]);
@@ -212,13 +214,14 @@ pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
 }
 
 /// The command that runs a target, with its devices and the findings that it skips.
-fn libfuzzer(binary: &Path, store: &str, simulated: bool, folders: &Folders) -> anyhow::Result<Command> {
+fn libfuzzer(binary: &Path, store: &str, devices: Devices, folders: &Folders) -> anyhow::Result<Command> {
     let mut fuzzer = Command::new(binary);
     // Loop counts only depend on sizes. Inputs kept for them would be most of the corpus.
     fuzzer.args(["-timeout=5", "-rss_limit_mb=4096", "-use_counters=0"]);
     fuzzer.arg(format!("-artifact_prefix={}/", folders.artifacts.display()));
     fuzzer.env("SNUFFER_FINDINGS", store).env("SNUFFER_FUZZ_ARTIFACTS", &folders.artifacts);
     fuzzer.env("SNUFFER_FUZZ_FATAL", &folders.fatal);
+    let simulated = devices.can_be_simulated();
     fuzzer.env("SNUFFER_DEVICES", if simulated { "cpu,sim:0" } else { "cpu" });
     if simulated {
         fuzzer.env("LD_LIBRARY_PATH", target()?.join("simulator/lib"));
@@ -226,8 +229,8 @@ fn libfuzzer(binary: &Path, store: &str, simulated: bool, folders: &Folders) -> 
     Ok(fuzzer)
 }
 
-fn fuzzer(binary: &Path, args: &Args, simulated: bool, folders: &Folders) -> anyhow::Result<Command> {
-    let mut fuzzer = libfuzzer(binary, &args.store, simulated, folders)?;
+fn fuzzer(binary: &Path, args: &Args, folders: &Folders) -> anyhow::Result<Command> {
+    let mut fuzzer = libfuzzer(binary, &args.store, args.devices, folders)?;
     fuzzer.arg(&folders.corpus).args(seeds(&args.target));
     // Prefer fast inputs.
     fuzzer.args(["-max_len=8192", "-print_final_stats=1", "-entropic_scale_per_exec_time=1"]).args(&args.options);

@@ -1,20 +1,24 @@
 //! `cargo xtask`: the commands of the README. Each does all the set-up that it needs, and prints its steps.
 
+use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Parser, Subcommand};
 
-use crate::toolkit::Toolkit;
+use crate::set_up::{Devices, Ready};
 
 mod candle_tests;
+mod dist;
 mod functions;
 mod fuzz;
+mod set_up;
 mod simulator;
 mod stubs;
 mod toolkit;
+mod tools;
 
 /// Sets `snuffer` up and runs it.
 #[derive(Debug, Parser)]
@@ -30,11 +34,11 @@ enum Task {
     Build {
         #[command(flatten)]
         devices: Devices,
-        /// Also build the CUDA worker without overflow checks, which runs findings a second time.
-        #[arg(long)]
-        release: bool,
+        /// Only what a hunt can begin without.
+        #[arg(long, hide = true)]
+        rest: bool,
     },
-    /// Build everything and hunt; arguments after `--` go to `snuffer hunt`.
+    /// Build `snuffer` and hunt, on a new machine on `cpu` until the rest is built; arguments after `--` go to `snuffer hunt`.
     Hunt {
         #[command(flatten)]
         devices: Devices,
@@ -71,6 +75,8 @@ enum Task {
         #[arg(long)]
         list: bool,
     },
+    /// Build everything and make the release archive, in `target/dist`.
+    Dist,
     /// Write the table of candle's functions, by which signatures name places.
     Functions {
         /// Only say whether the table is up to date.
@@ -79,25 +85,11 @@ enum Task {
     },
 }
 
-#[derive(Debug, clap::Args)]
-struct Devices {
-    /// Only set up `cpu`: no CUDA device, no download.
-    #[arg(long)]
-    cpu: bool,
-}
-
-impl Devices {
-    /// Keeps `command` from CUDA devices that an earlier set-up left.
-    fn limit<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        if self.cpu { command.env("SNUFFER_DEVICES", "cpu") } else { command }
-    }
-}
-
 fn main() -> ExitCode {
     match run(Cli::parse().task) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("xtask: {error:#}");
+            say(&format!("{error:#}"));
             ExitCode::from(5)
         }
     }
@@ -107,98 +99,70 @@ fn run(task: Task) -> anyhow::Result<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
     std::env::set_current_dir(root)?;
     match task {
-        Task::Build { devices, release } => {
-            eprintln!("xtask: built for {}", set_up(&devices, release)?.0);
+        Task::Build { devices, rest } => {
+            let Ready { devices, .. } =
+                if rest { set_up::rest(devices)? } else { set_up::with_unchecked_cuda(devices)? };
+            say(&format!("built for {devices}"));
             Ok(0)
         }
-        Task::Hunt { devices, args } => {
-            set_up(&devices, false)?;
-            let mut snuffer = Command::new(target()?.join("debug/snuffer"));
-            status(devices.limit(&mut snuffer).arg("hunt").args(args))
-        }
+        Task::Hunt { devices, args } => hunt(devices, &args),
         Task::Report { devices, args } => {
-            let (_, toolkit) = set_up(&devices, false)?;
+            let Ready { toolkit, .. } = set_up::everything(devices)?;
             let mut snuffer = Command::new(target()?.join("debug/snuffer"));
             if let Some(toolkit) = toolkit {
                 // Programs for findings on CUDA devices are built with candle's kernels.
                 toolkit.equip(&mut snuffer)?;
             }
-            status(devices.limit(&mut snuffer).arg("report").args(args))
+            replace_with(devices.limit(&mut snuffer).arg("report").args(args))
         }
         Task::Test { devices, args } => {
-            let (there, toolkit) = set_up(&devices, false)?;
+            let Ready { devices: there, toolkit } = set_up::everything(devices)?;
             let mut cargo = cargo();
             if let Some(toolkit) = toolkit {
                 // Tests build programs with candle's kernels.
                 toolkit.equip(&mut cargo)?;
             }
             let code = status(devices.limit(&mut cargo).args(["test", "--workspace", "--locked"]).args(args))?;
-            eprintln!("xtask: tests ran on {there}");
+            say(&format!("tests ran on {there}"));
             Ok(code)
         }
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Corpus(args) => fuzz::corpus(&args),
-        Task::CandleTests { filter, list } => candle_tests::run(&toolkit()?, &filter, list),
+        Task::CandleTests { filter, list } => candle_tests::run(&set_up::toolkit()?, &filter, list),
+        Task::Dist => dist::run(),
         Task::Functions { check } => functions::run(root, check),
     }
 }
 
-/// Builds everything. Returns the devices that this sets up and those that it does not, in words, and the toolkit of the CUDA
-/// device, if there is one.
-fn set_up(devices: &Devices, unchecked_cuda: bool) -> anyhow::Result<(&'static str, Option<Toolkit>)> {
-    const USUALLY: &str = "minutes on a new machine, else a second";
-    build("snuffer and its worker, optimized, with overflow checks", USUALLY, cargo().args(["build", "--locked"]))?;
-    let unchecked = ["build", "--locked", "--release", "--bin", "snuffer-worker"];
-    build("the worker without overflow checks", USUALLY, cargo().args(unchecked))?;
-    if devices.cpu {
-        return Ok(("cpu; without sim:0 and cuda:0, because of --cpu", None));
-    }
-    if !toolkit::there_is_one() {
-        return Ok(("cpu; without cuda:0, and without sim:0, which needs NVIDIA's compiler (x86-64 Linux)", None));
-    }
-    let toolkit = toolkit().context("cannot set up a CUDA device (--cpu skips it)")?;
-    let cuda = ["build", "--locked", "--features", "cuda", "--bin", "snuffer-worker-cuda"];
-    let checked = ("the worker with candle's CUDA backend", None);
-    let unchecked = ("the CUDA worker without overflow checks", Some("--release"));
-    for (what, profile) in [checked].into_iter().chain(unchecked_cuda.then_some(unchecked)) {
-        let mut worker = cargo();
-        toolkit.equip(worker.args(cuda).args(profile))?;
-        build(what, "four minutes on a new machine, else a second", &mut worker)?;
-    }
-    let there = match toolkit {
-        Toolkit::Installed(_) => "cpu and cuda:0; without sim:0, which is for machines without a GPU",
-        Toolkit::Assembled(_) => {
-            simulator::install()?;
-            "cpu and sim:0; without cuda:0, which needs a GPU and a CUDA toolkit"
+/// Hunts with `snuffer`. On a new machine the hunt begins on `cpu`, and takes the CUDA device in when it is built.
+fn hunt(devices: Devices, args: &[String]) -> anyhow::Result<u8> {
+    set_up::snuffer()?;
+    let mut snuffer = Command::new(target()?.join("debug/snuffer"));
+    // These need all devices from the first case on.
+    let needs_all = ["--device", "--cases", "--resume"];
+    let waits = args.iter().any(|arg| needs_all.iter().any(|option| arg.starts_with(option)));
+    match if waits { None } else { set_up::rest_in_background(devices)? } {
+        Some(set_up) => snuffer.arg("hunt").arg("--while-setting-up").stdin(set_up),
+        None => {
+            set_up::rest(devices)?;
+            snuffer.arg("hunt")
         }
     };
-    Ok((there, Some(toolkit)))
+    replace_with(devices.limit(&mut snuffer).args(args))
 }
 
-fn toolkit() -> anyhow::Result<Toolkit> {
-    if let Some(installed) = Toolkit::installed() {
-        return Ok(installed);
+/// Gives this process' place to `snuffer`: an interrupt at the terminal reaches it alone, and it ends in order.
+fn replace_with(snuffer: &mut Command) -> anyhow::Result<u8> {
+    Err(snuffer.exec()).context("cannot run snuffer")
+}
+
+/// Prints a line for people. If nobody reads any more, such as `head`, the set-up ends quietly; the next one goes on.
+fn say(line: &str) {
+    /// What a shell reports for a process that SIGPIPE ended.
+    const CLOSED_PIPE: i32 = 128 + 13;
+    if writeln!(std::io::stderr(), "xtask: {line}").is_err() {
+        std::process::exit(CLOSED_PIPE);
     }
-    step("fetching NVIDIA's compiler", "half a minute on a new machine, else no time", Toolkit::assemble)
-}
-
-fn build(what: &str, usually: &str, cargo: &mut Command) -> anyhow::Result<()> {
-    step(&format!("building {what}"), usually, || {
-        if status(cargo)? != 0 {
-            let args: Vec<_> = cargo.get_args().map(|arg| arg.to_string_lossy()).collect();
-            bail!("`cargo {}` failed", args.join(" "));
-        }
-        Ok(())
-    })
-}
-
-/// Does `work`; prints its name, how long it usually takes, and how long it took.
-fn step<T>(what: &str, usually: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    eprintln!("xtask: {what} ({usually})");
-    let begun = Instant::now();
-    let made = work()?;
-    eprintln!("xtask: done in {:.0} s", begun.elapsed().as_secs_f64());
-    Ok(made)
 }
 
 fn cargo() -> Command {

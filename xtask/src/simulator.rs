@@ -6,29 +6,30 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use crate::set_up::build;
 use crate::stubs::{LIBRARIES, soname};
-use crate::{build, cargo, target};
+use crate::{cargo, target};
 
 /// Builds and installs the driver. Returns the folder in which workers of a simulated device find it.
 pub fn install() -> anyhow::Result<PathBuf> {
     let folder = target()?.join("simulator");
     let mut cargo = cargo();
     cargo
-        .args(["build", "--locked", "--release", "--package", "snuffer-simulator-driver", "--target-dir"])
+        .args(["build", "--locked", "--profile", "driver", "--package", "snuffer-simulator-driver", "--target-dir"])
         .arg(&folder);
     // Warps are simulated with vectors. The driver has its own target folder, so that this flag rebuilds nothing else.
     if wide_vectors() {
         cargo.env("RUSTFLAGS", "-C target-cpu=x86-64-v3");
     }
-    build("the simulated device", "a minute on a new machine, else a second", &mut cargo)?;
+    build("the simulated device", "a minute on a new machine", &mut cargo)?;
     let lib = folder.join("lib");
     let [(driver, version), others @ ..] = &LIBRARIES;
     let driver = soname(driver, *version);
-    fs::create_dir_all(&lib)?;
+    fs::create_dir_all(&lib).with_context(|| format!("cannot make {}", lib.display()))?;
     // Renamed into place, so that running hunts keep the library that they have loaded.
-    let new = lib.join("new");
-    fs::copy(folder.join("release/libcuda.so"), &new).context("the driver did not build a libcuda.so")?;
-    fs::rename(new, lib.join(&driver))?;
+    let (built, new) = (folder.join("driver/libcuda.so"), lib.join("new"));
+    fs::copy(&built, &new).with_context(|| format!("cannot copy {} to {}", built.display(), new.display()))?;
+    fs::rename(new, lib.join(&driver)).with_context(|| format!("cannot replace {driver} in {}", lib.display()))?;
     for (library, version) in others {
         link(&driver, &lib.join(soname(library, *version)))?;
     }

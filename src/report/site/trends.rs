@@ -134,28 +134,3 @@ fn rounded_up(value: f64) -> f64 {
 fn utc(second: i64) -> String {
     Timestamp::from_second(second).map_or_else(|_| String::new(), |time| time.strftime("%Y-%m-%d %H:%M").to_string())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{rounded_up, utc};
-
-    #[test]
-    fn seconds_are_dates_leap_days_included() {
-        for (second, date) in [
-            (0, "1970-01-01 00:00"),
-            (951_782_399, "2000-02-28 23:59"),
-            (951_782_400, "2000-02-29 00:00"),
-            (951_868_800, "2000-03-01 00:00"),
-            (1_767_225_599, "2025-12-31 23:59"),
-        ] {
-            assert_eq!(utc(second), date);
-        }
-    }
-
-    #[test]
-    fn a_plot_ends_at_a_round_number() {
-        for (value, top) in [(0.0, 1.0), (1.5, 2.0), (20.0, 20.0), (587.0, 600.0)] {
-            assert_eq!(rounded_up(value), top);
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! What printed reports and records become: an outcome and device reports.
 
-use super::{Reports, device_reports, explain};
-use crate::outcome::{Fault, Outcome, Phase};
+use snuffer::exec::diagnosis::{Reports, device_reports, explain};
+use snuffer::outcome::{Fault, Outcome, Phase};
 
 fn explained(said: &str) -> Fault {
     let fault = Fault { phase: Phase::Forward, kind: String::new(), place: String::new(), message: String::new() };
