@@ -1,6 +1,7 @@
 //! Executes cases in worker processes, which may die, and reports the outcome of each.
 
 mod cause_of_death;
+pub mod deadline;
 pub mod diagnosis;
 pub mod environment;
 mod journal;
@@ -28,7 +29,7 @@ pub use start::DeviceLost;
 /// The resources of a worker, and the behaviour of its device.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Time for one case.
+    /// Time for one case: processor time of the worker, on GPUs by the clock.
     pub deadline: Duration,
     /// Address space, in MiB.
     pub memory_mib: u64,
@@ -95,6 +96,11 @@ impl Executor {
     ) -> anyhow::Result<Self> {
         let start = |&device| Worker::start_with(device, build, limits, variables);
         Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()? })
+    }
+
+    /// The devices that the workers serve.
+    pub fn devices(&self) -> Vec<Device> {
+        self.workers.iter().map(Worker::device).collect()
     }
 
     /// The first message of each worker.

@@ -3,17 +3,18 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use tempfile::TempDir;
 use wait_timeout::ChildExt;
 
 use super::cause_of_death::cause_of_death;
+use super::deadline::{Timed, Timer};
 use super::diagnosis::Reports;
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
-use super::start::{Deadlined, DeviceLost, REPORTS, Started};
+use super::start::{DeviceLost, REPORTS, Started};
 use super::{Build, Deadline, Limits, Variable, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
@@ -128,8 +129,7 @@ impl Worker {
         self.number += 1;
         let frame = protocol::encode(&Request { number: self.number, case: case.clone() })?;
         self.discard_output()?;
-        let started = Instant::now();
-        let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer(started));
+        let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer());
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
@@ -156,9 +156,13 @@ impl Worker {
         }
     }
 
-    fn answer(&mut self, started: Instant) -> io::Result<Reply> {
-        // Each read gets the rest of the deadline, so a worker that sends a byte at a time gains no time.
-        let mut stream = Deadlined { socket: &mut self.process.socket, until: started + self.deadline };
+    fn answer(&mut self) -> io::Result<Reply> {
+        let timer = match self.device {
+            // The processor only waits for a GPU.
+            Device::Cuda(_) => Timer::by_the_clock(self.deadline),
+            Device::Cpu | Device::Sim(_) => Timer::of_process(self.process.child.id(), self.deadline),
+        };
+        let mut stream = Timed { socket: &mut self.process.socket, timer };
         protocol::decode(&protocol::read_frame(&mut stream)?)
     }
 

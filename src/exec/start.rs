@@ -1,16 +1,16 @@
 //! Starts a worker process and waits for its first message.
 
 use std::fs::File;
-use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use tempfile::TempDir;
 
+use super::deadline::{Timed, Timer};
 use super::protocol::{self, Hello};
 use super::{Build, Limits, Variable, environment};
 use crate::case::Case;
@@ -66,7 +66,7 @@ impl Started {
         // The command owns the worker's end of the socket. While that is open, we would not notice that a worker died.
         drop(command);
         let hello = {
-            let mut stream = Deadlined { socket: &mut ours, until: Instant::now() + START_TIMEOUT };
+            let mut stream = Timed { socket: &mut ours, timer: Timer::by_the_clock(START_TIMEOUT) };
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };
         let Ok(hello) = hello else {
@@ -79,23 +79,11 @@ impl Started {
         if hello.build != protocol::build_identity() {
             let _ = child.kill();
             child.wait()?;
-            let build_command = if build == Build::Checked { "cargo build" } else { "cargo build --release" };
-            bail!("the worker for {device} was built from other sources; run `{build_command}`");
+            bail!(
+                "the worker for {device} was built from other sources; run `{}`",
+                environment::build_command(device, build)
+            );
         }
         Ok(Self { child, socket: ours, hello })
-    }
-}
-
-/// A socket with one deadline for all reads.
-pub struct Deadlined<'a> {
-    pub socket: &'a mut UnixStream,
-    pub until: Instant,
-}
-
-impl Read for Deadlined<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        self.socket.set_read_timeout(Some(left))?;
-        self.socket.read(buffer)
     }
 }

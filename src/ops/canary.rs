@@ -113,7 +113,7 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
 
 fn hang() -> ! {
     loop {
-        std::thread::sleep(std::time::Duration::from_secs(3600));
+        std::hint::spin_loop();
     }
 }
 

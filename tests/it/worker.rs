@@ -1,8 +1,12 @@
 //! Workers die in every possible way: each death is charged to its case and affects no other.
 
-use std::time::Duration;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use snuffer::device::Device;
+use snuffer::exec::deadline::{Timed, Timer};
 use snuffer::exec::{Build, Limits, Worker};
 use snuffer::hunt::check_canary;
 use snuffer::ops::canary::case;
@@ -48,6 +52,22 @@ fn only_the_nondeterministic_fault_differs_between_runs() {
     let mut worker = worker();
     assert!(worker.run(&case("nondeterministic")).expect("runs").again.is_some());
     assert!(worker.run(&case("none")).expect("runs").again.is_none());
+}
+
+#[test]
+fn a_process_that_gets_no_processor_time_has_four_times_its_deadline() {
+    let deadline = Duration::from_millis(100);
+    let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep starts");
+    for (process, least) in [(None, 1), (Some(sleeper.id()), 4)] {
+        let (mut ours, _theirs) = UnixStream::pair().expect("a socket");
+        let began = Instant::now();
+        let by_the_clock = || Timer::by_the_clock(deadline);
+        let timer = process.map_or_else(by_the_clock, |id| Timer::of_process(id, deadline));
+        Timed { socket: &mut ours, timer }.read(&mut [0]).expect_err("nobody writes");
+        assert!(began.elapsed() >= deadline * least, "{:?} of {least} deadlines", began.elapsed());
+    }
+    sleeper.kill().expect("SIGKILL");
+    sleeper.wait().expect("dead");
 }
 
 #[test]
