@@ -1,6 +1,7 @@
 //! The hunt: draws cases, runs and judges them, and turns each new signature into a minimized finding.
 
 mod canary;
+mod joining;
 mod plan;
 mod tally;
 
@@ -15,13 +16,16 @@ use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
 use crate::examine::{Examined, Patience, examine};
-use crate::exec::{Build, DeviceLost, Executor, pool};
+use crate::exec::{DeviceLost, Executor, pool};
 use crate::investigate::failing_step;
 use crate::oracle::{Signature, Verdict};
 use crate::settle::{Settings, Source, canonical, settle};
 use crate::store::{Finding, Log, Record, Store, keep_case};
 
+use joining::Devices;
+
 pub use canary::check as check_canary;
+pub use joining::SetUp;
 pub use plan::{Plan, Sample, Shard};
 
 /// Progress of a running campaign.
@@ -42,8 +46,10 @@ pub enum Event<'a> {
     Flaky(&'a Signature),
     /// This device did not come back after this case, which was saved in this file.
     Lost(Device, &'a Case, &'a Path),
-    /// Sent periodically.
-    Progress(&'a Record),
+    /// These devices were set up meanwhile, and cases run on them, too, from now on. Empty if the set-up brought none.
+    Joined(&'a [Device]),
+    /// Sent periodically: the record so far, and how many findings are new.
+    Progress(&'a Record, usize),
 }
 
 /// How a campaign ended.
@@ -53,8 +59,8 @@ pub struct Summary {
     pub record: Record,
     /// Canary faults that were not noticed; if there are any, the campaign is invalid.
     pub missed: Vec<String>,
-    /// How many findings are new.
-    pub new: usize,
+    /// The findings that the store did not have, by name.
+    pub new: Vec<(String, Finding)>,
 }
 
 /// State that the threads of a campaign share.
@@ -64,6 +70,7 @@ struct Shared<'a> {
     on_event: &'a (dyn Fn(Event) + Sync),
     stop: &'a AtomicBool,
     started: Instant,
+    devices: Devices,
     next_index: AtomicU64,
     state: Mutex<State>,
 }
@@ -75,16 +82,19 @@ struct State {
     running: BTreeSet<u64>,
     /// Signatures that some thread of this campaign has settled or is settling.
     claimed: HashSet<Signature>,
-    new: usize,
+    /// Planted faults that were not noticed on a device that joined.
+    missed: Vec<String>,
+    new: Vec<(String, Finding)>,
     last_saved: Instant,
     /// How long earlier runs of this campaign took.
     seconds_before: f64,
     coverage: Coverage,
 }
 
-/// Runs `plan` until it is done or `stop` is set. Continues `record` and `log`.
+/// Runs `plan` until it is done or `stop` is set. Continues `record` and `log`. Takes in the devices of `set_up` when it ends.
 pub fn hunt(
     plan: &Plan,
+    set_up: Option<SetUp>,
     store: &Store,
     record: Record,
     log: Log,
@@ -93,7 +103,7 @@ pub fn hunt(
 ) -> anyhow::Result<Summary> {
     let canary = check_canary(&plan.devices)?;
     if !canary.missed.is_empty() {
-        return Ok(Summary { record, missed: canary.missed, new: 0 });
+        return Ok(Summary { record, missed: canary.missed, new: Vec::new() });
     }
     on_event(Event::CanaryPassed { faults: canary.faults, checked: canary.overflow_checks });
     let now = Instant::now();
@@ -103,23 +113,21 @@ pub fn hunt(
         log,
         running: BTreeSet::new(),
         claimed: HashSet::new(),
-        new: 0,
+        missed: Vec::new(),
+        new: Vec::new(),
         last_saved: now,
         seconds_before,
         coverage: Coverage::default(),
     };
     let next_index = AtomicU64::new(plan.shard.first_index(plan.first));
-    let shared = Shared { plan, store, on_event, stop, started: now, next_index, state: Mutex::new(state) };
+    let devices = Devices::new(plan.devices.clone(), set_up);
+    let shared = Shared { plan, store, on_event, stop, started: now, devices, next_index, state: Mutex::new(state) };
     let result = pool::each(
         plan.jobs,
         || shared.claim(),
-        || Executor::start(&plan.devices, Build::Checked, plan.limits),
+        || shared.executor(),
         |executor, index| shared.run(executor, index).map(|()| None::<()>),
-        |executor| {
-            let coverage = executor.finish()?;
-            shared.state().coverage.merge(&coverage);
-            Ok(())
-        },
+        |executor| shared.finish(executor),
     );
     let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     state.record.finished = result.is_ok() && !stop.load(Ordering::Relaxed);
@@ -128,7 +136,7 @@ pub fn hunt(
     state.log.save(&state.record)?;
     state.log.save_coverage(state.coverage)?;
     result?;
-    Ok(Summary { record: state.record, missed: Vec::new(), new: state.new })
+    Ok(Summary { record: state.record, missed: state.missed, new: state.new })
 }
 
 impl Shared<'_> {
@@ -136,8 +144,19 @@ impl Shared<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn finish(&self, executor: Executor) -> anyhow::Result<()> {
+        let coverage = executor.finish()?;
+        self.state().coverage.merge(&coverage);
+        Ok(())
+    }
+
     /// Runs the case at `index` and settles its failures.
     fn run(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
+        self.take_in()?;
+        let _turn = self.devices.turn();
+        if executor.devices() != self.devices.now() {
+            self.finish(std::mem::replace(executor, self.executor()?))?;
+        }
         // A contract or reference that panics is a bug in this suite. It must not end the campaign.
         let caught = catch_unwind(AssertUnwindSafe(|| self.examine_case(executor, index)));
         let result = caught.unwrap_or_else(|_| self.record_broken(index));
@@ -170,14 +189,14 @@ impl Shared<'_> {
     /// The plan's settings, limited to the campaign's remaining time plus a short grace period for its last findings.
     fn settings(&self) -> Settings {
         const GRACE: Duration = Duration::from_secs(3);
-        let left = self.plan.time.map(|time| time.saturating_sub(self.started.elapsed()) + GRACE);
+        let left = self.plan.time.map(|time| time.saturating_sub(self.devices.complete_for()) + GRACE);
         let time = left.map_or(self.plan.settings.time, |left| left.min(self.plan.settings.time));
         Settings { time, ..self.plan.settings }
     }
 
     /// The next index to run; `None` when the campaign is over.
     fn claim(&self) -> Option<u64> {
-        let is_over = self.plan.time.is_some_and(|time| self.started.elapsed() >= time);
+        let is_over = self.plan.time.is_some_and(|time| self.devices.complete_for() >= time);
         if is_over || self.stop.load(Ordering::Relaxed) {
             return None;
         }
@@ -197,11 +216,11 @@ impl Shared<'_> {
         let unclaimed = self.next_index.load(Ordering::Relaxed);
         state.record.next = state.running.first().copied().unwrap_or(unclaimed);
         if state.last_saved.elapsed() >= Duration::from_millis(500) {
-            let State { record, log, last_saved, seconds_before, .. } = &mut *state;
+            let State { record, log, last_saved, seconds_before, new, .. } = &mut *state;
             *last_saved = Instant::now();
             record.seconds = *seconds_before + self.started.elapsed().as_secs_f64();
             log.save(record)?;
-            (self.on_event)(Event::Progress(record));
+            (self.on_event)(Event::Progress(record, new.len()));
         }
         Ok(())
     }
@@ -211,7 +230,7 @@ impl Shared<'_> {
     }
 
     fn examine_case(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
-        if let Some(fault) = canary::fault_at(&self.plan.devices, self.plan.inject, index) {
+        if let Some(fault) = canary::fault_at(&executor.devices(), self.plan.inject, index) {
             let is_noticed = canary::is_noticed(executor, fault)?;
             let mut state = self.state();
             let (noticed, all) = state.record.tally.canaries.entry(fault.name.to_string()).or_default();
@@ -272,8 +291,8 @@ impl Shared<'_> {
                 continue;
             }
             if self.store.insert(&finding)? {
-                self.state().new += 1;
                 (self.on_event)(Event::Found(&finding));
+                self.state().new.push((finding.signature.slug(), finding));
             }
         }
         Ok(())

@@ -11,10 +11,11 @@ use anyhow::Context;
 
 use crate::case::Case;
 use crate::examine::Patience;
-use crate::exec::{Executor, Limits};
+use crate::exec::environment::executable;
+use crate::exec::{Build, Executor, Limits};
 use crate::ops::{Op, find};
 use crate::oracle::Signature;
-use crate::store::{Finding, Origin};
+use crate::store::{Finding, Origin, Unchecked};
 
 pub use canonical::canonical;
 pub use search::Search;
@@ -95,6 +96,17 @@ pub fn settle(
         observations: proof.observations,
     };
     Ok(Settled { finding: Some(finding), other_failures })
+}
+
+/// Runs `finding` in the unchecked build if that was not there when it was settled, and is now. Returns whether it did.
+pub fn complete(finding: &mut Finding, limits: Limits) -> anyhow::Result<bool> {
+    let not_run = matches!(finding.reproduction.unchecked, Unchecked::NotRun(_));
+    if !not_run || executable(finding.violation.device, Build::Unchecked).is_err() {
+        return Ok(false);
+    }
+    finding.reproduction.unchecked =
+        prove::unchecked(op_of(&finding.case)?, &finding.case, &finding.violation, limits)?;
+    Ok(true)
 }
 
 fn op_of(case: &Case) -> anyhow::Result<&'static Op> {

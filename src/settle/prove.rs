@@ -69,7 +69,7 @@ pub fn repeat(
 }
 
 /// The result of the case in a build without debug assertions and overflow checks.
-fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits) -> anyhow::Result<Unchecked> {
+pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits) -> anyhow::Result<Unchecked> {
     let device = violation.device;
     let mut worker = match Worker::start(device, Build::Unchecked, limits) {
         Ok(worker) => worker,

@@ -1,0 +1,118 @@
+//! Devices that are set up while a hunt already runs on others.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use super::{Event, Shared, canary};
+use crate::device::Device;
+use crate::exec::{Build, Executor};
+use crate::settle::complete;
+
+/// A set-up that goes on while a hunt begins.
+#[derive(Debug)]
+pub struct SetUp {
+    /// Disconnected when the set-up has ended.
+    pub ended: Receiver<()>,
+    /// The devices that are there then.
+    pub devices: fn() -> Vec<Device>,
+}
+
+/// The devices of a hunt, which may become more.
+#[derive(Debug)]
+pub struct Devices {
+    ready: RwLock<Vec<Device>>,
+    /// The set-up that the hunt does not wait for. `None` when all devices are there.
+    set_up: Mutex<Option<SetUp>>,
+    /// Since when all devices are there: a hunt's time counts from then.
+    complete: Mutex<Option<Instant>>,
+    /// The turn of a thread before that.
+    turn: Mutex<()>,
+}
+
+/// What became of a set-up.
+#[derive(Debug)]
+struct Joined {
+    /// The devices that joined; none if the set-up failed.
+    devices: Vec<Device>,
+    /// Planted faults that were not noticed on them. If there are any, they did not join.
+    missed: Vec<String>,
+}
+
+impl Devices {
+    /// `ready` from the beginning, and those of `set_up` when it has ended.
+    pub fn new(ready: Vec<Device>, set_up: Option<SetUp>) -> Self {
+        let complete = if set_up.is_none() { Some(Instant::now()) } else { None };
+        Self {
+            ready: RwLock::new(ready),
+            set_up: Mutex::new(set_up),
+            complete: Mutex::new(complete),
+            turn: Mutex::new(()),
+        }
+    }
+
+    /// The devices on which cases run now.
+    pub fn now(&self) -> Vec<Device> {
+        self.ready.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Before all devices are there, lets one thread work at a time: the set-up needs the processors, too.
+    pub fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        let complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        (!complete).then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// For how long all devices have been there.
+    pub fn complete_for(&self) -> Duration {
+        let complete = *self.complete.lock().unwrap_or_else(PoisonError::into_inner);
+        complete.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Takes in the devices of the set-up if it has just ended, after a canary on them. `None` in all other cases.
+    fn take_in(&self) -> anyhow::Result<Option<Joined>> {
+        // While another thread is at it, this one goes on with the devices that it has.
+        let Ok(mut set_up) = self.set_up.try_lock() else { return Ok(None) };
+        let ended = |set_up: &mut SetUp| set_up.ended.try_recv() == Err(TryRecvError::Disconnected);
+        let Some(SetUp { devices, .. }) = set_up.take_if(ended) else { return Ok(None) };
+        let ready = self.now();
+        let devices: Vec<Device> = devices().into_iter().filter(|device| !ready.contains(device)).collect();
+        let missed = canary::check(&devices)?.missed;
+        if missed.is_empty() {
+            self.ready.write().unwrap_or_else(PoisonError::into_inner).extend(&devices);
+        }
+        *self.complete.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        Ok(Some(Joined { devices, missed }))
+    }
+}
+
+impl Shared<'_> {
+    /// Workers on the devices that are there now.
+    pub(super) fn executor(&self) -> anyhow::Result<Executor> {
+        Executor::start(&self.devices.now(), Build::Checked, self.plan.limits)
+    }
+
+    /// Takes in devices that have been set up meanwhile.
+    pub(super) fn take_in(&self) -> anyhow::Result<()> {
+        let Some(Joined { devices, missed }) = self.devices.take_in()? else { return Ok(()) };
+        if !missed.is_empty() {
+            self.stop.store(true, Ordering::Relaxed);
+            self.state().missed = missed;
+            return Ok(());
+        }
+        self.state().record.devices.extend(devices.iter().map(ToString::to_string));
+        (self.on_event)(Event::Joined(&devices));
+        self.complete_findings()
+    }
+
+    /// Runs the findings of this campaign that could not be run in the unchecked build, as it was not there yet.
+    fn complete_findings(&self) -> anyhow::Result<()> {
+        for (_, finding) in self.store.all()? {
+            let Ok(mut finding) = finding else { continue };
+            if self.is_claimed(&finding.signature) && complete(&mut finding, self.plan.limits)? {
+                self.store.replace(&finding)?;
+            }
+        }
+        Ok(())
+    }
+}
