@@ -1,4 +1,6 @@
-//! `snuffer doctor`: checks the devices, workers and canary of this machine.
+//! `snuffer doctor`: checks the devices, workers, canary and tools of this machine.
+
+mod tools;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,6 +11,7 @@ use crate::exec::{Build, Limits, Worker};
 use crate::exit_code::Exit;
 use crate::hunt::check_canary;
 use crate::settle::versions;
+use tools::Tool;
 
 /// Arguments of `snuffer doctor`.
 #[derive(Debug, clap::Args)]
@@ -18,7 +21,7 @@ pub struct Args {
     json: bool,
 }
 
-/// A machine: its devices, workers and canary.
+/// A machine: its devices, workers, canary and tools.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Machine {
     /// `snuffer` and candle.
@@ -27,6 +30,8 @@ pub struct Machine {
     devices: Vec<Checked>,
     /// The faults planted on the devices that are ready.
     canary: Canary,
+    /// What building, fuzzing and testing need.
+    tools: Vec<Tool>,
 }
 
 /// One device.
@@ -80,7 +85,7 @@ fn machine() -> anyhow::Result<Machine> {
     let ready = DEVICES.into_iter().zip(&devices).filter(|(_, checked)| checked.ready).map(|(device, _)| device);
     let canary = check_canary(&ready.collect::<Vec<_>>())?;
     let canary = Canary { faults: canary.faults, missed: canary.missed };
-    Ok(Machine { versions: versions(), devices: devices.into(), canary })
+    Ok(Machine { versions: versions(), devices: devices.into(), canary, tools: tools::tools()? })
 }
 
 fn checked(device: Device) -> Checked {
@@ -106,11 +111,17 @@ impl Machine {
         for Checked { device, problem, hardware, workers, .. } in &self.devices {
             for Executable { checked, path, problem } in workers {
                 let what = if *checked { "with overflow checks" } else { "without overflow checks" };
-                let missing = || format!("missing; {}", problem.as_deref().unwrap_or_default());
+                let missing = || lines("missing", problem.as_deref().unwrap_or_default());
                 text += &format!("{device}: worker {what}: {}\n", path.clone().unwrap_or_else(missing));
             }
             let ready = hardware.as_ref().map_or("ready".to_string(), |hardware| format!("ready: {hardware}"));
-            let state = problem.as_ref().map_or(ready, |problem| format!("not ready; {problem}"));
+            // A worker that is missing has just been named.
+            let is_told = workers.iter().any(|worker| worker.problem.is_some() && worker.problem == *problem);
+            let state = match problem {
+                None => ready,
+                Some(_) if is_told => "not ready".to_string(),
+                Some(problem) => lines("not ready", problem),
+            };
             text += &format!("{device}: {state}\n");
         }
         let ready = self.devices.iter().filter(|device| device.ready).map(|device| device.device.as_str());
@@ -120,6 +131,12 @@ impl Machine {
         for missed in missed {
             text += &format!("    {missed}\n");
         }
+        self.tools.iter().for_each(|tool| text += &tool.text());
         text
     }
+}
+
+/// A state and its problem, each part of which has a line of its own.
+fn lines(state: &str, problem: &str) -> String {
+    format!("{state}\n    {}", problem.replace("; ", "\n    "))
 }

@@ -6,6 +6,7 @@ use std::{env, fs};
 
 use anyhow::{Context, bail, ensure};
 
+use crate::tools::remedy;
 use crate::{stubs, target};
 
 /// The compute capability to compile for: candle's f8 kernels need at least 89.
@@ -45,10 +46,7 @@ impl Toolkit {
         ensure!(PYPI_RUNS_HERE, "PyPI has NVIDIA's compiler for x86-64 Linux only");
         for compiler in ["cc", "gcc", "g++"] {
             let there = succeeds(Command::new(compiler).arg("--version"));
-            ensure!(
-                there,
-                "`{compiler}` is missing: nvcc needs a C and C++ compiler; install one, such as Debian's package g++"
-            );
+            ensure!(there, "nvcc needs `{compiler}`, which is missing: {}", remedy("C and C++ compiler"));
         }
         let folder = target()?.join("cuda");
         let home = folder.join("home");
@@ -58,11 +56,6 @@ impl Toolkit {
             succeeds(crate::cargo().args(["clean", "--quiet", "--package", "candle-kernels"]));
         }
         Ok(Self::Assembled(home))
-    }
-
-    /// Whether it is for the simulated device.
-    pub fn is_simulated(&self) -> bool {
-        matches!(self, Self::Assembled(_))
     }
 
     /// Sets the variables that candle's build scripts need for `command`, a `cargo`.
@@ -104,12 +97,9 @@ pub fn once(folder: &Path, stamp: &str, make: impl FnOnce(&Path) -> anyhow::Resu
 fn install(folder: &Path) -> anyhow::Result<()> {
     let python = || Command::new("python3");
     ensure!(
-        succeeds(python().arg("--version")),
-        "`python3` is missing: it fetches NVIDIA's compiler from PyPI; install it"
-    );
-    ensure!(
         succeeds(python().args(["-m", "pip", "--version"])),
-        "python3 has no pip; install it, such as Debian's package python3-pip"
+        "NVIDIA's compiler comes from PyPI by python3 with pip, which is missing: {}",
+        remedy("Python with pip")
     );
     let list = folder.join("toolkit.txt");
     fs::write(&list, PACKAGES)?;
@@ -124,10 +114,15 @@ fn install(folder: &Path) -> anyhow::Result<()> {
 
 /// The reason in pip's error output.
 fn reason(stderr: &str) -> String {
-    const REASONS: [(&str, &str); 4] = [
-        ("DO NOT MATCH THE HASHES", "a package from PyPI or a mirror differs from xtask/toolkit.txt (hash mismatch)"),
+    const REASONS: [(&str, &str); 6] = [
+        (
+            "DO NOT MATCH THE HASHES",
+            "a package from PyPI or a mirror differs from xtask/toolkit.txt (hash mismatch), or its download broke off: try again",
+        ),
         ("No space left", "the disk is full: the compiler needs 500 MB"),
+        ("SSLError", "PyPI's certificate is not trusted here: name your certificates in PIP_CERT"),
         ("connection broken", "no network: PyPI cannot be reached"),
+        ("Read timed out", "the network is too slow, or broke off: try again"),
         ("No matching distribution", "this pip finds no package for x86-64 Linux with glibc 2.17 or later"),
     ];
     match REASONS.iter().find(|(sign, _)| stderr.contains(sign)) {
@@ -139,4 +134,62 @@ fn reason(stderr: &str) -> String {
 /// Whether `command` runs and ends with 0.
 pub fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{once, reason};
+
+    #[test]
+    fn what_pip_prints_becomes_one_clear_line() {
+        // What pip 23.2 prints, shortened.
+        for (stderr, clear) in [
+            (
+                "WARNING: Retrying after connection broken by 'NewConnectionError('[Errno -2] Name or service not known')'\n\
+                 ERROR: No matching distribution found for nvidia-cuda-cccl==13.0.85",
+                "no network: PyPI cannot be reached",
+            ),
+            (
+                "WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, '…'))': /simple/\n\
+                 ERROR: No matching distribution found for nvidia-cuda-cccl==13.0.85",
+                "PyPI's certificate is not trusted here: name your certificates in PIP_CERT",
+            ),
+            (
+                "    raise ReadTimeoutError(self._pool, None, \"Read timed out.\")\n\
+                 pip._vendor.urllib3.exceptions.ReadTimeoutError: HTTPConnectionPool(port=443): Read timed out.",
+                "the network is too slow, or broke off: try again",
+            ),
+            (
+                "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n",
+                "the disk is full: the compiler needs 500 MB",
+            ),
+            (
+                "ERROR: No matching distribution found for nvidia-cuda-cccl==13.0.85",
+                "this pip finds no package for x86-64 Linux with glibc 2.17 or later",
+            ),
+            ("ERROR: something else\n\n", "pip failed: ERROR: something else"),
+            ("", "pip failed: without a message"),
+        ] {
+            assert_eq!(reason(stderr), clear, "{stderr}");
+        }
+    }
+
+    #[test]
+    fn an_interrupted_installation_starts_over_and_a_complete_one_is_kept() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join("packages");
+        let made = |stamp: &str, is_complete: bool| {
+            once(&folder, stamp, |partial| {
+                assert_eq!(std::fs::read_dir(partial)?.count(), 0, "something is left of an earlier run");
+                std::fs::write(partial.join("package"), stamp)?;
+                anyhow::ensure!(is_complete, "interrupted");
+                Ok(())
+            })
+        };
+        assert!(made("1", false).is_err() && !folder.exists());
+        assert!(made("1", true).expect("made") && !made("1", true).expect("kept"));
+        assert!(made("2", false).is_err() && !folder.exists(), "another version replaces it");
+        assert!(made("2", true).expect("made"));
+        assert_eq!(std::fs::read_to_string(folder.join("package")).expect("readable"), "2");
+    }
 }
