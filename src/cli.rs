@@ -3,9 +3,11 @@
 #[macro_use]
 mod print;
 
+mod begin;
 mod bisect;
 mod cases;
 mod coverage;
+mod demo;
 mod doctor;
 mod findings;
 mod guard;
@@ -24,10 +26,11 @@ mod report;
 mod schema;
 mod score;
 mod site;
+mod store_arg;
 mod triage;
 
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
@@ -37,7 +40,8 @@ use crate::exec::{DeviceBehaviour, Limits};
 use crate::exit_code::Exit;
 use crate::store::regression;
 use crate::store::regression::Regression;
-use crate::store::{Finding, Store};
+
+use store_arg::{StoreArg, existing};
 
 /// Finds, reproduces and minimizes inputs that break candle.
 ///
@@ -45,12 +49,16 @@ use crate::store::{Finding, Store};
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 80)]
 pub struct Cli {
+    #[command(flatten)]
+    store: StoreArg,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show what snuffer does with a kept case, step by step, in a minute.
+    Demo(demo::Args),
     /// Draw and run cases, and keep a minimized finding for each new signature.
     Hunt(hunt::Args),
     /// Run cases from files, such as a fuzzer's artifacts, and keep findings as a hunt does.
@@ -83,7 +91,7 @@ enum Command {
     Score(score::Args),
     /// Write a static site: the matrix of ops, every finding, coverage and trends.
     Site(site::Args),
-    /// Check the devices, workers and canary of this machine.
+    /// Check the devices, workers, canary and tools of this machine.
     Doctor(doctor::Args),
     /// Print the JSON Schema of a JSON output or file of `snuffer`.
     Schema(schema::Args),
@@ -92,13 +100,27 @@ enum Command {
 /// The MiB that [`Common::memory`] can be: as many as there are addresses.
 const MEMORY: RangeInclusive<u64> = 1..=u64::MAX >> 20;
 
-/// Options that several commands share.
+/// The devices of a command.
 #[derive(Debug, Clone, clap::Args)]
-struct Common {
+struct DevicesArg {
     /// Device to run on: `cpu`, `cuda:0` or `sim:0`; repeatable. By default `cpu` and the GPU, or the simulated device on
     /// machines without a GPU.
     #[arg(long = "device", env = "SNUFFER_DEVICES", value_delimiter = ',')]
     devices: Vec<Device>,
+}
+
+impl DevicesArg {
+    /// The devices that were named, or else the default ones.
+    fn all(&self) -> Vec<Device> {
+        if self.devices.is_empty() { crate::exec::environment::default_devices() } else { self.devices.clone() }
+    }
+}
+
+/// Options that several commands share.
+#[derive(Debug, Clone, clap::Args)]
+struct Common {
+    #[command(flatten)]
+    devices: DevicesArg,
     /// Time limit of one case, such as `5s` or `500ms`.
     #[arg(long, default_value = "5s", value_parser = duration)]
     timeout: Duration,
@@ -112,7 +134,7 @@ struct Common {
 
 impl Common {
     fn devices(&self) -> Vec<Device> {
-        if self.devices.is_empty() { crate::exec::environment::default_devices() } else { self.devices.clone() }
+        self.devices.all()
     }
 
     fn limits(&self) -> Limits {
@@ -123,36 +145,6 @@ impl Common {
             behaviour: DeviceBehaviour { exact_views, ..Default::default() },
         }
     }
-}
-
-/// The store of a command.
-#[derive(Debug, Clone, clap::Args)]
-struct StoreArg {
-    /// Folder of findings and campaign records.
-    #[arg(long, default_value = "findings", env = "SNUFFER_FINDINGS")]
-    store: PathBuf,
-}
-
-impl StoreArg {
-    /// The store, which must exist.
-    fn existing(&self) -> Result<Store, UsageError> {
-        existing(&self.store)
-    }
-
-    /// The finding of this name; the store must exist.
-    fn finding(&self, name: &str) -> anyhow::Result<Finding> {
-        let store = self.existing()?;
-        let missing = || {
-            let store = self.store.display();
-            UsageError(format!("no finding `{name}` in {store}; `snuffer findings list` lists them"))
-        };
-        Ok(store.get(name)?.ok_or_else(missing)?)
-    }
-}
-
-/// The store at `root`, which must exist.
-fn existing(root: &Path) -> Result<Store, UsageError> {
-    Store::existing(root).map_err(|missing| UsageError(missing.to_string()))
 }
 
 /// The regressions of a command.
@@ -178,25 +170,28 @@ impl KnownArg {
     }
 }
 
-/// Runs a command.
+/// Runs a command; without one, says where to begin.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
-    match cli.command {
-        Command::Hunt(args) => hunt::run(&args),
-        Command::Import(args) => import::run(&args),
+    let store = cli.store;
+    let Some(command) = cli.command else { return Ok(begin::run(&store)) };
+    match command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Hunt(args) => hunt::run(&args, &store),
+        Command::Import(args) => import::run(&args, &store),
         Command::Merge(args) => merge::run(&args),
-        Command::Replay(args) => replay::run(&args),
+        Command::Replay(args) => replay::run(&args, &store),
         Command::Guard(args) => guard::run(&args),
-        Command::Minimize(args) => minimize::run(&args),
-        Command::Findings(args) => findings::run(args),
-        Command::Triage(args) => triage::run(&args),
+        Command::Minimize(args) => minimize::run(&args, &store),
+        Command::Findings(args) => findings::run(args, &store),
+        Command::Triage(args) => triage::run(&args, &store),
         Command::Regressions(args) => regressions::run(&args),
         Command::History(args) => history::run(&args),
-        Command::Report(args) => report::run(&args),
-        Command::Bisect(args) => bisect::run(&args),
+        Command::Report(args) => report::run(&args, &store),
+        Command::Bisect(args) => bisect::run(&args, &store),
         Command::Ops(args) => ops::run(&args),
-        Command::Coverage(args) => coverage::run(&args),
+        Command::Coverage(args) => coverage::run(&args, &store),
         Command::Score(args) => score::run(&args),
-        Command::Site(args) => site::run(&args),
+        Command::Site(args) => site::run(&args, &store),
         Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::run(&args),
     }
@@ -208,7 +203,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
 pub struct UsageError(pub String);
 
 /// A duration on the command line: `90s`, `5m`, `1h`, `250ms`; a plain number is seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     /// A hundred years: clocks overflow at durations that are absurdly long.
     const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -217,25 +212,4 @@ fn duration(text: &str) -> Result<Duration, String> {
     parsed
         .filter(|duration| *duration <= LONGEST)
         .ok_or_else(|| "write at most 100 years, such as `90s`, `5m` or `250ms`".to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::duration;
-
-    #[test]
-    fn durations_have_a_unit_or_are_seconds() {
-        for (text, millis) in [("5s", 5000), ("500ms", 500), ("300", 300_000), ("1.5", 1500), ("0.5m", 30_000)] {
-            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
-        }
-        for (text, hours) in [("1h", 1), ("90min", 1), ("1h 30m", 1), ("2d", 48)] {
-            assert_eq!(duration(text).map(|duration| duration.as_secs() / 3600), Ok(hours), "{text}");
-        }
-        for text in ["", "soon", "-1s", "5 parsecs", "inf", "nan", "18000000000000000000s", "99999999999999999999999h"]
-        {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 }

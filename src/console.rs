@@ -1,19 +1,29 @@
 //! Shows campaigns: progress and lines for people, or events as JSON lines for machines.
 
 mod event;
+mod line;
+mod shell;
 mod stdout;
+mod summary;
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use console::style;
+use console::{Style, style};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-use crate::hunt::{self, Plan, Summary};
-use crate::oracle::Signature;
-use crate::store::{Finding, Record, Store, Unchecked};
+use crate::device::Device;
+use crate::hunt::{self, Plan};
+use crate::report::{Summary, sentence};
+use crate::store::{Finding, Record, Unchecked, id};
+
+use summary::count;
 
 pub use event::Event;
+pub use shell::Shell;
 pub use stdout::print;
+pub use summary::text as summary;
 
 /// A progress bar for `length` items, drawn only on a terminal. Call it with the name of each finished item.
 pub fn bar(length: usize) -> impl Fn(&str) + Sync {
@@ -32,42 +42,68 @@ fn print_event(event: &Event) {
     print(format_args!("{}\n", serde_json::to_string(event).expect("plain data")));
 }
 
+/// How much a hunt says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// A line for each new finding.
+    Lines,
+    /// All of each finding, and also those that are stored already or do not happen again.
+    All,
+    /// Events as JSON lines.
+    Json,
+}
+
+/// Without a terminal, progress is a line, and this far apart.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
 /// Shows the events of a hunt.
 #[derive(Debug)]
 pub struct Console {
-    json: bool,
+    detail: Detail,
     bar: ProgressBar,
-    store: Store,
+    shell: Shell,
+    last_line: Mutex<Instant>,
 }
 
 impl Console {
     /// A console for a campaign. Its bar is drawn only on a terminal.
-    pub fn new(json: bool, plan: &Plan, store: &Store) -> Self {
+    pub fn new(detail: Detail, plan: &Plan, shell: Shell) -> Self {
         let length = plan.time.map_or(plan.cases.unwrap_or(0), |time| time.as_secs());
-        let bar = if json { ProgressBar::hidden() } else { ProgressBar::new(length) };
+        let bar = if detail == Detail::Json { ProgressBar::hidden() } else { ProgressBar::new(length) };
         let shape =
             if plan.time.is_some() { "{wide_bar} {elapsed}/{len}s  {msg}" } else { "{wide_bar} {pos}/{len}  {msg}" };
         if let Ok(style) = ProgressStyle::with_template(shape) {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
-        let console = Self { json, bar, store: store.clone() };
+        let console = Self { detail, bar, shell, last_line: Mutex::new(Instant::now()) };
         let devices: Vec<String> = plan.devices.iter().map(ToString::to_string).collect();
         let devices = devices.join(", ");
         console.say(
             &Event::Started { seed: plan.seed, first: plan.first, ops: plan.ops.len(), devices: devices.clone() },
             || match plan.cases_to_run.len() {
                 0 => {
-                    format!("hunting {} ops on {devices}, seed {}, from case {}", plan.ops.len(), plan.seed, plan.first)
+                    let (ops, seed, first) = (count(plan.ops.len(), "op"), plan.seed, plan.first);
+                    format!("hunting {ops} on {devices}, seed {seed}, from case {first}")
                 }
-                count => format!("running {count} cases on {devices}"),
+                cases => format!("running {} on {devices}", count(cases, "case")),
             },
         );
         console
     }
 
     fn say(&self, event: &Event, line: impl FnOnce() -> String) {
-        if self.json { print_event(event) } else { self.bar.suspend(|| print(format_args!("{}\n", line()))) }
+        match self.detail {
+            Detail::Json => print_event(event),
+            Detail::Lines | Detail::All => self.bar.suspend(|| print(format_args!("{}\n", line()))),
+        }
+    }
+
+    /// Says what only some want to know.
+    fn remark(&self, event: &Event, line: impl FnOnce() -> String) {
+        if self.detail != Detail::Lines {
+            self.say(event, line);
+        }
     }
 
     /// Shows an event.
@@ -75,117 +111,141 @@ impl Console {
         match event {
             hunt::Event::CanaryPassed { faults, checked } => self.canary_passed(*faults, *checked),
             hunt::Event::Found(finding) => self.found(finding),
-            hunt::Event::Known(signature) => self.say(&Event::Known { signature: signature.slug() }, || {
-                format!("{}  {signature}\n       {}", style("KNOWN").dim(), self.replay(signature))
+            hunt::Event::Known(signature) => self.remark(&Event::Known { signature: signature.slug() }, || {
+                line::finding("known", &Style::new().dim(), &sentence(signature), &id(&signature.slug()))
             }),
-            hunt::Event::Flaky(signature) => self.say(&Event::Flaky { signature: signature.slug() }, || {
-                format!("{}  {signature}: not reproduced in a new process", style("FLAKY").yellow())
+            hunt::Event::Flaky(signature) => self.remark(&Event::Flaky { signature: signature.slug() }, || {
+                format!("{}   {}; not again in a new process", style("flaky").yellow(), sentence(signature))
             }),
             hunt::Event::Lost(device, case, path) => {
-                let path = path.display().to_string();
-                let event = Event::Lost { device: device.to_string(), op: case.op.clone(), case: path.clone() };
+                let shown = path.display().to_string();
+                let event = Event::Lost { device: device.to_string(), op: case.op.clone(), case: shown };
                 self.say(&event, || {
-                    let title = style("LOST").red().bold();
-                    format!("{title}   {device}, after {}\n       replay: snuffer replay {path}", case.op)
+                    let title = style("lost").red().bold();
+                    format!("{title}    {device}, after {}\n        {}", case.op, self.shell.replay(path))
                 });
             }
-            hunt::Event::Progress(record) => self.progress(record),
+            hunt::Event::Joined(devices) => self.joined(devices),
+            hunt::Event::Progress(record, new) => self.progress(record, *new),
         }
     }
 
     fn canary_passed(&self, faults: usize, checked: bool) {
         self.say(&Event::Canary { faults, missed: 0, checked }, || {
             let unchecked = "; this build has no overflow checks: use the dev profile to find overflows";
-            format!("canary: {faults} planted faults noticed{}", if checked { "" } else { unchecked })
+            let replay = self.shell.snuffer("replay ID");
+            let found = format!("each new finding is a line; `{replay}` runs it again");
+            format!("canary: {faults} planted faults noticed{}\n{found}", if checked { "" } else { unchecked })
+        });
+    }
+
+    fn joined(&self, devices: &[Device]) {
+        let names = devices.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        self.bar.reset_elapsed();
+        self.say(&Event::Joined { devices: names.clone() }, || match devices {
+            [] => "no device joins the hunt: `cargo xtask build` says why".to_string(),
+            _ => format!("{names} is set up and joins the hunt, whose time counts from now"),
         });
     }
 
     fn found(&self, finding: &Finding) {
-        let reproduction = &finding.reproduction;
+        let (signature, reproduction) = (&finding.signature, &finding.reproduction);
         let event = Event::Found {
-            signature: finding.signature.slug(),
+            signature: signature.slug(),
+            rank: signature.rank(),
             detail: finding.violation.detail.clone(),
             tries: reproduction.tries,
             failed: reproduction.failed,
         };
         self.say(&event, || {
-            let title = style("FOUND").red().bold();
-            let unchecked = match &reproduction.unchecked {
-                Unchecked::Same => "also without overflow checks".to_string(),
-                other => format!("without overflow checks: {other}"),
-            };
-            format!(
-                "{title}  {}\n       {}\n       {} of {} runs; {unchecked}\n       {}",
-                finding.signature,
-                finding.violation.detail,
-                reproduction.failed,
-                reproduction.tries,
-                self.replay(&finding.signature)
-            )
+            let (rank, id) = (signature.rank(), id(&signature.slug()));
+            let line = line::finding(rank.name(), &line::style(rank), &sentence(signature), &id);
+            if self.detail == Detail::Lines { line } else { format!("{line}\n{}", self.details(finding)) }
         });
     }
 
-    fn replay(&self, signature: &Signature) -> String {
-        format!("replay: snuffer replay {}", self.store.folder(signature).join("finding.toml").display())
+    /// The rest of a finding, in indented lines.
+    fn details(&self, finding: &Finding) -> String {
+        let Finding { signature, violation, reproduction, .. } = finding;
+        let unchecked = match &reproduction.unchecked {
+            Unchecked::Same => "also without overflow checks".to_string(),
+            other => format!("without overflow checks: {other}"),
+        };
+        let runs = format!("{} of {} runs; {unchecked}", reproduction.failed, reproduction.tries);
+        let replay = self.shell.snuffer(&format!("replay {}", signature.slug()));
+        let lines = [format!("{signature}, on {}", violation.device), violation.detail.clone(), runs, replay];
+        lines.map(|line| format!("        {line}")).join("\n")
     }
 
-    fn progress(&self, record: &Record) {
-        let total = &record.tally.total;
+    fn progress(&self, record: &Record, new: usize) {
         let position = self.bar.elapsed().as_secs();
         self.bar.set_position(if self.bar.length().unwrap_or(0) > position { position } else { record.next });
-        let rate = total.cases as f64 / record.seconds.max(1e-3);
-        self.bar.set_message(format!(
-            "{} cases, {rate:.0}/s, {} signatures",
-            total.cases,
-            record.tally.signatures.len()
-        ));
-        if self.json {
-            print_event(&Event::Progress { cases: total.cases, failed: total.failed, seconds: record.seconds });
+        let text = progress(record, new);
+        let total = &record.tally.total;
+        if self.detail == Detail::Json {
+            print_event(&Event::Progress { cases: total.cases, failed: total.failed, new, seconds: record.seconds });
+        } else if self.bar.is_hidden() {
+            let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+            if last_line.elapsed() >= BETWEEN_LINES {
+                *last_line = Instant::now();
+                eprintln!("{:.0} s: {text}", record.seconds);
+            }
         }
+        self.bar.set_message(text);
     }
 
     /// Shows how the campaign ended.
-    pub fn finished(&self, summary: &Summary) {
+    pub fn finished(&self, ended: &hunt::Summary, summary: Summary) {
         self.bar.finish_and_clear();
-        let record = &summary.record;
+        let record = &ended.record;
+        let text = self.end(ended, &summary);
         let total = &record.tally.total;
-        let rate = total.cases as f64 / record.seconds.max(1e-3);
         let event = Event::Finished {
             cases: total.cases,
             passed: total.passed,
             skipped: total.skipped,
             failed: total.failed,
+            seconds: record.seconds,
             signatures: record.tally.signatures.len(),
-            new: summary.new,
-            missed: summary.missed.clone(),
+            new: ended.new.len(),
+            missed: ended.missed.clone(),
             next: record.next,
             broken: record.tally.broken,
             canaries: record.tally.canaries.clone(),
+            found: summary.found,
         };
-        self.say(&event, || {
-            let mut lines = vec![format!(
-                "{} cases in {:.0} s ({rate:.0}/s): {} passed, {} skipped, {} failed with {} signatures; {} new findings",
-                total.cases,
-                record.seconds,
-                total.passed,
-                total.skipped,
-                total.failed,
-                record.tally.signatures.len(),
-                summary.new
-            )];
-            for (fault, (right, all)) in &record.tally.canaries {
-                lines.push(format!("planted {fault}: {right} of {all} charged to the right case"));
-            }
-            for missed in &summary.missed {
-                lines.push(format!("{} {missed}: the campaign is invalid", style("CANARY").red().bold()));
-            }
-            if record.tally.broken > 0 {
-                lines.push(format!("{} cases made snuffer itself panic: please report this bug of snuffer", record.tally.broken));
-            }
-            if total.cases == 0 && summary.missed.is_empty() {
-                lines.push("nothing ran".to_string());
-            }
-            lines.join("\n")
-        });
+        self.say(&event, || text);
     }
+
+    /// The end of a campaign for people.
+    fn end(&self, ended: &hunt::Summary, summary: &Summary) -> String {
+        let tally = &ended.record.tally;
+        let mut lines = Vec::new();
+        for (fault, (right, all)) in &tally.canaries {
+            lines.push(format!("planted {fault}: {right} of {all} charged to the right case"));
+        }
+        for missed in &ended.missed {
+            lines.push(format!("{} {missed}: the campaign is invalid", style("CANARY").red().bold()));
+        }
+        if tally.broken > 0 {
+            lines.push(format!("{} cases made snuffer itself panic: please report this bug of snuffer", tally.broken));
+        }
+        match () {
+            () if !ended.missed.is_empty() => {}
+            () if tally.total.cases == 0 => lines.push("nothing ran".to_string()),
+            () => lines.push(format!("\n{}", self::summary(summary, "new finding", &self.shell))),
+        }
+        lines.join("\n")
+    }
+}
+
+/// How far a campaign is.
+fn progress(record: &Record, new: usize) -> String {
+    let mut devices: BTreeMap<&str, u64> = BTreeMap::new();
+    for (outcome, cases) in &record.tally.outcomes {
+        *devices.entry(outcome.split(' ').next().unwrap_or_default()).or_default() += cases;
+    }
+    let devices: Vec<String> = devices.iter().map(|(device, cases)| format!("{device} {cases}")).collect();
+    let rate = record.tally.total.cases as f64 / record.seconds.max(1e-3);
+    format!("{} cases, {rate:.0}/s, {new} new", devices.join(", "))
 }

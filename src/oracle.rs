@@ -11,6 +11,7 @@ mod fault;
 mod gradient;
 mod kind;
 mod layout;
+mod rank;
 mod reference;
 mod second;
 mod site;
@@ -28,8 +29,9 @@ use crate::ops::{Contract, Op, ReferenceInputs};
 use crate::outcome::Observation;
 
 pub use expectation::Expectation;
-pub use kind::{Class, Kind, OracleName};
-pub use site::by_function;
+pub use kind::{Kind, OracleName};
+pub use rank::Rank;
+pub use site::{by_function, site};
 
 /// Everything that an oracle may use.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ mod markdown;
 mod sarif;
 pub mod site;
 mod summary;
+mod words;
 
 use crate::ops::Contract;
 use crate::oracle::{Evidence, Verdict};
@@ -12,8 +13,9 @@ use crate::program::call;
 
 pub use junit::junit;
 pub use markdown::Report;
-pub use sarif::sarif;
-pub use summary::summary;
+pub use sarif::{location, sarif};
+pub use summary::{Found, Group, Item, Ran, Summary};
+pub use words::sentence;
 
 /// The report as plain text.
 pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {

@@ -4,6 +4,7 @@ mod files;
 mod findings;
 #[cfg(feature = "cli")]
 pub mod history;
+mod lookup;
 mod merge;
 mod platform;
 mod record;
@@ -12,6 +13,7 @@ mod similar;
 
 pub use files::{keep_case, keep_program, make_folder, write_atomically};
 pub use findings::{Finding, Origin, Reproduction, Store, Unchecked, version};
+pub use lookup::id;
 pub use merge::Merged;
 pub use platform::Platform;
 pub use record::{Counts, Failure, Log, Record, Tally};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{UsageError, cases, duration};
+use super::{StoreArg, UsageError, cases, duration};
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::exit_code::Exit;
@@ -12,8 +12,9 @@ use crate::investigate::{RELEASES, Releases, bisect};
 /// Arguments of `snuffer bisect`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A case, finding or regression; `-` reads standard input.
-    path: PathBuf,
+    /// A file with a case, finding or regression, or the name of a finding; `-` reads
+    /// standard input.
+    case: PathBuf,
     /// Device to run on.
     #[arg(long, default_value = "cpu")]
     device: Device,
@@ -35,8 +36,8 @@ pub struct Args {
 }
 
 /// Finds the oldest tested release in which the case behaves as it does today.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let (op, case) = cases::read(&args.path)?;
+pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
+    let (op, case) = cases::named(&args.case, store)?;
     let releases = Releases {
         versions: &args.versions,
         all: args.all,
@@ -50,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     })?;
     let bisected = bisected
-        .map_err(|why| UsageError(format!("{}: cannot be written as a program: {why}", args.path.display())))?;
+        .map_err(|why| UsageError(format!("{}: cannot be written as a program: {why}", args.case.display())))?;
     if args.json {
         println!("{}", serde_json::to_string(&bisected)?);
     } else {

@@ -1,9 +1,9 @@
-//! Reads cases from files: plain cases, findings and regressions.
+//! Reads cases: from files (plain cases, findings and regressions), or those of findings that a store has.
 
 use std::path::{Path, PathBuf};
 
 use crate::case::Case;
-use crate::cli::UsageError;
+use crate::cli::{StoreArg, UsageError};
 use crate::ops::{self, Op};
 use crate::store::Finding;
 use crate::store::regression::Regression;
@@ -15,11 +15,28 @@ pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
         if path.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
     let text = text.map_err(|error| UsageError(format!("cannot read {shown}: {error}")))?;
     let case = parse(&text).map_err(|error| UsageError(format!("{shown}: {error}")))?;
-    let Some(op) = ops::find(&case.op) else {
-        let message = format!("{shown}: there is no op `{}`; `snuffer ops` lists them", case.op);
-        return Err(UsageError(message).into());
-    };
-    Ok((op, case))
+    Ok((op(path, &case)?, case))
+}
+
+/// The case in the file at `path`, or else that of the finding for which this path is the name.
+pub fn named(path: &Path, store: &StoreArg) -> anyhow::Result<(&'static Op, Case)> {
+    if path.as_os_str() == "-" || path.exists() {
+        return read(path);
+    }
+    let typed = path.display();
+    match store.finding(&typed.to_string()) {
+        Ok((_, finding)) => Ok((op(path, &finding.case)?, finding.case)),
+        Err(problem) if problem.is::<UsageError>() => {
+            Err(UsageError(format!("there is no file `{typed}`, and {problem}")).into())
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+/// The op of `case`, which `path` names.
+fn op(path: &Path, case: &Case) -> Result<&'static Op, UsageError> {
+    let missing = || format!("{}: there is no op `{}`; `snuffer ops` lists them", path.display(), case.op);
+    ops::find(&case.op).ok_or_else(|| UsageError(missing()))
 }
 
 /// The file at `path`, or all `wanted` files of the folder at `path`, sorted.

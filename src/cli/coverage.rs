@@ -20,14 +20,12 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
-    #[command(flatten)]
-    store: StoreArg,
     /// Show each kernel, and the lines of branches that went only one way.
     #[arg(long)]
     kernels: bool,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
+pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let is_counts = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "coverage");
     let (counts, cases): (Vec<_>, Vec<_>) = args.paths.iter().partition(is_counts);
     let mut coverage = if cases.is_empty() { Coverage::default() } else { run_cases(args, &cases)? };
@@ -35,7 +33,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         coverage.merge(&read(path)?);
     }
     if args.paths.is_empty() {
-        coverage = of_last_campaign(args)?;
+        coverage = of_last_campaign(store)?;
     }
     if coverage.is_empty() {
         return Err(UsageError("no simulated device executed anything; add `--device sim:0`".to_string()).into());
@@ -44,8 +42,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-fn of_last_campaign(args: &Args) -> anyhow::Result<Coverage> {
-    let store = args.store.existing()?;
+fn of_last_campaign(store: &StoreArg) -> anyhow::Result<Coverage> {
+    let store = store.existing()?;
     let Some((name, _)) = Record::latest(&store.campaigns())? else {
         return Err(
             UsageError("the store has no campaign; name cases to run, or start `snuffer hunt`".to_string()).into()

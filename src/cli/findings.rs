@@ -1,4 +1,4 @@
-//! `snuffer findings`: lists, shows and exports the findings of a store.
+//! `snuffer findings`: lists, shows, sums up and exports the findings of a store.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{KnownArg, StoreArg, UsageError, issues, known, promote};
+use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::ops;
-use crate::oracle::{Evidence, Signature, judge};
-use crate::report;
+use crate::oracle::{Evidence, Rank, Signature, judge};
+use crate::report::{self, Summary};
 use crate::store::regression::{Regression, TriageState, triage_state};
-use crate::store::{Finding, Store, similar};
+use crate::store::{Finding, Record, Store, similar};
 
 /// Arguments of `snuffer findings`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[command(flatten)]
-    store: StoreArg,
     #[command(flatten)]
     known: KnownArg,
     #[command(subcommand)]
@@ -27,7 +26,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List findings, each with the status of its regression, or `new`.
+    /// List findings, the worst first, each with the status of its regression, or `new`.
     List {
         /// Only findings that no regression expects.
         #[arg(long)]
@@ -38,8 +37,14 @@ enum Command {
     },
     /// Show one finding.
     Show {
-        /// Its name in `snuffer findings list`.
+        /// Its name, its id, or a part of its name that no other has.
         name: String,
+    },
+    /// Sum up: how much ran, what was found by rank and by likely cause, the worst findings.
+    Summary {
+        /// The format.
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
     /// Group findings that likely have the same cause.
     Similar {
@@ -52,7 +57,7 @@ enum Command {
         #[arg(long, default_value = "docs/known-issues.toml")]
         list: PathBuf,
     },
-    /// Export all findings for code scanning, as a test report or as a summary.
+    /// Export all findings for code scanning, or as a test report.
     Export {
         /// The format.
         #[arg(value_enum)]
@@ -71,21 +76,29 @@ enum Form {
     Sarif,
     /// `JUnit` XML, one test per op.
     Junit,
-    /// Markdown: the campaigns and the new findings.
-    Summary,
 }
 
-pub fn run(args: Args) -> anyhow::Result<Exit> {
-    let store = args.store.existing()?;
+/// The formats of a summary.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// Lines for a terminal, and what to do next.
+    Text,
+    /// Markdown with a table of the campaigns, for a CI job.
+    Markdown,
+}
+
+pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
+    let store = named.existing()?;
     match args.command {
         Command::List { new, json } => list(&store, &args.known.read()?, new, json),
-        Command::Show { name } => show(&args.store.finding(&name)?),
+        Command::Show { name } => show(&named.finding(&name)?.1),
+        Command::Summary { format } => summary(&store, format, &args.known.read()?, &named.shell()),
         Command::Similar { name } => similar_to(&store, name.as_deref()),
         Command::Known { list } => known::run(&store, &list),
         Command::Export { form } => export(&store, form, &args.known.read()?),
         Command::Issues(issues) => issues::run(&issues, &news(&store, &args.known.read()?)?),
         Command::Promote(promote) => {
-            let finding = args.store.finding(&promote.name)?;
+            let (_, finding) = named.finding(&promote.name)?;
             promote::run(promote, &finding)
         }
     }
@@ -100,6 +113,8 @@ pub struct Listed<'a> {
     status: String,
     /// Whether somebody should look at it.
     news: bool,
+    /// How bad it is.
+    rank: Rank,
     /// The upstream issue or pull request.
     upstream: Option<&'a str>,
     /// Its signature: findings with the same signature are the same finding.
@@ -129,7 +144,8 @@ fn list(store: &Store, known: &[(String, Regression)], only_new: bool, json: boo
         if json {
             println!("{}", serde_json::to_string(&Listed::new(&name, &finding, triage_state))?);
         } else {
-            println!("{name}\n    {}: {}", triage_state.word(), finding.violation.detail);
+            let rank = finding.signature.rank();
+            println!("{name}\n    {rank}, {}: {}", triage_state.word(), finding.violation.detail);
         }
     }
     Ok(exit)
@@ -141,6 +157,7 @@ impl<'a> Listed<'a> {
             name,
             status: triage_state.word(),
             news: triage_state.is_news(),
+            rank: finding.signature.rank(),
             upstream: triage_state.regression().and_then(|regression| regression.upstream.as_deref()),
             signature: &finding.signature,
             detail: &finding.violation.detail,
@@ -168,21 +185,36 @@ fn similar_to(store: &Store, name: Option<&str>) -> anyhow::Result<Exit> {
     Ok(if findings.is_empty() { Exit::Clean } else { Exit::Findings })
 }
 
-/// Prints all findings in another format. `Findings` if one is new. `Harness` if no campaign ran a case: CI must not pass if
-/// nothing ran.
+/// Prints what the campaigns of a store came to.
+fn summary(store: &Store, format: Format, known: &[(String, Regression)], shell: &Shell) -> anyhow::Result<Exit> {
+    let (records, findings) = (store.records()?, readable(store)?);
+    let records: Vec<&Record> = records.iter().collect();
+    let summary = Summary::new(&records, &findings, known);
+    match format {
+        Format::Text => println!("{}", console::summary(&summary, "finding", shell)),
+        Format::Markdown => print!("{}", summary.markdown(&records)),
+    }
+    Ok(exit(summary.ran.counts.cases, summary.found.known < summary.found.findings))
+}
+
+/// `Findings` if one is new. `Harness` if no campaign ran a case: CI must not pass if nothing ran.
+fn exit(cases: u64, any_new: bool) -> Exit {
+    match () {
+        () if cases == 0 => Exit::Harness,
+        () if any_new => Exit::Findings,
+        () => Exit::Clean,
+    }
+}
+
+/// Prints all findings in another format.
 fn export(store: &Store, form: Form, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
-    let (records, tally, findings) = (store.records()?, store.tally()?, readable(store)?);
+    let (tally, findings) = (store.tally()?, readable(store)?);
     let triage_states: Vec<TriageState> = findings.iter().map(|(_, finding)| triage_state(finding, known)).collect();
     match form {
         Form::Sarif => println!("{:#}", report::sarif(&findings, &triage_states)),
         Form::Junit => print!("{}", report::junit(&tally, &findings, &triage_states)?),
-        Form::Summary => print!("{}", report::summary(&records, &findings, &triage_states)),
     }
-    Ok(match () {
-        () if tally.total.cases == 0 => Exit::Harness,
-        () if triage_states.iter().any(TriageState::is_news) => Exit::Findings,
-        () => Exit::Clean,
-    })
+    Ok(exit(tally.total.cases, triage_states.iter().any(TriageState::is_news)))
 }
 
 fn readable(store: &Store) -> anyhow::Result<Vec<(String, Finding)>> {

@@ -1,19 +1,22 @@
 //! `snuffer hunt`: draws and runs cases, and keeps findings.
 
-use std::sync::Arc;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use globset::Glob;
 
-use super::{Common, StoreArg, UsageError, duration};
-use crate::console::Console;
+use super::{Common, KnownArg, StoreArg, UsageError, duration};
+use crate::console::{Console, Detail};
 use crate::device::Device;
+use crate::exec::environment::default_devices;
 use crate::exit_code::Exit;
 use crate::generate::Mode;
-use crate::hunt::{Plan, Shard, hunt};
+use crate::hunt::{Plan, SetUp, Shard, hunt};
 use crate::ops::{self, Op};
+use crate::report::Summary;
 use crate::settle::{Settings, versions};
 use crate::store::{Log, Record, Store};
 
@@ -22,8 +25,6 @@ use crate::store::{Log, Record, Store};
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    #[command(flatten)]
-    store: StoreArg,
     /// Only ops whose name matches, such as `loss.*`; repeatable.
     #[arg(long)]
     ops: Vec<String>,
@@ -54,9 +55,35 @@ pub struct Args {
     /// Plant this many canary faults of each kind, and report how many were charged to the right case.
     #[arg(long, default_value_t = 0)]
     inject: u64,
+    #[command(flatten)]
+    shown: Shown,
+    /// Begin on the devices that are there, and take in the others when standard input ends. Its end is the end of their
+    /// set-up.
+    #[arg(long, hide = true, conflicts_with = "devices")]
+    while_setting_up: bool,
+}
+
+/// How a campaign is shown.
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    /// Show all of each finding, and also findings that the store has already.
+    #[arg(long, short)]
+    verbose: bool,
     /// Print events as JSON lines.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "verbose")]
     json: bool,
+    #[command(flatten)]
+    known: KnownArg,
+}
+
+impl Shown {
+    fn detail(&self) -> Detail {
+        match () {
+            () if self.json => Detail::Json,
+            () if self.verbose => Detail::All,
+            () => Detail::Lines,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -66,27 +93,47 @@ enum Modes {
     Both,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let store = Store::open(&args.store.store)?;
+pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
+    let store = named.open()?;
     let (name, mut record) = if args.resume { last(&store)? } else { fresh(args)? };
     let devices = args.common.devices();
     record.devices = devices.iter().map(ToString::to_string).collect();
     let plan = plan(args, devices, &record)?;
-    campaign(&plan, &store, &name, record, args.json)
+    campaign(&plan, args.while_setting_up.then(set_up), named, &name, record, &args.shown)
 }
 
-/// Runs `plan` as the campaign `name`, and prints its events.
-pub fn campaign(plan: &Plan, store: &Store, name: &str, record: Record, json: bool) -> anyhow::Result<Exit> {
+/// The set-up whose end is the end of standard input.
+fn set_up() -> SetUp {
+    let (ends_with_input, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _ends = ends_with_input;
+        // An input that cannot be read has ended, too.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    });
+    SetUp { ended, devices: default_devices }
+}
+
+/// Runs `plan` as the campaign `name`, and prints its events and its summary.
+pub fn campaign(
+    plan: &Plan,
+    set_up: Option<SetUp>,
+    named: &StoreArg,
+    name: &str,
+    record: Record,
+    shown: &Shown,
+) -> anyhow::Result<Exit> {
+    let (store, known) = (named.open()?, shown.known.read()?);
     let log = Log::open(&store.campaigns(), name)?;
     let stop = stop_on_signal()?;
-    let console = Console::new(json, plan, store);
-    let summary = hunt(plan, store, record, log, &stop, &|event| console.event(&event))?;
-    console.finished(&summary);
-    let misplaced = summary.record.tally.canaries.values().any(|(right, all)| right != all);
+    let console = Console::new(shown.detail(), plan, named.shell());
+    let ended = hunt(plan, set_up, &store, record, log, &stop, &|event| console.event(&event))?;
+    console.finished(&ended, Summary::new(&[&ended.record], &ended.new, &known));
+    let tally = &ended.record.tally;
+    let misplaced = tally.canaries.values().any(|(right, all)| right != all);
     Ok(match () {
-        () if !summary.missed.is_empty() || misplaced => Exit::CanaryMissed,
-        () if summary.record.tally.total.cases == 0 || summary.record.tally.broken > 0 => Exit::Harness,
-        () if summary.record.tally.signatures.is_empty() => Exit::Clean,
+        () if !ended.missed.is_empty() || misplaced => Exit::CanaryMissed,
+        () if tally.total.cases == 0 || tally.broken > 0 => Exit::Harness,
+        () if tally.signatures.is_empty() => Exit::Clean,
         () => Exit::Findings,
     })
 }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::hunt::{campaign, cores, name};
+use super::hunt::{Shown, campaign, cores, name};
 use super::{Common, StoreArg, UsageError, cases, duration};
 use crate::exit_code::Exit;
 use crate::generate::Mode;
 use crate::hunt::{Plan, Shard};
 use crate::settle::{Settings, versions};
-use crate::store::{Record, Store};
+use crate::store::Record;
 
 /// Arguments of `snuffer import`.
 #[derive(Debug, clap::Args)]
@@ -19,21 +19,17 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
-    #[command(flatten)]
-    store: StoreArg,
     /// Workers per device. By default one per core.
     #[arg(long)]
     jobs: Option<usize>,
     /// Time limit for minimizing one finding.
     #[arg(long, default_value = "30s", value_parser = duration)]
     minimize: Duration,
-    /// Print events as JSON lines.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    shown: Shown,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let store = Store::open(&args.store.store)?;
+pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let mut given = Vec::new();
     for path in &args.paths {
         for path in cases::files(path, visible)? {
@@ -75,7 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         inject: 0,
         settings: Settings { time: args.minimize, limits, ..Settings::default() },
     };
-    campaign(&plan, &store, &name(0), record, args.json)
+    campaign(&plan, None, store, &name(0), record, &args.shown)
 }
 
 /// Whether a file of a folder may be a case: a fuzzer gives its files no extension.

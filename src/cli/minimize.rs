@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Common, UsageError, cases, duration};
+use super::{Common, StoreArg, UsageError, cases, duration};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Verdict, judge};
@@ -12,8 +12,9 @@ use crate::settle::{Settings, Source, settle};
 /// Arguments of `snuffer minimize`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A case, finding or regression; `-` reads standard input.
-    path: PathBuf,
+    /// A file with a case, finding or regression, or the name of a finding; `-` reads
+    /// standard input.
+    case: PathBuf,
     #[command(flatten)]
     common: Common,
     /// Time limit.
@@ -21,14 +22,14 @@ pub struct Args {
     time: Duration,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let (op, case) = cases::read(&args.path)?;
+pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
+    let (op, case) = cases::named(&args.case, store)?;
     let limits = args.common.limits();
     let mut executor = Executor::start(&args.common.devices(), Build::Checked, limits)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let Verdict::Fail(violation) = judge(&Evidence::new(op, &case, &observations)) else {
         return Err(
-            UsageError(format!("{} does not fail; only failing cases can be minimized", args.path.display())).into()
+            UsageError(format!("{} does not fail; only failing cases can be minimized", args.case.display())).into()
         );
     };
     let signature = violation.signature(op.name);

@@ -12,7 +12,7 @@ use crate::store::{Finding, write_atomically};
 /// Arguments of `snuffer findings promote`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The finding's name, as `findings list` prints it.
+    /// The finding's name, its id, or a part of its name that no other has.
     pub name: String,
     /// What happens, in a sentence. Its first words become the regression's name.
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Common, UsageError, cases};
+use super::{Common, StoreArg, UsageError, cases};
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits, Worker};
@@ -14,8 +14,9 @@ use crate::report;
 /// Arguments of `snuffer replay`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A case, finding or regression; `-` reads standard input.
-    path: PathBuf,
+    /// A file with a case, finding or regression, or a finding of the store: its name, its id, or a part of its name that no
+    /// other has; `-` reads standard input.
+    case: PathBuf,
     #[command(flatten)]
     common: Common,
     /// Find the call at fault, forward or backward, by running ever longer parts of the case.
@@ -36,8 +37,8 @@ pub struct Args {
     unchecked: bool,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let (op, case) = cases::read(&args.path)?;
+pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
+    let (op, case) = cases::named(&args.case, store)?;
     let build = if args.unchecked { Build::Unchecked } else { Build::Checked };
     let devices = args.common.devices();
     if args.jitter.is_some() && !devices.iter().any(|device| matches!(device, Device::Sim(_))) {

@@ -20,16 +20,17 @@ use crate::store::{Finding, keep_program, write_atomically};
 /// Arguments of `snuffer report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The finding's name in `snuffer findings list`.
+    /// The finding: its name, its id, or a part of its name that no other has.
     name: String,
-    #[command(flatten)]
-    store: StoreArg,
     /// Folder for reports and their crates.
     #[arg(long, default_value = "reports")]
     into: PathBuf,
     /// Where the crates are built.
     #[arg(long, default_value = "target/reproductions")]
     target: PathBuf,
+    /// Leave out the program: its first build takes minutes.
+    #[arg(long)]
+    no_program: bool,
     #[command(flatten)]
     known: KnownArg,
     /// Also find the candle release since which it fails on the CPU; builds several releases.
@@ -40,8 +41,8 @@ pub struct Args {
     timeout: Duration,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let finding = args.store.finding(&args.name)?;
+pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
+    let (name, finding) = store.finding(&args.name)?;
     let Some(op) = ops::find(&finding.case.op) else {
         return Err(
             UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()
@@ -49,12 +50,17 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
     let device = finding.violation.device;
-    if device != Device::Cpu && Command::new("nvcc").arg("--version").output().is_err() {
-        let how = format!("run `cargo xtask report -- {}`", args.name);
-        return Err(UsageError(format!("a program for {device} needs NVIDIA's compiler, nvcc; {how}")).into());
+    if device != Device::Cpu && !args.no_program && Command::new("nvcc").arg("--version").output().is_err() {
+        let how = format!("run `cargo xtask report -- {name}`");
+        let message = format!("a program for {device} needs NVIDIA's compiler, nvcc; {how}, or add --no-program");
+        return Err(UsageError(message).into());
     }
-    let folder = args.into.join(&args.name);
-    let made = reproduced(op, &finding, device, &folder, args, limits)?;
+    let folder = args.into.join(&name);
+    let made = if args.no_program {
+        Err("no program was built".to_string())
+    } else {
+        reproduced(op, &finding, device, &folder, args, limits)?
+    };
     let known = args.known.read()?;
     let matters = ablation(&finding, device, limits)?;
     let call = call(op, &finding.case);

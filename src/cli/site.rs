@@ -13,8 +13,6 @@ use crate::store::{make_folder, write_atomically};
 /// Arguments of `snuffer site`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[command(flatten)]
-    store: StoreArg,
     /// The site's folder: a new or empty one, or that of an earlier site.
     #[arg(long, default_value = "site")]
     into: PathBuf,
@@ -26,18 +24,15 @@ pub struct Args {
 const MARKER: &str = ".snuffer-site";
 
 /// Writes the site. `Harness` if something in the store is damaged and was left out.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let store = args.store.existing()?;
+pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
+    let store = named.existing()?;
     let mut exit = Exit::Clean;
     let mut left_out = |name: &str, problem: anyhow::Error| {
         exit = Exit::Harness;
         eprintln!("left out: {name}: {}", format!("{problem:#}").lines().next().unwrap_or_default());
     };
-    let mut contents = Contents {
-        store: args.store.store.display().to_string(),
-        regressions: args.known.read()?,
-        ..Contents::default()
-    };
+    let mut contents =
+        Contents { store: named.path().display().to_string(), regressions: args.known.read()?, ..Contents::default() };
     for (name, finding) in store.all()? {
         match finding {
             Ok(finding) => contents.findings.push((name, finding)),

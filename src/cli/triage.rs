@@ -12,8 +12,6 @@ use crate::store::regression::{Regression, Status};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    store: StoreArg,
-    #[command(flatten)]
     known: KnownArg,
 }
 
@@ -21,8 +19,8 @@ pub struct Args {
 const CHOICES: &str = "[k]eep as a regression, [f]ile an issue, [m]ute, [s]kip, [q]uit? ";
 
 /// Asks about every new finding. Exits with `Findings` if some stay new.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let store = args.store.existing()?;
+pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
+    let store = store.existing()?;
     let new = news(&store, &args.known.read()?)?;
     let (mut left, to) = (new.len(), args.known.folder());
     println!("{} new findings", new.len());

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::oracle::Rank;
+use crate::report::Found;
+
 /// A line of `snuffer hunt --json` and `snuffer import --json`; `event` is its kind.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -33,6 +36,8 @@ pub enum Event {
     Found {
         /// Its signature, which is the name of its folder.
         signature: String,
+        /// How bad it is.
+        rank: Rank,
         /// What was expected and what happened.
         detail: String,
         /// How often it was run again.
@@ -59,12 +64,19 @@ pub enum Event {
         /// The file with the case.
         case: String,
     },
+    /// The set-up that went on beside the hunt has ended.
+    Joined {
+        /// The devices that it brought, such as `sim:0`; empty if it brought none.
+        devices: String,
+    },
     /// Twice a second.
     Progress {
         /// How many cases were run, including those before `--resume`.
         cases: u64,
         /// How many of them failed.
         failed: u64,
+        /// How many findings are new.
+        new: usize,
         /// Seconds of work.
         seconds: f64,
     },
@@ -78,6 +90,8 @@ pub enum Event {
         skipped: u64,
         /// How many broke their contract.
         failed: u64,
+        /// Seconds of work.
+        seconds: f64,
         /// How many signatures the failures have.
         signatures: usize,
         /// How many findings are new.
@@ -90,5 +104,7 @@ pub enum Event {
         broken: u64,
         /// Planted faults: how many were charged to the right case, of how many.
         canaries: BTreeMap<String, (u64, u64)>,
+        /// The new findings, by rank and by likely cause.
+        found: Found,
     },
 }

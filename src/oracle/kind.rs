@@ -107,40 +107,6 @@ kinds! {
     Assert = "assert",
 }
 
-/// Coarse classes of violations, for sorting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
-    /// An error that the device diagnosed.
-    Fault,
-    /// A panic, a dead process, a hang.
-    Crash,
-    /// A wrong refusal, or a missing one.
-    Refusal,
-    /// Only one device accepts the call.
-    Single,
-    /// A wrong result.
-    Wrong,
-}
-
-impl Kind {
-    /// The class of a violation of this kind that `oracle` detected.
-    pub fn class(&self, oracle: OracleName) -> Class {
-        match self {
-            _ if oracle == OracleName::Fault => Class::Fault,
-            Self::Panic | Self::Died | Self::Hang | Self::StackOverflow | Self::OutOfMemory => Class::Crash,
-            Self::RefusedValid | Self::NotRefused | Self::RefusedGradient | Self::NotSupported => Class::Refusal,
-            Self::OnlyOneAccepts => Class::Single,
-            Self::WrongValue
-            | Self::WrongShape
-            | Self::WrongDtype
-            | Self::MissingGradient
-            | Self::Differs
-            | Self::Assert
-            | Self::Device(_) => Class::Wrong,
-        }
-    }
-}
-
 impl From<String> for Kind {
     fn from(name: String) -> Self {
         Self::from(name.as_str())
@@ -187,16 +153,5 @@ impl Ord for OracleName {
 impl PartialOrd for OracleName {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Kind;
-
-    #[test]
-    fn a_kind_is_read_back_from_its_text() {
-        assert_eq!((Kind::from("refused"), Kind::RefusedGradient.name()), (Kind::RefusedGradient, "refused"));
-        assert_eq!(Kind::from("illegal address"), Kind::Device("illegal address".to_string()));
     }
 }

@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use crate::oracle::Rank;
 use crate::store::Finding;
 use crate::store::regression::{Status, TriageState};
 
@@ -41,11 +42,20 @@ fn rule(finding: &Finding) -> String {
     format!("{}/{}", finding.signature.oracle, finding.signature.kind).replace(' ', "-")
 }
 
+/// The severity of a finding of this rank.
+fn level(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Memory | Rank::Wrong | Rank::Crash => "error",
+        Rank::Refusal => "warning",
+        Rank::Limit => "note",
+    }
+}
+
 fn result(name: &str, finding: &Finding, triage_state: &TriageState) -> Value {
     let mut result = json!({
         "baselineState": if triage_state.is_news() { "new" } else { "unchanged" },
         "ruleId": rule(finding),
-        "level": "error",
+        "level": level(finding.signature.rank()),
         "message": { "text": format!("{}: {}", finding.signature, finding.violation.detail) },
         "partialFingerprints": { "signature/v1": name },
         "properties": { "case": finding.case.to_text(), "device": finding.violation.device.to_string() },
@@ -67,22 +77,9 @@ fn result(name: &str, finding: &Finding, triage_state: &TriageState) -> Value {
 }
 
 /// The file and the line in `text`, such as `candle-core/src/backprop.rs:249-260`.
-fn location(text: &str) -> Option<(&str, u32)> {
+pub fn location(text: &str) -> Option<(&str, u32)> {
     let start = text.find("candle-")?;
     let (file, line) = text[start..].split_once(':')?;
     let digits = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
     Some((file, line[..digits].parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::location;
-
-    #[test]
-    fn a_location_is_a_file_of_candle_and_a_line() {
-        assert_eq!(location("candle-core/src/backprop.rs:249-260"), Some(("candle-core/src/backprop.rs", 249)));
-        assert_eq!(location("(candle-kernels/src/reduce.cu:12"), Some(("candle-kernels/src/reduce.cu", 12)));
-        assert_eq!(location("in a view"), None);
-        assert_eq!(location("candle-nn/src/init.rs; torch.nn.init"), None);
-    }
 }

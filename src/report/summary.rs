@@ -1,31 +1,227 @@
-//! Campaigns and new findings as Markdown, for the summary of a CI job.
+//! What campaigns came to: how much ran and where, and what was found, by rank and by likely cause. The end of a hunt, the
+//! summary of a CI job and the site show the same.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::store::regression::TriageState;
-use crate::store::{Finding, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// How many new findings are listed.
-const LISTED: usize = 50;
+use super::words;
+use crate::oracle::Rank;
+use crate::store::regression::{Regression, explanation, triage_state};
+use crate::store::{Cause, Counts, Finding, Record, Tally, id};
 
-/// The campaigns, and the findings that are new by their triage states.
-pub fn summary(campaigns: &[Record], findings: &[(String, Finding)], triage_states: &[TriageState]) -> String {
-    let mut text = String::from("| campaign | devices | cases | passed | skipped | failed | canaries | seconds |\n");
-    text += "|---|---|---|---|---|---|---|---|\n";
-    for record in campaigns {
-        text += &row(record);
+/// How many of the worst findings are listed.
+const WORST: usize = 10;
+
+/// A summary of campaigns and findings.
+#[derive(Debug)]
+pub struct Summary {
+    /// How much ran.
+    pub ran: Ran,
+    /// What was found.
+    pub found: Found,
+}
+
+/// How much ran, and where.
+#[derive(Debug)]
+pub struct Ran {
+    /// How many campaigns.
+    pub campaigns: usize,
+    /// How many ops.
+    pub ops: usize,
+    /// On which devices.
+    pub devices: BTreeSet<String>,
+    /// How many cases, by verdict.
+    pub counts: Counts,
+    /// Seconds of work in all campaigns together.
+    pub seconds: f64,
+}
+
+/// Findings by rank and by likely cause.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Found {
+    /// How many findings there are.
+    pub findings: usize,
+    /// How many of them a regression expects.
+    pub known: usize,
+    /// How many there are of each rank.
+    pub ranks: BTreeMap<Rank, usize>,
+    /// The findings by likely cause, the most frequent first.
+    pub causes: Vec<Group>,
+    /// The ten worst: new ones before known ones, and one of each cause before the second of any.
+    pub worst: Vec<Item>,
+}
+
+/// Findings that likely have the same cause.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Group {
+    /// The cause in words; without a known cause, what the findings have in common.
+    pub cause: String,
+    /// How many findings it has.
+    pub findings: usize,
+    /// Their worst rank.
+    pub rank: Rank,
+    /// Whether a regression explains it.
+    pub known: bool,
+    /// The upstream issue or pull request of that regression.
+    pub upstream: Option<String>,
+}
+
+/// A finding in a line.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// Its name in the store.
+    pub name: String,
+    /// The short form of its name.
+    pub id: String,
+    /// How bad it is.
+    pub rank: Rank,
+    /// What happens, in plain words.
+    pub sentence: String,
+}
+
+impl Summary {
+    /// The summary of `records` and `findings`, with the `known` regressions.
+    pub fn new(records: &[&Record], findings: &[(String, Finding)], known: &[(String, Regression)]) -> Self {
+        let tally = Tally::sum(records.iter().copied());
+        let ran = Ran {
+            campaigns: records.len(),
+            ops: tally.ops.len(),
+            devices: records.iter().flat_map(|record| record.devices.iter().cloned()).collect(),
+            counts: tally.total,
+            seconds: records.iter().map(|record| record.seconds).sum(),
+        };
+        Self { ran, found: Found::new(findings, known) }
     }
-    let found = findings.iter().zip(triage_states);
-    let new: Vec<_> = found.filter(|(_, triage_state)| triage_state.is_news()).collect();
-    let _ = write!(text, "\n{} findings, {} of them new.\n", findings.len(), new.len());
-    for ((name, finding), triage_state) in new.iter().take(LISTED) {
-        let (signature, detail, triage_state) = (&finding.signature, &finding.violation.detail, triage_state.word());
-        let _ = write!(text, "\n- **{signature}** ({triage_state})\n  {detail}\n  `{name}`\n");
+
+    /// As Markdown, for the summary of a CI job: the campaigns, then what was found.
+    pub fn markdown(&self, records: &[&Record]) -> String {
+        let mut text =
+            String::from("| campaign | devices | cases | passed | skipped | failed | canaries | seconds |\n");
+        text += "|---|---|---|---|---|---|---|---|\n";
+        for record in records {
+            text += &row(record);
+        }
+        let found = &self.found;
+        let _ = write!(text, "\n{} findings, {} of them new.\n", found.findings, found.findings - found.known);
+        let ranks = found.ranks.iter().map(|(rank, findings)| format!("| {rank} | {findings} |\n"));
+        let _ = write!(text, "\n| rank | findings |\n|---|---|\n{}", ranks.collect::<String>());
+        text += "\n| findings | | likely cause, or else what happens |\n|---|---|---|\n";
+        let (shown, rest) = found.top_causes();
+        for group in shown {
+            let _ = writeln!(text, "| {} | {} | {} |", group.findings, group.state(), group.text().replace('|', "\\|"));
+        }
+        if let Some(rest) = rest {
+            let _ = writeln!(text, "\n{rest}");
+        }
+        text += "\nThe worst, one of each group first:\n\n";
+        for Item { name, id, rank, sentence } in &found.worst {
+            let _ = writeln!(text, "- **{rank}** {sentence} (`{id}`, `{name}`)");
+        }
+        text
     }
-    if new.len() > LISTED {
-        let _ = write!(text, "\nand {} more\n", new.len() - LISTED);
+}
+
+impl Found {
+    fn new(findings: &[(String, Finding)], known: &[(String, Regression)]) -> Self {
+        let judged: Vec<Judged> = findings.iter().map(|(name, finding)| Judged::new(name, finding, known)).collect();
+        let causes = causes(&judged);
+        let mut ranks = BTreeMap::from(Rank::ALL.map(|rank| (rank, 0)));
+        for Judged { rank, .. } in &judged {
+            *ranks.entry(*rank).or_default() += 1;
+        }
+        let known = judged.iter().filter(|judged| judged.is_known).count();
+        Self { findings: findings.len(), known, ranks, worst: worst(judged, &causes), causes }
     }
-    text
+
+    /// The most frequent causes, and what to say of the rest.
+    pub fn top_causes(&self) -> (&[Group], Option<String>) {
+        const SHOWN: usize = 8;
+        let (shown, rest) = self.causes.split_at(self.causes.len().min(SHOWN));
+        let findings: usize = rest.iter().map(|group| group.findings).sum();
+        (shown, (!rest.is_empty()).then(|| format!("and {findings} in {} more groups", rest.len())))
+    }
+}
+
+impl Group {
+    /// Whether somebody has looked at it, in a word.
+    pub fn state(&self) -> &'static str {
+        if self.known { "known" } else { "new" }
+    }
+
+    /// The cause, with the upstream issue of its regression.
+    pub fn text(&self) -> String {
+        self.upstream.as_ref().map_or_else(|| self.cause.clone(), |upstream| format!("{} ({upstream})", self.cause))
+    }
+}
+
+/// A finding, and what the regressions say about it.
+struct Judged<'a> {
+    name: &'a str,
+    finding: &'a Finding,
+    rank: Rank,
+    is_known: bool,
+    regression: Option<&'a Regression>,
+    cause: String,
+}
+
+impl<'a> Judged<'a> {
+    fn new(name: &'a str, finding: &'a Finding, known: &'a [(String, Regression)]) -> Self {
+        let regression = explanation(finding, known);
+        // Findings of one function are alike, whichever of them a regression has. A wrong value has no place of its own.
+        let cause = Cause::of_finding(finding).map(|cause| cause.to_string());
+        let cause = cause.or_else(|| regression.map(|regression| regression.title.clone()));
+        Self {
+            name,
+            finding,
+            rank: finding.signature.rank(),
+            is_known: !triage_state(finding, known).is_news(),
+            regression,
+            cause: cause.unwrap_or_else(|| words::failure(&finding.signature)),
+        }
+    }
+}
+
+/// The findings by cause, the most frequent first.
+fn causes(judged: &[Judged]) -> Vec<Group> {
+    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
+    for Judged { rank, regression, cause, .. } in judged {
+        let first = || Group { cause: cause.clone(), findings: 0, rank: *rank, known: false, upstream: None };
+        let group = groups.entry(cause).or_insert_with(first);
+        group.findings += 1;
+        group.rank = group.rank.min(*rank);
+        group.known |= regression.is_some();
+        group.upstream = group.upstream.take().or_else(|| regression.and_then(|of| of.upstream.clone()));
+    }
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    groups.sort_by_key(|group| (Reverse(group.findings), group.rank));
+    groups
+}
+
+/// The worst findings: new ones before known ones, and one of each cause before the second of any. Of two of the same rank,
+/// the one with the more frequent cause is worse.
+fn worst(mut judged: Vec<Judged>, causes: &[Group]) -> Vec<Item> {
+    let place: BTreeMap<&str, usize> = causes.iter().map(|group| group.cause.as_str()).zip(0..).collect();
+    let order = |judged: &Judged| (judged.is_known, judged.rank, place[judged.cause.as_str()]);
+    judged.sort_by_key(order);
+    let mut seen = BTreeSet::new();
+    let (mut shown, more): (Vec<Judged>, Vec<Judged>) =
+        judged.into_iter().partition(|judged| seen.insert(judged.cause.clone()));
+    shown.extend(more);
+    shown.sort_by_key(|judged| judged.is_known);
+    shown.truncate(WORST);
+    shown.sort_by_key(order);
+    shown.iter().map(Item::new).collect()
+}
+
+impl Item {
+    fn new(judged: &Judged) -> Self {
+        let &Judged { name, finding, rank, .. } = judged;
+        Self { name: name.to_string(), id: id(name), rank, sentence: words::sentence(&finding.signature) }
+    }
 }
 
 /// What kind of campaign it was, in words.
@@ -37,6 +233,7 @@ pub(super) fn description(record: &Record) -> String {
     }
 }
 
+/// A campaign in the table.
 fn row(record: &Record) -> String {
     let description = description(record);
     let total = &record.tally.total;

@@ -188,22 +188,19 @@ impl Store {
     }
 
     /// Stores `finding` in place of the one with its signature.
-    pub(super) fn replace(&self, finding: &Finding) -> anyhow::Result<()> {
+    pub fn replace(&self, finding: &Finding) -> anyhow::Result<()> {
         let _lock = lock(&self.root)?;
         write(&self.folder(&finding.signature).join(FILE), finding)
     }
 
-    /// Every finding by name. A damaged file is an `Err` in its own entry.
+    /// Every finding by name, the worst first. A damaged file is an `Err` in its own entry.
     pub fn all(&self) -> anyhow::Result<Vec<(String, anyhow::Result<Finding>)>> {
-        let mut findings = Vec::new();
-        for entry in fs::read_dir(&self.root).with_context(|| format!("cannot read {}", self.root.display()))? {
-            let path = entry?.path();
-            if path.join(FILE).exists() {
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                findings.push((name, load(&path.join(FILE))));
-            }
-        }
-        findings.sort_by(|a, b| a.0.cmp(&b.0));
+        let loaded = |name: String| {
+            let finding = load(&self.root.join(&name).join(FILE));
+            (name, finding)
+        };
+        let mut findings: Vec<_> = self.names()?.into_iter().map(loaded).collect();
+        findings.sort_by_key(|(_, finding)| finding.as_ref().ok().map(|finding| finding.signature.rank()));
         Ok(findings)
     }
 

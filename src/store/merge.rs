@@ -74,9 +74,7 @@ impl Store {
 
     /// The sum of the tallies of all campaigns.
     pub fn tally(&self) -> anyhow::Result<Tally> {
-        let mut tally = Tally::default();
-        self.records()?.iter().for_each(|record| tally.add(&record.tally));
-        Ok(tally)
+        Ok(Tally::sum(&self.records()?))
     }
 }
 
@@ -97,6 +95,13 @@ fn copy_missing(from: &Path, to: &Path) -> anyhow::Result<usize> {
 }
 
 impl Tally {
+    /// The sum of the tallies of campaigns.
+    pub fn sum<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut sum = Self::default();
+        records.into_iter().for_each(|record| sum.add(&record.tally));
+        sum
+    }
+
     /// Adds the counts of another campaign.
     pub fn add(&mut self, other: &Self) {
         self.total.add(&other.total);

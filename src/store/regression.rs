@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::oracle::Signature;
-use crate::store::{Finding, Platform};
+use crate::store::{Cause, Finding, Platform};
 
 pub use check::{Surprise, surprises};
 pub use condition::{Backend, Condition};
@@ -194,5 +194,20 @@ pub fn triage_state<'a>(finding: &Finding, known: &'a [(String, Regression)]) ->
         None => TriageState::New,
         Some((_, one)) if one.expected(&finding.platform()) == Expected::Passes => TriageState::Unexpected(one),
         Some((_, one)) => TriageState::Known(one),
+    }
+}
+
+/// The regression that explains `finding`: the one that expects it, or else one of the same kind in the same function.
+pub fn explanation<'a>(finding: &Finding, known: &'a [(String, Regression)]) -> Option<&'a Regression> {
+    let signature = &finding.signature;
+    let place = Cause::at(&signature.site);
+    let is_alike = |one: &&Regression| {
+        let other = one.signature.as_ref().filter(|_| one.status != Status::Fixed);
+        place.is_some() && other.is_some_and(|other| other.kind == signature.kind && Cause::at(&other.site) == place)
+    };
+    match triage_state(finding, known) {
+        TriageState::Known(regression) => Some(regression),
+        TriageState::Unexpected(_) => None,
+        TriageState::New => known.iter().map(|(_, one)| one).find(is_alike),
     }
 }

@@ -37,15 +37,20 @@ impl Cause {
         {
             return Some(Self::Kernel(kernel.to_string()));
         }
+        Self::at(&violation.site)
+    }
+
+    /// The function that a site names.
+    pub fn at(site: &str) -> Option<Self> {
         // A function of a header is inlined in every kernel.
         let is_function = |place: &str| [".rs)", ".cu)"].iter().any(|end| place.ends_with(end));
-        let place = [" in backward", " in inputs"]
-            .iter()
-            .fold(violation.site.as_str(), |site, phase| site.strip_suffix(phase).unwrap_or(site));
+        let place =
+            [" in backward", " in inputs"].iter().fold(site, |site, phase| site.strip_suffix(phase).unwrap_or(site));
         is_function(place).then(|| Self::Function(place.to_string()))
     }
 
-    fn of_finding(finding: &Finding) -> Option<Self> {
+    /// The cause that the violation and what the devices did show.
+    pub fn of_finding(finding: &Finding) -> Option<Self> {
         Self::of(&finding.violation).or_else(|| {
             let device = finding.violation.device;
             let seen = finding.observations.iter().find(|seen| seen.device == device)?;

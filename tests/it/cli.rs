@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-fn command(store: &Path, args: &[&str]) -> Command {
+use snuffer::cli::duration;
+
+pub fn command(store: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command
         .args(args)
@@ -15,35 +17,16 @@ fn command(store: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn snuffer(store: &Path, args: &[&str]) -> Output {
+pub fn snuffer(store: &Path, args: &[&str]) -> Output {
     command(store, args).output().expect("snuffer starts")
 }
 
-fn code(output: &Output) -> i32 {
+pub fn code(output: &Output) -> i32 {
     output.status.code().expect("an exit code")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-#[test]
-fn a_hunt_with_a_finding_prints_the_replay_command_and_exits_with_2() {
-    let store = tempfile::tempdir().expect("a folder");
-    let args = ["hunt", "--ops", "op.softmax_last_dim", "--cases", "300", "--seed", "1", "--jobs", "1"];
-    let output = snuffer(store.path(), &args);
-    let shown = text(&output.stdout);
-    assert_eq!(code(&output), 2, "{shown}{}", text(&output.stderr));
-    assert!(shown.contains("FOUND  op.softmax_last_dim: missing (gradient)"), "{shown}");
-    let replay =
-        shown.lines().find_map(|line| line.trim().strip_prefix("replay: snuffer replay ")).expect("a replay line");
-    let replayed = snuffer(store.path(), &["replay", replay]);
-    assert_eq!(code(&replayed), 2);
-    assert!(text(&replayed.stdout).contains("verdict   FAIL"));
-    let repeated = snuffer(store.path(), &["replay", replay, "--times", "3"]);
-    assert!(text(&repeated.stdout).contains("times     3 of 3 identical to the byte"));
-    let again = snuffer(store.path(), &args);
-    assert!(text(&again.stdout).contains("KNOWN  op.softmax_last_dim: missing (gradient)"));
 }
 
 #[test]
@@ -109,7 +92,7 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
     for (content, args, message) in [
         ("op = \"no.such\"", vec!["replay", "CASE"], "there is no op `no.such`; `snuffer ops` lists them"),
         ("op = 3", vec!["replay", "CASE"], "invalid type: integer `3`, expected a string"),
-        ("", vec!["replay", "nowhere.toml"], "cannot read nowhere.toml"),
+        ("", vec!["replay", "nowhere.toml"], "there is no file `nowhere.toml`, and no finding `nowhere.toml` in "),
         (&short, vec!["replay", "CASE", "--device", "cpu", "--jitter", "1"], "--jitter needs a simulated device"),
         ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
         ("", vec!["coverage"], "the store has no campaign; name cases to run"),
@@ -120,6 +103,7 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
         ("", vec!["hunt", "--time", "soon"], "write at most 100 years, such as `90s`, `5m` or `250ms`"),
         ("", vec!["hunt", "--time", "18000000000000000000s"], "write at most 100 years"),
         ("", vec!["hunt", "--memory", "17592186044416"], "17592186044416 is not in 1..=17592186044415"),
+        ("", vec!["replay", "--store", "nowhere", "x"], "there is no file `x`, and there is no store at nowhere"),
         ("", vec!["findings", "--store", "nowhere", "list"], "there is no store at nowhere; `snuffer hunt` makes one"),
         ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` makes one"),
         (&long, vec!["bisect", "CASE"], "cannot be written as a program: `x` has 5000 elements, too many to spell out"),
@@ -169,5 +153,18 @@ fn the_catalog_lists_every_op_with_its_source() {
     let shown = text(&snuffer(store.path(), &["ops"]).stdout);
     for op in snuffer::ops::ALL {
         assert!(shown.contains(op.name) && shown.contains(op.promise), "{}", op.name);
+    }
+}
+
+#[test]
+fn durations_have_a_unit_or_are_seconds() {
+    for (text, millis) in [("5s", 5000), ("500ms", 500), ("300", 300_000), ("1.5", 1500), ("0.5m", 30_000)] {
+        assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+    }
+    for (text, hours) in [("1h", 1), ("90min", 1), ("1h 30m", 1), ("2d", 48)] {
+        assert_eq!(duration(text).map(|duration| duration.as_secs() / 3600), Ok(hours), "{text}");
+    }
+    for text in ["", "soon", "-1s", "5 parsecs", "inf", "nan", "18000000000000000000s", "99999999999999999999999h"] {
+        assert!(duration(text).is_err(), "{text}");
     }
 }

@@ -165,6 +165,9 @@ fn hunts_and_histories_print_valid_json() {
     for event in ["started", "canary", "found", "known", "finished"] {
         assert!(lines.iter().any(|line| line["event"] == event), "no `{event}`");
     }
+    let ends: Vec<&Value> = lines.iter().filter(|line| line["event"] == "finished").collect();
+    let counts = [&ends[0]["found"]["ranks"]["wrong"], &ends[0]["found"]["known"], &ends[1]["found"]["findings"]];
+    assert_eq!(counts.map(Value::as_u64), [Some(1), Some(3), Some(0)], "{ends:?}");
     let campaigns = folder.path().join("campaigns");
     let is_list = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
     let mut paths = fs::read_dir(campaigns).expect("a folder").map(|entry| entry.expect("readable").path());

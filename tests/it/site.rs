@@ -213,6 +213,17 @@ fn a_finding_has_its_summary_case_replay_command_and_regression() {
     settings.bind(|| insta::assert_snapshot!("site_finding", page));
 }
 
+#[test]
+fn the_first_page_begins_with_the_worst_findings_new_ones_first() {
+    let pages = pages();
+    let (_, after) = pages["index.html"].split_once("<ol class=\"worst\">").expect("a list");
+    let (worst, _) = after.split_once("</ol>").expect("its end");
+    let shown = text(worst);
+    let places = ["canary does not return within the deadline", "op.softmax panics"].map(|what| shown.find(what));
+    assert!(places[0].is_some() && places[0] < places[1], "{shown}");
+    assert_eq!(values(worst, "href").len(), 2);
+}
+
 /// The marks of an op's cells in the matrix.
 pub fn marks<'a>(index: &'a str, op: &str) -> Vec<&'a str> {
     let (family, name) = op.split_once('.').expect("a name with a family");

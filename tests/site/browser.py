@@ -61,7 +61,7 @@ def check_filters(driver, index):
     driver.get(index)
     everything = count(driver)
     assert everything > 0, "a site without findings has no filters to try"
-    for name in ["family", "op", "class", "status", "kind", "oracle", "device", "dtype"]:
+    for name in ["family", "op", "rank", "status", "kind", "oracle", "device", "dtype"]:
         load(driver, index)
         select = Select(driver.find_element(By.NAME, name))
         expected = int(select.options[1].text.rsplit("(", 1)[1].rstrip(")"))
@@ -153,7 +153,7 @@ const low = [];
 for (const element of document.querySelectorAll(".legend .mark, body, small, main a, .findings p")) {
   const style = getComputedStyle(element);
   const clear = style.backgroundColor === "rgba(0, 0, 0, 0)";
-  const inside = element.closest(".fault, .crash, .wrong, .refusal, .single, .clean, .untried, .unlisted");
+  const inside = element.closest(".memory, .wrong, .crash, .refusal, .limit, .clean, .untried, .unlisted");
   const back = clear ? (inside ? getComputedStyle(inside).backgroundColor : body) : style.backgroundColor;
   const [a, b] = [luminance(style.color), luminance(back)].sort((x, y) => y - x);
   const ratio = (a + 0.05) / (b + 0.05);

@@ -1,9 +1,9 @@
-//! A finding with its dtype, devices, mark and triage state, from its stored observations.
+//! A finding with its dtype, devices, rank and triage state, from its stored observations.
 
 use super::mark::Mark;
 use crate::device::Device;
 use crate::ops;
-use crate::oracle::Evidence;
+use crate::oracle::{Evidence, Kind, Rank};
 use crate::outcome::{Observation, Outcome};
 use crate::store::Finding;
 use crate::store::regression::{Regression, TriageState, triage_state};
@@ -21,8 +21,8 @@ pub struct Entry<'a> {
     pub dtype: &'static str,
     /// The devices that show it.
     pub devices: Vec<Device>,
-    /// Its mark in the matrix.
-    pub mark: Mark,
+    /// How bad it is.
+    pub rank: Rank,
     /// Its triage state.
     pub triage_state: TriageState<'a>,
 }
@@ -34,14 +34,19 @@ impl<'a> Entry<'a> {
         let evidence = ops::find(&case.op).map(|op| Evidence::new(op, case, &finding.observations));
         let first = || case.inputs.values().next().map(|tensor| tensor.dtype);
         let dtype = evidence.as_ref().map_or_else(first, |evidence| evidence.op.dtype(case));
-        let mark = Mark::of(&finding.signature);
-        // The violation names the second device of the comparison; the mark belongs to the one that refuses.
+        // The violation names the second device of the comparison; the finding belongs to the one that refuses.
         let refuses = |seen: &&Observation| matches!(seen.outcome, Outcome::Rejected(_));
         let refusing = || finding.observations.iter().filter(refuses).map(|seen| seen.device).collect::<Vec<_>>();
-        let devices = Some(mark).filter(|mark| *mark == Mark::Single).map(|_| refusing());
-        let devices = devices.filter(|devices| !devices.is_empty()).unwrap_or_else(|| finding.devices());
+        let one_accepts = finding.signature.kind == Kind::OnlyOneAccepts;
+        let devices = Some(refusing()).filter(|devices| one_accepts && !devices.is_empty());
+        let devices = devices.unwrap_or_else(|| finding.devices());
         let (dtype, triage_state) = (dtype.map_or("none", crate::tensor::DType::name), triage_state(finding, known));
-        Self { name, finding, evidence, dtype, devices, mark, triage_state }
+        Self { name, finding, evidence, dtype, devices, rank: finding.signature.rank(), triage_state }
+    }
+
+    /// Its mark.
+    pub fn mark(&self) -> Mark {
+        Mark::Found(self.rank)
     }
 
     /// The part of the op's name before the dot.

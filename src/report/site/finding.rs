@@ -6,10 +6,10 @@ use super::Contents;
 use super::entry::Entry;
 use super::mark::Look;
 use crate::ops::Contract;
-use crate::oracle::{Evidence, Kind, ORACLES, OracleName, Signature, Verdict};
+use crate::oracle::{Evidence, ORACLES, Verdict};
 use crate::outcome::{Observation, Outcome};
 use crate::program::call;
-use crate::report::promised;
+use crate::report::{promised, words};
 
 /// A finding's page.
 #[derive(Debug, Serialize)]
@@ -73,12 +73,12 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
     });
     FindingPage {
         name: entry.name,
-        mark: entry.mark.look(),
+        mark: entry.mark().look(),
         op: &signature.op,
         kind: signature.kind.name(),
         oracle: signature.oracle.name(),
         site: &signature.site,
-        what: what(signature),
+        what: words::what(signature),
         dtype: entry.dtype,
         devices: entry.devices.iter().map(ToString::to_string).collect(),
         detail: &finding.violation.detail,
@@ -125,32 +125,4 @@ fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
         Verdict::Fail(violation) => Some(format!("{} ({})", violation.kind, violation.oracle)),
         Verdict::Pass | Verdict::Skip(_) => None,
     })
-}
-
-/// What the op does wrong, to follow its name.
-fn what(signature: &Signature) -> String {
-    let words = match (signature.oracle, &signature.kind) {
-        (OracleName::Fault, kind) => return format!("makes the device report a fault ({kind})"),
-        (_, Kind::Panic) => "panics",
-        (_, Kind::Died) => "kills its process",
-        (_, Kind::Hang) => "does not return within the deadline",
-        (_, Kind::StackOverflow) => "overflows the stack",
-        (_, Kind::OutOfMemory) => "needs more memory than its process may use",
-        (_, Kind::NotRefused) => "does not refuse an invalid call",
-        (_, Kind::RefusedValid) => "refuses a valid call",
-        (OracleName::Gradient, Kind::MissingGradient) => "leaves an input without its gradient",
-        (OracleName::Gradient, Kind::RefusedGradient) => "refuses the backward pass of a valid call",
-        (OracleName::Gradient, Kind::NotSupported) => "has no backward pass for a valid call",
-        (OracleName::Gradient, Kind::WrongValue) => "computes a wrong gradient",
-        (OracleName::SecondDerivative, Kind::WrongValue) => "computes a wrong second derivative",
-        (OracleName::Layout, Kind::WrongValue) => "returns different values for a view and for a contiguous tensor",
-        (OracleName::Agreement, Kind::WrongValue) => "returns different values on different devices",
-        (OracleName::Agreement, Kind::OnlyOneAccepts) => "is refused, though another device accepts the same call,",
-        (OracleName::Determinism, _) => "returns something else when run again",
-        (_, Kind::WrongValue) => "returns a wrong value",
-        (_, Kind::WrongShape) => "returns a wrong shape",
-        (_, Kind::WrongDtype) => "returns a wrong dtype",
-        (oracle, kind) => return format!("breaks a promise ({oracle}: {kind})"),
-    };
-    words.to_string()
 }

@@ -1,4 +1,4 @@
-//! The first page: the matrix, and the list of findings with its filters.
+//! The first page: the worst findings, the matrix, and the list of findings with its filters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,8 @@ use super::Contents;
 use super::entry::Entry;
 use super::mark::{Look, Mark};
 use super::matrix::{Matrix, matrix};
+use crate::report::{self, Summary};
+use crate::store::Record;
 
 /// The first page.
 #[derive(Debug, Serialize)]
@@ -16,6 +18,7 @@ pub struct Index<'a> {
     cases: u64,
     versions: BTreeSet<&'a str>,
     legend: Vec<Legend>,
+    worst: Vec<Worst>,
     matrix: Matrix<'a>,
     filters: Vec<Filter<'a>>,
     /// The worst first.
@@ -27,6 +30,13 @@ pub struct Index<'a> {
 struct Legend {
     mark: Look,
     findings: usize,
+}
+
+/// One of the worst findings.
+#[derive(Debug, Serialize)]
+struct Worst {
+    mark: Look,
+    item: report::Item,
 }
 
 /// A filter of the list; `values` are those that occur, each with its label and count.
@@ -54,20 +64,20 @@ struct Item<'a> {
 
 /// The first page of `contents`.
 pub fn page<'a>(contents: &'a Contents, entries: &'a [Entry<'a>]) -> Index<'a> {
-    let legend =
-        |mark: Mark| Legend { mark: mark.look(), findings: entries.iter().filter(|entry| entry.mark == mark).count() };
-    let mut items: Vec<Item> = Vec::new();
-    for mark in Mark::ALL {
-        items.extend(entries.iter().filter(|entry| entry.mark == mark).map(item));
-    }
+    let with = |mark: Mark| entries.iter().filter(move |entry| entry.mark() == mark);
+    let legend = |mark: Mark| Legend { mark: mark.look(), findings: with(mark).count() };
+    let records: Vec<&Record> = contents.campaigns.iter().map(|campaign| &campaign.record).collect();
+    let Summary { ran, found } = Summary::new(&records, &contents.findings, &contents.regressions);
+    let worst = found.worst.into_iter().map(|item| Worst { mark: Mark::Found(item.rank).look(), item });
     Index {
-        campaigns: contents.campaigns.len(),
-        cases: contents.campaigns.iter().map(|campaign| campaign.record.tally.total.cases).sum(),
+        campaigns: ran.campaigns,
+        cases: ran.counts.cases,
         versions: entries.iter().map(|entry| entry.finding.origin.versions.as_str()).collect(),
-        legend: Mark::ALL.map(legend).into(),
+        legend: Mark::all().map(legend).collect(),
+        worst: worst.collect(),
         matrix: matrix(contents, entries),
         filters: filters(entries),
-        items,
+        items: Mark::all().flat_map(with).map(item).collect(),
     }
 }
 
@@ -75,7 +85,7 @@ fn item<'a>(entry: &'a Entry<'a>) -> Item<'a> {
     let signature = &entry.finding.signature;
     Item {
         name: entry.name,
-        mark: entry.mark.look(),
+        mark: entry.mark().look(),
         op: &signature.op,
         family: entry.family(),
         oracle: signature.oracle.name(),
@@ -98,15 +108,15 @@ fn filters<'a>(entries: &'a [Entry<'a>]) -> Vec<Filter<'a>> {
         Filter { name, values: counts.into_iter().map(|(value, count)| (value, "", count)).collect() }
     };
     let signature = |entry: &'a Entry| &entry.finding.signature;
-    let marks = Mark::ALL.into_iter().filter_map(|mark| {
-        let count = entries.iter().filter(|entry| entry.mark == mark).count();
+    let marks = Mark::all().filter_map(|mark| {
+        let count = entries.iter().filter(|entry| entry.mark() == mark).count();
         let Look { name, meaning, .. } = mark.look();
         (count > 0).then(|| (name.to_string(), meaning, count))
     });
     vec![
         filter("family", &|entry| vec![entry.family().to_string()]),
         filter("op", &|entry| vec![signature(entry).op.clone()]),
-        Filter { name: "class", values: marks.collect() },
+        Filter { name: "rank", values: marks.collect() },
         filter("status", &|entry| vec![entry.triage_state.word()]),
         filter("kind", &|entry| vec![signature(entry).kind.to_string()]),
         filter("oracle", &|entry| vec![signature(entry).oracle.to_string()]),

@@ -2,61 +2,40 @@
 
 use serde::Serialize;
 
-use crate::oracle::{Class, Signature};
+use crate::oracle::Rank;
 
-/// The state of an op in a dtype on a device, the worst last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The state of an op in a dtype on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// candle does not list the dtype.
-    Unlisted,
-    /// No campaign ran the op here.
-    Untried,
+    /// The worst finding has this rank.
+    Found(Rank),
     /// A campaign ran it and found nothing.
     Clean,
-    /// Only one device accepts it.
-    Single,
-    /// Wrongly refused or accepted.
-    Refusal,
-    /// A wrong value, shape, dtype or gradient.
-    Wrong,
-    /// candle panics, or its process dies or hangs.
-    Crash,
-    /// The device diagnosed something.
-    Fault,
+    /// No campaign ran the op here.
+    Untried,
+    /// candle does not list the dtype.
+    Unlisted,
 }
 
 impl Mark {
     /// Every mark, the worst first.
-    pub const ALL: [Self; 8] = [
-        Self::Fault,
-        Self::Crash,
-        Self::Wrong,
-        Self::Refusal,
-        Self::Single,
-        Self::Clean,
-        Self::Untried,
-        Self::Unlisted,
-    ];
-
-    /// The mark of a finding.
-    pub fn of(signature: &Signature) -> Self {
-        match signature.kind.class(signature.oracle) {
-            Class::Fault => Self::Fault,
-            Class::Crash => Self::Crash,
-            Class::Refusal => Self::Refusal,
-            Class::Single => Self::Single,
-            Class::Wrong => Self::Wrong,
-        }
+    pub fn all() -> impl Iterator<Item = Self> {
+        Rank::ALL.into_iter().map(Self::Found).chain([Self::Clean, Self::Untried, Self::Unlisted])
     }
 
     /// How it is shown.
     pub fn look(self) -> Look {
         let (name, letter, meaning) = match self {
-            Self::Fault => ("fault", "F", "assert or other device fault"),
-            Self::Crash => ("crash", "P", "panic, death or hang"),
-            Self::Wrong => ("wrong", "W", "wrong value, shape or gradient"),
-            Self::Refusal => ("refusal", "R", "wrongly refused or accepted"),
-            Self::Single => ("single", "1", "only another device accepts it"),
+            Self::Found(rank) => {
+                let (letter, meaning) = match rank {
+                    Rank::Memory => ("M", "wrong use of memory, or a killed process"),
+                    Rank::Wrong => ("W", "wrong value, shape or gradient"),
+                    Rank::Crash => ("C", "panic, assert or hang"),
+                    Rank::Refusal => ("R", "wrongly refused or accepted"),
+                    Rank::Limit => ("L", "only another device accepts it, or no backward pass"),
+                };
+                (rank.name(), letter, meaning)
+            }
             Self::Clean => ("clean", "·", "tried, nothing found"),
             Self::Untried => ("untried", "?", "not tried"),
             Self::Unlisted => ("unlisted", "–", "dtype not listed by candle"),

@@ -79,8 +79,8 @@ pub fn matrix<'a>(contents: &Contents, entries: &'a [Entry<'a>]) -> Matrix<'a> {
         let cell = |(device, dtype)| {
             let here = |entry: &&&Entry| entry.dtype == dtype && entry.devices.contains(&device);
             let found: Vec<&&Entry> = found.iter().filter(here).collect();
-            let worst = found.iter().map(|entry| entry.mark).max();
-            let mark = worst.unwrap_or_else(|| unfound(op, dtype, device, &tried));
+            let worst = found.iter().map(|entry| entry.rank).min();
+            let mark = worst.map_or_else(|| unfound(op, dtype, device, &tried), Mark::Found);
             Cell {
                 mark: mark.look(),
                 findings: found.len(),

@@ -1,0 +1,45 @@
+//! `snuffer` without a command: what it is, what is set up, and where to begin.
+
+use std::path::Path;
+
+use super::StoreArg;
+use crate::device::Device;
+use crate::exec::Build;
+use crate::exec::environment::{command, default_devices};
+use crate::exit_code::Exit;
+
+/// The commands of a first session, in order.
+const COMMANDS: [(&str, &str); 6] = [
+    ("demo", "a tour: one failing case, from replay to report"),
+    ("hunt --time 60s", "look for inputs that break candle"),
+    ("findings summary", "what was found, and what to do next"),
+    ("replay ID", "run a finding again"),
+    ("triage", "decide on each new finding"),
+    ("--help", "all commands"),
+];
+
+/// The page that explains a first session.
+const PAGE: &str = "docs/first-hunt.md";
+
+pub fn run(store: &StoreArg) -> Exit {
+    let shell = store.shell();
+    println!("snuffer finds, reproduces and minimizes inputs that break candle {}.\n", crate::CANDLE);
+    let commands = COMMANDS.map(|(command, what)| (shell.snuffer(command), what));
+    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    for (command, what) in &commands {
+        println!("  {command:<width$}  {what}");
+    }
+    print!("\n");
+    let other = default_devices().into_iter().find(|device| *device != Device::Cpu);
+    for device in [Device::Cpu, other.unwrap_or(Device::Sim(0))] {
+        match command(device, Build::Checked) {
+            Ok(_) => println!("{device} is set up"),
+            Err(problem) => println!("{device} is not set up: {problem:#}"),
+        }
+    }
+    let is_checkout = Path::new(PAGE).is_file();
+    let page =
+        if is_checkout { PAGE.to_string() } else { format!("{}/blob/HEAD/{PAGE}", env!("CARGO_PKG_REPOSITORY")) };
+    println!("\nA first session, explained: {page}");
+    Exit::Clean
+}

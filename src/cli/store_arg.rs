@@ -1,0 +1,66 @@
+//! The option `--store`, and the findings that people name on the command line.
+
+use std::path::{Path, PathBuf};
+
+use super::UsageError;
+use crate::console::Shell;
+use crate::store::{Finding, Store};
+
+/// The variable that names the store.
+pub const VARIABLE: &str = "SNUFFER_FINDINGS";
+
+/// The store if nothing names one.
+pub const DEFAULT: &str = "findings";
+
+/// The store of a command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct StoreArg {
+    /// Folder of findings and campaign records. By default `findings`.
+    #[arg(long, global = true, env = VARIABLE)]
+    store: Option<PathBuf>,
+}
+
+impl StoreArg {
+    /// The path of the store.
+    pub fn path(&self) -> &Path {
+        self.store.as_deref().unwrap_or(Path::new(DEFAULT))
+    }
+
+    /// The store, which is made if it is missing.
+    pub fn open(&self) -> anyhow::Result<Store> {
+        Store::open(self.path())
+    }
+
+    /// The store, which must exist.
+    pub fn existing(&self) -> Result<Store, UsageError> {
+        existing(self.path())
+    }
+
+    /// Commands for this store.
+    pub fn shell(&self) -> Shell {
+        let usual = std::env::var_os(VARIABLE).map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from);
+        Shell::new(Some(self.path()).filter(|path| *path != usual))
+    }
+
+    /// The finding that `typed` stands for, and its name; the store must exist.
+    pub fn finding(&self, typed: &str) -> anyhow::Result<(String, Finding)> {
+        let (store, shown) = (self.existing()?, self.path().display());
+        let problem = match &store.matching(typed)?[..] {
+            [name] => match store.get(name)? {
+                Some(finding) => return Ok((name.clone(), finding)),
+                None => format!("the finding `{name}` is gone"),
+            },
+            [] => format!("no finding `{typed}` in {shown}; `snuffer findings list` lists them"),
+            [one, another, rest @ ..] => {
+                let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+                format!("`{typed}` may be `{one}` or `{another}`{more} in {shown}; type more of the name")
+            }
+        };
+        Err(UsageError(problem).into())
+    }
+}
+
+/// The store at `root`, which must exist.
+pub fn existing(root: &Path) -> Result<Store, UsageError> {
+    Store::existing(root).map_err(|missing| UsageError(missing.to_string()))
+}

@@ -1,0 +1,57 @@
+//! Commands of `snuffer` as a person can paste them here.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// How to call this program on a store.
+#[derive(Debug, Clone)]
+pub struct Shell {
+    program: String,
+    /// The option that names the store, with the space before it; empty for the store that is used anyway.
+    option: String,
+}
+
+impl Shell {
+    /// Commands for the store at `store`, or for the one that is used anyway.
+    pub fn new(store: Option<&Path>) -> Self {
+        let option = store.map_or_else(String::new, |store| format!(" --store {}", quoted(store)));
+        Self { program: program().map_or_else(|| "snuffer".to_string(), |program| quoted(&program)), option }
+    }
+
+    /// A command of this program, such as `triage`.
+    pub fn snuffer(&self, command: &str) -> String {
+        format!("{} {command}{}", self.program, self.option)
+    }
+
+    /// The command that runs the case in a file again.
+    pub fn replay(&self, file: &Path) -> String {
+        format!("{} replay {}", self.program, quoted(file))
+    }
+
+    /// The command that writes the issue of a finding. In a checkout, `cargo xtask` also sets up what its program needs.
+    pub fn report(&self, id: &str) -> String {
+        if Path::new("xtask/Cargo.toml").is_file() {
+            format!("cargo xtask report -- {id}{}", self.option)
+        } else {
+            self.snuffer(&format!("report {id}"))
+        }
+    }
+}
+
+/// This executable: its name if the shell finds it by that, or else its path, from the current folder if it is below.
+fn program() -> Option<PathBuf> {
+    let own = env::current_exe().ok()?;
+    let name = Path::new(own.file_name()?);
+    let found = env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file());
+    if found.and_then(|found| found.canonicalize().ok()) == own.canonicalize().ok() {
+        return Some(name.to_path_buf());
+    }
+    let below = env::current_dir().ok().and_then(|folder| own.strip_prefix(folder).ok().map(Path::to_path_buf));
+    Some(below.unwrap_or(own))
+}
+
+/// A path as a word of a shell.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    shlex::try_quote(&path).map_or_else(|_| path.clone(), std::borrow::Cow::into_owned)
+}

@@ -1,0 +1,79 @@
+//! The summary of a hunt or of a store on a terminal: fewer than forty lines, and what to do next.
+
+use super::Shell;
+use super::line::{cut, finding, style, width};
+use crate::report::{Found, Ran, Summary};
+
+/// How many columns of a line say what its command is for.
+const WHY: usize = 22;
+
+/// The text of `summary`, whose findings are called `what`: `new finding`.
+pub fn text(summary: &Summary, what: &str, shell: &Shell) -> String {
+    let Summary { ran, found } = summary;
+    let mut lines = vec![ran_line(ran)];
+    let counts = &ran.counts;
+    lines.push(format!("  {} passed, {} skipped, {} failed", counts.passed, counts.skipped, counts.failed));
+    lines.push(count(found.findings, what));
+    if found.findings > 0 {
+        lines.extend(found_lines(found));
+    }
+    lines.push("\nnext".to_string());
+    lines.extend(next(found, shell).map(|(why, command)| format!("  {why:<WHY$}{command}")));
+    lines.join("\n")
+}
+
+fn ran_line(ran: &Ran) -> String {
+    let devices: Vec<&str> = ran.devices.iter().map(String::as_str).collect();
+    let (devices, cases) = (devices.join(", "), ran.counts.cases);
+    let rate = cases as f64 / ran.seconds.max(1e-3);
+    let campaigns = if ran.campaigns == 1 { String::new() } else { format!(", {} campaigns", ran.campaigns) };
+    let (cases, ops) = (count(cases as usize, "case"), count(ran.ops, "op"));
+    format!("{cases} of {ops} on {devices} in {:.0} s ({rate:.0}/s){campaigns}", ran.seconds)
+}
+
+/// The findings by rank, by cause, and the worst of them.
+fn found_lines(found: &Found) -> Vec<String> {
+    let ranks = found.ranks.iter().filter(|(_, findings)| **findings > 0);
+    let ranks: Vec<String> =
+        ranks.map(|(rank, findings)| format!("{findings} {}", style(*rank).apply_to(rank))).collect();
+    let mut lines = vec![format!("  {}", ranks.join(", "))];
+    if found.known > 0 {
+        lines.push(format!("  {} known: kept as regressions", found.known));
+    }
+    lines.push("\nby likely cause, or else by what happens".to_string());
+    let (shown, rest) = found.top_causes();
+    for group in shown {
+        let line = format!("{:>5}  {:<5}  {}", group.findings, group.state(), group.text());
+        lines.push(cut(&line, width()));
+    }
+    lines.extend(rest.map(|rest| format!("       {rest}")));
+    lines.push("\nthe worst, one of each group first".to_string());
+    lines.extend(found.worst.iter().map(|item| finding(item.rank.name(), &style(item.rank), &item.sentence, &item.id)));
+    lines
+}
+
+/// What to do next, each with its command.
+fn next(found: &Found, shell: &Shell) -> [(&'static str, String); 3] {
+    let Some(worst) = found.worst.first() else {
+        return [
+            ("hunt longer", shell.snuffer("hunt --time 10m")),
+            ("list what is stored", shell.snuffer("findings list")),
+            ("see what is tested", shell.snuffer("ops")),
+        ];
+    };
+    let decide = if found.known < found.findings {
+        ("decide on each", shell.snuffer("triage"))
+    } else {
+        ("list what is stored", shell.snuffer("findings list"))
+    };
+    [
+        ("run the worst again", shell.snuffer(&format!("replay {}", worst.id))),
+        decide,
+        ("write an issue of it", shell.report(&worst.id)),
+    ]
+}
+
+/// `1 case`, `2 cases`.
+pub fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

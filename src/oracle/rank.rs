@@ -1,0 +1,62 @@
+//! The rank of a violation: how bad it is. Lists, counts, colours and severities of findings all go by it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Kind, OracleName, Signature};
+
+/// How bad a violation is, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rank {
+    /// Memory is used wrongly, or a signal ends the process.
+    Memory,
+    /// A wrong result, without an error.
+    Wrong,
+    /// A panic, a failed assertion or a hang: the process or its CUDA context is lost.
+    Crash,
+    /// A valid call is refused, or an invalid one is not.
+    Refusal,
+    /// candle says that it cannot do this, or one device cannot do what another can.
+    Limit,
+}
+
+impl Rank {
+    /// Every rank, the worst first.
+    pub const ALL: [Self; 5] = [Self::Memory, Self::Wrong, Self::Crash, Self::Refusal, Self::Limit];
+
+    /// The rank in one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Wrong => "wrong",
+            Self::Crash => "crash",
+            Self::Refusal => "refusal",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+impl Signature {
+    /// The rank of the violations with this signature.
+    pub fn rank(&self) -> Rank {
+        match (self.oracle, &self.kind) {
+            // Races, bytes that were never written, accesses outside of a view: hardware says nothing, or not every time.
+            (OracleName::Checker, _) => Rank::Memory,
+            (OracleName::Fault, Kind::Device(error)) if error.contains("address") => Rank::Memory,
+            (OracleName::Fault, _) => Rank::Crash,
+            (_, Kind::Died) => Rank::Memory,
+            (_, Kind::Panic | Kind::Hang | Kind::StackOverflow | Kind::OutOfMemory | Kind::Assert) => Rank::Crash,
+            (_, Kind::RefusedValid | Kind::NotRefused | Kind::RefusedGradient) => Rank::Refusal,
+            (_, Kind::NotSupported | Kind::OnlyOneAccepts) => Rank::Limit,
+            (_, Kind::WrongValue | Kind::WrongShape | Kind::WrongDtype) => Rank::Wrong,
+            (_, Kind::MissingGradient | Kind::Differs | Kind::Device(_)) => Rank::Wrong,
+        }
+    }
+}
+
+impl std::fmt::Display for Rank {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}

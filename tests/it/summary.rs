@@ -1,0 +1,181 @@
+//! The summary of a hunt or a store: findings by rank and by likely cause, the worst ones, and what to do next.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use snuffer::device::Device;
+use snuffer::ops::canary;
+use snuffer::oracle::{OracleName, Rank, Violation};
+use snuffer::report::Summary;
+use snuffer::store::regression::{Regression, Status};
+use snuffer::store::{Counts, Finding, Log, Record, Store, Tally, id};
+
+use crate::store::finding;
+
+/// A finding of an op, with a case that panics.
+fn found(op: &str, oracle: OracleName, kind: &str, site: &str) -> (String, Finding) {
+    let violation = Violation {
+        oracle,
+        kind: kind.into(),
+        site: site.into(),
+        device: Device::Cpu,
+        detail: format!("the detail of {op}"),
+    };
+    let signature = violation.signature(op);
+    let finding = Finding { signature, violation, case: canary::case("panic"), ..finding(site) };
+    (finding.signature.slug(), finding)
+}
+
+/// Findings of every rank: four with one cause, and eleven with others.
+fn findings() -> Vec<(String, Finding)> {
+    let gather = "gather (candle-kernels/src/indexing.cu)";
+    let ops = ["loss.cross_entropy", "loss.nll", "tensor.gather", "layer.embedding_with_a_long_name"];
+    let mut all: Vec<_> = ops.iter().map(|op| found(op, OracleName::Fault, "assert", gather)).collect();
+    let values = ["tensor.sum", "tensor.mean", "tensor.norm", "loss.mse", "loss.huber", "op.softmax", "op.rms_norm"];
+    let sites = ["", "in a view", "in reduced precision", "of integers", "gradient of x", "of nothing", "elsewhere"];
+    let wrong = |(op, site): (&&str, &&str)| found(op, OracleName::Reference, "wrong value", site);
+    all.extend(values.iter().zip(&sites).map(wrong));
+    all.extend([
+        found(
+            "tensor.index_select",
+            OracleName::Fault,
+            "illegal address",
+            "index_select (candle-kernels/src/indexing.cu)",
+        ),
+        found("tensor.roll", OracleName::Contract, "invalid not refused", "a dimension out of range"),
+        found("tensor.sort_last_dim", OracleName::Gradient, "not supported", ""),
+        found("tensor.cumsum", OracleName::Contract, "panic", "l_out (candle-core/src/conv.rs) in backward"),
+    ]);
+    all
+}
+
+fn record() -> Record {
+    let total = Counts { cases: 1200, passed: 900, skipped: 100, failed: 200 };
+    let ops = ["tensor.roll", "loss.nll"].map(|op| (op.to_string(), Counts::default()));
+    let tally = Tally { total, ops: ops.into(), ..Tally::default() };
+    let devices = vec!["cpu".to_string(), "sim:0".to_string()];
+    Record { versions: "a test".into(), seed: 7, devices, seconds: 60.0, tally, ..Record::default() }
+}
+
+/// A regression that expects `finding`.
+fn kept(finding: &Finding, title: &str) -> (String, Regression) {
+    (title.to_string(), Regression { title: title.to_string(), ..Regression::of(finding) })
+}
+
+#[test]
+fn findings_are_grouped_by_cause_and_a_regression_explains_those_like_it() {
+    let all = findings();
+    let issue = "https://github.com/huggingface/candle/issues/1";
+    let (title, assert) = kept(&all[1].1, "nll asserts");
+    let filed = Regression { status: Status::Filed, upstream: Some(issue.into()), ..assert };
+    // The second has no place in candle: it explains its own finding, and no other.
+    let known = [(title, filed), kept(&all[4].1, "sum is wrong")];
+    let Summary { found, .. } = Summary::new(&[&record()], &all, &known);
+    assert_eq!((found.findings, found.known), (all.len(), 2));
+    assert_eq!(found.ranks.values().copied().collect::<Vec<_>>(), [1, 7, 5, 1, 1]);
+    let first = &found.causes[0];
+    assert_eq!((first.cause.as_str(), first.findings), ("in gather (candle-kernels/src/indexing.cu)", 4));
+    assert_eq!((first.known, first.upstream.as_deref()), (true, Some(issue)));
+    let explained: Vec<&str> =
+        found.causes.iter().filter(|group| group.known).map(|group| group.cause.as_str()).collect();
+    assert_eq!(explained, [first.cause.as_str(), "sum is wrong"]);
+    let alike = found.causes.iter().find(|group| group.cause == "returns a wrong value in a view").expect("a group");
+    assert!(!alike.known && alike.rank == Rank::Wrong, "{alike:?}");
+}
+
+#[test]
+fn the_worst_are_new_before_known_and_of_different_causes_first() {
+    let all = findings();
+    let names = |known: &[(String, Regression)]| {
+        let worst = Summary::new(&[&record()], &all, known).found.worst;
+        worst.into_iter().map(|item| (item.rank, item.name)).collect::<Vec<_>>()
+    };
+    let worst = names(&[]);
+    assert_eq!(worst.len(), 10);
+    assert!(worst.is_sorted_by_key(|(rank, _)| *rank) && worst[0].1.starts_with("tensor.index_select"), "{worst:?}");
+    let asserts = |worst: &[(Rank, String)]| worst.iter().filter(|(_, name)| name.contains("fault--assert")).count();
+    assert_eq!(asserts(&worst), 1, "one stands for its cause: {worst:?}");
+    let all_but_the_asserts: Vec<_> = all[4..].iter().map(|(_, finding)| kept(finding, "kept")).collect();
+    let worst = names(&all_but_the_asserts);
+    assert!(asserts(&worst[..4]) == 4 && worst.len() == 10, "{worst:?}");
+}
+
+/// A store with all of [`findings`] and a campaign.
+fn stored() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path()).expect("a store");
+    for (_, finding) in findings() {
+        store.insert(&finding).expect("stored");
+    }
+    Log::open(&store.campaigns(), "1-7-1").and_then(|mut log| log.save(&record())).expect("saved");
+    folder
+}
+
+fn command(program: &str, columns: u16) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env("COLUMNS", columns.to_string()).env("SNUFFER_DEVICES", "cpu");
+    command.env_remove("SNUFFER_FINDINGS").stdin(Stdio::null());
+    command
+}
+
+fn summary(store: &Path, columns: u16, more: &[&str]) -> String {
+    let mut command = command(env!("CARGO_BIN_EXE_snuffer"), columns);
+    // A folder without regressions.
+    let known = tempfile::tempdir().expect("a folder");
+    command.args(["findings", "summary", "--store"]).arg(store).arg("--known").arg(known.path()).args(more);
+    let Output { status, stdout, stderr } = command.output().expect("snuffer starts");
+    assert_eq!(status.code(), Some(2), "{}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).expect("text")
+}
+
+#[test]
+fn the_summary_of_a_store_fits_every_terminal() {
+    let folder = stored();
+    for columns in [60, 80, 120] {
+        let shown = summary(folder.path(), columns, &[]);
+        let (lines, commands) = shown.split_once("\nnext\n").expect("what to do next");
+        assert!(lines.lines().all(|line| line.chars().count() <= columns.into()), "{columns}: {shown}");
+        assert!(shown.lines().count() <= 40 && commands.lines().count() == 3, "{shown}");
+        assert!(!shown.contains('\u{1b}'), "colours without a terminal: {shown}");
+    }
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.add_filter(r"\S*/snuffer ", "snuffer ");
+    settings.add_filter(r"--store \S+", "--store STORE");
+    settings.bind(|| insta::assert_snapshot!("summary", summary(folder.path(), 80, &[])));
+}
+
+#[test]
+fn the_next_commands_work_when_pasted() {
+    let folder = stored();
+    let shown = summary(folder.path(), 80, &[]);
+    let (_, commands) = shown.split_once("\nnext\n").expect("what to do next");
+    let commands: Vec<&str> = commands.lines().filter_map(|line| line.get(24..)).collect();
+    let [replay, triage, report] = commands[..] else { panic!("{shown}") };
+    for (typed, expected) in [(replay, "verdict   FAIL canary: panic"), (triage, "== 1 of 15: tensor.index_select--")] {
+        let output = command("sh", 80).args(["-c", typed]).output().expect("a shell");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains(expected), "{typed}: {stdout}{}", String::from_utf8_lossy(&output.stderr));
+    }
+    // It builds a program with candle's kernels.
+    let (worst, _) = &findings()[11];
+    let store = folder.path().display();
+    assert_eq!(report, format!("cargo xtask report -- {} --store {store}", id(worst)));
+}
+
+#[test]
+fn the_markdown_of_a_summary_has_the_campaigns_and_the_same_findings() {
+    let folder = stored();
+    let shown = summary(folder.path(), 80, &["--format", "markdown"]);
+    for expected in [
+        "| hunt, seed 7 | cpu, sim:0 | 1200 | 900 | 100 | 200 | at the start | 60 |",
+        "15 findings, 15 of them new.",
+        "| memory | 1 |\n| wrong | 7 |",
+        "| 4 | new | in gather (candle-kernels/src/indexing.cu) |",
+        "- **memory** tensor.index_select uses an illegal address in index_select (indexing.cu) (`",
+    ] {
+        assert!(shown.contains(expected), "{expected} is not in {shown}");
+    }
+}
