@@ -12,7 +12,7 @@ pub fn compile(krate: &str, device: Device, main: &str) -> PathBuf {
     let folder = tmp.join("programs").join(krate);
     std::fs::create_dir_all(folder.join("src")).expect("writable");
     let all = format!("{main}// half:: float8::");
-    let manifest = manifest(krate, &all, device, Candle::TESTED) + &same_dependencies(krate, device);
+    let manifest = with_our_dependencies(&manifest(krate, &all, device, Candle::TESTED), krate, device);
     std::fs::write(folder.join("src/main.rs"), main).expect("writable");
     std::fs::write(folder.join("Cargo.toml"), manifest).expect("writable");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -22,23 +22,23 @@ pub fn compile(krate: &str, device: Device, main: &str) -> PathBuf {
     reproduction::executable(target, krate)
 }
 
-/// What makes Cargo take candle and all below it from this build: the same profile, and the same features, which `snuffer`
-/// as a dependency turns on. The crate itself is compiled without optimizations, as most tests are long and run once.
-fn same_dependencies(krate: &str, device: Device) -> String {
-    let root = env!("CARGO_MANIFEST_DIR");
-    // On CUDA the worker's features: `cargo xtask` has built it with these.
-    let features = match device {
-        Device::Cpu => "",
-        _ => ", default-features = false, features = [\"cuda\", \"worker\", \"cli-dependencies\"]",
-    };
-    let ours: toml::Table = std::fs::read_to_string(Path::new(root).join("Cargo.toml"))
-        .expect("readable")
-        .parse()
-        .expect("Cargo has read it");
+/// `manifest` with what makes Cargo take candle and all below it from this build: the same profile, and the dependencies that
+/// turn on the same features. The crate itself is compiled without optimizations, as most tests are long and run once.
+fn with_our_dependencies(manifest: &str, krate: &str, device: Device) -> String {
+    let mut manifest: toml::Table = manifest.parse().expect("a manifest");
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let ours: toml::Table = std::fs::read_to_string(ours).expect("readable").parse().expect("Cargo has read it");
+    let dependencies = manifest["dependencies"].as_table_mut().expect("dependencies");
+    for (name, dependency) in ours["dependencies"].as_table().expect("dependencies") {
+        let mut dependency = dependency.clone();
+        dependency.as_table_mut().and_then(|fields| fields.remove("optional"));
+        if !dependencies.contains_key(name) && (device != Device::Cpu || name != "libloading") {
+            dependencies.insert(name.clone(), dependency);
+        }
+    }
     let mut dev = ours["profile"]["dev"].as_table().expect("a profile").clone();
     let packages = dev["package"].as_table_mut().expect("packages");
     packages.insert(krate.to_string(), toml::Table::from_iter([("opt-level".to_string(), 0.into())]).into());
-    let profile = toml::Table::from_iter([("dev".to_string(), dev.into())]);
-    let profiles = toml::Table::from_iter([("profile".to_string(), profile.into())]);
-    format!("snuffer = {{ path = \"{root}\"{features} }}\n\n{profiles}")
+    manifest.insert("profile".to_string(), toml::Table::from_iter([("dev".to_string(), dev.into())]).into());
+    manifest.to_string()
 }

@@ -54,7 +54,7 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Build everything and run all tests; arguments after `--` go to `cargo test`.
+    /// Build everything and run all tests; with arguments after `--`, which go to `cargo test`, only `snuffer`'s own.
     Test {
         #[command(flatten)]
         devices: Devices,
@@ -115,17 +115,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
             }
             replace_with(devices.limit(&mut snuffer).arg("report").args(args))
         }
-        Task::Test { devices, args } => {
-            let Ready { devices: there, toolkit } = set_up::everything(devices)?;
-            let mut cargo = cargo();
-            if let Some(toolkit) = toolkit {
-                // Tests build programs with candle's kernels.
-                toolkit.equip(&mut cargo)?;
-            }
-            let code = status(devices.limit(&mut cargo).args(["test", "--workspace", "--locked"]).args(args))?;
-            say(&format!("tests ran on {there}"));
-            Ok(code)
-        }
+        Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Corpus(args) => fuzz::corpus(&args),
         Task::CandleTests { filter, list } => candle_tests::run(&set_up::toolkit()?, &filter, list),
@@ -163,6 +153,26 @@ fn say(line: &str) {
     if writeln!(std::io::stderr(), "xtask: {line}").is_err() {
         std::process::exit(CLOSED_PIPE);
     }
+}
+
+/// Builds everything and runs the tests: all of them, or those of the package `snuffer` that `args` name.
+fn test(devices: Devices, args: &[String]) -> anyhow::Result<u8> {
+    // Not in one build: what the simulator's tests need turns on features of crates below candle, which would be built again.
+    const PACKAGES: [&[&str]; 2] = [&["--package", "snuffer"], &["--workspace", "--exclude", "snuffer"]];
+    let Ready { devices: there, toolkit } = set_up::everything(devices)?;
+    for packages in &PACKAGES[..if args.is_empty() { 2 } else { 1 }] {
+        let mut cargo = cargo();
+        if let Some(toolkit) = &toolkit {
+            // Tests build programs with candle's kernels.
+            toolkit.equip(&mut cargo)?;
+        }
+        let code = status(devices.limit(&mut cargo).args(["test", "--locked"]).args(*packages).args(args))?;
+        if code != 0 {
+            return Ok(code);
+        }
+    }
+    say(&format!("tests ran on {there}"));
+    Ok(0)
 }
 
 fn cargo() -> Command {
