@@ -144,7 +144,7 @@ fn manifest() -> anyhow::Result<String> {
     let mut dev = ours["profile"]["dev"].clone();
     let packages = dev["package"].as_table_mut().context("the profile has settings for packages")?;
     // Cargo warns of settings for packages that a workspace does not have.
-    packages.retain(|name, _| !name.starts_with("snuffer") && !OURS_ALONE.contains(&name.as_ref()));
+    packages.retain(|name, _| !name.starts_with("snuffer") && !OURS_ALONE.contains(&name));
     for name in PACKAGES {
         packages.insert(name.into(), toml::Table::from_iter([("opt-level".to_string(), 0.into())]).into());
     }
