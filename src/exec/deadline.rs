@@ -7,9 +7,6 @@ use std::time::{Duration, Instant};
 /// A worker that waits for something uses no processor time. It gets this many times the deadline by the clock.
 const BY_THE_CLOCK: u32 = 4;
 
-/// The unit of processor time in `/proc` (`USER_HZ`): a hundredth of a second on x86-64 and AArch64.
-const TICK: Duration = Duration::from_millis(10);
-
 /// Time that passes while a process works.
 #[derive(Debug)]
 pub struct Timer {
@@ -50,9 +47,10 @@ fn processor_time(id: u32) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The second field is the name, in parentheses. It may contain anything.
     let (_, fields) = stat.rsplit_once(") ")?;
-    let ticks = |field: Option<&str>| field?.parse::<u32>().ok();
+    let ticks = |field: Option<&str>| field?.parse::<u64>().ok();
     let mut fields = fields.split(' ').skip(11);
-    Some(TICK * (ticks(fields.next())? + ticks(fields.next())?))
+    let ticks = ticks(fields.next())? + ticks(fields.next())?;
+    Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
 /// A socket whose reads share one timer: a worker that sends a byte at a time gains no time.
