@@ -2,6 +2,7 @@
 
 mod complexity;
 mod param;
+mod spec;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use thiserror::Error;
 
 pub use complexity::Complexity;
 pub use param::Param;
+pub use spec::{Absent, InputSpec, Kind, Only, ParamSpec, Specs, nearest};
 
 use crate::tensor::{Tensor, Value};
 
@@ -130,7 +132,8 @@ impl Case {
 
     /// Reads the text form.
     pub fn parse(text: &str) -> Result<Self, CaseError> {
-        let case: Self = toml::from_str(text)?;
+        let mut case: Self = toml::from_str(text)?;
+        case.inputs.values_mut().for_each(Tensor::normalize);
         case.check()?;
         Ok(case)
     }

@@ -18,6 +18,7 @@ mod issues;
 mod known;
 mod merge;
 mod minimize;
+mod new;
 mod ops;
 mod promote;
 mod regressions;
@@ -41,6 +42,7 @@ use crate::exit_code::Exit;
 use crate::store::regression;
 use crate::store::regression::Regression;
 
+pub use ops::{example, explained};
 use store_arg::{StoreArg, existing};
 
 /// Finds, reproduces and minimizes inputs that break candle.
@@ -83,8 +85,10 @@ enum Command {
     Report(report::Args),
     /// Find the oldest candle release in which a case behaves as it does today.
     Bisect(bisect::Args),
-    /// List the ops with the sources of their contracts, or measure which dtypes work.
+    /// List the ops, explain one, or measure which dtypes work.
     Ops(ops::Args),
+    /// Write a case of an op from shapes and values, to replay or edit.
+    New(new::Args),
     /// Show which kernels and branches a campaign or cases reached on a simulated device.
     Coverage(coverage::Args),
     /// Change instructions of candle's kernels on a simulated device, and show which changes drawn cases notice.
@@ -189,6 +193,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Report(args) => report::run(&args, &store),
         Command::Bisect(args) => bisect::run(&args, &store),
         Command::Ops(args) => ops::run(&args),
+        Command::New(args) => new::run(&args),
         Command::Coverage(args) => coverage::run(&args, &store),
         Command::Score(args) => score::run(&args),
         Command::Site(args) => site::run(&args, &store),

@@ -63,7 +63,7 @@ impl Target {
             Some(case) => case,
             None => Case::parse(std::str::from_utf8(bytes).ok()?).ok()?,
         };
-        let op = ops::find(&case.op).filter(|op| op.name != "canary")?;
+        let (op, case) = ops::accept(case).ok().filter(|(op, _)| op.name != "canary")?;
         let fits = match self {
             Self::Forward => case.steps.is_empty() && case.backward.is_none(),
             Self::Backward => case.steps.is_empty() && !case.backward.is_none(),
@@ -105,7 +105,7 @@ impl Target {
             (0, _) | (_, None) => self.drawn(seed),
             // Generators know which dtypes and sizes an op takes. Sequences have only one generator.
             (1 | 2, Some((op, _))) if self != Self::Program => self.drawn_of(&[op], seed),
-            (_, Some((_, case))) => edited(case, seed).unwrap_or_else(|_| self.drawn(seed)),
+            (_, Some((op, case))) => edited(op, case, seed).unwrap_or_else(|_| self.drawn(seed)),
         };
         self.text(case, seed, max_len)
     }
@@ -114,9 +114,11 @@ impl Target {
     pub fn crossed(self, one: &[u8], other: &[u8], seed: u32, max_len: usize) -> Vec<u8> {
         let seed = u64::from(seed);
         let both = self.case(one).zip(self.case(other));
-        let both = both
-            .and_then(|((_, one), (_, other))| spliced(&one, &other, &mut Draw::new(&random("fuzz", seed, 1))).ok());
-        self.text(both.unwrap_or_else(|| self.drawn(seed)), seed, max_len)
+        let both = both.and_then(|((op, one), (_, other))| {
+            Some((op, spliced(&one, &other, &mut Draw::new(&random("fuzz", seed, 1))).ok()?))
+        });
+        let accepted = both.filter(|(op, case)| op.check(case).is_ok()).map(|(_, case)| case);
+        self.text(accepted.unwrap_or_else(|| self.drawn(seed)), seed, max_len)
     }
 
     /// The text of `case`, or of a new case if that is too long.
@@ -136,7 +138,7 @@ impl Target {
 }
 
 /// `case` after one to three edits. One edit in four violates the contract.
-fn edited(mut case: Case, seed: u64) -> arbitrary::Result<Case> {
+fn edited(op: &Op, mut case: Case, seed: u64) -> arbitrary::Result<Case> {
     let bytes = random("fuzz", seed, 1);
     let mut draw = Draw::of_any_size(&bytes)?;
     let edits = draw.between(1, 3)?;
@@ -144,8 +146,10 @@ fn edited(mut case: Case, seed: u64) -> arbitrary::Result<Case> {
     for _ in 0..16 {
         let list = if draw.one_in(4)? { VIOLATIONS } else { EDITS };
         let mut next = case.clone();
+        let changed = (draw.choose(list)?.apply)(&mut next, &mut draw)?;
+        op.clamp(&mut next);
         // An edit may leave tensors that are no longer valid.
-        if (draw.choose(list)?.apply)(&mut next, &mut draw)? && next != case && next.check().is_ok() {
+        if changed && next != case && next.check().is_ok() {
             case = next;
             done += 1;
         }

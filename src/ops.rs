@@ -1,5 +1,6 @@
 //! The ops under test: how to draw a case, what its contract is, how to call candle, and what the result is in `f64`.
 
+mod accept;
 mod attention;
 mod cache;
 pub mod canary;
@@ -18,6 +19,7 @@ mod state;
 mod support;
 mod tensor;
 
+pub use accept::{accept, named};
 pub use registry::ALL;
 pub use support::call::{Call, case_dtype};
 pub use support::reference_inputs::ReferenceInputs;
@@ -26,7 +28,7 @@ pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 
 use ndarray::ArrayD;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::device::Device;
 use crate::generate::Draw;
 use crate::number::Num;
@@ -41,6 +43,10 @@ pub struct Op {
     pub covers: &'static [&'static str],
     /// The dtypes that candle lists for it, by device.
     pub support: &'static Support,
+    /// The tensors that it takes, in the order of the call.
+    pub inputs: &'static [InputSpec],
+    /// Its other arguments, by name.
+    pub params: &'static [ParamSpec],
     /// Draws a case. At least 95 % of the cases keep the contract.
     pub generate: fn(&mut Draw) -> arbitrary::Result<Case>,
     /// The contract of a case.

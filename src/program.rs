@@ -17,6 +17,7 @@ use crate::outcome::Outcome;
 use crate::tensor::DType;
 
 pub use agreement::agrees;
+pub use templates::torch_call;
 pub use test::test;
 pub use torch::torch;
 

@@ -91,6 +91,11 @@ impl Tensor {
         Self { dtype: self.dtype, shape: self.shape.clone(), view: View::default(), values }
     }
 
+    /// Gives each value the form of the dtype: `1` is `1.0` in a float tensor, and `2.0` is `2` in an integer tensor.
+    pub fn normalize(&mut self) {
+        self.values.normalize(self.dtype);
+    }
+
     /// Checks the tensor: the number of values, whether the view fits the shape, and whether the dtype can hold the values.
     pub fn check(&self) -> Result<(), String> {
         if self.shape.len() > 8 {

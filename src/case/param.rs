@@ -1,5 +1,7 @@
 //! Params: the arguments of a call that are not tensors.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::tensor::Value;
@@ -33,11 +35,35 @@ impl Param {
         }
     }
 
+    /// The param that a person means by `text`: a number, a list such as `[1, 2]`, or else a text.
+    pub fn read(text: &str) -> Self {
+        if let Some(items) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            let items = items.split(',').map(str::trim).filter(|item| !item.is_empty());
+            return Self::List(items.map(Self::read).collect());
+        }
+        let int = text.parse().map(Value::Int).ok();
+        let number = int.or_else(|| text.parse().map(Value::Float).ok());
+        number.map_or_else(|| Self::Text(text.to_string()), Self::Number)
+    }
+
     /// The items of a list; empty for anything else.
     pub fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
             Self::Number(_) | Self::Text(_) => &[],
+        }
+    }
+}
+
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
         }
     }
 }

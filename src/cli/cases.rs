@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::case::Case;
 use crate::cli::{StoreArg, UsageError};
-use crate::ops::{self, Op};
+use crate::ops::{Op, accept};
 use crate::store::Finding;
 use crate::store::regression::Regression;
 
@@ -14,8 +14,8 @@ pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
     let text =
         if path.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
     let text = text.map_err(|error| UsageError(format!("cannot read {shown}: {error}")))?;
-    let case = parse(&text).map_err(|error| UsageError(format!("{shown}: {error}")))?;
-    Ok((op(path, &case)?, case))
+    let accepted = parse(&text).and_then(accept);
+    Ok(accepted.map_err(|error| UsageError(format!("{shown}: {error}")))?)
 }
 
 /// The case in the file at `path`, or else that of the finding for which this path is the name.
@@ -25,18 +25,12 @@ pub fn named(path: &Path, store: &StoreArg) -> anyhow::Result<(&'static Op, Case
     }
     let typed = path.display();
     match store.finding(&typed.to_string()) {
-        Ok((_, finding)) => Ok((op(path, &finding.case)?, finding.case)),
+        Ok((_, finding)) => Ok(accept(finding.case).map_err(|error| UsageError(format!("{typed}: {error}")))?),
         Err(problem) if problem.is::<UsageError>() => {
             Err(UsageError(format!("there is no file `{typed}`, and {problem}")).into())
         }
         Err(problem) => Err(problem),
     }
-}
-
-/// The op of `case`, which `path` names.
-fn op(path: &Path, case: &Case) -> Result<&'static Op, UsageError> {
-    let missing = || format!("{}: there is no op `{}`; `snuffer ops` lists them", path.display(), case.op);
-    ops::find(&case.op).ok_or_else(|| UsageError(missing()))
 }
 
 /// The file at `path`, or all `wanted` files of the folder at `path`, sorted.

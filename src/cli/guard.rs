@@ -7,8 +7,6 @@ use crate::case::Param;
 use crate::device::Device;
 use crate::exit_code::Exit;
 use crate::guard::{self, File, Loaded, Refused};
-use crate::ops;
-use crate::tensor::Value;
 
 /// Arguments of `snuffer guard`.
 #[derive(Debug, clap::Args)]
@@ -47,8 +45,11 @@ pub struct Args {
     device: Device,
 }
 
-/// The result of a check, and what to print if it passes.
-type Checked = (Result<(), Refused>, String);
+/// The result of a check: a word and a sentence if it passes.
+type Checked = Result<(&'static str, String), Refused>;
+
+/// The word of a check that passes.
+const FINE: &str = "fine";
 
 /// Runs all checks and prints the result of each. `Findings` if one refuses.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -62,9 +63,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return Err(UsageError(message).into());
     }
     let mut exit = Exit::Clean;
-    for (result, passed) in results {
+    for result in results {
         match result {
-            Ok(()) => println!("fine     {passed}"),
+            Ok((word, passed)) => println!("{word:<9}{passed}"),
             Err(refused) => {
                 exit = Exit::Findings;
                 println!("refused  {refused}");
@@ -86,49 +87,40 @@ fn check(args: &Args, file: &File) -> Result<Vec<Checked>, UsageError> {
     let classes = args.classes.unwrap_or_default();
     for name in &args.labels {
         let result = guard::labels(name, &find(name)?, classes, args.ignore);
-        results.push((result, format!("{name}: labels of {classes} classes")));
+        results.push(result.map(|()| (FINE, format!("{name}: labels of {classes} classes"))));
     }
     let rows = args.vocabulary.unwrap_or_default();
     for name in &args.ids {
-        results.push((guard::ids(name, &find(name)?, rows), format!("{name}: ids of {rows} rows")));
+        let result = guard::ids(name, &find(name)?, rows);
+        results.push(result.map(|()| (FINE, format!("{name}: ids of {rows} rows"))));
     }
     for name in &args.finite {
-        results.push((guard::finite(name, &find(name)?), format!("{name}: finite")));
+        results.push(guard::finite(name, &find(name)?).map(|()| (FINE, format!("{name}: finite"))));
     }
     if let Some(op) = &args.op {
-        if ops::find(op).is_none() {
-            return Err(UsageError(format!("there is no op `{op}`; `snuffer ops` lists them")));
-        }
         let tensors = args.input.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>, _>>()?;
-        results.push((check_call(args, op, &tensors), format!("{op}: within its contract")));
+        results.push(check_call(args, op, &tensors)?);
     }
     Ok(results)
 }
 
 /// Checks the contract of a call of `op` with `tensors`.
-fn check_call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<(), Refused> {
+fn check_call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<Checked, UsageError> {
     let mut call = guard::Call::new(op).on(args.device);
     for ((name, _), tensor) in args.input.iter().zip(tensors) {
         call = call.input(name, tensor);
     }
     for (name, value) in &args.param {
-        call = call.param(name, number_or_text(value));
+        call = call.param(name, Param::read(value));
     }
-    call.check()
+    call.fits().map_err(UsageError)?;
+    Ok(call.check().map(|()| match call.unspecified() {
+        None => (FINE, format!("{op}: within its contract")),
+        Some(why) => ("unknown", format!("{op}: nothing is promised for such a call ({why})")),
+    }))
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     Ok((name.to_string(), value.to_string()))
-}
-
-/// A number, a text, or a list such as `[1, 2]`.
-fn number_or_text(text: &str) -> Param {
-    if let Some(items) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        let items = items.split(',').map(str::trim).filter(|item| !item.is_empty());
-        return Param::List(items.map(number_or_text).collect());
-    }
-    let int = text.parse().map(Value::Int).ok();
-    let number = int.or_else(|| text.parse().map(Value::Float).ok());
-    number.map_or_else(|| Param::Text(text.to_string()), Param::Number)
 }

@@ -1,4 +1,8 @@
-//! `snuffer ops`: lists the ops, and measures which dtypes work.
+//! `snuffer ops`: lists the ops, explains one, and measures which dtypes work.
+
+mod describe;
+
+pub use describe::{example, explained};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,17 +10,18 @@ use serde::Serialize;
 use super::{Common, UsageError};
 use crate::console;
 use crate::exit_code::Exit;
-use crate::generate::Mode;
-use crate::hunt::Sample;
 use crate::matrix;
 use crate::ops::{self, Op};
-use crate::program::call;
 
 /// Arguments of `snuffer ops`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only ops whose name contains this.
+    /// Only ops whose name contains this. A whole name, or one that only one op has, explains
+    /// that op.
     name: Option<String>,
+    /// Print a case of the op, to edit and replay.
+    #[arg(long, requires = "name", conflicts_with = "matrix")]
+    example: bool,
     /// Run valid cases of each op in each dtype, and show what candle does.
     #[arg(long)]
     matrix: bool,
@@ -39,26 +44,34 @@ pub struct Matrix {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let wanted = args.name.as_deref().unwrap_or("");
-    let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name.contains(wanted)).collect();
-    if ops.is_empty() {
-        return Err(UsageError(format!("no op has `{wanted}` in its name; `snuffer ops` lists them")).into());
-    }
+    let ops = selected(args.name.as_deref().unwrap_or(""))?;
     if args.matrix {
         return measure(args, &ops);
     }
-    for op in ops {
-        let gradients = if op.differentiable.is_empty() { "none".to_string() } else { op.differentiable.join(", ") };
-        // The call of one of its cases: the source is a template.
-        let call = call(op, &Sample::nth(&[op], &[Mode::Valid], 1, 0).drawn.case).replace('\n', "\n               ");
-        println!(
-            "{}\n    call       {call}\n    covers     {}\n    gradients  {gradients}\n    promise    {}",
-            op.name,
-            op.covers.join(", "),
-            op.promise
-        );
+    match ops[..] {
+        [op] if args.example => print!("{}", describe::example_text(op)),
+        _ if args.example => {
+            let names: Vec<&str> = ops.iter().map(|op| op.name).collect();
+            let problem = format!("--example takes one op; this name fits {}", names.join(", "));
+            return Err(UsageError(problem).into());
+        }
+        [op] => print!("{}", explained(op)),
+        _ => print!("{}", describe::listed(&ops)),
     }
     Ok(Exit::Clean)
+}
+
+/// The op of this name, or else all ops whose names contain it.
+fn selected(name: &str) -> Result<Vec<&'static Op>, UsageError> {
+    if let Some(op) = ops::find(name) {
+        return Ok(vec![op]);
+    }
+    let ops: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name.contains(name)).collect();
+    if ops.is_empty() {
+        Err(ops::named(name).map(|_| ()).map_err(UsageError).expect_err("no op has this name"))
+    } else {
+        Ok(ops)
+    }
 }
 
 fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {

@@ -7,7 +7,7 @@ use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::ops::{self, Contract, Op, why};
 use crate::run;
-use crate::tensor::{self, Fill, Value, Values, View, index_of};
+use crate::tensor::{self, DType, Fill, Value, Values, View, index_of};
 
 /// A call of an op of the catalog (`snuffer ops` lists them) with its tensors and params, named as in cases.
 ///
@@ -51,8 +51,9 @@ impl<'a> Call<'a> {
     /// Refuses a call that its contract rejects: candle should refuse it, but may instead assert, fault or be silently wrong. Also
     /// refuses dtypes that candle has no code for on the device, and tensors on different devices. Unspecified calls pass.
     pub fn check(&self) -> Result<(), Refused> {
-        let op = ops::find(self.op).ok_or_else(|| Refused::whole(self.op, &"no such op; `snuffer ops` lists them"))?;
+        self.fits().map_err(|problem| Refused::whole(self.op, &problem))?;
         one_device(&self.inputs)?;
+        let op = ops::named(self.op).map_err(|problem| Refused::whole(self.op, &problem))?;
         let case = self.case()?;
         let listed = self.device().is_none_or(|device| op.supports(&case, device));
         match (op.contract)(&case) {
@@ -61,6 +62,20 @@ impl<'a> Call<'a> {
             Contract::Accepts { .. } if !listed => Err(refused(op, &case, why::DTYPE)),
             Contract::Accepts { .. } | Contract::Unspecified(_) => Ok(()),
         }
+    }
+
+    /// Checks that the op takes these tensors and params, and needs no others. Reads no tensor. The error is a sentence.
+    pub fn fits(&self) -> Result<(), String> {
+        let mut case = self.params();
+        let nothing = || tensor::Tensor::new(DType::F32, vec![0], Vec::new());
+        case.inputs = self.inputs.iter().map(|(name, _)| ((*name).to_string(), nothing())).collect();
+        ops::accept(case).map(|_| ())
+    }
+
+    /// Why nothing is promised for the call, if nothing is: it may do anything, but [`Call::check`] has no reason to refuse it.
+    pub fn unspecified(&self) -> Option<&'static str> {
+        let (op, case) = (ops::find(self.op)?, self.case().ok()?);
+        if let Contract::Unspecified(why) = (op.contract)(&case) { Some(why) } else { None }
     }
 
     fn device(&self) -> Option<Device> {
@@ -72,9 +87,18 @@ impl<'a> Call<'a> {
         self.device.or_else(location)
     }
 
-    fn case(&self) -> Result<Case, Refused> {
+    /// The params of the call, each number in the form of the param's type.
+    fn params(&self) -> Case {
         let mut case = Case::new(self.op);
         case.params = self.params.iter().map(|(name, param)| ((*name).to_string(), param.clone())).collect();
+        if let Some(op) = ops::find(self.op) {
+            op.normalize(&mut case);
+        }
+        case
+    }
+
+    fn case(&self) -> Result<Case, Refused> {
+        let mut case = self.params();
         for &(name, tensor) in &self.inputs {
             let plain = plain(tensor).map_err(|error| Refused::unreadable(name, &error))?;
             case.inputs.insert(name.to_string(), plain);

@@ -77,7 +77,9 @@ impl Sample {
     pub fn nth(ops: &[&'static Op], modes: &[Mode], seed: u64, index: u64) -> Self {
         let (turns, number) = (ops.len() as u64, index / ops.len() as u64);
         let (op, mode) = (ops[(index % turns) as usize], modes[(number % modes.len() as u64) as usize]);
-        Self { op, number, mode, drawn: sample(op.name, op.generate, mode, seed, number) }
+        let mut drawn = sample(op.name, op.generate, mode, seed, number);
+        op.clamp(&mut drawn.case);
+        Self { op, number, mode, drawn }
     }
 }
 

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use candle_core::{Error, Result, Tensor};
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::device::Device;
+use crate::ops::support::arguments::ANY;
 use crate::ops::{Call, Contract, Op};
 use crate::tensor::{DType, Support, Tensor as Data, Value};
 
@@ -63,6 +64,8 @@ pub static CANARY: Op = Op {
     name: "canary",
     covers: &[],
     support: &Support::both("x", &[DType::F32]),
+    inputs: &[ANY],
+    params: &[ParamSpec::text("fault", "The fault to plant.")],
     generate: |_| Ok(case("none")),
     contract: |case| match case.tensor("x") {
         Some(x) => Contract::accepts(x.dtype, &x.shape),

@@ -17,6 +17,8 @@ pub static SEQUENCE: Op = Op {
     name: "sequence",
     covers: &[],
     support: &Support { of: "", cpu: &DType::FLOATS, cuda: &DType::FLOATS },
+    inputs: &[],
+    params: &[],
     generate,
     contract,
     call: |call| {

@@ -2,6 +2,7 @@
 
 pub mod activation;
 pub mod argminmax;
+pub mod arguments;
 pub mod attention;
 pub mod builder;
 pub mod call;

@@ -73,19 +73,18 @@ impl Language {
         infinite.unwrap_or_else(|| text.parse().unwrap_or(f64::NAN))
     }
 
-    fn param(&self, name: &str, param: &Param) -> Jinja {
+    fn param(&self, param: &Param) -> Jinja {
         match param {
-            Param::Number(Value::Int(number)) if SIGNED.contains(&name) => Jinja::from(*number),
-            Param::Number(Value::Int(number)) => Jinja::from(number.max(&0)),
+            Param::Number(Value::Int(number)) => Jinja::from(*number),
             Param::Number(number) => Jinja::from((self.number)(*number)),
             Param::Text(text) => Jinja::from(text.as_str()),
-            Param::List(items) => items.iter().map(|item| self.param(name, item)).collect(),
+            Param::List(items) => items.iter().map(|item| self.param(item)).collect(),
         }
     }
 
     /// The params and inputs of `call`.
     fn context(&self, call: &Case) -> BTreeMap<String, Jinja> {
-        let param = |(name, param): (&String, &Param)| (name.clone(), self.param(name, param));
+        let param = |(name, param): (&String, &Param)| (name.clone(), self.param(param));
         let input = |data: &Tensor| Input {
             name: data.dtype.name(),
             rust: rust::type_name(data.dtype),
@@ -136,12 +135,6 @@ static TORCH: LazyLock<Environment<'static>> = LazyLock::new(|| {
     }
     environment
 });
-
-/// Names of integer params that templates print unchanged: candle takes them as signed integers or as booleans.
-///
-/// Every other integer param is a `usize` in candle: a negative one is printed as 0, because [`Case::size`] passes it as 0.
-/// **Add the name here when you add an op with a signed or boolean param**, or reports print its negative values as 0.
-const SIGNED: [&str; 9] = ["asc", "causal", "decimals", "first", "is_scalar", "off", "on", "shift", "xy"];
 
 /// The lines of this call in Rust.
 pub fn rust_call(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, String> {

@@ -46,7 +46,7 @@ impl<'a> Search<'a> {
         if self.started.elapsed() > self.settings.time || self.attempts > self.settings.attempts {
             return Ok(None);
         }
-        if discriminant(&(self.op.contract)(candidate)) != self.contract {
+        if self.op.check(candidate).is_err() || discriminant(&(self.op.contract)(candidate)) != self.contract {
             return Ok(Some(false));
         }
         let Some(violation) = violation(executor, self.op, candidate, patience)? else { return Ok(Some(false)) };

@@ -9,6 +9,7 @@ use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
+use crate::ops::accept;
 use crate::oracle::Signature;
 use crate::store::{Cause, Finding, Platform};
 
@@ -136,8 +137,9 @@ impl<'a> TriageState<'a> {
 impl Regression {
     /// Reads the text form.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let regression: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut regression: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         regression.case.check().map_err(|error| error.to_string())?;
+        (_, regression.case) = accept(regression.case)?;
         let told = |what: &str, given: bool| {
             let status = regression.status;
             if given { Ok(()) } else { Err(format!("a regression that is {status} says {what}")) }

@@ -34,6 +34,16 @@ impl Value {
         }
     }
 
+    /// The same number as a float (`1` as `1.0`), or as an integer (`2.0` as `2`). A number without such a form stays as it is.
+    #[must_use]
+    pub fn in_form(self, float: bool) -> Self {
+        match self {
+            Self::Int(value) if float && value as f64 as i64 == value => Self::Float(value as f64),
+            Self::Float(value) if !float && (value as i64) as f64 == value => Self::Int(value as i64),
+            _ => self,
+        }
+    }
+
     /// `value` as an element of `dtype`, rounded to what the dtype holds.
     pub fn of(dtype: DType, value: f64) -> Self {
         if dtype.is_float() { Self::Float(dtype.round(value)) } else { Self::Int(dtype.round(value) as i64) }
@@ -156,8 +166,18 @@ pub struct Fill {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<u32>,
     /// `[position, value]` of the elements that differ.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "pairs")]
     pub except: Vec<(usize, Value)>,
+}
+
+/// Reads pairs. A tuple would ignore what follows the second item in TOML.
+fn pairs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(usize, Value)>, D::Error> {
+    let pair = |items: Vec<Value>| match items[..] {
+        [Value::Int(position), value] => Some((usize::try_from(position).ok()?, value)),
+        _ => None,
+    };
+    let pairs: Option<Vec<_>> = Vec::deserialize(deserializer)?.into_iter().map(pair).collect();
+    pairs.ok_or_else(|| de::Error::custom("each exception is a position and a value, such as [3, 0.5]"))
 }
 
 impl Fill {
@@ -191,6 +211,18 @@ impl Values {
             }
         }
         values
+    }
+
+    /// Gives each number the form of the elements of `dtype`.
+    pub fn normalize(&mut self, dtype: DType) {
+        let form = |value: &mut Value| *value = value.in_form(dtype.is_float());
+        match self {
+            Self::List(values) => values.iter_mut().for_each(form),
+            Self::Fill(fill) => {
+                form(&mut fill.constant);
+                fill.except.iter_mut().for_each(|(_, value)| form(value));
+            }
+        }
     }
 
     /// The values that the text form lists. It does not list noise, which is finite and small.
@@ -238,5 +270,10 @@ fn holds(dtype: DType, value: Value) -> Result<(), String> {
             dtype.is_float() && (value.is_nan() || dtype.round(value).to_bits() == value.to_bits())
         }
     };
-    if held { Ok(()) } else { Err(format!("has the value {value}, which {dtype} cannot hold exactly")) }
+    let nearest = || Value::of(dtype, value.as_f64());
+    if held {
+        Ok(())
+    } else {
+        Err(format!("has the value {value}, which {dtype} cannot hold; the nearest is {}", nearest()))
+    }
 }

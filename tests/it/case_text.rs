@@ -1,4 +1,4 @@
-//! The case parser accepts or refuses any text without a panic.
+//! The case parser accepts or refuses any text, without a panic, and ignores nothing of what it accepts.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -11,11 +11,11 @@ use snuffer::tensor::{DType, Tensor, Value};
 const BYTES: &[u8] = b" []{}=\"'.,-+eE0123456789naif#\n\x00";
 
 #[test]
-fn a_million_mutated_texts_are_parsed_or_refused_without_a_panic() {
+fn a_million_mutated_texts_are_refused_or_kept_whole() {
     let mut rng = Pcg64Mcg::seed_from_u64(7);
     let texts: Vec<Vec<u8>> =
         (0..200).map(|index| Sample::nth(ops::ALL, &Mode::ALL, 3, index).drawn.case.to_text().into_bytes()).collect();
-    let mut parsed = 0;
+    let (mut parsed, mut accepted) = (0, 0);
     for round in 0..1_000_000_usize {
         let mut text = texts[round % texts.len()].clone();
         text.truncate(400);
@@ -34,13 +34,54 @@ fn a_million_mutated_texts_are_parsed_or_refused_without_a_panic() {
             && let Ok(case) = Case::parse(text)
         {
             parsed += 1;
-            // A parsed case may be run, so its contract must not panic either.
-            if let Some(op) = ops::find(&case.op) {
+            if let Ok((op, case)) = ops::accept(case) {
+                accepted += 1;
+                // It may be run, so its contract must not panic either.
                 (op.contract)(&case);
+                let (typed, kept) = (table(text), table(&case.to_text()));
+                assert!(
+                    is_kept(&typed, Some(&kept)),
+                    "a part is ignored of\n{text}\nwhich is read as\n{}",
+                    case.to_text()
+                );
             }
         }
     }
-    assert!(parsed > 10_000, "only {parsed} mutants parsed: the mutations are too coarse to test anything");
+    assert!(
+        parsed > 10_000 && accepted > 5_000,
+        "only {parsed} parsed, {accepted} accepted: the mutations are too coarse"
+    );
+}
+
+#[test]
+fn an_ignored_part_of_a_case_is_noticed() {
+    let whole =
+        "op = \"tensor.elu\"\nparams.alpha = 2\ninputs.x = { dtype = \"f32\", shape = [1], values.list = [1] }\n";
+    let kept = |typed: &str| is_kept(&table(typed), Some(&table(&Case::parse(whole).expect("a case").to_text())));
+    assert!(kept(whole) && kept(&whole.replace("= 2", "= 2.0")) && kept(&format!("backward = \"none\"\n{whole}")));
+    assert!(!kept(&whole.replace("= 2", "= 3")) && !kept(&whole.replace("alpha", "alhpa")));
+    assert!(!kept(&format!("backward = \"sum\"\n{whole}")) && !kept(&whole.replace("list = [1]", "list = [1, 1]")));
+}
+
+fn table(text: &str) -> toml::Value {
+    toml::Value::Table(text.parse().expect("TOML"))
+}
+
+/// Whether `kept` has all that was `typed`: numbers in any form, and nothing for what a case has anyway.
+fn is_kept(typed: &toml::Value, kept: Option<&toml::Value>) -> bool {
+    use toml::Value::{Array, Float, Integer, String, Table};
+    match (typed, kept) {
+        (Table(typed), Some(Table(kept))) => typed.iter().all(|(name, value)| is_kept(value, kept.get(name))),
+        (Table(typed), None) => typed.values().all(|value| is_kept(value, None)),
+        (Array(typed), Some(Array(kept))) => {
+            typed.len() == kept.len() && typed.iter().zip(kept).all(|(typed, kept)| is_kept(typed, Some(kept)))
+        }
+        (Array(typed), None) => typed.is_empty(),
+        (String(typed), None) => typed == "none",
+        (Float(typed), Some(Float(kept))) => typed == kept || typed.is_nan() && kept.is_nan(),
+        (Float(float), Some(Integer(integer))) | (Integer(integer), Some(Float(float))) => *float == *integer as f64,
+        (typed, kept) => Some(typed) == kept,
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use snuffer::ops;
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::store::Finding;
 use snuffer::store::regression::Regression;
-use snuffer::tensor::DType;
+use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::store::finding;
 
@@ -218,8 +218,9 @@ fn protocol_seeds_are_messages() {
 
 #[test]
 fn a_crossover_takes_no_text_param_of_another_op() {
-    let mine = Case::new("tensor.add").param("form", "plain");
-    let theirs = Case::new("tensor.maximum").param("form", "scalar");
+    let x = || Tensor::new(DType::F32, vec![1], vec![Value::Float(1.0)]);
+    let mine = Case::new("tensor.add").param("form", "broadcast").input("lhs", x()).input("rhs", x());
+    let theirs = Case::new("tensor.maximum").param("form", "scalar").input("lhs", x());
     for seed in 0..50 {
         let bytes = Target::Forward.crossed(mine.to_text().as_bytes(), theirs.to_text().as_bytes(), seed, ROOM);
         assert_eq!(Target::Forward.case(&bytes).expect("a case").1, mine);

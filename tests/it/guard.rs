@@ -122,7 +122,7 @@ fn a_call_names_the_rule_the_element_and_the_tensors() {
         assert_eq!(check(&target).expect_err(message).to_string(), message);
     }
     let unknown = guard::Call::new("loss.crossentropy").check().expect_err("no such op").to_string();
-    assert_eq!(unknown, "loss.crossentropy: no such op; `snuffer ops` lists them");
+    assert_eq!(unknown, "loss.crossentropy: there is no op `loss.crossentropy`; did you mean `loss.cross_entropy`?");
     let as_candles: candle_core::Error = check(&labels(&[9, 0])).expect_err("no class").into();
     assert!(as_candles.to_string().contains("9 at [0] of target"), "{as_candles}");
 }
@@ -181,7 +181,7 @@ fn the_command_checks_the_tensors_of_a_file() {
             1,
             "has no tensor `y`; it has logits f32 [4, 195], pixels f32 [2], target u32 [4]",
         ),
-        (&["--op", "loss.nl", "--input", "inp=logits"], 1, "there is no op `loss.nl`; `snuffer ops` lists them"),
+        (&["--op", "loss.nl", "--input", "inp=logits"], 1, "there is no op `loss.nl`; did you mean `loss.nll`?"),
         (&[], 1, "say what to check"),
     ] {
         let args: Vec<&str> = ["guard", file].into_iter().chain(args.iter().copied()).collect();

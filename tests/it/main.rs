@@ -1,6 +1,9 @@
 //! The integration tests: one binary with a file for each area.
 
+mod arguments;
+mod by_hand;
 mod case_text;
+mod catalog;
 mod checkers;
 mod cli;
 mod console;

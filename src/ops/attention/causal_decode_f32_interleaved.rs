@@ -3,7 +3,7 @@
 use candle_nn::attention::cpu_flash::causal;
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::attention::weighted;
 use crate::ops::{Contract, Op, why};
@@ -14,6 +14,8 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
     name: "attention.causal_decode_f32_interleaved",
     covers: &["attention::cpu_flash::causal::causal_decode_f32_interleaved"],
     support: &Support::both("q", &[DType::F32]),
+    inputs: &[InputSpec::new("q", "(H, D): the queries"), InputSpec::new("kv", "(L, HK, 2 D): keys before values")],
+    params: &[ParamSpec::float("scale", 1.0, "The factor of the scores.")],
     generate: |draw| {
         let dtype = draw.dtype(CAUSAL_DECODE_F32_INTERLEAVED.support)?;
         let (heads, repeat, width) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.positive()?);

@@ -8,7 +8,7 @@ use candle_nn::attention::{AttnMask, flash_attn};
 use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::attention::weighted;
@@ -26,6 +26,24 @@ pub static FLASH_ATTN: Op = Op {
         "cpu_flash_attention::run_flash_attn_cpu",
     ],
     support: &Support::both("q", &[DType::F32, DType::F16, DType::Bf16]),
+    inputs: &[
+        InputSpec::new("q", "(B, S, H, D): the queries"),
+        InputSpec::new("k", "(B, L, HK, D): the keys"),
+        InputSpec::new("v", "(B, L, HK, D): the values"),
+        InputSpec::new("mask", "(S, L): added to the scores").when("mask", "mask"),
+    ],
+    params: &[
+        ParamSpec::word(
+            "form",
+            &["", "kernel", "deprecated"],
+            "The entry point: `flash_attn`, its kernel for one batch element, or the deprecated function.",
+        ),
+        ParamSpec::size("kv_offset", 0, "How many keys come before the first query, with a causal mask."),
+        ParamSpec::word("mask", &["none", "causal", "mask"], "What a query sees."),
+        ParamSpec::float("max_bias", 0.0, "The largest slope of ALiBi.").optional(),
+        ParamSpec::float("scale", 1.0, "The factor of the scores."),
+        ParamSpec::float("softcap", 0.0, "The cap of the scores.").optional(),
+    ],
     generate,
     contract,
     call: attend,

@@ -4,7 +4,7 @@ use candle_core::{Device, Result, Tensor as Candle};
 use candle_nn::attention::{flash_attn_varlen_cpu, flash_attn_varlen_unfused};
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::attention::weighted;
@@ -16,6 +16,20 @@ pub static FLASH_ATTN_VARLEN_CPU: Op = Op {
     name: "attention.flash_attn_varlen_cpu",
     covers: &["attention::flash_attn_varlen_cpu"],
     support: &Support::both("q", &[DType::F32, DType::F16]),
+    inputs: &[
+        InputSpec::new("q", "(TQ, H, D): the queries of all sequences"),
+        InputSpec::new("k", "(TK, HK, D): the keys of all sequences"),
+        InputSpec::new("v", "(TK, HK, D): the values of all sequences"),
+        InputSpec::new("seqlens_q", "(S), u32: the number of queries of each sequence"),
+        InputSpec::new("seqlens_k", "(S), u32: the number of keys of each sequence"),
+        InputSpec::new("alibi", "(H), f32: the slope of each head").optional(),
+    ],
+    params: &[
+        ParamSpec::flag("causal", false, "Whether a query sees no later keys."),
+        ParamSpec::size("left", 0, "How many earlier keys a query sees.").optional(),
+        ParamSpec::size("right", 0, "How many later keys a query sees.").optional(),
+        ParamSpec::float("scale", 1.0, "The factor of the scores."),
+    ],
     generate: |draw| generate(draw, FLASH_ATTN_VARLEN_CPU.support),
     contract,
     call: |call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
@@ -50,6 +64,20 @@ pub static FLASH_ATTN_VARLEN_UNFUSED: Op = Op {
     name: "attention.flash_attn_varlen_unfused",
     covers: &["attention::flash_attn_varlen_unfused"],
     support: &Support::both("q", &DType::FLOATS),
+    inputs: &[
+        InputSpec::new("q", "(TQ, H, D): the queries of all sequences"),
+        InputSpec::new("k", "(TK, HK, D): the keys of all sequences"),
+        InputSpec::new("v", "(TK, HK, D): the values of all sequences"),
+        InputSpec::new("seqlens_q", "(S), u32: the number of queries of each sequence"),
+        InputSpec::new("seqlens_k", "(S), u32: the number of keys of each sequence"),
+        InputSpec::new("alibi", "(H), f32: the slope of each head").optional(),
+    ],
+    params: &[
+        ParamSpec::flag("causal", false, "Whether a query sees no later keys."),
+        ParamSpec::size("left", 0, "How many earlier keys a query sees.").optional(),
+        ParamSpec::size("right", 0, "How many later keys a query sees.").optional(),
+        ParamSpec::float("scale", 1.0, "The factor of the scores."),
+    ],
     generate: |draw| generate(draw, FLASH_ATTN_VARLEN_UNFUSED.support),
     contract,
     call: |call| attend(call, flash_attn_varlen_unfused, None),

@@ -3,7 +3,9 @@
 use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::ConcatKvCache;
 
+use crate::case::ParamSpec;
 use crate::ops::Op;
+use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::kv_cache::{
     CACHE_SUPPORT, drawn_cache, pairs, resets_before, whole_contract, whole_reference,
 };
@@ -13,6 +15,12 @@ pub static CONCAT: Op = Op {
     name: "cache.concat",
     covers: &["ConcatKvCache"],
     support: CACHE_SUPPORT,
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("dim", 0, "The dimension to append along."),
+        ParamSpec::size("max", 0, "The size of the cache."),
+        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
+    ],
     generate: drawn_cache,
     contract: whole_contract,
     call: |call| {

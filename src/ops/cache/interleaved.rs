@@ -3,7 +3,9 @@
 use candle_nn::kv_cache::InterleavedKvCache;
 use ndarray::{ArrayD, Axis};
 
+use crate::case::ParamSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::kv_cache::{CACHE_SUPPORT, drawn_parts, history, pairs, part_shape, resets_before, spans};
 use crate::ops::{Contract, Op};
 
@@ -12,6 +14,11 @@ pub static INTERLEAVED: Op = Op {
     name: "cache.interleaved",
     covers: &["InterleavedKvCache"],
     support: CACHE_SUPPORT,
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("dim", 0, "The dimension to append along."),
+        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
+    ],
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
         Ok(drawn_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))

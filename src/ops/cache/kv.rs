@@ -3,6 +3,8 @@
 use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::KvCache;
 
+use crate::case::ParamSpec;
+use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::support::kv_cache::{
     CACHE_SUPPORT, affords, drawn_cache, lengths, pairs, resets_before, whole_contract, whole_reference,
@@ -14,6 +16,12 @@ pub static KV: Op = Op {
     name: "cache.kv",
     covers: &["KvCache", "Cache"],
     support: CACHE_SUPPORT,
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("dim", 0, "The dimension to append along."),
+        ParamSpec::size("max", 0, "The size of the cache."),
+        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
+    ],
     generate: drawn_cache,
     contract: |case| {
         let max = case.size("max");

@@ -4,7 +4,9 @@ use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::RawInterleavedKvCache;
 use ndarray::{ArrayD, ArrayView3};
 
+use crate::case::ParamSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::support::kv_cache::{affords, drawn_parts, history, pairs, part_shape, resets_before, spans};
 use crate::ops::{Contract, Op};
@@ -16,6 +18,12 @@ pub static RAW_INTERLEAVED: Op = Op {
     name: "cache.raw_interleaved",
     covers: &["RawInterleavedKvCache"],
     support: &Support::both("k0", &[DType::F32]),
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("dim", 0, "The dimension to append along."),
+        ParamSpec::size("max", 0, "The size of the cache."),
+        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
+    ],
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
         let case = drawn_parts(draw, RAW_INTERLEAVED.support, vec![1, heads, width], 0)?;

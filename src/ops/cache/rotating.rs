@@ -4,8 +4,9 @@ use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::RotatingKvCache;
 use ndarray::{ArrayD, Axis, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::support::kv_cache::{
     CACHE_SUPPORT, affords, drawn_cache, history, pairs, part_shape, resets_before, spans,
@@ -18,6 +19,12 @@ pub static ROTATING: Op = Op {
     name: "cache.rotating",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("dim", 0, "The dimension to append along."),
+        ParamSpec::size("max", 0, "The size of the cache."),
+        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
+    ],
     generate: drawn_cache,
     contract: ring_contract,
     call: |call| appended(call, Candle::copy),
@@ -40,6 +47,12 @@ pub static ROTATING_KEPT: Op = Op {
     name: "cache.rotating_kept",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("dim", 0, "The dimension to append along."),
+        ParamSpec::size("max", 0, "The size of the cache."),
+        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
+    ],
     generate: drawn_cache,
     contract: ring_contract,
     call: |call| appended(call, |returned| Ok(returned.clone())),
@@ -66,6 +79,12 @@ pub static ROTATING_POSITIONS: Op = Op {
     name: "cache.rotating_positions",
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("dim", 0, "The dimension to append along."),
+        ParamSpec::size("max", 0, "The size of the cache."),
+        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
+    ],
     generate: drawn_cache,
     contract: |case| match checked(case) {
         Err(contract) => contract,

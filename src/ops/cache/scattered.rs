@@ -4,9 +4,10 @@ use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::{IndicesAndMask, ScatteredCacheBuilder};
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::{TOO_LARGE, affordable};
 use crate::ops::support::kv_cache::{drawn_parts, lengths, pairs, part_shape};
 use crate::ops::{Call, Contract, Op, why};
@@ -18,6 +19,11 @@ pub static SCATTERED: Op = Op {
     name: "cache.scattered",
     covers: &["ScatteredKvCache", "ScatteredCacheBuilder"],
     support: FLOATS,
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("context", 0, "The number of slots of each row."),
+        ParamSpec::sizes("pauses", "One per append: its n-th bit pauses the n-th row."),
+    ],
     generate,
     contract: |case| match checked(case) {
         Err(contract) => contract,
@@ -112,6 +118,11 @@ pub static SCATTERED_MASK: Op = Op {
     name: "cache.scattered_mask",
     covers: &["ScatteredCacheBuilder", "IndicesAndMask"],
     support: FLOATS,
+    inputs: APPENDS,
+    params: &[
+        ParamSpec::size("context", 0, "The number of slots of each row."),
+        ParamSpec::sizes("pauses", "One per append: its n-th bit pauses the n-th row."),
+    ],
     generate,
     contract: |case| match checked(case) {
         Err(contract) => contract,

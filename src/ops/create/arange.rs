@@ -2,8 +2,9 @@
 
 use candle_core::{Tensor, WithDType};
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::arguments::DTYPE;
 use crate::ops::support::call::typed;
 use crate::ops::support::creation::dtype;
 use crate::ops::{Contract, Op, why};
@@ -14,6 +15,13 @@ pub static ARANGE: Op = Op {
     name: "create.arange",
     covers: &["Tensor::arange", "Tensor::arange_step"],
     support: STEPPED,
+    inputs: &[],
+    params: &[
+        DTYPE,
+        ParamSpec::float("end", 0.0, "The end, which is not part of it."),
+        ParamSpec::float("start", 0.0, "The first value."),
+        ParamSpec::float("step", 1.0, "The distance of the values.").optional(),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(STEPPED)?;
         let (start, step) = *draw.choose(&[(0.0, 1.0), (1.0, 1.0), (3.0, 2.0), (8.0, -0.25), (0.0, 0.5)])?;

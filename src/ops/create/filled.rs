@@ -2,6 +2,7 @@
 
 use candle_core::Tensor;
 
+use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
 use crate::ops::{Contract, Op, why};
@@ -20,6 +21,8 @@ macro_rules! constants {
             name: concat!("create.", stringify!($function)),
             covers: &[concat!("Tensor::", stringify!($function))],
             support: $support,
+            inputs: &[],
+            params: &[COLUMNS, DTYPE, ROWS],
             generate: |draw| generate(draw, $support),
             contract,
             call: |call| {
@@ -56,6 +59,8 @@ macro_rules! squares {
             name: concat!("create.", stringify!($function)),
             covers: &[concat!("Tensor::", stringify!($function))],
             support: FILLED,
+            inputs: &[],
+            params: &[COLUMNS, DTYPE, ROWS],
             generate: |draw| {
                 let case = generate(draw, FILLED)?;
                 let size = case.int("rows", 0).min(600);

@@ -3,7 +3,7 @@
 use candle_core::Tensor;
 use ndarray::ArrayD;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::call::{dtype_of, size_or, typed};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -13,6 +13,11 @@ pub static FROM_VALUES: Op = Op {
     name: "create.from_values",
     covers: &["Tensor::from_vec", "Tensor::from_slice", "Tensor::from_iter", "Tensor::new"],
     support: &Support::both("x", &DType::ALL),
+    inputs: &[InputSpec::new("x", "a matrix: the values to upload")],
+    params: &[
+        ParamSpec::word("form", &["vec", "slice", "iter", "new"], "The constructor."),
+        ParamSpec::size("rows", 1, "The number of rows."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(FROM_VALUES.support)?;
         let (rows, columns) = (draw.positive()?, draw.size()?);

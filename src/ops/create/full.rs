@@ -2,6 +2,8 @@
 
 use candle_core::{Tensor, WithDType};
 
+use crate::case::ParamSpec;
+use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::typed;
 use crate::ops::support::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
 use crate::ops::{Contract, Op};
@@ -12,6 +14,8 @@ pub static FULL: Op = Op {
     name: "create.full",
     covers: &["Tensor::full"],
     support: UNIFORM,
+    inputs: &[],
+    params: &[COLUMNS, DTYPE, ROWS, ParamSpec::float("value", 0.0, "Every element.")],
     generate: |draw| {
         let value = *draw.choose(&[0.0, 1.0, 2.0, 7.0, 96.0])?;
         Ok(generate(draw, UNIFORM)?.param("value", value))

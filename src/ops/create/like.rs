@@ -1,7 +1,9 @@
 //! Zeros and ones of the shape of another tensor.
 
+use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{case_in_form, elementwise};
 use crate::ops::support::reference_inputs::each;
 use crate::tensor::{DType, Support};
@@ -11,6 +13,8 @@ pub static LIKE: Op = Op {
     name: "create.like",
     covers: &["Tensor::zeros_like", "Tensor::ones_like"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_AND_F8 },
+    inputs: &[ANY],
+    params: &[ParamSpec::word("form", &["zeros", "ones"], "Every element.")],
     generate: |draw| case_in_form(draw, KERNELS, &["zeros", "ones"]),
     contract: elementwise,
     call: |call| {

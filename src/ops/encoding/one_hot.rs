@@ -4,8 +4,9 @@ use candle_core::WithDType;
 use candle_nn::encoding::one_hot;
 use ndarray::{ArrayD, Dimension, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::arguments::DTYPE;
 use crate::ops::{Call, Contract, Op, in_range, why};
 use crate::tensor::{DType, Support, product};
 
@@ -14,6 +15,13 @@ pub static ONE_HOT: Op = Op {
     name: "encoding.one_hot",
     covers: &["encoding::one_hot"],
     support: &Support::both("indices", &DType::IDS),
+    inputs: &[InputSpec::new("indices", "of any shape, integers: the position of each 1")],
+    params: &[
+        ParamSpec::size("depth", 0, "The number of classes."),
+        DTYPE,
+        ParamSpec::int("off", 0, "The value elsewhere."),
+        ParamSpec::int("on", 1, "The value at each index."),
+    ],
     generate: |draw| {
         let shape = draw.shape(0, 2)?;
         let (dtype, depth) = (draw.dtype(ONE_HOT.support)?, draw.positive()?);

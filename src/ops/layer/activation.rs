@@ -3,10 +3,11 @@
 use candle_core::Module;
 use candle_nn::Activation;
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::op::swiglu::SWIGLU;
 use crate::ops::support::activation::{hard_sigmoid, leaky_relu, swiglu, unspecified_constant};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::elementwise::elu;
 use crate::ops::support::elementwise::{case, of_floats};
@@ -18,6 +19,11 @@ pub static ACTIVATION: Op = Op {
     name: "layer.activation",
     covers: &["Activation"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[
+        ParamSpec::float("alpha", 1.0, "The constant of `elu` and `leakyrelu`."),
+        ParamSpec::word("kind", &KINDS, "The variant.").required(),
+    ],
     generate: |draw| {
         let kind = *draw.choose(&KINDS)?;
         let alpha = *draw.choose(&[1.0, 0.5, 0.25])?;

@@ -3,9 +3,10 @@
 use candle_nn::{BatchNorm, ModuleT};
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{epsilon, unspecified_arguments, with_eps};
 use crate::ops::support::reductions::squared;
@@ -17,6 +18,14 @@ pub static BATCH_NORM: Op = Op {
     name: "layer.batch_norm",
     covers: &["BatchNorm", "BatchNorm::new", "BatchNorm::new_no_bias"],
     support: FLOATS_AND_F8,
+    inputs: &[
+        InputSpec::new("x", "(N, C, ..)"),
+        InputSpec::new("running_mean", "(C)"),
+        InputSpec::new("running_var", "(C)"),
+        InputSpec::new("weight", "(C), with `bias` or without both").optional(),
+        InputSpec::new("bias", "(C), with `weight` or without both").optional(),
+    ],
+    params: &[EPS, ParamSpec::size("features", 1, "The number of channels.")],
     generate: |draw| {
         let dtype = draw.dtype(BATCH_NORM.support)?;
         generate(draw, dtype, dtype)
@@ -60,6 +69,18 @@ pub static BATCH_NORM_TRAIN: Op = Op {
         "BatchNorm::running_var",
     ],
     support: FLOATS_AND_F8,
+    inputs: &[
+        InputSpec::new("x", "(N, C, ..)"),
+        InputSpec::new("running_mean", "(C)"),
+        InputSpec::new("running_var", "(C)"),
+        InputSpec::new("weight", "(C), with `bias` or without both").optional(),
+        InputSpec::new("bias", "(C), with `weight` or without both").optional(),
+    ],
+    params: &[
+        EPS,
+        ParamSpec::size("features", 1, "The number of channels."),
+        ParamSpec::float("momentum", 0.1, "The weight of the batch in the running mean and variance.").optional(),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(BATCH_NORM.support)?;
         let case = generate(draw, dtype, statistics(dtype))?;

@@ -4,7 +4,9 @@ use candle_core::Module;
 use candle_nn::{Conv1d, Conv1dConfig, Conv2d};
 use ndarray::ArrayD;
 
+use crate::case::InputSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::{ALGORITHM, BUILT, CHANNEL_BIAS, DILATION, GROUPS, PADDING, STRIDE};
 use crate::ops::support::conv_layer::{PROMISE, Parts, config2d, contract, generate, parts, with_bias};
 use crate::ops::support::convolution::{Window, convolve, window};
 use crate::ops::support::dtypes::FLOATS;
@@ -16,6 +18,8 @@ pub static CONV1D: Op = Op {
     name: "layer.conv1d",
     covers: &["Conv1d", "Conv1dConfig", "conv::conv1d", "conv::conv1d_no_bias"],
     support: FLOATS,
+    inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)"), CHANNEL_BIAS],
+    params: &[ALGORITHM, DILATION, BUILT, GROUPS, PADDING, STRIDE],
     generate: |draw| generate(draw, conv::generate, 1),
     contract: |case| contract(case, conv::contract, 1),
     call: |call| {
@@ -55,6 +59,8 @@ pub static CONV2D: Op = Op {
     name: "layer.conv2d",
     covers: &["Conv2d", "Conv2dConfig", "conv::conv2d", "conv::conv2d_no_bias"],
     support: conv::CONV2D.support,
+    inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(O, C / groups, KH, KW)"), CHANNEL_BIAS],
+    params: &[ALGORITHM, DILATION, BUILT, GROUPS, PADDING, STRIDE],
     generate: |draw| generate(draw, conv::generate, 2),
     contract: |case| contract(case, conv::contract, 2),
     call: |call| {

@@ -4,8 +4,10 @@ use candle_core::Module;
 use candle_nn::{BatchNorm, Conv2d};
 use ndarray::{ArrayD, IxDyn};
 
+use crate::case::InputSpec;
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::arguments::{ALGORITHM, CHANNEL_BIAS, DILATION, EPS, GROUPS, PADDING, STRIDE};
 use crate::ops::support::conv_layer::{Parts, config2d, contract, generate, parts, with_bias};
 use crate::ops::support::convolution::{convolve, window};
 use crate::ops::tensor::conv;
@@ -17,6 +19,16 @@ pub static CONV2D_ABSORB_BN: Op = Op {
     name: "layer.conv2d_absorb_bn",
     covers: &["Conv2d::absorb_bn"],
     support: conv::CONV2D.support,
+    inputs: &[
+        InputSpec::new("x", "(B, C, H, W)"),
+        InputSpec::new("kernel", "(O, C / groups, KH, KW)"),
+        CHANNEL_BIAS,
+        InputSpec::new("beta", "(O): the bias of the normalization"),
+        InputSpec::new("gamma", "(O): the weight of the normalization"),
+        InputSpec::new("mean", "(O): the running mean"),
+        InputSpec::new("variance", "(O): the running variance"),
+    ],
+    params: &[ALGORITHM, DILATION, EPS, GROUPS, PADDING, STRIDE],
     generate: |draw| {
         let mut case = generate(draw, conv::generate, 2)?;
         case.params.remove("form");

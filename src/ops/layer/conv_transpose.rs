@@ -4,7 +4,9 @@ use candle_core::Module;
 use candle_nn::{ConvTranspose1d, ConvTranspose1dConfig, ConvTranspose2d, ConvTranspose2dConfig};
 use ndarray::ArrayD;
 
+use crate::case::InputSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::{BUILT, CHANNEL_BIAS, DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE};
 use crate::ops::support::conv_layer::{PROMISE, Parts, contract, generate, parts, with_bias};
 use crate::ops::support::convolution::{Window, convolve_transposed, window};
 use crate::ops::support::dtypes::FLOATS;
@@ -16,6 +18,8 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     name: "layer.conv_transpose1d",
     covers: &["ConvTranspose1d", "ConvTranspose1dConfig", "conv::conv_transpose1d", "conv::conv_transpose1d_no_bias"],
     support: FLOATS,
+    inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(C, O / groups, K)"), CHANNEL_BIAS],
+    params: &[DILATION, BUILT, GROUPS, OUTPUT_PADDING, PADDING, STRIDE],
     generate: |draw| generate(draw, conv_transpose::generate, 1),
     contract: |case| contract(case, conv_transpose::contract, 1),
     call: |call| {
@@ -57,6 +61,8 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     name: "layer.conv_transpose2d",
     covers: &["ConvTranspose2d", "ConvTranspose2dConfig", "conv::conv_transpose2d", "conv::conv_transpose2d_no_bias"],
     support: conv_transpose::CONV_TRANSPOSE2D.support,
+    inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(C, O, KH, KW)"), CHANNEL_BIAS],
+    params: &[DILATION, BUILT, OUTPUT_PADDING, PADDING, STRIDE],
     generate: |draw| generate(draw, conv_transpose::generate, 2),
     contract: |case| contract(case, conv_transpose::contract, 2),
     call: |call| {

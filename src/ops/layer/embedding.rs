@@ -3,7 +3,7 @@
 use candle_core::Module;
 use ndarray::IxDyn;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::ids::{bad_id, id_rules, selected};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -13,6 +13,11 @@ pub static EMBEDDING: Op = Op {
     name: "layer.embedding",
     covers: &["Embedding"],
     support: &Support { of: "weight", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    inputs: &[
+        InputSpec::new("ids", "of any shape, integers below V"),
+        InputSpec::new("weight", "(V, H): one row per id"),
+    ],
+    params: &[ParamSpec::size("hidden", 0, "The width that the layer is told.")],
     generate: |draw| {
         let (rows, hidden) = (draw.positive()?, draw.size()?);
         let shape = draw.shape(0, 3)?;

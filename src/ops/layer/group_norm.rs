@@ -3,8 +3,9 @@
 use candle_core::Module;
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{epsilon, standardized, unspecified_arguments, with_eps};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
@@ -15,6 +16,12 @@ pub static GROUP_NORM: Op = Op {
     name: "layer.group_norm",
     covers: &["GroupNorm"],
     support: FLOATS_AND_F8,
+    inputs: &[InputSpec::new("x", "(N, C, ..)"), InputSpec::new("weight", "(C)"), InputSpec::new("bias", "(C)")],
+    params: &[
+        ParamSpec::size("channels", 1, "The number of channels."),
+        EPS,
+        ParamSpec::size("groups", 1, "The number of groups."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(FLOATS_AND_F8)?;
         let groups = *draw.choose(&[1, 1, 2, 3])?;

@@ -7,13 +7,18 @@ use ndarray::Array2;
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::recurrent::{contract, generate, sigmoid, start, states, tanh, unroll, weights};
+use crate::ops::support::recurrent::{
+    FORM, HIDDEN, HIDDEN_BIAS, HIDDEN_WEIGHT, INPUT_BIAS, INPUT_WEIGHT, X, contract, generate, sigmoid, start, states,
+    tanh, unroll, weights,
+};
 
 /// `r, z = sigmoid` of both parts, `n = tanh(x_n + r h_n)`; `h' = (1 - z) n + z h`.
 pub static GRU: Op = Op {
     name: "layer.gru",
     covers: &["GRU", "GRUConfig", "rnn::GRUState", "rnn::gru", "RNN"],
     support: FLOATS,
+    inputs: &[X, HIDDEN, INPUT_WEIGHT, HIDDEN_WEIGHT, INPUT_BIAS, HIDDEN_BIAS],
+    params: &[FORM],
     generate: |draw| generate(draw, 3),
     contract: |case| contract(case, 3),
     call: |call| {

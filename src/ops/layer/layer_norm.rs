@@ -2,7 +2,9 @@
 
 use candle_core::Module;
 
+use crate::case::{InputSpec, ParamSpec};
 use crate::ops::Op;
+use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{FUSED, LAYER_PROMISE, composed_contract, generate, layer_contract, normalized};
 
@@ -11,6 +13,8 @@ pub static LAYER_NORM: Op = Op {
     name: "layer.layer_norm",
     covers: &["LayerNorm", "LayerNorm::new"],
     support: FUSED,
+    inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)"), InputSpec::new("bias", "(H)")],
+    params: &[EPS],
     generate: |draw| generate(draw, LAYER_NORM.support, &["weight", "bias"]),
     contract: |case| layer_contract(case, &["weight", "bias"]),
     call: |call| {
@@ -30,6 +34,8 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
     name: "layer.layer_norm_no_bias",
     covers: &["LayerNorm::new_no_bias", "LayerNorm::rms_norm"],
     support: FLOATS_AND_F8,
+    inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)")],
+    params: &[EPS, ParamSpec::word("form", &["new_no_bias", "rms_norm"], "The constructor.")],
     generate: |draw| {
         let case = generate(draw, FLOATS_AND_F8, &["weight"])?;
         Ok(case.param("form", *draw.choose(&["new_no_bias", "rms_norm"])?))

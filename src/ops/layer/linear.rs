@@ -3,7 +3,7 @@
 use candle_core::Module;
 use ndarray::{ArrayD, Axis, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::builder::builder;
 use crate::ops::support::dtypes::FLOATS;
@@ -14,6 +14,16 @@ pub static LINEAR: Op = Op {
     name: "layer.linear",
     covers: &["Linear", "linear::linear", "linear::linear_no_bias", "linear::linear_b", "VarBuilder::from_tensors"],
     support: FLOATS,
+    inputs: &[
+        InputSpec::new("x", "(.., I)"),
+        InputSpec::new("weight", "(O, I)"),
+        InputSpec::new("bias", "(O)").optional(),
+    ],
+    params: &[ParamSpec::word(
+        "form",
+        &["", "linear", "linear_b"],
+        "The function of a `VarBuilder` that makes the layer, if any.",
+    )],
     generate: |draw| {
         let dtype = draw.dtype(LINEAR.support)?;
         let mut shape = if draw.one_in(24)? { Vec::new() } else { draw.shape(1, 3)? };

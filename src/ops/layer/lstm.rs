@@ -4,15 +4,25 @@ use candle_nn::rnn::{Direction, LSTMState};
 use candle_nn::{Init, LSTMConfig, RNN};
 use ndarray::Array2;
 
+use crate::case::ParamSpec;
 use crate::ops::Op;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::recurrent::{contract, generate, sigmoid, start, states, tanh, unroll, weights};
+use crate::ops::support::recurrent::{
+    CELL, FORM, HIDDEN, HIDDEN_BIAS, HIDDEN_WEIGHT, INPUT_BIAS, INPUT_WEIGHT, X, contract, generate, sigmoid, start,
+    states, tanh, unroll, weights,
+};
 
 /// `i, f, o = sigmoid, g = tanh` of `x W_ih^T + b_ih + h W_hh^T + b_hh`; `c' = f c + i g`, `h' = o tanh(c')`.
 pub static LSTM: Op = Op {
     name: "layer.lstm",
     covers: &["LSTM", "LSTMConfig", "rnn::LSTMState", "rnn::Direction", "rnn::lstm", "RNN"],
     support: FLOATS,
+    inputs: &[X, HIDDEN, CELL, INPUT_WEIGHT, HIDDEN_WEIGHT, INPUT_BIAS, HIDDEN_BIAS],
+    params: &[
+        ParamSpec::word("direction", &["", "backward"], "The direction."),
+        FORM,
+        ParamSpec::size("layer", 0, "The number of the layer, in the names of its weights."),
+    ],
     generate: |draw| generate(draw, 4),
     contract: |case| contract(case, 4),
     call: |call| {

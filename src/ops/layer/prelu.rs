@@ -2,7 +2,7 @@
 
 use candle_core::Module;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::elementwise::of_floats;
@@ -15,6 +15,8 @@ pub static PRELU: Op = Op {
     name: "layer.prelu",
     covers: &["PReLU"],
     support: FLOATS_AND_F8,
+    inputs: &[InputSpec::new("x", "(N, C, ..)"), InputSpec::new("weight", "(C), or one element")],
+    params: &[ParamSpec::flag("is_scalar", false, "Whether one weight is for all elements.")],
     generate: |draw| {
         let dtype = draw.dtype(FLOATS_AND_F8)?;
         let shape = draw.shape(2, 3)?;

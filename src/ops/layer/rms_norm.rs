@@ -2,7 +2,9 @@
 
 use candle_core::Module;
 
+use crate::case::InputSpec;
 use crate::ops::Op;
+use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{FUSED, LAYER_PROMISE, composed_contract, generate, layer_contract, normalized};
 
@@ -11,6 +13,8 @@ pub static RMS_NORM: Op = Op {
     name: "layer.rms_norm",
     covers: &["RmsNorm"],
     support: FUSED,
+    inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)")],
+    params: &[EPS],
     generate: |draw| generate(draw, RMS_NORM.support, &["weight"]),
     contract: |case| layer_contract(case, &["weight"]),
     call: |call| {
@@ -30,6 +34,8 @@ pub static RMS_NORM_DIFF: Op = Op {
     name: "layer.rms_norm_diff",
     covers: &["RmsNorm::forward_diff"],
     support: FLOATS_AND_F8,
+    inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)")],
+    params: &[EPS],
     generate: |draw| generate(draw, FLOATS_AND_F8, &["weight"]),
     contract: |case| composed_contract(case, &["weight"]),
     call: |call| {

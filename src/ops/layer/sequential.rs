@@ -1,6 +1,7 @@
 //! `Sequential`, `Func`, `FuncT` and `Identity`.
 
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::elementwise::{case, of_floats};
 use crate::ops::{Contract, Op};
@@ -10,6 +11,8 @@ pub static SEQUENTIAL: Op = Op {
     name: "layer.sequential",
     covers: &["Sequential", "Func", "FuncT", "Identity", "Tensor::apply", "Tensor::apply_t"],
     support: FLOATS_AND_F8,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| case(draw, FLOATS_AND_F8),
     contract: |case| match of_floats(case) {
         Contract::Accepts { outputs, refusal } => {

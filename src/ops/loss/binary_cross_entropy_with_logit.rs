@@ -2,6 +2,7 @@
 
 use candle_nn::loss;
 
+use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::elementwise_loss::{contract, generate, mean_of};
@@ -14,6 +15,11 @@ pub static BINARY_CROSS_ENTROPY_WITH_LOGIT: Op = Op {
     name: "loss.binary_cross_entropy_with_logit",
     covers: &["loss::binary_cross_entropy_with_logit"],
     support: &Support::both("inp", &DType::FLOATS),
+    inputs: &[
+        InputSpec::new("inp", "of any shape: the logits"),
+        InputSpec::new("target", "shaped as `inp`: probabilities"),
+    ],
+    params: &[],
     generate: |draw| generate(draw, BINARY_CROSS_ENTROPY_WITH_LOGIT.support),
     contract,
     call: |call| Ok(vec![loss::binary_cross_entropy_with_logit(call.tensor("inp")?, call.tensor("target")?)?]),

@@ -2,7 +2,9 @@
 
 use candle_nn::loss;
 
+use crate::case::InputSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::LABELS;
 use crate::ops::support::labels::{PROMISE, SUPPORT, contract, generate, mean_by_label};
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Op, why};
@@ -12,6 +14,8 @@ pub static CROSS_ENTROPY: Op = Op {
     name: "loss.cross_entropy",
     covers: &["loss::cross_entropy"],
     support: SUPPORT,
+    inputs: &[InputSpec::new("inp", "(N, C): the logits of each class"), LABELS],
+    params: &[],
     generate,
     contract: |case| {
         let strided_target = case.tensor("target").is_some_and(|target| !target.view.is_contiguous());

@@ -2,6 +2,7 @@
 
 use candle_nn::loss;
 
+use crate::case::{InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::elementwise_loss::{SUPPORT, contract, generate, mean_of};
 use crate::ops::support::reference_inputs::scalar;
@@ -12,6 +13,8 @@ pub static HUBER: Op = Op {
     name: "loss.huber",
     covers: &["loss::huber"],
     support: SUPPORT,
+    inputs: &[InputSpec::new("inp", "of any shape: the predictions"), InputSpec::new("target", "shaped as `inp`")],
+    params: &[ParamSpec::float("delta", 1.0, "Where the loss becomes linear.")],
     generate: |draw| {
         let delta = *draw.choose(&[1.0, 0.5, 0.125, 2.0])?;
         Ok(generate(draw, HUBER.support)?.param("delta", delta))

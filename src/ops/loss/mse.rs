@@ -2,6 +2,7 @@
 
 use candle_nn::loss;
 
+use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::support::elementwise_loss::{SUPPORT, contract, generate, mean_of};
 use crate::ops::support::reference_inputs::scalar;
@@ -11,6 +12,8 @@ pub static MSE: Op = Op {
     name: "loss.mse",
     covers: &["loss::mse"],
     support: SUPPORT,
+    inputs: &[InputSpec::new("inp", "of any shape: the predictions"), InputSpec::new("target", "shaped as `inp`")],
+    params: &[],
     generate: |draw| generate(draw, SUPPORT),
     contract,
     call: |call| Ok(vec![loss::mse(call.tensor("inp")?, call.tensor("target")?)?]),

@@ -2,6 +2,8 @@
 
 use candle_nn::loss;
 
+use crate::case::InputSpec;
+use crate::ops::support::arguments::LABELS;
 use crate::ops::support::labels::{PROMISE, SUPPORT, contract, generate, mean_by_label};
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Op, why};
@@ -11,6 +13,8 @@ pub static NLL: Op = Op {
     name: "loss.nll",
     covers: &["loss::nll"],
     support: SUPPORT,
+    inputs: &[InputSpec::new("inp", "(N, C): the log-probability of each class"), LABELS],
+    params: &[],
     generate,
     contract: |case| {
         // nll calls gather, which takes contiguous inputs.

@@ -5,6 +5,7 @@ use candle_nn::ops;
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::activation::hard_sigmoid;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::{FLOATS, FLOATS_AND_F8};
 use crate::ops::support::elementwise::{case, of_floats};
 use crate::ops::support::reference_inputs::each;
@@ -16,6 +17,8 @@ macro_rules! activations {
             name: concat!("op.", stringify!($function)),
             covers: &[concat!("ops::", stringify!($function))],
             support: $support,
+            inputs: &[ANY],
+            params: &[],
             generate: |draw| case(draw, $support),
             contract: $contract,
             call: |call| Ok(vec![ops::$function(call.tensor("x")?)?]),

@@ -2,7 +2,8 @@
 
 use candle_core::{Result, Tensor};
 
-use crate::case::Backward;
+use crate::case::{Backward, ParamSpec};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::dtype_of;
 use crate::ops::support::elementwise::{FLOATS, case, of_floats};
 use crate::ops::support::random_facts::{all_hold, facts, facts_contract, floats};
@@ -14,6 +15,15 @@ pub static DROPOUT: Op = Op {
     name: "op.dropout",
     covers: &["ops::dropout", "Dropout"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[
+        ParamSpec::word(
+            "form",
+            &["function", "train", "eval"],
+            "The function, or the layer while training or evaluating.",
+        ),
+        ParamSpec::float("p", 0.0, "The share of elements to drop."),
+    ],
     generate: |draw| {
         let (p, form) = (*draw.choose(&[0.5, 0.25, 0.0, 0.75])?, *draw.choose(&["function", "train", "eval"])?);
         let mut case = case(draw, FLOATS)?;

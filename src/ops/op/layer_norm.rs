@@ -2,7 +2,9 @@
 
 use candle_nn::ops;
 
+use crate::case::InputSpec;
 use crate::ops::Op;
+use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{FUSED, composed_contract, eps_f32, fused_contract, generate, normalized};
 
@@ -11,6 +13,12 @@ pub static LAYER_NORM: Op = Op {
     name: "op.layer_norm",
     covers: &["ops::layer_norm"],
     support: FUSED,
+    inputs: &[
+        InputSpec::new("x", "(.., H)"),
+        InputSpec::new("alpha", "(H): the weight"),
+        InputSpec::new("beta", "(H): the bias"),
+    ],
+    params: &[EPS],
     generate: |draw| generate(draw, LAYER_NORM.support, &["alpha", "beta"]),
     contract: |case| fused_contract(case, &["alpha", "beta"]),
     call: |call| {
@@ -31,6 +39,12 @@ pub static LAYER_NORM_SLOW: Op = Op {
     name: "op.layer_norm_slow",
     covers: &["ops::layer_norm_slow"],
     support: FLOATS_AND_F8,
+    inputs: &[
+        InputSpec::new("x", "(.., H)"),
+        InputSpec::new("alpha", "(H): the weight"),
+        InputSpec::new("beta", "(H): the bias"),
+    ],
+    params: &[EPS],
     generate: |draw| generate(draw, LAYER_NORM_SLOW.support, &["alpha", "beta"]),
     contract: |case| composed_contract(case, &["alpha", "beta"]),
     call: |call| {

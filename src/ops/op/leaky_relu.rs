@@ -2,8 +2,10 @@
 
 use candle_nn::ops;
 
+use crate::case::ParamSpec;
 use crate::ops::Op;
 use crate::ops::support::activation::{leaky_relu, unspecified_constant};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::elementwise::{case, of_floats};
 use crate::ops::support::reference_inputs::each;
@@ -13,6 +15,8 @@ pub static LEAKY_RELU: Op = Op {
     name: "op.leaky_relu",
     covers: &["ops::leaky_relu"],
     support: FLOATS_AND_F8,
+    inputs: &[ANY],
+    params: &[ParamSpec::float("negative_slope", 0.0, "The slope below 0.")],
     generate: |draw| {
         let slope = *draw.choose(&[0.25, 0.5, 0.01, 0.0, 1.0, -1.0])?;
         Ok(case(draw, FLOATS_AND_F8)?.param("negative_slope", slope))

@@ -2,6 +2,7 @@
 
 use candle_nn::ops;
 
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::ids::dim;
 use crate::ops::support::reductions::EMPTY;
@@ -14,6 +15,8 @@ pub static LOG_SOFTMAX: Op = Op {
     name: "op.log_softmax",
     covers: &["ops::log_softmax"],
     support: FLOATS_AND_F8,
+    inputs: &[ANY],
+    params: &[DIM],
     generate: |draw| {
         let mut shape = draw.shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;

@@ -5,7 +5,7 @@ use candle_core::{DType as Candle, Device, Tensor};
 use candle_nn::moe;
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -17,6 +17,8 @@ pub static MOE_GEMM_ON_CPU: Op = Op {
     name: "op.moe_gemm_on_cpu",
     covers: &["moe::moe_gemm", "moe::moe_gemm_gguf"],
     support: &Support::both("x", &DType::FLOATS_AND_F8),
+    inputs: &[InputSpec::new("x", "a matrix")],
+    params: &[],
     generate: |draw| {
         let dtype = draw.dtype(MOE_GEMM_ON_CPU.support)?;
         let tokens = draw.between(1, 3)?;

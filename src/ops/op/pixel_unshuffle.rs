@@ -2,7 +2,7 @@
 
 use candle_nn::ops;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
 use crate::ops::support::pixels::{factor, indivisible};
 use crate::ops::{Contract, Op, why};
@@ -12,6 +12,8 @@ pub static PIXEL_UNSHUFFLE: Op = Op {
     name: "op.pixel_unshuffle",
     covers: &["ops::pixel_unshuffle"],
     support: COPIES,
+    inputs: &[InputSpec::new("x", "(N, C, H f, W f)")],
+    params: &[ParamSpec::size("factor", 0, "How many pixels become one, in each dimension.")],
     generate: |draw| {
         let factor = draw.between(1, 3)?;
         let shape = [draw.size()?, draw.positive()?, factor * draw.positive()?, factor * draw.positive()?];

@@ -2,7 +2,8 @@
 
 use candle_nn::ops;
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn_of, gathered};
 use crate::ops::{Contract, Op, why};
 
@@ -11,6 +12,8 @@ pub static REPLICATION_PAD2D: Op = Op {
     name: "op.replication_pad2d",
     covers: &["ops::replication_pad2d"],
     support: COPIES,
+    inputs: &[IMAGES],
+    params: &[ParamSpec::size("pad", 0, "Rows and columns to add on each side.")],
     generate: |draw| {
         let shape = [draw.positive()?, draw.positive()?, draw.positive()?, draw.positive()?];
         Ok(drawn_of(draw, &shape)?.param("pad", *draw.choose(&[1_usize, 1, 0])?))

@@ -2,7 +2,9 @@
 
 use candle_nn::ops;
 
+use crate::case::InputSpec;
 use crate::ops::Op;
+use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{FUSED, composed_contract, eps_f32, fused_contract, generate, normalized};
 
@@ -11,6 +13,8 @@ pub static RMS_NORM: Op = Op {
     name: "op.rms_norm",
     covers: &["ops::rms_norm"],
     support: FUSED,
+    inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("alpha", "(H): the weight")],
+    params: &[EPS],
     generate: |draw| generate(draw, RMS_NORM.support, &["alpha"]),
     contract: |case| fused_contract(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm(call.tensor("x")?, call.tensor("alpha")?, eps_f32(call.case))?]),
@@ -27,6 +31,8 @@ pub static RMS_NORM_SLOW: Op = Op {
     name: "op.rms_norm_slow",
     covers: &["ops::rms_norm_slow"],
     support: FLOATS_AND_F8,
+    inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("alpha", "(H): the weight")],
+    params: &[EPS],
     generate: |draw| generate(draw, RMS_NORM_SLOW.support, &["alpha"]),
     contract: |case| composed_contract(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm_slow(call.tensor("x")?, call.tensor("alpha")?, eps_f32(call.case))?]),

@@ -2,10 +2,11 @@
 
 use candle_nn::ops;
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::activation::unspecified_constant;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::elu;
 use crate::ops::support::elementwise::{case, of_floats};
 use crate::ops::support::reference_inputs::each;
@@ -16,6 +17,11 @@ pub static SELU: Op = Op {
     name: "op.selu",
     covers: &["ops::selu"],
     support: &Support::both("x", &[DType::F32]),
+    inputs: &[ANY],
+    params: &[
+        ParamSpec::float("alpha", 1.0, "The constant of the exponential."),
+        ParamSpec::float("gamma", 1.0, "The factor of everything."),
+    ],
     generate: |draw| {
         let (alpha, gamma) =
             *draw.choose(&[(1.673_263_242_354_377, 1.050_700_987_355_480_5), (1.0, 1.0), (2.0, 0.5)])?;

@@ -4,6 +4,7 @@ use candle_nn::ops;
 
 use crate::number::Num;
 use crate::ops::op::log_softmax::LOG_SOFTMAX;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::dtypes::{FLOATS, FLOATS_AND_F8};
 use crate::ops::support::softmax::{along, draw_x, is_masked};
 use crate::ops::{Contract, Op, why};
@@ -13,6 +14,8 @@ pub static SOFTMAX: Op = Op {
     name: "op.softmax",
     covers: &["ops::softmax"],
     support: FLOATS_AND_F8,
+    inputs: &[ANY],
+    params: &[DIM],
     generate: LOG_SOFTMAX.generate,
     contract: LOG_SOFTMAX.contract,
     call: |call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim", 0))?]),
@@ -29,6 +32,8 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     name: "op.softmax_last_dim",
     covers: &["ops::softmax_last_dim"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| {
         let mut shape = draw.shape(0, 3)?;
         shape.push(draw.reduced()?);

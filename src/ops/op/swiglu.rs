@@ -2,7 +2,7 @@
 
 use candle_nn::ops;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::ops::support::activation::swiglu;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::elementwise::of_floats;
@@ -14,6 +14,8 @@ pub static SWIGLU: Op = Op {
     name: "op.swiglu",
     covers: &["ops::swiglu"],
     support: FLOATS_AND_F8,
+    inputs: &[InputSpec::new("x", "(.., 2 H): the gates before the values")],
+    params: &[],
     generate: |draw| {
         let dtype = draw.dtype(FLOATS_AND_F8)?;
         let mut shape = draw.shape(0, 2)?;

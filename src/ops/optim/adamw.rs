@@ -3,7 +3,7 @@
 use candle_core::Var;
 use candle_nn::{AdamW, Optimizer, ParamsAdamW};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
 use crate::ops::{Contract, Op};
@@ -14,6 +14,22 @@ pub static ADAMW_STEPS: Op = Op {
     name: "optim.adamw",
     covers: &["AdamW", "ParamsAdamW", "optim::Optimizer", "AdamW::new_lr", "Optimizer::backward_step"],
     support: OPTIMIZER_SUPPORT,
+    inputs: &[
+        InputSpec::new("theta", "of any shape: the parameter"),
+        InputSpec::new("grad", "(steps, ..): the gradient of each step"),
+    ],
+    params: &[
+        ParamSpec::float("beta1", 0.9, "The decay of the mean.").optional(),
+        ParamSpec::float("beta2", 0.999, "The decay of the squares.").optional(),
+        ParamSpec::float("eps", 1e-8, "Added to the root of the squares.").optional(),
+        ParamSpec::word(
+            "form",
+            &["backward_step", "step", "push", "from_slice"],
+            "How the optimizer is made and called.",
+        ),
+        ParamSpec::float("lr", 0.001, "The learning rate."),
+        ParamSpec::float("weight_decay", 0.01, "The decay of the parameter.").optional(),
+    ],
     generate: |draw| {
         let case = generate(draw)?;
         if draw.one_in(2)? {
@@ -48,7 +64,8 @@ pub static ADAMW_STEPS: Op = Op {
         let theta = Var::from_tensor(&theta)?;
         {% if eps is defined %}
         let params = candle_nn::ParamsAdamW {
-            {% for name in ["lr", "beta1", "beta2", "eps", "weight_decay"] if name in params %}
+            lr: {{ lr|default("0.001") }},
+            {% for name in ["beta1", "beta2", "eps", "weight_decay"] if name in params %}
             {{ name }}: {{ params[name] }},
             {% endfor %}
             ..Default::default()

@@ -3,6 +3,7 @@
 use candle_core::Var;
 use candle_nn::{Optimizer, SGD};
 
+use crate::case::{InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
@@ -12,6 +13,18 @@ pub static SGD_STEPS: Op = Op {
     name: "optim.sgd",
     covers: &["SGD", "optim::Optimizer", "Optimizer::backward_step", "Optimizer::from_slice", "SGD::push"],
     support: OPTIMIZER_SUPPORT,
+    inputs: &[
+        InputSpec::new("theta", "of any shape: the parameter"),
+        InputSpec::new("grad", "(steps, ..): the gradient of each step"),
+    ],
+    params: &[
+        ParamSpec::word(
+            "form",
+            &["backward_step", "step", "push", "from_slice"],
+            "How the optimizer is made and called.",
+        ),
+        ParamSpec::float("lr", 0.1, "The learning rate."),
+    ],
     generate,
     contract,
     call: |call| {

@@ -3,7 +3,8 @@
 use candle_core::{DType as Candle, Result, Tensor};
 use ndarray::ArrayD;
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::elementwise::{FLOATS, of_floats};
 use crate::ops::support::ids::dim;
 use crate::ops::support::random_facts::{all_hold, facts, facts_contract, floats};
@@ -15,6 +16,8 @@ pub static GUMBEL_SOFTMAX: Op = Op {
     name: "random.gumbel_softmax",
     covers: &["sampling::gumbel_softmax"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[DIM, ParamSpec::float("temperature", 1.0, "0 for the largest element.")],
     generate: |draw| {
         let dtype = draw.dtype(FLOATS)?;
         let mut shape: Vec<usize> = draw.shape(0, 2)?.into_iter().map(|n| n.max(1)).collect();

@@ -2,8 +2,9 @@
 
 use candle_nn::init::{FanInOut, Init, NonLinearity, NormalOrUniform};
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::ops::Op;
+use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::creation::{contract, dtype, generate, shape};
 use crate::ops::support::random_facts::{CREATED, Distribution, all_hold, check_distribution, facts_contract};
@@ -14,6 +15,14 @@ pub static INIT: Op = Op {
     name: "random.init",
     covers: &["Init", "init::FanInOut", "init::NonLinearity", "init::NormalOrUniform"],
     support: &Support { of: "dtype", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    inputs: &[],
+    params: &[
+        COLUMNS,
+        DTYPE,
+        ParamSpec::word("fan", &["in", "out"], "The fan of the Kaiming variants."),
+        ParamSpec::word("kind", &["const", "uniform", "randn", "kaiming_uniform", "kaiming_normal"], "The variant."),
+        ROWS,
+    ],
     generate: |draw| {
         let kind = *draw.choose(&["const", "uniform", "randn", "kaiming_uniform", "kaiming_normal"])?;
         let fan = *draw.choose(&["in", "out"])?;

@@ -2,6 +2,8 @@
 
 use candle_core::{Tensor, WithDType};
 
+use crate::case::ParamSpec;
+use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::{candle_dtype, typed_float};
 use crate::ops::support::creation::{contract, dtype};
 use crate::ops::support::random_facts::{
@@ -14,6 +16,15 @@ pub static RAND: Op = Op {
     name: "random.rand",
     covers: &["Tensor::rand", "Tensor::rand_like"],
     support: CREATED,
+    inputs: &[],
+    params: &[
+        COLUMNS,
+        DTYPE,
+        ParamSpec::word("form", &["new", "like"], "The function, or its `_like` form."),
+        ParamSpec::float("lo", 0.0, "The lower bound."),
+        ROWS,
+        ParamSpec::float("up", 1.0, "The upper bound."),
+    ],
     generate: |draw| {
         let (lo, up) = *draw.choose(&[(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0), (3.0, 4.0), (-0.5, 0.0)])?;
         Ok(new_or_like(draw)?.param("lo", lo).param("up", up))

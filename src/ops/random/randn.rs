@@ -2,6 +2,8 @@
 
 use candle_core::{Tensor, WithDType};
 
+use crate::case::ParamSpec;
+use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::{candle_dtype, typed_float};
 use crate::ops::support::creation::{contract, dtype};
 use crate::ops::support::random_facts::{
@@ -14,6 +16,15 @@ pub static RANDN: Op = Op {
     name: "random.randn",
     covers: &["Tensor::randn", "Tensor::randn_like"],
     support: CREATED,
+    inputs: &[],
+    params: &[
+        COLUMNS,
+        DTYPE,
+        ParamSpec::word("form", &["new", "like"], "The function, or its `_like` form."),
+        ParamSpec::float("mean", 0.0, "The mean."),
+        ROWS,
+        ParamSpec::float("std", 1.0, "The standard deviation."),
+    ],
     generate: |draw| {
         let (mean, std) = *draw.choose(&[(0.0, 1.0), (0.0, 0.5), (2.0, 0.25), (-1.0, 1.0)])?;
         Ok(new_or_like(draw)?.param("mean", mean).param("std", std))

@@ -1,6 +1,8 @@
 //! `conv1d` of a doubled input, and of each half of a batch.
 
+use crate::case::InputSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::{ALGORITHM, DILATION, GROUPS, PADDING, STRIDE};
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::gather_map::shape_of;
 use crate::ops::support::relation::{accepted, call_halves, contiguous_contract, draw_contiguous, halves_contract};
@@ -12,6 +14,8 @@ pub static CONV1D_SCALED: Op = Op {
     name: "relation.conv1d_scaled",
     covers: &["Tensor::conv1d"],
     support: FLOATS,
+    inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)")],
+    params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
     generate: |draw| draw_contiguous(draw, &CONV1D, |_| true),
     contract: |case| contiguous_contract(case, &CONV1D),
     call: |call| {
@@ -47,6 +51,8 @@ pub static CONV1D_SPLIT: Op = Op {
     name: "relation.conv1d_split",
     covers: &["Tensor::conv1d"],
     support: FLOATS,
+    inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)")],
+    params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
     generate: |draw| draw_contiguous(draw, &CONV1D, |case| shape_of(case).len() > 1),
     contract: |case| halves_contract(case, &CONV1D),
     call: |call| call_halves(call, &CONV1D),

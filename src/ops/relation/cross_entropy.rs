@@ -2,9 +2,11 @@
 
 use candle_nn::loss;
 
+use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::loss::cross_entropy::CROSS_ENTROPY;
 use crate::ops::loss::nll::NLL;
+use crate::ops::support::arguments::{FUSED, LABELS, SHIFT};
 use crate::ops::support::relation::{
     NO_SHIFT, accepted, contiguous_contract, draw_contiguous, draw_shifted, flip_rows, shift, shift_fits,
     shifted_reference,
@@ -15,6 +17,8 @@ pub static CROSS_ENTROPY_FLIPPED: Op = Op {
     name: "relation.cross_entropy_flipped",
     covers: &["loss::cross_entropy", "Tensor::flip"],
     support: CROSS_ENTROPY.support,
+    inputs: &[InputSpec::new("inp", "(N, C): the logits of each class"), LABELS],
+    params: &[],
     generate: |draw| draw_contiguous(draw, &NLL, |_| true),
     contract: |case| contiguous_contract(case, &CROSS_ENTROPY),
     call: |call| {
@@ -36,6 +40,8 @@ pub static CROSS_ENTROPY_SHIFTED: Op = Op {
     name: "relation.cross_entropy_shifted",
     covers: &["loss::cross_entropy"],
     support: CROSS_ENTROPY.support,
+    inputs: &[InputSpec::new("inp", "(N, C): the logits of each class"), LABELS],
+    params: &[FUSED, SHIFT],
     generate: |draw| draw_shifted(draw, &CROSS_ENTROPY),
     contract: |case| if shift_fits(case, "inp") { contiguous_contract(case, &CROSS_ENTROPY) } else { NO_SHIFT },
     call: |call| {

@@ -3,7 +3,8 @@
 use candle_core::{Device, Tensor as Candle};
 use ndarray::IxDyn;
 
-use crate::case::{Backward, Case};
+use crate::case::{Backward, Case, ParamSpec};
+use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::convolution::{Window, convolve};
 use crate::ops::support::matrix_products::multiply;
 use crate::ops::support::resizing::nearest;
@@ -16,6 +17,11 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
     name: "relation.gradient_accumulation",
     covers: &["Tensor::backward"],
     support: &Support { of: "x", cpu: &[DType::F32, DType::F64, DType::F16], cuda: &DType::FLOATS },
+    inputs: &[IMAGES],
+    params: &[
+        ParamSpec::word("branch", BRANCHES, "The op of the other branch.").required(),
+        ParamSpec::flag("first", false, "Whether the other branch comes first."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(GRADIENT_ACCUMULATION.support)?;
         let side = draw.between(1, 2)?;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use candle_core::{Device, Module, Result, Tensor};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::ops::layer::linear::LINEAR;
+use crate::ops::support::arguments::ELSEWHERE;
 use crate::ops::support::gather_map::shape_of;
 use crate::ops::support::relation::{call_halves, draw_contiguous, halves_contract};
 use crate::ops::support::second_device::{sent, there};
@@ -21,6 +22,12 @@ pub static LINEAR_APART: Op = Op {
     name: "relation.linear_apart",
     covers: &["Tensor::to_device", "Linear"],
     support: LINEAR.support,
+    inputs: &[
+        InputSpec::new("x", "(.., I)"),
+        InputSpec::new("weight", "(O, I)"),
+        InputSpec::new("bias", "(O)").optional(),
+    ],
+    params: &[ELSEWHERE],
     generate: generate_there,
     contract: |case| halves_contract(case, &LINEAR),
     call: |call| {
@@ -52,6 +59,16 @@ pub static LINEAR_SPLIT: Op = Op {
     name: "relation.linear_split",
     covers: &["Linear"],
     support: LINEAR.support,
+    inputs: &[
+        InputSpec::new("x", "(.., I)"),
+        InputSpec::new("weight", "(O, I)"),
+        InputSpec::new("bias", "(O)").optional(),
+    ],
+    params: &[ParamSpec::word(
+        "form",
+        &["", "linear", "linear_b"],
+        "The function of a `VarBuilder` that makes the layer, if any.",
+    )],
     generate: |draw| draw_contiguous(draw, &LINEAR, |case| shape_of(case).len() > 1),
     contract: |case| halves_contract(case, &LINEAR),
     call: |call| call_halves(call, &LINEAR),
@@ -74,6 +91,12 @@ pub static LINEAR_THERE: Op = Op {
     name: "relation.linear_there",
     covers: &["Tensor::to_device", "Linear"],
     support: LINEAR.support,
+    inputs: &[
+        InputSpec::new("x", "(.., I)"),
+        InputSpec::new("weight", "(O, I)"),
+        InputSpec::new("bias", "(O)").optional(),
+    ],
+    params: &[ELSEWHERE],
     generate: generate_there,
     contract: |case| halves_contract(case, &LINEAR),
     call: |call| {

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -12,6 +12,12 @@ pub static MATMUL_LINEAR: Op = Op {
     name: "relation.matmul_linear",
     covers: &["Tensor::matmul"],
     support: &Support::both("a", &DType::FLOATS),
+    inputs: &[
+        InputSpec::new("a", "(M, K)"),
+        InputSpec::new("b", "(K, N)"),
+        InputSpec::new("c", "(K, N), added to `b`"),
+    ],
+    params: &[],
     generate: |draw| {
         let dtype = draw.dtype(MATMUL_LINEAR.support)?;
         let (rows, inner, columns) = (draw.positive()?, draw.reduced()?, draw.positive()?);

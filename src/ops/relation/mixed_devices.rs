@@ -1,6 +1,7 @@
 //! Operands on two devices.
 
-use crate::case::Backward;
+use crate::case::{Backward, InputSpec};
+use crate::ops::support::arguments::{ANY, ELSEWHERE};
 use crate::ops::support::operands::{STANDARD, generate};
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::support::second_device::{refused, sent, there};
@@ -14,6 +15,8 @@ pub static MIXED_DEVICES: Op = Op {
     name: "relation.mixed_devices",
     covers: &["Tensor::to_device", "Tensor::add"],
     support: KERNELS,
+    inputs: &[ANY, InputSpec::new("y", "shaped as `x`, on another device")],
+    params: &[ELSEWHERE],
     generate: |draw| {
         let mut case = generate(draw, STANDARD)?;
         case.params.clear();

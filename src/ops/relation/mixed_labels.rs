@@ -2,9 +2,10 @@
 
 use candle_nn::loss;
 
-use crate::case::Backward;
+use crate::case::{Backward, InputSpec};
 use crate::ops::Op;
 use crate::ops::loss::cross_entropy::CROSS_ENTROPY;
+use crate::ops::support::arguments::{ELSEWHERE, LABELS};
 use crate::ops::support::relation::{accepted, contiguous_contract, draw_contiguous};
 use crate::ops::support::second_device::{refused, sent, there};
 
@@ -13,6 +14,8 @@ pub static MIXED_LABELS: Op = Op {
     name: "relation.mixed_labels",
     covers: &["Tensor::to_device", "loss::cross_entropy"],
     support: CROSS_ENTROPY.support,
+    inputs: &[InputSpec::new("inp", "(N, C): the logits of each class"), LABELS],
+    params: &[ELSEWHERE],
     generate: |draw| {
         let mut case = draw_contiguous(draw, &CROSS_ENTROPY, |_| true)?;
         case.backward = Backward::None;

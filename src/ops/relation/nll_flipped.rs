@@ -2,8 +2,10 @@
 
 use candle_nn::loss;
 
+use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::loss::nll::NLL;
+use crate::ops::support::arguments::LABELS;
 use crate::ops::support::relation::{accepted, contiguous_contract, draw_contiguous, flip_rows};
 
 /// `nll` of the rows in reverse order: a mean has no order.
@@ -11,6 +13,8 @@ pub static NLL_FLIPPED: Op = Op {
     name: "relation.nll_flipped",
     covers: &["loss::nll", "Tensor::flip"],
     support: NLL.support,
+    inputs: &[InputSpec::new("inp", "(N, C): the log-probability of each class"), LABELS],
+    params: &[],
     generate: |draw| draw_contiguous(draw, &NLL, |_| true),
     contract: |case| contiguous_contract(case, &NLL),
     call: |call| {

@@ -4,6 +4,7 @@ use candle_nn::ops;
 
 use crate::ops::Op;
 use crate::ops::op::softmax::SOFTMAX_LAST_DIM;
+use crate::ops::support::arguments::{ANY, FUSED, SHIFT};
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::relation::{
     NO_SHIFT, accepted, contiguous_contract, draw_contiguous, draw_shifted, flip_rows, shift, shift_fits,
@@ -15,6 +16,8 @@ pub static SOFTMAX_FLIPPED: Op = Op {
     name: "relation.softmax_flipped",
     covers: &["ops::softmax_last_dim", "Tensor::flip"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| draw_contiguous(draw, &SOFTMAX_LAST_DIM, |_| true),
     contract: |case| contiguous_contract(case, &SOFTMAX_LAST_DIM),
     call: |call| Ok(vec![flip_rows(&ops::softmax_last_dim(&flip_rows(call.tensor("x")?)?)?)?]),
@@ -33,6 +36,8 @@ pub static SOFTMAX_SHIFTED: Op = Op {
     name: "relation.softmax_shifted",
     covers: &["ops::softmax_last_dim", "ops::softmax"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[FUSED, SHIFT],
     generate: |draw| draw_shifted(draw, &SOFTMAX_LAST_DIM),
     contract: |case| if shift_fits(case, "x") { contiguous_contract(case, &SOFTMAX_LAST_DIM) } else { NO_SHIFT },
     call: |call| {

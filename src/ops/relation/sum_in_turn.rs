@@ -4,6 +4,7 @@ use ndarray::Axis;
 
 use crate::case::Case;
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Contract, Op, why};
@@ -13,6 +14,8 @@ pub static SUM_IN_TURN: Op = Op {
     name: "relation.sum_in_turn",
     covers: &["Tensor::sum_all", "Tensor::sum"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| {
         let dtype = draw.dtype(SUM_IN_TURN.support)?;
         let mut shape: Vec<usize> = draw.shape(0, 2)?.into_iter().map(|n| n.max(1)).collect();

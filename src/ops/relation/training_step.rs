@@ -4,7 +4,7 @@ use candle_core::{Module, Var};
 use candle_nn::{Linear, Optimizer, SGD, loss};
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::matrix_products::multiply;
@@ -17,6 +17,13 @@ pub static TRAINING_STEP: Op = Op {
     name: "relation.training_step",
     covers: &["Linear", "loss::mse", "SGD", "Optimizer::step"],
     support: FLOATS,
+    inputs: &[
+        InputSpec::new("x", "(N, I)"),
+        InputSpec::new("weight", "(O, I)"),
+        InputSpec::new("bias", "(O)"),
+        InputSpec::new("target", "(N, O)"),
+    ],
+    params: &[ParamSpec::float("lr", 0.1, "The learning rate.")],
     generate: |draw| {
         let dtype = draw.dtype(TRAINING_STEP.support)?;
         let (batch, inner, outer) = (draw.positive()?, draw.positive()?, draw.positive()?);

@@ -4,9 +4,10 @@ use candle_core::{Result, Tensor as Candle};
 use candle_nn::rotary_emb;
 use ndarray::{ArrayD, Dimension};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::arguments::{COS, SIN};
 use crate::ops::support::reductions::gradient_of_nothing;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
@@ -27,6 +28,8 @@ pub static ROPE: Op = Op {
     name: "rotary.rope",
     covers: &["rotary_emb::rope"],
     support: FUSED_SUPPORT,
+    inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
+    params: &[],
     generate: |draw| generate(draw, FUSED_SUPPORT, HALVES, true),
     contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope),
@@ -48,6 +51,8 @@ pub static ROPE_I: Op = Op {
     name: "rotary.rope_i",
     covers: &["rotary_emb::rope_i"],
     support: FUSED_SUPPORT,
+    inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
+    params: &[],
     generate: |draw| generate(draw, FUSED_SUPPORT, HALVES, true),
     contract: fused_contract,
     call: |call| rotated(call, rotary_emb::rope_i),
@@ -65,6 +70,8 @@ pub static ROPE_THD: Op = Op {
     name: "rotary.rope_thd",
     covers: &["rotary_emb::rope_thd"],
     support: FUSED_SUPPORT,
+    inputs: &[InputSpec::new("x", "(B, T, H, D)"), COS, SIN],
+    params: &[],
     generate: |draw| generate(draw, FUSED_SUPPORT, TIME_FIRST, true),
     contract: |case| contract(case, TIME_FIRST).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: |call| rotated(call, rotary_emb::rope_thd),
@@ -82,6 +89,8 @@ pub static ROPE_SLOW: Op = Op {
     name: "rotary.rope_slow",
     covers: &["rotary_emb::rope_slow"],
     support: SLOW_SUPPORT,
+    inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
+    params: &[],
     generate: |draw| generate(draw, SLOW_SUPPORT, HALVES, false),
     contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_slow),
@@ -98,6 +107,8 @@ pub static ROPE_I_SLOW: Op = Op {
     name: "rotary.rope_i_slow",
     covers: &["rotary_emb::rope_i_slow"],
     support: SLOW_SUPPORT,
+    inputs: &[InputSpec::new("x", "(B, H, T, D)"), COS, SIN],
+    params: &[],
     generate: |draw| generate(draw, SLOW_SUPPORT, HALVES, false),
     contract: slow_contract,
     call: |call| rotated(call, rotary_emb::rope_i_slow),

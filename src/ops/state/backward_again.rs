@@ -2,6 +2,7 @@
 
 use candle_core::Var;
 
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::{Contract, Op};
 
@@ -10,6 +11,8 @@ pub static BACKWARD_AGAIN: Op = Op {
     name: "state.backward_again",
     covers: &["Tensor::backward", "GradStore"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| drawn_floats(draw, &["x"]),
     contract: |case| match float_contract(case) {
         Contract::Accepts { outputs, refusal } => Contract::Accepts { outputs: vec![outputs[0].clone(); 2], refusal },

@@ -3,7 +3,9 @@
 use candle_core::{Tensor, Var};
 use ndarray::ArrayD;
 
+use crate::case::InputSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, with_second};
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
@@ -13,6 +15,8 @@ pub static DETACH: Op = Op {
     name: "state.detach",
     covers: &["Tensor::detach", "Var::as_detached_tensor"],
     support: FLOATS,
+    inputs: &[ANY, InputSpec::new("w", "shaped as `x`")],
+    params: &[],
     generate: |draw| drawn_floats(draw, &["x", "w"]),
     contract: |case| match with_second(case, "w", (DType::U8, vec![1])) {
         Contract::Accepts { mut outputs, refusal } => {

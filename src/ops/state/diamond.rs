@@ -1,6 +1,7 @@
 //! A gradient that arrives on two paths.
 
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::support::reference_inputs::each;
 
@@ -9,6 +10,8 @@ pub static DIAMOND: Op = Op {
     name: "state.diamond",
     covers: &["Tensor::backward"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| drawn_floats(draw, &["x"]),
     contract: float_contract,
     call: |call| {

@@ -4,6 +4,7 @@ use candle_core::Result;
 
 use crate::number::Num;
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::support::reference_inputs::each;
 
@@ -12,6 +13,8 @@ pub static DROPPED: Op = Op {
     name: "state.dropped",
     covers: &["Tensor::affine", "Tensor::force_contiguous"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| drawn_floats(draw, &["x"]),
     contract: float_contract,
     call: |call| {

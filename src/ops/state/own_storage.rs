@@ -4,6 +4,7 @@ use candle_core::{Tensor, Var};
 use ndarray::ArrayD;
 
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::shape_of;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::{Contract, Op};
@@ -14,6 +15,8 @@ pub static OWN_STORAGE: Op = Op {
     name: "state.own_storage",
     covers: &["Tensor::slice_set", "Tensor::scatter_set", "Tensor::scatter_add_set", "Var::set"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| drawn_floats(draw, &["x"]),
     contract: |case| match float_contract(case) {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),

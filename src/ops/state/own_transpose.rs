@@ -2,6 +2,7 @@
 
 use ndarray::Ix2;
 
+use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::support::gather_map::{affordable, shape_of};
 use crate::ops::support::nonempty_floats::{FLOATS, float_contract, floats_of};
@@ -13,6 +14,8 @@ pub static OWN_TRANSPOSE: Op = Op {
     name: "state.own_transpose",
     covers: &["Tensor::matmul", "Tensor::t"],
     support: FLOATS,
+    inputs: &[InputSpec::new("x", "a square matrix")],
+    params: &[],
     generate: |draw| {
         let shape = [draw.positive()?, draw.reduced()?];
         floats_of(draw, &["x"], &shape)

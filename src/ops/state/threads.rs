@@ -1,6 +1,7 @@
 //! One tensor in several threads.
 
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::{Contract, Op};
 
@@ -9,6 +10,8 @@ pub static THREADS: Op = Op {
     name: "state.threads",
     covers: &["Tensor::affine", "Tensor::add"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| drawn_floats(draw, &["x"]),
     contract: |case| match float_contract(case) {
         Contract::Accepts { outputs, refusal } => Contract::Accepts { outputs: vec![outputs[0].clone(); 4], refusal },

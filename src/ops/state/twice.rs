@@ -1,6 +1,8 @@
 //! A tensor with itself.
 
+use crate::case::ParamSpec;
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
 use crate::ops::support::reference_inputs::each;
 
@@ -9,6 +11,8 @@ pub static TWICE: Op = Op {
     name: "state.twice",
     covers: &["Tensor::add", "Tensor::sub", "Tensor::mul"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[ParamSpec::word("form", &["mul", "add", "sub"], "The operation of `x` with itself.")],
     generate: |draw| {
         let form = *draw.choose(&["add", "sub", "mul"])?;
         Ok(drawn_floats(draw, &["x"])?.param("form", form))

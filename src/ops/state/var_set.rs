@@ -3,8 +3,10 @@
 use candle_core::{Tensor, Var};
 use ndarray::ArrayD;
 
+use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, with_second};
 use crate::tensor::DType;
 
@@ -14,6 +16,8 @@ pub static VAR_SET: Op = Op {
     name: "state.var_set",
     covers: &["Var::set", "Var::from_tensor", "Var::as_tensor"],
     support: FLOATS,
+    inputs: &[ANY, InputSpec::new("y", "shaped as `x`: the new values")],
+    params: &[],
     generate: |draw| drawn_floats(draw, &["x", "y"]),
     contract: |case| with_second(case, "y", (DType::U8, vec![1])),
     call: |call| {

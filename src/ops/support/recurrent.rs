@@ -6,11 +6,29 @@ use candle_core::Tensor as Candle;
 use candle_nn::{RNN, VarBuilder};
 use ndarray::{Array2, ArrayD, Axis, Ix1, Ix2, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::{Call, Contract, ReferenceInputs, why};
+
+/// A step or the steps of a sequence.
+pub const X: InputSpec = InputSpec::new("x", "(N, I) for one step, else (N, T, I)");
+/// The state before the first step.
+pub const HIDDEN: InputSpec = InputSpec::new("h", "(N, H): the state").unless("form", "seq");
+/// The other state of an LSTM.
+pub const CELL: InputSpec = InputSpec::new("c", "(N, H): the cell state").unless("form", "seq");
+/// The weights of the input.
+pub const INPUT_WEIGHT: InputSpec = InputSpec::new("w_ih", "(gates H, I)");
+/// The weights of the state.
+pub const HIDDEN_WEIGHT: InputSpec = InputSpec::new("w_hh", "(gates H, H)");
+/// The bias of the input.
+pub const INPUT_BIAS: InputSpec = InputSpec::new("b_ih", "(gates H)").optional();
+/// The bias of the state.
+pub const HIDDEN_BIAS: InputSpec = InputSpec::new("b_hh", "(gates H)").optional();
+/// How the layer is called.
+pub const FORM: ParamSpec =
+    ParamSpec::word("form", &["seq", "seq_init", "step"], "All steps, all steps from a state, or one step.").required();
 
 /// Draws a step or a sequence, with the weights of this many gates.
 pub fn generate(draw: &mut Draw, gates: usize) -> arbitrary::Result<Case> {

@@ -1,6 +1,8 @@
 //! `x mul + add`.
 
+use crate::case::ParamSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{
     AFFINE_DTYPES, CONSTANTS, case, evened, is_float, is_ordinary, without_overflow,
 };
@@ -12,6 +14,8 @@ pub static AFFINE: Op = Op {
     name: "tensor.affine",
     covers: &["Tensor::affine"],
     support: AFFINE_DTYPES,
+    inputs: &[ANY],
+    params: &[ParamSpec::float("add", 0.0, "The summand."), ParamSpec::float("mul", 1.0, "The factor.")],
     generate: |draw| {
         let case = evened(case(draw, AFFINE_DTYPES)?);
         let choices: &[f64] = if is_float(&case) { &CONSTANTS } else { &[0.0, 1.0, 2.0] };

@@ -2,6 +2,7 @@
 
 use crate::number::Num;
 use crate::ops::Op;
+use crate::ops::support::arguments::{ANY, ASCENDING};
 use crate::ops::support::reductions::ANY_VALUE;
 use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
 
@@ -10,6 +11,8 @@ pub static ARG_SORT_LAST_DIM: Op = Op {
     name: "tensor.arg_sort_last_dim",
     covers: &["Tensor::arg_sort_last_dim"],
     support: SUPPORT,
+    inputs: &[ANY],
+    params: &[ASCENDING],
     generate,
     contract,
     call: |call| Ok(vec![call.tensor("x")?.arg_sort_last_dim(ascending(call.case))?]),

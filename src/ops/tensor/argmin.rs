@@ -4,6 +4,7 @@ use candle_core::Tensor;
 
 use crate::ops::Op;
 use crate::ops::support::argminmax::{POSITION_PROMISE, SUPPORT, along_dim, contract, generate, over_dim, position};
+use crate::ops::support::arguments::{ANY, DIM, KEEPDIM};
 use crate::tensor::DType;
 
 /// `x.argmin(dim)` and `x.argmin_keepdim(dim)`, by `form`: `u32`, the first one of several.
@@ -11,6 +12,8 @@ pub static ARGMIN: Op = Op {
     name: "tensor.argmin",
     covers: &["Tensor::argmin", "Tensor::argmin_keepdim"],
     support: SUPPORT,
+    inputs: &[ANY],
+    params: &[DIM, KEEPDIM],
     generate: |draw| generate(draw, &["", "keepdim"]),
     contract: |case| contract(case, Some(DType::U32)),
     call: |call| along_dim(call, Tensor::argmin, Tensor::argmin_keepdim, |x| x.flatten_all()?.argmin(0)),

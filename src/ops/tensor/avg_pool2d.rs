@@ -1,6 +1,7 @@
 //! Means of windows of images.
 
 use crate::number::Num;
+use crate::ops::support::arguments::{IMAGES, KERNEL_HEIGHT, KERNEL_WIDTH, STRIDE_DOWN, STRIDE_RIGHT};
 use crate::ops::support::pooling::{
     POOL_PROMISE, POOL_SUPPORT, contract, generate, has_stride, kernel_and_stride, windows,
 };
@@ -11,6 +12,8 @@ pub static AVG_POOL2D: Op = Op {
     name: "tensor.avg_pool2d",
     covers: &["Tensor::avg_pool2d", "Tensor::avg_pool2d_with_stride"],
     support: POOL_SUPPORT,
+    inputs: &[IMAGES],
+    params: &[KERNEL_HEIGHT, KERNEL_WIDTH, STRIDE_DOWN, STRIDE_RIGHT],
     generate,
     contract: |case| {
         let contract = contract(case);

@@ -1,6 +1,6 @@
 //! Table: arithmetic, `maximum` and `minimum` of two tensors, element by element, each also broadcasting.
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::elementwise::with_integers;
 use crate::ops::support::operands::{
@@ -23,6 +23,8 @@ macro_rules! operations {
             name: concat!("tensor.", stringify!($method)),
             covers: &[concat!("Tensor::", stringify!($method)), concat!("Tensor::", stringify!($broadcast))],
             support: STANDARD,
+            inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "shaped as `lhs`, or broadcast with it")],
+            params: &[ParamSpec::word("form", &["", "broadcast"], "The method, plain or broadcasting.")],
             generate: |draw| Ok($tame(generate(draw, STANDARD)?)),
             contract: |case| contract(case, $integers),
             call: |call| {
@@ -58,6 +60,8 @@ macro_rules! extrema {
             name: concat!("tensor.", stringify!($method)),
             covers: &[concat!("Tensor::", stringify!($method)), concat!("Tensor::", stringify!($broadcast))],
             support: STANDARD,
+            inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "of any shape, unless it is a number").unless("form", "scalar")],
+            params: &[ParamSpec::word("form", &["", "broadcast", "scalar"], "The method."), ParamSpec::float("scalar", 0.0, "The number on the right side.").when("form", "scalar")],
             generate: |draw| with_scalar(draw, &[0.0, 1.0, 2.0]),
             contract: |case| if scalar_changes(case) {
                 Contract::Unspecified("a number that the cast changes")

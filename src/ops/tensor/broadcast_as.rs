@@ -2,7 +2,8 @@
 
 use candle_core::Tensor as Candle;
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
 use crate::ops::{Call, Contract, Op, why};
 
@@ -12,6 +13,11 @@ pub static BROADCAST_AS: Op = Op {
     name: "tensor.broadcast_as",
     covers: &["Tensor::broadcast_as", "Tensor::expand", "Tensor::broadcast_left"],
     support: VIEWS,
+    inputs: &[ANY],
+    params: &[
+        ParamSpec::word("form", &["as", "expand", "left"], "The method."),
+        ParamSpec::sizes("sizes", "The new shape; with `left`, the dimensions in front."),
+    ],
     generate: |draw| {
         let case = drawn(draw, 0, 3)?;
         let mut shape: Vec<usize> = Vec::new();

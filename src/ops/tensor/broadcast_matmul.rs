@@ -1,5 +1,6 @@
 //! Products of matrices, in batches that broadcast.
 
+use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::support::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
 use crate::ops::support::reference_inputs::broadcast_shape;
@@ -9,6 +10,8 @@ pub static BROADCAST_MATMUL: Op = Op {
     name: "tensor.broadcast_matmul",
     covers: &["Tensor::broadcast_matmul"],
     support: PRODUCT_SUPPORT,
+    inputs: &[InputSpec::new("x", "(.., M, K)"), InputSpec::new("rhs", "(.., K, N), batches broadcast")],
+    params: &[],
     generate: |draw| {
         let batch = draw.shape(0, 2)?;
         let mut batches = [batch.clone(), batch];

@@ -2,6 +2,7 @@
 
 use candle_core::Tensor as Candle;
 
+use crate::ops::support::arguments::{DIM, PARTS};
 use crate::ops::support::gather_map::{affordable, allow_empty_gradients};
 use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
 use crate::ops::{Contract, Op, why};
@@ -11,6 +12,8 @@ pub static CAT: Op = Op {
     name: "tensor.cat",
     covers: &["Tensor::cat"],
     support: OPERAND_SUPPORT,
+    inputs: PARTS,
+    params: &[DIM],
     generate: |draw| {
         let mut shape = draw.shape(1, 3)?;
         let dim = draw.between(0, shape.len() - 1)?;

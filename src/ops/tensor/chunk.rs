@@ -2,6 +2,8 @@
 
 use ndarray::Axis;
 
+use crate::case::ParamSpec;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, affordable, allow_empty_gradients, shape_of};
 use crate::ops::support::ids::dim;
 use crate::ops::support::slicing::{EMPTY_SLICE, drawn_nonempty};
@@ -13,6 +15,8 @@ pub static CHUNK: Op = Op {
     name: "tensor.chunk",
     covers: &["Tensor::chunk"],
     support: VIEWS,
+    inputs: &[ANY],
+    params: &[ParamSpec::size("chunks", 0, "How many parts."), DIM],
     generate: |draw| {
         let case = drawn_nonempty(draw, 3)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;

@@ -1,6 +1,8 @@
 //! Values between two numbers.
 
+use crate::case::ParamSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{case, elementwise, holds_number, is_float, is_ordinary};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
@@ -11,6 +13,8 @@ pub static CLAMP: Op = Op {
     name: "tensor.clamp",
     covers: &["Tensor::clamp"],
     support: CLAMP_DTYPES,
+    inputs: &[ANY],
+    params: &[ParamSpec::float("max", 1.0, "The upper bound."), ParamSpec::float("min", 0.0, "The lower bound.")],
     generate: |draw| {
         let (min, max) = *draw.choose(&[(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0), (0.5, 6.0), (1.0, 1.0)])?;
         let case = case(draw, CLAMP_DTYPES)?;

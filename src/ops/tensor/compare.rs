@@ -3,7 +3,7 @@
 use candle_core::op::CmpOp;
 use ndarray::ArrayD;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::operands::{STANDARD, broadcasts, operands, output_shape, rhs_array, scalar, with_scalar};
@@ -22,6 +22,8 @@ macro_rules! comparisons {
                 "Tensor::cmp",
             ],
             support: STANDARD,
+            inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "of any shape, unless it is a number").unless("form", "scalar")],
+            params: &[ParamSpec::word("form", &["", "broadcast", "cmp", "scalar"], "The method."), ParamSpec::float("scalar", 0.0, "The number on the right side.").when("form", "scalar")],
             generate,
             contract,
             call: |call| Ok(vec![match scalar(call.case) {

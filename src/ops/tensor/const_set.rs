@@ -3,7 +3,9 @@
 use candle_core::scalar::Scalar;
 use candle_core::{Tensor, WithDType};
 
+use crate::case::ParamSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::{dtype_of, typed};
 use crate::ops::support::elementwise::{case_in_form, elementwise};
 use crate::ops::{Contract, Op};
@@ -15,6 +17,8 @@ pub static CONST_SET: Op = Op {
     name: "tensor.const_set",
     covers: &["Tensor::const_set", "Tensor::zero_set", "Tensor::one_set"],
     support: KERNELS,
+    inputs: &[ANY],
+    params: &[ParamSpec::word("form", &["const", "zero", "one"], "The method.")],
     generate: |draw| case_in_form(draw, KERNELS, &["const", "zero", "one"]),
     contract: |case| match elementwise(case) {
         Contract::Accepts { outputs, refusal } => {

@@ -1,6 +1,7 @@
 //! `Tensor::contiguous`.
 
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, contract, drawn};
 
 /// `x.contiguous()`: the same values in row-major order. Copies unless `x` is contiguous.
@@ -8,6 +9,8 @@ pub static CONTIGUOUS: Op = Op {
     name: "tensor.contiguous",
     covers: &["Tensor::contiguous"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| drawn(draw, 0, 4),
     contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.contiguous()?]),

@@ -3,9 +3,10 @@
 use candle_core::conv::CudnnFwdAlgo;
 use ndarray::ArrayD;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::arguments::{ALGORITHM, DILATION, GROUPS, PADDING, STRIDE};
 use crate::ops::support::convolution::{Window, convolve, window};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
@@ -15,6 +16,8 @@ pub static CONV1D: Op = Op {
     name: "tensor.conv1d",
     covers: &["Tensor::conv1d", "Tensor::conv1d_with_algo"],
     support: &Support::both("x", &DType::FLOATS),
+    inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)")],
+    params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
     generate: |draw| generate(draw, 1),
     contract: |case| contract(case, 1),
     call: |call| {
@@ -45,6 +48,8 @@ pub static CONV2D: Op = Op {
     name: "tensor.conv2d",
     covers: &["Tensor::conv2d", "Tensor::conv2d_with_algo"],
     support: &Support { of: "x", cpu: &[DType::F32, DType::F64, DType::F16], cuda: &DType::FLOATS },
+    inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(O, C / groups, KH, KW)")],
+    params: &[ALGORITHM, DILATION, GROUPS, PADDING, STRIDE],
     generate: |draw| generate(draw, 2),
     contract: |case| contract(case, 2),
     call: |call| {

@@ -2,9 +2,10 @@
 
 use ndarray::ArrayD;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::arguments::{DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE};
 use crate::ops::support::call::size_or;
 use crate::ops::support::convolution::{Window, convolve_transposed, window};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
@@ -15,6 +16,8 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     name: "tensor.conv_transpose1d",
     covers: &["Tensor::conv_transpose1d"],
     support: &Support::both("x", &DType::FLOATS),
+    inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(C, O / groups, K)")],
+    params: &[DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE],
     generate: |draw| generate(draw, 1),
     contract: |case| contract(case, 1),
     call: |call| {
@@ -39,6 +42,8 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     name: "tensor.conv_transpose2d",
     covers: &["Tensor::conv_transpose2d"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
+    inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(C, O, KH, KW)")],
+    params: &[DILATION, OUTPUT_PADDING, PADDING, STRIDE],
     generate: |draw| generate(draw, 2),
     contract: |case| contract(case, 2),
     call: |call| {

@@ -1,6 +1,7 @@
 //! `Tensor::copy`.
 
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn};
 
 /// `x.copy()`: a copy of the storage, in the same view.
@@ -8,6 +9,8 @@ pub static COPY: Op = Op {
     name: "tensor.copy",
     covers: &["Tensor::copy"],
     support: VIEWS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| drawn(draw, 0, 4),
     contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.copy()?]),

@@ -3,6 +3,7 @@
 use ndarray::Axis;
 
 use crate::case::Case;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::ids::dim;
 use crate::ops::support::reductions::{accumulate, gradient_of_nothing, overflows};
 use crate::ops::{Contract, Op, why};
@@ -13,6 +14,8 @@ pub static CUMSUM: Op = Op {
     name: "tensor.cumsum",
     covers: &["Tensor::cumsum"],
     support: &Support::both("x", &DType::FLOATS),
+    inputs: &[ANY],
+    params: &[DIM],
     generate: |draw| {
         let mut shape = draw.shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;

@@ -1,6 +1,7 @@
 //! The same values without a gradient.
 
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{case, elementwise};
 use crate::ops::support::reference_inputs::each;
 use crate::tensor::{DType, Support};
@@ -10,6 +11,8 @@ pub static DETACH: Op = Op {
     name: "tensor.detach",
     covers: &["Tensor::detach"],
     support: COPIED,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| case(draw, COPIED),
     contract: elementwise,
     call: |call| Ok(vec![call.tensor("x")?.detach()]),

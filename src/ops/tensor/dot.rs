@@ -1,6 +1,6 @@
 //! The product of two vectors.
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::support::vector_products::{contract, operands};
@@ -12,6 +12,8 @@ pub static DOT: Op = Op {
     name: "tensor.dot",
     covers: &["Tensor::dot"],
     support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    inputs: &[InputSpec::new("x", "(N)"), InputSpec::new("rhs", "(N)")],
+    params: &[],
     generate: |draw| {
         let (size, dtype) = (draw.reduced()?, draw.dtype(DOT.support)?);
         let (x, rhs) = (draw.tensor(dtype, &[size])?, draw.tensor(dtype, &[size])?);

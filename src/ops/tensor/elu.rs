@@ -1,5 +1,7 @@
 //! The exponential linear unit.
 
+use crate::case::ParamSpec;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{FLOATS, case, elu, is_ordinary, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
@@ -9,6 +11,8 @@ pub static ELU: Op = Op {
     name: "tensor.elu",
     covers: &["Tensor::elu"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[ParamSpec::float("alpha", 1.0, "The constant of the exponential.")],
     generate: |draw| {
         let alpha = *draw.choose(&[1.0, 0.5, 2.0, -1.0, 0.0])?;
         Ok(case(draw, FLOATS)?.param("alpha", alpha))

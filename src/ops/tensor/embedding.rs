@@ -1,6 +1,6 @@
 //! `Tensor::embedding`.
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::ops::support::gather_map::{COPIES, shape_of};
 use crate::ops::tensor::index_select::INDEX_SELECT;
 use crate::ops::{Contract, Op, why};
@@ -10,6 +10,8 @@ pub static EMBEDDING: Op = Op {
     name: "tensor.embedding",
     covers: &["Tensor::embedding"],
     support: COPIES,
+    inputs: &[InputSpec::new("x", "(V, H): one row per id"), InputSpec::new("ids", "(S), integers below V")],
+    params: &[],
     generate: |draw| {
         let (dtype, id_dtype) = (draw.dtype(COPIES)?, draw.id_dtype()?);
         let x = [draw.positive()?, draw.size()?];

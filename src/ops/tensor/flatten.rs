@@ -1,6 +1,7 @@
 //! `Tensor::flatten` and its variants.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, shape_of};
 use crate::ops::{Contract, Op, why};
 
@@ -9,6 +10,12 @@ pub static FLATTEN: Op = Op {
     name: "tensor.flatten",
     covers: &["Tensor::flatten", "Tensor::flatten_to", "Tensor::flatten_from", "Tensor::flatten_all"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[
+        ParamSpec::size("end", 0, "The last dimension to join."),
+        ParamSpec::word("form", &["both", "to", "from", "all"], "The method."),
+        ParamSpec::size("start", 0, "The first dimension to join."),
+    ],
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let last = shape_of(&case).len() - 1;

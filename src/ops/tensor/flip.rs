@@ -1,6 +1,7 @@
 //! `Tensor::flip`.
 
 use crate::case::Case;
+use crate::ops::support::arguments::{ANY, DIMS};
 use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
@@ -9,6 +10,8 @@ pub static FLIP: Op = Op {
     name: "tensor.flip",
     covers: &["Tensor::flip"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[DIMS],
     generate: |draw| {
         let case = drawn(draw, 1, 3)?;
         let mut dims = draw.permutation(shape_of(&case).len())?;

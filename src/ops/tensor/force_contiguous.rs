@@ -1,6 +1,7 @@
 //! `Tensor::force_contiguous`.
 
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, contract, drawn};
 
 /// `x.force_contiguous()`: as `x.contiguous()`, but always copies.
@@ -8,6 +9,8 @@ pub static FORCE_CONTIGUOUS: Op = Op {
     name: "tensor.force_contiguous",
     covers: &["Tensor::force_contiguous"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| drawn(draw, 0, 4),
     contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.force_contiguous()?]),

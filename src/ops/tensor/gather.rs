@@ -2,7 +2,9 @@
 
 use ndarray::{ArrayD, Dimension};
 
+use crate::case::InputSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::ids::{dim, drawn_reads, id_rules};
 use crate::ops::{Contract, Op, why};
@@ -12,6 +14,8 @@ pub static GATHER: Op = Op {
     name: "tensor.gather",
     covers: &["Tensor::gather"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim`; its other sizes are at most those of `x`")],
+    params: &[DIM],
     generate: |draw| {
         let x = draw.shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;

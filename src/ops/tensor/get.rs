@@ -1,6 +1,7 @@
 //! `Tensor::get` and `Tensor::get_on_dim`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
 use crate::ops::support::slicing::EMPTY_SLICE;
 use crate::ops::{Contract, Op, why};
@@ -10,6 +11,12 @@ pub static GET: Op = Op {
     name: "tensor.get",
     covers: &["Tensor::get", "Tensor::get_on_dim"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[
+        DIM,
+        ParamSpec::word("form", &["", "first"], "`get_on_dim`, or `get` of the first dimension."),
+        ParamSpec::size("index", 0, "The entry."),
+    ],
     generate: |draw| {
         let mut shape: Vec<usize> = draw.shape(0, 3)?.into_iter().map(|n| n.max(1)).collect();
         let dim = draw.between(0, shape.len())?;

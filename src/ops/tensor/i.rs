@@ -2,8 +2,9 @@
 
 use candle_core::{IndexOp, TensorIndexer};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, Kind, ParamSpec};
 use crate::generate::Draw;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, contract, gathered, shape_of};
 use crate::ops::support::ids::id_rules;
 use crate::ops::support::slicing::{EMPTY_SLICE, OUTSIDE, drawn_nonempty};
@@ -15,6 +16,12 @@ pub static I: Op = Op {
     name: "tensor.i",
     covers: &["IndexOp", "TensorIndexer"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("ids", "(S), integers that index a dimension").when("kinds", "ids")],
+    params: &[
+        ParamSpec::sizes("ends", "The end of each index."),
+        ParamSpec::list("kinds", &Kind::Word(&INDEX_KINDS), "The index of each dimension."),
+        ParamSpec::sizes("starts", "The number or start of each index."),
+    ],
     generate: index_case,
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
@@ -108,6 +115,9 @@ fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {
     }
     Ok(case.param("kinds", kinds).param("starts", starts).param("ends", ends))
 }
+
+/// What an index may be.
+const INDEX_KINDS: [&str; 7] = ["all", "at", "ids", "range", "inclusive", "from", "to"];
 
 /// The entries of a dimension that one index takes.
 enum Pick {

@@ -1,5 +1,7 @@
 //! `Tensor::index_add`.
 
+use crate::case::InputSpec;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::elementwise::with_integers;
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scattered};
@@ -10,6 +12,12 @@ pub static INDEX_ADD: Op = Op {
     name: "tensor.index_add",
     covers: &["Tensor::index_add"],
     support: COPIES,
+    inputs: &[
+        ANY,
+        InputSpec::new("ids", "(S), integers that index `dim`"),
+        InputSpec::new("src", "shaped as `x`, with S entries along `dim`"),
+    ],
+    params: &[DIM],
     generate: |draw| {
         let x = draw.shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;

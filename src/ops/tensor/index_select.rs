@@ -1,5 +1,7 @@
 //! `Tensor::index_select`.
 
+use crate::case::InputSpec;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::ids::{bad_id, dim, drawn_reads, id_rules, selected};
 use crate::ops::{Contract, Op, why};
@@ -9,6 +11,8 @@ pub static INDEX_SELECT: Op = Op {
     name: "tensor.index_select",
     covers: &["Tensor::index_select"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("ids", "(S), integers that index `dim`")],
+    params: &[DIM],
     generate: |draw| {
         let x = draw.shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;

@@ -1,6 +1,7 @@
 //! Resizing to the nearest element.
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
+use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::call::size_or;
 use crate::ops::support::resizing::{nearest, resized_contract};
 use crate::ops::{Contract, Op, why};
@@ -11,6 +12,11 @@ pub static INTERPOLATE1D: Op = Op {
     name: "tensor.interpolate1d",
     covers: &["Tensor::interpolate1d", "Tensor::upsample_nearest1d"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &[] },
+    inputs: &[InputSpec::new("x", "(N, C, L)")],
+    params: &[
+        ParamSpec::word("form", &["", "alias"], "The method, or its other name `upsample_nearest`."),
+        ParamSpec::size("w", 1, "The new width."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(INTERPOLATE1D.support)?;
         let shape = [draw.size()?, draw.size()?, draw.positive()?];
@@ -38,6 +44,12 @@ pub static INTERPOLATE2D: Op = Op {
     name: "tensor.interpolate2d",
     covers: &["Tensor::interpolate2d", "Tensor::upsample_nearest2d"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD_BUT_I64 },
+    inputs: &[IMAGES],
+    params: &[
+        ParamSpec::word("form", &["", "alias"], "The method, or its other name `upsample_nearest`."),
+        ParamSpec::size("h", 1, "The new height."),
+        ParamSpec::size("w", 1, "The new width."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(INTERPOLATE2D.support)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];

@@ -1,6 +1,7 @@
 //! The logarithm of sums of exponentials.
 
 use crate::number::Num;
+use crate::ops::support::arguments::{ANY, DIMS};
 use crate::ops::support::elementwise::FLOATS;
 use crate::ops::support::reductions::EMPTY;
 use crate::ops::support::sums::{contract, generate, over_dims};
@@ -11,6 +12,8 @@ pub static LOG_SUM_EXP: Op = Op {
     name: "tensor.log_sum_exp",
     covers: &["Tensor::log_sum_exp"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[DIMS],
     generate: |draw| {
         let mut case = generate(draw, LOG_SUM_EXP.support)?;
         case.params.remove("form");

@@ -1,5 +1,6 @@
 //! Products of matrices, in batches of equal dimensions.
 
+use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::support::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
 
@@ -8,6 +9,8 @@ pub static MATMUL: Op = Op {
     name: "tensor.matmul",
     covers: &["Tensor::matmul"],
     support: PRODUCT_SUPPORT,
+    inputs: &[InputSpec::new("x", "(.., M, K)"), InputSpec::new("rhs", "(.., K, N), with the same batches")],
+    params: &[],
     generate: |draw| {
         let batch = draw.shape(0, 2)?;
         generate(draw, &batch, &batch)

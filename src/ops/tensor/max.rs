@@ -4,12 +4,15 @@ use candle_core::Tensor;
 
 use crate::ops::Op;
 use crate::ops::support::argminmax::{EXTREME_PROMISE, SUPPORT, along_dim, contract, extreme, generate, over_dim};
+use crate::ops::support::arguments::{ANY, DIM, KEEPDIM_OR_ALL};
 
 /// `x.max(dim)`, `x.max_keepdim(dim)` and `x.max_all()`, by `form`.
 pub static MAX: Op = Op {
     name: "tensor.max",
     covers: &["Tensor::max", "Tensor::max_keepdim", "Tensor::max_all"],
     support: SUPPORT,
+    inputs: &[ANY],
+    params: &[DIM, KEEPDIM_OR_ALL],
     generate: |draw| generate(draw, &["", "keepdim", "all"]),
     contract: |case| contract(case, None),
     call: |call| along_dim(call, Tensor::max, Tensor::max_keepdim, Tensor::max_all),

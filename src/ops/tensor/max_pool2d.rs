@@ -2,6 +2,7 @@
 
 use crate::number::Num;
 use crate::ops::Op;
+use crate::ops::support::arguments::{IMAGES, KERNEL_HEIGHT, KERNEL_WIDTH, STRIDE_DOWN, STRIDE_RIGHT};
 use crate::ops::support::pooling::{
     POOL_PROMISE, POOL_SUPPORT, contract, generate, has_stride, kernel_and_stride, windows,
 };
@@ -11,6 +12,8 @@ pub static MAX_POOL2D: Op = Op {
     name: "tensor.max_pool2d",
     covers: &["Tensor::max_pool2d", "Tensor::max_pool2d_with_stride"],
     support: POOL_SUPPORT,
+    inputs: &[IMAGES],
+    params: &[KERNEL_HEIGHT, KERNEL_WIDTH, STRIDE_DOWN, STRIDE_RIGHT],
     generate,
     contract,
     call: |call| {

@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::Op;
+use crate::ops::support::arguments::{ANY, DIMS, KEEPDIM_OR_ALL};
 use crate::ops::support::elementwise::FLOATS;
 use crate::ops::support::reductions::{ANY_VALUE, reduced_dims};
 use crate::ops::support::sums::{contract, generate, over_dims};
@@ -12,6 +13,8 @@ pub static MEAN: Op = Op {
     name: "tensor.mean",
     covers: &["Tensor::mean", "Tensor::mean_keepdim", "Tensor::mean_all"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[DIMS, KEEPDIM_OR_ALL],
     generate: |draw| generate(draw, MEAN.support),
     contract: |case| {
         let contract = contract(case, |sum, count| count > 0 && sum % count == 0);

@@ -3,7 +3,7 @@
 use candle_core::Tensor;
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -13,6 +13,8 @@ pub static MESHGRID: Op = Op {
     name: "tensor.meshgrid",
     covers: &["Tensor::meshgrid"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    inputs: &[InputSpec::new("x", "a vector"), InputSpec::new("y", "a vector")],
+    params: &[ParamSpec::flag("xy", false, "Whether the first two dimensions are swapped.")],
     generate: |draw| {
         let dtype = draw.dtype(MESHGRID.support)?;
         let (rows, columns) = (draw.size()?, draw.size()?);

@@ -4,12 +4,15 @@ use candle_core::Tensor;
 
 use crate::ops::Op;
 use crate::ops::support::argminmax::{EXTREME_PROMISE, SUPPORT, along_dim, contract, extreme, generate, over_dim};
+use crate::ops::support::arguments::{ANY, DIM, KEEPDIM_OR_ALL};
 
 /// `x.min(dim)`, `x.min_keepdim(dim)` and `x.min_all()`, by `form`.
 pub static MIN: Op = Op {
     name: "tensor.min",
     covers: &["Tensor::min", "Tensor::min_keepdim", "Tensor::min_all"],
     support: SUPPORT,
+    inputs: &[ANY],
+    params: &[DIM, KEEPDIM_OR_ALL],
     generate: |draw| generate(draw, &["", "keepdim", "all"]),
     contract: |case| contract(case, None),
     call: |call| along_dim(call, Tensor::min, Tensor::min_keepdim, Tensor::min_all),

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::support::vector_products::{contract, operands};
 use crate::ops::{Contract, Op, why};
@@ -13,6 +13,8 @@ pub static MV: Op = Op {
     name: "tensor.mv",
     covers: &["Tensor::mv"],
     support: &Support::both("x", &DType::FLOATS),
+    inputs: &[InputSpec::new("x", "(M, N)"), InputSpec::new("rhs", "(N)")],
+    params: &[],
     generate: |draw| {
         let (rows, size, dtype) = (draw.positive()?, draw.reduced()?, draw.dtype(MV.support)?);
         let (x, rhs) = (draw.tensor(dtype, &[rows, size])?, draw.tensor(dtype, &[size])?);

@@ -1,6 +1,7 @@
 //! `Tensor::narrow`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
 use crate::ops::support::slicing::OUTSIDE;
 use crate::ops::{Contract, Op, why};
@@ -10,6 +11,8 @@ pub static NARROW: Op = Op {
     name: "tensor.narrow",
     covers: &["Tensor::narrow"],
     support: VIEWS,
+    inputs: &[ANY],
+    params: &[DIM, ParamSpec::size("len", 0, "How many entries."), ParamSpec::size("start", 0, "The first entry.")],
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let shape = shape_of(&case);

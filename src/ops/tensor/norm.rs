@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::FLOATS;
 use crate::ops::support::reductions::gradient_of_nothing;
 use crate::ops::support::reference_inputs::scalar;
@@ -12,6 +13,8 @@ pub static NORM: Op = Op {
     name: "tensor.norm",
     covers: &["Tensor::norm"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[],
     generate: |draw| {
         let mut shape = draw.shape(0, 2)?;
         shape.push(draw.reduced()?);

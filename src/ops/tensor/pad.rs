@@ -1,7 +1,8 @@
 //! `Tensor::pad_with_zeros` and `Tensor::pad_with_same`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
@@ -10,6 +11,12 @@ pub static PAD_WITH_ZEROS: Op = Op {
     name: "tensor.pad_with_zeros",
     covers: &["Tensor::pad_with_zeros"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[
+        DIM,
+        ParamSpec::size("left", 0, "How many entries to add before."),
+        ParamSpec::size("right", 0, "How many entries to add after."),
+    ],
     generate: |draw| along(draw),
     contract: |case| contract(case, padded),
     call: |call| {
@@ -39,6 +46,12 @@ pub static PAD_WITH_SAME: Op = Op {
     name: "tensor.pad_with_same",
     covers: &["Tensor::pad_with_same"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[
+        DIM,
+        ParamSpec::size("left", 0, "How many entries to add before."),
+        ParamSpec::size("right", 0, "How many entries to add after."),
+    ],
     generate: |draw| along(draw),
     contract: |case| {
         if shape_of(case).contains(&0) {

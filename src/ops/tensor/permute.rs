@@ -1,6 +1,7 @@
 //! `Tensor::permute`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op};
 
@@ -9,6 +10,8 @@ pub static PERMUTE: Op = Op {
     name: "tensor.permute",
     covers: &["Tensor::permute"],
     support: VIEWS,
+    inputs: &[ANY],
+    params: &[ParamSpec::sizes("dims", "The dimension of `x` for each dimension of the output.")],
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let order = draw.permutation(shape_of(&case).len())?;

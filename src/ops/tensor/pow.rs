@@ -1,5 +1,6 @@
 //! `lhs^rhs`, element by element.
 
+use crate::case::{InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::operands::{broadcasts, generate, operands, output_shape};
 use crate::ops::support::reference_inputs::pairs;
@@ -11,6 +12,8 @@ pub static POW: Op = Op {
     name: "tensor.pow",
     covers: &["Tensor::pow", "Tensor::broadcast_pow"],
     support: POW_SUPPORT,
+    inputs: &[InputSpec::new("lhs", "of any shape"), InputSpec::new("rhs", "shaped as `lhs`, or broadcast with it")],
+    params: &[ParamSpec::word("form", &["", "broadcast"], "The method, plain or broadcasting.")],
     generate: |draw| generate(draw, POW_SUPPORT),
     contract: |case| match case.tensor("lhs") {
         Some(lhs) if !lhs.dtype.is_float() => Contract::Unspecified("a float function of integers"),

@@ -1,5 +1,7 @@
 //! `x^e` with a number `e`.
 
+use crate::case::ParamSpec;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{FLOATS, case, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
@@ -9,6 +11,8 @@ pub static POWF: Op = Op {
     name: "tensor.powf",
     covers: &["Tensor::powf"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[ParamSpec::float("e", 1.0, "The exponent.")],
     generate: |draw| {
         let exponent = *draw.choose(&[2.0, 3.0, 0.5, -1.0, 1.5, 1.0, 0.0, -0.5])?;
         Ok(case(draw, FLOATS)?.param("e", exponent))

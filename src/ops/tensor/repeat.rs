@@ -1,6 +1,7 @@
 //! `Tensor::repeat`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op};
 
@@ -10,6 +11,8 @@ pub static REPEAT: Op = Op {
     name: "tensor.repeat",
     covers: &["Tensor::repeat"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[ParamSpec::sizes("factors", "How often along each dimension.")],
     generate: |draw| {
         let case = drawn(draw, 0, 3)?;
         let more = draw.between(0, 1)?;

@@ -1,6 +1,7 @@
 //! `Tensor::reshape`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, shape_of};
 use crate::ops::{Contract, Op};
 use crate::tensor::product;
@@ -10,6 +11,11 @@ pub static RESHAPE: Op = Op {
     name: "tensor.reshape",
     covers: &["Tensor::reshape"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[
+        ParamSpec::flag("hole", false, "Whether candle computes the first size."),
+        ParamSpec::sizes("sizes", "The new shape."),
+    ],
     generate: |draw| {
         let case = drawn(draw, 0, 4)?;
         let mut shape: Vec<usize> = shape_of(&case);

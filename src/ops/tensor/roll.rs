@@ -1,6 +1,7 @@
 //! `Tensor::roll`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
@@ -9,6 +10,8 @@ pub static ROLL: Op = Op {
     name: "tensor.roll",
     covers: &["Tensor::roll"],
     support: COPIES,
+    inputs: &[ANY],
+    params: &[DIM, ParamSpec::int("shift", 0, "By how many positions.")],
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;

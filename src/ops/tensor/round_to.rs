@@ -1,6 +1,8 @@
 //! Rounding to decimals.
 
+use crate::case::ParamSpec;
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{FLOATS, case, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
@@ -10,6 +12,8 @@ pub static ROUND_TO: Op = Op {
     name: "tensor.round_to",
     covers: &["Tensor::round_to"],
     support: FLOATS,
+    inputs: &[ANY],
+    params: &[ParamSpec::i32("decimals", 0, "How many digits after the point.")],
     generate: |draw| {
         let decimals = *draw.choose(&[0_i64, 1, 2, 3, -1, -2])?;
         Ok(case(draw, FLOATS)?.param("decimals", decimals))

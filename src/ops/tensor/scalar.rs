@@ -1,8 +1,9 @@
 //! Table: arithmetic of a tensor and a number, on either side.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{AFFINE_DTYPES, CONSTANTS, case, elementwise, evened, is_float, is_ordinary};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
@@ -15,6 +16,8 @@ macro_rules! operators {
             name: concat!("tensor.", $text, "_scalar"),
             covers: &[concat!("Tensor::", $text)],
             support: $support,
+            inputs: &[ANY],
+            params: &[ParamSpec::word("form", &["", "left"], "The side of the number."), ParamSpec::float("scalar", 1.0, "The number.")],
             generate: |draw| generate(draw, $support, &$integers),
             contract: |case| contract(case, |a, b| a $op b),
             call: |call| {

@@ -1,7 +1,8 @@
 //! `Tensor::scatter` and `Tensor::scatter_add`, in a copy and in place.
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::ids::dim;
 use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scattered};
@@ -13,6 +14,8 @@ pub static SCATTER: Op = Op {
     name: "tensor.scatter",
     covers: &["Tensor::scatter"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
+    params: &[DIM],
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let mut ids = draw.ids(id_dtype, &src, x[dim])?;
@@ -57,6 +60,8 @@ pub static SCATTER_ADD: Op = Op {
     name: "tensor.scatter_add",
     covers: &["Tensor::scatter_add"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
+    params: &[DIM],
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let ids = draw.ids(id_dtype, &src, x[dim])?;
@@ -89,6 +94,8 @@ pub static SCATTER_SET: Op = Op {
     name: "tensor.scatter_set",
     covers: &["Tensor::scatter_set"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
+    params: &[DIM],
     generate: |draw| mostly_packed(draw, &SCATTER),
     contract: |case| in_place(case, &SCATTER),
     call: |call| {
@@ -112,6 +119,8 @@ pub static SCATTER_ADD_SET: Op = Op {
     name: "tensor.scatter_add_set",
     covers: &["Tensor::scatter_add_set"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
+    params: &[DIM],
     generate: |draw| mostly_packed(draw, &SCATTER_ADD),
     contract: |case| in_place(case, &SCATTER_ADD),
     call: |call| {

@@ -1,5 +1,7 @@
 //! `Tensor::slice_assign`.
 
+use crate::case::{InputSpec, ParamSpec};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, allow_empty_gradients};
 use crate::ops::support::slice_writes::{drawn_pair, operands, with_block};
 use crate::ops::{Contract, Op, why};
@@ -9,6 +11,11 @@ pub static SLICE_ASSIGN: Op = Op {
     name: "tensor.slice_assign",
     covers: &["Tensor::slice_assign"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
+    params: &[
+        ParamSpec::sizes("ends", "The end of each range."),
+        ParamSpec::sizes("starts", "The start of each range."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(COPIES)?;
         let x: Vec<usize> = draw.shape(1, 3)?.into_iter().map(|n| n.max(1)).collect();

@@ -1,6 +1,8 @@
 //! `Tensor::slice_scatter` and `Tensor::slice_scatter0`.
 
+use crate::case::{InputSpec, ParamSpec};
 use crate::ops::Op;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::slice_writes::{drawn_slice, slice_contract, with_slice};
 
@@ -9,6 +11,8 @@ pub static SLICE_SCATTER: Op = Op {
     name: "tensor.slice_scatter",
     covers: &["Tensor::slice_scatter"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
+    params: &[DIM, ParamSpec::size("start", 0, "Where to write, along `dim`.")],
     generate: |draw| drawn_slice(draw, false),
     contract: |case| slice_contract(case, case.size("dim")),
     call: |call| {
@@ -31,6 +35,8 @@ pub static SLICE_SCATTER0: Op = Op {
     name: "tensor.slice_scatter0",
     covers: &["Tensor::slice_scatter0"],
     support: COPIES,
+    inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
+    params: &[ParamSpec::size("start", 0, "Where to write, along `dim`.")],
     generate: |draw| drawn_slice(draw, true),
     contract: |case| slice_contract(case, 0),
     call: |call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start", 0))?]),

@@ -1,5 +1,7 @@
 //! `Tensor::slice_set`.
 
+use crate::case::{InputSpec, ParamSpec};
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::slice_writes::{drawn_slice, slice_contract, with_slice};
 use crate::ops::{Op, why};
 use crate::tensor::{DType, Support};
@@ -14,6 +16,8 @@ pub static SLICE_SET: Op = Op {
         cpu: &DType::ALL,
         cuda: &[DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8e4m3, DType::U32, DType::I64, DType::U8],
     },
+    inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
+    params: &[DIM, ParamSpec::size("start", 0, "Where to write, along `dim`.")],
     generate: |draw| drawn_slice(draw, false),
     contract: |case| slice_contract(case, case.size("dim")).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
     call: |call| {

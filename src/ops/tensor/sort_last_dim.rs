@@ -3,6 +3,7 @@
 use candle_core::{Result, Tensor as Candle};
 
 use crate::number::Num;
+use crate::ops::support::arguments::{ANY, ASCENDING};
 use crate::ops::support::reductions::{ANY_VALUE, reduced};
 use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
 use crate::ops::{Contract, Op};
@@ -12,6 +13,8 @@ pub static SORT_LAST_DIM: Op = Op {
     name: "tensor.sort_last_dim",
     covers: &["Tensor::sort_last_dim"],
     support: SUPPORT,
+    inputs: &[ANY],
+    params: &[ASCENDING],
     generate,
     contract: |case| match (contract(case), case.tensor("x")) {
         (Contract::Accepts { .. }, Some(x)) if x.elements() == Some(0) => {

@@ -1,6 +1,7 @@
 //! `Tensor::squeeze` and `Tensor::unsqueeze`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, in_order, shape_of};
 use crate::ops::{Contract, Op, why};
 
@@ -10,6 +11,8 @@ pub static SQUEEZE: Op = Op {
     name: "tensor.squeeze",
     covers: &["Tensor::squeeze", "Tensor::unsqueeze"],
     support: VIEWS,
+    inputs: &[ANY],
+    params: &[DIM, ParamSpec::word("form", &["squeeze", "unsqueeze"], "The method.")],
     generate: |draw| {
         let case = drawn(draw, 1, 4)?;
         let unsqueezes = draw.one_in(2)?;

@@ -3,6 +3,7 @@
 use candle_core::Tensor as Candle;
 use ndarray::Axis;
 
+use crate::ops::support::arguments::{DIM, PARTS};
 use crate::ops::support::gather_map::{affordable, allow_empty_gradients};
 use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
 use crate::ops::{Contract, Op, why};
@@ -12,6 +13,8 @@ pub static STACK: Op = Op {
     name: "tensor.stack",
     covers: &["Tensor::stack"],
     support: OPERAND_SUPPORT,
+    inputs: PARTS,
+    params: &[DIM],
     generate: |draw| {
         let shape = draw.shape(0, 3)?;
         let dim = draw.between(0, shape.len())?;

@@ -2,6 +2,7 @@
 
 use crate::number::Num;
 use crate::ops::Op;
+use crate::ops::support::arguments::{ANY, DIMS, KEEPDIM_OR_ALL};
 use crate::ops::support::sums::{contract, generate, over_dims};
 use crate::tensor::{DType, Support};
 
@@ -10,6 +11,8 @@ pub static SUM: Op = Op {
     name: "tensor.sum",
     covers: &["Tensor::sum", "Tensor::sum_keepdim", "Tensor::sum_all"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    inputs: &[ANY],
+    params: &[DIMS, KEEPDIM_OR_ALL],
     generate: |draw| generate(draw, SUM.support),
     contract: |case| contract(case, |_, _| true),
     call: |call| {

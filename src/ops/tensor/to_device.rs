@@ -1,6 +1,7 @@
 //! Copies between host and device.
 
 use crate::ops::Op;
+use crate::ops::support::arguments::{ANY, ELSEWHERE};
 use crate::ops::support::elementwise::{case, elementwise};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::support::second_device::{sent, there};
@@ -11,6 +12,8 @@ pub static TO_DEVICE: Op = Op {
     name: "tensor.to_device",
     covers: &["Tensor::to_device"],
     support: COPIED,
+    inputs: &[ANY],
+    params: &[ELSEWHERE],
     generate: |draw| {
         let case = case(draw, COPIED)?;
         sent(draw, case)

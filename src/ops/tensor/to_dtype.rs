@@ -1,7 +1,8 @@
 //! Conversions between all dtypes.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op, why};
@@ -12,6 +13,8 @@ pub static TO_DTYPE: Op = Op {
     name: "tensor.to_dtype",
     covers: &["Tensor::to_dtype"],
     support: &Support { of: "x", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    inputs: &[ANY],
+    params: &[ParamSpec::dtype("to", "The new dtype.").required()],
     generate: |draw| {
         let dtype = draw.dtype(TO_DTYPE.support)?;
         let to = *draw.choose(&DType::ALL)?;

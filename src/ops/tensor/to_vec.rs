@@ -2,8 +2,9 @@
 
 use candle_core::{Device, Tensor};
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::{dtype_of, typed};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -13,6 +14,8 @@ pub static TO_VEC: Op = Op {
     name: "tensor.to_vec",
     covers: &["Tensor::to_scalar", "Tensor::to_vec0", "Tensor::to_vec1", "Tensor::to_vec2", "Tensor::to_vec3"],
     support: COPIED,
+    inputs: &[ANY],
+    params: &[ParamSpec::word("form", &["scalar", "vec0", "vec1", "vec2", "vec3"], "The method.")],
     generate: |draw| {
         let form = *draw.choose(&["scalar", "vec0", "vec1", "vec2", "vec3"])?;
         let dtype = draw.dtype(COPIED)?;

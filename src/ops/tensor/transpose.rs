@@ -1,6 +1,7 @@
 //! `Tensor::transpose` and `Tensor::t`.
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
@@ -9,6 +10,12 @@ pub static TRANSPOSE: Op = Op {
     name: "tensor.transpose",
     covers: &["Tensor::transpose", "Tensor::t"],
     support: VIEWS,
+    inputs: &[ANY],
+    params: &[
+        ParamSpec::size("dim1", 0, "A dimension.").when("form", "transpose"),
+        ParamSpec::size("dim2", 0, "The dimension to swap it with.").when("form", "transpose"),
+        ParamSpec::word("form", &["transpose", "t"], "The method."),
+    ],
     generate: |draw| {
         let case = drawn(draw, 2, 4)?;
         let last = shape_of(&case).len() - 1;

@@ -2,6 +2,7 @@
 
 use crate::number::Num;
 use crate::ops::Op;
+use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{FLOATS, case, elementwise, of_floats, without_overflow};
 use crate::ops::support::reference_inputs::each;
 use crate::tensor::{DType, Support};
@@ -19,6 +20,8 @@ macro_rules! functions {
             name: concat!("tensor.", stringify!($method)),
             covers: &[concat!("Tensor::", stringify!($method))],
             support: $support,
+            inputs: &[ANY],
+            params: &[],
             generate: |draw| case(draw, $support),
             contract: $contract,
             call: |call| Ok(vec![call.tensor("x")?.$method()?]),

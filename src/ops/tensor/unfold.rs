@@ -3,8 +3,9 @@
 use candle_core::Tensor as Candle;
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, contract, drawn_of, gathered};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -14,6 +15,12 @@ pub static UNFOLD: Op = Op {
     name: "tensor.unfold",
     covers: &["Tensor::unfold"],
     support: VIEWS,
+    inputs: &[ANY],
+    params: &[
+        DIM,
+        ParamSpec::size("size", 0, "The size of a window."),
+        ParamSpec::size("step", 0, "The distance of the windows."),
+    ],
     generate: |draw| {
         let mut shape = draw.shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
@@ -74,6 +81,12 @@ pub static UNFOLD_SHAPE: Op = Op {
     name: "tensor.unfold_shape",
     covers: &["Tensor::unfold"],
     support: &Support::both("x", &DType::ALL),
+    inputs: &[InputSpec::new("x", "one element")],
+    params: &[
+        ParamSpec::size("count", 0, "The size of the broadcast dimension."),
+        ParamSpec::size("size", 0, "The size of a window."),
+        ParamSpec::size("step", 0, "The distance of the windows."),
+    ],
     generate: |draw| {
         let x = draw.dtype(UNFOLD_SHAPE.support)?;
         let power = draw.between(0, 31)?;

@@ -2,8 +2,9 @@
 
 use ndarray::{ArrayD, IxDyn};
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::call::size_or;
 use crate::ops::support::resizing::resized_contract;
 use crate::ops::{Contract, Op, why};
@@ -14,6 +15,12 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
     name: "tensor.upsample_bilinear2d",
     covers: &["Tensor::upsample_bilinear2d"],
     support: BILINEAR_SUPPORT,
+    inputs: &[IMAGES],
+    params: &[
+        ParamSpec::flag("align_corners", false, "Whether corner pixels keep their positions."),
+        ParamSpec::size("h", 1, "The new height."),
+        ParamSpec::size("w", 1, "The new width."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(BILINEAR_SUPPORT)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];
@@ -51,6 +58,12 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
     name: "tensor.upsample_bilinear2d_with_scale",
     covers: &["Tensor::upsample_bilinear2d_with_scale"],
     support: BILINEAR_SUPPORT,
+    inputs: &[IMAGES],
+    params: &[
+        ParamSpec::flag("align_corners", false, "Whether corner pixels keep their positions."),
+        ParamSpec::float("scale_h", 1.0, "The factor of the height."),
+        ParamSpec::float("scale_w", 1.0, "The factor of the width."),
+    ],
     generate: |draw| {
         let dtype = draw.dtype(BILINEAR_SUPPORT)?;
         let shape = [draw.size()?, draw.between(1, 3)?, draw.positive()?, draw.between(1, 4)?];

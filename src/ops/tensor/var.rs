@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::number::Num;
+use crate::ops::support::arguments::{ANY, DIM, KEEPDIM};
 use crate::ops::support::ids::dim;
 use crate::ops::support::reductions::{ANY_VALUE, gradient_of_nothing, reduced, reduced_shape, squared};
 use crate::ops::{Contract, Op, why};
@@ -12,6 +13,8 @@ pub static VAR: Op = Op {
     name: "tensor.var",
     covers: &["Tensor::var", "Tensor::var_keepdim"],
     support: &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
+    inputs: &[ANY],
+    params: &[DIM, KEEPDIM],
     generate: |draw| {
         let mut shape = draw.shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;

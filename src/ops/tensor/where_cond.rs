@@ -2,7 +2,7 @@
 
 use ndarray::ArrayD;
 
-use crate::case::Case;
+use crate::case::{Case, InputSpec};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -11,6 +11,12 @@ pub static WHERE_COND: Op = Op {
     name: "tensor.where_cond",
     covers: &["Tensor::where_cond"],
     support: &Support { of: "on_true", cpu: &DType::ALL, cuda: &DType::STANDARD },
+    inputs: &[
+        InputSpec::new("cond", "of any shape, integers: 0 is false"),
+        InputSpec::new("on_true", "shaped as `cond`"),
+        InputSpec::new("on_false", "shaped as `cond`"),
+    ],
+    params: &[],
     generate: |draw| {
         let dtype = draw.dtype(WHERE_COND.support)?;
         let shape = draw.any_shape()?;

@@ -1,0 +1,82 @@
+//! Which cases an op accepts for running: those with all that its call needs, and nothing that the call would ignore.
+
+use super::{ALL, Op, find, sequence};
+use crate::case::{Case, Specs, nearest};
+
+impl Op {
+    /// What the op declares about its inputs and params.
+    pub fn specs(&self) -> Specs {
+        Specs { inputs: self.inputs, params: self.params }
+    }
+
+    /// Checks that a call of this op needs all that `case` has, and that `case` has all that the call needs. The error is a
+    /// sentence.
+    pub fn check(&self, case: &Case) -> Result<(), String> {
+        if self.name != sequence::SEQUENCE.name {
+            let steps = "has `steps`, which only the op `sequence` takes".to_string();
+            let checked = if case.steps.is_empty() { self.specs().check(case, None) } else { Err(steps) };
+            return checked.map_err(|problem| format!("{} {problem}", self.name));
+        }
+        if case.steps.is_empty() {
+            return Err("sequence lacks `steps`, such as steps = [\"tensor.exp\", \"tensor.log\"]".to_string());
+        }
+        let stray = |name: &&String| sequence::split(name).is_none_or(|(step, _)| step > case.steps.len());
+        if let Some(name) = case.inputs.keys().chain(case.params.keys()).find(stray) {
+            return Err(format!("sequence: `{name}` belongs to no step; the first step has `1.{name}`"));
+        }
+        for (index, call) in case.calls().iter().enumerate() {
+            let place = |problem: String| format!("step {}: {problem}", index + 1);
+            let op = named(&call.op).map_err(place)?;
+            if op.name == self.name {
+                return Err(place("a sequence cannot be a step".to_string()));
+            }
+            let flowing = (index > 0).then_some(op.support.of);
+            let checked = op.specs().check(call, flowing);
+            checked.map_err(|problem| place(format!("{} {problem}", op.name)))?;
+        }
+        Ok(())
+    }
+
+    /// Moves each integer that is out of its param's range to the end of the range: mutations know numbers, but not ranges.
+    pub fn clamp(&self, case: &mut Case) {
+        self.each_call(case, Specs::clamp);
+    }
+
+    /// Gives each number the form of its param's type.
+    pub fn normalize(&self, case: &mut Case) {
+        self.each_call(case, Specs::normalize);
+    }
+
+    fn each_call(&self, case: &mut Case, change: fn(&Specs, &mut Case)) {
+        if case.steps.is_empty() {
+            return change(&self.specs(), case);
+        }
+        let mut calls = case.calls();
+        for call in &mut calls {
+            if let Some(op) = find(&call.op) {
+                change(&op.specs(), call);
+            }
+        }
+        for (index, call) in calls.into_iter().enumerate() {
+            case.params.extend(call.params.into_iter().map(|(name, param)| (format!("{}.{name}", index + 1), param)));
+        }
+    }
+}
+
+/// The op of `case`, and the case with each number in the form of its param's type. The error is a sentence that says what to
+/// change.
+pub fn accept(mut case: Case) -> Result<(&'static Op, Case), String> {
+    let op = named(&case.op)?;
+    op.normalize(&mut case);
+    op.check(&case)?;
+    Ok((op, case))
+}
+
+/// The op of this name, or a sentence that names the most similar one.
+pub fn named(name: &str) -> Result<&'static Op, String> {
+    let missing = || match nearest(name, ALL.iter().map(|op| op.name)) {
+        Some(known) => format!("there is no op `{name}`; did you mean `{known}`?"),
+        None => format!("there is no op `{name}`; `snuffer ops` lists them"),
+    };
+    find(name).ok_or_else(missing)
+}
