@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use candle_core::{DType, Device as CandleDevice, IndexOp, Tensor};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::generate::Mode;
@@ -192,6 +194,43 @@ fn the_command_checks_the_tensors_of_a_file() {
     }
     let none = String::from_utf8(snuffer(&["guard", "Cargo.toml", "--finite", "x"]).stderr).expect("text");
     assert!(none.contains("cannot read Cargo.toml as safetensors") && none.lines().count() == 1, "{none}");
+}
+
+#[test]
+fn damaged_files_are_refused_or_read_right() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("batch.safetensors");
+    let target = Tensor::new(&[0u32, 7, 194, 3], &CandleDevice::Cpu).expect("a tensor");
+    candle_core::safetensors::save(&[("target", target)].into(), &file).expect("written");
+    let whole = std::fs::read(&file).expect("readable");
+    let mut rng = Pcg64Mcg::seed_from_u64(11);
+    let mut random = |below: usize| rng.next_u32() as usize % below;
+    let (mut read, mut bad) = (0, 0);
+    let files = std::env::var("SNUFFER_MUTATIONS").map_or(20_000, |count| count.parse().expect("a number"));
+    for _ in 0..files {
+        let mut bytes = whole.clone();
+        for _ in 0..=random(2) {
+            let place = random(bytes.len());
+            match random(4) {
+                0 => bytes.truncate(place + 1),
+                1 => drop(bytes.remove(place)),
+                2 => bytes[place] ^= 1 << random(8),
+                _ => bytes[place] = b"0123456789[]{},:\"FU\xff"[random(20)],
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        std::fs::write(&file, &bytes).expect("written");
+        let opened = guard::File::open(&file);
+        let Ok(Ok(Some(target))) = opened.as_ref().map(|file| file.tensor("target")) else { continue };
+        let Ok(labels) = target.flatten_all().and_then(|target| target.to_vec1::<u32>()) else { continue };
+        let fine = labels.iter().all(|&label| label < 195);
+        assert_eq!(guard::labels("target", &target, 195, None).is_ok(), fine, "{labels:?}");
+        read += 1;
+        bad += u32::from(!fine);
+    }
+    assert!(read > files / 50 && bad > files / 100, "only {read} are read, {bad} with a bad label");
 }
 
 /// The guard's answer to a case's call on the CPU.
