@@ -2,6 +2,7 @@
 
 mod canonical;
 pub mod minimize;
+mod promise;
 mod prove;
 mod search;
 
@@ -18,6 +19,7 @@ use crate::oracle::Signature;
 use crate::store::{Finding, Origin, Unchecked};
 
 pub use canonical::canonical;
+pub use promise::keeps;
 pub use search::Search;
 
 /// How findings are settled.

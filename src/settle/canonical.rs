@@ -1,6 +1,6 @@
 //! The canonical form of a failure, so that one cause becomes one finding.
 
-use super::op_of;
+use super::{op_of, promise};
 use crate::case::Case;
 use crate::examine::{Patience, violation};
 use crate::exec::Executor;
@@ -22,6 +22,9 @@ pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> a
     let mut in_f32 = case.clone();
     for tensor in in_f32.inputs.values_mut().filter(|tensor| tensor.dtype.is_reduced_precision()) {
         *tensor = cast(tensor, DType::F32);
+    }
+    if !promise::keeps(&(op.contract)(&case), &(op.contract)(&in_f32)) {
+        return Ok((case, signature));
     }
     let found = violation(executor, op, &in_f32, Patience::Full)?.map(|violation| violation.signature(op.name));
     let same = |other: &Signature| (&other.oracle, &other.kind) == (&signature.oracle, &signature.kind);

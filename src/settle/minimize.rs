@@ -27,6 +27,7 @@ struct Pass {
 static PASSES: &[Pass] = &[
     Pass { name: "steps", candidates: arguments::steps },
     Pass { name: "sizes", candidates: shapes::sizes },
+    Pass { name: "empty sizes", candidates: coupled_passes::empty_sizes },
     Pass { name: "dims", candidates: shapes::dims },
     Pass { name: "ranks", candidates: shapes::ranks },
     Pass { name: "inputs", candidates: arguments::inputs },

@@ -6,6 +6,7 @@ use snuffer::case::Case;
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract};
+use snuffer::settle::keeps;
 use snuffer::settle::minimize::{Minimized, minimize};
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -121,4 +122,47 @@ fn a_stopped_minimization_keeps_its_progress() {
     });
     let stopped = result.unwrap_or_else(|never| match never {});
     assert!(!stopped.finished && stopped.case.complexity() < case.complexity());
+}
+
+/// A failing call that breaks a promise, and the smallest one that breaks the same promise.
+#[test]
+fn a_smaller_case_breaks_the_same_promise() {
+    let scores = |shape: &[usize]| {
+        let count = shape.iter().product();
+        Tensor::new(DType::F32, shape.to_vec(), vec![Value::Float(0.0); count])
+    };
+    let labels = |dtype: DType, all: &[i64]| {
+        Tensor::new(dtype, vec![all.len()], all.iter().map(|&label| Value::of(dtype, label as f64)).collect())
+    };
+    // As on CUDA: a label asserts if it is not below the number of classes, whatever else is wrong with the call.
+    let asserts = |case: &Case| match (case.tensor("inp"), case.tensor("target")) {
+        (Some(inp), Some(target)) => {
+            let classes = inp.shape.last().map_or(0, |&size| size as i64);
+            target.floats().iter().any(|&label| label as i64 >= classes)
+        }
+        _ => false,
+    };
+    let op = ops::find("loss.nll").expect("an op");
+    let rows = [
+        // Without the rule a label of f32, another number of labels, or no classes would do.
+        (scores(&[4, 10]), labels(DType::U32, &[0, 3, 10, 1]), Contract::Rejects("label out of range")),
+        (scores(&[4, 10]), labels(DType::F32, &[0, 3, 10, 1]), Contract::Rejects("ids are not integers")),
+        // Of no classes nothing is promised: a case with a class is worth more.
+        (scores(&[4, 0]), labels(DType::U32, &[0, 3, 2, 1]), Contract::Rejects("label out of range")),
+    ];
+    for (inp, target, promised) in rows {
+        let case = Case::new("loss.nll").input("inp", inp).input("target", target);
+        let mut own = (op.contract)(&case);
+        let result: Result<_, Infallible> = minimize(case, |candidate| {
+            let contract = (op.contract)(candidate);
+            let is_same = keeps(&own, &contract) && asserts(candidate);
+            if is_same {
+                own = contract;
+            }
+            Ok(Some(is_same))
+        });
+        let small = result.unwrap_or_else(|never| match never {}).case;
+        assert_eq!((op.contract)(&small), promised, "{}", small.to_text());
+        assert_eq!(small.tensor("inp").map(|inp| inp.shape.clone()), Some(vec![1, 1]), "{}", small.to_text());
+    }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::edit::{with_input, with_inputs, with_size};
 use crate::case::{Case, Param};
-use crate::tensor::viewed;
-use crate::tensor::{Value, View};
+use crate::generate::with_sizes;
+use crate::tensor::{Tensor, Value, Values, View, viewed};
 
 /// Equal sizes at one dimension of the shapes, counted from the front or the back. They probably belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,6 +103,25 @@ pub fn views(case: &Case) -> Vec<Case> {
         }
     }
     candidates
+}
+
+/// One entry instead of none, with ids that stay as far behind it. Of an empty dimension often nothing is promised.
+pub fn empty_sizes(case: &Case) -> Vec<Case> {
+    if !case.inputs.values().any(|tensor| tensor.shape.contains(&0)) {
+        return Vec::new();
+    }
+    let filled = with_sizes(case, &[(0, 1)]);
+    let behind = with_inputs(&filled, |tensor| {
+        let moved = |id: Value| Value::Int(id.as_i64().saturating_add(1));
+        match tensor.stored() {
+            Some(stored) if !tensor.dtype.is_float() => {
+                let values = Values::List(tensor.values.to_vec(stored).into_iter().map(moved).collect());
+                Tensor { values, ..tensor.clone() }
+            }
+            _ => tensor.clone(),
+        }
+    });
+    vec![filled, behind]
 }
 
 /// Without one entry of numbered inputs such as `k0`, `v0`, `k1`, `v1`, and without that item of all lists among the params; or
