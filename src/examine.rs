@@ -1,10 +1,14 @@
 //! Runs a case on every device and judges the observations. Decides how long a case may take.
 
+mod bad_id;
+
 use crate::case::Case;
 use crate::exec::{Deadline, Executor};
 use crate::ops::{Contract, Op, why};
 use crate::oracle::{Evidence, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
+
+pub use bad_id::BadId;
 
 /// How long a case may take before it counts as a hang. An ordinary case takes milliseconds, but a hang costs the whole
 /// deadline on every device. So most callers try the short deadline first.

@@ -1,32 +1,43 @@
-//! Which parts of a finding matter: varies each part of its minimized case and runs the case again.
+//! Which parts of a finding matter: varies each part of its minimized case and runs the case again. What belongs together
+//! varies together: a label with its number of classes, an id with the dimension that it indexes.
+
+use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 use crate::case::{Case, Param};
 use crate::device::Device;
-use crate::examine::{Patience, violation};
+use crate::examine::{BadId, Patience, violation};
 use crate::exec::{Build, Executor, Limits};
 use crate::generate::{Draw, random, with_sizes};
-use crate::ops::{self, Op};
+use crate::ops::{self, Contract, Op};
 use crate::store::Finding;
-use crate::tensor::cast;
-use crate::tensor::{Tensor, Value};
+use crate::tensor::{Tensor, Value, Values, cast, product, resized};
 
 /// The sizes to try in place of each size: small ones, and around a warp and a block.
 const SIZES: [usize; 5] = [2, 3, 7, 33, 257];
 /// How many times the values of each input are redrawn.
 const DRAWS: u64 = 5;
+/// How much further outside of its dimension a bad id is tried.
+const FURTHER: [i64; 3] = [1, 7, 100];
 
 /// Varies the parts of `finding` on `device` and describes the effect of each in a line.
 pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Result<Vec<String>> {
     let case = &finding.case;
     let Some(op) = ops::find(&case.op).filter(|_| case.steps.is_empty()) else { return Ok(Vec::new()) };
     let mut variation = Variation { executor: Executor::start(&[device], Build::Checked, limits)?, op, finding };
+    let bad_id = BadId::find(op, case);
     let mut lines = vec![variation.dtypes(device)?];
-    lines.push(variation.sizes()?);
+    if let Some(bad_id) = &bad_id {
+        lines.extend(variation.ids(bad_id)?);
+    }
+    lines.push(variation.sizes(bad_id.as_ref())?);
     for (name, tensor) in &case.inputs {
-        lines.push(variation.values(name, tensor)?);
+        if bad_id.as_ref().is_none_or(|bad| bad.input != *name) {
+            lines.push(variation.values(name, tensor)?);
+        }
     }
     for (name, place, value) in case.numbers() {
-        lines.push(Some(variation.number(name, place, value)?));
+        lines.push(variation.number(name, place, value)?);
     }
     if !case.is_contiguous() {
         let happens = variation.happens(&case.contiguous())?;
@@ -48,9 +59,6 @@ struct Variation<'a> {
 impl Variation<'_> {
     /// Whether `variant` fails as the finding does. Reduced precision in the site makes no difference.
     fn happens(&mut self, variant: &Case) -> anyhow::Result<bool> {
-        if variant.check().is_err() {
-            return Ok(false);
-        }
         let found = violation(&mut self.executor, self.op, variant, Patience::Full)?
             .map(|violation| violation.signature(self.op.name));
         let own = &self.finding.signature;
@@ -64,7 +72,7 @@ impl Variation<'_> {
     fn dtypes(&mut self, device: Device) -> anyhow::Result<Option<String>> {
         let case = &self.finding.case;
         let Some(main) = self.op.dtype(case) else { return Ok(None) };
-        let (mut fail, mut pass) = (Vec::new(), Vec::new());
+        let mut variants = Vec::new();
         for &dtype in self.op.support.on(device) {
             let mut variant = case.clone();
             for (name, tensor) in &mut variant.inputs {
@@ -76,37 +84,102 @@ impl Variation<'_> {
             for param in variant.params.values_mut().filter(|param| **param == Param::from(main.name())) {
                 *param = Param::from(dtype.name());
             }
-            let list = if self.happens(&variant)? { &mut fail } else { &mut pass };
-            list.push(dtype.name());
+            variants.push((dtype.name(), variant));
         }
-        Ok(Some(match (fail.len(), pass.len()) {
-            (_, 0) => format!("any dtype ({})", joined(&fail)),
-            (_, _) => format!("dtype {}; not {}", joined(&fail), joined(&pass)),
-        }))
+        let tried = self.tried(variants)?;
+        Ok(match (tried.all(), tried.fail.is_empty()) {
+            (Some(all), _) => Some(format!("any dtype ({all})")),
+            (None, true) => None,
+            (None, false) => Some(format!("dtype {}; not {}", joined(&tried.fail), joined(&tried.pass))),
+        })
     }
 
-    /// Whether other sizes fail, too. Replaces each size of the case everywhere at once.
-    fn sizes(&mut self) -> anyhow::Result<Option<String>> {
+    /// Whether a bad id fails with other sizes of the dimension that it indexes, and further outside of it.
+    fn ids(&mut self, bad: &BadId) -> anyhow::Result<[Option<String>; 2]> {
         let case = &self.finding.case;
-        let mut sizes: Vec<usize> = case.inputs.values().flat_map(|tensor| tensor.shape.clone()).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
+        let (noun, counted) = bad.nouns();
+        let beyond = match bad.id.saturating_sub(bad.size as i64) {
+            _ if bad.is_largest => format!("{noun} {}, the largest of its dtype", bad.id),
+            _ if bad.id < 0 => format!("{noun} {}", bad.id),
+            0 => format!("{noun} = {counted}"),
+            more => format!("{noun} = {counted} + {more}"),
+        };
+        let other = SIZES.into_iter().filter(|&size| size != bad.size);
+        let sizes = self.tried(other.filter_map(|size| Some((size, bad.with_size(case, size)?))).collect())?;
+        let further = FURTHER.into_iter().filter_map(|by| Some((by, bad.further(case, by)?))).collect();
+        let further = self.tried(further)?;
+        Ok([
+            match sizes.all() {
+                Some(tried) => Some(format!("any {counted} fails with {beyond} (tried {tried})")),
+                None => sizes.line(&format!("{counted}, with {beyond}")),
+            },
+            match further.all() {
+                Some(tried) => Some(format!("any {noun} further outside fails, too (tried {tried} more)")),
+                None => further.line(&format!("{noun}s further outside")),
+            },
+        ])
+    }
+
+    /// Whether other sizes fail, too. Replaces each size of the case everywhere at once, apart from the dimension that a bad id
+    /// indexes.
+    fn sizes(&mut self, bad_id: Option<&BadId>) -> anyhow::Result<Option<String>> {
+        let case = &self.finding.case;
+        let is_indexed = |name: &str, dim: usize| bad_id.is_some_and(|bad| bad.of == name && bad.dim == dim);
+        let free = |(name, tensor): (&String, &Tensor)| {
+            let sizes = tensor.shape.iter().enumerate().filter(|(dim, _)| !is_indexed(name, *dim));
+            sizes.map(|(_, &size)| size).collect::<Vec<_>>()
+        };
+        let sizes: BTreeSet<usize> = case.inputs.iter().flat_map(free).collect();
         let mut lines = Vec::new();
         for size in sizes {
-            let mut fail = Vec::new();
-            let others: Vec<usize> = SIZES.into_iter().filter(|other| *other != size).collect();
-            for &other in &others {
-                if self.happens(&with_sizes(case, &[(size, other)]))? {
-                    fail.push(other);
-                }
-            }
-            lines.push(match fail.len() {
-                0 => format!("dimensions of size {size}: only this size (tried {})", joined(&others)),
-                n if n == others.len() => format!("dimensions of size {size}: any size (tried {})", joined(&others)),
-                _ => format!("dimensions of size {size}: also {} of {}", joined(&fail), joined(&others)),
-            });
+            let others = SIZES.into_iter().filter(|&other| other != size && is_affordable(case, size, other));
+            let variants = others.map(|other| (other, self.with_size(size, other, bad_id))).collect();
+            lines.extend(self.tried(variants)?.line(&format!("dimensions of size {size}")));
         }
         Ok((!lines.is_empty()).then(|| lines.join("; ")))
+    }
+
+    /// The case with `other` in place of `size`, apart from the dimension that a bad id indexes. The ids of a valid call stay inside.
+    fn with_size(&self, size: usize, other: usize, bad_id: Option<&BadId>) -> Case {
+        let case = &self.finding.case;
+        let mut variant = with_sizes(case, &[(size, other)]);
+        if let Some(bad) = bad_id
+            && let Some(table) = variant.inputs.get_mut(&bad.of)
+        {
+            let mut shape = table.shape.clone();
+            shape[bad.dim] = bad.size;
+            *table = resized(table, shape);
+        }
+        let accepted = |case: &Case| matches!((self.op.contract)(case), Contract::Accepts { .. });
+        if accepted(case) && !accepted(&variant) {
+            for ids in variant.inputs.values_mut().filter(|tensor| !tensor.dtype.is_float()) {
+                let inside = |id: Value| Value::Int(id.as_i64().min(other as i64 - 1));
+                let stored = ids.values.to_vec(ids.stored().unwrap_or(0));
+                ids.values = Values::List(stored.into_iter().map(inside).collect());
+            }
+        }
+        variant
+    }
+
+    /// Whether as much is promised of `variant` as of the case. What another call does says nothing about this one.
+    fn is_comparable(&self, variant: &Case) -> bool {
+        match ((self.op.contract)(&self.finding.case), (self.op.contract)(variant)) {
+            (Contract::Rejects(rule), Contract::Rejects(other)) => rule == other,
+            (own, other) => discriminant(&own) == discriminant(&other),
+        }
+    }
+
+    /// Which of these variants fail, of those that can be compared.
+    fn tried<T>(&mut self, variants: Vec<(T, Case)>) -> anyhow::Result<Tried<T>> {
+        let mut tried = Tried { fail: Vec::new(), pass: Vec::new() };
+        for (name, variant) in variants.into_iter().filter(|(_, variant)| variant.check().is_ok()) {
+            if !self.is_comparable(&variant) {
+                continue;
+            }
+            let list = if self.happens(&variant)? { &mut tried.fail } else { &mut tried.pass };
+            list.push(name);
+        }
+        Ok(tried)
     }
 
     /// Whether the values of an input matter. Draws other values.
@@ -114,23 +187,26 @@ impl Variation<'_> {
         if tensor.stored().is_none_or(|count| count == 0) {
             return Ok(None);
         }
-        let mut failed = 0;
+        let mut variants = Vec::new();
         for seed in 0..DRAWS {
             let bytes = random("values", seed, 0);
             let Ok(drawn) = Draw::new(&bytes).tensor_in(tensor.dtype, &tensor.shape, tensor.view.clone()) else {
                 continue;
             };
-            failed += u64::from(self.happens(&self.finding.case.clone().input(name, drawn))?);
+            variants.push((seed, self.finding.case.clone().input(name, drawn)));
         }
-        Ok(Some(match failed {
-            0 => format!("the values of `{name}` matter: none of {DRAWS} random ones fail"),
-            DRAWS => format!("any values of `{name}` ({DRAWS} random ones fail)"),
-            some => format!("the values of `{name}`: {some} of {DRAWS} random ones fail"),
-        }))
+        let tried = self.tried(variants)?;
+        let (fail, all) = (tried.fail.len(), tried.fail.len() + tried.pass.len());
+        Ok(match fail {
+            _ if all == 0 => None,
+            0 => Some(format!("the values of `{name}` matter: none of {all} random ones fail")),
+            _ if fail == all => Some(format!("any values of `{name}` ({all} random ones fail)")),
+            _ => Some(format!("the values of `{name}`: {fail} of {all} random ones fail")),
+        })
     }
 
     /// Whether a number among the params matters.
-    fn number(&mut self, name: &str, place: usize, own: Value) -> anyhow::Result<String> {
+    fn number(&mut self, name: &str, place: usize, own: Value) -> anyhow::Result<Option<String>> {
         let case = &self.finding.case;
         let is_item = matches!(case.params.get(name), Some(Param::List(_)));
         let label = if is_item { format!("`{name}[{place}]`") } else { format!("`{name}`") };
@@ -139,18 +215,42 @@ impl Variation<'_> {
             Value::Float(_) => [0.0, 0.5, 1.0, -1.0, 10.0].map(Value::Float).to_vec(),
         };
         let others: Vec<Value> = others.into_iter().filter(|other| *other != own).collect();
-        let mut fail = Vec::new();
-        for &other in &others {
-            if self.happens(&case.with_number(name, place, other))? {
-                fail.push(other);
-            }
-        }
-        Ok(match fail.len() {
-            0 => format!("{label} matters: not with {}", joined(&others)),
-            n if n == others.len() => format!("any {label} (tried {})", joined(&others)),
-            _ => format!("{label}: also {} of {}", joined(&fail), joined(&others)),
-        })
+        let variants = others.into_iter().map(|other| (other, case.with_number(name, place, other))).collect();
+        Ok(self.tried(variants)?.line(&label))
     }
+}
+
+/// Names of the variants that fail in the same way, and of those that do not.
+struct Tried<T> {
+    fail: Vec<T>,
+    pass: Vec<T>,
+}
+
+impl<T: ToString> Tried<T> {
+    /// The names of all variants, if there are any and all fail.
+    fn all(&self) -> Option<String> {
+        (self.pass.is_empty() && !self.fail.is_empty()).then(|| joined(&self.fail))
+    }
+
+    /// What was found out about `what`; `None` if nothing could be compared.
+    fn line(&self, what: &str) -> Option<String> {
+        let (fail, pass) = (joined(&self.fail), joined(&self.pass));
+        match (self.fail.len(), self.pass.len()) {
+            (0, 0) => None,
+            (_, 0) => Some(format!("{what}: any (tried {fail})")),
+            (0, _) => Some(format!("{what}: only this (tried {pass})")),
+            (_, _) => Some(format!("{what}: also {fail}; not {pass}")),
+        }
+    }
+}
+
+/// Whether `other` in place of `size` leaves tensors that are quick to make: 257 four times is 70 GB.
+fn is_affordable(case: &Case, size: usize, other: usize) -> bool {
+    const MOST: usize = 1 << 21;
+    let resized = |tensor: &Tensor| -> Vec<usize> {
+        tensor.shape.iter().map(|&own| if own == size { other } else { own }).collect()
+    };
+    case.inputs.values().all(|tensor| product(&resized(tensor)).is_some_and(|count| count <= MOST))
 }
 
 fn joined(items: &[impl ToString]) -> String {
