@@ -10,6 +10,7 @@ use crate::examine::{BadId, Patience, violation};
 use crate::exec::{Build, Executor, Limits};
 use crate::generate::{Draw, random, with_sizes};
 use crate::ops::{self, Contract, Op};
+use crate::oracle::OracleName;
 use crate::store::Finding;
 use crate::tensor::{Tensor, Value, Values, cast, product, resized};
 
@@ -31,11 +32,7 @@ pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Re
         lines.extend(variation.ids(bad_id)?);
     }
     lines.push(variation.sizes(bad_id.as_ref())?);
-    for (name, tensor) in &case.inputs {
-        if bad_id.as_ref().is_none_or(|bad| bad.input != *name) {
-            lines.push(variation.values(name, tensor)?);
-        }
-    }
+    lines.extend(variation.all_values(bad_id.as_ref())?.into_iter().map(Some));
     for (name, place, value) in case.numbers() {
         lines.push(variation.number(name, place, value)?);
     }
@@ -57,14 +54,13 @@ struct Variation<'a> {
 }
 
 impl Variation<'_> {
-    /// Whether `variant` fails as the finding does. Reduced precision in the site makes no difference.
+    /// Whether `variant` fails as the finding does. The dtype in the site makes no difference.
     fn happens(&mut self, variant: &Case) -> anyhow::Result<bool> {
         let found = violation(&mut self.executor, self.op, variant, Patience::Full)?
             .map(|violation| violation.signature(self.op.name));
         let own = &self.finding.signature;
-        let plain = |site: &str| site.trim_end_matches("in reduced precision").trim_end_matches([',', ' ']).to_string();
         Ok(found.is_some_and(|found| {
-            (&found.oracle, &found.kind, plain(&found.site)) == (&own.oracle, &own.kind, plain(&own.site))
+            (&found.oracle, &found.kind, of_any_dtype(&found.site)) == (&own.oracle, &own.kind, of_any_dtype(&own.site))
         }))
     }
 
@@ -73,7 +69,9 @@ impl Variation<'_> {
         let case = &self.finding.case;
         let Some(main) = self.op.dtype(case) else { return Ok(None) };
         let mut variants = Vec::new();
-        for &dtype in self.op.support.on(device) {
+        // Only floats have gradients.
+        let needs_float = [OracleName::Gradient, OracleName::SecondDerivative].contains(&self.finding.signature.oracle);
+        for &dtype in self.op.support.on(device).iter().filter(|dtype| dtype.is_float() || !needs_float) {
             let mut variant = case.clone();
             for (name, tensor) in &mut variant.inputs {
                 // Keep the dtype of ids.
@@ -182,27 +180,38 @@ impl Variation<'_> {
         Ok(tried)
     }
 
-    /// Whether the values of an input matter. Draws other values.
-    fn values(&mut self, name: &str, tensor: &Tensor) -> anyhow::Result<Option<String>> {
-        if tensor.stored().is_none_or(|count| count == 0) {
-            return Ok(None);
+    /// Whether the values of inputs matter: a line for each that does, and one for all others. Ids are varied elsewhere.
+    fn all_values(&mut self, bad_id: Option<&BadId>) -> anyhow::Result<Vec<String>> {
+        let (mut lines, mut any) = (Vec::new(), Vec::new());
+        let inputs = self.finding.case.inputs.iter();
+        for (name, tensor) in inputs.filter(|(name, _)| bad_id.is_none_or(|bad| bad.input != **name)) {
+            let tried = self.values(name, tensor)?;
+            match (tried.fail.len(), tried.pass.len()) {
+                (0, 0) => {}
+                (_, 0) => any.push(format!("`{name}`")),
+                (0, all) => lines.push(format!("the values of `{name}` matter: none of {all} random ones fail")),
+                (fail, pass) => {
+                    lines.push(format!("the values of `{name}`: {fail} of {} random ones fail", fail + pass));
+                }
+            }
         }
+        if !any.is_empty() {
+            lines.insert(0, format!("any values of {} (random ones fail)", any.join(", ")));
+        }
+        Ok(lines)
+    }
+
+    /// Which random values of an input fail.
+    fn values(&mut self, name: &str, tensor: &Tensor) -> anyhow::Result<Tried<u64>> {
         let mut variants = Vec::new();
-        for seed in 0..DRAWS {
+        for seed in (0..DRAWS).filter(|_| tensor.stored().is_some_and(|count| count > 0)) {
             let bytes = random("values", seed, 0);
             let Ok(drawn) = Draw::new(&bytes).tensor_in(tensor.dtype, &tensor.shape, tensor.view.clone()) else {
                 continue;
             };
             variants.push((seed, self.finding.case.clone().input(name, drawn)));
         }
-        let tried = self.tried(variants)?;
-        let (fail, all) = (tried.fail.len(), tried.fail.len() + tried.pass.len());
-        Ok(match fail {
-            _ if all == 0 => None,
-            0 => Some(format!("the values of `{name}` matter: none of {all} random ones fail")),
-            _ if fail == all => Some(format!("any values of `{name}` ({all} random ones fail)")),
-            _ => Some(format!("the values of `{name}`: {fail} of {all} random ones fail")),
-        })
+        self.tried(variants)
     }
 
     /// Whether a number among the params matters.
@@ -251,6 +260,11 @@ fn is_affordable(case: &Case, size: usize, other: usize) -> bool {
         tensor.shape.iter().map(|&own| if own == size { other } else { own }).collect()
     };
     case.inputs.values().all(|tensor| product(&resized(tensor)).is_some_and(|count| count <= MOST))
+}
+
+/// A site without what it says about the dtype.
+fn of_any_dtype(site: &str) -> Vec<&str> {
+    site.split(", ").filter(|part| !["", "in reduced precision", "of integers"].contains(part)).collect()
 }
 
 fn joined(items: &[impl ToString]) -> String {
