@@ -196,7 +196,11 @@ impl Outcome {
                 format!("panic in {} at {}: {}", panic.phase.name(), panic.place, first_line(&panic.message))
             }
             Self::Faulted(fault) => {
-                format!("{} in {} at {}: {}", fault.kind, fault.phase.name(), fault.place, first_line(&fault.message))
+                let Fault { phase, kind, place, message } = fault;
+                // An assertion's own line begins with its place.
+                let message = first_line(message);
+                let message = message.strip_prefix(&format!("{place}: ")).unwrap_or(message);
+                format!("{kind} in {} at {place}: {message}", phase.name())
             }
             Self::Died(death) => format!("died in {} of {}", death.phase.name(), signal_name(death.signal)),
             Self::StackOverflow(phase) => format!("stack overflow in {}", phase.name()),

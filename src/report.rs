@@ -1,33 +1,85 @@
 //! Reports for people: a case, its contract and what happened.
 
+mod expected;
 mod junit;
 mod markdown;
+mod reason;
 mod sarif;
 pub mod site;
+mod sources;
 mod summary;
+mod upstream;
+mod values;
 mod words;
 
 use crate::ops::Contract;
-use crate::oracle::{Evidence, Verdict};
+use crate::oracle::{Evidence, OracleName, Verdict};
 use crate::program::call;
+use crate::tensor::View;
 
 pub use junit::junit;
 pub use markdown::Report;
+use reason::bad_id;
+pub use reason::reason;
 pub use sarif::{location, sarif};
 pub use summary::{Found, Group, Item, Ran, Summary};
+pub use upstream::{Upstream, upstream};
+pub use values::{WrongElement, wrong_elements};
 pub use words::sentence;
 
-/// The report as plain text.
+/// The report as plain text: the case, its contract, what happened, and the verdict.
 pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
+    let mut lines = details(evidence);
+    lines.push(judged(evidence, verdict));
+    if let Verdict::Fail(violation) = verdict {
+        lines.push(format!("          {}", violation.detail));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The report for somebody who replays a case: if it fails, the reason comes first.
+pub fn replay(evidence: &Evidence, verdict: &Verdict) -> String {
+    let mut lines = Vec::new();
+    if let Verdict::Fail(violation) = verdict {
+        lines.push(format!("fails     {}", reason(evidence, violation)));
+        lines.extend(bad_id(evidence).map(|bad| format!("          {}", bad.place())));
+        lines.push(String::new());
+    }
+    lines.extend(details(evidence));
+    lines.push(judged(evidence, verdict));
+    match verdict {
+        // The line of the device has what it diagnosed.
+        Verdict::Fail(violation) if ![OracleName::Fault, OracleName::Checker].contains(&violation.oracle) => {
+            lines.push(format!("          {}", violation.detail));
+        }
+        _ => {}
+    }
+    lines.join("\n") + "\n"
+}
+
+fn judged(evidence: &Evidence, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Pass => "verdict   pass".to_string(),
+        Verdict::Skip(why) => format!("verdict   skip: {why}"),
+        Verdict::Fail(violation) => format!("verdict   FAIL {}", violation.signature(evidence.op.name)),
+    }
+}
+
+/// The case, its contract, and what happened on each device.
+fn details(evidence: &Evidence) -> Vec<String> {
+    let case = evidence.case;
     let mut lines = vec![
-        evidence.case.to_text().trim_end().to_string(),
+        case.to_text().trim_end().to_string(),
         String::new(),
-        format!("call      {}", call(evidence.op, evidence.case).replace('\n', "\n          ")),
+        format!("call      {}", call(evidence.op, case).replace('\n', "\n          ")),
         format!("promised  {}", promised(&evidence.contract)),
         format!("source    {}", evidence.op.promise),
     ];
     for seen in evidence.observations {
         lines.push(format!("{:<9} {}", seen.device.to_string(), seen.outcome.summary()));
+        if values::shows_outside_of_a_view(case, &seen.outcome) {
+            lines.push(format!("  {:?} is what lies in {}", View::POISON, values::OUTSIDE));
+        }
         let reports =
             seen.device_reports.reports.iter().map(|report| format!("  report  {}: {}", report.kind, report.message));
         lines.extend(reports);
@@ -39,14 +91,7 @@ pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
             lines.push(format!("  contiguous: {}", contiguous.summary()));
         }
     }
-    lines.push(match verdict {
-        Verdict::Pass => "verdict   pass".to_string(),
-        Verdict::Skip(why) => format!("verdict   skip: {why}"),
-        Verdict::Fail(violation) => {
-            format!("verdict   FAIL {}\n          {}", violation.signature(evidence.op.name), violation.detail)
-        }
-    });
-    lines.join("\n") + "\n"
+    lines
 }
 
 /// A contract in one line.

@@ -50,7 +50,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let observations = executor.observe(&case, Deadline::Full)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
-    print!("{}", report::text(&evidence, &verdict));
+    print!("{}", report::replay(&evidence, &verdict));
     if args.blame {
         // A device that delivers its error late would charge it to a call that is not at fault.
         let blame =

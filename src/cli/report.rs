@@ -10,11 +10,9 @@ use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect};
 use crate::ops::{self, Op};
-use crate::oracle::{Evidence, Kind};
-use crate::outcome::Outcome;
+use crate::oracle::Evidence;
 use crate::program::{Candle, ProgramOptions, agrees, call, manifest, outputs, program, test, torch};
-use crate::report::{self, Report};
-use crate::store::regression::triage_state;
+use crate::report::Report;
 use crate::store::{Finding, keep_program, write_atomically};
 
 /// Arguments of `snuffer report`.
@@ -56,29 +54,29 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         return Err(UsageError(message).into());
     }
     let folder = args.into.join(&name);
+    let evidence = Evidence::new(op, &finding.case, &finding.observations);
     let made = if args.no_program {
         Err("no program was built".to_string())
     } else {
-        reproduced(op, &finding, device, &folder, args, limits)?
+        reproduced(&evidence, &finding, device, &folder, args, limits)?
     };
     let known = args.known.read()?;
     let matters = ablation(&finding, device, limits)?;
     let call = call(op, &finding.case);
-    let evidence = Evidence::new(op, &finding.case, &finding.observations);
     let seen = finding.observations.iter().find(|seen| seen.device == device);
     let test = seen.and_then(|seen| test(&evidence, seen, finding.violation.oracle).ok());
     let torch = torch(op, &finding.case).ok();
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
     let report = Report {
         finding: &finding,
-        op,
+        evidence: &evidence,
         call: &call,
         program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
         test: test.as_deref(),
         torch: torch.as_deref(),
         ablation: &matters,
         since: since.as_deref(),
-        regression: triage_state(&finding, &known).regression(),
+        known: &known,
     };
     let text = report.markdown();
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
@@ -108,7 +106,7 @@ fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> any
 /// Writes the crate that reproduces `finding` if a build of it, in a clean process, does what the finding says. Returns its
 /// program and what that did. The inner `Err` says why there is no crate.
 fn reproduced(
-    op: &Op,
+    evidence: &Evidence,
     finding: &Finding,
     device: Device,
     folder: &Path,
@@ -119,12 +117,9 @@ fn reproduced(
     let Some(seen) = finding.observations.iter().find(|seen| seen.device == device) else {
         return Ok(Err("the finding has no observation of the device that it fails on".to_string()));
     };
-    let mut comments = vec![format!("expected: {}", report::promised(&(op.contract)(&finding.case)))];
-    if matches!(seen.outcome, Outcome::Returned(_)) && finding.signature.kind == Kind::WrongValue {
-        comments.push(finding.violation.detail.clone());
-    }
+    let comments = Report::comments(evidence, finding);
     let options = ProgramOptions { device, comments: &comments, outputs: &outputs(&seen.outcome) };
-    let text = match program(op, &finding.case, &options) {
+    let text = match program(evidence.op, &finding.case, &options) {
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),
     };

@@ -4,22 +4,27 @@ use std::fmt::Write as _;
 
 use crate::device::Device;
 use crate::exec::Ran;
-use crate::ops::{Contract, Op};
-use crate::oracle::{Kind, OracleName};
+use crate::ops::Contract;
+use crate::oracle::{Evidence, Kind, OracleName};
 use crate::outcome::{Gradients, Outcome};
 use crate::run::crate_path;
 use crate::store::regression::Regression;
 use crate::store::{Finding, Unchecked};
+use crate::tensor::View;
 
-use super::promised;
+use super::expected::expected;
+use super::reason::reason;
+use super::sources::{about_pytorch, sources};
+use super::upstream::{Upstream, upstream};
+use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 
 /// The contents of a report.
 #[derive(Debug)]
 pub struct Report<'a> {
     /// The finding.
     pub finding: &'a Finding,
-    /// Its op.
-    pub op: &'static Op,
+    /// Its case, contract and observations.
+    pub evidence: &'a Evidence<'a>,
     /// The call as Rust, if it can be written.
     pub call: &'a str,
     /// The program that shows it and what it printed, or why there is no program.
@@ -32,27 +37,34 @@ pub struct Report<'a> {
     pub ablation: &'a [String],
     /// The result of the bisection over candle's releases, if one ran.
     pub since: Option<&'a str>,
-    /// The regression with the same signature, if there is one.
-    pub regression: Option<&'a Regression>,
+    /// Every regression by name: what is known upstream of the same cause.
+    pub known: &'a [(String, Regression)],
 }
 
 impl Report<'_> {
+    /// candle's name of the call.
+    fn name(&self) -> &'static str {
+        let op = self.evidence.op;
+        op.covers.first().copied().unwrap_or(op.name)
+    }
+
     /// The title.
     pub fn title(&self) -> String {
-        let (name, finding) = (self.op.covers.first().copied().unwrap_or(self.op.name), self.finding);
+        let (name, finding) = (self.name(), self.finding);
         let (kind, site) = (&finding.signature.kind, finding.signature.site.as_str());
         let what = match (finding.signature.oracle, kind) {
             (OracleName::Contract, Kind::NotRefused) => format!("does not refuse an invalid argument: {site}"),
             (OracleName::Contract, Kind::RefusedValid) => format!("refuses a valid call{}", of(site)),
             (OracleName::Contract, Kind::Panic) => format!("panics in {site}"),
             (OracleName::Contract, Kind::Hang) => "never returns".to_string(),
-            (OracleName::Contract, Kind::Died | Kind::StackOverflow) => {
-                format!("ends the process ({kind}{})", of(site))
-            }
+            (OracleName::Contract, Kind::Died) => format!("ends the process{}", of(site)),
+            (OracleName::Contract, Kind::StackOverflow) => "overflows the stack".to_string(),
             (OracleName::Fault, Kind::Assert) => format!("fires a device-side assert in {site}"),
             (OracleName::Fault, kind) => format!("causes a CUDA error ({kind}) in {site}"),
             (OracleName::Gradient, Kind::MissingGradient) => "has no gradient, without an error".to_string(),
-            (OracleName::Gradient, kind) => format!("has a {kind} in its gradient{}", of(site)),
+            (OracleName::Gradient, Kind::RefusedGradient) => format!("refuses a valid backward pass{}", of(site)),
+            (OracleName::Gradient, Kind::NotSupported) => "has no backward pass".to_string(),
+            (OracleName::Gradient, _) => format!("computes a wrong {site}"),
             (OracleName::Agreement, _) => format!("differs between CPU and CUDA{}", of(site)),
             (_, kind) => format!("returns a {kind}{}", of(site)),
         };
@@ -87,13 +99,15 @@ impl Report<'_> {
                     writeln!(text, "| {}, contiguous inputs | {} |", device(seen.device), cell(&contiguous.summary()));
             }
         }
-        let _ = write!(
-            text,
-            "\n## What should happen\n\n{}{}.\n\nSource: {}.\n",
-            sentence(&promised(&(self.op.contract)(&finding.case))),
-            self.gradients(),
-            finding.promise
-        );
+        if finding.observations.iter().any(|seen| shows_outside_of_a_view(&finding.case, &seen.outcome)) {
+            let _ = writeln!(text, "\n{:?} is what lies in {OUTSIDE}.", View::POISON);
+        }
+        let sources = sources(&finding.promise, &finding.case, &self.evidence.contract);
+        let expected = expected(self.evidence, &finding.violation);
+        let _ = write!(text, "\n## What should happen\n\n{expected}\n\nSource: {sources}.\n");
+        if let Some(about) = about_pytorch(self.evidence.op, &finding.case, &sources) {
+            let _ = write!(text, "\n{about}\n");
+        }
         if !self.ablation.is_empty() {
             text += "\n## What matters\n\nFound by changing one thing at a time:\n\n";
             self.ablation.iter().for_each(|line| text += &format!("- {line}\n"));
@@ -101,59 +115,59 @@ impl Report<'_> {
         text + &self.environment()
     }
 
-    /// What is wrong, in a sentence.
+    /// What is wrong, in a sentence, and what is known about it.
     fn summary(&self) -> String {
-        let contract = (self.op.contract)(&self.finding.case);
         let seen = self.finding.observations.iter().find(|seen| seen.device == self.finding.violation.device);
-        let outcome = seen.map(|seen| &seen.outcome);
-        let happens = match outcome {
+        let reason = reason(self.evidence, &self.finding.violation);
+        let happens = match seen.map(|seen| &seen.outcome) {
             Some(Outcome::Returned(returned)) => match &returned.backward {
-                Gradients::Rejected(_) => "the backward pass fails",
+                Gradients::Rejected(_) => "the backward pass fails".to_string(),
                 Gradients::Returned(store) if !store.missing.is_empty() => {
-                    "`backward` succeeds but leaves gradients out"
+                    "`backward` succeeds but leaves gradients out".to_string()
                 }
-                _ => "the call returns `Ok`",
+                _ if matches!(self.evidence.contract, Contract::Rejects(_)) => "the call returns `Ok`".to_string(),
+                _ => format!("the call returns `Ok`, but {reason}"),
             },
-            Some(Outcome::Rejected(_)) => "the call returns an `Err`",
-            Some(Outcome::Panicked(_)) => "the call panics",
-            Some(Outcome::Faulted(_)) => "a kernel faults, and every later CUDA call of the process fails",
-            Some(Outcome::Died(_) | Outcome::StackOverflow(_)) => "the process is killed",
-            Some(Outcome::TimedOut(_)) => "the call does not return",
-            Some(Outcome::OutOfMemory(_)) => "the call allocates memory without limit",
-            Some(Outcome::Unsupported(_)) | None => "the devices disagree",
+            Some(Outcome::Rejected(_)) => "the call returns an `Err`".to_string(),
+            Some(Outcome::Panicked(_)) => format!("the call panics: {reason}"),
+            Some(Outcome::Faulted(_)) => {
+                format!("a kernel faults ({reason}), and every later CUDA call of the process fails")
+            }
+            Some(Outcome::Died(_) | Outcome::StackOverflow(_)) => "the process is killed".to_string(),
+            Some(Outcome::TimedOut(_)) => "the call does not return".to_string(),
+            Some(Outcome::OutOfMemory(_)) => "the call allocates memory without limit".to_string(),
+            Some(Outcome::Unsupported(_)) | None => "the devices disagree".to_string(),
         };
-        let about = match contract {
+        let about = match &self.evidence.contract {
             Contract::Rejects(rule) => format!("For an invalid argument ({rule}), {happens}; an `Err` is expected."),
-            Contract::Accepts { .. } => format!("For valid arguments, {happens}{}.", self.wrong(outcome)),
+            Contract::Accepts { .. } => format!("For valid arguments, {happens}."),
             Contract::Unspecified(why) => {
                 format!("The arguments are unspecified ({why}), but {happens}; that should never happen.")
             }
         };
-        match self.regression {
-            Some(known) if known.upstream.is_some() => {
-                format!("{about}\n\nSee also {}.", known.upstream.as_deref().unwrap_or_default())
+        match upstream(&self.finding.signature, self.known) {
+            None => about,
+            Some(Upstream { same_cause_as: None, links }) => format!("{about}\n\nSee also {}.", links.join(", ")),
+            Some(Upstream { same_cause_as: Some(title), links }) => {
+                format!("{about}\n\nProbably the same cause as “{title}”: {}.", links.join(", "))
             }
-            _ => about,
         }
     }
 
-    /// The gradients that should exist, if the case asks for any.
-    fn gradients(&self) -> String {
-        let case = &self.finding.case;
-        let names = case.inputs.keys().filter(|name| self.op.has_gradient(case, name));
-        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-        if names.is_empty() {
-            return String::new();
+    /// The comments of the program: what should happen, where the values alone do not show it.
+    pub fn comments(evidence: &Evidence, finding: &Finding) -> Vec<String> {
+        let mut comments = vec![match (&finding.signature.kind, &evidence.contract) {
+            (_, Contract::Unspecified(why)) => format!("expected: the process survives ({why})"),
+            (Kind::WrongValue, _) => reason(evidence, &finding.violation),
+            (Kind::MissingGradient | Kind::RefusedGradient | Kind::NotSupported, _) => {
+                "expected: Ok, and a gradient".to_string()
+            }
+            _ => format!("expected: {}", super::promised(&evidence.contract)),
+        }];
+        if has_margin(&finding.case) && !comments[0].contains(OUTSIDE) {
+            comments.push(format!("{:?} is what lies in {OUTSIDE}", View::POISON));
         }
-        format!(", and a gradient of {}", names.join(", "))
-    }
-
-    /// What is wrong with a return value.
-    fn wrong(&self, outcome: Option<&Outcome>) -> String {
-        match outcome {
-            Some(Outcome::Returned(_)) => format!(": {}", self.finding.violation.detail),
-            _ => String::new(),
-        }
+        comments
     }
 
     fn environment(&self) -> String {
@@ -187,11 +201,6 @@ fn folded(summary: &str, language: &str, code: Option<&str>) -> String {
 
 fn of(site: &str) -> String {
     if site.is_empty() { String::new() } else { format!(" ({site})") }
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn device(device: Device) -> String {

@@ -1,6 +1,7 @@
 //! The integration tests: one binary with a file for each area.
 
 mod arguments;
+mod bad_id;
 mod by_hand;
 mod case_text;
 mod catalog;
@@ -30,6 +31,7 @@ mod programs;
 mod recovery;
 mod regressions;
 mod report;
+mod reports;
 mod scenarios;
 mod schema;
 mod score;
@@ -38,6 +40,7 @@ mod signatures;
 mod simulated;
 mod site;
 mod site_command;
+mod site_search;
 mod store;
 mod summary;
 mod tensor;

@@ -6,10 +6,10 @@ use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
-use snuffer::oracle::{Evidence, OracleName, Signature};
+use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{Fault, Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned};
 use snuffer::program::{ProgramOptions, agrees, call, outputs, program, test, torch};
-use snuffer::report::Report;
+use snuffer::report::{Report, replay, upstream};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -57,14 +57,14 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let torch = torch(op, &case).expect("PyTorch has the loss");
     let report = Report {
         finding: &finding,
-        op,
+        evidence: &evidence,
         call: &call(op, &case),
         program: Ok((&text, &done)),
         test: Some(&test),
         torch: Some(&torch),
         ablation: &["any dtype (f32, f16)".to_string()],
         since: Some("fails since 0.9.2; 0.9.1 does something else"),
-        regression: None,
+        known: &[],
     };
     insta::with_settings!({snapshot_path => "../../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
         insta::assert_snapshot!("report", report.markdown());
@@ -122,4 +122,76 @@ fn a_program_that_differs_from_its_case_is_detected() {
     }
     assert!(!agrees(&case, &returned(0.5), &ran(0, "0.25\n", "")), "another value");
     assert!(!agrees(&case, &returned(0.5), &ran(0, "0.5 0.5\n", "")), "more values");
+}
+
+#[test]
+fn upstream_links_come_from_a_finding_with_the_same_cause() {
+    let known = regressions();
+    let signature = |op: &str, oracle: OracleName, kind: &str, site: &str| Signature {
+        op: op.into(),
+        oracle,
+        kind: kind.into(),
+        site: site.into(),
+    };
+    let (reference, gather) = (OracleName::Reference, "gather (candle-kernels/src/indexing.cu)");
+    let rows = [
+        // Its own regression has a link.
+        (signature("tensor.chunk", OracleName::Contract, "invalid not refused", "no chunks"), None, Some("3778")),
+        // A layer fails as the tensor's method of the same name does.
+        (
+            signature("layer.conv1d", OracleName::Gradient, "wrong value", "gradient of kernel"),
+            Some("conv1d"),
+            Some("3836"),
+        ),
+        // Two losses assert in one kernel.
+        (signature("loss.cross_entropy", OracleName::Fault, "assert", gather), Some("nll"), Some("3161")),
+        (signature("loss.cross_entropy", OracleName::Fault, "assert", gather), Some("nll"), Some("3095")),
+        // A view alone is no cause.
+        (signature("tensor.add", reference, "wrong value", "in a view"), None, None),
+        (signature("tensor.gather", reference, "wrong value", ""), None, None),
+    ];
+    for (signature, alike, number) in rows {
+        let found = upstream(&signature, &known);
+        let Some(number) = number else {
+            assert_eq!(found, None, "{signature}");
+            continue;
+        };
+        let found = found.unwrap_or_else(|| panic!("{signature} has no link"));
+        assert!(found.links.iter().any(|link| link.ends_with(&format!("/{number}"))), "{signature}: {found:?}");
+        let title = found.same_cause_as.unwrap_or_default();
+        assert!(
+            title.contains(alike.unwrap_or_default()) && title.is_empty() == alike.is_none(),
+            "{signature}: {title}"
+        );
+    }
+}
+
+#[test]
+fn a_replay_leads_with_the_reason_and_names_what_lies_outside_a_view() {
+    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts");
+    let known = regressions();
+    for (name, reason) in [
+        (
+            "tensor.roll/empty-dimension-panics",
+            "attempt to calculate the remainder with a divisor of zero (candle-core/",
+        ),
+        ("op.softmax_last_dim/gradient-missing", "no gradient of x\n"),
+        ("loss.nll/max-label-accepted", "label 4294967295 of 1 class is not refused\n          at [0] of target\n"),
+        ("tensor.add_scalar/negative-scalar-ignored-for-u32", "the value is 1; expected 0\n"),
+        ("tensor.matmul/five-dimensions-refused", "a valid call is refused: MatMulUnexpectedStriding"),
+        (
+            "tensor.conv1d/strided-kernel-wrong-values",
+            "element [0, 0, 0] is 80.0, from memory outside the view; expected 0.0\n",
+        ),
+        ("tensor.unfold/backward-shape-mismatch-with-gaps", "the backward pass is refused: Shape mismatch"),
+    ] {
+        let (_, regression) = known.iter().find(|(own, _)| own == name).expect(name);
+        let (op, case) = (ops::find(&regression.case.op).expect(name), &regression.case);
+        let observations = executor.observe(case, Deadline::Full).expect("the harness survives");
+        let evidence = Evidence::new(op, case, &observations);
+        let shown = replay(&evidence, &judge(&evidence));
+        assert!(shown.starts_with(&format!("fails     {reason}")), "{name}: {shown}");
+        let is_around = shown.contains("80.0 is what lies in memory outside the view");
+        assert_eq!(is_around, name.starts_with("tensor.conv1d"), "{name}: {shown}");
+    }
 }

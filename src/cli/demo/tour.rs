@@ -29,9 +29,9 @@ struct Step {
 /// All steps.
 const STEPS: [Step; 5] = [
     Step {
-        shows: "Replay the case. `promised` is what candle must do, and each\n\
-                device has a line with what it does. The last line names the\n\
-                call that is to blame.",
+        shows: "Replay the case. The first line says why it fails. `promised` is\n\
+                what candle must do, and each device has a line with what it\n\
+                does. The last line names the call that is to blame.",
         command: "replay CASE --blame",
         has_devices: true,
         ends: Exit::Findings,

@@ -13,7 +13,7 @@ pub const SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, 
 
 /// Where the contract of these losses comes from.
 pub const PROMISE: &str = "candle-nn/src/loss.rs:5-46 (inp: N, C; target: N labels; mean over the batch); a label outside 0..C has no \
-     class, and torch.nn.functional.cross_entropy refuses it";
+     class, and torch.nn.functional.cross_entropy refuses it on the CPU";
 
 /// Draws `inp (N, C)` and its `target (N)`.
 pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {

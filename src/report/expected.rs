@@ -1,0 +1,67 @@
+//! What should happen instead, as an issue says it: never what did happen.
+
+use super::promised;
+use super::values::{WrongElement, wrong_elements};
+use crate::ops::Contract;
+use crate::oracle::{Evidence, Kind, OracleName, Violation};
+
+/// The most wrong elements that a report lists.
+const LISTED: usize = 4;
+
+/// What should happen, in Markdown.
+pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
+    let wrong = wrong_elements(evidence, violation);
+    match (&evidence.contract, violation.oracle, &violation.kind) {
+        (Contract::Unspecified(why), ..) => {
+            format!(
+                "Anything but this: nothing is promised of the result ({why}), but the process and the device must survive."
+            )
+        }
+        (Contract::Rejects(_), ..) => format!("{}.", sentence(&promised(&evidence.contract))),
+        (_, OracleName::Checker, _) => "The same result, without what the device reports.".to_string(),
+        (_, OracleName::Determinism, _) => "The same result in every run.".to_string(),
+        (_, OracleName::Layout, _) => "The same result as for contiguous inputs.".to_string(),
+        (_, OracleName::Agreement, Kind::OnlyOneAccepts) => "Every device accepts the call.".to_string(),
+        (_, OracleName::Agreement, _) => "The same result on every device.".to_string(),
+        (_, OracleName::SecondDerivative, _) => format!("Other second derivatives: {}.", violation.detail),
+        (_, OracleName::Gradient, Kind::MissingGradient | Kind::RefusedGradient | Kind::NotSupported) => {
+            format!("`Ok`, and a gradient of {}.", with_gradient(evidence).join(", "))
+        }
+        (_, _, Kind::WrongValue) if !wrong.is_empty() => table(&wrong),
+        (_, _, Kind::WrongValue) => format!("Another value: {}.", violation.detail),
+        _ => format!("{}{}.", sentence(&promised(&evidence.contract)), and_gradients(evidence)),
+    }
+}
+
+fn table(wrong: &[WrongElement]) -> String {
+    let what = if wrong.len() == 1 { "This value" } else { "These values" };
+    let mut text = format!("{what}:\n\n| element | expected | allowed error | got |\n|---|---|---|---|\n");
+    for WrongElement { place, got, expected, within } in wrong.iter().take(LISTED) {
+        let within = within.as_deref().unwrap_or("–");
+        text += &format!("| {place} | {expected} | {within} | {got} |\n");
+    }
+    match wrong.len().saturating_sub(LISTED) {
+        0 => {}
+        1 => text += "\nOne more element is wrong.\n",
+        more => text += &format!("\n{more} more elements are wrong.\n"),
+    }
+    text.trim_end().to_string()
+}
+
+fn with_gradient(evidence: &Evidence) -> Vec<String> {
+    let names = evidence.case.inputs.keys().filter(|name| evidence.op.has_gradient(evidence.case, name));
+    names.map(|name| format!("`{name}`")).collect()
+}
+
+fn and_gradients(evidence: &Evidence) -> String {
+    match with_gradient(evidence) {
+        names if names.is_empty() => String::new(),
+        names => format!(", and a gradient of {}", names.join(", ")),
+    }
+}
+
+/// `text` with a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,201 @@
+//! The reports of all kept regressions keep the rules that a maintainer holds them to.
+
+use std::path::Path;
+use std::time::Duration;
+
+use snuffer::device::Device;
+use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
+use snuffer::investigate::ablation;
+use snuffer::ops;
+use snuffer::oracle::{Evidence, Kind, Verdict, judge};
+use snuffer::outcome::{Death, Fault, Observation, Outcome, Panic, Phase, Refusal};
+use snuffer::program::{ProgramOptions, call, outputs, program, test, torch};
+use snuffer::report::{Report, upstream};
+use snuffer::store::Finding;
+use snuffer::store::regression::Regression;
+use snuffer::tensor::View;
+
+use crate::regressions::regressions;
+use crate::store::finding;
+
+/// A report and what it is about.
+struct Written<'a> {
+    text: String,
+    title: String,
+    finding: &'a Finding,
+    known: &'a [(String, Regression)],
+}
+
+impl Written<'_> {
+    /// The section with this heading, up to the next one.
+    fn section(&self, heading: &str) -> &str {
+        let from = self.text.split(&format!("\n## {heading}\n")).nth(1).unwrap_or_default();
+        from.split("\n## ").next().unwrap_or_default()
+    }
+
+    /// What a person wrote: everything outside of blocks of code.
+    fn prose(&self) -> String {
+        self.text.split("```").step_by(2).collect()
+    }
+
+    fn outcome(&self) -> &Outcome {
+        let own = self.finding.violation.device;
+        &self.finding.observations.iter().find(|seen| seen.device == own).expect("it fails there").outcome
+    }
+}
+
+/// A rule as a sentence, and whether a report keeps it.
+type Rule = (&'static str, fn(&Written) -> bool);
+
+const RULES: [Rule; 12] = [
+    ("it names no path of a machine", |it| {
+        let own = env!("CARGO_MANIFEST_DIR");
+        ["/tmp/", "/home/", "/root/", own].iter().all(|path| !it.text.contains(path))
+    }),
+    ("its title fits into a list of issues", |it| it.title.len() <= 120),
+    ("what should happen is not what did happen", |it| {
+        let Outcome::Returned(returned) = it.outcome() else { return true };
+        let happened = returned.outputs.iter().map(|output| format!("{}{:?}", output.dtype, output.shape));
+        let happened = format!("Ok with {}.", happened.collect::<Vec<_>>().join(", "));
+        let happened = happened.trim_end_matches('.');
+        let comments = it.text.lines().filter(|line| line.starts_with("// expected: "));
+        !it.section("What should happen").contains(&format!("{happened}."))
+            && comments.into_iter().all(|line| !line.ends_with(happened))
+    }),
+    ("a wrong value stands beside the expected one", |it| {
+        let judged = ["reference", "gradient"].contains(&it.finding.signature.oracle.name());
+        let is_wrong = judged && it.finding.signature.kind.name() == "wrong value";
+        is_wrong == it.section("What should happen").contains("| expected |")
+    }),
+    ("it allows no error below 1e-30", |it| {
+        let tiny = |text: &str| text.split_once("e-").is_some_and(|(_, power)| digits(power) > 30);
+        let bounds = it.text.split("± ").skip(1).map(|rest| rest.split([' ', ',', '\n']).next().unwrap_or_default());
+        let listed = it.text.lines().find(|line| line.contains("(place, expected, within) in")).unwrap_or_default();
+        let listed = listed.split("), (").map(|one| one.rsplit(", ").next().unwrap_or_default());
+        !bounds.chain(listed).any(tiny)
+    }),
+    ("what it says of PyTorch names a device", |it| {
+        let prose = it.prose().replace("The same call in PyTorch, for comparison", "");
+        !prose.to_lowercase().contains("torch") || prose.contains("on the CPU")
+    }),
+    ("a bad label or id is said to assert in PyTorch on CUDA, too", |it| {
+        let asserts = it.finding.signature.kind.name() == "assert";
+        !asserts || it.section("What should happen").contains("PyTorch on CUDA also asserts here")
+    }),
+    ("it links what is known upstream", |it| {
+        upstream(&it.finding.signature, it.known)
+            .is_none_or(|known| known.links.iter().all(|link| it.text.contains(link)))
+    }),
+    ("it says where 80 comes from", |it| {
+        let is_around = |view: &View| !view.before.is_empty() || !view.after.is_empty() || !view.step.is_empty();
+        let margin = it.finding.case.inputs.values().any(|tensor| is_around(&tensor.view));
+        !(margin && it.text.contains("80.0")) || it.text.contains("outside the view")
+    }),
+    ("it does not list what does not matter one by one", |it| it.text.matches("- any values of").count() <= 1),
+    ("it prints an assertion once in its sentences", |it| it.prose().matches("Assertion `").count() <= 1),
+    ("it names the largest id of a dtype only if the case has one", |it| {
+        let ids = it.finding.case.inputs.values().filter(|tensor| !tensor.dtype.is_float());
+        let mut ids = ids.flat_map(|tensor| tensor.ints().into_iter().map(|id| (id, tensor.dtype)));
+        let has_largest = ids.any(|(id, dtype)| dtype.int_range().is_some_and(|(_, largest)| id == largest));
+        has_largest || !it.prose().contains("largest id") && !it.prose().contains("dtype's maximum")
+    }),
+];
+
+/// The number that `text` begins with.
+fn digits(text: &str) -> u32 {
+    text.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
+}
+
+#[test]
+fn every_report_keeps_every_rule() {
+    let known = regressions();
+    let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
+    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
+    let (mut broken, mut written) = (Vec::new(), 0);
+    for (name, regression) in known.iter().filter(|(_, regression)| regression.signature.is_some()) {
+        let Some(finding) = found(&mut executor, name, regression) else { continue };
+        let op = ops::find(&finding.case.op).expect(name);
+        let evidence = Evidence::new(op, &finding.case, &finding.observations);
+        let (text, title) = report(&finding, &evidence, &known, limits);
+        let report = Written { text, title, finding: &finding, known: &known };
+        written += 1;
+        for (rule, keeps) in RULES {
+            if !keeps(&report) {
+                broken.push(format!("== {name}: not true that {rule}\n{}", report.text));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{} rules broken\n{}", broken.len(), broken.join("\n"));
+    assert!(written >= 100, "only {written} reports");
+}
+
+/// The finding that a regression was: seen on the CPU, or else as its snapshot of the simulated device says.
+fn found(executor: &mut Executor, name: &str, regression: &Regression) -> Option<Finding> {
+    let (signature, case) = (regression.signature.as_ref()?, &regression.case);
+    let op = ops::find(&case.op).expect(name);
+    // Nobody waits long for what is known to hang.
+    let deadline = if signature.kind == Kind::Hang { Deadline::Short } else { Deadline::Full };
+    let mut observations = executor.observe(case, deadline).expect("the harness survives");
+    observations.extend(snapshot(name, &signature.site).map(|outcome| Observation::new(Device::Sim(0), outcome)));
+    let Verdict::Fail(violation) = judge(&Evidence::new(op, case, &observations)) else { return None };
+    (violation.signature(op.name) == *signature).then(|| Finding {
+        signature: signature.clone(),
+        violation,
+        promise: op.promise.into(),
+        case: case.clone(),
+        observations,
+        ..finding("")
+    })
+}
+
+/// What the snapshot of the simulated device says that it did, except values.
+fn snapshot(name: &str, site: &str) -> Option<Outcome> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/regressions").join(name).join("sim.snap");
+    let text = std::fs::read_to_string(path).expect(name);
+    let did = text.lines().find_map(|line| line.strip_prefix("sim:0     "))?;
+    let (phase, in_backward) = (Phase::Forward, " in backward at ");
+    if let Some(message) = did.strip_prefix("Err: ") {
+        return Some(Outcome::Rejected(Refusal { variant: site.into(), message: message.into() }));
+    }
+    if did.starts_with("died") {
+        return Some(Outcome::Died(Death { phase, signal: 11, stderr: String::new() }));
+    }
+    let (kind, rest) = did.split_once(" in forward at ").or_else(|| did.split_once(in_backward))?;
+    let phase = if did.contains(in_backward) { Phase::Backward } else { phase };
+    let (place, message) = rest.split_once(": ")?;
+    let (place, message) = (place.to_string(), message.to_string());
+    Some(match kind {
+        "panic" => Outcome::Panicked(Panic { phase, place, message }),
+        kind => Outcome::Faulted(Fault { phase, kind: kind.into(), place, message }),
+    })
+}
+
+/// The report and its title, with a program that seems to have run.
+fn report(finding: &Finding, evidence: &Evidence, known: &[(String, Regression)], limits: Limits) -> (String, String) {
+    let (op, case, device) = (evidence.op, &finding.case, finding.violation.device);
+    let seen = finding.observations.iter().find(|seen| seen.device == device).expect("it fails there");
+    let comments = Report::comments(evidence, finding);
+    let options = ProgramOptions { device, comments: &comments, outputs: &outputs(&seen.outcome) };
+    let program = program(op, case, &options);
+    let ran = Ran { ended: true, code: Some(0), stdout: String::new(), stderr: String::new() };
+    // Each takes some forty runs: those of the most common families are enough.
+    let quick = matches!(seen.outcome, Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Panicked(_))
+        && ["cache", "loss", "layer"].iter().any(|family| op.name.starts_with(family));
+    let matters = match device {
+        Device::Cpu if quick => ablation(finding, device, limits).expect("the harness survives"),
+        _ => Vec::new(),
+    };
+    let (test, torch) = (test(evidence, seen, finding.violation.oracle).ok(), torch(op, case).ok());
+    let report = Report {
+        finding,
+        evidence,
+        call: &call(op, case),
+        program: program.as_deref().map(|text| (text, &ran)).map_err(String::as_str),
+        test: test.as_deref(),
+        torch: torch.as_deref(),
+        ablation: &matters,
+        since: None,
+        known,
+    };
+    (report.markdown(), report.title())
+}
