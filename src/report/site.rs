@@ -7,11 +7,12 @@ mod guide;
 mod index;
 mod mark;
 mod matrix;
+mod search;
 mod trends;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, Error, UndefinedBehavior, context};
+use minijinja::{Environment, Error, HtmlEscape, UndefinedBehavior, Value, context};
 use serde::Serialize;
 
 use crate::coverage::Coverage;
@@ -22,7 +23,7 @@ use entry::Entry;
 /// What a site shows.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The store's path as typed; commands on the pages contain it.
+    /// The store's path as typed; commands on the pages contain it, or of an absolute path the last part.
     pub store: String,
     /// The findings by stored name.
     pub findings: Vec<(String, Finding)>,
@@ -46,7 +47,7 @@ pub struct Campaign {
 /// A file of the site: its path in the site's folder, and its content.
 pub type Page = (String, String);
 
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 10] = [
     ("bar.html", include_str!("site/bar.html")),
     ("base.html", include_str!("site/base.html")),
     ("coverage.html", include_str!("site/coverage.html")),
@@ -54,6 +55,7 @@ const TEMPLATES: [(&str, &str); 9] = [
     ("finding.html", include_str!("site/finding.html")),
     ("index.html", include_str!("site/index.html")),
     ("scenarios.html", include_str!("site/scenarios.html")),
+    ("search.html", include_str!("site/search.html")),
     ("source.html", include_str!("site/source.html")),
     ("trends.html", include_str!("site/trends.html")),
 ];
@@ -71,12 +73,14 @@ pub fn site<'a>(contents: &'a Contents) -> Result<Vec<Page>, Error> {
         ("trends.html".to_string(), render(&templates, "trends.html", "", &trends::page(&contents.campaigns))?),
         ("site.css".to_string(), include_str!("site/site.css").to_string()),
         ("site.js".to_string(), include_str!("site/site.js").to_string()),
+        ("search.js".to_string(), include_str!("site/search.js").to_string()),
     ];
-    for document in guide::documents() {
-        pages.push((document.path.to_string(), render(&templates, "document.html", "", &document)?));
+    let (documents, scenarios) = (guide::documents(), guide::scenarios());
+    for document in &documents {
+        pages.push((document.path.to_string(), render(&templates, "document.html", "", document)?));
     }
-    let scenarios = render(&templates, "scenarios.html", "", &guide::scenarios())?;
-    pages.push(("scenarios.html".to_string(), scenarios));
+    pages.push(("scenarios.html".to_string(), render(&templates, "scenarios.html", "", &scenarios)?));
+    pages.push(("search-index.js".to_string(), search::index(&documents, &scenarios)));
     for source in &sources {
         pages.push((source.path(), render(&templates, "source.html", "../", source)?));
     }
@@ -91,10 +95,24 @@ fn templates() -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_filter("breakable", breakable);
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
     Ok(environment)
+}
+
+/// Escaped text in which a browser may break names: behind dots, slashes and underscores that a letter follows.
+fn breakable(text: &str) -> Value {
+    let mut html = String::new();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        html += &HtmlEscape(letter.encode_utf8(&mut [0; 4])).to_string();
+        if ['.', '/', '_'].contains(&letter) && letters.peek().is_some_and(|next| next.is_alphabetic()) {
+            html += "<wbr>";
+        }
+    }
+    Value::from_safe_string(html)
 }
 
 /// Renders a template; `root` is the relative path from the page to the site's folder.

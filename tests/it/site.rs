@@ -67,12 +67,13 @@ fn campaign(name: &str, branches: &str) -> Campaign {
     Campaign { name: name.into(), record, coverage }
 }
 
-fn pages() -> BTreeMap<String, String> {
+/// The pages of these contents, by path.
+pub fn pages() -> BTreeMap<String, String> {
     site(&contents()).expect("templates").into_iter().collect()
 }
 
 /// The unescaped values of an attribute.
-fn values(page: &str, attribute: &str) -> Vec<String> {
+pub fn values(page: &str, attribute: &str) -> Vec<String> {
     let opening = format!(" {attribute}=\"");
     let after = page.split(&opening).skip(1);
     let plain = |value: &str| value.replace("&#x2f;", "/").replace("&amp;", "&");
@@ -150,13 +151,27 @@ fn every_scenario_is_on_the_site_with_its_verdicts_and_is_linked() {
 #[test]
 fn a_document_has_scrollable_tables_and_links_to_pages_or_the_repository() {
     let guide = &pages()["guide.html"];
-    assert!(guide.contains("<h1>Field guide: a CUDA assert or a NaN loss under candle</h1>"));
+    let title = "Field guide: a CUDA assert or a NaN loss under candle</h1>";
+    assert!(guide.contains(&format!("<h1 id=\"field-guide-a-cuda-assert-or-a-nan-loss-under-candle\">{title}")));
     assert!(guide.matches("<div class=\"scroll\"").count() == guide.matches("<table>").count());
     let links = values(guide, "href");
     for expected in ["claims.html", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/pytorch.md")] {
         assert!(links.iter().any(|link| link == expected), "{expected} is not in {links:?}");
     }
     assert!(!links.iter().any(|link| link.contains("..")), "{links:?}");
+}
+
+#[test]
+fn the_command_of_a_finding_names_no_folder_of_this_machine() {
+    for (store, shown) in
+        [("findings", "findings/"), ("/home/somebody/stores/night", "night/"), ("../night", "../night/")]
+    {
+        let contents = Contents { store: store.into(), ..contents() };
+        let pages: BTreeMap<String, String> = site(&contents).expect("templates").into_iter().collect();
+        let page = pages[&format!("finding/{}.html", contents.findings[1].0)].replace("&#x2f;", "/");
+        assert!(page.contains(&format!("<pre>snuffer replay {shown}")), "{store}: {page}");
+        assert!(!page.contains("/home/somebody"), "{store}: {page}");
+    }
 }
 
 #[test]
@@ -192,6 +207,8 @@ fn a_finding_has_its_summary_case_replay_command_and_regression() {
     let pages = pages();
     let (name, finding) = &contents.findings[1];
     let page = pages[&format!("finding/{name}.html")].replace("&#x2f;", "/").replace("&quot;", "\"");
+    assert!(page.contains("<h1>") && page.contains("op.<wbr>softmax"), "a name breaks behind a dot");
+    let page = page.replace("<wbr>", "");
     for expected in [
         "<code>op.softmax</code> in <code>f16</code> panics on cpu.",
         &format!("snuffer replay findings/{name}/finding.toml"),

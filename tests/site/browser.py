@@ -121,13 +121,37 @@ def check_links(root):
     return checked
 
 
+def check_search(driver, pages):
+    """Finds a section of the guide and a scenario from each page with a search, and goes to a hit."""
+    for page in pages:
+        load(driver, page)
+        driver.find_element(By.TAG_NAME, "body").send_keys("/")
+        field = driver.switch_to.active_element
+        assert field.get_attribute("type") == "search", f"{page}: / does not focus the search"
+        field.send_keys("label ASSERT")
+        hits = driver.find_elements(By.CSS_SELECTOR, "#hits li")
+        kinds = {hit.find_element(By.TAG_NAME, "small").text for hit in hits}
+        assert {"Guide", "Scenarios"} <= kinds, f"{page}: finds {kinds}"
+        told = driver.find_element(By.CSS_SELECTOR, "#search [role=status]").text
+        assert int(told.split()[0]) >= len(hits) > 2, f"{page}: says {told}"
+        link = hits[-1].find_element(By.TAG_NAME, "a")
+        target = link.get_attribute("href")
+        driver.execute_script("arguments[0].click()", link)
+        assert driver.current_url == target, f"{page}: a hit leads to {driver.current_url}, not {target}"
+        load(driver, page)
+        driver.find_element(By.CSS_SELECTOR, "#search input").send_keys("no such words at all")
+        assert not driver.find_elements(By.CSS_SELECTOR, "#hits li"), f"{page}: finds what is not there"
+
+
 def check_layout(driver, pages):
-    for width in [320, 360, 390, 1400]:
+    for width in [320, 360, 390, 768, 1280, 1400]:
         resize(driver, width, 800)
         for page in pages:
             driver.get(page)
             wide = driver.execute_script("return document.documentElement.scrollWidth")
             assert wide <= width, f"{page} is {wide} wide on a screen of {width}"
+            cut = driver.execute_script(CUT)
+            assert not cut, f"{page} cuts labels of its axes on a screen of {width}: {cut}"
 
 
 def check_colours(driver, index):
@@ -140,6 +164,14 @@ def check_colours(driver, index):
         assert not low, f"{name}: contrast below 4.5: {low}"
     assert backs[0] != backs[1], "dark mode looks like light mode"
 
+
+# The labels of plots that are not wholly inside of their plot.
+CUT = """
+return [...document.querySelectorAll("svg text")].filter((label) => {
+  const [own, plot] = [label.getBoundingClientRect(), label.ownerSVGElement.getBoundingClientRect()];
+  return own.left < plot.left || own.right > plot.right || own.top < plot.top || own.bottom > plot.bottom;
+}).map((label) => label.textContent);
+"""
 
 # The contrast of text in marks and of plain text, by WCAG's formula.
 CONTRAST = """
@@ -189,6 +221,7 @@ def check(root):
             findings = check_filters(driver, index)
             check_keys(driver, index)
             check_cell(driver, index)
+            check_search(driver, [(root / name).as_uri() for name in ["guide.html", "claims.html", "scenarios.html"]])
             links = check_links(root)
             check_layout(driver, pages)
             check_colours(driver, index)

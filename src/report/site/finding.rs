@@ -1,5 +1,7 @@
 //! The page of one finding.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::Contents;
@@ -9,7 +11,7 @@ use crate::ops::Contract;
 use crate::oracle::{Evidence, ORACLES, Verdict};
 use crate::outcome::{Observation, Outcome};
 use crate::program::call;
-use crate::report::{promised, words};
+use crate::report::{promised, reason, upstream, words};
 
 /// A finding's page.
 #[derive(Debug, Serialize)]
@@ -23,12 +25,16 @@ pub struct FindingPage<'a> {
     what: String,
     dtype: &'a str,
     devices: Vec<String>,
+    /// Why it fails, if this build has the op.
+    reason: Option<String>,
     detail: &'a str,
     outcomes: Vec<Seen>,
     promised: Option<String>,
     promise: &'a str,
     source: Option<String>,
     case: String,
+    /// Where the command runs.
+    folder: &'static str,
     command: String,
     failed: u32,
     tries: u32,
@@ -41,6 +47,7 @@ pub struct FindingPage<'a> {
     minimal: bool,
     status: String,
     known: Option<Known<'a>>,
+    upstream: Option<Links>,
 }
 
 /// What a device did.
@@ -61,6 +68,13 @@ struct Known<'a> {
     reason: Option<&'a str>,
 }
 
+/// What else is known upstream: about the finding, or about a regression with probably the same cause.
+#[derive(Debug, Serialize)]
+struct Links {
+    title: Option<String>,
+    links: Vec<String>,
+}
+
 /// The page of `entry`.
 pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a> {
     let finding = entry.finding;
@@ -71,6 +85,12 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         upstream: regression.upstream.as_deref(),
         reason: regression.reason.as_deref(),
     });
+    let shown = known.as_ref().and_then(|known| known.upstream);
+    let upstream = upstream(signature, &contents.regressions).and_then(|other| {
+        let links: Vec<String> = other.links.into_iter().filter(|link| Some(link.as_str()) != shown).collect();
+        (!links.is_empty()).then_some(Links { title: other.same_cause_as, links })
+    });
+    let (store, folder) = store(&contents.store);
     FindingPage {
         name: entry.name,
         mark: entry.mark().look(),
@@ -81,13 +101,15 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         what: words::what(signature),
         dtype: entry.dtype,
         devices: entry.devices.iter().map(ToString::to_string).collect(),
+        reason: evidence.map(|evidence| reason(evidence, &finding.violation)),
         detail: &finding.violation.detail,
         outcomes: finding.observations.iter().map(|seen| outcome(evidence, seen)).collect(),
         promised: evidence.map(|evidence| expected(&evidence.contract)),
         promise: &finding.promise,
         source: evidence.map(|evidence| call(evidence.op, evidence.case)),
         case: finding.case.to_text(),
-        command: format!("snuffer replay {}/{}/finding.toml", contents.store, entry.name),
+        folder,
+        command: format!("snuffer replay {store}/{}/finding.toml", entry.name),
         failed: reproduction.failed,
         tries: reproduction.tries,
         unchecked: reproduction.unchecked.to_string(),
@@ -99,6 +121,16 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         minimal: origin.minimal,
         status: entry.triage_state.word(),
         known,
+        upstream,
+    }
+}
+
+/// The store's path in commands, and where they run: a path of this machine would say nothing to a reader elsewhere.
+fn store(typed: &str) -> (&str, &'static str) {
+    let path = Path::new(typed);
+    match path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_absolute()) {
+        Some(name) => (name, "In the folder that holds the store:"),
+        None => (typed, "Where the site was made:"),
     }
 }
 

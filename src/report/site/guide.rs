@@ -13,32 +13,43 @@ static SCENARIOS: Dir = include_dir!("$CARGO_MANIFEST_DIR/corpora/scenarios");
 /// The devices on which the page shows a verdict. The test suite checks each verdict there.
 const DEVICES: [Device; 2] = [Device::Cpu, Device::Sim(0)];
 
-/// The documents that become pages: path in the repository, page, and text.
-const DOCUMENTS: [(&str, &str, &str); 2] = [
-    ("docs/field-guide.md", "guide.html", include_str!("../../../docs/field-guide.md")),
-    ("docs/field-guide/claims.md", "claims.html", include_str!("../../../docs/field-guide/claims.md")),
+/// The documents that become pages: name, path in the repository, page, and text.
+const DOCUMENTS: [(&str, &str, &str, &str); 2] = [
+    ("Guide", "docs/field-guide.md", "guide.html", include_str!("../../../docs/field-guide.md")),
+    ("Claims", "docs/field-guide/claims.md", "claims.html", include_str!("../../../docs/field-guide/claims.md")),
 ];
 
 /// A document as a page.
 #[derive(Debug, Serialize)]
 pub struct Document {
+    pub name: &'static str,
     pub path: &'static str,
     title: &'static str,
     /// HTML.
     body: String,
+    #[serde(skip)]
+    pub sections: Vec<Section>,
+}
+
+/// A heading of a document, and the text below it.
+#[derive(Debug)]
+pub struct Section {
+    pub id: String,
+    pub title: String,
+    pub text: String,
 }
 
 /// A scenario on its page.
 #[derive(Debug, Serialize)]
 pub struct Scenario {
-    name: String,
-    title: String,
+    pub name: String,
+    pub title: String,
     status: String,
     reason: Option<String>,
     upstream: Option<String>,
     verdicts: Vec<ScenarioVerdict>,
     /// The file.
-    text: String,
+    pub text: String,
 }
 
 /// The expected verdict on a scenario on one device.
@@ -49,16 +60,46 @@ struct ScenarioVerdict {
 }
 
 /// The documents. Links lead to pages of the site where it has them, otherwise to the repository.
-pub fn documents() -> impl Iterator<Item = Document> {
-    DOCUMENTS.iter().map(|&(source, path, text)| {
+pub fn documents() -> Vec<Document> {
+    let document = |&(name, source, path, text): &(&'static str, &str, &'static str, &'static str)| {
         let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        let mut events: Vec<Event> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
+        let sections = sections(&mut events);
         let mut body = String::new();
-        html::push_html(
-            &mut body,
-            Parser::new_ext(text, Options::ENABLE_TABLES).flat_map(|event| adapted(source, event)),
-        );
-        Document { path, title, body }
-    })
+        html::push_html(&mut body, events.into_iter().flat_map(|event| adapted(source, event)));
+        Document { name, path, title, body, sections }
+    };
+    DOCUMENTS.iter().map(document).collect()
+}
+
+/// The sections of a document. Gives each heading an anchor made of its words.
+fn sections(events: &mut [Event]) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut heading = None;
+    for place in 0..events.len() {
+        match &events[place] {
+            Event::Start(Tag::Heading { .. }) => heading = Some((place, String::new())),
+            Event::End(TagEnd::Heading(_)) => {
+                let Some((start, title)) = heading.take() else { continue };
+                let words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+                let id = words.collect::<Vec<_>>().join("-").to_lowercase();
+                if let Event::Start(Tag::Heading { id: anchor, .. }) = &mut events[start] {
+                    *anchor = Some(id.clone().into());
+                }
+                sections.push(Section { id, title, text: String::new() });
+            }
+            Event::Text(text) | Event::Code(text) => match (&mut heading, sections.last_mut()) {
+                (Some((_, title)), _) => title.push_str(text),
+                (None, Some(section)) => section.text.push_str(text),
+                (None, None) => {}
+            },
+            Event::SoftBreak | Event::HardBreak | Event::End(_) => {
+                sections.last_mut().into_iter().for_each(|section| section.text.push(' '));
+            }
+            _ => {}
+        }
+    }
+    sections
 }
 
 /// An event of the document at `source`, with links that work on the site and tables that scroll.
@@ -89,7 +130,7 @@ fn target(source: &str, link: &str) -> String {
         }
     }
     let path = path.join("/");
-    if let Some((_, page, _)) = DOCUMENTS.iter().find(|(document, _, _)| *document == path) {
+    if let Some((_, _, page, _)) = DOCUMENTS.iter().find(|(_, document, _, _)| *document == path) {
         return (*page).to_string();
     }
     match path.strip_prefix("corpora/scenarios/").and_then(|file| file.strip_suffix(".toml")) {

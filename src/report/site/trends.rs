@@ -36,8 +36,8 @@ struct Row {
 #[derive(Debug, Serialize)]
 struct Plot {
     title: &'static str,
-    /// The values of the grid lines, from the top.
-    grid: [f64; 3],
+    /// The values of the grid lines, from the top, in at most four characters.
+    grid: [String; 3],
     bars: Vec<Bar>,
     line: String,
 }
@@ -118,10 +118,17 @@ fn plot(title: &'static str, rows: &[Row], of: fn(&Row) -> f64, line: Option<fn(
     let points = |of| rows.iter().enumerate().map(|row| point(row, of)).collect::<Vec<_>>().join(" ");
     Plot {
         title,
-        grid: [top, top / 2.0, 0.0],
+        grid: [top, top / 2.0, 0.0].map(short),
         bars: rows.iter().enumerate().map(bar).collect(),
         line: line.map_or_else(String::new, points),
     }
+}
+
+/// A number as a label: `0.5`, `800`, `1.5k`, `20M`.
+fn short(value: f64) -> String {
+    let units = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let (size, unit) = units.into_iter().find(|(size, _)| value >= *size).unwrap_or((1.0, ""));
+    format!("{}{unit}", value / size)
 }
 
 /// The smallest of 1, 2, 4, 6, 8, 10, 20 … that is at least `value`: numbers whose half is easy to read.
