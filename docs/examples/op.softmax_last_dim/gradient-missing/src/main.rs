@@ -1,4 +1,4 @@
-// expected: Ok with f32[1]
+// expected: Ok, and a gradient
 use candle_core::{Device, Result, Tensor, Var};
 
 fn main() -> Result<()> {
