@@ -170,7 +170,9 @@ impl Variation<'_> {
     /// Which of these variants fail, of those that can be compared.
     fn tried<T>(&mut self, variants: Vec<(T, Case)>) -> anyhow::Result<Tried<T>> {
         let mut tried = Tried { fail: Vec::new(), pass: Vec::new() };
-        for (name, variant) in variants.into_iter().filter(|(_, variant)| variant.check().is_ok()) {
+        for (name, variant) in
+            variants.into_iter().filter(|(_, variant)| variant.check().is_ok() && self.op.check(variant).is_ok())
+        {
             if !self.is_comparable(&variant) {
                 continue;
             }
