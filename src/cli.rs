@@ -6,6 +6,8 @@ mod print;
 mod begin;
 mod bisect;
 mod cases;
+mod chosen;
+mod completions;
 mod coverage;
 mod demo;
 mod doctor;
@@ -16,22 +18,26 @@ mod hunt;
 mod import;
 mod issues;
 mod known;
+mod known_arg;
+mod list;
 mod merge;
 mod minimize;
 mod new;
 mod ops;
+mod pattern;
 mod promote;
 mod regressions;
 mod replay;
 mod report;
 mod schema;
 mod score;
+mod similar;
 mod site;
 mod store_arg;
 mod triage;
 
+use std::num::NonZero;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
@@ -39,10 +45,11 @@ use clap::{Parser, Subcommand};
 use crate::device::Device;
 use crate::exec::{DeviceBehaviour, Limits};
 use crate::exit_code::Exit;
-use crate::store::regression;
-use crate::store::regression::Regression;
 
+use chosen::{Chosen, ChosenFindings};
+use known_arg::KnownArg;
 pub use ops::{example, explained};
+use pattern::Pattern;
 use store_arg::{StoreArg, existing};
 
 /// Finds, reproduces and minimizes inputs that break candle.
@@ -99,6 +106,10 @@ enum Command {
     Doctor(doctor::Args),
     /// Print the JSON Schema of a JSON output or file of `snuffer`.
     Schema(schema::Args),
+    /// Print the script by which a shell completes commands of `snuffer`.
+    Completions(completions::CompletionsArgs),
+    /// Write a man page for each command.
+    Man(completions::ManArgs),
 }
 
 /// The MiB that [`Common::memory`] can be: as many as there are addresses.
@@ -151,26 +162,17 @@ impl Common {
     }
 }
 
-/// The regressions of a command.
+/// How many threads a command has.
 #[derive(Debug, Clone, clap::Args)]
-struct KnownArg {
-    /// Folder of regressions, which define known findings. By default `corpora/regressions`, if it exists.
-    #[arg(long, global = true)]
-    known: Option<PathBuf>,
+struct JobsArg {
+    /// Workers per device. By default one per core.
+    #[arg(long, value_parser = clap::builder::RangedU64ValueParser::<u16>::new().range(1..=1024))]
+    jobs: Option<u16>,
 }
 
-impl KnownArg {
-    fn folder(&self) -> PathBuf {
-        self.known.clone().unwrap_or_else(|| PathBuf::from("corpora/regressions"))
-    }
-
-    /// The regressions. The default folder may be missing; one that was named must exist.
-    fn read(&self) -> anyhow::Result<Vec<(String, Regression)>> {
-        let folder = self.folder();
-        if self.known.is_none() && !folder.is_dir() {
-            return Ok(Vec::new());
-        }
-        regression::read(&folder).map_err(|problem| UsageError(format!("{problem:#}")).into())
+impl JobsArg {
+    fn number(&self) -> usize {
+        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get), usize::from)
     }
 }
 
@@ -199,6 +201,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Site(args) => site::run(&args, &store),
         Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => Ok(completions::completions(&args)),
+        Command::Man(args) => completions::man(&args),
     }
 }
 

@@ -18,12 +18,11 @@ use crate::hunt::{self, Plan};
 use crate::report::{Summary, sentence};
 use crate::store::{Finding, Record, Unchecked, id};
 
-use summary::count;
-
 pub use event::Event;
+pub use line::{headed, under_a_name};
 pub use shell::Shell;
 pub use stdout::print;
-pub use summary::text as summary;
+pub use summary::{count, text as summary};
 
 /// A progress bar for `length` items, drawn only on a terminal. Call it with the name of each finished item.
 pub fn bar(length: usize) -> impl Fn(&str) + Sync {
@@ -110,10 +109,11 @@ impl Console {
     pub fn event(&self, event: &hunt::Event) {
         match event {
             hunt::Event::CanaryPassed { faults, checked } => self.canary_passed(*faults, *checked),
-            hunt::Event::Found(finding) => self.found(finding),
-            hunt::Event::Known(signature) => self.remark(&Event::Known { signature: signature.slug() }, || {
-                line::finding("known", &Style::new().dim(), &sentence(signature), &id(&signature.slug()))
-            }),
+            hunt::Event::Found(name, finding) => self.found(name, finding),
+            hunt::Event::Known(name, signature) => self
+                .remark(&Event::Known { signature: (*name).to_string() }, || {
+                    line::finding("known", &Style::new().dim(), &sentence(signature), &id(name))
+                }),
             hunt::Event::Flaky(signature) => self.remark(&Event::Flaky { signature: signature.slug() }, || {
                 format!("{}   {}; not again in a new process", style("flaky").yellow(), sentence(signature))
             }),
@@ -148,31 +148,31 @@ impl Console {
         });
     }
 
-    fn found(&self, finding: &Finding) {
+    fn found(&self, name: &str, finding: &Finding) {
         let (signature, reproduction) = (&finding.signature, &finding.reproduction);
         let event = Event::Found {
-            signature: signature.slug(),
+            signature: name.to_string(),
             rank: signature.rank(),
             detail: finding.violation.detail.clone(),
             tries: reproduction.tries,
             failed: reproduction.failed,
         };
         self.say(&event, || {
-            let (rank, id) = (signature.rank(), id(&signature.slug()));
+            let (rank, id) = (signature.rank(), id(name));
             let line = line::finding(rank.name(), &line::style(rank), &sentence(signature), &id);
-            if self.detail == Detail::Lines { line } else { format!("{line}\n{}", self.details(finding)) }
+            if self.detail == Detail::Lines { line } else { format!("{line}\n{}", self.details(name, finding)) }
         });
     }
 
     /// The rest of a finding, in indented lines.
-    fn details(&self, finding: &Finding) -> String {
+    fn details(&self, name: &str, finding: &Finding) -> String {
         let Finding { signature, violation, reproduction, .. } = finding;
         let unchecked = match &reproduction.unchecked {
             Unchecked::Same => "also without overflow checks".to_string(),
             other => format!("without overflow checks: {other}"),
         };
         let runs = format!("{} of {} runs; {unchecked}", reproduction.failed, reproduction.tries);
-        let replay = self.shell.snuffer(&format!("replay {}", signature.slug()));
+        let replay = self.shell.snuffer(&format!("replay {name}"));
         let lines = [format!("{signature}, on {}", violation.device), violation.detail.clone(), runs, replay];
         lines.map(|line| format!("        {line}")).join("\n")
     }

@@ -50,16 +50,16 @@ impl Kernel {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.launches += other.launches;
+        self.launches = self.launches.saturating_add(other.launches);
         // Another build of the kernel has other blocks: keep the newer counts.
         if (self.blocks.len(), self.branches.len()) != (other.blocks.len(), other.branches.len()) {
             (self.blocks, self.branches) = (other.blocks.clone(), other.branches.clone());
             return;
         }
-        self.blocks.iter_mut().zip(&other.blocks).for_each(|(mine, theirs)| *mine += theirs);
+        self.blocks.iter_mut().zip(&other.blocks).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
         for (mine, theirs) in self.branches.iter_mut().zip(&other.branches) {
-            mine.1 += theirs.1;
-            mine.2 += theirs.2;
+            mine.1 = mine.1.saturating_add(theirs.1);
+            mine.2 = mine.2.saturating_add(theirs.2);
         }
     }
 }

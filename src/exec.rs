@@ -24,7 +24,7 @@ pub use environment::{Build, Variable};
 pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
-pub use start::DeviceLost;
+pub use start::{DeviceLost, DeviceMissing};
 
 /// The resources of a worker, and the behaviour of its device.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// No contract was broken.
     Clean = 0,
-    /// The command line, or a file named there, is wrong.
+    /// The command line, or a file named there, is wrong, or a device named there is missing.
     Usage = 1,
     /// Something broke a contract.
     Findings = 2,

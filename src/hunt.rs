@@ -38,10 +38,10 @@ pub enum Event<'a> {
         /// Whether the workers have debug assertions and overflow checks.
         checked: bool,
     },
-    /// A new finding is stored.
-    Found(&'a Finding),
-    /// This campaign met a finding that the store already has, for the first time.
-    Known(&'a Signature),
+    /// A new finding is stored under this name.
+    Found(&'a str, &'a Finding),
+    /// This campaign met a finding of the store, with this name, for the first time.
+    Known(&'a str, &'a Signature),
     /// A failure did not happen again in a new process.
     Flaky(&'a Signature),
     /// This device did not come back after this case, which was saved in this file.
@@ -197,14 +197,13 @@ impl Shared<'_> {
     /// The next index to run; `None` when the campaign is over.
     fn claim(&self) -> Option<u64> {
         let is_over = self.plan.time.is_some_and(|time| self.devices.complete_for() >= time);
-        if is_over || self.stop.load(Ordering::Relaxed) {
-            return None;
-        }
         let mut state = self.state();
-        let index = self.next_index.fetch_add(self.plan.shard.count, Ordering::Relaxed);
-        if !self.plan.has_case(index) {
+        let index = self.next_index.load(Ordering::Relaxed);
+        // An index without a case stays unclaimed: a resumed campaign begins there.
+        if is_over || self.stop.load(Ordering::Relaxed) || !self.plan.has_case(index) {
             return None;
         }
+        self.next_index.store(index.saturating_add(self.plan.shard.count), Ordering::Relaxed);
         state.running.insert(index);
         Some(index)
     }
@@ -274,8 +273,8 @@ impl Shared<'_> {
             if !self.state().claimed.insert(signature.clone()) {
                 continue;
             }
-            if self.store.has(&signature) {
-                (self.on_event)(Event::Known(&signature));
+            if let Some(name) = self.store.name(&signature) {
+                (self.on_event)(Event::Known(&name, &signature));
                 continue;
             }
             let settled = settle(executor, case, &signature, &self.settings(), source)?;
@@ -290,9 +289,9 @@ impl Shared<'_> {
                 queue.push((call, signature));
                 continue;
             }
-            if self.store.insert(&finding)? {
-                (self.on_event)(Event::Found(&finding));
-                self.state().new.push((finding.signature.slug(), finding));
+            if let Some(name) = self.store.insert(&finding)? {
+                (self.on_event)(Event::Found(&name, &finding));
+                self.state().new.push((name, finding));
             }
         }
         Ok(())

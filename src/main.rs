@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use snuffer::cli::{Cli, UsageError, run};
-use snuffer::exec::DeviceLost;
+use snuffer::exec::{DeviceLost, DeviceMissing};
 use snuffer::exit_code::Exit;
 
 fn main() -> ExitCode {
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("snuffer: {error:#}");
             match () {
-                () if error.is::<UsageError>() => Exit::Usage.into(),
+                () if error.is::<UsageError>() || error.is::<DeviceMissing>() => Exit::Usage.into(),
                 () if error.is::<DeviceLost>() => Exit::DeviceLost.into(),
                 () => Exit::Harness.into(),
             }

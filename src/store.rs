@@ -9,6 +9,7 @@ mod merge;
 mod platform;
 mod record;
 pub mod regression;
+mod sealed;
 mod similar;
 
 pub use files::{keep_case, keep_program, make_folder, write_atomically};
@@ -16,5 +17,5 @@ pub use findings::{Finding, Origin, Reproduction, Store, Unchecked, version};
 pub use lookup::id;
 pub use merge::Merged;
 pub use platform::Platform;
-pub use record::{Counts, Failure, Log, Record, Tally};
+pub use record::{Counts, Failure, IsRunning, Log, Record, Tally, read_coverage};
 pub use similar::{Cause, similar};

@@ -1,31 +1,46 @@
 //! Reads cases: from files (plain cases, findings and regressions), or those of findings that a store has.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::case::Case;
-use crate::cli::{StoreArg, UsageError};
+use crate::cli::{KnownArg, StoreArg, UsageError};
 use crate::ops::{Op, accept};
 use crate::store::Finding;
 use crate::store::regression::Regression;
 
 /// The case in `path`, with its op. `-` is standard input.
 pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
-    let shown = path.display();
-    let text =
-        if path.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
-    let text = text.map_err(|error| UsageError(format!("cannot read {shown}: {error}")))?;
-    let accepted = parse(&text).and_then(accept);
-    Ok(accepted.map_err(|error| UsageError(format!("{shown}: {error}")))?)
+    accepted(&path.display(), parse(&text(path)?))
 }
 
-/// The case in the file at `path`, or else that of the finding for which this path is the name.
+/// The op of the case that was read from what `shown` names, and the case as the op takes it.
+fn accepted(shown: &dyn Display, case: Result<Case, String>) -> anyhow::Result<(&'static Op, Case)> {
+    Ok(case.and_then(accept).map_err(|problem| UsageError(format!("{shown}: {problem}")))?)
+}
+
+/// The text in `path`. `-` is standard input.
+pub fn text(path: &Path) -> Result<String, UsageError> {
+    let text =
+        if path.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
+    text.map_err(|error| UsageError(format!("cannot read {}: {error}", path.display())))
+}
+
+/// The case in the file at `path`, or else that of the finding or the regression for which this path is the name.
 pub fn named(path: &Path, store: &StoreArg) -> anyhow::Result<(&'static Op, Case)> {
+    let inside = path.join("finding.toml");
     if path.as_os_str() == "-" || path.exists() {
-        return read(path);
+        return read(if inside.is_file() { &inside } else { path });
     }
-    let typed = path.display();
-    match store.finding(&typed.to_string()) {
-        Ok((_, finding)) => Ok(accept(finding.case).map_err(|error| UsageError(format!("{typed}: {error}")))?),
+    let typed = path.display().to_string();
+    // A regression has a `/` in its name, a finding has none.
+    if typed.contains('/')
+        && let Some((_, kept)) = KnownArg::default().read()?.into_iter().find(|(name, _)| *name == typed)
+    {
+        return accepted(&typed, Ok(kept.case));
+    }
+    match store.finding(&typed) {
+        Ok((_, finding)) => accepted(&typed, Ok(finding.case)),
         Err(problem) if problem.is::<UsageError>() => {
             Err(UsageError(format!("there is no file `{typed}`, and {problem}")).into())
         }

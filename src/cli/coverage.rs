@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-
 use super::{Common, StoreArg, UsageError, cases};
 use crate::coverage::{Coverage, Kernel, Reached};
 use crate::device::Device;
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
-use crate::store::{Record, Store};
+use crate::store::{Record, Store, read_coverage};
 
 /// Arguments of `snuffer coverage`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +28,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (counts, cases): (Vec<_>, Vec<_>) = args.paths.iter().partition(is_counts);
     let mut coverage = if cases.is_empty() { Coverage::default() } else { run_cases(args, &cases)? };
     for path in counts {
-        coverage.merge(&read(path)?);
+        read_coverage(path, &mut coverage)?;
     }
     if args.paths.is_empty() {
         coverage = of_last_campaign(store)?;
@@ -54,14 +52,10 @@ fn of_last_campaign(store: &StoreArg) -> anyhow::Result<Coverage> {
 
 /// The coverage of a campaign; empty if it had no simulated device.
 pub(super) fn of_campaign(store: &Store, name: &str) -> anyhow::Result<Coverage> {
-    let path = store.campaigns().join(format!("{name}.coverage"));
-    if path.exists() { read(&path) } else { Ok(Coverage::default()) }
-}
-
-fn read(path: &Path) -> anyhow::Result<Coverage> {
-    let mut coverage = Coverage::default();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    coverage.read(&text).map_err(anyhow::Error::msg).with_context(|| format!("{} is damaged", path.display()))?;
+    let (path, mut coverage) = (store.campaigns().join(format!("{name}.coverage")), Coverage::default());
+    if path.exists() {
+        read_coverage(&path, &mut coverage)?;
+    }
     Ok(coverage)
 }
 

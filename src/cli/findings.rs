@@ -1,19 +1,15 @@
 //! `snuffer findings`: lists, shows, sums up and exports the findings of a store.
 
-use std::path::PathBuf;
-
 use clap::Subcommand;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use super::{KnownArg, StoreArg, UsageError, issues, known, promote};
+use super::{KnownArg, StoreArg, UsageError, issues, known, list, promote, similar};
 use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::ops;
-use crate::oracle::{Evidence, Rank, Signature, judge};
+use crate::oracle::{Evidence, judge};
 use crate::report::{self, Summary};
-use crate::store::regression::{Regression, TriageState, triage_state};
-use crate::store::{Finding, Record, Store, similar};
+use crate::store::regression::{Regression, TriageState, explanation, triage_state};
+use crate::store::{Finding, Record, Store, id};
 
 /// Arguments of `snuffer findings`.
 #[derive(Debug, clap::Args)]
@@ -27,17 +23,10 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List findings, the worst first, each with the status of its regression, or `new`.
-    List {
-        /// Only findings that no regression expects.
-        #[arg(long)]
-        new: bool,
-        /// Print JSON, one object per line.
-        #[arg(long)]
-        json: bool,
-    },
+    List(list::Args),
     /// Show one finding.
     Show {
-        /// Its name, its id, or a part of its name that no other has.
+        /// Its name, its id, or a part of its name that no other has; or its file; `-` reads standard input.
         name: String,
     },
     /// Sum up: how much ran, what was found by rank and by likely cause, the worst findings.
@@ -47,16 +36,9 @@ enum Command {
         format: Format,
     },
     /// Group findings that likely have the same cause.
-    Similar {
-        /// Show only the group of this finding.
-        name: Option<String>,
-    },
+    Similar(similar::Args),
     /// Show which known issues of candle the findings show.
-    Known {
-        /// The list of known issues.
-        #[arg(long, default_value = "docs/known-issues.toml")]
-        list: PathBuf,
-    },
+    Known(known::Args),
     /// Export all findings for code scanning, or as a test report.
     Export {
         /// The format.
@@ -88,101 +70,23 @@ enum Format {
 }
 
 pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
-    let store = named.existing()?;
+    let (store, known) = (|| named.existing(), || args.known.read());
     match args.command {
-        Command::List { new, json } => list(&store, &args.known.read()?, new, json),
-        Command::Show { name } => show(&named.finding(&name)?.1),
-        Command::Summary { format } => summary(&store, format, &args.known.read()?, &named.shell()),
-        Command::Similar { name } => similar_to(&store, name.as_deref()),
-        Command::Known { list } => known::run(&store, &list),
-        Command::Export { form } => export(&store, form, &args.known.read()?),
-        Command::Issues(issues) => issues::run(&issues, &news(&store, &args.known.read()?)?),
+        Command::List(list) => list::run(&list, &store()?, &known()?),
+        Command::Show { name } => {
+            let (name, finding) = named.finding(&name)?;
+            show(&name, &finding, &known()?, &named.shell())
+        }
+        Command::Summary { format } => summary(&store()?, format, &known()?, &named.shell()),
+        Command::Similar(similar) => similar::run(&similar, named),
+        Command::Known(list) => known::run(&list, &store()?),
+        Command::Export { form } => export(&store()?, form, &known()?),
+        Command::Issues(issues) => issues::run(&issues, &store()?, &known()?),
         Command::Promote(promote) => {
             let (_, finding) = named.finding(&promote.name)?;
-            promote::run(promote, &finding)
+            promote::run(promote, &finding, &args.known)
         }
     }
-}
-
-/// A finding in a list.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Listed<'a> {
-    /// Its name in the store.
-    name: &'a str,
-    /// `new`, or the status of the regression that expects it.
-    status: String,
-    /// Whether somebody should look at it.
-    news: bool,
-    /// How bad it is.
-    rank: Rank,
-    /// The upstream issue or pull request.
-    upstream: Option<&'a str>,
-    /// Its signature: findings with the same signature are the same finding.
-    signature: &'a Signature,
-    /// What was expected and what happened.
-    detail: &'a str,
-    /// The devices on which it fails.
-    devices: Vec<String>,
-}
-
-fn list(store: &Store, known: &[(String, Regression)], only_new: bool, json: bool) -> anyhow::Result<Exit> {
-    let mut exit = Exit::Clean;
-    for (name, finding) in store.all()? {
-        let finding = match finding {
-            Ok(finding) => finding,
-            Err(error) => {
-                exit = Exit::Harness;
-                eprintln!("{name}\n    {error:#}");
-                continue;
-            }
-        };
-        let triage_state = triage_state(&finding, known);
-        if only_new && !triage_state.is_news() {
-            continue;
-        }
-        exit = if exit == Exit::Clean { Exit::Findings } else { exit };
-        if json {
-            println!("{}", serde_json::to_string(&Listed::new(&name, &finding, triage_state))?);
-        } else {
-            let rank = finding.signature.rank();
-            println!("{name}\n    {rank}, {}: {}", triage_state.word(), finding.violation.detail);
-        }
-    }
-    Ok(exit)
-}
-
-impl<'a> Listed<'a> {
-    fn new(name: &'a str, finding: &'a Finding, triage_state: TriageState<'a>) -> Self {
-        Self {
-            name,
-            status: triage_state.word(),
-            news: triage_state.is_news(),
-            rank: finding.signature.rank(),
-            upstream: triage_state.regression().and_then(|regression| regression.upstream.as_deref()),
-            signature: &finding.signature,
-            detail: &finding.violation.detail,
-            devices: finding.devices().iter().map(ToString::to_string).collect(),
-        }
-    }
-}
-
-/// Prints the groups of findings that likely have the same cause, or the group of one finding.
-fn similar_to(store: &Store, name: Option<&str>) -> anyhow::Result<Exit> {
-    let findings = readable(store)?;
-    if let Some(name) = name.filter(|name| findings.iter().all(|(other, _)| other != name)) {
-        return Err(UsageError(format!("no finding `{name}`; `snuffer findings list` lists them")).into());
-    }
-    let mut groups = similar(&findings);
-    groups.retain(|(_, names)| name.is_none_or(|name| names.contains(&name)));
-    for (cause, names) in &groups {
-        println!("{} findings: {cause}", names.len());
-        for name in names {
-            println!("    {name}");
-        }
-    }
-    let grouped: usize = groups.iter().map(|(_, names)| names.len()).sum();
-    println!("{grouped} of {} findings in {} groups", findings.len(), groups.len());
-    Ok(if findings.is_empty() { Exit::Clean } else { Exit::Findings })
 }
 
 /// Prints what the campaigns of a store came to.
@@ -217,7 +121,8 @@ fn export(store: &Store, form: Form, known: &[(String, Regression)]) -> anyhow::
     Ok(exit(tally.total.cases, triage_states.iter().any(TriageState::is_news)))
 }
 
-fn readable(store: &Store) -> anyhow::Result<Vec<(String, Finding)>> {
+/// Every finding by name, the worst first. A damaged one is an error.
+pub fn readable(store: &Store) -> anyhow::Result<Vec<(String, Finding)>> {
     store.all()?.into_iter().map(|(name, finding)| Ok((name, finding?))).collect()
 }
 
@@ -228,8 +133,8 @@ pub fn news(store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Vec
     Ok(findings)
 }
 
-/// Prints all of `finding`.
-pub fn show(finding: &Finding) -> anyhow::Result<Exit> {
+/// Prints all of `finding`: what happens, what the regressions say of it, and how to run it again.
+pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell: &Shell) -> anyhow::Result<Exit> {
     let Some(op) = ops::find(&finding.case.op) else {
         return Err(
             UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()
@@ -237,6 +142,13 @@ pub fn show(finding: &Finding) -> anyhow::Result<Exit> {
     };
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
     print!("{}", report::text(&evidence, &judge(&evidence)));
+    let state = triage_state(finding, known);
+    let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
+    println!("status    {}{title}", state.word());
+    // A regression of the same function has the issue, too.
+    let upstream = explanation(finding, known).and_then(|regression| regression.upstream.as_deref());
+    println!("upstream  {}", upstream.unwrap_or("none known"));
+    println!("replay    {}", shell.snuffer(&format!("replay {}", id(name))));
     let reproduction = &finding.reproduction;
     println!("happens   {} of {} runs, the first in a new process", reproduction.failed, reproduction.tries);
     println!("unchecked {}", reproduction.unchecked);
@@ -247,5 +159,5 @@ pub fn show(finding: &Finding) -> anyhow::Result<Exit> {
     for (device, hardware) in &origin.hardware {
         println!("on        {device}: {hardware}");
     }
-    Ok(Exit::Findings)
+    Ok(Exit::Clean)
 }

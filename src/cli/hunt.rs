@@ -1,14 +1,15 @@
 //! `snuffer hunt`: draws and runs cases, and keeps findings.
 
+mod resume;
+
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use globset::Glob;
 
-use super::{Common, KnownArg, StoreArg, UsageError, duration};
+use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, UsageError, duration};
 use crate::console::{Console, Detail};
 use crate::device::Device;
 use crate::exec::environment::default_devices;
@@ -18,16 +19,16 @@ use crate::hunt::{Plan, SetUp, Shard, hunt};
 use crate::ops::{self, Op};
 use crate::report::Summary;
 use crate::settle::{Settings, versions};
-use crate::store::{Log, Record, Store};
+use crate::store::{Log, Record};
 
 /// Arguments of `snuffer hunt`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// Only ops whose name matches, such as `loss.*`; repeatable.
-    #[arg(long)]
-    ops: Vec<String>,
+    /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<Pattern>,
     /// How long to hunt, such as `60s`. By default 60 s, or no limit with `--cases`.
     #[arg(long, value_parser = duration)]
     time: Option<Duration>,
@@ -40,13 +41,12 @@ pub struct Args {
     /// Seed of all cases. By default the time; it is printed.
     #[arg(long)]
     seed: Option<u64>,
-    /// Workers per device. By default one per core.
-    #[arg(long)]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: JobsArg,
     /// Draw cases that keep the contract, cases that break it, or both.
     #[arg(long, value_enum, default_value_t = Modes::Both)]
     mode: Modes,
-    /// Resume the last campaign of the store.
+    /// Resume the campaign of the store that began last, on its own devices.
     #[arg(long, conflicts_with_all = ["seed", "ops", "mode", "shard"])]
     resume: bool,
     /// Time limit for minimizing one finding.
@@ -59,7 +59,7 @@ pub struct Args {
     shown: Shown,
     /// Begin on the devices that are there, and take in the others when standard input ends. Its end is the end of their
     /// set-up.
-    #[arg(long, hide = true, conflicts_with = "devices")]
+    #[arg(long, hide = true, conflicts_with_all = ["devices", "resume"])]
     while_setting_up: bool,
 }
 
@@ -94,12 +94,17 @@ enum Modes {
 }
 
 pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
-    let store = named.open()?;
-    let (name, mut record) = if args.resume { last(&store)? } else { fresh(args)? };
+    if args.resume {
+        let (log, record) = resume::last(&named.existing()?)?;
+        let devices = resume::devices(&args.common.devices.devices, &record)?;
+        return campaign(&plan(args, devices, &record)?, None, named, (log, record), &args.shown);
+    }
     let devices = args.common.devices();
+    let mut record = fresh(args)?;
     record.devices = devices.iter().map(ToString::to_string).collect();
     let plan = plan(args, devices, &record)?;
-    campaign(&plan, args.while_setting_up.then(set_up), named, &name, record, &args.shown)
+    let log = Log::open(&named.open()?.campaigns(), &name(record.seed))?;
+    campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown)
 }
 
 /// The set-up whose end is the end of standard input.
@@ -113,17 +118,15 @@ fn set_up() -> SetUp {
     SetUp { ended, devices: default_devices }
 }
 
-/// Runs `plan` as the campaign `name`, and prints its events and its summary.
+/// Runs `plan` as the campaign with these files and this record, and prints its events and its summary.
 pub fn campaign(
     plan: &Plan,
     set_up: Option<SetUp>,
     named: &StoreArg,
-    name: &str,
-    record: Record,
+    (log, record): (Log, Record),
     shown: &Shown,
 ) -> anyhow::Result<Exit> {
     let (store, known) = (named.open()?, shown.known.read()?);
-    let log = Log::open(&store.campaigns(), name)?;
     let stop = stop_on_signal()?;
     let console = Console::new(shown.detail(), plan, named.shell());
     let ended = hunt(plan, set_up, &store, record, log, &stop, &|event| console.event(&event))?;
@@ -161,37 +164,22 @@ pub fn name(seed: u64) -> String {
     format!("{}-{seed}-{}", now(), std::process::id())
 }
 
-/// The number of cores.
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-fn fresh(args: &Args) -> anyhow::Result<(String, Record)> {
+/// The record of a new campaign.
+fn fresh(args: &Args) -> anyhow::Result<Record> {
     let seed = args.seed.unwrap_or_else(now);
     let modes = match args.mode {
         Modes::Valid => vec![Mode::Valid],
         Modes::Adversarial => vec![Mode::Adversarial],
         Modes::Both => Mode::ALL.to_vec(),
     };
-    let record = Record {
+    Ok(Record {
         versions: versions(),
         seed,
         ops: matching(&args.ops)?.iter().map(|op| op.name.to_string()).collect(),
         modes: modes.iter().map(|mode| mode.name().to_string()).collect(),
         shard: args.shard.map_or_else(String::new, |shard| shard.to_string()),
         ..Record::default()
-    };
-    Ok((name(seed), record))
-}
-
-fn last(store: &Store) -> anyhow::Result<(String, Record)> {
-    match Record::latest(&store.campaigns())? {
-        Some((_, record)) if record.imported => {
-            Err(UsageError("the last campaign is an import, which cannot be resumed; run it again".to_string()).into())
-        }
-        Some(last) => Ok(last),
-        None => Err(UsageError("there is no campaign to resume; start one without --resume".to_string()).into()),
-    }
+    })
 }
 
 fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Plan> {
@@ -212,28 +200,29 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
         shard: if record.shard.is_empty() { Shard::WHOLE } else { record.shard.parse().map_err(UsageError)? },
         cases: args.cases,
         time,
-        jobs: args.jobs.unwrap_or_else(cores).max(1),
+        jobs: args.jobs.number(),
         limits,
         inject: args.inject,
         settings: Settings { time: args.minimize, limits, ..Settings::default() },
     })
 }
 
-/// The ops whose names match one of `globs`; without globs, all except the canary.
-pub fn matching(globs: &[String]) -> anyhow::Result<Vec<&'static Op>> {
-    let wanted = |op: &&&'static Op| op.name != ops::canary::CANARY.name;
-    if globs.is_empty() {
-        return Ok(ops::ALL.iter().filter(wanted).copied().collect());
+/// The ops that one of `patterns` means; without patterns, all except the canary.
+pub fn matching(patterns: &[Pattern]) -> anyhow::Result<Vec<&'static Op>> {
+    let mut all = ops::ALL.to_vec();
+    if patterns.is_empty() {
+        all.retain(|op| op.name != ops::canary::CANARY.name);
+        return Ok(all);
     }
     let mut found: Vec<&'static Op> = Vec::new();
-    for glob in globs {
-        let matcher = Glob::new(glob).map_err(|error| UsageError(error.to_string()))?.compile_matcher();
-        let more: Vec<_> = ops::ALL.iter().copied().filter(|op| matcher.is_match(op.name)).collect();
+    for pattern in patterns {
+        let more = pattern.choose(all.clone(), |op| op.name);
         if more.is_empty() {
-            return Err(UsageError(format!("no op matches `{glob}`; `snuffer ops` lists them")).into());
+            return Err(UsageError(format!("no op matches `{pattern}`; `snuffer ops` lists them")).into());
         }
-        found
-            .extend(more.into_iter().filter(|op| !found.iter().any(|known| known.name == op.name)).collect::<Vec<_>>());
+        let is_new = |op: &&Op| !found.iter().any(|known| known.name == op.name);
+        let more: Vec<_> = more.into_iter().filter(is_new).collect();
+        found.extend(more);
     }
     Ok(found)
 }

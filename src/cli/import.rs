@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::hunt::{Shown, campaign, cores, name};
-use super::{Common, StoreArg, UsageError, cases, duration};
+use super::hunt::{Shown, campaign, name};
+use super::{Common, JobsArg, StoreArg, UsageError, cases, duration};
 use crate::exit_code::Exit;
 use crate::generate::Mode;
 use crate::hunt::{Plan, Shard};
 use crate::settle::{Settings, versions};
-use crate::store::Record;
+use crate::store::{Log, Record};
 
 /// Arguments of `snuffer import`.
 #[derive(Debug, clap::Args)]
@@ -19,9 +19,8 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
-    /// Workers per device. By default one per core.
-    #[arg(long)]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: JobsArg,
     /// Time limit for minimizing one finding.
     #[arg(long, default_value = "30s", value_parser = duration)]
     minimize: Duration,
@@ -66,12 +65,13 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         shard: Shard::WHOLE,
         cases: None,
         time: None,
-        jobs: args.jobs.unwrap_or_else(cores).max(1),
+        jobs: args.jobs.number(),
         limits,
         inject: 0,
         settings: Settings { time: args.minimize, limits, ..Settings::default() },
     };
-    campaign(&plan, None, store, &name(0), record, &args.shown)
+    let log = Log::open(&store.open()?.campaigns(), &name(0))?;
+    campaign(&plan, None, store, (log, record), &args.shown)
 }
 
 /// Whether a file of a folder may be a case: a fuzzer gives its files no extension.

@@ -6,20 +6,24 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use super::UsageError;
+use super::findings::news;
+use super::{ChosenFindings, UsageError};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Evidence, judge};
 use crate::report;
-use crate::store::Finding;
+use crate::store::regression::Regression;
+use crate::store::{Finding, Store};
 
 /// Arguments of `snuffer findings issues`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    chosen: ChosenFindings,
     /// The repository, as `OWNER/NAME`.
     #[arg(long)]
     repo: Option<String>,
-    /// Open issues and comment, with `gh` and the token in `GH_TOKEN`. Without this, only print them.
+    /// Open issues and comment, with `gh` and the token in `GH_TOKEN`. Without this, print them, and send nothing.
     #[arg(long, requires = "repo")]
     yes: bool,
     /// At most this many issues may be open at once.
@@ -38,20 +42,25 @@ struct Issue {
 
 /// Opens an issue for each of the `new` findings, or comments on the open one. Findings beyond the cap wait for the next
 /// run.
-pub fn run(args: &Args, new: &[(String, Finding)]) -> anyhow::Result<Exit> {
+pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
+    let new = args.chosen.of(news(store, known)?, known)?;
     let open = if args.yes { open_issues(args)? } else { BTreeMap::new() };
     let mut room = args.cap.saturating_sub(open.len());
-    for (name, finding) in new {
+    for (name, finding) in &new {
         let (title, body) = (finding.signature.to_string(), body(name, finding)?);
         match open.get(&title) {
             Some(number) => {
                 println!("comment on #{number}: {title}");
                 gh(args, &["issue", "comment", &number.to_string(), "--body", "Seen again."])?;
             }
-            None if room == 0 => println!("not opened, {} are open already: {title}", args.cap),
+            None if room == 0 => println!("not opened, {} are already: {title}", args.cap),
             None => {
                 room -= 1;
-                println!("open: {title}");
+                let would = if args.yes { "open" } else { "would open" };
+                println!("{would}: {title}");
+                if !args.yes {
+                    println!("\n{body}");
+                }
                 gh(args, &["issue", "create", "--title", &title, "--label", LABEL, "--body", &body])?;
             }
         }

@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use super::UsageError;
+use super::{KnownArg, UsageError};
 use crate::exit_code::Exit;
+use crate::ops;
 use crate::store::regression::{self, Regression, Status};
 use crate::store::{Finding, write_atomically};
 
 /// Arguments of `snuffer findings promote`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The finding's name, its id, or a part of its name that no other has.
+    /// The finding's name, its id, or a part of its name that no other has; or its file; `-` reads standard input.
     pub name: String,
     /// What happens, in a sentence. Its first words become the regression's name.
     #[arg(long)]
@@ -29,22 +30,27 @@ pub struct Args {
     /// Why it is not reported; needed for `by-design`, `flaky` and `wontfix`.
     #[arg(long)]
     reason: Option<String>,
-    /// The folder of regressions.
-    #[arg(long, default_value = "corpora/regressions")]
-    to: PathBuf,
+    /// The folder of regressions. By default that of `--known`, or `corpora/regressions` of this folder or the nearest above.
+    #[arg(long)]
+    to: Option<PathBuf>,
 }
 
-pub fn run(args: Args, finding: &Finding) -> anyhow::Result<Exit> {
+pub fn run(args: Args, finding: &Finding, known: &KnownArg) -> anyhow::Result<Exit> {
     let mut regression = Regression::of(finding);
     (regression.title, regression.status) = (args.title, args.status);
     (regression.upstream, regression.fixed_in, regression.reason) = (args.upstream, args.fixed_in, args.reason);
-    println!("{}", keep(&regression, &args.to)?.display());
+    println!("{}", keep(&regression, &args.to.unwrap_or_else(|| known.folder()))?.display());
     Ok(Exit::Clean)
 }
 
 /// Writes `regression` into a new folder below `to`, named after its op and title.
 pub fn keep(regression: &Regression, to: &Path) -> anyhow::Result<PathBuf> {
     let title = &regression.title;
+    // The op names a folder, and a finding may come from anywhere.
+    if ops::find(&regression.case.op).is_none() {
+        let message = format!("this build has no op `{}`; use the version that found it", regression.case.op);
+        return Err(UsageError(message).into());
+    }
     let Some(name) = regression::name(&regression.case.op, title) else {
         return Err(UsageError(format!("the title `{title}` has no words to name a folder after")).into());
     };

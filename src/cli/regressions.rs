@@ -1,46 +1,107 @@
-//! `snuffer regressions`: runs every regression and compares it with what is expected.
+//! `snuffer regressions`: runs every regression and compares it with what is expected, or lists them.
 
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{Common, KnownArg};
+use super::{Chosen, Common, KnownArg};
+use crate::console;
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::ops;
+use crate::oracle::{Rank, Signature};
 use crate::store::Platform;
-use crate::store::regression::{self, Status, surprises};
+use crate::store::regression::{Regression, Status, surprises};
 
 /// Arguments of `snuffer regressions`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// List them, and run nothing.
+    #[arg(long)]
+    list: bool,
+    /// Print the list as JSON, one object per line.
+    #[arg(long, requires = "list")]
+    json: bool,
     #[command(flatten)]
     known: KnownArg,
     #[command(flatten)]
     common: Common,
 }
 
+/// A regression in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listed<'a> {
+    /// Its name, which `snuffer replay` takes.
+    name: &'a str,
+    /// What happens, in a sentence.
+    title: &'a str,
+    /// Its status: `open`, `filed`, `fixed`, `by design`, `flaky` or `wontfix`.
+    status: String,
+    /// How bad it is; null if it breaks no promise.
+    rank: Option<Rank>,
+    /// The upstream issue or pull request.
+    upstream: Option<&'a str>,
+}
+
+/// Prints the regressions, the worst first.
+fn list(mut all: Vec<(String, Regression)>, json: bool) -> anyhow::Result<Exit> {
+    let rank = |kept: &Regression| kept.signature.as_ref().map(Signature::rank);
+    // What breaks no promise comes last.
+    all.sort_by_key(|(_, kept)| (rank(kept).is_none(), rank(kept)));
+    for (name, kept) in &all {
+        let (rank, status) = (rank(kept), kept.status.to_string());
+        if json {
+            let upstream = kept.upstream.as_deref();
+            println!("{}", serde_json::to_string(&Listed { name, title: &kept.title, status, rank, upstream })?);
+            continue;
+        }
+        let upstream = kept.upstream.as_ref().map_or_else(String::new, |upstream| format!(", {upstream}"));
+        let what = format!("{status}{upstream}: {}", kept.title);
+        let line = rank.map_or_else(|| format!("    {what}"), |rank| console::under_a_name(rank, &what));
+        println!("{name}\n{line}");
+    }
+    if !json {
+        println!("{}", counted(&all));
+    }
+    Ok(Exit::Clean)
+}
+
+/// How many regressions there are, and how many of each status.
+fn counted(all: &[(String, Regression)]) -> String {
+    let mut counts: BTreeMap<Status, usize> = BTreeMap::new();
+    for (_, kept) in all {
+        *counts.entry(kept.status).or_default() += 1;
+    }
+    let counts: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
+    let counts = if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
+    format!("{}{counts}", console::count(all.len(), "regression"))
+}
+
 /// Runs every regression. Exits with `Findings` if one is not as expected, with `Harness` if there is none.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let all = args.known.read()?;
+    let all = args.chosen.of(args.known.read()?)?;
+    if args.list {
+        return list(all, args.json);
+    }
     let mut executor = Executor::start(&args.common.devices(), Build::Checked, args.common.limits())?;
     let hardware = executor.hardware();
-    let mut counts: BTreeMap<Status, usize> = BTreeMap::new();
     let mut surprised = 0;
     for (name, kept) in &all {
-        *counts.entry(kept.status).or_default() += 1;
         let op =
             ops::find(&kept.case.op).with_context(|| format!("{name}: this build has no op `{}`", kept.case.op))?;
         let observations = executor.observe(&kept.case, Deadline::Full)?;
         for surprise in surprises(kept, op, &observations, |device| Platform::today(device, hardware.get(&device))) {
             surprised += 1;
             println!("UNEXPECTED  {name}\n            on {}: {}", surprise.device, surprise.what);
-            println!("            replay: snuffer replay {}", regression::path(&args.known.folder(), name).display());
+            println!("            replay: snuffer replay {}", args.known.to_replay(name));
         }
     }
     let devices: Vec<String> = executor.hellos().map(|hello| hello.device.to_string()).collect();
-    let counts: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
-    println!("{} regressions ({}) on {}: {surprised} unexpected", all.len(), counts.join(", "), devices.join(", "));
+    println!("{} on {}: {surprised} unexpected", counted(&all), devices.join(", "));
     Ok(match () {
         () if all.is_empty() => Exit::Harness,
         () if surprised > 0 => Exit::Findings,

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::{UsageError, doctor, findings, ops};
+use super::{UsageError, doctor, known, list, ops, regressions, similar};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::investigate::Bisection;
@@ -27,18 +27,25 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 8] = [
+const OUTPUTS: [Output; 11] = [
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
-    Output { name: "finding", of: "a line of snuffer findings list --json", schema: schema::<findings::Listed> },
+    Output { name: "finding", of: "a line of snuffer findings list --json", schema: schema::<list::Listed> },
+    Output { name: "group", of: "a line of snuffer findings similar --json", schema: schema::<similar::Alike> },
     Output { name: "history", of: "snuffer history --json", schema: schema::<Answer> },
     Output {
         name: "hunt",
         of: "a line of snuffer hunt --json or snuffer import --json",
         schema: schema::<console::Event>,
     },
+    Output { name: "known", of: "a line of snuffer findings known --json", schema: schema::<known::Shown> },
     Output { name: "matrix", of: "snuffer ops --matrix --json", schema: schema::<ops::Matrix> },
+    Output {
+        name: "regression",
+        of: "a line of snuffer regressions --list --json",
+        schema: schema::<regressions::Listed>,
+    },
     Output { name: "score", of: "snuffer score --json", schema: schema::<Score> },
 ];
 
@@ -50,7 +57,7 @@ fn schema<T: JsonSchema>() -> Schema {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(name) = &args.name else {
         for output in OUTPUTS {
-            println!("{:<8} {}", output.name, output.of);
+            println!("{:<10} {}", output.name, output.of);
         }
         return Ok(Exit::Clean);
     };

@@ -1,7 +1,7 @@
 //! `snuffer score`: the share of small changes in candle's kernels that drawn cases notice.
 
-use super::hunt::{cores, matching, stop_on_signal};
-use super::{Common, UsageError};
+use super::hunt::{matching, stop_on_signal};
+use super::{Common, JobsArg, Pattern, UsageError};
 use crate::console;
 use crate::device::Device;
 use crate::exit_code::Exit;
@@ -14,9 +14,9 @@ use crate::settle::versions;
 pub struct Args {
     #[command(flatten)]
     common: Common,
-    /// Only ops whose name matches, such as `loss.*`; repeatable.
-    #[arg(long)]
-    ops: Vec<String>,
+    /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<Pattern>,
     /// How many mutants to make.
     #[arg(long, default_value_t = 300)]
     mutants: usize,
@@ -26,9 +26,8 @@ pub struct Args {
     /// Seed of all cases and mutants.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads. By default one per core.
-    #[arg(long)]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: JobsArg,
     /// Print the score as JSON instead of Markdown.
     #[arg(long)]
     json: bool,
@@ -82,7 +81,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         seed: args.seed,
         cases: args.cases,
         mutants: args.mutants,
-        jobs: args.jobs.unwrap_or_else(cores).max(1),
+        jobs: args.jobs.number(),
         limits: args.common.limits(),
     })
 }

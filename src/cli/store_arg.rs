@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::UsageError;
+use super::{UsageError, cases};
 use crate::console::Shell;
 use crate::store::{Finding, Store};
 
@@ -42,8 +42,11 @@ impl StoreArg {
         Shell::new(Some(self.path()).filter(|path| *path != usual))
     }
 
-    /// The finding that `typed` stands for, and its name; the store must exist.
+    /// The finding that `typed` stands for, and its name: that in a file or in standard input, or else one of the store.
     pub fn finding(&self, typed: &str) -> anyhow::Result<(String, Finding)> {
+        if typed == "-" || Path::new(typed).exists() {
+            return in_file(Path::new(typed));
+        }
         let (store, shown) = (self.existing()?, self.path().display());
         let problem = match &store.matching(typed)?[..] {
             [name] => match store.get(name)? {
@@ -58,6 +61,17 @@ impl StoreArg {
         };
         Err(UsageError(problem).into())
     }
+}
+
+/// The finding in the file at `path`, or in a finding's folder, and the name that a store gives it.
+fn in_file(path: &Path) -> anyhow::Result<(String, Finding)> {
+    let inside = path.join("finding.toml");
+    let path = if inside.is_file() { &inside } else { path };
+    let text = cases::text(path)?;
+    let problem = |why: String| UsageError(format!("{} is not a finding: {why}", path.display()));
+    let finding: Finding = toml::from_str(&text).map_err(|error| problem(error.message().replace('\n', ", ")))?;
+    finding.case.check().map_err(|error| problem(error.to_string()))?;
+    Ok((finding.signature.slug(), finding))
 }
 
 /// The store at `root`, which must exist.

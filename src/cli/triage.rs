@@ -1,80 +1,209 @@
-//! `snuffer triage`: walks the new findings and asks what to do with each.
+//! `snuffer triage`: walks the groups of new findings, the worst first, and asks what to do with each.
 
+use std::cmp::Reverse;
 use std::io::{BufRead, Write, stdin, stdout};
+use std::path::{Path, PathBuf};
 
 use super::findings::{news, show};
-use super::{KnownArg, StoreArg, UsageError, issues, promote};
+use super::{ChosenFindings, KnownArg, StoreArg, UsageError, issues, promote};
+use crate::console::{self, Shell};
 use crate::exit_code::Exit;
-use crate::store::Finding;
-use crate::store::regression::{Regression, Status};
+use crate::oracle::Rank;
+use crate::report::sentence;
+use crate::store::regression::{self, Regression, Status, is_link};
+use crate::store::{Cause, Finding, similar};
 
 /// Arguments of `snuffer triage`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
+    chosen: ChosenFindings,
+    #[command(flatten)]
     known: KnownArg,
 }
 
-/// The question for each finding.
-const CHOICES: &str = "[k]eep as a regression, [f]ile an issue, [m]ute, [s]kip, [q]uit? ";
+/// The question for each group.
+const CHOICES: &str = "[k]eep as a regression, [f]ile an issue, [m]ute, [e]ach alone, [s]kip, [u]ndo, [q]uit? ";
 
-/// Asks about every new finding. Exits with `Findings` if some stay new.
+/// A finding and its name.
+type Named = (String, Finding);
+
+/// Findings that likely have one cause, the worst first, and the cause if there are several.
+struct Group<'a> {
+    cause: Option<Cause>,
+    findings: Vec<&'a Named>,
+}
+
+/// What somebody decided about all findings of a group.
+struct Decision {
+    status: Status,
+    /// Without one, each has its signature as title.
+    title: Option<String>,
+    upstream: Option<String>,
+    reason: Option<String>,
+}
+
+/// A group that was passed, and what was written for it.
+struct Step {
+    group: usize,
+    written: Vec<PathBuf>,
+}
+
+/// What somebody answered about a group.
+enum Answer {
+    Decided(Decision),
+    Each,
+    Skip,
+    Undo,
+    Quit,
+}
+
+/// Asks about every group of new findings. Exits with `Findings` if some stay new.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let store = store.existing()?;
-    let new = news(&store, &args.known.read()?)?;
-    let (mut left, to) = (new.len(), args.known.folder());
-    println!("{} new findings", new.len());
-    for (number, (name, finding)) in new.iter().enumerate() {
-        println!("\n== {} of {}: {name}\n", number + 1, new.len());
-        show(finding)?;
-        loop {
-            let regression = match ask(CHOICES)?.as_deref() {
-                Some("k") => Some(promoted(finding)?),
-                Some("f") => filed(name, finding)?,
-                Some("m") => muted(finding)?,
-                Some("s") => None,
-                Some("q") | None => return Ok(end(left)),
-                Some(_) => continue,
-            };
-            let Some(regression) = regression else { break };
-            match promote::keep(&regression, &to) {
-                Ok(path) => {
-                    println!("{}: {}", regression.status, path.display());
-                    left -= 1;
-                    break;
+    let known = args.known.read()?;
+    let new = args.chosen.of(news(&store.existing()?, &known)?, &known)?;
+    let (mut groups, to, shell) = (groups(&new), args.known.folder(), store.shell());
+    println!("{} in {}", console::count(new.len(), "new finding"), console::count(groups.len(), "group"));
+    let (mut done, mut at): (Vec<Step>, usize) = (Vec::new(), 0);
+    while let Some(group) = groups.get(at) {
+        println!("\n== group {} of {}\n", at + 1, groups.len());
+        group.show(&known, &shell)?;
+        match group.answer()? {
+            Answer::Quit => break,
+            Answer::Each => {
+                let alone = group.findings.iter().map(|&one| Group { cause: None, findings: vec![one] });
+                let alone: Vec<Group> = alone.collect();
+                groups.splice(at..=at, alone);
+            }
+            Answer::Undo => match done.pop() {
+                Some(Step { group, written }) => {
+                    written.iter().try_for_each(|path| regression::forget(path))?;
+                    println!("undone: {} taken back", console::count(written.len(), "regression"));
+                    at = group;
                 }
-                // Another regression has this title: ask again.
-                Err(problem) if problem.is::<UsageError>() => println!("{problem}"),
-                Err(problem) => return Err(problem),
+                None => println!("there is nothing to undo"),
+            },
+            Answer::Skip => {
+                done.push(Step { group: at, written: Vec::new() });
+                at += 1;
+            }
+            Answer::Decided(decision) => {
+                done.push(Step { group: at, written: decision.keep(group, &to)? });
+                at += 1;
             }
         }
     }
-    Ok(end(left))
+    let left = new.len() - done.iter().map(|step| step.written.len()).sum::<usize>();
+    println!("{} left", console::count(left, "new finding"));
+    Ok(if left == 0 { Exit::Clean } else { Exit::Findings })
 }
 
-fn end(left: usize) -> Exit {
-    println!("{left} new findings left");
-    if left == 0 { Exit::Clean } else { Exit::Findings }
+/// The findings by likely cause, the group with the worst finding first, and of those the largest. A finding without a known
+/// cause is a group of its own.
+fn groups(findings: &[Named]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut left: Vec<&Named> = findings.iter().collect();
+    for (cause, names) in similar(findings) {
+        let (own, rest) = left.into_iter().partition(|(name, _)| names.contains(&name.as_str()));
+        groups.push(Group { cause: Some(cause), findings: own });
+        left = rest;
+    }
+    groups.extend(left.into_iter().map(|one| Group { cause: None, findings: vec![one] }));
+    groups.sort_by_key(|group| (group.rank(), Reverse(group.findings.len())));
+    groups
 }
 
-/// The finding as an open regression. The user types its title; the default is its signature.
-fn promoted(finding: &Finding) -> anyhow::Result<Regression> {
-    let regression = Regression::of(finding);
-    let title = ask(&format!("title [{}]: ", regression.title))?.filter(|title| !title.is_empty());
-    Ok(Regression { title: title.unwrap_or_else(|| regression.title.clone()), ..regression })
+impl Group<'_> {
+    fn rank(&self) -> Rank {
+        self.findings.iter().map(|(_, finding)| finding.signature.rank()).min().unwrap_or(Rank::Limit)
+    }
+
+    /// Shows the worst finding, and names the others.
+    fn show(&self, known: &[(String, Regression)], shell: &Shell) -> anyhow::Result<()> {
+        let [(name, finding), others @ ..] = &self.findings[..] else { return Ok(()) };
+        let what = self.cause.as_ref().map_or_else(|| sentence(&finding.signature), ToString::to_string);
+        println!("{}", console::headed(self.rank(), &what));
+        println!("{name}\n");
+        show(name, finding, known, shell)?;
+        if !others.is_empty() {
+            println!("\nlikely of the same cause:");
+            for (name, _) in others {
+                println!("    {name}");
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self) -> anyhow::Result<Answer> {
+        loop {
+            let decision = match ask(CHOICES)?.as_deref() {
+                Some("k") => Some(Decision { title: title()?, ..Decision::open() }),
+                Some("f") => self.filed()?,
+                Some("m") => muted()?,
+                Some("s") => None,
+                Some("e") => return Ok(Answer::Each),
+                Some("u") => return Ok(Answer::Undo),
+                Some("q") | None => return Ok(Answer::Quit),
+                Some(_) => continue,
+            };
+            return Ok(decision.map_or(Answer::Skip, Answer::Decided));
+        }
+    }
+
+    /// Prints the issue of the worst finding. With the link of the filed issue, the findings become filed regressions.
+    fn filed(&self) -> anyhow::Result<Option<Decision>> {
+        let [(name, finding), ..] = &self.findings[..] else { return Ok(None) };
+        println!("\n# {}\n\n{}", finding.signature, issues::body(name, finding)?);
+        println!("`snuffer report {name}` adds a program that reproduces it.");
+        loop {
+            match ask("link, if you filed it (or nothing): ")?.filter(|link| !link.is_empty()) {
+                None => return Ok(None),
+                Some(link) if is_link(&link) => {
+                    let title = title()?;
+                    return Ok(Some(Decision { status: Status::Filed, upstream: Some(link), title, reason: None }));
+                }
+                Some(link) => println!("`{link}` is not a link; paste one that begins with https://"),
+            }
+        }
+    }
 }
 
-/// Prints the issue. With the link of the filed issue, the finding becomes a filed regression.
-fn filed(name: &str, finding: &Finding) -> anyhow::Result<Option<Regression>> {
-    println!("\n# {}\n\n{}", finding.signature, issues::body(name, finding)?);
-    println!("`snuffer report {name}` adds a program that reproduces it.");
-    let link = ask("link, if you filed it (or nothing): ")?.filter(|link| !link.is_empty());
-    let Some(link) = link else { return Ok(None) };
-    Ok(Some(Regression { status: Status::Filed, upstream: Some(link), ..promoted(finding)? }))
+impl Decision {
+    fn open() -> Self {
+        Self { status: Status::Open, title: None, upstream: None, reason: None }
+    }
+
+    /// Writes a regression of each finding of `group` into the folder `to`, and returns their paths.
+    fn keep(&self, group: &Group, to: &Path) -> anyhow::Result<Vec<PathBuf>> {
+        let mut written = Vec::new();
+        for (name, finding) in &group.findings {
+            let (status, upstream, reason) = (self.status, self.upstream.clone(), self.reason.clone());
+            let mut kept = Regression { status, upstream, reason, ..Regression::of(finding) };
+            kept.title = self.title.clone().unwrap_or(kept.title);
+            loop {
+                match promote::keep(&kept, to) {
+                    Ok(path) => {
+                        println!("{status}: {}", path.display());
+                        written.push(path);
+                        break;
+                    }
+                    // Another regression has this title.
+                    Err(problem) if problem.is::<UsageError>() => {
+                        println!("{problem}");
+                        let another = ask(&format!("title of {name} (or nothing, and it stays new): "))?;
+                        let Some(another) = another.filter(|title| !title.is_empty()) else { break };
+                        kept.title = another;
+                    }
+                    Err(problem) => return Err(problem),
+                }
+            }
+        }
+        Ok(written)
+    }
 }
 
-/// The finding as a muted regression, if the user gives a reason.
-fn muted(finding: &Finding) -> anyhow::Result<Option<Regression>> {
+/// The decision to mute, if the user gives a reason.
+fn muted() -> anyhow::Result<Option<Decision>> {
     let status = loop {
         match ask("by-design, flaky or wontfix? ")?.as_deref().map(str::parse) {
             Some(Ok(status @ (Status::ByDesign | Status::Flaky | Status::Wontfix))) => break status,
@@ -86,7 +215,12 @@ fn muted(finding: &Finding) -> anyhow::Result<Option<Regression>> {
         println!("without a reason it stays new");
         return Ok(None);
     };
-    Ok(Some(Regression { status, reason: Some(reason), ..promoted(finding)? }))
+    Ok(Some(Decision { status, reason: Some(reason), title: title()?, upstream: None }))
+}
+
+/// The title that the user types, if any.
+fn title() -> anyhow::Result<Option<String>> {
+    Ok(ask("title (or nothing, for the signature): ")?.filter(|title| !title.is_empty()))
 }
 
 /// One line from the terminal; none at the end of the input.

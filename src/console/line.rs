@@ -34,6 +34,19 @@ pub fn finding(word: &str, style: &Style, sentence: &str, id: &str) -> String {
     format!("{} {sentence} {}", style.apply_to(word), Style::new().dim().apply_to(command))
 }
 
+/// A rank and what it is of, in a line.
+pub fn headed(rank: Rank, what: &str) -> String {
+    let word = pad_str(rank.name(), WORD, Alignment::Left, None);
+    format!("{} {}", style(rank).apply_to(word), cut(what, width() - WORD - 1))
+}
+
+/// The line under the name of a finding: its rank and what is to say of it.
+pub fn under_a_name(rank: Rank, what: &str) -> String {
+    const INDENT: &str = "    ";
+    let room = width() - INDENT.len() - rank.name().len() - 2;
+    format!("{INDENT}{}, {}", style(rank).apply_to(rank), cut(what, room))
+}
+
 /// How the word of a rank looks on a terminal.
 pub fn style(rank: Rank) -> Style {
     let style = Style::new();

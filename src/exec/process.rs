@@ -14,7 +14,7 @@ use super::deadline::{Timed, Timer};
 use super::diagnosis::Reports;
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
-use super::start::{DeviceLost, REPORTS, Started};
+use super::start::{DeviceLost, DeviceMissing, REPORTS, Started};
 use super::{Build, Deadline, Limits, Variable, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
@@ -53,7 +53,8 @@ impl Worker {
             OpenOptions::new().create(true).append(true).read(true).open(path).context("cannot make a file")
         };
         let (output, records) = (file("output")?, file(REPORTS)?);
-        let process = Started::new(device, build, limits, &variables, &folder, &output)?;
+        let started = Started::new(device, build, limits, &variables, &folder, &output);
+        let process = started.map_err(DeviceMissing::at_first)?;
         let coverage = Coverage::default();
         let deadline = limits.deadline;
         Ok(Self { device, build, limits, variables, deadline, folder, output, records, process, number: 0, coverage })

@@ -30,9 +30,40 @@ pub struct DeviceLost {
     pub device: Device,
     /// The worker's last line.
     last_line: String,
+    /// What this machine lacks, if the worker says so.
+    lacks: Option<&'static str>,
     /// The last case on the device, if it is known.
     pub case: Option<Case>,
 }
+
+/// A device that this machine lacks.
+#[derive(Debug, thiserror::Error)]
+#[error("{device} cannot be opened: {lacks}")]
+pub struct DeviceMissing {
+    device: Device,
+    lacks: &'static str,
+}
+
+impl DeviceMissing {
+    /// The error of a first worker, which may be told from that of a device that went away.
+    pub fn at_first(error: anyhow::Error) -> anyhow::Error {
+        match error.downcast_ref::<DeviceLost>() {
+            Some(&DeviceLost { device, lacks: Some(lacks), .. }) => Self { device, lacks }.into(),
+            _ => error,
+        }
+    }
+}
+
+/// What a worker prints if something is missing, and what that is.
+const MISSING: [(&str, &str); 4] = [
+    ("libcuda.so", NO_DRIVER),
+    ("\"cuda\" shared library", NO_DRIVER),
+    ("CUDA_ERROR_NO_DEVICE", "the CUDA driver finds no GPU; use `--device sim:0`"),
+    ("CUDA_ERROR_INVALID_DEVICE", "there is no device with this number; `--device cuda:0` or `sim:0` is the first"),
+];
+
+const NO_DRIVER: &str =
+    "this machine has no CUDA driver, libcuda.so.1; install the driver of your GPU, or use `--device sim:0`";
 
 /// A worker process that has its device open.
 #[derive(Debug)]
@@ -73,8 +104,9 @@ impl Started {
             let _ = child.kill();
             child.wait()?;
             let printed = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
+            let lacks = MISSING.into_iter().find(|(text, _)| printed.contains(text)).map(|(_, lacks)| lacks);
             let last_line = printed.lines().last().unwrap_or("it printed nothing").to_string();
-            return Err(DeviceLost { device, last_line, case: None }.into());
+            return Err(DeviceLost { device, last_line, lacks, case: None }.into());
         };
         if hello.build != protocol::build_identity() {
             let _ = child.kill();

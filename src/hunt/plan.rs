@@ -96,10 +96,11 @@ impl Shard {
     /// All cases.
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
-    /// The first index of this shard that is not below `index`.
+    /// The first index of this shard that is not below `index`; the largest number, which no case has, if there is none.
     pub fn first_index(self, index: u64) -> u64 {
-        let offset = (index + self.count - (self.number - 1)) % self.count;
-        if offset == 0 { index } else { index + self.count - offset }
+        let (turn, own) = (index % self.count, self.number - 1);
+        let wait = if turn <= own { own - turn } else { self.count - (turn - own) };
+        index.saturating_add(wait)
     }
 }
 

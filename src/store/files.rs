@@ -1,7 +1,7 @@
 //! The only place that writes files. Writes are atomic: a file has its old content or its new one.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -27,22 +27,46 @@ pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
 }
 
-/// Opens a list for lines that are appended to it.
-pub(super) fn append(path: &Path) -> anyhow::Result<File> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    file.with_context(|| format!("cannot write {}", path.display()))
+/// Opens a list for lines that are appended to it, by this process alone. `None` if another process has it open.
+pub(super) fn append_alone(path: &Path) -> anyhow::Result<Option<File>> {
+    let cannot = || format!("cannot write {}", path.display());
+    let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).with_context(cannot)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
+    }
+    end_with_a_line(&mut file).with_context(cannot)?;
+    Ok(Some(file))
+}
+
+/// Cuts off the part of a line at the end of a list, which a process leaves that is killed while it writes.
+fn end_with_a_line(file: &mut File) -> std::io::Result<()> {
+    /// No line is longer than this.
+    const LINE: u64 = 1 << 16;
+    let length = file.metadata()?.len();
+    let start = file.seek(SeekFrom::Start(length.saturating_sub(LINE)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    let whole = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
+    if whole < end.len() as u64 { file.set_len(start + whole) } else { Ok(()) }
 }
 
 /// Waits for the lock of the store at `root`. It is held until the file is dropped.
 pub(super) fn lock(root: &Path) -> anyhow::Result<File> {
-    let lock = File::create(root.join(".lock")).context("cannot make the store's lock file")?;
-    lock.lock().context("cannot lock the store")?;
+    let path = root.join(".lock");
+    let lock = File::create(&path).with_context(|| format!("cannot make the lock file {}", path.display()))?;
+    lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
     Ok(lock)
 }
 
-/// Renames a damaged file, so that somebody can look at it.
-pub(super) fn set_aside(file: &Path) -> anyhow::Result<()> {
-    fs::rename(file, file.with_extension("damaged")).with_context(|| format!("cannot rename {}", file.display()))
+/// Renames a damaged file, so that somebody can look at it. Returns its new path, which no file had.
+pub(super) fn set_aside(file: &Path) -> anyhow::Result<PathBuf> {
+    let names = (1..).map(|n| if n == 1 { "damaged".to_string() } else { format!("damaged-{n}") });
+    let free = names.map(|name| file.with_extension(name)).find(|path| !path.exists());
+    let free = free.expect("one of all numbers is free");
+    fs::rename(file, &free).with_context(|| format!("cannot rename {}", file.display()))?;
+    Ok(free)
 }
 
 /// Writes a file, and makes its folder. After a crash the file has its old content or the new one.

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
-use super::files::{lock, make_folder, set_aside, write_atomically};
+use super::files::{lock, make_folder, set_aside};
+use super::lookup::id;
 use super::platform::Platform;
+use super::sealed;
 use crate::case::Case;
 use crate::device::{Device, Hardware};
 use crate::ops;
@@ -163,40 +164,63 @@ impl Store {
         Ok(Self { root: root.to_path_buf() })
     }
 
-    /// The folder of the finding with this signature.
+    /// The folder of the finding with this signature, or the folder that it would get.
     pub fn folder(&self, signature: &Signature) -> PathBuf {
-        self.root.join(signature.slug())
+        let [first, _] = names_of(signature);
+        self.root.join(self.name(signature).unwrap_or(first))
     }
 
-    /// Whether the store has a readable finding with this signature.
-    pub fn has(&self, signature: &Signature) -> bool {
-        load(&self.folder(signature).join(FILE)).is_ok()
+    /// The name of the finding with this signature, if the store has it and can read it.
+    pub fn name(&self, signature: &Signature) -> Option<String> {
+        let is_its = |name: &String| self.load(name).is_ok_and(|finding| finding.signature == *signature);
+        names_of(signature).into_iter().find(is_its)
     }
 
-    /// Stores `finding` unless the store already has it. True if it is new.
-    pub fn insert(&self, finding: &Finding) -> anyhow::Result<bool> {
+    /// Stores `finding` unless the store already has it. Returns its name if it is new.
+    pub fn insert(&self, finding: &Finding) -> anyhow::Result<Option<String>> {
         let _lock = lock(&self.root)?;
-        let file = self.folder(&finding.signature).join(FILE);
-        if file.exists() {
-            if load(&file).is_ok() {
-                return Ok(false);
-            }
-            set_aside(&file)?;
-        }
-        write(&file, finding)?;
-        Ok(true)
+        self.put(finding, |_| false)
     }
 
     /// Stores `finding` in place of the one with its signature.
     pub fn replace(&self, finding: &Finding) -> anyhow::Result<()> {
         let _lock = lock(&self.root)?;
-        write(&self.folder(&finding.signature).join(FILE), finding)
+        self.put(finding, |_| true).map(|_| ())
+    }
+
+    /// Stores `finding`. If the store has one with its signature, `replaces` says of that one whether it goes. Damaged files in the
+    /// way are set aside. Returns the name of a new finding. The caller holds the lock.
+    pub(super) fn put(
+        &self,
+        finding: &Finding,
+        replaces: impl FnOnce(&Finding) -> bool,
+    ) -> anyhow::Result<Option<String>> {
+        let mut free = None;
+        for name in names_of(&finding.signature) {
+            match self.get(&name) {
+                Ok(Some(mine)) if mine.signature == finding.signature => {
+                    if replaces(&mine) {
+                        self.write(&name, finding)?;
+                    }
+                    return Ok(None);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => free = free.or(Some(name)),
+                Err(_) => {
+                    set_aside(&self.file(&name))?;
+                    free = free.or(Some(name));
+                }
+            }
+        }
+        let Some(name) = free else { bail!("two other findings have the names of {}", finding.signature) };
+        self.write(&name, finding)?;
+        Ok(Some(name))
     }
 
     /// Every finding by name, the worst first. A damaged file is an `Err` in its own entry.
     pub fn all(&self) -> anyhow::Result<Vec<(String, anyhow::Result<Finding>)>> {
         let loaded = |name: String| {
-            let finding = load(&self.root.join(&name).join(FILE));
+            let finding = self.load(&name);
             (name, finding)
         };
         let mut findings: Vec<_> = self.names()?.into_iter().map(loaded).collect();
@@ -206,8 +230,7 @@ impl Store {
 
     /// The finding with this name, if there is one.
     pub fn get(&self, name: &str) -> anyhow::Result<Option<Finding>> {
-        let file = self.root.join(name).join(FILE);
-        if file.exists() { load(&file).map(Some) } else { Ok(None) }
+        if self.file(name).exists() { self.load(name).map(Some) } else { Ok(None) }
     }
 
     /// The folder of cases during which a device was lost.
@@ -219,17 +242,37 @@ impl Store {
     pub fn campaigns(&self) -> PathBuf {
         self.root.join("campaigns")
     }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.root.join(name).join(FILE)
+    }
+
+    fn write(&self, name: &str, finding: &Finding) -> anyhow::Result<()> {
+        sealed::write(&self.file(name), &toml::to_string(finding).context("cannot write a finding as TOML")?)
+    }
+
+    fn load(&self, name: &str) -> anyhow::Result<Finding> {
+        const ADVICE: &str = "delete its folder";
+        let file = self.file(name);
+        let finding: Finding = sealed::parse(&file, ADVICE)?;
+        let damaged = |why: String| anyhow!("{} is damaged; {ADVICE}: {why}", file.display());
+        finding.case.check().map_err(|why| damaged(why.to_string()))?;
+        if !names_of(&finding.signature).iter().any(|own| own == name) {
+            return Err(damaged(format!("it holds another finding, {}", finding.signature)));
+        }
+        Ok(finding)
+    }
 }
 
-fn write(file: &Path, finding: &Finding) -> anyhow::Result<()> {
-    let text = toml::to_string(finding).context("cannot write a finding as TOML")?;
-    write_atomically(file, text.as_bytes())
-}
-
-fn load(file: &Path) -> anyhow::Result<Finding> {
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let finding: Finding =
-        toml::from_str(&text).with_context(|| format!("{} is damaged; delete its folder", file.display()))?;
-    finding.case.check().with_context(|| format!("{} is damaged; delete its folder", file.display()))?;
-    Ok(finding)
+/// The two names that a finding may have. A folder's name is short and plain, so different signatures may have the same first
+/// name. The second one has the id of the whole signature, for the finding that comes later.
+fn names_of(signature: &Signature) -> [String; 2] {
+    /// File systems allow 255.
+    const LONGEST: usize = 200;
+    let Signature { op, oracle, kind, site } = signature;
+    let mut first = signature.slug();
+    // A slug is ASCII.
+    first.truncate(LONGEST);
+    let second = format!("{first}--{}", id(&format!("{op}\n{oracle}\n{kind}\n{site}")));
+    [first, second]
 }

@@ -7,6 +7,7 @@ mod query;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use thiserror::Error;
 
@@ -50,7 +51,10 @@ impl History {
         if !path.is_file() {
             return Err(HistoryError::Query(format!("there is no history at {}", path.display())));
         }
-        Self::with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        let mut history = Self::with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        // A connection that only reads may still write other files, such as with `VACUUM INTO`.
+        history.connection.authorizer(Some(only_reads)).map_err(|error| explain(path, &error))?;
+        Ok(history)
     }
 
     fn with(path: &Path, flags: OpenFlags) -> Result<Self, HistoryError> {
@@ -105,24 +109,36 @@ impl History {
     }
 }
 
+/// Allows what a query needs: to read, to compute, and to ask which tables and columns there are.
+fn only_reads(asked: AuthContext) -> Authorization {
+    const ABOUT_TABLES: [&str; 3] = ["table_info", "table_list", "table_xinfo"];
+    match asked.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Function { .. } | AuthAction::Recursive => {
+            Authorization::Allow
+        }
+        AuthAction::Pragma { pragma_name, .. } if ABOUT_TABLES.contains(&pragma_name) => Authorization::Allow,
+        _ => Authorization::Deny,
+    }
+}
+
 /// An error of `SQLite` with the file at `path`, with advice.
 fn explain(path: &Path, error: &rusqlite::Error) -> HistoryError {
     let path = path.display();
+    // A message may quote a query of several lines.
+    let why = error.to_string().replace('\n', " ");
     HistoryError::File(match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            format!(
-                "{path} is damaged ({error}); it is only an index of campaign records: delete it, and it is rebuilt"
-            )
+            format!("{path} is damaged ({why}); it is only an index of campaign records: delete it, and it is rebuilt")
         }
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
-            format!("cannot write {path} ({error}); is the disk full?")
+            format!("cannot write {path} ({why}); is the disk full?")
         }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            format!("cannot open {path} for writing ({error}); `--history FILE` keeps the history elsewhere")
+            format!("cannot open {path} for writing ({why}); `--history FILE` keeps the history elsewhere")
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             format!("{path} is locked by another process; try again")
         }
-        _ => format!("{path}: {error}"),
+        _ => format!("{path}: {why}"),
     })
 }

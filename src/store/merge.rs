@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use super::files::write_atomically;
+use super::files::{lock, write_atomically};
 use super::{Counts, Record, Store, Tally};
 
 /// The result of merging one store into another.
@@ -18,7 +18,7 @@ pub struct Merged {
     pub new: usize,
     /// Campaigns that were new.
     pub campaigns: usize,
-    /// Findings that could not be read.
+    /// Findings and campaigns that could not be read.
     pub damaged: Vec<String>,
 }
 
@@ -32,10 +32,11 @@ impl Store {
     }
 
     /// Adds the findings and campaigns of `other`. Of two findings with the same signature, the one with the lower seed and index
-    /// is kept, so the order of merges does not matter.
+    /// is kept, so the order of merges does not matter. Of two records of a campaign, the one that is further is kept.
     pub fn merge(&self, other: &Self) -> anyhow::Result<Merged> {
         let mut merged = Merged::default();
-        for (name, finding) in other.all()? {
+        let _lock = lock(&self.root)?;
+        for (_, finding) in other.all()? {
             let finding = match finding {
                 Ok(finding) => finding,
                 Err(problem) => {
@@ -45,26 +46,46 @@ impl Store {
             };
             merged.findings += 1;
             let order = |origin: &super::Origin| (origin.seed, origin.index);
-            let later = self.get(&name).ok().flatten().filter(|mine| order(&finding.origin) < order(&mine.origin));
-            if later.is_some() {
-                self.replace(&finding)?;
-            } else {
-                merged.new += usize::from(self.insert(&finding)?);
+            let new = self.put(&finding, |mine| order(&finding.origin) < order(&mine.origin))?;
+            merged.new += usize::from(new.is_some());
+        }
+        for (name, theirs) in other.named_records()? {
+            match theirs.and_then(|theirs| self.take(other, &name, &theirs)) {
+                Ok(new) => merged.campaigns += usize::from(new),
+                Err(problem) => merged.damaged.push(format!("{problem:#}")),
             }
         }
-        merged.campaigns = copy_missing(&other.campaigns(), &self.campaigns())?;
-        copy_missing(&other.lost(), &self.lost())?;
+        for case in files_in(&other.lost())? {
+            copy(&case, &self.lost())?;
+        }
         Ok(merged)
+    }
+
+    /// Copies a campaign of `other`, unless this store has it and is as far. True if this store did not have it.
+    fn take(&self, other: &Self, name: &str, theirs: &Record) -> anyhow::Result<bool> {
+        let file = |extension: &str| format!("{name}.{extension}");
+        let mine = self.campaigns().join(file("toml"));
+        let is_new = !mine.exists();
+        if !is_new && Record::read(&mine)?.next >= theirs.next {
+            return Ok(false);
+        }
+        // The record is last: if this is interrupted, the next merge begins again.
+        for extension in ["failures.jsonl", "coverage", "toml"] {
+            let from = other.campaigns().join(file(extension));
+            if from.exists() {
+                copy(&from, &self.campaigns())?;
+            }
+        }
+        Ok(is_new)
     }
 
     /// Every campaign's record by name, in order of their start. A damaged file is an `Err` in its own entry.
     pub fn named_records(&self) -> anyhow::Result<Vec<(String, anyhow::Result<Record>)>> {
-        let Ok(entries) = fs::read_dir(self.campaigns()) else { return Ok(Vec::new()) };
-        let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        paths.sort_unstable();
-        let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(paths.iter().map(|path| (name(path), Record::read(path))).collect())
+        let read = |name: String| {
+            let record = Record::read(&self.campaigns().join(format!("{name}.toml")));
+            (name, record)
+        };
+        Ok(Record::names(&self.campaigns())?.into_iter().map(read).collect())
     }
 
     /// The records of all campaigns, in order of their start.
@@ -78,20 +99,17 @@ impl Store {
     }
 }
 
-/// Copies the files in the folder `from` that `to` lacks, and returns how many of them are TOML.
-fn copy_missing(from: &Path, to: &Path) -> anyhow::Result<usize> {
-    let Ok(entries) = fs::read_dir(from) else { return Ok(0) };
-    let mut copied = 0;
-    for entry in entries {
-        let from = entry?.path();
-        let to = to.join(from.file_name().unwrap_or_default());
-        if !to.exists() {
-            let content = fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
-            write_atomically(&to, &content)?;
-            copied += usize::from(to.extension().is_some_and(|extension| extension == "toml"));
-        }
-    }
-    Ok(copied)
+/// The files in a folder; none if it is missing.
+fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(paths.into_iter().filter(|path| path.is_file()).collect())
+}
+
+/// Copies a file into the folder `to`.
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let content = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
+    write_atomically(&to.join(from.file_name().unwrap_or_default()), &content)
 }
 
 impl Tally {
@@ -102,10 +120,10 @@ impl Tally {
         sum
     }
 
-    /// Adds the counts of another campaign.
+    /// Adds the counts of another campaign. A store from elsewhere may claim any count, so a sum stops at the largest number.
     pub fn add(&mut self, other: &Self) {
         self.total.add(&other.total);
-        self.broken += other.broken;
+        self.broken = self.broken.saturating_add(other.broken);
         for (mine, theirs) in [
             (&mut self.ops, &other.ops),
             (&mut self.modes, &other.modes),
@@ -126,22 +144,23 @@ impl Tally {
         }
         for (name, (right, all)) in &other.canaries {
             let mine = self.canaries.entry(name.clone()).or_default();
-            *mine = (mine.0 + right, mine.1 + all);
+            *mine = (mine.0.saturating_add(*right), mine.1.saturating_add(*all));
         }
     }
 }
 
 fn add(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) {
     for (name, count) in theirs {
-        *mine.entry(name.clone()).or_default() += count;
+        let mine = mine.entry(name.clone()).or_default();
+        *mine = mine.saturating_add(*count);
     }
 }
 
 impl Counts {
     fn add(&mut self, other: &Self) {
-        self.cases += other.cases;
-        self.passed += other.passed;
-        self.skipped += other.skipped;
-        self.failed += other.failed;
+        self.cases = self.cases.saturating_add(other.cases);
+        self.passed = self.passed.saturating_add(other.passed);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.failed = self.failed.saturating_add(other.failed);
     }
 }

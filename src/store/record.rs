@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::files::{append, make_folder, write_atomically};
+use super::files::{append_alone, make_folder};
+use super::sealed;
 use crate::coverage::Coverage;
 
 /// How many cases had which verdict.
@@ -118,19 +119,31 @@ pub struct Failure<'a> {
     pub why: &'a str,
 }
 
-/// The files of a running campaign.
+/// The files of a running campaign. Only one process has them open.
 #[derive(Debug)]
 pub struct Log {
     record: PathBuf,
     failures: BufWriter<File>,
 }
 
+/// Another process runs the campaign.
+#[derive(Debug, thiserror::Error)]
+#[error("the campaign {0} is running in another process; wait for it, or start a new one without --resume")]
+pub struct IsRunning(String);
+
 impl Log {
-    /// Opens the record and the failure list of the campaign `name` in `folder`, and appends to an existing list.
+    /// Opens the record and the failure list of the campaign `name` in `folder`, and appends to an existing list. The error is
+    /// [`IsRunning`] while another process has them open.
     pub fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
         make_folder(folder)?;
-        let failures = append(&folder.join(format!("{name}.failures.jsonl")))?;
+        let failures = append_alone(&folder.join(format!("{name}.failures.jsonl")))?;
+        let failures = failures.ok_or_else(|| IsRunning(name.to_string()))?;
         Ok(Self { record: folder.join(format!("{name}.toml")), failures: BufWriter::new(failures) })
+    }
+
+    /// The record as it was saved last.
+    pub fn saved(&self) -> anyhow::Result<Record> {
+        Record::read(&self.record)
     }
 
     /// Appends a case that did not pass to the failure list.
@@ -142,47 +155,54 @@ impl Log {
     /// Writes everything to disk.
     pub fn save(&mut self, record: &Record) -> anyhow::Result<()> {
         self.failures.flush().context("cannot write the list of failures; is the disk full?")?;
-        write_atomically(&self.record, toml::to_string(record)?.as_bytes())
+        sealed::write(&self.record, &toml::to_string(record)?)
     }
-}
 
-impl Log {
     /// Adds the coverage of simulated devices to what an earlier run of the campaign saved.
     pub fn save_coverage(&self, mut coverage: Coverage) -> anyhow::Result<()> {
         if coverage.is_empty() {
             return Ok(());
         }
         let path = self.record.with_extension("coverage");
-        if let Ok(before) = fs::read_to_string(&path) {
-            coverage
-                .read(&before)
-                .map_err(anyhow::Error::msg)
-                .with_context(|| format!("{} is damaged", path.display()))?;
+        if path.exists() {
+            read_coverage(&path, &mut coverage)?;
         }
-        write_atomically(&path, coverage.to_text().as_bytes())
+        sealed::write(&path, &coverage.to_text())
     }
 }
 
+/// Adds the counts in the file at `path`, of a campaign or of a simulated device.
+pub fn read_coverage(path: &Path, coverage: &mut Coverage) -> anyhow::Result<()> {
+    const ADVICE: &str = "delete it";
+    let text = sealed::read(path, ADVICE)?;
+    coverage.read(&text).map_err(|why| anyhow!("{} is damaged; {ADVICE}: {why}", path.display()))
+}
+
 impl Record {
-    /// The newest record in `folder` and its name.
-    pub fn latest(folder: &Path) -> anyhow::Result<Option<(String, Self)>> {
-        let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
+    /// The names of the campaigns in `folder`, in order of their start: a name begins with its second.
+    pub fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
+        let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
         let mut names = Vec::new();
         for entry in entries {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "toml") {
-                let modified = fs::metadata(&path)?.modified()?;
-                names.push((modified, path));
+                names.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
             }
         }
-        let Some((_, path)) = names.into_iter().max() else { return Ok(None) };
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Some((name, Self::read(&path)?)))
+        let begun = |name: &String| name.split('-').next().and_then(|second| second.parse::<u64>().ok());
+        names.sort_by_cached_key(|name| (begun(name), name.clone()));
+        Ok(names)
+    }
+
+    /// The record of the campaign in `folder` that began last, and its name.
+    pub fn latest(folder: &Path) -> anyhow::Result<Option<(String, Self)>> {
+        let Some(name) = Self::names(folder)?.pop() else { return Ok(None) };
+        let record = Self::read(&folder.join(format!("{name}.toml")))?;
+        Ok(Some((name, record)))
     }
 
     /// The record in the file at `path`.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("{} is damaged; delete it", path.display()))
+        sealed::parse(path, "delete it")
     }
 }

@@ -15,7 +15,7 @@ use crate::store::{Cause, Finding, Platform};
 
 pub use check::{Surprise, surprises};
 pub use condition::{Backend, Condition};
-pub use folder::{name, path, read};
+pub use folder::{FOLDER, forget, known, name, nearby, path, read};
 
 /// A case that is kept for good. The test suite asserts what candle does with it *today*, right or wrong, in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +144,11 @@ impl Regression {
             let status = regression.status;
             if given { Ok(()) } else { Err(format!("a regression that is {status} says {what}")) }
         };
+        if let Some(upstream) = regression.upstream.as_deref().filter(|upstream| !is_link(upstream)) {
+            return Err(format!(
+                "`{upstream}` is not a link; `upstream` is like https://github.com/OWNER/NAME/issues/1"
+            ));
+        }
         match regression.status {
             Status::Open => {}
             Status::Filed => told("where, in `upstream`", regression.upstream.is_some())?,
@@ -197,6 +202,13 @@ pub fn triage_state<'a>(finding: &Finding, known: &'a [(String, Regression)]) ->
         Some((_, one)) if one.expected(&finding.platform()) == Expected::Passes => TriageState::Unexpected(one),
         Some((_, one)) => TriageState::Known(one),
     }
+}
+
+/// Whether a text is the address of a page.
+pub fn is_link(text: &str) -> bool {
+    let rest = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    host.contains('.') && !host.starts_with('.') && !text.contains(char::is_whitespace)
 }
 
 /// The regression that explains `finding`: the one that expects it, or else one of the same kind in the same function.

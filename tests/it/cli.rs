@@ -105,6 +105,8 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
         ("", vec!["hunt", "--time", "soon"], "write at most 100 years, such as `90s`, `5m` or `250ms`"),
         ("", vec!["hunt", "--time", "18000000000000000000s"], "write at most 100 years"),
         ("", vec!["hunt", "--memory", "17592186044416"], "17592186044416 is not in 1..=17592186044415"),
+        ("", vec!["hunt", "--jobs", "18446744073709551615"], "is not in 1..=1024"),
+        ("", vec!["hunt", "--jobs", "0"], "0 is not in 1..=1024"),
         ("", vec!["replay", "--store", "nowhere", "x"], "there is no file `x`, and there is no store at nowhere"),
         ("", vec!["findings", "--store", "nowhere", "list"], "there is no store at nowhere; `snuffer hunt` makes one"),
         ("", vec!["coverage", "--store", "nowhere"], "there is no store at nowhere; `snuffer hunt` makes one"),

@@ -169,7 +169,8 @@ fn issues_are_opened_for_new_findings_up_to_a_cap_and_only_with_yes() {
 
     let (code, shown) = issues(&[], None);
     assert!(code == Some(2) && shown.contains("nothing was sent"), "{shown}");
-    assert_eq!(shown.lines().filter(|line| line.starts_with("open: ")).count(), 3, "{shown}");
+    assert_eq!(shown.matches("Replay: save the case above").count(), 3, "each is printed whole: {shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("would open: ")).count(), 3, "{shown}");
     assert_eq!(issues(&["--yes", "--repo", "a/b"], None).0, Some(1), "without a token");
     assert!(!folder.path().join("calls").exists(), "gh was not called");
 

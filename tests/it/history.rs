@@ -203,7 +203,11 @@ fn sql_queries_change_nothing() {
     assert_eq!(table["table"]["rows"], serde_json::json!([["cpu", "returned", 4000, null, "0aff"]]));
     for (text, message) in [
         ("SELECT x FROM campaigns", "snuffer: no such column: x, at `x FROM campaigns`\n"),
-        ("DELETE FROM campaigns", "snuffer: "),
+        ("DELETE FROM campaigns", "snuffer: a query can only read; nothing was changed\n"),
+        ("VACUUM INTO 'written.sqlite'", "snuffer: a query can only read; nothing was changed\n"),
+        ("ATTACH 'written.sqlite' AS written", "snuffer: a query can only read; nothing was changed\n"),
+        ("CREATE TEMP TABLE written (x)", "snuffer: a query can only read; nothing was changed\n"),
+        ("PRAGMA journal_mode = WAL", "snuffer: a query can only read; nothing was changed\n"),
         ("SELEC", "snuffer: near \"SELEC\": syntax error, at `SELEC`\n"),
         ("SELECT abs(-9223372036854775808)", "snuffer: integer overflow\n"),
     ] {
@@ -213,6 +217,11 @@ fn sql_queries_change_nothing() {
             "{text}: {code:?} {shown}"
         );
     }
+    assert!(
+        !Path::new("written.sqlite").exists() && !Path::new(env!("CARGO_MANIFEST_DIR")).join("written.sqlite").exists()
+    );
+    let columns = answer(&["--history", &all, "--sql", "SELECT name FROM pragma_table_info('skips')"]);
+    assert_eq!(columns["table"]["rows"].as_array().map(Vec::len), Some(3));
     assert_eq!(answer(&["--history", &all, "--campaigns"])["campaigns"].as_array().map(Vec::len), Some(4));
 }
 

@@ -101,7 +101,7 @@ fn a_finding_is_new_unless_a_regression_expects_it_there() {
 }
 
 /// Runs `snuffer` in `folder` with `typed` as its input; returns the exit code and the output.
-fn snuffer(folder: &Path, args: &[&str], typed: &str) -> (Option<i32>, String) {
+pub fn snuffer(folder: &Path, args: &[&str], typed: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command.args(args).current_dir(folder).env("SNUFFER_FINDINGS", folder.join("findings"));
     command.env("SNUFFER_DEVICES", "cpu").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -209,24 +209,24 @@ fn an_unexpected_pass_is_red_and_says_what_to_do() {
     let (folder, _) = stored(&[]);
     let known = folder.path().join("corpora/regressions");
     std::fs::create_dir_all(&known).expect("made");
-    let (code, printed) = snuffer(folder.path(), &["regressions"], "");
+    let (code, printed) = snuffer(folder.path(), &["regressions", "--known", "corpora/regressions"], "");
     assert_eq!((code, printed.contains("0 regressions")), (Some(5), true), "nothing ran: {printed}");
     let passes = Regression { case: snuffer::ops::canary::case("none"), ..Regression::of(&finding("here")) };
     std::fs::write(known.join("passes.toml"), passes.to_text()).expect("written");
-    let (code, printed) = snuffer(folder.path(), &["regressions"], "");
+    let (code, printed) = snuffer(folder.path(), &["regressions", "--known", "corpora/regressions"], "");
     assert_eq!(code, Some(2), "{printed}");
     assert!(printed.contains("UNEXPECTED  passes\n            on cpu: passes, but was expected to fail"), "{printed}");
     assert!(printed.contains("replay: snuffer replay corpora/regressions/passes.toml"), "{printed}");
-    assert!(printed.contains("1 regressions (1 open) on cpu: 1 unexpected"), "{printed}");
+    assert!(printed.contains("1 regression (1 open) on cpu: 1 unexpected"), "{printed}");
     // The hint is also right for a regression in its own folder.
     std::fs::create_dir_all(known.join("canary/passes")).expect("made");
     std::fs::rename(known.join("passes.toml"), known.join("canary/passes/case.toml")).expect("moved");
-    let (_, printed) = snuffer(folder.path(), &["regressions"], "");
+    let (_, printed) = snuffer(folder.path(), &["regressions", "--known", "corpora/regressions"], "");
     assert!(printed.contains("replay: snuffer replay corpora/regressions/canary/passes/case.toml"), "{printed}");
     // Where candle fixed it, saying so is all there is to do.
     let fixed = Regression { status: Status::Fixed, fixed_in: Some("0.11.1".parse().expect("a release")), ..passes };
     std::fs::write(known.join("canary/passes/case.toml"), fixed.to_text()).expect("written");
-    let (code, printed) = snuffer(folder.path(), &["regressions"], "");
+    let (code, printed) = snuffer(folder.path(), &["regressions", "--known", "corpora/regressions"], "");
     assert_eq!(code, Some(0), "{printed}");
 }
 

@@ -67,11 +67,25 @@ fn fill(root: &Path) -> anyhow::Result<()> {
                 .arg(target.join("debug").join(name)),
         )?;
     }
+    describe_commands(root)?;
     copy(&target.join(DRIVER), &root.join(DRIVER))?;
     for file in FILES {
         copy(Path::new(file), &root.join(file))?;
     }
     licences::collect(&root.join("licences"))
+}
+
+/// Writes the man pages, and the scripts by which shells complete commands.
+fn describe_commands(root: &Path) -> anyhow::Result<()> {
+    let snuffer = || Command::new(root.join("bin/snuffer"));
+    succeed(snuffer().arg("man").arg(root.join("man/man1")))?;
+    fs::create_dir_all(root.join("completions"))?;
+    for (shell, file) in [("bash", "snuffer.bash"), ("fish", "snuffer.fish"), ("zsh", "_snuffer")] {
+        let output = snuffer().args(["completions", shell]).output().context("cannot run the archive's snuffer")?;
+        ensure!(output.status.success(), "`snuffer completions {shell}` failed");
+        fs::write(root.join("completions").join(file), output.stdout)?;
+    }
+    Ok(())
 }
 
 /// Copies a file or a folder with its links.

@@ -166,6 +166,9 @@ impl History {
             Ok(Table { columns, rows })
         };
         ask().map_err(|error| match error {
+            error if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) => {
+                HistoryError::Query("a query can only read; nothing was changed".to_string())
+            }
             rusqlite::Error::SqlInputError { msg, sql, offset, .. } => {
                 let near: String = sql.get(offset.max(0) as usize..).unwrap_or_default().chars().take(30).collect();
                 HistoryError::Query(format!("{msg}, at `{near}`"))

@@ -1,0 +1,134 @@
+//! The options that narrow a list of findings or regressions down. They mean the same for every list.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use super::{Pattern, UsageError};
+use crate::device::Device;
+use crate::oracle::{ORACLES, Rank, Signature};
+use crate::store::Finding;
+use crate::store::regression::{Regression, Status, TriageState, triage_state};
+
+/// Which findings or regressions a command is about.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Chosen {
+    /// Only those whose name is this, has it in it, or fits it, such as `tensor.*--panic*`.
+    pattern: Option<Pattern>,
+    /// Only those of ops whose name is this, has it in it, or fits it; repeatable.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<Pattern>,
+    /// Only those of this rank, oracle or kind, such as `memory`, `gradient` or `wrong value`; repeatable.
+    #[arg(long, value_delimiter = ',')]
+    kind: Vec<String>,
+    /// Only those with this status: `new`, `open`, `filed`, `fixed`, `by-design`, `flaky` or `wontfix`; repeatable.
+    #[arg(long, value_delimiter = ',')]
+    status: Vec<Standing>,
+}
+
+/// Which findings a command is about.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ChosenFindings {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// Only those that fail on this device, such as `sim:0`; repeatable.
+    #[arg(long = "device", value_delimiter = ',')]
+    devices: Vec<Device>,
+}
+
+/// The status of a finding: that of its regression, if it has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    New,
+    Kept(Status),
+}
+
+impl FromStr for Standing {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name == "new" { Ok(Self::New) } else { name.parse().map(Self::Kept) }
+    }
+}
+
+impl ChosenFindings {
+    /// Those of `findings` that the options leave.
+    pub fn of(
+        &self,
+        findings: Vec<(String, Finding)>,
+        known: &[(String, Regression)],
+    ) -> Result<Vec<(String, Finding)>, UsageError> {
+        self.chosen.check_kinds(findings.iter().map(|(_, finding)| &finding.signature))?;
+        let mut left = self.chosen.by_name(findings, |(name, _)| name, |(_, finding)| &finding.signature.op);
+        left.retain(|(_, finding)| {
+            let standing = match triage_state(finding, known) {
+                TriageState::New => Standing::New,
+                TriageState::Known(regression) | TriageState::Unexpected(regression) => {
+                    Standing::Kept(regression.status)
+                }
+            };
+            let is_there = || finding.devices().iter().any(|device| self.devices.contains(device));
+            self.chosen.has(standing)
+                && self.chosen.is_of_kind(Some(&finding.signature))
+                && (self.devices.is_empty() || is_there())
+        });
+        Ok(left)
+    }
+}
+
+impl Chosen {
+    /// Those of `regressions` that the options leave.
+    pub fn of(&self, regressions: Vec<(String, Regression)>) -> Result<Vec<(String, Regression)>, UsageError> {
+        self.check_kinds(regressions.iter().filter_map(|(_, kept)| kept.signature.as_ref()))?;
+        let mut left = self.by_name(regressions, |(name, _)| name, |(_, kept)| &kept.case.op);
+        left.retain(|(_, kept)| self.has(Standing::Kept(kept.status)) && self.is_of_kind(kept.signature.as_ref()));
+        Ok(left)
+    }
+
+    fn by_name<T>(&self, mut all: Vec<T>, name: impl Fn(&T) -> &str, op: impl Fn(&T) -> &str) -> Vec<T> {
+        if let Some(pattern) = &self.pattern {
+            all = pattern.choose(all, &name);
+        }
+        if !self.ops.is_empty() {
+            let ops: BTreeSet<String> = all.iter().map(|one| op(one).to_string()).collect();
+            let ops: Vec<String> = ops.into_iter().collect();
+            let meant: BTreeSet<String> =
+                self.ops.iter().flat_map(|pattern| pattern.choose(ops.clone(), |op| op)).collect();
+            all.retain(|one| meant.contains(op(one)));
+        }
+        all
+    }
+
+    fn has(&self, standing: Standing) -> bool {
+        self.status.is_empty() || self.status.contains(&standing)
+    }
+
+    fn is_of_kind(&self, signature: Option<&Signature>) -> bool {
+        let has = |wanted: &String| signature.is_some_and(|signature| words(signature).contains(&plain(wanted)));
+        self.kind.is_empty() || self.kind.iter().any(has)
+    }
+
+    /// A word that is neither a rank nor an oracle nor the kind of any finding is a slip of the pen.
+    fn check_kinds<'a>(&self, signatures: impl Iterator<Item = &'a Signature>) -> Result<(), UsageError> {
+        if self.kind.is_empty() {
+            return Ok(());
+        }
+        let always = Rank::ALL.map(Rank::name).into_iter().chain(ORACLES.iter().map(|oracle| oracle.name.name()));
+        let there: BTreeSet<String> = always.map(plain).chain(signatures.flat_map(words)).collect();
+        match self.kind.iter().find(|wanted| !there.contains(&plain(wanted))) {
+            Some(wanted) => {
+                let there: Vec<&str> = there.iter().map(String::as_str).collect();
+                Err(UsageError(format!("nothing is of the kind `{wanted}`; there are {}", there.join(", "))))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The words by which a signature can be chosen.
+fn words(signature: &Signature) -> [String; 3] {
+    [signature.rank().name(), signature.oracle.name(), signature.kind.name()].map(plain)
+}
+
+/// A kind as people may write it: `Wrong-Value` is `wrong value`.
+fn plain(kind: impl AsRef<str>) -> String {
+    kind.as_ref().to_lowercase().replace(['-', '_'], " ")
+}

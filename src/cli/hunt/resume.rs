@@ -1,0 +1,59 @@
+//! `snuffer hunt --resume`: goes on with the last campaign as it was, or says why it cannot.
+
+use std::collections::BTreeSet;
+
+use super::UsageError;
+use crate::device::Device;
+use crate::generate::Mode;
+use crate::settle::versions;
+use crate::store::{IsRunning, Log, Record, Store};
+
+/// The files and the record of the campaign that began last. No other process runs it from now on.
+pub fn last(store: &Store) -> anyhow::Result<(Log, Record)> {
+    let Some(name) = Record::names(&store.campaigns())?.pop() else {
+        return Err(UsageError("there is no campaign to resume; start one without --resume".to_string()).into());
+    };
+    let log = Log::open(&store.campaigns(), &name).map_err(|error| match error.downcast::<IsRunning>() {
+        Ok(running) => UsageError(running.to_string()).into(),
+        Err(error) => error,
+    })?;
+    // What was saved before the lock was taken may be old.
+    let record = log.saved()?;
+    check(&name, &record)?;
+    Ok((log, record))
+}
+
+/// Whether this build can go on with a campaign.
+fn check(name: &str, record: &Record) -> Result<(), UsageError> {
+    let is_mode = |name: &String| Mode::ALL.iter().any(|mode| mode.name() == name);
+    let problem = match () {
+        () if record.imported => "the last campaign is an import, which cannot be resumed; run it again".to_string(),
+        () if record.versions != versions() => format!(
+            "the campaign {name} ran with {}, but this is {}; start a new one with `snuffer hunt --seed {}`",
+            record.versions,
+            versions(),
+            record.seed
+        ),
+        () if record.ops.is_empty() || record.modes.is_empty() || !record.modes.iter().all(is_mode) => {
+            format!("the record of the campaign {name} does not say what to hunt; start a new one without --resume")
+        }
+        () => return Ok(()),
+    };
+    Err(UsageError(problem))
+}
+
+/// The devices of a campaign. Its cases belong together, so all of them run on the same devices: `named` may only repeat those.
+pub fn devices(named: &[Device], record: &Record) -> Result<Vec<Device>, UsageError> {
+    let own = record.devices.iter().map(|name| name.parse()).collect::<Result<Vec<Device>, _>>().map_err(UsageError)?;
+    let set = |devices: &[Device]| devices.iter().copied().collect::<BTreeSet<_>>();
+    if own.is_empty() || !named.is_empty() && set(named) != set(&own) {
+        let shown = |devices: &[Device]| devices.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        return Err(UsageError(format!(
+            "the campaign runs on {own}, and --device or SNUFFER_DEVICES says {}; use `snuffer hunt --resume --device {own}`, \
+             or start a new campaign without --resume",
+            shown(named),
+            own = shown(&own)
+        )));
+    }
+    Ok(own)
+}
