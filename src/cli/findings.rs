@@ -7,8 +7,8 @@ use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Evidence, judge};
-use crate::report::{self, Summary};
-use crate::store::regression::{Regression, TriageState, explanation, triage_state};
+use crate::report::{self, Summary, Upstream};
+use crate::store::regression::{Regression, TriageState, triage_state};
 use crate::store::{Finding, Record, Store, id};
 
 /// Arguments of `snuffer findings`.
@@ -141,13 +141,11 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
         );
     };
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
-    print!("{}", report::text(&evidence, &judge(&evidence)));
+    print!("{}", report::replay(&evidence, &judge(&evidence)));
     let state = triage_state(finding, known);
     let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
     println!("status    {}{title}", state.word());
-    // A regression of the same function has the issue, too.
-    let upstream = explanation(finding, known).and_then(|regression| regression.upstream.as_deref());
-    println!("upstream  {}", upstream.unwrap_or("none known"));
+    println!("upstream  {}", upstream(finding, known));
     println!("replay    {}", shell.snuffer(&format!("replay {}", id(name))));
     let reproduction = &finding.reproduction;
     println!("happens   {} of {} runs, the first in a new process", reproduction.failed, reproduction.tries);
@@ -160,4 +158,15 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
         println!("on        {device}: {hardware}");
     }
     Ok(Exit::Clean)
+}
+
+/// The issues about a finding, or about another regression with probably the same cause.
+fn upstream(finding: &Finding, known: &[(String, Regression)]) -> String {
+    match report::upstream(&finding.signature, known) {
+        None => "none known".to_string(),
+        Some(Upstream { same_cause_as: None, links }) => links.join(", "),
+        Some(Upstream { same_cause_as: Some(other), links }) => {
+            format!("{} (probably the same cause as: {other})", links.join(", "))
+        }
+    }
 }

@@ -57,6 +57,7 @@ fn a_killed_hunt_is_resumed_where_it_stopped() {
     let mut hunt = Command::new(env!("CARGO_BIN_EXE_snuffer"))
         .args(args)
         .env("SNUFFER_FINDINGS", store.path())
+        .env("SNUFFER_DEVICES", "cpu")
         .stdout(Stdio::null())
         .spawn()
         .expect("snuffer starts");

@@ -21,12 +21,17 @@ fn every_command_in_a_guide_prints_what_the_guide_shows() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     batch(&folder.path().join("batch.safetensors"));
-    for (document, least) in [("docs/field-guide.md", 3), ("docs/guard.md", 2)] {
-        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).expect(document);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (document, least, devices, place) in [
+        ("docs/field-guide.md", 3, "cpu,sim:0", root),
+        ("docs/guard.md", 2, "cpu,sim:0", folder.path()),
+        ("docs/label-bug.md", 10, "sim:0", folder.path()),
+    ] {
+        let text = std::fs::read_to_string(root.join(document)).expect(document);
         let shown = shown(&text);
         assert!(shown.len() >= least, "{document} has {} commands", shown.len());
         for Shown { command, lines } in shown {
-            let printed = run(&command, folder.path());
+            let printed = run(&command, devices, place);
             let mut rest = printed.lines();
             for line in lines.iter().filter(|line| line.trim() != "…") {
                 assert!(
@@ -79,14 +84,14 @@ fn fits(shown: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-fn run(command: &str, folder: &Path) -> String {
-    let words: Vec<&str> = command.split_whitespace().collect();
-    assert_eq!(words[0], "snuffer", "{command}");
-    let batch = folder.join("batch.safetensors").display().to_string();
-    let args = words[1..].iter().map(|word| word.replace("batch.safetensors", &batch));
-    let mut snuffer = Command::new(env!("CARGO_BIN_EXE_snuffer"));
-    snuffer.args(args).env("NO_COLOR", "1").env("SNUFFER_DEVICES", "cpu,sim:0").current_dir(env!("CARGO_MANIFEST_DIR"));
-    let output = snuffer.output().expect("snuffer starts");
+/// What a shell prints that runs `command` in the folder `place`.
+fn run(command: &str, devices: &str, place: &Path) -> String {
+    assert!(command.starts_with("snuffer "), "{command}");
+    let bin = Path::new(env!("CARGO_BIN_EXE_snuffer")).parent().expect("a folder");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a PATH"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).env("PATH", path).env("NO_COLOR", "1").env("SNUFFER_DEVICES", devices);
+    let output = shell.env_remove("SNUFFER_FINDINGS").current_dir(place).output().expect("a shell starts");
     [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text")).concat()
 }
 

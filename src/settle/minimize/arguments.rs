@@ -2,15 +2,18 @@
 
 use super::edit::with_input;
 use crate::case::{Backward, Case};
+use crate::ops::find;
 use crate::tensor::{Value, View, viewed};
 
-/// A sequence without one of its steps. If the first is removed, the next one takes its inputs.
+/// A sequence without one of its steps. If the first is removed, the next one takes those of its inputs that it has, too.
 pub fn steps(case: &Case) -> Vec<Case> {
     let without = |skip: usize| {
         let mut calls = case.calls();
         let dropped = calls.remove(skip);
         if let Some(first) = calls.first_mut().filter(|_| skip == 0) {
-            for (name, tensor) in dropped.inputs {
+            let takes = |name: &str| find(&first.op).is_some_and(|op| op.inputs.iter().any(|spec| spec.name == name));
+            let taken: Vec<_> = dropped.inputs.into_iter().filter(|(name, _)| takes(name)).collect();
+            for (name, tensor) in taken {
                 first.inputs.entry(name).or_insert(tensor);
             }
         }
