@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::tensor::Value;
 
 /// An argument that is not a tensor.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
 #[allow(missing_docs)]
 pub enum Param {
@@ -52,6 +52,39 @@ impl Param {
             Self::List(items) => items,
             Self::Number(_) | Self::Text(_) => &[],
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Param {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Param;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, a text or a list (0 and 1 are no and yes)")
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Param, E> {
+                Ok(Param::from(value))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Param, E> {
+                let integer = i64::try_from(value).map_err(|_| E::custom(format!("{value} does not fit in 64 bits")));
+                integer.map(Param::from)
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Param, E> {
+                Ok(Param::from(value))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Param, E> {
+                Ok(Param::from(text))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Param, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Param::List(list))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
     }
 }
 

@@ -70,6 +70,12 @@ pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Usa
 /// The case in `text`. The keys tell which of the three forms it has.
 fn parse(text: &str) -> Result<Case, String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    if let Some(whole) = ["violation", "case"].into_iter().find(|key| table.contains_key(*key))
+        && let Some(part) =
+            ["op", "steps", "backward", "params", "inputs"].into_iter().find(|key| table.contains_key(*key))
+    {
+        return Err(format!("a file with `{whole}` has its `{part}` under [case]; this one has `{part}` outside, too"));
+    }
     let case = if table.contains_key("violation") {
         toml::from_str::<Finding>(text).map_err(|error| error.to_string())?.case
     } else if table.contains_key("case") {

@@ -28,6 +28,9 @@ enum Command {
     Show {
         /// Its name, its id, or a part of its name that no other has; or its file; `-` reads standard input.
         name: String,
+        /// Print JSON, as `list` does.
+        #[arg(long)]
+        json: bool,
     },
     /// Sum up: how much ran, what was found by rank and by likely cause, the worst findings.
     Summary {
@@ -73,8 +76,12 @@ pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
     let (store, known) = (|| named.existing(), || args.known.read());
     match args.command {
         Command::List(list) => list::run(&list, &store()?, &known()?),
-        Command::Show { name } => {
+        Command::Show { name, json } => {
             let (name, finding) = named.finding(&name)?;
+            if json {
+                println!("{}", list::json(&name, &finding, &known()?)?);
+                return Ok(Exit::Clean);
+            }
             show(&name, &finding, &known()?, &named.shell())
         }
         Command::Summary { format } => summary(&store()?, format, &known()?, &named.shell()),

@@ -20,7 +20,7 @@ pub struct Args {
     #[arg(long)]
     history: Option<PathBuf>,
     /// Only signatures of ops whose name matches, such as `loss.*`.
-    #[arg(long)]
+    #[arg(long = "ops", alias = "op")]
     op: Option<String>,
     /// Only signatures of this kind, such as `assert`, `panic` or `wrong value`.
     #[arg(long)]

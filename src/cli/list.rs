@@ -62,10 +62,10 @@ pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow
     let mut chosen = args.chosen.of(findings, known)?;
     chosen.retain(|(_, finding)| !args.new || triage_state(finding, known).is_news());
     for (name, finding) in &chosen {
-        let state = triage_state(finding, known);
         if args.json {
-            println!("{}", serde_json::to_string(&Listed::new(name, finding, state))?);
+            println!("{}", json(name, finding, known)?);
         } else {
+            let state = triage_state(finding, known);
             let what = format!("{}: {}", state.word(), finding.violation.detail);
             println!("{name}\n{}", console::under_a_name(finding.signature.rank(), &what));
         }
@@ -78,6 +78,11 @@ pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow
         () if chosen.is_empty() => Exit::Clean,
         () => Exit::Findings,
     })
+}
+
+/// A finding as JSON.
+pub fn json(name: &str, finding: &Finding, known: &[(String, Regression)]) -> serde_json::Result<String> {
+    serde_json::to_string(&Listed::new(name, finding, triage_state(finding, known)))
 }
 
 /// How many findings were chosen, and how many of each rank.

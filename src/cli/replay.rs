@@ -2,17 +2,23 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Common, StoreArg, UsageError, cases};
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits, Worker};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
-use crate::oracle::{Evidence, Kind, OracleName, Verdict, Violation, judge};
+use crate::oracle::{Evidence, Kind, OracleName, Signature, Verdict, Violation, judge};
+use crate::outcome::Observation;
+use crate::program::call;
 use crate::report;
 
 /// Arguments of `snuffer replay`.
 #[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct Args {
     /// A file with a case, finding or regression, or a finding of the store: its name, its id, or a part of its name that no
     /// other has; `-` reads standard input.
@@ -32,9 +38,62 @@ pub struct Args {
     /// bounds, and the order of warps. A verdict that changes is fragile.
     #[arg(long)]
     jitter: Option<u64>,
+    /// Print the verdict as JSON.
+    #[arg(long, conflicts_with_all = ["blame", "trace_nan", "times", "jitter"])]
+    json: bool,
     /// Use the build without debug assertions and overflow checks.
     #[arg(long)]
     unchecked: bool,
+}
+
+/// What a case does.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Replayed {
+    /// The op's name.
+    op: &'static str,
+    /// The call as candle code.
+    call: String,
+    /// What the contract promises.
+    promised: String,
+    /// `pass`, `skip` or `fail`.
+    verdict: &'static str,
+    /// Why it fails or is skipped.
+    why: Option<String>,
+    /// The signature of the failure.
+    signature: Option<Signature>,
+    /// What each device does.
+    devices: Vec<Did>,
+}
+
+/// What one device does with a case.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Did {
+    /// The device.
+    device: String,
+    /// The outcome, in a line.
+    outcome: String,
+}
+
+impl Replayed {
+    fn new(evidence: &Evidence, verdict: &Verdict) -> Self {
+        let (word, why, signature) = match verdict {
+            Verdict::Pass => ("pass", None, None),
+            Verdict::Skip(why) => ("skip", Some(why.to_string()), None),
+            Verdict::Fail(violation) => {
+                ("fail", Some(report::reason(evidence, violation)), Some(violation.signature(evidence.op.name)))
+            }
+        };
+        let did = |seen: &Observation| Did { device: seen.device.to_string(), outcome: seen.outcome.summary() };
+        Self {
+            op: evidence.op.name,
+            call: call(evidence.op, evidence.case),
+            promised: report::promised(&evidence.contract),
+            verdict: word,
+            why,
+            signature,
+            devices: evidence.observations.iter().map(did).collect(),
+        }
+    }
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
@@ -50,7 +109,11 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let observations = executor.observe(&case, Deadline::Full)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
-    print!("{}", report::replay(&evidence, &verdict));
+    if args.json {
+        println!("{}", serde_json::to_string(&Replayed::new(&evidence, &verdict))?);
+    } else {
+        print!("{}", report::replay(&evidence, &verdict));
+    }
     if args.blame {
         // A device that delivers its error late would charge it to a call that is not at fault.
         let blame =

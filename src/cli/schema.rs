@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::{UsageError, doctor, known, list, ops, regressions, similar};
+use super::{UsageError, doctor, known, list, ops, regressions, replay, similar};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::investigate::Bisection;
@@ -27,11 +27,15 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 11] = [
+const OUTPUTS: [Output; 12] = [
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
-    Output { name: "finding", of: "a line of snuffer findings list --json", schema: schema::<list::Listed> },
+    Output {
+        name: "finding",
+        of: "a line of snuffer findings list --json, and snuffer findings show --json",
+        schema: schema::<list::Listed>,
+    },
     Output { name: "group", of: "a line of snuffer findings similar --json", schema: schema::<similar::Alike> },
     Output { name: "history", of: "snuffer history --json", schema: schema::<Answer> },
     Output {
@@ -46,6 +50,7 @@ const OUTPUTS: [Output; 11] = [
         of: "a line of snuffer regressions --list --json",
         schema: schema::<regressions::Listed>,
     },
+    Output { name: "replay", of: "snuffer replay --json", schema: schema::<replay::Replayed> },
     Output { name: "score", of: "snuffer score --json", schema: schema::<Score> },
 ];
 

@@ -11,7 +11,7 @@ use snuffer::ops::{self, accept};
 use crate::cli::{code, command, snuffer, text};
 
 /// Cases with a mistake, and what `snuffer replay` says about each.
-const MISTAKES: [(&str, &str); 12] = [
+const MISTAKES: [(&str, &str); 13] = [
     (
         "op = \"loss.cross_entropy\"\n[inputs.logits]\nITEM\n[inputs.target]\nIDS",
         "loss.cross_entropy has no input `logits`; it has inp, target",
@@ -51,6 +51,10 @@ const MISTAKES: [(&str, &str); 12] = [
         "tensor.add param `form` is \"broadcasted\", but must be one of \"\", \"broadcast\"; did you mean \"broadcast\"?",
     ),
     (
+        "op = \"tensor.exp\"\n[case]\nop = \"tensor.log\"",
+        "a file with `case` has its `op` under [case]; this one has `op` outside, too",
+    ),
+    (
         "op = \"tensor.transpose\"\nparams.form = \"t\"\nparams.dim1 = 1\n[inputs.x]\nITEM",
         "tensor.transpose takes the param `dim1` only with `form = \"transpose\"`",
     ),
@@ -71,6 +75,13 @@ fn a_mistake_in_a_case_is_one_line_and_never_a_pass() {
             assert!(text(&output.stderr).ends_with(&expected), "{}{expected}", text(&output.stderr));
         }
     }
+}
+
+#[test]
+fn a_yes_is_written_as_1() {
+    let problem = Case::parse("op = \"tensor.meshgrid\"\nparams.xy = true\n").expect_err("no number").to_string();
+    let expected = "invalid type: boolean `true`, expected a number, a text or a list (0 and 1 are no and yes)";
+    assert!(problem.contains(expected) && problem.contains("line 2"), "{problem}");
 }
 
 #[test]

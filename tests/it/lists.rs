@@ -69,6 +69,15 @@ fn a_list_of_findings_is_narrowed_down_ordered_and_counted() {
 }
 
 #[test]
+fn a_finding_without_another_of_its_cause_is_said_to_be_alone() {
+    let store = stored();
+    let output = snuffer(store.path(), &["findings", "similar", "conv1d"]);
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("no other finding has the likely cause of tensor.conv1d--"), "{shown}");
+    assert_eq!(code(&output), 2);
+}
+
+#[test]
 fn a_list_of_regressions_is_narrowed_down_ordered_and_counted() {
     let store = tempfile::tempdir().expect("a folder");
     let list = |args: &[&str]| {

@@ -168,6 +168,8 @@ fn hunts_and_histories_print_valid_json() {
     let ends: Vec<&Value> = lines.iter().filter(|line| line["event"] == "finished").collect();
     let counts = [&ends[0]["found"]["ranks"]["wrong"], &ends[0]["found"]["known"], &ends[1]["found"]["findings"]];
     assert_eq!(counts.map(Value::as_u64), [Some(1), Some(3), Some(0)], "{ends:?}");
+    let shown = valid("finding", &snuffer(&["findings", "show", "gradient--missing", "--json", "--store", store]));
+    assert_eq!((shown.len(), &shown[0]["rank"]), (1, &"wrong".into()));
     let campaigns = folder.path().join("campaigns");
     let is_list = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
     let mut paths = fs::read_dir(campaigns).expect("a folder").map(|entry| entry.expect("readable").path());
@@ -186,7 +188,10 @@ fn hunts_and_histories_print_valid_json() {
 }
 
 #[test]
-fn the_matrix_and_the_doctor_print_valid_json() {
+fn a_replay_the_matrix_and_the_doctor_print_valid_json() {
+    let replayed = valid("replay", &snuffer(&["replay", "op.softmax_last_dim/gradient-missing", "--json"]));
+    assert_eq!((&replayed[0]["verdict"], &replayed[0]["signature"]["kind"]), (&"fail".into(), &"missing".into()));
+    assert!(replayed[0]["why"].as_str().is_some_and(|why| why.contains("no gradient of x")), "{}", replayed[0]);
     let matrix = valid("matrix", &snuffer(&["ops", "tensor.exp", "--matrix", "--json"]));
     assert!(matrix[0]["rows"][0]["cells"]["f32"]["works"].as_u64() > Some(0), "{}", matrix[0]);
     let machine = valid("doctor", &snuffer(&["doctor", "--json"]));
