@@ -130,7 +130,26 @@ impl InputSpec {
     }
 }
 
+impl InputSpec {
+    /// What it is, and which calls take it.
+    pub fn taken(&self) -> String {
+        let only = self.only.map(|only| format!(", only {only}")).unwrap_or_default();
+        format!("{}{}{only}", self.about, if self.optional { ", optional" } else { "" })
+    }
+}
+
 impl ParamSpec {
+    /// Its type, its default, and which calls take it.
+    pub fn taken(&self) -> String {
+        let absent = match (self.default(), self.absent) {
+            (Some(value), _) => format!(", {value} by default"),
+            (None, Absent::Omitted) => ", optional".to_string(),
+            (None, _) => String::new(),
+        };
+        let only = self.only.map(|only| format!(", only {only}")).unwrap_or_default();
+        format!("{}{absent}{only}", self.kind)
+    }
+
     const fn of(name: &'static str, kind: Kind, absent: Absent, about: &'static str) -> Self {
         Self { name, kind, absent, only: None, about }
     }

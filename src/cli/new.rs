@@ -39,7 +39,9 @@ fn written(op: &'static Op, arguments: &[String]) -> Result<Case, String> {
         // An input and a param may share their name.
         let is_word = spec.is_some_and(|spec| matches!(spec.kind, Kind::Word(words) if words.contains(&value)));
         if op.inputs.iter().any(|spec| spec.name == name) && !is_word {
-            let tensor = tensor(value, dtype).map_err(|problem| format!("--{name} {value}: {problem}"))?;
+            // Each input has small numbers of its own.
+            let seed = 1 + case.inputs.len() as u32;
+            let tensor = tensor(value, dtype, seed).map_err(|problem| format!("--{name} {value}: {problem}"))?;
             case = case.input(name, tensor);
         } else if let Some(spec) = spec {
             case = case.param(name, param(&spec.kind, value));
@@ -83,8 +85,8 @@ fn backward(value: &str) -> Result<Backward, String> {
     all.into_iter().find(named).ok_or_else(|| format!("--backward {value}: write none, sum, weighted or twice"))
 }
 
-/// The tensor that `text` describes; `dtype` unless it names one.
-fn tensor(text: &str, dtype: DType) -> Result<Tensor, String> {
+/// The tensor that `text` describes; `dtype` unless it names one. `seed` gives the values that it leaves out.
+fn tensor(text: &str, dtype: DType, seed: u32) -> Result<Tensor, String> {
     let named = text.rsplit_once(':').map(|(text, name)| (text, DType::named(name).ok_or(name)));
     let (text, dtype) = match named {
         None => (text, dtype),
@@ -99,7 +101,7 @@ fn tensor(text: &str, dtype: DType) -> Result<Tensor, String> {
             (vec![values.len()], Some(values))
         }
     };
-    let small = Fill { noise: Some(1), ..Fill::constant(Value::of(dtype, 0.0)) };
+    let small = Fill { noise: Some(seed), ..Fill::constant(Value::of(dtype, 0.0)) };
     let values = values.map_or(Values::Fill(small), Values::List);
     let mut tensor = Tensor { dtype, shape, view: View::default(), values };
     tensor.normalize();

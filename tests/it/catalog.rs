@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use snuffer::case::{Absent, InputSpec, ParamSpec};
+use snuffer::case::{InputSpec, ParamSpec};
 use snuffer::ops::{self, Op};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/ops.md");
@@ -41,16 +41,9 @@ fn row(op: &Op) -> String {
 }
 
 fn input(spec: &InputSpec) -> String {
-    let only = spec.only.map(|only| format!(", only {only}")).unwrap_or_default();
-    format!("`{}` {}{}{only}", spec.name, spec.about, if spec.optional { ", optional" } else { "" })
+    format!("`{}` {}", spec.name, spec.taken())
 }
 
 fn param(spec: &ParamSpec) -> String {
-    let absent = match (spec.default(), spec.absent) {
-        (Some(value), _) => format!(", {value} by default"),
-        (None, Absent::Omitted) => ", optional".to_string(),
-        (None, _) => String::new(),
-    };
-    let only = spec.only.map(|only| format!(", only {only}")).unwrap_or_default();
-    format!("`{}` {}{absent}{only}: {}", spec.name, spec.kind, spec.about)
+    format!("`{}` {}: {}", spec.name, spec.taken(), spec.about)
 }

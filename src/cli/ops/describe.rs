@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::case::{Absent, Case, InputSpec, ParamSpec};
+use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Mode;
 use crate::hunt::Sample;
 use crate::ops::{Contract, Op};
@@ -62,19 +62,11 @@ pub fn explained(op: &'static Op) -> String {
 }
 
 fn input(spec: &InputSpec) -> Vec<String> {
-    let only = spec.only.map(|only| format!("; only {only}")).unwrap_or_default();
-    let optional = if spec.optional { "; optional" } else { "" };
-    wrapped(&format!("{}  {}{optional}{only}", spec.name, spec.about), "  ")
+    wrapped(&format!("{}  {}", spec.name, spec.taken()), "  ")
 }
 
 fn param(spec: &ParamSpec) -> Vec<String> {
-    let absent = match (spec.default(), spec.absent) {
-        (Some(value), _) => format!(", {value} by default"),
-        (None, Absent::Omitted) => ", optional".to_string(),
-        (None, _) => String::new(),
-    };
-    let only = spec.only.map(|only| format!(", only {only}")).unwrap_or_default();
-    wrapped(&format!("{}  {}{absent}{only}. {}", spec.name, spec.kind, spec.about), "  ")
+    wrapped(&format!("{}  {}. {}", spec.name, spec.taken(), spec.about), "  ")
 }
 
 /// `text` in lines that fit behind the name of a part, all but the first behind `indent`.

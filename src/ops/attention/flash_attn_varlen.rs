@@ -16,20 +16,8 @@ pub static FLASH_ATTN_VARLEN_CPU: Op = Op {
     name: "attention.flash_attn_varlen_cpu",
     covers: &["attention::flash_attn_varlen_cpu"],
     support: &Support::both("q", &[DType::F32, DType::F16]),
-    inputs: &[
-        InputSpec::new("q", "(TQ, H, D): the queries of all sequences"),
-        InputSpec::new("k", "(TK, HK, D): the keys of all sequences"),
-        InputSpec::new("v", "(TK, HK, D): the values of all sequences"),
-        InputSpec::new("seqlens_q", "(S), u32: the number of queries of each sequence"),
-        InputSpec::new("seqlens_k", "(S), u32: the number of keys of each sequence"),
-        InputSpec::new("alibi", "(H), f32: the slope of each head").optional(),
-    ],
-    params: &[
-        ParamSpec::flag("causal", false, "Whether a query sees no later keys."),
-        ParamSpec::size("left", 0, "How many earlier keys a query sees.").optional(),
-        ParamSpec::size("right", 0, "How many later keys a query sees.").optional(),
-        ParamSpec::float("scale", 1.0, "The factor of the scores."),
-    ],
+    inputs: INPUTS,
+    params: PARAMS,
     generate: |draw| generate(draw, FLASH_ATTN_VARLEN_CPU.support),
     contract,
     call: |call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
@@ -64,20 +52,8 @@ pub static FLASH_ATTN_VARLEN_UNFUSED: Op = Op {
     name: "attention.flash_attn_varlen_unfused",
     covers: &["attention::flash_attn_varlen_unfused"],
     support: &Support::both("q", &DType::FLOATS),
-    inputs: &[
-        InputSpec::new("q", "(TQ, H, D): the queries of all sequences"),
-        InputSpec::new("k", "(TK, HK, D): the keys of all sequences"),
-        InputSpec::new("v", "(TK, HK, D): the values of all sequences"),
-        InputSpec::new("seqlens_q", "(S), u32: the number of queries of each sequence"),
-        InputSpec::new("seqlens_k", "(S), u32: the number of keys of each sequence"),
-        InputSpec::new("alibi", "(H), f32: the slope of each head").optional(),
-    ],
-    params: &[
-        ParamSpec::flag("causal", false, "Whether a query sees no later keys."),
-        ParamSpec::size("left", 0, "How many earlier keys a query sees.").optional(),
-        ParamSpec::size("right", 0, "How many later keys a query sees.").optional(),
-        ParamSpec::float("scale", 1.0, "The factor of the scores."),
-    ],
+    inputs: INPUTS,
+    params: PARAMS,
     generate: |draw| generate(draw, FLASH_ATTN_VARLEN_UNFUSED.support),
     contract,
     call: |call| attend(call, flash_attn_varlen_unfused, None),
@@ -106,6 +82,24 @@ pub static FLASH_ATTN_VARLEN_UNFUSED: Op = Op {
     differentiable: &[],
     promise: PROMISE,
 };
+
+/// The inputs of these ops.
+const INPUTS: &[InputSpec] = &[
+    InputSpec::new("q", "(TQ, H, D): the queries of all sequences"),
+    InputSpec::new("k", "(TK, HK, D): the keys of all sequences"),
+    InputSpec::new("v", "(TK, HK, D): the values of all sequences"),
+    InputSpec::new("seqlens_q", "(S), u32: the number of queries of each sequence"),
+    InputSpec::new("seqlens_k", "(S), u32: the number of keys of each sequence"),
+    InputSpec::new("alibi", "(H), f32: the slope of each head").optional(),
+];
+
+/// The params of these ops.
+const PARAMS: &[ParamSpec] = &[
+    ParamSpec::flag("causal", false, "Whether a query sees no later keys."),
+    ParamSpec::size("left", 0, "How many earlier keys a query sees.").optional(),
+    ParamSpec::size("right", 0, "How many later keys a query sees.").optional(),
+    ParamSpec::float("scale", 1.0, "The factor of the scores."),
+];
 
 /// Where the contract of these ops comes from.
 const PROMISE: &str = "candle-nn/src/attention/varlen.rs:17-24 and cpu_flash/varlen.rs:16-23 (one contract for both: an \

@@ -13,18 +13,21 @@ use crate::ops::support::reductions::squared;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Tensor, Value, Values, product};
 
+/// The inputs of both ops.
+const INPUTS: &[InputSpec] = &[
+    InputSpec::new("x", "(N, C, ..)"),
+    InputSpec::new("running_mean", "(C)"),
+    InputSpec::new("running_var", "(C)"),
+    InputSpec::new("weight", "(C), with `bias` or without both").optional(),
+    InputSpec::new("bias", "(C), with `weight` or without both").optional(),
+];
+
 /// `BatchNorm` of `x (N, C, ..)`, evaluating: `(x - running_mean) / sqrt(running_var + eps) * weight + bias`.
 pub static BATCH_NORM: Op = Op {
     name: "layer.batch_norm",
     covers: &["BatchNorm", "BatchNorm::new", "BatchNorm::new_no_bias"],
     support: FLOATS_AND_F8,
-    inputs: &[
-        InputSpec::new("x", "(N, C, ..)"),
-        InputSpec::new("running_mean", "(C)"),
-        InputSpec::new("running_var", "(C)"),
-        InputSpec::new("weight", "(C), with `bias` or without both").optional(),
-        InputSpec::new("bias", "(C), with `weight` or without both").optional(),
-    ],
+    inputs: INPUTS,
     params: &[EPS, ParamSpec::size("features", 1, "The number of channels.")],
     generate: |draw| {
         let dtype = draw.dtype(BATCH_NORM.support)?;
@@ -69,13 +72,7 @@ pub static BATCH_NORM_TRAIN: Op = Op {
         "BatchNorm::running_var",
     ],
     support: FLOATS_AND_F8,
-    inputs: &[
-        InputSpec::new("x", "(N, C, ..)"),
-        InputSpec::new("running_mean", "(C)"),
-        InputSpec::new("running_var", "(C)"),
-        InputSpec::new("weight", "(C), with `bias` or without both").optional(),
-        InputSpec::new("bias", "(C), with `weight` or without both").optional(),
-    ],
+    inputs: INPUTS,
     params: &[
         EPS,
         ParamSpec::size("features", 1, "The number of channels."),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use candle_core::{Device, Module, Result, Tensor};
 
-use crate::case::{Case, InputSpec, ParamSpec};
+use crate::case::Case;
 use crate::generate::Draw;
 use crate::ops::layer::linear::LINEAR;
 use crate::ops::support::arguments::ELSEWHERE;
@@ -22,11 +22,7 @@ pub static LINEAR_APART: Op = Op {
     name: "relation.linear_apart",
     covers: &["Tensor::to_device", "Linear"],
     support: LINEAR.support,
-    inputs: &[
-        InputSpec::new("x", "(.., I)"),
-        InputSpec::new("weight", "(O, I)"),
-        InputSpec::new("bias", "(O)").optional(),
-    ],
+    inputs: LINEAR.inputs,
     params: &[ELSEWHERE],
     generate: generate_there,
     contract: |case| halves_contract(case, &LINEAR),
@@ -59,16 +55,8 @@ pub static LINEAR_SPLIT: Op = Op {
     name: "relation.linear_split",
     covers: &["Linear"],
     support: LINEAR.support,
-    inputs: &[
-        InputSpec::new("x", "(.., I)"),
-        InputSpec::new("weight", "(O, I)"),
-        InputSpec::new("bias", "(O)").optional(),
-    ],
-    params: &[ParamSpec::word(
-        "form",
-        &["", "linear", "linear_b"],
-        "The function of a `VarBuilder` that makes the layer, if any.",
-    )],
+    inputs: LINEAR.inputs,
+    params: LINEAR.params,
     generate: |draw| draw_contiguous(draw, &LINEAR, |case| shape_of(case).len() > 1),
     contract: |case| halves_contract(case, &LINEAR),
     call: |call| call_halves(call, &LINEAR),
@@ -91,11 +79,7 @@ pub static LINEAR_THERE: Op = Op {
     name: "relation.linear_there",
     covers: &["Tensor::to_device", "Linear"],
     support: LINEAR.support,
-    inputs: &[
-        InputSpec::new("x", "(.., I)"),
-        InputSpec::new("weight", "(O, I)"),
-        InputSpec::new("bias", "(O)").optional(),
-    ],
+    inputs: LINEAR.inputs,
     params: &[ELSEWHERE],
     generate: generate_there,
     contract: |case| halves_contract(case, &LINEAR),
