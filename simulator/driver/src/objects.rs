@@ -23,3 +23,5 @@ pub(crate) mod slab;
 pub(crate) mod state;
 pub(crate) mod stream;
 pub(crate) mod trace;
+pub(crate) mod visible;
+pub(crate) mod wedge;

@@ -32,7 +32,7 @@ pub(super) fn select(driver: &mut Driver, device: c_int) -> Result<(), Code> {
     driver.initialize()?;
     let ordinal = driver.device(device)?;
     // The runtime counts as one user. If it is the first, it never releases the context.
-    let handle = driver.retain(ordinal);
+    let handle = driver.retain(ordinal)?;
     if driver.retained(ordinal) > 1 {
         driver.release(ordinal)?;
     }

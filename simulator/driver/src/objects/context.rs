@@ -9,6 +9,7 @@ use super::codes::Code;
 use simulator::Device;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::thread;
 
 /// The health of a context.
 #[derive(Clone, Copy)]
@@ -17,6 +18,8 @@ pub enum Health {
     /// A kernel faulted, and the program has not seen it yet.
     Faulted(Code),
     Dead(Code),
+    /// A kernel does not end.
+    Hanging,
 }
 
 /// The primary context of a device, while it is retained.
@@ -33,12 +36,17 @@ impl Context {
     pub(crate) fn check(&self) -> Result<(), Code> {
         match self.health {
             Health::Dead(code) => Err(code),
-            Health::Sound | Health::Faulted(_) => Ok(()),
+            Health::Sound | Health::Faulted(_) | Health::Hanging => Ok(()),
         }
     }
 
     /// Waits for all work of the context; a fault becomes visible.
     pub(crate) fn synchronize(&mut self) -> Result<(), Code> {
+        if matches!(self.health, Health::Hanging) {
+            loop {
+                thread::park();
+            }
+        }
         if let Health::Faulted(code) = self.health {
             self.health = Health::Dead(code);
         }

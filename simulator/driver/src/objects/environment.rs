@@ -1,11 +1,13 @@
 //! Reads the configuration from environment variables.
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
-//! `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves
+//! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves
 //! open is decided), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
 //! fails). `_COVERAGE`, `_REPORTS` and `_TRACE` name files: see `coverage.rs`, `report.rs` and `trace.rs`.
 
 use super::inject::Injection;
+use super::visible::visible;
+use super::wedge::Wedge;
 use simulator::Config;
 use std::str::FromStr;
 
@@ -26,6 +28,19 @@ pub struct Settings {
     pub config: Config,
     pub delivery: Delivery,
     pub injection: Option<Injection>,
+    /// The devices that the program sees, by their number in the machine.
+    pub visible: Vec<usize>,
+    /// Memory of each device that another program holds, in bytes. The configuration's memory is the rest.
+    pub held: u64,
+    pub wedge: Option<Wedge>,
+}
+
+impl Settings {
+    /// The settings of a machine whose devices are all seen.
+    pub fn of(config: Config, delivery: Delivery) -> Self {
+        let visible = (0..config.devices).collect();
+        Self { config, delivery, injection: None, visible, held: 0, wedge: None }
+    }
 }
 
 /// The settings in the variables `SNUFFER_SIM_*`, which `read` looks up, or what is wrong with them.
@@ -39,9 +54,14 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
             _ => Err(format!("{name}={text}: must be a number from {least} to {most}")),
         }
     };
+    let installed = get("SNUFFER_SIM_DEVICES", 0, 8)?.map_or(default.devices, |count| count as usize);
+    let visible =
+        read("CUDA_VISIBLE_DEVICES").map_or_else(|| (0..installed).collect(), |list| visible(&list, installed));
+    let memory = get("SNUFFER_SIM_MEMORY", 1, 1 << 20)?.map_or(default.memory, |mebibytes| mebibytes << 20);
+    let held = get("SNUFFER_SIM_HELD", 0, 1 << 20)?.map_or(0, |mebibytes| mebibytes << 20).min(memory);
     let config = Config {
-        devices: get("SNUFFER_SIM_DEVICES", 0, 8)?.map_or(default.devices, |count| count as usize),
-        memory: get("SNUFFER_SIM_MEMORY", 1, 1 << 20)?.map_or(default.memory, |mebibytes| mebibytes << 20),
+        devices: visible.len(),
+        memory: memory - held,
         capability: match read("SNUFFER_SIM_CAPABILITY") {
             None => default.capability,
             Some(text) => capability(&text).ok_or(format!("SNUFFER_SIM_CAPABILITY={text}: must be like 9.0"))?,
@@ -68,7 +88,11 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         None => None,
         Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_FAIL={text}: {why}"))?),
     };
-    Ok(Settings { config, delivery, injection })
+    let wedge = match read("SNUFFER_SIM_WEDGE") {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_WEDGE={text}: {why}"))?),
+    };
+    Ok(Settings { config, delivery, injection, visible, held, wedge })
 }
 
 fn capability(text: &str) -> Option<(u32, u32)> {
@@ -90,7 +114,7 @@ mod tests {
 
     #[test]
     fn without_variables_the_defaults_hold() {
-        let defaults = Settings { config: Config::default(), delivery: Delivery::Late, injection: None };
+        let defaults = Settings::of(Config::default(), Delivery::Late);
         assert_eq!(settings(|_| None), Ok(defaults));
     }
 
@@ -104,6 +128,10 @@ mod tests {
         assert!(!with("SNUFFER_SIM_CHECKS", "initialization,races").unwrap().config.checks.loops);
         assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
         assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);
+        let held = with("SNUFFER_SIM_HELD", "48").unwrap();
+        assert_eq!((held.held, held.config.memory), (48 << 20, 2000 << 20));
+        assert!(with("SNUFFER_SIM_WEDGE", "1:40:/tmp/launches").unwrap().wedge.is_some());
+        assert_eq!(with("CUDA_VISIBLE_DEVICES", "7").unwrap().config.devices, 0);
     }
 
     #[test]
@@ -118,6 +146,9 @@ mod tests {
             ("SNUFFER_SIM_MUTATE", "uadd_f32"),
             ("SNUFFER_SIM_DELIVERY", "soon"),
             ("SNUFFER_SIM_FAIL", "sometimes"),
+            ("SNUFFER_SIM_HELD", "all"),
+            ("SNUFFER_SIM_WEDGE", "0:1"),
+            ("SNUFFER_SIM_WEDGE", "0:0:/tmp/launches"),
         ] {
             let said = with(name, value).unwrap_err();
             assert!(said.starts_with(&format!("{name}={value}: ")), "{said}");

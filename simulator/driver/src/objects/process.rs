@@ -14,8 +14,7 @@ static DRIVER: OnceLock<Mutex<Driver>> = OnceLock::new();
 
 /// Configures the driver instead of the environment. Returns false if a function of the library was called before.
 pub fn configure(config: Config, delivery: Delivery) -> bool {
-    let settings = Settings { config, delivery, injection: None };
-    DRIVER.set(Mutex::new(Driver::new(settings, false))).is_ok()
+    DRIVER.set(Mutex::new(Driver::new(Settings::of(config, delivery), false))).is_ok()
 }
 
 /// Locks the driver and runs `f`, the body of the CUDA function `name`, unless that call must fail.
@@ -24,8 +23,7 @@ pub(crate) fn call(name: &'static str, f: impl FnOnce(&mut Driver) -> Result<(),
         let settings = environment::settings(|name| std::env::var(name).ok());
         let sound = settings.clone().unwrap_or_else(|wrong| {
             report::print(&format!("snuffer-sim: {wrong}"));
-            let config = Config { devices: 0, ..Config::default() };
-            Settings { config, delivery: Delivery::Late, injection: None }
+            Settings::of(Config { devices: 0, ..Config::default() }, Delivery::Late)
         });
         // SAFETY: the function is never unloaded, as the library is not.
         unsafe { atexit(record_coverage) };

@@ -7,7 +7,7 @@ mod modules;
 mod waiting;
 
 use super::blas::Blas;
-use super::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_HANDLE, NOT_INITIALIZED};
+use super::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_HANDLE, NOT_INITIALIZED, OUT_OF_MEMORY};
 use super::context::{Context, Health, current};
 use super::environment::{Delivery, Settings};
 use super::function::Function;
@@ -17,6 +17,7 @@ use super::inject::Injection;
 use super::module::Module;
 use super::slab::Slab;
 use super::stream::{Event, Stream};
+use super::wedge::Wedge;
 use super::{coverage, report};
 use simulator::{Config, Device, Fault, Kind};
 use std::alloc::Layout;
@@ -29,6 +30,9 @@ pub struct Driver {
     pub(crate) config: Config,
     pub(crate) delivery: Delivery,
     pub(crate) injection: Option<Injection>,
+    pub(crate) visible: Vec<usize>,
+    pub(crate) held: u64,
+    pub(crate) wedge: Option<Wedge>,
     /// The CUDA function that the program is in.
     pub(crate) calling: &'static str,
     /// Whether the environment's configuration is invalid.
@@ -51,12 +55,15 @@ const CONTEXT: usize = 0xC0 << 56;
 
 impl Driver {
     pub(crate) fn new(settings: Settings, malformed: bool) -> Self {
-        let Settings { config, delivery, injection } = settings;
+        let Settings { config, delivery, injection, visible, held, wedge } = settings;
         Self {
             contexts: (0..config.devices).map(|_| None).collect(),
             config,
             delivery,
             injection,
+            visible,
+            held,
+            wedge,
             calling: "",
             malformed,
             initialized: false,
@@ -71,13 +78,16 @@ impl Driver {
         }
     }
 
-    /// Adds a user of a device's primary context; the first one creates it.
-    pub(crate) fn retain(&mut self, ordinal: usize) -> usize {
+    /// Adds a user of a device's primary context; the first one creates it, if the device has memory for it.
+    pub(crate) fn retain(&mut self, ordinal: usize) -> Result<usize, Code> {
+        if self.config.memory == 0 {
+            return Err(OUT_OF_MEMORY);
+        }
         let config = &self.config;
         let device = || Device::new(ordinal, config);
         let new = || Context { device: device(), retained: 0, health: Health::Sound, linked: HashMap::new() };
         self.contexts[ordinal].get_or_insert_with(new).retained += 1;
-        CONTEXT | ordinal
+        Ok(CONTEXT | ordinal)
     }
 
     /// Removes a user; the last one destroys the context and what was made in it.

@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_uint};
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut usize, device: c_int) -> Code {
     call("cuDevicePrimaryCtxRetain", |driver| {
         let ordinal = driver.device(device)?;
-        let handle = driver.retain(ordinal);
+        let handle = driver.retain(ordinal)?;
         // SAFETY: the caller's promise.
         unsafe { put(context, handle) }
     })

@@ -3,6 +3,7 @@
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_VALUE, NOT_INITIALIZED};
 use crate::objects::process::call;
+use crate::objects::visible;
 use std::ffi::{c_char, c_int, c_uint};
 
 /// Starts the driver.
@@ -66,12 +67,11 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: 
     })
 }
 
-/// The identity of a device: its ordinal.
+/// The identity of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) -> Code {
     call("cuDeviceGetUuid_v2", |driver| {
-        let mut id = *b"snuffer-sim-gpu0";
-        id[15] += driver.device(device)? as u8;
+        let id = visible::uuid(driver.visible[driver.device(device)?]);
         // SAFETY: the caller's promise.
         unsafe { put(uuid, id) }
     })
@@ -83,6 +83,6 @@ pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -
     call("cuDeviceTotalMem_v2", |driver| {
         driver.device(device)?;
         // SAFETY: the caller's promise.
-        unsafe { put(bytes, driver.config.memory as usize) }
+        unsafe { put(bytes, (driver.config.memory + driver.held) as usize) }
     })
 }

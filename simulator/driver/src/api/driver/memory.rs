@@ -55,10 +55,10 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
     call("cuMemGetInfo_v2", |driver| {
-        let all = driver.config.memory;
+        let (ours, held) = (driver.config.memory, driver.held);
         let used = driver.current_context()?.device.in_use();
         // SAFETY: the caller's promise.
-        unsafe { put(free, all.saturating_sub(used) as usize).and_then(|()| put(total, all as usize)) }
+        unsafe { put(free, ours.saturating_sub(used) as usize).and_then(|()| put(total, (ours + held) as usize)) }
     })
 }
 

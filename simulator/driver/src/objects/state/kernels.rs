@@ -2,6 +2,7 @@
 
 use super::Driver;
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::objects::context::Health;
 use crate::objects::function::Function;
 use crate::objects::{counters, report, trace};
 use simulator::{Entry, Launch};
@@ -76,6 +77,12 @@ impl Driver {
         }
         // SAFETY: the caller's promise.
         let params = unsafe { parameters(entry, values)? };
+        let in_machine = self.visible[context];
+        let holds =
+            self.context(context)?.working().is_some() && self.wedge.as_ref().is_some_and(|it| it.holds(in_machine));
+        if holds {
+            self.context(context)?.health = Health::Hanging;
+        }
         let Some(device) = self.context(context)?.working() else { return Ok(()) };
         trace::record_launch(device, id);
         let result = device.launch(id, &Launch { grid, block, shared, params });
