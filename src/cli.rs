@@ -42,7 +42,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-use crate::device::Device;
+use crate::device::{Device, Selection};
+use crate::exec::visible::gpus;
 use crate::exec::{DeviceBehaviour, Limits};
 use crate::exit_code::Exit;
 
@@ -118,16 +119,35 @@ const MEMORY: RangeInclusive<u64> = 1..=u64::MAX >> 20;
 /// The devices of a command.
 #[derive(Debug, Clone, clap::Args)]
 struct DevicesArg {
-    /// Device to run on: `cpu`, `cuda:0` or `sim:0`; repeatable. By default `cpu` and the GPU, or the simulated device on
-    /// machines without a GPU.
+    /// Device to run on: `cpu`, `cuda:0` or `sim:0`; repeatable. `cuda` is all GPUs that the driver shows; a campaign spreads
+    /// its workers over them. By default `cpu` and the first GPU, or the simulated device on machines without a GPU.
     #[arg(long = "device", env = "SNUFFER_DEVICES", value_delimiter = ',')]
-    devices: Vec<Device>,
+    devices: Vec<Selection>,
 }
 
 impl DevicesArg {
     /// The devices that were named, or else the default ones.
-    fn all(&self) -> Vec<Device> {
-        if self.devices.is_empty() { crate::exec::environment::default_devices() } else { self.devices.clone() }
+    fn all(&self) -> anyhow::Result<Vec<Device>> {
+        if self.devices.is_empty() { Ok(crate::exec::environment::default_devices()) } else { self.named() }
+    }
+
+    /// The devices that were named, each once.
+    fn named(&self) -> anyhow::Result<Vec<Device>> {
+        let mut named = Vec::new();
+        for selection in &self.devices {
+            let devices = match *selection {
+                Selection::One(device) => vec![device],
+                Selection::AllGpus => gpus()?,
+            };
+            let new: Vec<Device> = devices.into_iter().filter(|device| !named.contains(device)).collect();
+            named.extend(new);
+        }
+        Ok(named)
+    }
+
+    /// Whether a case runs on one of the GPUs instead of on all: they were not named one by one.
+    fn spread(&self) -> bool {
+        self.devices.contains(&Selection::AllGpus)
     }
 }
 
@@ -139,24 +159,32 @@ struct Common {
     /// Time limit of one case, such as `5s` or `500ms`.
     #[arg(long, default_value = "5s", value_parser = duration)]
     timeout: Duration,
-    /// Address space of one worker, in MiB.
+    /// Memory of one worker, in MiB: its address space, and on GPUs its private memory.
     #[arg(long, default_value_t = 4096, value_parser = clap::builder::RangedU64ValueParser::<u64>::new().range(MEMORY))]
     memory: u64,
+    /// Memory that must be free on a GPU for each of its workers, in MiB.
+    #[arg(long, default_value_t = 768)]
+    gpu_memory: u64,
+    /// Time in which a new worker must have opened its device and run a kernel. After that the device is lost.
+    #[arg(long = "open-timeout", default_value = "60s", value_parser = duration)]
+    opening: Duration,
     /// Report kernels that access the buffer outside of a view (simulated devices).
     #[arg(long)]
     exact_views: bool,
 }
 
 impl Common {
-    fn devices(&self) -> Vec<Device> {
+    fn devices(&self) -> anyhow::Result<Vec<Device>> {
         self.devices.all()
     }
 
     fn limits(&self) -> Limits {
-        let Self { timeout, memory, exact_views, .. } = *self;
+        let Self { timeout, memory, gpu_memory, opening, exact_views, .. } = *self;
         Limits {
             deadline: timeout,
+            opening,
             memory_mib: memory,
+            gpu_memory_mib: gpu_memory,
             behaviour: DeviceBehaviour { exact_views, ..Default::default() },
         }
     }
@@ -165,14 +193,24 @@ impl Common {
 /// How many threads a command has.
 #[derive(Debug, Clone, clap::Args)]
 struct JobsArg {
-    /// Workers per device. By default one per core.
+    /// Workers per device; the GPUs of `--device cuda` share them. By default one per core, and on GPUs at most four each.
     #[arg(long, value_parser = clap::builder::RangedU64ValueParser::<u16>::new().range(1..=1024))]
     jobs: Option<u16>,
 }
 
 impl JobsArg {
-    fn number(&self) -> usize {
-        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get), usize::from)
+    /// How many workers `devices` have, where a case runs on one of their GPUs if they are `spread`.
+    fn number(&self, devices: &[Device], spread: bool) -> usize {
+        /// The processes of a GPU take turns on it, so more of them only wait for each other.
+        const PER_GPU: usize = 4;
+        let gpus = devices.iter().filter(|device| device.is_gpu()).count();
+        let most = match gpus {
+            0 => usize::MAX,
+            _ if spread => PER_GPU * gpus,
+            _ => PER_GPU,
+        };
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.jobs.map_or_else(|| cores().min(most), usize::from)
     }
 }
 

@@ -7,12 +7,14 @@ mod stdout;
 mod summary;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use console::{Style, style};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
+use crate::case::Case;
 use crate::device::Device;
 use crate::hunt::{self, Plan};
 use crate::report::{Summary, sentence};
@@ -76,14 +78,14 @@ impl Console {
         }
         bar.enable_steady_tick(Duration::from_millis(500));
         let console = Self { detail, bar, shell, last_line: Mutex::new(Instant::now()) };
-        let devices: Vec<String> = plan.devices.iter().map(ToString::to_string).collect();
-        let devices = devices.join(", ");
+        let devices = names(&plan.devices);
         console.say(
             &Event::Started { seed: plan.seed, first: plan.first, ops: plan.ops.len(), devices: devices.clone() },
             || match plan.cases_to_run.len() {
                 0 => {
                     let (ops, seed, first) = (count(plan.ops.len(), "op"), plan.seed, plan.first);
-                    format!("hunting {ops} on {devices}, seed {seed}, from case {first}")
+                    let spread = if plan.spread { " (a case on one of the GPUs)" } else { "" };
+                    format!("hunting {ops} on {devices}{spread}, seed {seed}, from case {first}")
                 }
                 cases => format!("running {} on {devices}", count(cases, "case")),
             },
@@ -117,14 +119,7 @@ impl Console {
             hunt::Event::Flaky(signature) => self.remark(&Event::Flaky { signature: signature.slug() }, || {
                 format!("{}   {}; not again in a new process", style("flaky").yellow(), sentence(signature))
             }),
-            hunt::Event::Lost(device, case, path) => {
-                let shown = path.display().to_string();
-                let event = Event::Lost { device: device.to_string(), op: case.op.clone(), case: shown };
-                self.say(&event, || {
-                    let title = style("lost").red().bold();
-                    format!("{title}    {device}, after {}\n        {}", case.op, self.shell.replay(path))
-                });
-            }
+            hunt::Event::Lost { device, why, case, left } => self.lost(*device, why, *case, left),
             hunt::Event::Joined(devices) => self.joined(devices),
             hunt::Event::Progress(record, new) => self.progress(record, *new),
         }
@@ -139,8 +134,33 @@ impl Console {
         });
     }
 
+    fn lost(&self, device: Device, why: &str, case: Option<(&Case, &Path)>, left: &[Device]) {
+        let (device, left) = (device.to_string(), names(left));
+        let (op, path) =
+            case.map_or_else(Default::default, |(case, path)| (case.op.clone(), path.display().to_string()));
+        let lines = || {
+            let after = if op.is_empty() { String::new() } else { format!(", after {op}") };
+            let mut lines = vec![format!("{}    {device}{after}", style("lost").red().bold())];
+            // Without any other device, the hunt's error says why.
+            if !left.is_empty() {
+                lines.push(format!("        {why}"));
+                lines.push(format!("        the hunt goes on with {left}"));
+            }
+            lines.extend(case.map(|(_, path)| format!("        {}", self.shell.replay(path))));
+            lines.join("\n")
+        };
+        let event = Event::Lost {
+            device: device.clone(),
+            op: op.clone(),
+            case: path,
+            why: why.to_string(),
+            left: left.clone(),
+        };
+        self.say(&event, lines);
+    }
+
     fn joined(&self, devices: &[Device]) {
-        let names = devices.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let names = names(devices);
         self.bar.reset_elapsed();
         self.say(&Event::Joined { devices: names.clone() }, || match devices {
             [] => "no device joins the hunt: `cargo xtask build` says why".to_string(),
@@ -212,6 +232,7 @@ impl Console {
             next: record.next,
             broken: record.tally.broken,
             canaries: record.tally.canaries.clone(),
+            lost: record.lost.clone(),
             found: summary.found,
         };
         self.say(&event, || text);
@@ -230,6 +251,12 @@ impl Console {
         if tally.broken > 0 {
             lines.push(format!("{} cases made snuffer itself panic: please report this bug of snuffer", tally.broken));
         }
+        for device in &ended.record.lost {
+            lines.push(format!(
+                "{}: {device} was taken out; its last case is in the store's folder `lost`",
+                style("LOST").red().bold()
+            ));
+        }
         match () {
             () if !ended.missed.is_empty() => {}
             () if tally.total.cases == 0 => lines.push("nothing ran".to_string()),
@@ -237,6 +264,10 @@ impl Console {
         }
         lines.join("\n")
     }
+}
+
+fn names(devices: &[Device]) -> String {
+    devices.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// How far a campaign is.

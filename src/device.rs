@@ -15,6 +15,32 @@ pub enum Device {
     Sim(u8),
 }
 
+/// Devices as a person names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// One device: `cpu`, `cuda:0`, `sim:0`.
+    One(Device),
+    /// All GPUs that the driver shows: `cuda`.
+    AllGpus,
+}
+
+impl Selection {
+    /// Whether `device` is among them.
+    pub fn contains(self, device: Device) -> bool {
+        match self {
+            Self::One(one) => one == device,
+            Self::AllGpus => device.is_gpu(),
+        }
+    }
+}
+
+impl std::str::FromStr for Selection {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name == "cuda" { Ok(Self::AllGpus) } else { name.parse().map(Self::One) }
+    }
+}
+
 /// A CUDA device's hardware, as its driver reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -28,11 +54,29 @@ pub struct Hardware {
     pub driver: Option<String>,
 }
 
+/// The state of a real GPU when a worker has opened it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// How many GPUs the driver shows.
+    pub visible: usize,
+    /// Memory that nobody uses, in MiB.
+    pub free_mib: u64,
+    /// All of its memory, in MiB.
+    pub total_mib: u64,
+}
+
 impl std::fmt::Display for Hardware {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (major, minor) = self.capability;
         write!(f, "{}, compute capability {major}.{minor}", self.name)?;
         self.driver.as_ref().map_or(Ok(()), |driver| write!(f, ", driver {driver}"))
+    }
+}
+
+impl Device {
+    /// Whether it is a device of a real driver.
+    pub fn is_gpu(self) -> bool {
+        matches!(self, Self::Cuda(_))
     }
 }
 
@@ -62,10 +106,11 @@ impl TryFrom<String> for Device {
 impl std::str::FromStr for Device {
     type Err = String;
     fn from_str(name: &str) -> Result<Self, String> {
-        let (kind, ordinal) = name.split_once(':').unwrap_or((name, "0"));
-        let numbered = ordinal.parse::<u8>();
-        match (kind, numbered) {
-            ("cpu", _) if name == "cpu" => Ok(Self::Cpu),
+        let (kind, ordinal) = name.split_once(':').unwrap_or((name, ""));
+        match (kind, ordinal.parse::<u8>()) {
+            _ if name == "cpu" => Ok(Self::Cpu),
+            // There are as many simulated devices as one asks for, so `sim` cannot mean all of them.
+            _ if name == "sim" => Ok(Self::Sim(0)),
             ("cuda", Ok(ordinal)) => Ok(Self::Cuda(ordinal)),
             ("sim", Ok(ordinal)) => Ok(Self::Sim(ordinal)),
             _ => Err(format!("`{name}` is not a device; use `cpu`, `cuda:0` or `sim:0`")),

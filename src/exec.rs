@@ -1,15 +1,18 @@
 //! Executes cases in worker processes, which may die, and reports the outcome of each.
 
+mod captured;
 mod cause_of_death;
 pub mod deadline;
 pub mod diagnosis;
 pub mod environment;
 mod journal;
+pub mod missing;
 pub mod pool;
 mod process;
 pub mod protocol;
 pub mod reproduction;
 mod start;
+pub mod visible;
 pub mod worker;
 
 use std::collections::BTreeMap;
@@ -21,18 +24,23 @@ use crate::device::{Device, Hardware};
 use crate::outcome::{Observation, Outcome};
 
 pub use environment::{Build, Variable};
+pub use missing::DeviceMissing;
 pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
-pub use start::{DeviceLost, DeviceMissing};
+pub use start::DeviceLost;
 
 /// The resources of a worker, and the behaviour of its device.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Time for one case: processor time of the worker, on GPUs by the clock.
+    /// Time for one case: processor time of the worker, on GPUs all but that in which it waits for a processor.
     pub deadline: Duration,
-    /// Address space, in MiB.
+    /// Time in which a new worker must open its device, and on a GPU run a kernel.
+    pub opening: Duration,
+    /// Memory, in MiB: addresses, on GPUs what a case adds to the process's private memory.
     pub memory_mib: u64,
+    /// Memory that must be free on a GPU for a worker, in MiB.
+    pub gpu_memory_mib: u64,
     /// How CUDA devices behave.
     pub behaviour: DeviceBehaviour,
 }
@@ -52,23 +60,31 @@ pub struct DeviceBehaviour {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { deadline: Duration::from_secs(10), memory_mib: 4096, behaviour: DeviceBehaviour::default() }
+        Self {
+            deadline: Duration::from_secs(10),
+            opening: Duration::from_secs(60),
+            memory_mib: 4096,
+            gpu_memory_mib: 768,
+            behaviour: DeviceBehaviour::default(),
+        }
     }
 }
 
 /// How much of [`Limits::deadline`] a case may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deadline {
-    /// A fiftieth: an ordinary case takes milliseconds, and a hang costs less this way.
+    /// A fiftieth: an ordinary case takes milliseconds, and a hang costs less this way. A fifth on GPUs, whose driver compiles
+    /// each of candle's modules when a process first uses it.
     Short,
     /// All of it.
     Full,
 }
 
 impl Deadline {
-    /// The time for a case, where the full deadline is `whole`.
-    fn of(self, whole: Duration) -> Duration {
+    /// The time for a case on `device`, where the full deadline is `whole`.
+    fn of(self, whole: Duration, device: Device) -> Duration {
         match self {
+            Self::Short if device.is_gpu() => whole / 5,
             Self::Short => whole / 50,
             Self::Full => whole,
         }

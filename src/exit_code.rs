@@ -12,7 +12,7 @@ pub enum Exit {
     Usage = 1,
     /// Something broke a contract.
     Findings = 2,
-    /// A device cannot be opened, or can no longer be.
+    /// A device cannot be opened, or can no longer be. A campaign may have gone on without it.
     DeviceLost = 3,
     /// A planted fault was not noticed: the campaign proves nothing.
     CanaryMissed = 4,

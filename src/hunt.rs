@@ -1,56 +1,33 @@
 //! The hunt: draws cases, runs and judges them, and turns each new signature into a minimized finding.
 
 mod canary;
+mod event;
 mod joining;
+mod losing;
 mod plan;
 mod tally;
 
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::case::Case;
 use crate::coverage::Coverage;
-use crate::device::Device;
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
 use crate::investigate::failing_step;
 use crate::oracle::{Signature, Verdict};
 use crate::settle::{Settings, Source, canonical, settle};
-use crate::store::{Finding, Log, Record, Store, keep_case};
+use crate::store::{Finding, Log, Record, Store};
 
 use joining::Devices;
+use losing::Thread;
 
 pub use canary::check as check_canary;
+pub use event::Event;
 pub use joining::SetUp;
 pub use plan::{Plan, Sample, Shard};
-
-/// Progress of a running campaign.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// Every canary fault was noticed on every device.
-    CanaryPassed {
-        /// How many faults were planted.
-        faults: usize,
-        /// Whether the workers have debug assertions and overflow checks.
-        checked: bool,
-    },
-    /// A new finding is stored under this name.
-    Found(&'a str, &'a Finding),
-    /// This campaign met a finding of the store, with this name, for the first time.
-    Known(&'a str, &'a Signature),
-    /// A failure did not happen again in a new process.
-    Flaky(&'a Signature),
-    /// This device did not come back after this case, which was saved in this file.
-    Lost(Device, &'a Case, &'a Path),
-    /// These devices were set up meanwhile, and cases run on them, too, from now on. Empty if the set-up brought none.
-    Joined(&'a [Device]),
-    /// Sent periodically: the record so far, and how many findings are new.
-    Progress(&'a Record, usize),
-}
 
 /// How a campaign ended.
 #[derive(Debug)]
@@ -72,6 +49,7 @@ struct Shared<'a> {
     started: Instant,
     devices: Devices,
     next_index: AtomicU64,
+    threads: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -101,7 +79,9 @@ pub fn hunt(
     stop: &AtomicBool,
     on_event: &(dyn Fn(Event) + Sync),
 ) -> anyhow::Result<Summary> {
-    let canary = check_canary(&plan.devices)?;
+    let mut record = record;
+    let devices = losing::open(plan, &mut record, on_event)?;
+    let canary = check_canary(&devices)?;
     if !canary.missed.is_empty() {
         return Ok(Summary { record, missed: canary.missed, new: Vec::new() });
     }
@@ -120,14 +100,15 @@ pub fn hunt(
         coverage: Coverage::default(),
     };
     let next_index = AtomicU64::new(plan.shard.first_index(plan.first));
-    let devices = Devices::new(plan.devices.clone(), set_up);
-    let shared = Shared { plan, store, on_event, stop, started: now, devices, next_index, state: Mutex::new(state) };
+    let devices = Devices::new(devices, plan.spread, set_up);
+    let (threads, state) = (AtomicUsize::new(0), Mutex::new(state));
+    let shared = Shared { plan, store, on_event, stop, started: now, devices, next_index, threads, state };
     let result = pool::each(
         plan.jobs,
         || shared.claim(),
-        || shared.executor(),
-        |executor, index| shared.run(executor, index).map(|()| None::<()>),
-        |executor| shared.finish(executor),
+        || shared.thread(shared.threads.fetch_add(1, Ordering::Relaxed)),
+        |thread, index| shared.run(thread, index).map(|()| None::<()>),
+        |thread| shared.finish(thread.executor),
     );
     let mut state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     state.record.finished = result.is_ok() && !stop.load(Ordering::Relaxed);
@@ -145,37 +126,29 @@ impl Shared<'_> {
     }
 
     fn finish(&self, executor: Executor) -> anyhow::Result<()> {
-        let coverage = executor.finish()?;
-        self.state().coverage.merge(&coverage);
+        match executor.finish() {
+            Ok(coverage) => self.state().coverage.merge(&coverage),
+            // A process that a wedged device keeps.
+            Err(error) if error.is::<DeviceLost>() => {}
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 
     /// Runs the case at `index` and settles its failures.
-    fn run(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
+    fn run(&self, thread: &mut Thread, index: u64) -> anyhow::Result<()> {
         self.take_in()?;
         let _turn = self.devices.turn();
-        if executor.devices() != self.devices.now() {
-            self.finish(std::mem::replace(executor, self.executor()?))?;
-        }
+        self.follow(thread)?;
         // A contract or reference that panics is a bug in this suite. It must not end the campaign.
-        let caught = catch_unwind(AssertUnwindSafe(|| self.examine_case(executor, index)));
-        let result = caught.unwrap_or_else(|_| self.record_broken(index));
-        if let Err(error) = &result {
-            self.stop.store(true, Ordering::Relaxed);
-            self.keep_lost_case(index, error)?;
+        let caught = catch_unwind(AssertUnwindSafe(|| self.examine_case(&mut thread.executor, index)));
+        match caught.unwrap_or_else(|_| self.record_broken(index)) {
+            Err(error) if !self.goes_on_without(&error, Some(index))? => {
+                self.stop.store(true, Ordering::Relaxed);
+                Err(error)
+            }
+            _ => self.release(index),
         }
-        result?;
-        self.release(index)
-    }
-
-    /// Saves the case that cost us a device. Without the device it cannot be examined any further.
-    fn keep_lost_case(&self, index: u64, error: &anyhow::Error) -> anyhow::Result<()> {
-        let Some(lost) = error.downcast_ref::<DeviceLost>() else { return Ok(()) };
-        let drawn = self.plan.sample(index).drawn.case;
-        let case = lost.case.as_ref().unwrap_or(&drawn);
-        let name = format!("{}-{}-{index}", case.op, self.plan.seed);
-        (self.on_event)(Event::Lost(lost.device, case, &keep_case(&self.store.lost(), &name, case)?));
-        Ok(())
     }
 
     /// Records that judging the case at `index` made this suite panic.
@@ -244,7 +217,11 @@ impl Shared<'_> {
             Verdict::Fail(violation) => !self.is_claimed(&violation.signature(op.name)),
             Verdict::Pass | Verdict::Skip(_) => false,
         };
-        let Examined { verdict, observations } = examine(executor, op, case, Patience::ShortThenFull(&is_new))?;
+        let Examined { verdict, observations } = if self.has_lost_second(executor, case) {
+            Examined { verdict: Verdict::Skip("the second device is lost"), observations: Vec::new() }
+        } else {
+            examine(executor, op, case, Patience::ShortThenFull(&is_new))?
+        };
         let violation = {
             let mut state = self.state();
             let State { record, log, .. } = &mut *state;
@@ -277,7 +254,11 @@ impl Shared<'_> {
                 (self.on_event)(Event::Known(&name, &signature));
                 continue;
             }
-            let settled = settle(executor, case, &signature, &self.settings(), source)?;
+            let settled = settle(executor, case, &signature, &self.settings(), source);
+            // Another device may still settle it.
+            let settled = settled.inspect_err(|_| {
+                self.state().claimed.remove(&signature);
+            })?;
             queue.extend(settled.other_failures);
             let Some(finding) = settled.finding else {
                 (self.on_event)(Event::Flaky(&signature));

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "cuda")]
 mod exact;
+#[cfg(feature = "cuda")]
+pub mod gpu;
 mod panic_location;
 mod refusal;
 mod tensors;

@@ -12,7 +12,7 @@ pub mod regression;
 mod sealed;
 mod similar;
 
-pub use files::{keep_case, keep_program, make_folder, write_atomically};
+pub use files::{keep_case, keep_lost, keep_program, make_folder, write_atomically};
 pub use findings::{Finding, Origin, Reproduction, Store, Unchecked, version};
 pub use lookup::id;
 pub use merge::Merged;

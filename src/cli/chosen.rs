@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::{Pattern, UsageError};
-use crate::device::Device;
+use crate::device::Selection;
 use crate::oracle::{ORACLES, Rank, Signature};
 use crate::store::Finding;
 use crate::store::regression::{Regression, Status, TriageState, triage_state};
@@ -30,9 +30,9 @@ pub struct Chosen {
 pub struct ChosenFindings {
     #[command(flatten)]
     chosen: Chosen,
-    /// Only those that fail on this device, such as `sim:0`; repeatable.
+    /// Only those that fail on this device, such as `sim:0`, or on a GPU, `cuda`; repeatable.
     #[arg(long = "device", value_delimiter = ',')]
-    devices: Vec<Device>,
+    devices: Vec<Selection>,
 }
 
 /// The status of a finding: that of its regression, if it has one.
@@ -65,7 +65,8 @@ impl ChosenFindings {
                     Standing::Kept(regression.status)
                 }
             };
-            let is_there = || finding.devices().iter().any(|device| self.devices.contains(device));
+            let is_named = |device| self.devices.iter().any(|selection| selection.contains(device));
+            let is_there = || finding.devices().into_iter().any(is_named);
             self.chosen.has(standing)
                 && self.chosen.is_of_kind(Some(&finding.signature))
                 && (self.devices.is_empty() || is_there())

@@ -61,7 +61,7 @@ pub(super) fn of_campaign(store: &Store, name: &str) -> anyhow::Result<Coverage>
 
 fn run_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
     let devices: Vec<Device> =
-        args.common.devices().into_iter().filter(|device| matches!(device, Device::Sim(_))).collect();
+        args.common.devices()?.into_iter().filter(|device| matches!(device, Device::Sim(_))).collect();
     let mut executor = Executor::start(&devices, Build::Checked, args.common.limits())?;
     for path in paths {
         let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");

@@ -41,7 +41,7 @@ const KEPT: [(&str, &str); 2] = [
 ];
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let devices = args.devices.all();
+    let devices = args.devices.all()?;
     let (file, text, title) = kept(&devices)?;
     // Removed again if the tour does not reach its end.
     let mut temporary = None;

@@ -96,11 +96,12 @@ enum Modes {
 pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
     if args.resume {
         let (log, record) = resume::last(&named.existing()?)?;
-        let devices = resume::devices(&args.common.devices.devices, &record)?;
+        let devices = resume::devices(&args.common.devices.named()?, &record)?;
         return campaign(&plan(args, devices, &record)?, None, named, (log, record), &args.shown);
     }
-    let devices = args.common.devices();
+    let devices = args.common.devices()?;
     let mut record = fresh(args)?;
+    record.spread = args.common.devices.spread();
     record.devices = devices.iter().map(ToString::to_string).collect();
     let plan = plan(args, devices, &record)?;
     let log = Log::open(&named.open()?.campaigns(), &name(record.seed))?;
@@ -135,6 +136,7 @@ pub fn campaign(
     let misplaced = tally.canaries.values().any(|(right, all)| right != all);
     Ok(match () {
         () if !ended.missed.is_empty() || misplaced => Exit::CanaryMissed,
+        () if !ended.record.lost.is_empty() => Exit::DeviceLost,
         () if tally.total.cases == 0 || tally.broken > 0 => Exit::Harness,
         () if tally.signatures.is_empty() => Exit::Clean,
         () => Exit::Findings,
@@ -194,13 +196,14 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),
         cases_to_run: Vec::new(),
+        jobs: args.jobs.number(&devices, record.spread),
         devices,
+        spread: record.spread,
         seed: record.seed,
         first: record.next,
         shard: if record.shard.is_empty() { Shard::WHOLE } else { record.shard.parse().map_err(UsageError)? },
         cases: args.cases,
         time,
-        jobs: args.jobs.number(),
         limits,
         inject: args.inject,
         settings: Settings { time: args.minimize, limits, ..Settings::default() },

@@ -42,7 +42,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     if given.is_empty() {
         return Err(UsageError("no file has a case; name the artifacts or the corpus of a fuzzer".to_string()).into());
     }
-    let devices = args.common.devices();
+    let (devices, spread) = (args.common.devices()?, args.common.devices.spread());
     let limits = args.common.limits();
     let mut ops: Vec<String> = given.iter().map(|case| case.op.clone()).collect();
     ops.sort_unstable();
@@ -52,6 +52,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         imported: true,
         modes: vec![Mode::Valid.name().to_string()],
         devices: devices.iter().map(ToString::to_string).collect(),
+        spread,
         ops,
         ..Record::default()
     };
@@ -59,13 +60,14 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         ops: Vec::new(),
         modes: Vec::new(),
         cases_to_run: given,
+        jobs: args.jobs.number(&devices, spread),
         devices,
+        spread,
         seed: 0,
         first: 0,
         shard: Shard::WHOLE,
         cases: None,
         time: None,
-        jobs: args.jobs.number(),
         limits,
         inject: 0,
         settings: Settings { time: args.minimize, limits, ..Settings::default() },

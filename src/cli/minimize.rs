@@ -25,7 +25,7 @@ pub struct Args {
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case) = cases::named(&args.case, store)?;
     let limits = args.common.limits();
-    let mut executor = Executor::start(&args.common.devices(), Build::Checked, limits)?;
+    let mut executor = Executor::start(&args.common.devices()?, Build::Checked, limits)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let Verdict::Fail(violation) = judge(&Evidence::new(op, &case, &observations)) else {
         return Err(

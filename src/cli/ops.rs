@@ -76,7 +76,7 @@ fn selected(name: &str) -> Result<Vec<&'static Op>, UsageError> {
 
 fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
     let bar = console::bar(ops.len());
-    let rows = matrix::measure(ops, &args.common.devices(), args.common.limits(), &bar)?;
+    let rows = matrix::measure(ops, &args.common.devices()?, args.common.limits(), &bar)?;
     drop(bar);
     if args.json {
         let matrix = Matrix { versions: crate::settle::versions(), cases: matrix::CASES, rows };

@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.list {
         return list(all, args.json);
     }
-    let mut executor = Executor::start(&args.common.devices(), Build::Checked, args.common.limits())?;
+    let mut executor = Executor::start(&args.common.devices()?, Build::Checked, args.common.limits())?;
     let hardware = executor.hardware();
     let mut surprised = 0;
     for (name, kept) in &all {

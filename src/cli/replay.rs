@@ -99,7 +99,7 @@ impl Replayed {
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case) = cases::named(&args.case, store)?;
     let build = if args.unchecked { Build::Unchecked } else { Build::Checked };
-    let devices = args.common.devices();
+    let devices = args.common.devices()?;
     if args.jitter.is_some() && !devices.iter().any(|device| matches!(device, Device::Sim(_))) {
         return Err(UsageError("--jitter needs a simulated device; add `--device sim:0`".to_string()).into());
     }

@@ -70,18 +70,18 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
-    let devices = args.common.devices();
+    let devices = args.common.devices()?;
     if devices.iter().filter(|device| matches!(device, Device::Sim(_))).count() != 1 {
         let message = "score needs exactly one simulated device; use `--device cpu,sim:0`";
         return Err(UsageError(message.to_string()).into());
     }
     Ok(Plan {
         ops: matching(&args.ops)?,
+        jobs: args.jobs.number(&devices, false),
         devices,
         seed: args.seed,
         cases: args.cases,
         mutants: args.mutants,
-        jobs: args.jobs.number(),
         limits: args.common.limits(),
     })
 }

@@ -55,14 +55,18 @@ pub enum Event {
         /// Its signature.
         signature: String,
     },
-    /// A device was lost after a case; the campaign ends.
+    /// A device was lost. The campaign goes on with the others, or ends.
     Lost {
         /// The device.
         device: String,
-        /// The op of the case.
+        /// The op of the last case on it; empty if it was lost before any.
         op: String,
-        /// The file with the case.
+        /// The file with that case.
         case: String,
+        /// What happened.
+        why: String,
+        /// The other devices, such as `cpu, cuda:1`. If there are none, the campaign ends.
+        left: String,
     },
     /// The set-up that went on beside the hunt has ended.
     Joined {
@@ -104,6 +108,8 @@ pub enum Event {
         broken: u64,
         /// Planted faults: how many were charged to the right case, of how many.
         canaries: BTreeMap<String, (u64, u64)>,
+        /// The devices that were lost and taken out.
+        lost: Vec<String>,
         /// The new findings, by rank and by likely cause.
         found: Found,
     },

@@ -1,8 +1,10 @@
-//! The deadline of a case: processor time of its worker, so that a busy machine does not turn a slow case into a hang.
+//! The deadline of a case: time of its worker's own, so that a busy machine does not turn a slow case into a hang.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+
+use crate::device::Device;
 
 /// A worker that waits for something uses no processor time. It gets this many times the deadline by the clock.
 const BY_THE_CLOCK: u32 = 4;
@@ -12,34 +14,57 @@ const BY_THE_CLOCK: u32 = 4;
 pub struct Timer {
     began: Instant,
     deadline: Duration,
-    /// The process and its processor time at the beginning. `None` to count by the clock alone.
-    process: Option<(u32, Duration)>,
+    clock: Clock,
+}
+
+/// What counts as time.
+#[derive(Debug)]
+enum Clock {
+    /// The time of day, where the system does not tell the time of a process.
+    Wall,
+    /// The processor time of a process, from what it had used before.
+    Processor { id: u32, before: Duration },
+    /// All time but that in which a process waits for a processor, from what it had waited before.
+    Unhindered { id: u32, before: Duration },
 }
 
 impl Timer {
-    /// Counts by the clock.
-    pub fn by_the_clock(deadline: Duration) -> Self {
-        Self { began: Instant::now(), deadline, process: None }
-    }
-
-    /// Counts the processor time of the process `id`, where the system tells it.
-    pub fn of_process(id: u32, deadline: Duration) -> Self {
-        Self { process: processor_time(id).map(|time| (id, time)), ..Self::by_the_clock(deadline) }
+    /// Times the worker with this process id. A worker of a GPU may rightly wait for its device and use no processor time, so
+    /// all time counts but that in which it waits for a processor; for others their processor time does.
+    pub fn of(device: Device, id: u32, deadline: Duration) -> Self {
+        let clock = if device.is_gpu() {
+            queued_time(id).map(|before| Clock::Unhindered { id, before })
+        } else {
+            processor_time(id).map(|before| Clock::Processor { id, before })
+        };
+        Self { began: Instant::now(), deadline, clock: clock.unwrap_or(Clock::Wall) }
     }
 
     /// The time that is left at least.
     fn left(&self) -> Duration {
         let clock = self.began.elapsed();
         let left = self.deadline.saturating_sub(clock);
-        match self.process {
-            Some((id, before)) if left.is_zero() => {
+        match self.clock {
+            Clock::Processor { id, before } if left.is_zero() => {
                 let used = processor_time(id).map_or(clock, |now| now.saturating_sub(before));
                 let by_the_clock = (self.deadline * BY_THE_CLOCK).saturating_sub(clock);
                 self.deadline.saturating_sub(used).min(by_the_clock)
             }
+            Clock::Unhindered { id, before } if left.is_zero() => {
+                // A process that is gone has waited for the last time.
+                let queued = queued_time(id).map_or(Duration::ZERO, |now| now.saturating_sub(before));
+                self.deadline.saturating_sub(clock.saturating_sub(queued))
+            }
             _ => left,
         }
     }
+}
+
+/// For how long the first thread of a process, which runs the cases, was ready and had no processor (Linux:
+/// Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`).
+fn queued_time(id: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
+    stat.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
 /// The processor time of all threads of a process so far (`proc_pid_stat(5)`, fields 14 and 15).

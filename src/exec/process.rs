@@ -1,7 +1,6 @@
 //! The parent's side of a worker: its process, its deadline, and how to interpret its end.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -9,16 +8,19 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 use wait_timeout::ChildExt;
 
+use super::captured::Captured;
 use super::cause_of_death::cause_of_death;
 use super::deadline::{Timed, Timer};
 use super::diagnosis::Reports;
 use super::journal::Journal;
+use super::missing::DeviceMissing;
 use super::protocol::{self, Hello, Reply, Request};
-use super::start::{DeviceLost, DeviceMissing, REPORTS, Started};
+use super::start::{DeviceLost, Started, is_late, kill};
 use super::{Build, Deadline, Limits, Variable, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
+use crate::ops::wants_second;
 use crate::outcome::{DeviceReports, Gradients, Outcome, Returned};
 
 /// A worker process for one device.
@@ -30,9 +32,7 @@ pub struct Worker {
     variables: Vec<Variable>,
     deadline: Duration,
     folder: TempDir,
-    output: File,
-    /// The reports of a simulated device, as records.
-    records: File,
+    captured: Captured,
     process: Started,
     number: u64,
     coverage: Coverage,
@@ -48,16 +48,13 @@ impl Worker {
     pub fn start_with(device: Device, build: Build, limits: Limits, variables: &[Variable]) -> anyhow::Result<Self> {
         let variables = variables.to_vec();
         let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
-        let file = |name: &str| {
-            let path = folder.path().join(name);
-            OpenOptions::new().create(true).append(true).read(true).open(path).context("cannot make a file")
-        };
-        let (output, records) = (file("output")?, file(REPORTS)?);
-        let started = Started::new(device, build, limits, &variables, &folder, &output);
-        let process = started.map_err(DeviceMissing::at_first)?;
+        let captured = Captured::new(&folder, device)?;
+        let started = Started::new(device, build, limits, &variables, &folder, captured.output());
+        let process = started.map_err(DeviceLost::at_first)?;
+        DeviceMissing::check(&process.hello, limits)?;
         let coverage = Coverage::default();
         let deadline = limits.deadline;
-        Ok(Self { device, build, limits, variables, deadline, folder, output, records, process, number: 0, coverage })
+        Ok(Self { device, build, limits, variables, deadline, folder, captured, process, number: 0, coverage })
     }
 
     /// The device that this worker serves.
@@ -72,18 +69,23 @@ impl Worker {
 
     /// Sets the deadline of the following cases.
     pub fn set_deadline(&mut self, deadline: Deadline) {
-        self.deadline = deadline.of(self.limits.deadline);
+        self.deadline = deadline.of(self.limits.deadline, self.device);
     }
 
-    /// Ends the process and starts another. The error is a [`DeviceLost`] if the new one cannot open the device.
+    /// Ends the process and starts another. The error is a [`DeviceLost`] if the new one cannot open the device, or gets no
+    /// kernel to its end: a hung kernel goes with its process, a wedged device does not come back.
     pub fn restart(&mut self) -> anyhow::Result<()> {
         // A GPU that is resetting comes back within seconds.
         const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
         self.end()?;
-        let start = || Started::new(self.device, self.build, self.limits, &self.variables, &self.folder, &self.output);
+        let start = || {
+            Started::new(self.device, self.build, self.limits, &self.variables, &self.folder, self.captured.output())
+        };
         let mut started = start();
+        let may_come_back =
+            |error: &anyhow::Error| error.downcast_ref::<DeviceLost>().is_some_and(|lost| !lost.is_wedged);
         for pause in PAUSES {
-            if started.as_ref().is_err_and(anyhow::Error::is::<DeviceLost>) {
+            if started.as_ref().is_err_and(may_come_back) {
                 std::thread::sleep(pause);
                 started = start();
             }
@@ -111,7 +113,7 @@ impl Worker {
                 None => {}
                 // The index of the failing call counts from the start of the process: each case needs a new one.
                 Some(answer) if environment::has_injected_failures(self.device, self.limits) => {
-                    let outcome = excuse_injected(answer.outcome, &self.reports()?);
+                    let outcome = excuse_injected(answer.outcome, &self.captured.reports()?);
                     self.restart()?;
                     return Ok(outcome.into());
                 }
@@ -129,18 +131,18 @@ impl Worker {
     fn attempt(&mut self, case: &Case) -> anyhow::Result<Option<Answer>> {
         self.number += 1;
         let frame = protocol::encode(&Request { number: self.number, case: case.clone() })?;
-        self.discard_output()?;
+        self.captured.discard()?;
         let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer());
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
-                    let reports = self.reports()?;
-                    self.restart()?;
+                    let reports = self.captured.reports()?;
                     let (outcome, device_reports) = (reports.explain(fault), reports.device_reports(true));
+                    self.replace_after(case, &outcome)?;
                     Ok(Some(Answer { outcome, again: None, device_reports }))
                 }
                 outcome => {
-                    let device_reports = self.reports()?.device_reports(false);
+                    let device_reports = self.captured.reports()?.device_reports(false);
                     Ok(Some(Answer { outcome, again: reply.again, device_reports }))
                 }
             },
@@ -149,20 +151,40 @@ impl Worker {
                 Err(error).context("the worker sent an invalid answer")
             }
             Err(error) => {
-                let late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
-                let outcome = self.post_mortem(late)?;
-                self.restart()?;
+                let outcome = self.post_mortem(is_late(&error))?;
+                match &outcome {
+                    Some(outcome) => self.replace_after(case, outcome)?,
+                    None => self.restart()?,
+                }
                 Ok(outcome.map(Answer::from))
             }
         }
     }
 
+    /// Restarts after `case` had this outcome. If a device is lost, nobody knows whether the case is to blame: the outcome is no
+    /// verdict on it then.
+    fn replace_after(&mut self, case: &Case, outcome: &Outcome) -> anyhow::Result<()> {
+        let both = wants_second(case) && matches!(outcome, Outcome::TimedOut(_));
+        let replaced = self.restart().and_then(|()| if both { self.probe_second() } else { Ok(()) });
+        replaced.map_err(|mut error| {
+            if let Some(lost) = error.downcast_mut::<DeviceLost>() {
+                lost.outcome = Some(outcome.summary());
+            }
+            error
+        })
+    }
+
+    /// Whether the GPU after this one answers, which a case of two devices uses, too.
+    fn probe_second(&self) -> anyhow::Result<()> {
+        let Device::Cuda(ordinal) = self.device else { return Ok(()) };
+        let second = Device::Cuda(ordinal.saturating_add(1));
+        let is_wedged = |error: &anyhow::Error| error.downcast_ref::<DeviceLost>().is_some_and(|lost| lost.is_wedged);
+        let started = Self::start_with(second, self.build, self.limits, &self.variables);
+        started.map_or_else(|error| if is_wedged(&error) { Err(error) } else { Ok(()) }, |_| Ok(()))
+    }
+
     fn answer(&mut self) -> io::Result<Reply> {
-        let timer = match self.device {
-            // The processor only waits for a GPU.
-            Device::Cuda(_) => Timer::by_the_clock(self.deadline),
-            Device::Cpu | Device::Sim(_) => Timer::of_process(self.process.child.id(), self.deadline),
-        };
+        let timer = Timer::of(self.device, self.process.child.id(), self.deadline);
         let mut stream = Timed { socket: &mut self.process.socket, timer };
         protocol::decode(&protocol::read_frame(&mut stream)?)
     }
@@ -176,7 +198,7 @@ impl Worker {
         if late {
             return Ok(Some(Outcome::TimedOut(phase)));
         }
-        Ok(Some(cause_of_death(status, phase, &self.captured()?)))
+        Ok(Some(cause_of_death(status, phase, &self.captured.end()?)))
     }
 
     /// Shuts the process down and returns what its simulated device executed, including in the processes before it.
@@ -201,60 +223,8 @@ impl Worker {
     }
 
     fn kill(&mut self) -> anyhow::Result<ExitStatus> {
-        // The process may be gone already, which is fine.
-        let _ = self.process.child.kill();
-        self.process.child.wait().context("cannot wait for the worker")
+        kill(self.device, &mut self.process.child)
     }
-
-    fn discard_output(&mut self) -> anyhow::Result<()> {
-        for file in [&self.output, &self.records] {
-            if file.metadata()?.len() > 0 {
-                file.set_len(0).context("cannot empty the worker's output")?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What the device reported since the case began: a simulated one in records, others in text.
-    fn reports(&mut self) -> anyhow::Result<Reports> {
-        const MOST: u64 = 4 << 20;
-        if matches!(self.device, Device::Sim(_)) {
-            let reports = Reports::from_records(&read(&mut self.records, 0, MOST)?);
-            if !reports.is_empty() {
-                return Ok(reports);
-            }
-        }
-        let length = self.output.metadata()?.len();
-        if length <= 2 * END {
-            return Ok(Reports::from_text(&read(&mut self.output, 0, length)?));
-        }
-        // The first report is at the beginning, and the fault may be at the end. Lines that are cut belong to no report.
-        let first = read(&mut self.output, 0, END)?;
-        let last = self.captured()?;
-        let first = first.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        let last = last.split_once('\n').map_or("", |(_, whole)| whole);
-        Ok(Reports::from_text(&format!("{first}\n[…]\n{last}")))
-    }
-
-    /// The last of what the worker printed since the case began.
-    fn captured(&mut self) -> anyhow::Result<String> {
-        let start = self.output.metadata()?.len().saturating_sub(END);
-        read(&mut self.output, start, END)
-    }
-}
-
-/// How much is read of either end of what a worker printed.
-const END: u64 = 16_384;
-
-/// At most `most` bytes of a file.
-fn read(file: &mut File, start: u64, most: u64) -> anyhow::Result<String> {
-    if file.metadata()?.len() == 0 {
-        return Ok(String::new());
-    }
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    Read::by_ref(file).take(most).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl Drop for Worker {

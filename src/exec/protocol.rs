@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
-use crate::device::{Device, Hardware};
+use crate::device::{Device, Gpu, Hardware};
 use crate::ops;
 use crate::outcome::Outcome;
 
@@ -21,6 +21,8 @@ pub struct Hello {
     pub checked: bool,
     /// The hardware of a CUDA device.
     pub hardware: Option<Hardware>,
+    /// The state of a real GPU.
+    pub gpu: Option<Gpu>,
 }
 
 /// One case to run.

@@ -1,69 +1,84 @@
-//! Starts a worker process and waits for its first message.
+//! Starts a worker process and waits for its first message, and ends one that is in the way.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use tempfile::TempDir;
+use wait_timeout::ChildExt;
 
 use super::deadline::{Timed, Timer};
+use super::missing::{DeviceMissing, lacks};
 use super::protocol::{self, Hello};
 use super::{Build, Limits, Variable, environment};
 use crate::case::Case;
 use crate::device::Device;
-
-/// How long a new worker may take for its first message.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+use crate::outcome::signal_name;
 
 /// The file, in a worker's folder, in which a simulated device records its reports.
 pub const REPORTS: &str = "reports";
 
-/// A device that no new worker can open: it is missing, or it went away.
+/// A device that no new worker can open: it is missing, it went away, or it is wedged.
 #[derive(Debug, thiserror::Error)]
-#[error("the worker for {device} does not start: {last_line}")]
+#[error("{problem}")]
 pub struct DeviceLost {
     /// The device.
     pub device: Device,
-    /// The worker's last line.
-    last_line: String,
+    /// What happened, in a line.
+    problem: String,
     /// What this machine lacks, if the worker says so.
-    lacks: Option<&'static str>,
+    lacks: Option<String>,
+    /// Whether the device answers no process any more. Another try would only take time.
+    pub(super) is_wedged: bool,
     /// The last case on the device, if it is known.
     pub case: Option<Case>,
+    /// What that case did, in a line.
+    pub outcome: Option<String>,
 }
 
-/// A device that this machine lacks.
-#[derive(Debug, thiserror::Error)]
-#[error("{device} cannot be opened: {lacks}")]
-pub struct DeviceMissing {
-    device: Device,
-    lacks: &'static str,
-}
-
-impl DeviceMissing {
+impl DeviceLost {
     /// The error of a first worker, which may be told from that of a device that went away.
     pub fn at_first(error: anyhow::Error) -> anyhow::Error {
-        match error.downcast_ref::<DeviceLost>() {
-            Some(&DeviceLost { device, lacks: Some(lacks), .. }) => Self { device, lacks }.into(),
+        match error.downcast_ref::<Self>() {
+            Some(Self { device, lacks: Some(lacks), .. }) => DeviceMissing::new(*device, lacks.clone()).into(),
             _ => error,
         }
     }
+
+    fn new(device: Device, problem: String) -> Self {
+        Self { device, problem, lacks: None, is_wedged: false, case: None, outcome: None }
+    }
+
+    /// A worker that ended with this status before its first message, and printed this.
+    fn ended(device: Device, status: ExitStatus, printed: &str) -> Self {
+        let lacks = lacks(device, printed);
+        let last_line = || match (printed.lines().last(), status.signal()) {
+            (Some(line), _) => line.to_string(),
+            (None, Some(signal)) => format!("{} killed it; `dmesg` says whether memory ran out", signal_name(signal)),
+            (None, None) => "it printed nothing".to_string(),
+        };
+        let why = lacks.clone().unwrap_or_else(last_line);
+        Self { lacks, ..Self::new(device, format!("the worker for {device} does not start: {why}")) }
+    }
+
+    /// A device on which a new process gets no kernel to its end.
+    fn wedged(device: Device, patience: Duration) -> Self {
+        let seconds = patience.as_secs_f64();
+        let what = if device.is_gpu() { "runs no kernel on it" } else { "does not answer" };
+        let problem = format!("{device} is wedged: a new process {what} within {seconds} s (`dmesg` may say why)");
+        Self { is_wedged: true, ..Self::new(device, problem) }
+    }
+
+    /// A device that keeps a process which was killed.
+    fn unkillable(device: Device, child: &Child) -> Self {
+        let problem = format!("{device} is wedged: process {} does not end though it was killed", child.id());
+        Self { is_wedged: true, ..Self::new(device, problem) }
+    }
 }
-
-/// What a worker prints if something is missing, and what that is.
-const MISSING: [(&str, &str); 4] = [
-    ("libcuda.so", NO_DRIVER),
-    ("\"cuda\" shared library", NO_DRIVER),
-    ("CUDA_ERROR_NO_DEVICE", "the CUDA driver finds no GPU; use `--device sim:0`"),
-    ("CUDA_ERROR_INVALID_DEVICE", "there is no device with this number; `--device cuda:0` or `sim:0` is the first"),
-];
-
-const NO_DRIVER: &str =
-    "this machine has no CUDA driver, libcuda.so.1; install the driver of your GPU, or use `--device sim:0`";
 
 /// A worker process that has its device open.
 #[derive(Debug)]
@@ -93,29 +108,48 @@ impl Started {
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
         // The parent handles an interrupt at the terminal; its workers end when it ends.
         command.process_group(0);
+        // What the worker before it printed says nothing about this one.
+        output.set_len(0).context("cannot empty the worker's output")?;
         let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
         // The command owns the worker's end of the socket. While that is open, we would not notice that a worker died.
         drop(command);
         let hello = {
-            let mut stream = Timed { socket: &mut ours, timer: Timer::by_the_clock(START_TIMEOUT) };
+            let timer = Timer::of(device, child.id(), limits.opening);
+            let mut stream = Timed { socket: &mut ours, timer };
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };
-        let Ok(hello) = hello else {
-            let _ = child.kill();
-            child.wait()?;
-            let printed = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
-            let lacks = MISSING.into_iter().find(|(text, _)| printed.contains(text)).map(|(_, lacks)| lacks);
-            let last_line = printed.lines().last().unwrap_or("it printed nothing").to_string();
-            return Err(DeviceLost { device, last_line, lacks, case: None }.into());
-        };
-        if hello.build != protocol::build_identity() {
-            let _ = child.kill();
-            child.wait()?;
-            bail!(
-                "the worker for {device} was built from other sources; run `{}`",
-                environment::build_command(device, build)
-            );
+        match hello {
+            Ok(hello) if hello.build == protocol::build_identity() => Ok(Self { child, socket: ours, hello }),
+            Ok(_) => {
+                kill(device, &mut child)?;
+                bail!(
+                    "the worker for {device} was built from other sources; run `{}`",
+                    environment::build_command(device, build)
+                )
+            }
+            Err(error) if is_late(&error) => {
+                kill(device, &mut child)?;
+                Err(DeviceLost::wedged(device, limits.opening).into())
+            }
+            Err(_) => {
+                let status = kill(device, &mut child)?;
+                let printed = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
+                Err(DeviceLost::ended(device, status, &printed).into())
+            }
         }
-        Ok(Self { child, socket: ours, hello })
     }
+}
+
+/// Whether a worker did not answer in time.
+pub fn is_late(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+}
+
+/// Kills a worker and waits for its end, which it may have reached already. The system keeps a process whose driver waits for
+/// a GPU that does not answer (state D): after a while that is a [`DeviceLost`].
+pub fn kill(device: Device, child: &mut Child) -> anyhow::Result<ExitStatus> {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let _ = child.kill();
+    let ended = child.wait_timeout(PATIENCE).context("cannot wait for the worker")?;
+    ended.ok_or_else(|| DeviceLost::unkillable(device, child).into())
 }

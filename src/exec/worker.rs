@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal,
 
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
-use crate::device::Device;
+use crate::device::{Device, Gpu};
 use crate::outcome::Outcome;
 use crate::run;
 
@@ -26,9 +26,14 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Serves with the arguments that `Started::new` gives.
+/// Serves with the arguments that `Started::new` gives, or counts the GPUs.
 fn started_by_snuffer() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    #[cfg(feature = "cuda")]
+    if args == [super::visible::COUNT] {
+        println!("{}", run::gpu::visible().context("cannot count the GPUs")?);
+        return Ok(());
+    }
     let [device, journal, memory] = args.as_slice() else {
         anyhow::bail!("only `snuffer` starts this: snuffer-worker DEVICE JOURNAL MEMORY_MIB");
     };
@@ -40,20 +45,20 @@ fn started_by_snuffer() -> anyhow::Result<()> {
 fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> {
     // A parent that is killed must not leave a hanging case behind.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot ask to die with the parent")?;
-    // No limit with a real driver: it reserves address space for all of the GPU's memory, and more.
-    if !matches!(device, Device::Cuda(_)) {
-        let bytes = Some(memory_mib.saturating_mul(1 << 20));
-        setrlimit(Resource::As, Rlimit { current: bytes, maximum: bytes }).context("cannot limit the memory")?;
+    let bytes = memory_mib.saturating_mul(1 << 20);
+    if !device.is_gpu() {
+        limit(Resource::As, bytes)?;
     }
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).context("cannot switch core dumps off")?;
     // Standard output and error are files and take what a case prints: the protocol has its own socket.
     let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let journal = Journal::create(journal).context("cannot create the journal")?;
     let opened = run::open(device).with_context(|| format!("cannot open the device {device}"))?;
+    let gpu = if device.is_gpu() { open_gpu(&opened, bytes)? } else { None };
     run::install_panic_hook();
     let checked = cfg!(debug_assertions);
     let hardware = run::hardware(device, &opened).context("cannot query the device")?;
-    protocol::send(&mut socket, &Hello { build: protocol::build_identity(), device, checked, hardware })?;
+    protocol::send(&mut socket, &Hello { build: protocol::build_identity(), device, checked, hardware, gpu })?;
     loop {
         let body = match protocol::read_frame(&mut socket) {
             Ok(body) => body,
@@ -81,4 +86,39 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
             std::process::exit(0);
         }
     }
+}
+
+/// Limits a resource of this process, for good.
+fn limit(resource: Resource, bytes: u64) -> anyhow::Result<()> {
+    let bytes = Some(bytes);
+    setrlimit(resource, Rlimit { current: bytes, maximum: bytes }).context("cannot limit the memory")
+}
+
+/// Runs a kernel on a GPU, and limits the memory of the cases that follow to this many bytes.
+///
+/// A real driver reserves addresses for the memory of all GPUs and more, terabytes, so addresses cannot be limited. Private
+/// writable memory can: that is what `RLIMIT_DATA` counts since Linux 4.7 (`getrlimit(2)`; `is_data_mapping` in the kernel's
+/// `mm/internal.h`), and neither reservations without access nor mappings of the driver's devices are that. What the driver
+/// has taken when the first kernel has run is not the cases', so the limit counts from there. A watch of the resident memory
+/// from outside would be late: a process that only reserves, or is fast, is gone or has filled the machine between two looks.
+#[cfg(feature = "cuda")]
+fn open_gpu(opened: &run::Opened, bytes: u64) -> anyhow::Result<Option<Gpu>> {
+    run::gpu::probe(opened).context("cannot run a kernel")?;
+    let gpu = run::gpu::state(opened).context("cannot query the device's memory")?;
+    limit(Resource::Data, data()?.saturating_add(bytes))?;
+    Ok(gpu)
+}
+
+/// This build has no GPUs.
+#[cfg(not(feature = "cuda"))]
+fn open_gpu(_: &run::Opened, _: u64) -> anyhow::Result<Option<Gpu>> {
+    anyhow::bail!("this worker has only candle's CPU backend")
+}
+
+/// The private writable memory of this process, in bytes (`proc_pid_statm(5)`, the sixth field).
+#[cfg(feature = "cuda")]
+fn data() -> anyhow::Result<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").context("cannot read /proc/self/statm")?;
+    let pages = statm.split_whitespace().nth(5).and_then(|pages| pages.parse::<u64>().ok());
+    Ok(pages.context("/proc/self/statm has no sixth field")? * rustix::param::page_size() as u64)
 }

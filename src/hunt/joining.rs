@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::{Event, Shared, canary};
 use crate::device::Device;
-use crate::exec::{Build, Executor};
 use crate::settle::complete;
 
 /// A set-up that goes on while a hunt begins.
@@ -19,10 +18,12 @@ pub struct SetUp {
     pub devices: fn() -> Vec<Device>,
 }
 
-/// The devices of a hunt, which may become more.
+/// The devices of a hunt, which may become more, and fewer.
 #[derive(Debug)]
 pub struct Devices {
     ready: RwLock<Vec<Device>>,
+    /// Whether a thread works on one of the GPUs instead of on all.
+    spread: bool,
     /// The set-up that the hunt does not wait for. `None` when all devices are there.
     set_up: Mutex<Option<SetUp>>,
     /// Since when all devices are there: a hunt's time counts from then.
@@ -42,10 +43,11 @@ struct Joined {
 
 impl Devices {
     /// `ready` from the beginning, and those of `set_up` when it has ended.
-    pub fn new(ready: Vec<Device>, set_up: Option<SetUp>) -> Self {
+    pub fn new(ready: Vec<Device>, spread: bool, set_up: Option<SetUp>) -> Self {
         let complete = if set_up.is_none() { Some(Instant::now()) } else { None };
         Self {
             ready: RwLock::new(ready),
+            spread,
             set_up: Mutex::new(set_up),
             complete: Mutex::new(complete),
             turn: Mutex::new(()),
@@ -55,6 +57,24 @@ impl Devices {
     /// The devices on which cases run now.
     pub fn now(&self) -> Vec<Device> {
         self.ready.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The devices on which the cases of a thread run now: of the GPUs one, in turn, if they are spread.
+    pub fn of_thread(&self, number: usize) -> Vec<Device> {
+        let mut devices = self.now();
+        if self.spread {
+            let gpus: Vec<Device> = devices.iter().copied().filter(|device| device.is_gpu()).collect();
+            devices.retain(|device| !device.is_gpu() || gpus[number % gpus.len()] == *device);
+        }
+        devices
+    }
+
+    /// Takes a device out, and returns those that are left. `None` if it was taken out before.
+    pub fn take_out(&self, device: Device) -> Option<Vec<Device>> {
+        let mut ready = self.ready.write().unwrap_or_else(PoisonError::into_inner);
+        let before = ready.len();
+        ready.retain(|one| *one != device);
+        (ready.len() < before).then(|| ready.clone())
     }
 
     /// Before all devices are there, lets one thread work at a time: the set-up needs the processors, too.
@@ -87,11 +107,6 @@ impl Devices {
 }
 
 impl Shared<'_> {
-    /// Workers on the devices that are there now.
-    pub(super) fn executor(&self) -> anyhow::Result<Executor> {
-        Executor::start(&self.devices.now(), Build::Checked, self.plan.limits)
-    }
-
     /// Takes in devices that have been set up meanwhile.
     pub(super) fn take_in(&self) -> anyhow::Result<()> {
         let Some(Joined { devices, missed }) = self.devices.take_in()? else { return Ok(()) };

@@ -19,8 +19,10 @@ pub struct Plan {
     pub modes: Vec<Mode>,
     /// Cases to run instead of drawn ones.
     pub cases_to_run: Vec<Case>,
-    /// The devices. Every case runs on all of them.
+    /// The devices. Every case runs on all of them, unless they are spread.
     pub devices: Vec<Device>,
+    /// Whether a case runs on one of the GPUs instead of on all. They are the same kind of device, and so it takes less time.
+    pub spread: bool,
     /// Decides every case.
     pub seed: u64,
     /// The first case's index.

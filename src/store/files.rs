@@ -16,6 +16,15 @@ pub fn keep_case(folder: &Path, name: &str, case: &Case) -> anyhow::Result<PathB
     Ok(path)
 }
 
+/// Writes the last case of a lost device into `folder`, with what is known of it as comments, and returns the path.
+pub fn keep_lost(folder: &Path, name: &str, case: &Case, journal: &[String]) -> anyhow::Result<PathBuf> {
+    let path = folder.join(format!("{name}.toml"));
+    let mut lines: Vec<String> = journal.iter().map(|line| format!("# {}", line.replace('\n', " "))).collect();
+    lines.extend([String::new(), case.to_text()]);
+    write_atomically(&path, lines.join("\n").as_bytes())?;
+    Ok(path)
+}
+
 /// Writes the crate of a program into `folder`.
 pub fn keep_program(folder: &Path, manifest: &str, program: &str) -> anyhow::Result<()> {
     write_atomically(&folder.join("Cargo.toml"), manifest.as_bytes())?;

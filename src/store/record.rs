@@ -98,6 +98,12 @@ pub struct Record {
     pub modes: Vec<String>,
     /// The devices, by name.
     pub devices: Vec<String>,
+    /// Whether each case ran on one of the GPUs instead of on all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spread: bool,
+    /// The devices that were lost and taken out: they went away or are wedged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
     /// Seconds of work so far.
     pub seconds: f64,
     /// Whether it ran to its end.

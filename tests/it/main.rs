@@ -18,6 +18,7 @@ mod fleet;
 mod fuzz;
 mod guard;
 mod guide;
+mod hardware;
 mod history;
 mod history_file;
 mod inventory;

@@ -148,7 +148,7 @@ const WRITES: [&str; 8] = [
 #[test]
 fn one_file_writes_files_and_one_module_draws() {
     // Workers have a journal and their captured output, in a folder that goes when they do.
-    let writers = ["src/store/files.rs", "src/exec/journal.rs", "src/exec/process.rs"];
+    let writers = ["src/store/files.rs", "src/exec/journal.rs", "src/exec/captured.rs"];
     let mut seen = BTreeSet::new();
     for path in sources("src") {
         let (code, module) = (code(&path), module(&path, "src"));

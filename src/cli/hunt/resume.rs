@@ -42,7 +42,8 @@ fn check(name: &str, record: &Record) -> Result<(), UsageError> {
     Err(UsageError(problem))
 }
 
-/// The devices of a campaign. Its cases belong together, so all of them run on the same devices: `named` may only repeat those.
+/// The devices of a campaign, those that it lost among them. Its cases belong together, so all of them run on the same devices:
+/// `named` may only repeat those.
 pub fn devices(named: &[Device], record: &Record) -> Result<Vec<Device>, UsageError> {
     let own = record.devices.iter().map(|name| name.parse()).collect::<Result<Vec<Device>, _>>().map_err(UsageError)?;
     let set = |devices: &[Device]| devices.iter().copied().collect::<BTreeSet<_>>();

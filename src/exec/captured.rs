@@ -1,0 +1,87 @@
+//! What a worker and its device print: files that outlive the worker.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+
+use anyhow::Context;
+use tempfile::TempDir;
+
+use super::diagnosis::Reports;
+use super::start::REPORTS;
+use crate::device::Device;
+
+/// The output of one worker after the other, in the worker's folder.
+#[derive(Debug)]
+pub struct Captured {
+    output: File,
+    /// The reports of a simulated device, as records.
+    records: File,
+    is_simulated: bool,
+}
+
+impl Captured {
+    /// New files in `folder`.
+    pub fn new(folder: &TempDir, device: Device) -> anyhow::Result<Self> {
+        let file = |name: &str| {
+            let path = folder.path().join(name);
+            OpenOptions::new().create(true).append(true).read(true).open(path).context("cannot make a file")
+        };
+        Ok(Self { output: file("output")?, records: file(REPORTS)?, is_simulated: matches!(device, Device::Sim(_)) })
+    }
+
+    /// The file for standard output and standard error.
+    pub fn output(&self) -> &File {
+        &self.output
+    }
+
+    /// Forgets what was printed so far.
+    pub fn discard(&self) -> anyhow::Result<()> {
+        for file in [&self.output, &self.records] {
+            if file.metadata()?.len() > 0 {
+                file.set_len(0).context("cannot empty the worker's output")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the device reported since the case began: a simulated one in records, others in text.
+    pub fn reports(&mut self) -> anyhow::Result<Reports> {
+        const MOST: u64 = 4 << 20;
+        if self.is_simulated {
+            let reports = Reports::from_records(&read(&mut self.records, 0, MOST)?);
+            if !reports.is_empty() {
+                return Ok(reports);
+            }
+        }
+        let length = self.output.metadata()?.len();
+        if length <= 2 * END {
+            return Ok(Reports::from_text(&read(&mut self.output, 0, length)?));
+        }
+        // The first report is at the beginning, and the fault may be at the end. Lines that are cut belong to no report.
+        let first = read(&mut self.output, 0, END)?;
+        let last = self.end()?;
+        let first = first.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let last = last.split_once('\n').map_or("", |(_, whole)| whole);
+        Ok(Reports::from_text(&format!("{first}\n[…]\n{last}")))
+    }
+
+    /// The last of what the worker printed since the case began.
+    pub fn end(&mut self) -> anyhow::Result<String> {
+        let start = self.output.metadata()?.len().saturating_sub(END);
+        read(&mut self.output, start, END)
+    }
+}
+
+/// How much is read of either end of what a worker printed.
+const END: u64 = 16_384;
+
+/// At most `most` bytes of a file.
+fn read(file: &mut File, start: u64, most: u64) -> anyhow::Result<String> {
+    if file.metadata()?.len() == 0 {
+        return Ok(String::new());
+    }
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    Read::by_ref(file).take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
