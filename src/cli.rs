@@ -29,6 +29,7 @@ mod promote;
 mod regressions;
 mod replay;
 mod report;
+mod sanitizer_arg;
 mod schema;
 mod score;
 mod similar;
@@ -51,6 +52,7 @@ use chosen::{Chosen, ChosenFindings};
 use known_arg::KnownArg;
 pub use ops::{example, explained};
 use pattern::Pattern;
+use sanitizer_arg::{SanitizerArg, usable};
 use store_arg::{StoreArg, existing};
 
 /// Finds, reproduces and minimizes inputs that break candle.

@@ -11,6 +11,7 @@ pub mod pool;
 mod process;
 pub mod protocol;
 pub mod reproduction;
+pub mod sanitizer;
 mod start;
 pub mod visible;
 pub mod worker;
@@ -28,6 +29,7 @@ pub use missing::DeviceMissing;
 pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
+pub use sanitizer::Sanitizer;
 pub use start::DeviceLost;
 
 /// The resources of a worker, and the behaviour of its device.
@@ -54,6 +56,8 @@ pub struct DeviceBehaviour {
     pub jitter: Option<u64>,
     /// Whether simulated devices report kernels that access a view's buffer outside the view.
     pub exact_views: bool,
+    /// The tool of `compute-sanitizer` under which the workers of GPUs run.
+    pub sanitizer: Option<Sanitizer>,
     /// Whether simulated devices ignore `SNUFFER_SIM_FAIL` and `SNUFFER_SIM_CHECKS`: no injected failures, all checkers on.
     pub ignore_overrides: bool,
 }

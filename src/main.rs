@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use snuffer::cli::{Cli, UsageError, run};
+use snuffer::exec::sanitizer::{Silent, Unusable};
 use snuffer::exec::{DeviceLost, DeviceMissing};
 use snuffer::exit_code::Exit;
 
@@ -22,8 +23,11 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("snuffer: {error:#}");
             match () {
-                () if error.is::<UsageError>() || error.is::<DeviceMissing>() => Exit::Usage.into(),
+                () if error.is::<UsageError>() || error.is::<DeviceMissing>() || error.is::<Unusable>() => {
+                    Exit::Usage.into()
+                }
                 () if error.is::<DeviceLost>() => Exit::DeviceLost.into(),
+                () if error.is::<Silent>() => Exit::CanaryMissed.into(),
                 () => Exit::Harness.into(),
             }
         }

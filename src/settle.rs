@@ -89,6 +89,7 @@ pub fn settle(
         origin: Origin {
             versions: versions(),
             hardware: executor.hardware(),
+            sanitizer: settings.limits.behaviour.sanitizer,
             seed: source.seed,
             index: source.index,
             attempts: minimized.attempts,

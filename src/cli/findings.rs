@@ -164,6 +164,9 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
     for (device, hardware) in &origin.hardware {
         println!("on        {device}: {hardware}");
     }
+    if let Some(tool) = origin.sanitizer {
+        println!("under     {tool}: replay it with `--sanitizer {tool}`");
+    }
     Ok(Exit::Clean)
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
-use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, UsageError, duration};
+use super::{Common, JobsArg, KnownArg, Pattern, SanitizerArg, StoreArg, UsageError, duration, usable};
 use crate::console::{Console, Detail};
 use crate::device::Device;
 use crate::exec::environment::default_devices;
@@ -26,6 +26,8 @@ use crate::store::{Log, Record};
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    sanitizer: SanitizerArg,
     /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
@@ -47,13 +49,13 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Modes::Both)]
     mode: Modes,
     /// Resume the campaign of the store that began last, on its own devices.
-    #[arg(long, conflicts_with_all = ["seed", "ops", "mode", "shard"])]
+    #[arg(long, conflicts_with_all = ["seed", "ops", "mode", "shard", "sanitizer"])]
     resume: bool,
     /// Time limit for minimizing one finding.
     #[arg(long, default_value = "30s", value_parser = duration)]
     minimize: Duration,
     /// Plant this many canary faults of each kind, and report how many were charged to the right case.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, conflicts_with = "sanitizer")]
     inject: u64,
     #[command(flatten)]
     shown: Shown,
@@ -103,6 +105,7 @@ pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
     let mut record = fresh(args)?;
     record.spread = args.common.devices.spread();
     record.devices = devices.iter().map(ToString::to_string).collect();
+    record.sanitizer = args.sanitizer.tool;
     let plan = plan(args, devices, &record)?;
     let log = Log::open(&named.open()?.campaigns(), &name(record.seed))?;
     campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown)
@@ -191,7 +194,8 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
         ops::find(name).ok_or_else(missing)
     };
     let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
-    let limits = args.common.limits();
+    let mut limits = args.common.limits();
+    limits.behaviour.sanitizer = usable(record.sanitizer, &devices)?;
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Common, StoreArg, UsageError, cases};
+use super::{Common, SanitizerArg, StoreArg, UsageError, cases, usable};
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits, Worker};
@@ -25,6 +25,8 @@ pub struct Args {
     case: PathBuf,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    sanitizer: SanitizerArg,
     /// Find the call at fault, forward or backward, by running ever longer parts of the case.
     #[arg(long)]
     blame: bool,
@@ -103,7 +105,8 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     if args.jitter.is_some() && !devices.iter().any(|device| matches!(device, Device::Sim(_))) {
         return Err(UsageError("--jitter needs a simulated device; add `--device sim:0`".to_string()).into());
     }
-    let limits = args.common.limits();
+    let mut limits = args.common.limits();
+    limits.behaviour.sanitizer = usable(args.sanitizer.tool, &devices)?;
     let start = |behaviour| Executor::start(&devices, build, Limits { behaviour, ..limits });
     let mut executor = start(limits.behaviour)?;
     let observations = executor.observe(&case, Deadline::Full)?;

@@ -53,22 +53,31 @@ impl Captured {
                 return Ok(reports);
             }
         }
+        Ok(Reports::from_text(&self.both_ends(END, END)?))
+    }
+
+    /// What was printed since the case began, or its first and its last so many bytes: the first report is at the beginning, and
+    /// the fault may be at the end. Lines that are cut belong to no report.
+    pub fn both_ends(&mut self, first: u64, last: u64) -> anyhow::Result<String> {
         let length = self.output.metadata()?.len();
-        if length <= 2 * END {
-            return Ok(Reports::from_text(&read(&mut self.output, 0, length)?));
+        if length <= first + last {
+            return read(&mut self.output, 0, length);
         }
-        // The first report is at the beginning, and the fault may be at the end. Lines that are cut belong to no report.
-        let first = read(&mut self.output, 0, END)?;
-        let last = self.end()?;
+        let (first, last) = (read(&mut self.output, 0, first)?, self.last(last)?);
         let first = first.rsplit_once('\n').map_or("", |(whole, _)| whole);
         let last = last.split_once('\n').map_or("", |(_, whole)| whole);
-        Ok(Reports::from_text(&format!("{first}\n[…]\n{last}")))
+        Ok(format!("{first}\n[…]\n{last}"))
     }
 
     /// The last of what the worker printed since the case began.
     pub fn end(&mut self) -> anyhow::Result<String> {
-        let start = self.output.metadata()?.len().saturating_sub(END);
-        read(&mut self.output, start, END)
+        self.last(END)
+    }
+
+    /// At most `most` of the last bytes that were printed since the case began.
+    pub fn last(&mut self, most: u64) -> anyhow::Result<String> {
+        let start = self.output.metadata()?.len().saturating_sub(most);
+        read(&mut self.output, start, most)
     }
 }
 

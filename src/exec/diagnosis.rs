@@ -1,6 +1,7 @@
 //! What a device said about a case. A simulated device leaves records; the driver and `compute-sanitizer` print text. Both become
 //! the same reports.
 
+mod compute_sanitizer;
 mod printed;
 
 use serde::Deserialize;
@@ -61,6 +62,23 @@ impl Reports {
     /// Reads what the driver, `compute-sanitizer` or a simulated device printed.
     pub fn from_text(printed: &str) -> Self {
         Self(printed::reports(printed))
+    }
+
+    /// Reads what a worker printed under a tool of `compute-sanitizer` until a kernel named `mark`, whose report is not
+    /// returned, and whether that report is there. Reports of an earlier mark are late, and left out.
+    pub fn from_sanitizer(printed: &str, mark: &str) -> (Self, bool) {
+        let (mut reports, broken) = compute_sanitizer::reports(printed);
+        let end = reports.iter().position(|report| report.kernel == mark);
+        reports.truncate(end.unwrap_or(reports.len()));
+        reports.retain(|report| !report.kernel.starts_with("mark_"));
+        // The driver still prints assertions.
+        reports.extend(printed::reports(printed).into_iter().filter(|report| report.kind == ASSERT));
+        if broken > 0 {
+            let message =
+                format!("compute-sanitizer: {broken} reports were cut, or other output was between their lines");
+            reports.push(Report { severity: Severity::Fact, message, ..Report::default() });
+        }
+        (Self(reports), end.is_some())
     }
 
     /// Whether nothing was reported.
@@ -139,6 +157,8 @@ impl Report {
             kind @ ("uninitialized read" | "race" | "barrier" | "stream race" | "out of view") => Some(kind),
             // Its title is that of a barrier error.
             "deadlock" => Some("barrier"),
+            // What ends a kernel elsewhere ends nothing under a tool that goes on.
+            kind if self.severity == Severity::Report => Some(kind),
             _ => None,
         }
     }

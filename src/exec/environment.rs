@@ -159,7 +159,7 @@ fn libraries() -> anyhow::Result<PathBuf> {
 }
 
 /// The path in the environment variable `variable`, if it is set. The path must be valid.
-fn path_from(variable: &str, is_valid: impl Fn(&Path) -> bool) -> anyhow::Result<Option<PathBuf>> {
+pub(super) fn path_from(variable: &str, is_valid: impl Fn(&Path) -> bool) -> anyhow::Result<Option<PathBuf>> {
     let Some(path) = std::env::var_os(variable).map(PathBuf::from) else { return Ok(None) };
     if !is_valid(&path) {
         bail!("{variable} names {}, which is missing or not what it should be", path.display());

@@ -1,7 +1,7 @@
 //! Why a device cannot be used: what the driver says, as a line that says what to do.
 
-use super::Limits;
 use super::protocol::Hello;
+use super::{Limits, sanitizer};
 use crate::device::{Device, Gpu};
 
 /// A device that this machine lacks, or that cannot be used as it is.
@@ -86,7 +86,8 @@ pub fn lacks(device: Device, printed: &str) -> Option<String> {
     if matches!(device, Device::Sim(_)) && printed.contains("snuffer-sim: SNUFFER_SIM_") {
         return None;
     }
-    let (text, lacks) = MISSING.into_iter().find(|(text, _)| printed.contains(text))?;
+    let mut reasons = MISSING.into_iter().chain(sanitizer::FAILURES);
+    let (text, lacks) = reasons.find(|(text, _)| printed.contains(text))?;
     // With no GPU, or none of this number, the user may have hidden it.
     let hidden = match (device, text) {
         (Device::Cuda(_), "CUDA_ERROR_NO_DEVICE") => hidden(0),

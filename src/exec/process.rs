@@ -1,5 +1,7 @@
 //! The parent's side of a worker: its process, its deadline, and how to interpret its end.
 
+mod sanitized;
+
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -113,7 +115,7 @@ impl Worker {
                 None => {}
                 // The index of the failing call counts from the start of the process: each case needs a new one.
                 Some(answer) if environment::has_injected_failures(self.device, self.limits) => {
-                    let outcome = excuse_injected(answer.outcome, &self.captured.reports()?);
+                    let outcome = excuse_injected(answer.outcome, &self.reports()?);
                     self.restart()?;
                     return Ok(outcome.into());
                 }
@@ -136,13 +138,13 @@ impl Worker {
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
-                    let reports = self.captured.reports()?;
+                    let reports = self.reports()?;
                     let (outcome, device_reports) = (reports.explain(fault), reports.device_reports(true));
                     self.replace_after(case, &outcome)?;
                     Ok(Some(Answer { outcome, again: None, device_reports }))
                 }
                 outcome => {
-                    let device_reports = self.captured.reports()?.device_reports(false);
+                    let device_reports = self.reports()?.device_reports(false);
                     Ok(Some(Answer { outcome, again: reply.again, device_reports }))
                 }
             },
@@ -184,7 +186,7 @@ impl Worker {
     }
 
     fn answer(&mut self) -> io::Result<Reply> {
-        let timer = Timer::of(self.device, self.process.child.id(), self.deadline);
+        let timer = Timer::of(self.device, self.process.child.id(), self.deadline * self.slowdown());
         let mut stream = Timed { socket: &mut self.process.socket, timer };
         protocol::decode(&protocol::read_frame(&mut stream)?)
     }
@@ -210,7 +212,7 @@ impl Worker {
     /// Shuts the process down. A simulated device writes its coverage first; a killed process loses it.
     fn end(&mut self) -> anyhow::Result<ExitStatus> {
         const PATIENCE: Duration = Duration::from_secs(10);
-        if matches!(self.device, Device::Sim(_)) {
+        if matches!(self.device, Device::Sim(_)) || self.tool().is_some() {
             let _ = self.process.socket.shutdown(std::net::Shutdown::Both);
             self.process.child.wait_timeout(PATIENCE)?;
             let path = self.folder.path().join("coverage");
@@ -223,7 +225,16 @@ impl Worker {
     }
 
     fn kill(&mut self) -> anyhow::Result<ExitStatus> {
+        self.kill_under_tool();
         kill(self.device, &mut self.process.child)
+    }
+
+    /// What the device reported since the case began.
+    fn reports(&mut self) -> anyhow::Result<Reports> {
+        match self.tool() {
+            Some(tool) => self.reports_under(tool),
+            None => self.captured.reports(),
+        }
     }
 }
 

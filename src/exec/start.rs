@@ -14,6 +14,7 @@ use wait_timeout::ChildExt;
 use super::deadline::{Timed, Timer};
 use super::missing::{DeviceMissing, lacks};
 use super::protocol::{self, Hello};
+use super::sanitizer::Sanitizer;
 use super::{Build, Limits, Variable, environment};
 use crate::case::Case;
 use crate::device::Device;
@@ -100,6 +101,11 @@ impl Started {
     ) -> anyhow::Result<Self> {
         let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let mut command = environment::command(device, build)?;
+        let tool = Sanitizer::of(device, limits.behaviour.sanitizer);
+        if let Some(tool) = tool {
+            command = tool.start(&command)?;
+        }
+        let slowdown = tool.map_or(1, |_| Sanitizer::SLOWDOWN);
         environment::set_behaviour(&mut command, device, limits.behaviour);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
@@ -114,7 +120,7 @@ impl Started {
         // The command owns the worker's end of the socket. While that is open, we would not notice that a worker died.
         drop(command);
         let hello = {
-            let timer = Timer::of(device, child.id(), limits.opening);
+            let timer = Timer::of(device, child.id(), limits.opening * slowdown);
             let mut stream = Timed { socket: &mut ours, timer };
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };

@@ -106,7 +106,7 @@ fn call(call: &Call) -> Result<Vec<Tensor>> {
         // Right every other time, so that the two runs of a case always differ.
         "nondeterministic" => Ok(vec![(x * f64::from(1 + CALLS.fetch_add(1, Ordering::Relaxed) % 2))?]),
         #[cfg(feature = "cuda")]
-        kernel if kernel.starts_with("canary_") => {
+        kernel if kernel.starts_with("canary_") || kernel.starts_with("mark_") => {
             device::launch(kernel, x)?;
             Ok(vec![x.clone()])
         }

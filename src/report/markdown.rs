@@ -179,6 +179,9 @@ impl Report<'_> {
         for (place, hardware) in &finding.origin.hardware {
             text += &format!("- {}: {hardware}\n", device(*place));
         }
+        if let Some(tool) = finding.origin.sanitizer {
+            text += &format!("- under NVIDIA's compute-sanitizer, tool {tool}\n");
+        }
         if let Some(since) = self.since {
             text += &format!("- tried on the CPU: {since}\n");
         }

@@ -58,7 +58,9 @@ pub fn what(signature: &Signature) -> String {
 fn diagnosed(kind: &Kind) -> String {
     let words = match kind.name() {
         "illegal address" => "uses an illegal address",
-        "misaligned address" => "uses a misaligned address",
+        "out of bounds" | "out of window" => "uses memory out of bounds",
+        "use after free" => "uses memory that was freed",
+        "misaligned address" | "misaligned" => "uses a misaligned address",
         "uninitialized read" => "reads memory that was never written",
         "race" => "has threads that race for memory",
         "stream race" => "has streams that race for memory",

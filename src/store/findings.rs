@@ -13,6 +13,7 @@ use super::platform::Platform;
 use super::sealed;
 use crate::case::Case;
 use crate::device::{Device, Hardware};
+use crate::exec::Sanitizer;
 use crate::ops;
 use crate::oracle::{Evidence, ORACLES, OracleName, Signature, Verdict, Violation};
 use crate::outcome::{Observation, Outcome};
@@ -96,6 +97,9 @@ pub struct Origin {
     /// The hardware of each CUDA device.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hardware: BTreeMap<Device, Hardware>,
+    /// The tool of `compute-sanitizer` under which the workers of GPUs ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sanitizer: Option<Sanitizer>,
     /// The campaign's seed.
     pub seed: u64,
     /// The case's index in the campaign.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{append_alone, make_folder};
 use super::sealed;
 use crate::coverage::Coverage;
+use crate::exec::Sanitizer;
 
 /// How many cases had which verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +105,9 @@ pub struct Record {
     /// The devices that were lost and taken out: they went away or are wedged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
+    /// The tool of `compute-sanitizer` under which the workers of GPUs ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sanitizer: Option<Sanitizer>,
     /// Seconds of work so far.
     pub seconds: f64,
     /// Whether it ran to its end.

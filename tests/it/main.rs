@@ -36,6 +36,8 @@ mod regressions;
 mod report;
 mod reports;
 mod resume;
+mod sanitizer;
+mod sanitizer_text;
 mod scenarios;
 mod schema;
 mod score;

@@ -26,6 +26,7 @@ pub fn finding(site: &str) -> Finding {
         origin: Origin {
             versions: "a test".into(),
             hardware: BTreeMap::new(),
+            sanitizer: None,
             seed: 1,
             index: 2,
             attempts: 3,
