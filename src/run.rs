@@ -22,6 +22,7 @@ use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Returned, Store};
 use crate::tensor::Tensor as Data;
 
 pub use panic_location::{crate_path, install_panic_hook, last_panic};
+pub use refusal::lacks_kernel;
 use refusal::{cuda_error, refusal};
 pub use tensors::{read, to_candle};
 
@@ -45,14 +46,22 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
             return Outcome::Faulted(Fault { phase, kind, place: String::new(), message });
         }
     }
-    match result {
+    let outcome = match result {
         Ok(Ok(returned)) => Outcome::Returned(returned),
         Ok(Err(error)) => Outcome::Rejected(refusal(&error)),
         Err(_) => {
             let (place, message) = last_panic();
             Outcome::Panicked(Panic { phase, place, message })
         }
-    }
+    };
+    let message = match &outcome {
+        Outcome::Rejected(refusal) | Outcome::Returned(Returned { backward: Gradients::Rejected(refusal), .. }) => {
+            &refusal.message
+        }
+        _ => return outcome,
+    };
+    let lacks = capability(device).and_then(|capability| lacks_kernel(message, case, capability));
+    lacks.map_or(outcome, Outcome::Unsupported)
 }
 
 /// A device that candle has opened.
@@ -77,6 +86,20 @@ pub fn hardware(device: crate::device::Device, opened: &Opened) -> Result<Option
     let name = context.name().map_err(candle_core::Error::wrap)?;
     let (major, minor) = context.compute_capability().map_err(candle_core::Error::wrap)?;
     Ok(Some(Hardware { name, capability: (major as u32, minor as u32), driver: driver(device) }))
+}
+
+/// The compute capability of a CUDA device.
+#[cfg(feature = "cuda")]
+fn capability(device: &Opened) -> Option<(u32, u32)> {
+    let candle_core::Device::Cuda(cuda) = device else { return None };
+    let (major, minor) = cuda.cuda_stream().context().compute_capability().ok()?;
+    Some((major as u32, minor as u32))
+}
+
+/// The CPU has none.
+#[cfg(not(feature = "cuda"))]
+fn capability(_: &Opened) -> Option<(u32, u32)> {
+    None
 }
 
 /// The version of the kernel module for the machine's GPUs.

@@ -130,7 +130,14 @@ pub fn executable(device: Device, build: Build) -> anyhow::Result<PathBuf> {
     if let Some(path) = path_from(variable, Path::is_file)? {
         return Ok(path);
     }
-    let candidates: Vec<PathBuf> = folders()?.iter().map(|folder| folder.join(name)).collect();
+    let candidates = match capability(device) {
+        Some(capability) => in_target(&format!("capability/{capability}/debug/{name}"))?,
+        None => folders()?.iter().map(|folder| folder.join(name)).collect(),
+    };
+    let build_command = match capability(device) {
+        Some(capability) => format!("cargo xtask build --capability {capability}"),
+        None => build_command.to_string(),
+    };
     match candidates.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.clone()),
         None => {
@@ -141,6 +148,18 @@ pub fn executable(device: Device, build: Build) -> anyhow::Result<PathBuf> {
         }
     }
 }
+
+/// The compute capability that a user chose for the simulated device, if it needs a worker of its own: kernels run on the
+/// capability that they were compiled for, and on later ones.
+fn capability(device: Device) -> Option<String> {
+    let chosen = std::env::var("SNUFFER_SIM_CAPABILITY").ok().filter(|_| matches!(device, Device::Sim(_)))?;
+    let (major, minor) = chosen.split_once('.')?;
+    let number = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
+    (number < COMPILED_FOR).then_some(chosen)
+}
+
+/// The compute capability that `cargo xtask build` compiles for by default (`xtask/src/toolkit.rs`).
+const COMPILED_FOR: (u32, u32) = (9, 0);
 
 /// The folder of the simulated device's `libcuda.so.1` and its companions.
 fn libraries() -> anyhow::Result<PathBuf> {

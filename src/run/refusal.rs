@@ -2,7 +2,9 @@
 
 use candle_core::Error;
 
+use crate::case::{Case, Param};
 use crate::outcome::Refusal;
+use crate::tensor::DType;
 
 /// The innermost error, without backtrace and context.
 pub fn refusal(error: &Error) -> Refusal {
@@ -27,6 +29,28 @@ pub fn cuda_error(error: &Error) -> (String, String) {
 }
 
 const CODE: &str = "CUDA_ERROR_";
+
+/// The dtypes whose kernels candle compiles from a compute capability on: `#if __CUDA_ARCH__ >= 800` and `>= 890` around them
+/// (candle-kernels 0.11.1, such as `src/unary.cu` 102 and 209, `src/binary.cu` 4, `src/indexing.cu` 310 and 328).
+const SINCE: [(DType, (u32, u32)); 2] = [(DType::Bf16, (8, 0)), (DType::F8e4m3, (8, 9))];
+
+/// Why `case` cannot run on a device of this `capability`, if candle asked its module for a kernel that is not there, and a
+/// dtype of the case explains that. Any other missing kernel is candle's mistake.
+pub fn lacks_kernel(message: &str, case: &Case, capability: (u32, u32)) -> Option<String> {
+    if !message.contains("CUDA_ERROR_NOT_FOUND") {
+        return None;
+    }
+    let has = |dtype: DType| {
+        let named = |param: &Param| matches!(param, Param::Text(name) if name == dtype.name());
+        case.inputs.values().any(|tensor| tensor.dtype == dtype) || case.params.values().any(named)
+    };
+    let (dtype, (major, minor)) = SINCE.into_iter().find(|(dtype, since)| capability < *since && has(*dtype))?;
+    let (own, of_own) = capability;
+    Some(format!(
+        "candle has {} kernels from compute capability {major}.{minor} on, this is {own}.{of_own}",
+        dtype.name()
+    ))
+}
 
 /// The name of the error's variant; `Other` for variants that no op returns.
 fn variant(error: &Error) -> &'static str {

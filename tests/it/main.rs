@@ -3,6 +3,7 @@
 mod arguments;
 mod bad_id;
 mod by_hand;
+mod capability;
 mod case_text;
 mod catalog;
 mod checkers;

@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::set_up::{Devices, Ready};
+use crate::toolkit::Capability;
 
 mod candle_tests;
 mod dist;
@@ -37,6 +38,10 @@ enum Task {
         /// Only what a hunt can begin without.
         #[arg(long, hide = true)]
         rest: bool,
+        /// Also build the simulated device's worker for this compute capability, such as `7.5`: `SNUFFER_SIM_CAPABILITY=7.5
+        /// snuffer …` uses it. `CUDA_COMPUTE_CAP` chooses it, too.
+        #[arg(long, env = "CUDA_COMPUTE_CAP", value_name = "X.Y")]
+        capability: Option<Capability>,
     },
     /// Build `snuffer` and hunt, on a new machine on `cpu` until the rest is built; arguments after `--` go to `snuffer hunt`.
     Hunt {
@@ -99,10 +104,11 @@ fn run(task: Task) -> anyhow::Result<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
     std::env::set_current_dir(root)?;
     match task {
-        Task::Build { devices, rest } => {
-            let Ready { devices, .. } =
+        Task::Build { devices, rest, capability } => {
+            let Ready { devices: there, .. } =
                 if rest { set_up::rest(devices)? } else { set_up::with_unchecked_cuda(devices)? };
-            say(&format!("built for {devices}"));
+            capability.filter(|_| devices.can_be_simulated() && !rest).map_or(Ok(()), set_up::for_capability)?;
+            say(&format!("built for {there}"));
             Ok(0)
         }
         Task::Hunt { devices, args } => hunt(devices, &args),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 
-use crate::toolkit::{self, Toolkit};
+use crate::toolkit::{self, Capability, Toolkit};
 use crate::{cargo, say, simulator, status, target};
 
 /// How long each step takes when there is nothing to do.
@@ -98,6 +98,14 @@ pub fn simulated(devices: Devices) -> anyhow::Result<Option<Toolkit>> {
     let toolkit = toolkit().context("cannot set up a CUDA device (--cpu skips it)")?;
     simulator::install()?;
     Ok(Some(toolkit))
+}
+
+/// Builds the simulated device's worker for another compute capability, beside the usual one.
+pub fn for_capability(capability: Capability) -> anyhow::Result<()> {
+    let mut cuda = worker("snuffer-worker-cuda", "worker,cuda");
+    toolkit()?.equip(&mut cuda)?;
+    capability.choose(&mut cuda)?;
+    build(&format!("the worker for compute capability {capability}"), "ten minutes the first time", &mut cuda)
 }
 
 /// Builds the CUDA worker without overflow checks.
