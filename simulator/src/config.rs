@@ -19,6 +19,8 @@ pub struct Config {
     pub checks: Checks,
     /// Varies what the ISA leaves open: approximations and the order of warps. For all devices of the process.
     pub jitter: Option<u64>,
+    /// Whether the seed of the jitter varies from launch to launch.
+    pub jitter_varies: bool,
     /// Applies one mutation to the kernels that are loaded.
     pub mutate: Option<Mutation>,
 }
@@ -92,6 +94,7 @@ impl Default for Config {
             budget: 200_000_000,
             checks: Checks::default(),
             jitter: None,
+            jitter_varies: false,
             mutate: None,
         }
     }

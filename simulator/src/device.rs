@@ -92,7 +92,7 @@ pub struct Device {
 impl Device {
     /// Device `ordinal` of this configuration.
     pub fn new(ordinal: usize, config: &Config) -> Self {
-        jitter::set(config.jitter);
+        jitter::set(config.jitter, config.jitter_varies);
         Self {
             config: config.clone(),
             memory: Memory::new(ordinal, config.memory, config.checks.initialization),
@@ -186,6 +186,7 @@ impl Device {
             Ok(kernel) => kernel,
             Err(what) => return Err(unsupported(self.entry(function).name.clone(), what)),
         };
+        jitter::next_launch();
         let Function { module, counters, .. } = &mut self.functions[function.0];
         let Some(loaded) = &self.modules[*module] else {
             return Err(unsupported(kernel.name.clone(), "a kernel of a module that was unloaded".to_string()));
@@ -213,6 +214,11 @@ impl Device {
         let Ok(kernel) = self.kernel(function) else { return Vec::new() };
         let loaded = self.modules[self.functions[function.0].module].as_ref();
         loaded.map_or_else(Vec::new, |loaded| mutate::changes(&kernel, &loaded.module))
+    }
+
+    /// The forms of a kernel's instructions; none if it cannot be decoded.
+    pub fn forms(&mut self, function: FunctionId) -> Vec<String> {
+        self.kernel(function).map_or_else(|_| Vec::new(), |kernel| kernel.forms.clone())
     }
 
     fn kernel(&mut self, function: FunctionId) -> Result<Arc<Kernel>, String> {

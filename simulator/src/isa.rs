@@ -118,6 +118,18 @@ pub fn form(name: &str) -> Option<Action> {
     table().get(name).map(|form| form.action)
 }
 
+/// What a product without a rounding modifier is where a sum without one uses it: a GPU may fuse the two. `None` for anything
+/// else.
+pub fn fusible(name: &str) -> Option<Action> {
+    static TABLE: OnceLock<HashMap<String, Form>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let mut table = Table::default();
+        float::fusible(&mut table);
+        table.forms
+    });
+    table.get(name).map(|form| form.action)
+}
+
 /// All forms by group and name, as Markdown.
 pub fn markdown() -> String {
     let mut groups: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();

@@ -161,6 +161,8 @@ pub struct Kernel {
     pub blocks: Vec<Source>,
     /// The source line of each conditional branch.
     pub branches: Vec<Source>,
+    /// The forms of its instructions, each once. `mul.f32+add.f32` stands for a sum that a GPU may fuse with its product.
+    pub forms: Vec<String>,
     /// The branch edges that lead to each assertion's failure.
     pub assertions: Vec<Vec<Edge>>,
 }

@@ -109,7 +109,7 @@ fn one_by_one(machine: &mut Machine, warp: &mut Warp, launch: &Launch, block: [u
     let threads = launch.block.iter().product::<u32>();
     let count = (threads as usize).div_ceil(WARP);
     for turn in 0..count {
-        let number = jitter::scheduled_warp(turn, count, machine.block.into());
+        let number = jitter::scheduled(turn, count, machine.block.into());
         enter(warp, machine, launch, block, (number * WARP) as u32);
         warp.run(machine).map_err(|stop| (number, stop))?;
         if !warp.ended() {
@@ -126,7 +126,7 @@ fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block
     let count = warps.len();
     loop {
         for turn in 0..count {
-            let number = jitter::scheduled_warp(turn, count, u64::from(machine.block) << 20 ^ u64::from(machine.phase));
+            let number = jitter::scheduled(turn, count, u64::from(machine.block) << 20 ^ u64::from(machine.phase));
             let warp = &mut warps[number];
             warp.run(machine).map_err(|stop| (number, stop))?;
         }

@@ -16,7 +16,7 @@ mod fault;
 mod float;
 mod grid;
 pub mod isa;
-mod jitter;
+pub mod jitter;
 mod kernel;
 mod lanes;
 mod launch;

@@ -4,7 +4,7 @@
 use super::integer::each;
 use super::{Action, Table, op};
 use crate::float::{Format, Rounding, add_odd, add_rz, flush, fma, narrow};
-use crate::jitter::approximate;
+use crate::jitter::{self, Bound, approximate};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
@@ -146,34 +146,49 @@ fn roots(table: &mut Table) {
     each!(table, "sqrt.rn", ["f32": f32, "f64": f64], |a| a.sqrt());
 }
 
-/// Approximations. The ISA documents a bound; the result here is the correctly rounded value. Each has the number of units
-/// in the last place by which jitter may move it, which is at most what the ISA allows.
+/// Approximations. The ISA documents a bound; the result here is the correctly rounded value. Each has the documented bound,
+/// within which jitter may move it.
 fn approximations(table: &mut Table) {
     table.group("Approximations (9.7.3.8, 9.7.3.12 to 9.7.3.21)");
     macro_rules! approximate {
-        ($($name:literal, $ulps:literal: |$($a:ident),+| $body:expr),+ $(,)?) => {$(
-            table.add(concat!($name, ".approx.f32"), op!(|$($a: f32),+| {
-                $(let $a = f64::from($a);)+
-                approximate($body, $ulps)
+        ($($name:literal: |$a:ident| $body:expr, |$exact:ident| $bound:expr);+ $(;)?) => {$(
+            table.add(concat!($name, ".approx.f32"), op!(|$a: f32| {
+                let $a = f64::from($a);
+                let $exact = $body;
+                approximate($exact, || $bound)
             }));
-            table.add(concat!($name, ".approx.ftz.f32"), op!(|$($a: f32),+| {
-                $(let $a = f64::from(flush($a));)+
-                flush(approximate($body, $ulps))
+            table.add(concat!($name, ".approx.ftz.f32"), op!(|$a: f32| {
+                let $a = f64::from(flush($a));
+                let $exact = $body;
+                flush(approximate($exact, || $bound))
             }));
         )+};
     }
     approximate! {
-        "ex2", 2: |a| libm::exp2(a),
-        "lg2", 1: |a| libm::log2(a),
-        "rcp", 1: |a| 1.0 / a,
-        "rsqrt", 1: |a| 1.0 / a.sqrt(),
-        "sqrt", 1: |a| a.sqrt(),
+        "ex2": |a| libm::exp2(a), |_exact| Bound::Ulps(2);
+        // The error is absolute between 1/2 and 2, where the logarithm may be small.
+        "lg2": |a| libm::log2(a), |exact| Bound::Absolute(if exact.abs() < 1.0 { ERROR_22 } else { ERROR_22 * exact.abs() });
+        "rcp": |a| 1.0 / a, |_exact| Bound::Ulps(1);
+        "rsqrt": |a| 1.0 / a.sqrt(), |exact| Bound::Absolute(ERROR_22_9 * exact);
+        "sqrt": |a| a.sqrt(), |exact| Bound::Absolute(ERROR_23 * exact);
     }
     table.add("div.approx.f32", op!(|a: f32, b: f32| divide(a, b)));
     table.add("div.approx.ftz.f32", op!(|a: f32, b: f32| flush(divide(flush(a), flush(b)))));
-    table.add("div.full.f32", op!(|a: f32, b: f32| a / b));
+    table.add("div.full.f32", op!(|a: f32, b: f32| quotient(a, b)));
     table.add("rcp.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a)));
     table.add("rsqrt.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a.sqrt())));
+}
+
+/// 2^-22
+const ERROR_22: f64 = 1.0 / 4_194_304.0;
+/// 2^-22.9, rounded down.
+const ERROR_22_9: f64 = 1.277_6e-7;
+/// 2^-23
+const ERROR_23: f64 = ERROR_22 / 2.0;
+
+/// A quotient within two units in the last place. Without jitter it is correctly rounded: 53 bits are enough for that.
+fn quotient(a: f32, b: f32) -> f32 {
+    approximate(f64::from(a) / f64::from(b), || Bound::Ulps(2))
 }
 
 /// `div.approx`: for divisors beyond 2^126 the quotient is 0, or NaN if the dividend is infinite (9.7.3.8).
@@ -181,7 +196,21 @@ fn divide(a: f32, b: f32) -> f32 {
     if b.is_finite() && b.abs() > 2f32.powi(126) {
         return if a.is_infinite() || a.is_nan() { f32::NAN } else { 0f32.copysign(a * b.signum()) };
     }
-    approximate(f64::from(a) / f64::from(b), 2)
+    quotient(a, b)
+}
+
+/// Products without a rounding modifier, as they are where a sum without one uses them: a GPU may fuse the two (9.7.3.3). The
+/// fused result is between those for the two numbers around the exact product, so jitter takes one of these.
+pub(super) fn fusible(table: &mut Table) {
+    each!(table, "mul", ["f32": f32, "f64": f64], |a, b| {
+        let product = a * b;
+        let rest = a.mul_add(b, -product);
+        match () {
+            () if !rest.is_finite() || rest == 0.0 || !jitter::does(Lane::bits(product)) => product,
+            () if rest > 0.0 => product.next_up(),
+            () => product.next_down(),
+        }
+    });
 }
 
 /// An approximation on the upper word of a double: the lower words of argument and result are zero, and subnormals are

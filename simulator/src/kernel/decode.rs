@@ -3,10 +3,11 @@
 
 mod access;
 mod calls;
+mod fusing;
 mod matrix;
 mod values;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::arrays::Arrays;
 use super::block_layout::{Item, lay_out, reverse_post_order, split};
@@ -41,6 +42,8 @@ pub fn decode(
         assertions: 0,
         branches: Vec::new(),
         lists: Vec::new(),
+        forms: BTreeSet::new(),
+        products: HashMap::new(),
     };
     let (starts, _) = offsets(&function.params);
     let params = function.params.iter().zip(starts).map(|(param, at)| (param.name.clone(), Binding::KernelParam(at)));
@@ -64,6 +67,9 @@ pub(super) struct Decoder<'a> {
     assertions: i64,
     branches: Vec<Source>,
     pub(super) lists: Vec<Vec<Register>>,
+    forms: BTreeSet<String>,
+    /// The registers that hold a product without a rounding modifier: its form, and its place among the items.
+    products: HashMap<Register, (&'a str, usize)>,
 }
 
 /// The state of decoding one function's body.
@@ -117,6 +123,7 @@ impl<'a> Decoder<'a> {
             Statement::Instruction { guard, opcode, operands, source } => {
                 body.source = source;
                 let form = isa::form(opcode).ok_or_else(|| opcode.to_string())?;
+                self.forms.insert(opcode.to_string());
                 if let (Action::Branch, [Operand::Name(label)]) = (form, operands.as_slice()) {
                     let to = self.label_of(label, body);
                     return self.branch(guard, to, source);
@@ -226,21 +233,17 @@ impl<'a> Decoder<'a> {
         for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
             *arg = self.value(operand)?;
         }
+        self.fuse(opcode, args);
         self.origins.add(opcode, what, d, args);
         let (taint_rule, arithmetic_check) = (TaintRule::of(opcode), ArithmeticCheck::of(opcode));
         self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
+        if isa::fusible(opcode).is_some() {
+            self.products.insert(d, (opcode, self.items.len() - 1));
+        }
         if opcode.starts_with("setp.") && d2 != SINK {
             // The second result of a comparison is the first one's complement.
             self.complement(d2, d, source)?;
         }
-        Ok(())
-    }
-
-    /// Makes `d` the complement of `from`.
-    fn complement(&mut self, d: Register, from: Register, source: Source) -> Result<(), String> {
-        let (what, args) = (Self::one("not.pred")?, [from, ZERO, ZERO, ZERO]);
-        self.origins.add("not.pred", what, d, args);
-        self.push(Inst { d, args, source, ..Inst::new(what) });
         Ok(())
     }
 
@@ -259,6 +262,7 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn push(&mut self, inst: Inst) {
+        self.products.remove(&inst.d);
         self.items.push(Item::Inst(inst));
     }
 
@@ -288,6 +292,7 @@ impl<'a> Decoder<'a> {
             blocks,
             branches: self.branches,
             lists: self.lists,
+            forms: self.forms.into_iter().collect(),
             assertions,
         })
     }

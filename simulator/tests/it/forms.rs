@@ -120,10 +120,28 @@ fn every_form_of_the_table_has_a_test() {
     let untested: Vec<String> = table()
         .into_iter()
         .filter(|name| {
-            let computed = oracle::FAMILIES.iter().any(|of| of(name).is_some());
+            let computed = oracle::FAMILIES.iter().any(|(_, of)| of(name).is_some());
             let memory = crate::memory::covers(name) || crate::atomics::covers(name);
             !computed && !memory && !words.contains(name.as_str())
         })
         .collect();
     assert!(untested.is_empty(), "nothing executes {}", untested.join(", "));
+}
+
+#[test]
+fn the_list_of_forms_to_record_on_hardware_is_that_of_the_oracles() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../corpora/forms.tsv");
+    let mut text = String::from("family\tform\toperands\tresults\tcode\n");
+    for (family, of) in oracle::FAMILIES {
+        for (name, oracle) in table().into_iter().filter_map(|name| Some((name.clone(), of(&name)?))) {
+            let names = |types: &[Type]| types.iter().map(|one| one.name()).collect::<Vec<_>>().join(" ");
+            let (from, to, code) = (names(&oracle.from), names(&oracle.to), oracle.code.replace('\n', " "));
+            text += &format!("{family}\t{name}\t{from}\t{to}\t{}\n", code.trim());
+        }
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, &text).expect("written");
+    }
+    let kept = std::fs::read_to_string(path).expect("corpora/forms.tsv");
+    assert!(kept == text, "corpora/forms.tsv is old: UPDATE_GOLDEN=1 cargo test -p snuffer-simulator writes it");
 }

@@ -27,9 +27,20 @@ pub struct Oracle {
 
 type Value = Box<dyn Fn(&[u64]) -> Vec<u64>>;
 
+/// What a form of a family must compute; `None` for a form of another family.
+type Family = fn(&str) -> Option<Oracle>;
+
 /// One oracle per family. A form belongs to at most one family.
-pub const FAMILIES: [fn(&str) -> Option<Oracle>; 8] =
-    [integer::of, carry::of, logic::of, compare::of, float::of, approximate::of, convert::of, moves::of];
+pub const FAMILIES: [(&str, Family); 8] = [
+    ("integer", integer::of),
+    ("carry", carry::of),
+    ("logic", logic::of),
+    ("compare", compare::of),
+    ("float", float::of),
+    ("approximate", approximate::of),
+    ("convert", convert::of),
+    ("moves", moves::of),
+];
 
 impl Oracle {
     /// One instruction with one result and registers for operands.

@@ -40,6 +40,17 @@ impl Type {
         })
     }
 
+    /// The name that [`Self::named`] takes.
+    pub fn name(self) -> String {
+        match self {
+            Self::Pred => "pred".to_string(),
+            Self::Bits(bits) => format!("b{bits}"),
+            Self::Unsigned(bits) => format!("u{bits}"),
+            Self::Signed(bits) => format!("s{bits}"),
+            other => format!("{other:?}").to_lowercase(),
+        }
+    }
+
     pub fn bits(self) -> u32 {
         match self {
             Self::Pred => 1,

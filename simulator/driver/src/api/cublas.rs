@@ -9,8 +9,9 @@ use crate::objects::gemm::{Element, Matrix, Real, Shape, multiply};
 use crate::objects::process::call;
 use crate::objects::report;
 use crate::objects::state::Driver;
+use crate::objects::trace;
 use half::{bf16, f16};
-use simulator::{Device, Fault};
+use simulator::{Device, Fault, jitter};
 use std::ffi::{c_int, c_longlong, c_void};
 
 const NOT_INITIALIZED: Code = 1;
@@ -98,6 +99,8 @@ fn run(
     if shape.m == 0 || shape.n == 0 || shape.batch == 0 {
         return Ok(());
     }
+    trace::record_library(name);
+    jitter::next_launch();
     let done = multiply(device, shape, &matrices)?;
     for found in device.reports() {
         report::finding(&Fault { kernel: name.to_owned(), ..found });

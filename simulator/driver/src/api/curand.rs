@@ -6,6 +6,7 @@ use crate::objects::generator::Generator;
 use crate::objects::philox::Philox;
 use crate::objects::process::call;
 use crate::objects::state::Driver;
+use crate::objects::trace;
 use simulator::Fault;
 use std::ffi::{c_uint, c_ulonglong};
 
@@ -92,6 +93,7 @@ fn generate<const N: usize>(
     };
     generator_of(driver, handle)?.words = words;
     let kernel = driver.calling.to_owned();
+    trace::record_library(&kernel);
     let filled = driver.allocation_at(address, true);
     driver.record_work((ordinal, stream), filled.as_slice(), &kernel);
     done.or_else(|fault| driver.fault(ordinal, &Fault { kernel, ..fault })).map_err(|_| LAUNCH_FAILURE)

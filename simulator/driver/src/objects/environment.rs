@@ -1,8 +1,9 @@
 //! Reads the configuration from environment variables.
 //!
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
-//! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves
-//! open is decided), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
+//! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of
+//! a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
+//! for each launch), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
 //! fails). `_COVERAGE`, `_REPORTS` and `_TRACE` name files: see `coverage.rs`, `report.rs` and `trace.rs`.
 
 use super::inject::Injection;
@@ -59,6 +60,14 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         read("CUDA_VISIBLE_DEVICES").map_or_else(|| (0..installed).collect(), |list| visible(&list, installed));
     let memory = get("SNUFFER_SIM_MEMORY", 1, 1 << 20)?.map_or(default.memory, |mebibytes| mebibytes << 20);
     let held = get("SNUFFER_SIM_HELD", 0, 1 << 20)?.map_or(0, |mebibytes| mebibytes << 20).min(memory);
+    let (jitter, jitter_varies) = match read("SNUFFER_SIM_JITTER") {
+        None => (None, false),
+        Some(text) => {
+            let (seed, varies) = text.strip_suffix("..").map_or((text.as_str(), false), |seed| (seed, true));
+            let wrong = || format!("SNUFFER_SIM_JITTER={text}: must be a number from 0, or such a number and `..`");
+            (Some(seed.parse().map_err(|_| wrong())?), varies)
+        }
+    };
     let config = Config {
         devices: visible.len(),
         memory: memory - held,
@@ -72,7 +81,8 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
             None => default.checks,
             Some(text) => text.parse().map_err(|why| format!("SNUFFER_SIM_CHECKS={text}: {why}"))?,
         },
-        jitter: get("SNUFFER_SIM_JITTER", 0, u64::MAX)?,
+        jitter,
+        jitter_varies,
         mutate: match read("SNUFFER_SIM_MUTATE") {
             None => default.mutate,
             Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_MUTATE={text}: {why}"))?),
@@ -125,6 +135,8 @@ mod tests {
         assert_eq!(with("SNUFFER_SIM_CAPABILITY", "8.6").unwrap().config.capability, (8, 6));
         assert_eq!(with("SNUFFER_SIM_SMS", "300").unwrap().config.multiprocessors, 300);
         assert_eq!(with("SNUFFER_SIM_MUTATE", "uadd_f32:7").unwrap().config.mutate.unwrap().choice, Choice::Seed(7));
+        assert_eq!(with("SNUFFER_SIM_JITTER", "5").unwrap().config.jitter, Some(5));
+        assert!(with("SNUFFER_SIM_JITTER", "5..").unwrap().config.jitter_varies);
         assert!(!with("SNUFFER_SIM_CHECKS", "initialization,races").unwrap().config.checks.loops);
         assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
         assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);

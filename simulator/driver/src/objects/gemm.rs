@@ -3,7 +3,7 @@
 //! The real library sums in another order, and may fuse a product with its sum; results agree within rounding.
 
 use half::{bf16, f16};
-use simulator::{Device, Fault};
+use simulator::{Device, Fault, jitter};
 use std::ops::{Add, Mul};
 
 /// The type of a matrix's elements.
@@ -218,17 +218,27 @@ pub fn multiply<T: Real>(
     Ok(())
 }
 
-/// Sums in the order of `k`. The inner loop runs down the columns of A and the result, which compilers vectorize.
+/// Sums in the order of `k`, or with jitter in another one and as several partial sums. The inner loop runs down the columns of
+/// A and the result, which compilers vectorize.
 fn product<T: Real>(a: &[T], b: &[T], m: usize, n: usize, k: usize, round: impl Fn(T) -> T) -> Vec<T> {
-    let mut result = vec![T::default(); m * n];
-    if k > 0 {
-        for (result, b) in result.chunks_exact_mut(m).zip(b.chunks_exact(k)) {
-            for (a, &b) in a.chunks_exact(m).zip(b) {
-                for (sum, &a) in result.iter_mut().zip(a) {
-                    *sum = round(*sum + a * b);
+    let partial_sum = |part: usize, parts: usize| {
+        let mut result = vec![T::default(); m * n];
+        if k > 0 {
+            for (result, b) in result.chunks_exact_mut(m).zip(b.chunks_exact(k)) {
+                for turn in (part..k).step_by(parts) {
+                    let at = jitter::scheduled(turn, k, 0);
+                    for (sum, &a) in result.iter_mut().zip(&a[at * m..(at + 1) * m]) {
+                        *sum = round(*sum + a * b[at]);
+                    }
                 }
             }
         }
+        result
+    };
+    let parts = jitter::partial_sums();
+    let mut result = partial_sum(0, parts);
+    for part in 1..parts {
+        result.iter_mut().zip(partial_sum(part, parts)).for_each(|(sum, other)| *sum = round(*sum + other));
     }
     result
 }

@@ -1,6 +1,6 @@
-//! Writes launches, as they happen, to the file that `SNUFFER_SIM_TRACE` names: lines of `launch kernel`; before a kernel's
-//! first launch, `change kernel number block equivalent file line what` for each change that `_MUTATE` can make to it.
-//! Fields are separated by tabs.
+//! Writes launches, as they happen, to the file that `SNUFFER_SIM_TRACE` names: lines of `launch kernel`, and of `library
+//! function` for work of cuBLAS and cuRAND. Before a kernel's first launch there are a line `forms kernel form…` and, for each
+//! change that `_MUTATE` can make to it, `change kernel number block equivalent file line what`. Fields are separated by tabs.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -41,13 +41,26 @@ pub fn record_launch(device: &mut Device, function: FunctionId) {
     let kernel = device.entry(function).name.clone();
     let mut text = String::new();
     if trace.known.insert(kernel.clone()) {
+        let _ = writeln!(text, "forms\t{kernel}\t{}", device.forms(function).join("\t"));
         for (number, change) in device.changes(function).iter().enumerate() {
             let simulator::Change { what, file, line, block, equivalent } = change;
             let _ = writeln!(text, "change\t{kernel}\t{number}\t{block}\t{equivalent}\t{file}\t{line}\t{what}");
         }
     }
     let _ = writeln!(text, "launch\t{kernel}");
-    if let Err(error) = trace.file.write_all(text.as_bytes()) {
-        report::print(&format!("snuffer-sim: cannot write the trace: {error}"));
+    trace.write(&text);
+}
+
+/// Writes that `function` of a library works on the device.
+pub fn record_library(function: &str) {
+    let Some(trace) = TRACE.get_or_init(open) else { return };
+    trace.lock().unwrap_or_else(PoisonError::into_inner).write(&format!("library\t{function}\n"));
+}
+
+impl Trace {
+    fn write(&mut self, text: &str) {
+        if let Err(error) = self.file.write_all(text.as_bytes()) {
+            report::print(&format!("snuffer-sim: cannot write the trace: {error}"));
+        }
     }
 }

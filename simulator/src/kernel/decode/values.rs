@@ -1,9 +1,9 @@
 //! The registers of operands: sources, destinations, and the variables of shared and local memory.
 
-use super::Decoder;
-use crate::kernel::Register;
+use super::{Decoder, Inst};
 use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
 use crate::kernel::operands::Binding;
+use crate::kernel::{Register, ZERO};
 use crate::lanes::WARP;
 use crate::ptx::{Operand, Parameter, Source};
 
@@ -72,5 +72,13 @@ impl<'a> Decoder<'a> {
         };
         self.shared.insert(name.to_string(), at);
         Ok(Some(self.names.constant(at)))
+    }
+
+    /// Makes `d` the complement of `from`.
+    pub(super) fn complement(&mut self, d: Register, from: Register, source: Source) -> Result<(), String> {
+        let (what, args) = (Self::one("not.pred")?, [from, ZERO, ZERO, ZERO]);
+        self.origins.add("not.pred", what, d, args);
+        self.push(Inst { d, args, source, ..Inst::new(what) });
+        Ok(())
     }
 }
