@@ -11,7 +11,9 @@ mod completions;
 mod coverage;
 mod demo;
 mod doctor;
+mod fidelity;
 mod findings;
+mod golden;
 mod guard;
 mod history;
 mod hunt;
@@ -103,6 +105,10 @@ enum Command {
     Coverage(coverage::Args),
     /// Change instructions of candle's kernels on a simulated device, and show which changes drawn cases notice.
     Score(score::Args),
+    /// Compare the simulated device with hardware, case by case and bit by bit.
+    Fidelity(fidelity::Args),
+    /// Record what hardware computes, and check the simulated device against it.
+    Golden(golden::Args),
     /// Write a static site: the matrix of ops, every finding, coverage and trends.
     Site(site::Args),
     /// Check the devices, workers, canary and tools of this machine.
@@ -123,7 +129,7 @@ const MEMORY: RangeInclusive<u64> = 1..=u64::MAX >> 20;
 struct DevicesArg {
     /// Device to run on: `cpu`, `cuda:0` or `sim:0`; repeatable. `cuda` is all GPUs that the driver shows; a campaign spreads
     /// its workers over them. By default `cpu` and the first GPU, or the simulated device on machines without a GPU.
-    #[arg(long = "device", env = "SNUFFER_DEVICES", value_delimiter = ',')]
+    #[arg(long = "device", alias = "devices", env = "SNUFFER_DEVICES", value_delimiter = ',')]
     devices: Vec<Selection>,
 }
 
@@ -238,6 +244,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::New(args) => new::run(&args),
         Command::Coverage(args) => coverage::run(&args, &store),
         Command::Score(args) => score::run(&args),
+        Command::Fidelity(args) => fidelity::run(&args, &store),
+        Command::Golden(args) => golden::run(&args),
         Command::Site(args) => site::run(&args, &store),
         Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::run(&args),

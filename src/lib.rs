@@ -37,7 +37,11 @@ pub mod store;
 #[cfg(feature = "cli")]
 pub mod console;
 #[cfg(feature = "suite")]
+pub mod fidelity;
+#[cfg(feature = "suite")]
 pub mod fuzz;
+#[cfg(feature = "suite")]
+pub mod golden;
 #[cfg(feature = "suite")]
 pub mod hunt;
 #[cfg(feature = "suite")]

@@ -6,6 +6,7 @@ mod cache;
 pub mod canary;
 mod create;
 mod encoding;
+pub mod form;
 mod layer;
 mod loss;
 mod op;
@@ -167,9 +168,9 @@ impl Op {
     }
 }
 
-/// The op of this name.
+/// The op of this name: one of [`ALL`], or [`form::FORM`], which no hunt draws.
 pub fn find(name: &str) -> Option<&'static Op> {
-    ALL.iter().copied().find(|op| op.name == name)
+    ALL.iter().copied().chain([&form::FORM]).find(|op| op.name == name)
 }
 
 /// Whether `id` is the largest value of its dtype and outside the dimension. By design (candle PR #2940) such an id

@@ -21,7 +21,7 @@ pub use baseline::{Baseline, BaselineCase};
 pub use choose::choose;
 pub use mutant::run;
 pub use text::markdown;
-pub use trace::Change;
+pub use trace::{Change, Changes, Launched, Trace};
 
 /// The plan of a run.
 #[derive(Debug, Clone)]

@@ -6,6 +6,8 @@ use schemars::{JsonSchema, Schema};
 use super::{UsageError, doctor, known, list, ops, regressions, replay, similar};
 use crate::console;
 use crate::exit_code::Exit;
+use crate::fidelity::Fidelity;
+use crate::golden::Checked;
 use crate::investigate::Bisection;
 use crate::score::Score;
 use crate::store::Failure;
@@ -27,15 +29,17 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 12] = [
+const OUTPUTS: [Output; 14] = [
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
+    Output { name: "fidelity", of: "snuffer fidelity --json", schema: schema::<Fidelity> },
     Output {
         name: "finding",
         of: "a line of snuffer findings list --json, and snuffer findings show --json",
         schema: schema::<list::Listed>,
     },
+    Output { name: "golden", of: "snuffer golden check --json", schema: schema::<Checked> },
     Output { name: "group", of: "a line of snuffer findings similar --json", schema: schema::<similar::Alike> },
     Output { name: "history", of: "snuffer history --json", schema: schema::<Answer> },
     Output {

@@ -98,7 +98,7 @@ pub fn set_behaviour(command: &mut Command, device: Device, behaviour: DeviceBeh
             if behaviour.exact_views {
                 command.env("SNUFFER_EXACT_VIEWS", "1");
             }
-            command.envs(behaviour.jitter.map(|seed| ("SNUFFER_SIM_JITTER", seed.to_string())));
+            command.envs(behaviour.jitter.map(|seed| (JITTER, seed.to_string())));
         }
         Device::Cuda(_) if behaviour.immediate_errors => {
             command.env("CUDA_LAUNCH_BLOCKING", "1");
@@ -109,6 +109,10 @@ pub fn set_behaviour(command: &mut Command, device: Device, behaviour: DeviceBeh
 
 /// The variable that makes a simulated device change an instruction of a kernel.
 pub const MUTATE: &str = "SNUFFER_SIM_MUTATE";
+
+/// The variable with the seed by which a simulated device decides what the ISA leaves open; with `..` behind it, another for
+/// each launch.
+pub const JITTER: &str = "SNUFFER_SIM_JITTER";
 
 /// The variable that names the file in which a simulated device records launches.
 pub const TRACE: &str = "SNUFFER_SIM_TRACE";

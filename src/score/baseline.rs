@@ -70,7 +70,7 @@ impl Baseline {
                 if examined.is_late() {
                     examined = examine(executor, op, &case, Patience::Short)?;
                 }
-                let kernels = trace.launched(changes)?;
+                let kernels = trace.launched(changes)?.kernels;
                 Ok((!examined.is_late()).then(|| baseline_case(op, case, examined, kernels)))
             },
             |(executor, _, changes)| {

@@ -27,11 +27,22 @@ pub struct Change {
 /// The possible changes of each kernel, by number.
 pub type Changes = BTreeMap<String, Vec<Change>>;
 
+/// What a case launched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Launched {
+    /// The kernels.
+    pub kernels: BTreeSet<String>,
+    /// The functions of cuBLAS and cuRAND that worked on the device.
+    pub libraries: BTreeSet<String>,
+}
+
 /// The trace file of one worker, read as it grows.
 #[derive(Debug)]
 pub struct Trace {
     file: NamedTempFile,
     reader: BufReader<File>,
+    /// The PTX forms of each kernel that was launched.
+    pub forms: BTreeMap<String, Vec<String>>,
 }
 
 impl Trace {
@@ -39,7 +50,7 @@ impl Trace {
     pub fn new() -> anyhow::Result<Self> {
         let file = NamedTempFile::with_prefix("snuffer-trace-").context("cannot make a file")?;
         let reader = BufReader::new(file.reopen().context("cannot read a file")?);
-        Ok(Self { file, reader })
+        Ok(Self { file, reader, forms: BTreeMap::new() })
     }
 
     /// The variable that makes a worker write it.
@@ -47,9 +58,9 @@ impl Trace {
         (TRACE, self.file.path().into())
     }
 
-    /// The kernels launched since the last call. Adds the possible changes of new kernels to `changes`.
-    pub fn launched(&mut self, changes: &mut Changes) -> anyhow::Result<BTreeSet<String>> {
-        let mut kernels = BTreeSet::new();
+    /// What was launched since the last call. Adds the possible changes of new kernels to `changes`.
+    pub fn launched(&mut self, changes: &mut Changes) -> anyhow::Result<Launched> {
+        let mut launched = Launched::default();
         let mut line = String::new();
         while self.reader.read_line(&mut line).context("cannot read the trace")? > 0 {
             let read = match line.trim_end().split('\t').collect::<Vec<_>>().as_slice() {
@@ -57,7 +68,16 @@ impl Trace {
                 _ if !line.ends_with('\n') => Some(()),
                 [""] => Some(()),
                 ["launch", kernel] => {
-                    kernels.insert((*kernel).to_string());
+                    launched.kernels.insert((*kernel).to_string());
+                    Some(())
+                }
+                ["library", function] => {
+                    launched.libraries.insert((*function).to_string());
+                    Some(())
+                }
+                ["forms", kernel, forms @ ..] => {
+                    let forms = forms.iter().filter(|form| !form.is_empty()).map(|form| (*form).to_string());
+                    self.forms.insert((*kernel).to_string(), forms.collect());
                     Some(())
                 }
                 ["change", kernel, fields @ ..] => change(fields, changes.entry((*kernel).to_string()).or_default()),
@@ -66,7 +86,7 @@ impl Trace {
             read.with_context(|| format!("`{}` is not a line of a trace", line.trim_end()))?;
             line.clear();
         }
-        Ok(kernels)
+        Ok(launched)
     }
 }
 

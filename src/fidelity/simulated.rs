@@ -1,0 +1,93 @@
+//! A simulated device of which it is known what each case launches, and what else the documents let it do.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context;
+
+use super::latitude::Latitude;
+use crate::case::Case;
+use crate::device::Device;
+use crate::exec::environment::JITTER;
+use crate::exec::{Answer, Build, Deadline, Limits, Variable, Worker};
+use crate::outcome::Outcome;
+use crate::score::{Changes, Launched, Trace};
+
+/// A worker on a simulated device, and its trace.
+#[derive(Debug)]
+pub struct Simulated {
+    worker: Worker,
+    trace: Trace,
+    /// Runs cases with another seed of the jitter for each launch; `None` until that is needed.
+    sampler: Option<Worker>,
+    device: Device,
+    limits: Limits,
+    variables: Vec<Variable>,
+}
+
+impl Simulated {
+    /// Starts the worker, with environment variables.
+    pub fn start(device: Device, limits: Limits, variables: Vec<Variable>) -> anyhow::Result<Self> {
+        let trace = Trace::new()?;
+        let traced: Vec<Variable> = variables.iter().cloned().chain([trace.variable()]).collect();
+        let worker = Worker::start_with(device, Build::Checked, limits, &traced)?;
+        Ok(Self { worker, trace, sampler: None, device, limits, variables })
+    }
+
+    /// The worker.
+    pub fn worker(&self) -> &Worker {
+        &self.worker
+    }
+
+    /// The next run is in a new process.
+    pub fn restart(&mut self) -> anyhow::Result<()> {
+        self.worker.restart()
+    }
+
+    /// Runs `case`. Returns what it launched, too.
+    pub fn run(&mut self, case: &Case) -> anyhow::Result<(Answer, Launched)> {
+        let answer = within(&mut self.worker, case)?;
+        Ok((answer, self.trace.launched(&mut Changes::new())?))
+    }
+
+    /// The forms of the kernels that were launched.
+    pub fn forms(&self, launched: &Launched) -> BTreeSet<String> {
+        let forms = launched.kernels.iter().filter_map(|kernel| self.trace.forms.get(kernel));
+        forms.flatten().cloned().collect()
+    }
+
+    /// The forms and library functions among what was launched that leave something open.
+    pub fn latitudes(&self, launched: &Launched) -> BTreeSet<String> {
+        let mut names = self.forms(launched);
+        names.extend(launched.libraries.iter().cloned());
+        names.retain(|name| Latitude::of(name).is_some());
+        names
+    }
+
+    /// Begins samples of a case in a new process, so that they depend on the case alone.
+    pub fn begin_samples(&mut self) -> anyhow::Result<()> {
+        if let Some(sampler) = &mut self.sampler {
+            return sampler.restart();
+        }
+        let variables: Vec<Variable> = self.variables.iter().cloned().chain([(JITTER, "1..".into())]).collect();
+        self.sampler = Some(Worker::start_with(self.device, Build::Checked, self.limits, &variables)?);
+        Ok(())
+    }
+
+    /// What the device may also do with `case` by what the documents leave open: two outcomes, with another seed for each launch.
+    pub fn sample(&mut self, case: &Case) -> anyhow::Result<Vec<Outcome>> {
+        let sampler = self.sampler.as_mut().context("no samples were begun")?;
+        let Answer { outcome, again, .. } = within(sampler, case)?;
+        Ok(std::iter::once(outcome).chain(again).collect())
+    }
+}
+
+/// Runs `case` within the short deadline; if that is not enough, within the full one.
+pub(super) fn within(worker: &mut Worker, case: &Case) -> anyhow::Result<Answer> {
+    worker.set_deadline(Deadline::Short);
+    let answer = worker.run(case)?;
+    if !matches!(answer.outcome, Outcome::TimedOut(_)) {
+        return Ok(answer);
+    }
+    worker.set_deadline(Deadline::Full);
+    worker.run(case)
+}
