@@ -5,6 +5,7 @@ mod cause_of_death;
 pub mod deadline;
 pub mod diagnosis;
 pub mod environment;
+mod gpu;
 mod journal;
 pub mod missing;
 pub mod pool;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::{DeviceBehaviour, Limits};
+use super::{DeviceBehaviour, Limits, gpu};
 use crate::device::Device;
 
 /// Which build of candle a worker has.
@@ -120,10 +120,14 @@ pub const TRACE: &str = "SNUFFER_SIM_TRACE";
 /// The variable that names the file in which a simulated device records its reports.
 pub const REPORTS: &str = "SNUFFER_SIM_REPORTS";
 
+/// Whether this machine has a GPU.
+pub fn has_gpu() -> bool {
+    gpu::is_there()
+}
+
 /// The default devices: `cpu`, and the GPU or else the simulated device, if the worker for it is built.
 pub fn default_devices() -> Vec<Device> {
-    let gpu = Path::new("/dev/nvidia0").exists();
-    let other = if gpu { Device::Cuda(0) } else { Device::Sim(0) };
+    let other = if has_gpu() { Device::Cuda(0) } else { Device::Sim(0) };
     let ready = command(other, Build::Checked).is_ok();
     std::iter::once(Device::Cpu).chain(ready.then_some(other)).collect()
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask`: the commands of the README. Each does all the set-up that it needs, and prints its steps.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,12 @@ mod candle_tests;
 mod dist;
 mod functions;
 mod fuzz;
+#[path = "../../src/exec/gpu.rs"]
+mod gpu;
+mod gpu_report;
 mod set_up;
 mod simulator;
+mod stand_in;
 mod stubs;
 mod toolkit;
 mod tools;
@@ -80,6 +85,17 @@ enum Task {
         #[arg(long)]
         list: bool,
     },
+    /// On a machine with a GPU: answer everything that only hardware can answer, within an hour, as docs/gpu/REPORT.md.
+    GpuReport(gpu_report::Args),
+    /// Run a command as on a machine with a GPU, where the simulated device is the driver: `cargo test --features cuda`.
+    StandIn {
+        /// The command and its arguments.
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+    /// Build the simulated device alone, as tests do that need it.
+    #[command(hide = true)]
+    Simulator,
     /// Build everything and make the release archive, in `target/dist`.
     Dist,
     /// Write the table of candle's functions, by which signatures name places.
@@ -125,6 +141,9 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Corpus(args) => fuzz::corpus(&args),
         Task::CandleTests { filter, list } => candle_tests::run(&set_up::toolkit()?, &filter, list),
+        Task::GpuReport(args) => gpu_report::run(&args),
+        Task::StandIn { command } => stand_in::run(&command),
+        Task::Simulator => simulator::install().map(|_| 0),
         Task::Dist => dist::run(),
         Task::Functions { check } => functions::run(root, check),
     }

@@ -28,10 +28,14 @@ impl Devices {
 
     /// Keeps `command` from CUDA devices that an earlier set-up left.
     pub fn limit(self, command: &mut Command) -> &mut Command {
-        if self.cpu { command.env("SNUFFER_DEVICES", "cpu") } else { command }
+        if self.cpu {
+            command.env("SNUFFER_DEVICES", "cpu").env("SNUFFER_TEST_WITHOUT", "sim:0,cuda:0")
+        } else {
+            command
+        }
     }
 
-    /// Whether there is to be a simulated device: on machines without a GPU on which NVIDIA's compiler runs.
+    /// Whether fuzzers run on the simulated device: on machines without a GPU on which NVIDIA's compiler runs.
     pub fn can_be_simulated(self) -> bool {
         !self.cpu && toolkit::there_is_one() && Toolkit::installed().is_none()
     }
@@ -80,12 +84,10 @@ pub fn rest(devices: Devices) -> anyhow::Result<Ready> {
     toolkit.equip(&mut cuda)?;
     build("the worker with candle's CUDA backend", "five minutes on a new machine", &mut cuda)?;
     let devices = match toolkit {
-        Toolkit::Installed(_) => "cpu and cuda:0; without sim:0, which is for machines without a GPU",
-        Toolkit::Assembled(_) => {
-            simulator::install()?;
-            "cpu and sim:0; without cuda:0, which needs a GPU and a CUDA toolkit"
-        }
+        Toolkit::Installed(_) => "cpu, sim:0 and cuda:0",
+        Toolkit::Assembled(_) => "cpu and sim:0; without cuda:0, which needs a GPU and a CUDA toolkit",
     };
+    simulator::install()?;
     Ok(Ready { devices, toolkit: Some(toolkit) })
 }
 

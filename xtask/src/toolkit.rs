@@ -7,10 +7,12 @@ use std::{env, fs};
 use anyhow::{Context, bail, ensure};
 
 use crate::tools::remedy;
-use crate::{stubs, target};
+use crate::{gpu, stubs, target};
 
 /// The compute capability to compile for: candle's f8 kernels need at least 89.
-const COMPUTE_CAP: &str = "90";
+pub const COMPUTE_CAP: &str = "90";
+/// The version of CUDA that cudarc binds.
+pub const CUDA_VERSION: &str = "13000";
 /// Whether the compiler from `PyPI` runs on this platform.
 const PYPI_RUNS_HERE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 const PACKAGES: &str = include_str!("../toolkit.txt");
@@ -68,7 +70,7 @@ pub fn there_is_one() -> bool {
 impl Toolkit {
     /// The installed toolkit, if the machine also has a GPU.
     pub fn installed() -> Option<Self> {
-        let gpu = Path::new("/dev/nvidia0").exists() || succeeds(Command::new("nvidia-smi").arg("-L"));
+        let gpu = gpu::is_there();
         let on_path = env::split_paths(&env::var_os("PATH")?).map(|bin| bin.join("..")).collect::<Vec<_>>();
         let named = env::var_os("CUDA_HOME").map(PathBuf::from);
         let places = on_path.into_iter().chain(named).chain(["/usr/local/cuda".into()]);
@@ -102,7 +104,7 @@ impl Toolkit {
         let path = env::join_paths(std::iter::once(home.join("bin")).chain(env::split_paths(&path)))?;
         command.env("CUDA_HOME", home).env("NVCC", home.join("bin/nvcc")).env("PATH", path);
         if let Self::Assembled(_) = self {
-            command.env("CUDA_COMPUTE_CAP", COMPUTE_CAP).env("CUDARC_CUDA_VERSION", "13000");
+            command.env("CUDA_COMPUTE_CAP", COMPUTE_CAP).env("CUDARC_CUDA_VERSION", CUDA_VERSION);
             for other in ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDNN_LIB"] {
                 command.env_remove(other);
             }
