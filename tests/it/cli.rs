@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use snuffer::cli::duration;
 
+pub use crate::output::{code, text};
+
 pub fn command(store: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
     command
@@ -19,14 +21,6 @@ pub fn command(store: &Path, args: &[&str]) -> Command {
 
 pub fn snuffer(store: &Path, args: &[&str]) -> Output {
     command(store, args).output().expect("snuffer starts")
-}
-
-pub fn code(output: &Output) -> i32 {
-    output.status.code().expect("an exit code")
-}
-
-pub fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use snuffer::ops::canary::case;
 use snuffer::store::{Finding, Store, id};
 
 use crate::cli::{code, command, snuffer, text};
-use crate::store::finding;
+use crate::finding::finding;
 
 /// A hunt with three findings.
 const HUNT: [&str; 9] = ["hunt", "--ops", "op.softmax_last_dim", "--cases", "300", "--seed", "1", "--jobs", "1"];

@@ -11,7 +11,7 @@ use snuffer::store::history::{Filter, History};
 use snuffer::store::regression::{self, Regression};
 use snuffer::store::{Finding, Log, Record, Store, read_coverage};
 
-use crate::store::finding;
+use crate::finding::finding;
 
 /// How many damages a test makes; the variable asks for more.
 fn times() -> u64 {

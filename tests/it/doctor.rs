@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::schema::valid;
+use crate::json::valid;
 
 /// What the doctor prints on a machine whose tools are in `path`.
 fn doctor(path: &Path, more: &[&str]) -> String {

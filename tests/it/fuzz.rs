@@ -14,7 +14,7 @@ use snuffer::store::Finding;
 use snuffer::store::regression::Regression;
 use snuffer::tensor::{DType, Tensor, Value};
 
-use crate::store::finding;
+use crate::finding::finding;
 
 const TARGETS: [Target; 3] = [Target::Forward, Target::Backward, Target::Program];
 /// libFuzzer's default size limit for an empty corpus.

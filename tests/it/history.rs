@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use snuffer::store::{Counts, Log, Record, Store, Tally};
 
-use crate::store::finding;
+use crate::finding::finding;
 
 /// Noon of the `day`-th of January 2026, in seconds since 1970.
 pub fn noon(day: u64) -> u64 {

@@ -9,7 +9,7 @@ use snuffer::outcome::{Outcome, Phase, Refusal};
 use snuffer::store::regression::{Expected, Regression, Status, read, triage_state};
 use snuffer::store::{Finding, Platform, Store, similar};
 
-use crate::store::finding;
+use crate::finding::finding;
 
 /// A platform: a device, a release of candle, a compute capability.
 fn platform(device: &str, candle: &str, capability: (u32, u32)) -> Platform {

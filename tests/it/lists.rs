@@ -9,7 +9,7 @@ use snuffer::oracle::OracleName;
 use snuffer::store::{Finding, Store, id};
 
 use crate::cli::{code, command, snuffer, text};
-use crate::store::finding;
+use crate::finding::finding;
 
 /// A store with a crash on the CPU, a wrong value on the simulated device and a refusal on both.
 fn stored() -> tempfile::TempDir {

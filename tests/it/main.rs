@@ -1,52 +1,45 @@
 //! The integration tests: one binary with a file for each area.
 
 mod arguments;
-mod bad_id;
 mod by_hand;
 mod capability;
 mod case_text;
 mod catalog;
-mod checkers;
 mod cli;
 mod console;
 mod coverage;
-mod crates;
 mod damage;
-mod demo;
 mod diagnosis;
 mod doctor;
-mod fidelity;
+#[path = "../common/finding.rs"]
+mod finding;
 mod fleet;
 mod fuzz;
-mod golden;
 mod guard;
-mod guide;
-mod hardware;
 mod history;
 mod history_file;
 mod inventory;
-mod joining;
+#[path = "../common/json.rs"]
+mod json;
+#[path = "../common/kept.rs"]
+mod kept;
 mod lifecycle;
 mod links;
 mod lists;
-mod matrix;
 mod minimizer;
 mod number;
 mod ops;
-mod programs;
-mod recovery;
+#[path = "../common/output.rs"]
+mod output;
 mod regressions;
 mod report;
 mod reports;
 mod resume;
-mod sanitizer;
 mod sanitizer_text;
 mod scenarios;
 mod schema;
-mod score;
 mod sequences;
 mod signatures;
-mod simulated;
 mod site;
 mod site_command;
 mod site_search;
@@ -55,6 +48,5 @@ mod summary;
 mod tensor;
 mod tidy;
 mod torch;
-mod trace;
 mod triage;
 mod worker;

@@ -13,8 +13,8 @@ use snuffer::report::{Report, replay, upstream};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
-use crate::regressions::regressions;
-use crate::store::finding;
+use crate::finding::finding;
+use crate::kept::regressions;
 
 fn labels_out_of_range() -> Case {
     let inp = Tensor::new(DType::F32, vec![1, 1], vec![Value::Float(0.0)]);

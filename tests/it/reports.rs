@@ -15,8 +15,8 @@ use snuffer::store::Finding;
 use snuffer::store::regression::Regression;
 use snuffer::tensor::View;
 
-use crate::regressions::regressions;
-use crate::store::finding;
+use crate::finding::finding;
+use crate::kept::regressions;
 
 /// A report and what it is about.
 struct Written<'a> {

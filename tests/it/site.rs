@@ -14,7 +14,7 @@ use snuffer::store::regression::{Expected, Regression, read};
 use snuffer::store::{Counts, Finding, Platform, Record, Tally};
 use snuffer::tensor::{DType, Tensor, Value};
 
-use crate::store::finding;
+use crate::finding::finding;
 
 /// Text that must be escaped on every page.
 const MARKUP: &str = "<script>alert('&')</script>";

@@ -1,41 +1,11 @@
 //! The store of findings survives damage and concurrent use.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use snuffer::device::Device;
-use snuffer::ops::canary;
-use snuffer::oracle::{OracleName, Signature, Violation};
-use snuffer::outcome::{Observation, Outcome, Phase};
-use snuffer::store::{Finding, IsRunning, Log, Origin, Record, Reproduction, Store, Unchecked};
+use snuffer::oracle::Signature;
+use snuffer::store::{IsRunning, Log, Record, Store};
 
-/// A finding that hangs.
-pub fn finding(site: &str) -> Finding {
-    let violation = Violation {
-        oracle: OracleName::Contract,
-        kind: "hang".into(),
-        site: site.into(),
-        device: Device::Cpu,
-        detail: "expected Ok".into(),
-    };
-    Finding {
-        signature: violation.signature("canary"),
-        violation,
-        promise: "a test".into(),
-        reproduction: Reproduction { tries: 3, failed: 3, unchecked: Unchecked::Same },
-        origin: Origin {
-            versions: "a test".into(),
-            hardware: BTreeMap::new(),
-            sanitizer: None,
-            seed: 1,
-            index: 2,
-            attempts: 3,
-            minimal: true,
-        },
-        case: canary::case("hang"),
-        observations: vec![Observation::new(Device::Cpu, Outcome::TimedOut(Phase::Forward))],
-    }
-}
+use crate::finding::finding;
 
 fn open(folder: &Path) -> Store {
     Store::open(folder).expect("a store opens")

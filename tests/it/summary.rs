@@ -10,7 +10,7 @@ use snuffer::report::Summary;
 use snuffer::store::regression::{Regression, Status};
 use snuffer::store::{Counts, Finding, Log, Record, Store, Tally, id};
 
-use crate::store::finding;
+use crate::finding::finding;
 
 /// A finding of an op, with a case that panics.
 fn found(op: &str, oracle: OracleName, kind: &str, site: &str) -> (String, Finding) {

@@ -13,7 +13,7 @@ use snuffer::outcome::{Gradients, Returned};
 use snuffer::program::torch;
 use snuffer::tensor::{DType, Tensor, Value};
 
-use crate::regressions::regressions;
+use crate::kept::regressions;
 
 /// How many valid cases of each op.
 const CASES: u64 = 12;

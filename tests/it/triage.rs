@@ -3,8 +3,8 @@
 use snuffer::store::regression::read;
 use snuffer::store::{Finding, Store};
 
+use crate::finding::finding;
 use crate::lifecycle::snuffer;
-use crate::store::finding;
 
 /// A folder with a store: a hang in two ops' one function, and one elsewhere.
 fn stored() -> tempfile::TempDir {

@@ -1,5 +1,7 @@
 //! Where a regression is expected to fail: on which device, with which candle, at which compute capability.
 
+use std::collections::BTreeSet;
+
 use semver::VersionReq;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +25,7 @@ pub struct Condition {
 }
 
 /// A kind of device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// candle's CPU backend.
@@ -37,18 +39,10 @@ pub enum Backend {
 }
 
 impl Condition {
-    /// One condition for each kind of device in `devices`. A failure on a simulated device is expected on a GPU too, unless only
-    /// the simulator's `checker` sees it.
+    /// One condition for each kind of device in `devices`.
     pub fn on(devices: &[Device], oracle: OracleName) -> Vec<Self> {
-        let is_cpu = |device: &&Device| **device == Device::Cpu;
-        let cpu = devices.iter().any(|device| is_cpu(&device)).then_some(Backend::Cpu);
-        let cuda = devices.iter().any(|device| !is_cpu(&device)).then_some(if oracle == OracleName::Checker {
-            Backend::Sim
-        } else {
-            Backend::Cuda
-        });
-        let on = |device| Self { device: Some(device), ..Self::default() };
-        cpu.into_iter().chain(cuda).map(on).collect()
+        let kinds: BTreeSet<Backend> = devices.iter().map(|&device| Backend::of(device, oracle)).collect();
+        kinds.into_iter().map(|device| Self { device: Some(device), ..Self::default() }).collect()
     }
 
     /// Whether it holds on `platform`.
@@ -64,7 +58,18 @@ impl Condition {
 }
 
 impl Backend {
-    fn has(self, device: Device) -> bool {
+    /// Where a failure on `device` is expected: one on a simulated device also on a GPU, unless only the simulator's `checker`
+    /// sees it.
+    pub fn of(device: Device, oracle: OracleName) -> Self {
+        match device {
+            Device::Cpu => Self::Cpu,
+            Device::Cuda(_) | Device::Sim(_) if oracle == OracleName::Checker => Self::Sim,
+            Device::Cuda(_) | Device::Sim(_) => Self::Cuda,
+        }
+    }
+
+    /// Whether `device` is of this kind.
+    pub fn has(self, device: Device) -> bool {
         match self {
             Self::Cpu => device == Device::Cpu,
             Self::Cuda => device != Device::Cpu,

@@ -1,0 +1,94 @@
+//! The simulated device's checkers on candle's kernels and on planted faults, and jitter.
+
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::exec::{Answer, Build, DeviceBehaviour, Limits, Worker};
+use snuffer::ops::canary::Fault;
+use snuffer::ops::{self, canary};
+use snuffer::oracle::{Evidence, Verdict, judge};
+use snuffer::outcome::{Observation, Outcome};
+
+use crate::kept::regressions;
+use crate::plan::{Test, tests};
+
+pub const TESTS: &[Test] = tests![Simulated:
+    a_report_does_not_end_the_case_and_is_a_violation_at_its_kernel,
+    a_division_by_zero_is_a_fact_that_no_oracle_judges,
+    exact_views_report_an_access_outside_the_view,
+    jitter_changes_an_approximation_within_its_tolerance
+];
+
+/// The observation and the verdict of a case on the simulated device with these limits.
+fn seen(case: &Case, device: Device, limits: Limits) -> (Observation, Verdict) {
+    let mut worker = Worker::start(device, Build::Checked, limits).expect("a worker starts");
+    let Answer { outcome, again, device_reports } = worker.run(case).expect("the harness survives");
+    let observation = Observation { again, device_reports, ..Observation::new(device, outcome) };
+    let op = ops::find(&case.op).unwrap_or(&canary::CANARY);
+    let verdict = judge(&Evidence::new(op, case, std::slice::from_ref(&observation)));
+    (observation, verdict)
+}
+
+fn oracle(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Fail(violation) => violation.oracle.name(),
+        Verdict::Pass | Verdict::Skip(_) => "",
+    }
+}
+
+fn a_report_does_not_end_the_case_and_is_a_violation_at_its_kernel(device: Device) {
+    for Fault { name: kernel, kind } in canary::CHECKED_FAULTS {
+        let (seen, verdict) = seen(&canary::case(kernel), device, Limits::default());
+        assert!(matches!(seen.outcome, Outcome::Returned(_)), "{kernel}: {:?}", seen.outcome);
+        let [report] = &seen.device_reports.reports[..] else { panic!("{kernel}: {:?}", seen.device_reports) };
+        assert_eq!((report.kind.as_str(), report.place.as_str()), (kind, kernel));
+        assert_eq!(oracle(&verdict), "checker");
+    }
+}
+
+fn a_division_by_zero_is_a_fact_that_no_oracle_judges(device: Device) {
+    let text = "op = \"tensor.div\"\n[inputs.lhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [7] }\n\
+                [inputs.rhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [0] }\n";
+    let case = Case::parse(text).expect("a case");
+    let (seen, verdict) = seen(&case, device, Limits::default());
+    let [fact] = &seen.device_reports.facts[..] else { panic!("{:?}", seen.device_reports) };
+    assert!(
+        fact.starts_with("division of an integer by zero at bdiv_u32() in candle-kernels/src/binary.cu:"),
+        "{fact}"
+    );
+    assert_ne!(oracle(&verdict), "checker");
+}
+
+fn exact_views_report_an_access_outside_the_view(device: Device) {
+    let regressions = regressions();
+    let (_, regression) = regressions
+        .iter()
+        .find(|(name, _)| name == "tensor.conv1d/strided-kernel-wrong-values")
+        .expect("a convolution that reads outside a view");
+    let (_, verdict) = seen(&regression.case, device, Limits::default());
+    assert_eq!(oracle(&verdict), "reference");
+    let behaviour = DeviceBehaviour { exact_views: true, ..DeviceBehaviour::default() };
+    let exact = Limits { behaviour, ..Limits::default() };
+    let (seen, verdict) = seen(&regression.case, device, exact);
+    assert_eq!(oracle(&verdict), "checker");
+    let report = &seen.device_reports.reports[0];
+    assert_eq!((report.kind.as_str(), report.place.as_str()), ("out of view", "cublasGemmStridedBatchedEx"));
+}
+
+fn jitter_changes_an_approximation_within_its_tolerance(device: Device) {
+    let values: Vec<String> = (1..40).map(|n| format!("{}.375", n % 7)).collect();
+    let text = format!(
+        "op = \"tensor.exp\"\n[inputs.x]\ndtype = \"f32\"\nshape = [39]\nvalues = {{ list = [{}] }}\n",
+        values.join(", ")
+    );
+    let case = Case::parse(&text).expect("a case");
+    let (without_jitter, verdict) = seen(&case, device, Limits::default());
+    assert_eq!(verdict, Verdict::Pass);
+    let mut changed = 0;
+    for seed in 1..5 {
+        let behaviour = DeviceBehaviour { jitter: Some(seed), ..DeviceBehaviour::default() };
+        let (seen, verdict) = seen(&case, device, Limits { behaviour, ..Limits::default() });
+        assert_eq!(verdict, Verdict::Pass, "seed {seed}");
+        changed += u32::from(seen.outcome != without_jitter.outcome);
+    }
+    assert!(changed > 0, "no seed changes anything");
+}

@@ -1,0 +1,164 @@
+//! The tests that run on devices: each is run on every device that this machine must test, under a name of its own.
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+
+use crate::machine::Machine;
+use crate::plan::File;
+
+mod bad_id;
+mod canary;
+mod checkers;
+mod crates;
+mod demo;
+mod docs;
+mod fidelity;
+#[path = "../common/finding.rs"]
+mod finding;
+mod golden;
+mod guard;
+mod guide;
+mod hardware;
+mod joining;
+#[path = "../common/json.rs"]
+mod json;
+#[path = "../common/kept.rs"]
+mod kept;
+mod known;
+mod machine;
+mod matrix;
+mod missing;
+#[path = "../common/output.rs"]
+mod output;
+mod plan;
+mod programs;
+mod property;
+mod recovery;
+mod replayed;
+mod sanitizer;
+mod score;
+mod simulated;
+mod trace;
+
+/// All tests, by file, and what nobody would notice if they did not run on a device.
+const FILES: &[File] = &[
+    File {
+        name: "property::valid",
+        tests: property::VALID,
+        misses: "A valid call that a device refuses, gets wrong, or dies of, and that no regression has.",
+    },
+    File {
+        name: "property::adversarial",
+        tests: property::ADVERSARIAL,
+        misses: "A bad label, index, shape or dtype that a device accepts, asserts on, or dies of.",
+    },
+    File {
+        name: "property",
+        tests: property::TESTS,
+        misses: "A known failure that candle has mended, or that has become another one.",
+    },
+    File {
+        name: "replayed",
+        tests: replayed::TESTS,
+        misses: "A regression or a scenario of the field guide that candle no longer does.",
+    },
+    File {
+        name: "canary",
+        tests: canary::TESTS,
+        misses: "A fault of the device that is not noticed, or is charged to the wrong case.",
+    },
+    File {
+        name: "guard",
+        tests: guard::TESTS,
+        misses: "A call that asserts on the device although the guard lets it through.",
+    },
+    File {
+        name: "recovery",
+        tests: recovery::TESTS,
+        misses: "A change in what works after an assert, in the examples that people copy.",
+    },
+    File {
+        name: "programs",
+        tests: programs::TESTS,
+        misses: "A report whose program does not compile, or does something else than its case.",
+    },
+    File { name: "trace", tests: trace::TESTS, misses: "A NaN that is blamed on the wrong call." },
+    File { name: "demo", tests: demo::TESTS, misses: "A broken first tour." },
+    File { name: "bad_id", tests: bad_id::TESTS, misses: "A report on a label that names the wrong cause." },
+    File {
+        name: "checkers",
+        tests: checkers::TESTS,
+        misses: "A race or an uninitialized read that the simulated device no longer sees.",
+    },
+    File {
+        name: "guide",
+        tests: guide::TESTS,
+        misses: "A command in a guide that no longer prints what the guide shows.",
+    },
+    File {
+        name: "joining",
+        tests: joining::TESTS,
+        misses: "A hunt that does not take in a device that was built meanwhile.",
+    },
+    File {
+        name: "matrix",
+        tests: matrix::TESTS,
+        misses: "A dtype that candle takes or refuses, unlike the tables say.",
+    },
+    File { name: "score", tests: score::TESTS, misses: "Kernel bugs that the oracles should notice and do not." },
+    File {
+        name: "simulated",
+        tests: simulated::TESTS,
+        misses: "A fault that the simulated device names wrongly, or does not survive.",
+    },
+    File {
+        name: "hardware",
+        tests: hardware::TESTS,
+        misses: "A wedged GPU, a busy one, or an odd driver that ends a long run or is charged to a case.",
+    },
+    File {
+        name: "sanitizer",
+        tests: sanitizer::TESTS,
+        misses: "A report of compute-sanitizer that is read wrongly or charged to the wrong case.",
+    },
+    File {
+        name: "fidelity",
+        tests: fidelity::TESTS,
+        misses: "A difference between the simulated device and hardware that is not found or not named.",
+    },
+    File {
+        name: "golden",
+        tests: golden::TESTS,
+        misses: "A kernel or PTX form that no longer does what hardware was recorded to do.",
+    },
+    File { name: "machine", tests: machine::TESTS, misses: "A device that this list should need and does not." },
+    File { name: "missing", tests: missing::TESTS, misses: "A run that is green although a device was missing." },
+    File { name: "docs", tests: docs::TESTS, misses: "A stale table in docs/testing.md." },
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let machine = match Machine::here() {
+        Ok(machine) => machine,
+        Err(mistake) => {
+            eprintln!("{mistake}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let trials = plan::trials(FILES, machine);
+    let is_run = !arguments.list;
+    // The message follows in the list of failures; the place would be lost.
+    std::panic::set_hook(Box::new(|panic| {
+        panic.location().inspect(|place| eprintln!("panicked at {place}"));
+    }));
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if is_run {
+        // The last lines: a device that is not tested must be seen.
+        println!("{}", machine.summary(plan::ran));
+        if !plan::are_there_recordings() {
+            println!("not run: golden vectors (none are recorded; `snuffer golden record` on a GPU)");
+        }
+    }
+    conclusion.exit_code()
+}

@@ -1,0 +1,211 @@
+//! Property tests of candle's ops with proptest: a drawn case keeps every promise, or fails in a way that is known.
+//!
+//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` choose how many cases and which. A failure is minimized by our own minimizer, as
+//! proptest could only change the number of a case. `UPDATE_CORPORA=1` keeps new failures as known ones.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use proptest::prelude::{ProptestConfig, Strategy, any};
+use proptest::test_runner::{RngSeed, TestCaseError, TestError, TestRunner};
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::examine::{Examined, Patience, examine};
+use snuffer::exec::{Build, Executor, Limits};
+use snuffer::generate::Mode;
+use snuffer::hunt::Sample;
+use snuffer::ops::{self, Op};
+use snuffer::oracle::{Kind, OracleName, Signature, Verdict};
+use snuffer::settle::{Settings, Source, canonical, settle};
+
+use crate::kept::regressions;
+use crate::known;
+use crate::plan::{Test, tests};
+
+/// How many cases of each op and mode, unless `PROPTEST_CASES` says otherwise.
+const CASES: u32 = 64;
+
+/// A test for each family of ops and mode, under the name of the family.
+macro_rules! families {
+    ($($family:ident),+) => {
+        mod valid {
+            $(pub fn $family(device: super::Device) { super::check(stringify!($family), super::Mode::Valid, device); })+
+        }
+        mod adversarial {
+            $(pub fn $family(device: super::Device) { super::check(stringify!($family), super::Mode::Adversarial, device); })+
+        }
+        const FAMILIES: &[&str] = &[$(stringify!($family)),+];
+        pub const VALID: &[Test] = { use valid::{$($family),+}; tests![Each: $($family),+] };
+        pub const ADVERSARIAL: &[Test] = { use adversarial::{$($family),+}; tests![Each: $($family),+] };
+    };
+}
+
+// The largest family first: two threads end at the same time.
+families!(
+    tensor, attention, cache, create, encoding, layer, loss, op, optim, random, relation, rotary, sequence, state
+);
+
+pub const TESTS: &[Test] = tests![
+    Once: every_op_is_in_a_family_of_property_tests;
+    Each: every_known_failure_still_happens
+];
+
+fn family(op: &Op) -> &'static str {
+    op.name.split('.').next().unwrap_or(op.name)
+}
+
+fn every_op_is_in_a_family_of_property_tests() {
+    let families: BTreeSet<&str> = ops::ALL.iter().map(|op| family(op)).filter(|family| *family != "canary").collect();
+    assert_eq!(families, FAMILIES.iter().copied().collect());
+}
+
+fn limits() -> Limits {
+    // Little memory that fills quickly: the outcome must not depend on the speed of the machine.
+    Limits { deadline: Duration::from_secs(10), memory_mib: 1024, ..Limits::default() }
+}
+
+fn is_updating() -> bool {
+    std::env::var_os("UPDATE_CORPORA").is_some()
+}
+
+/// How many cases, and which: always the same ones, unless the variables of proptest say otherwise.
+fn config() -> ProptestConfig {
+    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = CASES;
+    }
+    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
+        config.rng_seed = RngSeed::Fixed(1);
+    }
+    config
+}
+
+/// Draws cases of every op of `family`, and fails if one breaks a promise in a way that is not known.
+fn check(family_name: &str, mode: Mode, device: Device) {
+    let executor = RefCell::new(Executor::start(&[device], Build::Checked, limits()).expect("a worker starts"));
+    let kept: BTreeSet<Signature> = regressions().into_iter().filter_map(|(_, kept)| kept.signature).collect();
+    let mut new = Vec::new();
+    for op in ops::ALL.iter().filter(|op| family(op) == family_name) {
+        let own = known::of(op.name).into_iter().filter(|failure| failure.is_on(device));
+        let mut known: BTreeSet<Signature> =
+            own.map(|failure| failure.signature().clone()).chain(kept.iter().cloned()).collect();
+        while let Some((case, signature)) = unknown(op, mode, &executor, &known) {
+            let shown = settled(&mut executor.borrow_mut(), case, &signature, device);
+            known.insert(signature);
+            match shown {
+                Some(shown) if !is_updating() => {
+                    new.push(shown);
+                    break;
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(
+        new.is_empty(),
+        "{} new failures of {family_name} on {device}; `UPDATE_CORPORA=1` keeps them as known\n\n{}",
+        new.len(),
+        new.join("\n")
+    );
+}
+
+/// A case of `op` that fails in a way that is not `known`, if one is drawn.
+fn unknown(
+    op: &'static Op,
+    mode: Mode,
+    executor: &RefCell<Executor>,
+    known: &BTreeSet<Signature>,
+) -> Option<(Case, Signature)> {
+    // One number is one case, and a number close to it is another one: there is nothing to shrink.
+    let numbers = any::<u64>().no_shrink();
+    let failed = RefCell::new(None);
+    let result = TestRunner::new(config()).run(&numbers, |number| {
+        let Sample { drawn, .. } = Sample::nth(&[op], &[mode], number, 0);
+        let executor = &mut *executor.borrow_mut();
+        let Some(signature) = failure(executor, op, &drawn.case, known) else { return Ok(()) };
+        let (case, signature) = canonical(executor, drawn.case, signature).expect("the harness survives");
+        if known.contains(&signature) || is_known_elsewhere(&signature, op) {
+            return Ok(());
+        }
+        let reason = signature.to_string();
+        *failed.borrow_mut() = Some((case, signature));
+        Err(TestCaseError::fail(reason))
+    });
+    match result {
+        Ok(()) => None,
+        Err(TestError::Fail(..)) => failed.into_inner(),
+        Err(TestError::Abort(why)) => panic!("{}: {why}", op.name),
+    }
+}
+
+/// Whether the failure of a sequence is that of one of its calls, whose own op knows it.
+fn is_known_elsewhere(signature: &Signature, op: &Op) -> bool {
+    signature.op != op.name && known::of(&signature.op).iter().any(|known| known.signature() == signature)
+}
+
+/// How `case` fails, unless that is `known`.
+fn failure(executor: &mut Executor, op: &'static Op, case: &Case, known: &BTreeSet<Signature>) -> Option<Signature> {
+    let is_new = |verdict: &Verdict| match verdict {
+        Verdict::Fail(violation) => !known.contains(&violation.signature(op.name)),
+        Verdict::Pass | Verdict::Skip(_) => false,
+    };
+    let Examined { verdict, .. } =
+        examine(executor, op, case, Patience::ShortThenFull(&is_new)).expect("the harness survives");
+    match verdict {
+        Verdict::Fail(violation) => {
+            let signature = violation.signature(op.name);
+            let is_known = known.contains(&signature) || is_read_around_a_view(&signature, case, known);
+            (!is_known).then_some(signature)
+        }
+        Verdict::Pass | Verdict::Skip(_) => None,
+    }
+}
+
+/// Whether two runs differ as the op is known to read around a view, where anything may lie.
+fn is_read_around_a_view(signature: &Signature, case: &Case, known: &BTreeSet<Signature>) -> bool {
+    let reads = |known: &Signature| known.op == signature.op && depends_on_memory(known);
+    signature.oracle == OracleName::Determinism && !case.is_contiguous() && known.iter().any(reads)
+}
+
+/// Whether a failure shows only with certain values around a view.
+fn depends_on_memory(signature: &Signature) -> bool {
+    signature.kind == Kind::WrongValue && signature.site.contains("in a view")
+}
+
+/// Minimizes a failure, and says how to replay it. `None` if it does not happen in a new process.
+fn settled(executor: &mut Executor, case: Case, signature: &Signature, device: Device) -> Option<String> {
+    let settings = Settings { time: Duration::from_secs(10), tries: 2, limits: limits(), ..Settings::default() };
+    let settled = settle(executor, case, signature, &settings, Source::default()).expect("the harness survives");
+    let case = settled.finding?.case;
+    if is_updating() {
+        known::keep(signature, &case, device);
+    }
+    let text = case.to_text();
+    Some(format!("{signature}\n  replay: target/debug/snuffer replay - --device {device} <<'case'\n{text}case\n"))
+}
+
+/// A known failure that no longer happens would hide the next one.
+fn every_known_failure_still_happens(device: Device) {
+    let mut executor = Executor::start(&[device], Build::Checked, limits()).expect("a worker starts");
+    let mut gone = Vec::new();
+    for op in ops::ALL {
+        for known in known::of(op.name).into_iter().filter(|known| known.is_on(device)) {
+            assert_eq!(known.signature().op, op.name, "a failure is in the folder of another op");
+            let seen = failure(&mut executor, op, known.case(), &BTreeSet::new());
+            if seen.as_ref() == Some(known.signature()) || depends_on_memory(known.signature()) {
+                continue;
+            }
+            gone.push(format!("{}\n{}", known.signature(), known.case().to_text()));
+            if is_updating() {
+                known.forget(device);
+            }
+        }
+    }
+    assert!(
+        gone.is_empty() || is_updating(),
+        "{} known failures do not happen on {device}; `UPDATE_CORPORA=1` removes them\n\n{}",
+        gone.len(),
+        gone.join("\n")
+    );
+}

@@ -1,0 +1,100 @@
+//! Every regression and scenario does what its status and its snapshot say, right or wrong: any change fails a test.
+
+use std::path::Path;
+use std::time::Duration;
+
+use snuffer::device::Device;
+use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::ops;
+use snuffer::oracle::{Evidence, Kind, Verdict, judge};
+use snuffer::report;
+use snuffer::store::Platform;
+use snuffer::store::regression::{Regression, surprises};
+
+use crate::kept::{REGRESSIONS, regressions, scenarios};
+use crate::plan::{Test, tests};
+use crate::simulated::filter_variable_parts;
+
+pub const TESTS: &[Test] = tests![Each:
+    every_regression_does_what_its_snapshot_and_its_status_say,
+    every_scenario_matches_its_snapshot_and_its_status
+];
+
+fn every_regression_does_what_its_snapshot_and_its_status_say(device: Device) {
+    let text = |_: &Regression, evidence: &Evidence| report::text(evidence, &judge(evidence));
+    let texts = replayed(&regressions(), device, text);
+    let Some((snapshot, mut settings)) = settings(device) else { return };
+    for (name, text) in texts {
+        settings.set_snapshot_path(Path::new("../..").join(REGRESSIONS).join(name));
+        settings.bind(|| insta::assert_snapshot!(snapshot, text));
+    }
+}
+
+fn every_scenario_matches_its_snapshot_and_its_status(device: Device) {
+    let texts = replayed(&scenarios(), device, entry);
+    let Some((_, mut settings)) = settings(device) else { return };
+    settings.set_snapshot_path("../../snapshots");
+    if device != Device::Cpu {
+        settings.set_snapshot_suffix("sim");
+    }
+    let entries: Vec<String> = texts.into_iter().map(|(name, entry)| format!("{name}\n{entry}\n")).collect();
+    settings.bind(|| insta::assert_snapshot!("scenarios", entries.concat()));
+}
+
+/// The title, the outcome and the verdict of a scenario.
+fn entry(scenario: &Regression, evidence: &Evidence) -> String {
+    let verdict = match judge(evidence) {
+        Verdict::Pass => "as promised".to_string(),
+        Verdict::Skip(why) => format!("nothing promised: {why}"),
+        Verdict::Fail(violation) => format!("{} ({})", violation.kind, violation.oracle),
+    };
+    let outcome = evidence.observations[0].outcome.summary();
+    format!("  {}\n  {outcome}\n  {verdict}\n", scenario.title)
+}
+
+/// The name of the snapshot of a device, and its settings. A GPU has none: its status alone is checked, as its messages and
+/// the last bits of its values are its own.
+fn settings(device: Device) -> Option<(&'static str, insta::Settings)> {
+    let snapshot = match device {
+        Device::Cpu => "cpu",
+        Device::Sim(_) => "sim",
+        Device::Cuda(_) => return None,
+    };
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    if device != Device::Cpu {
+        filter_variable_parts(&mut settings);
+    }
+    Some((snapshot, settings))
+}
+
+/// Replays all `kept` cases on `device`, and renders each with `render`. Panics if a case does not do what its status says.
+fn replayed(
+    kept: &[(String, Regression)],
+    device: Device,
+    render: impl Fn(&Regression, &Evidence) -> String,
+) -> Vec<(String, String)> {
+    // Little memory that fills quickly: the outcome must not depend on the speed of the machine.
+    let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
+    let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
+    let hardware = executor.hardware();
+    let platform = |device| Platform::today(device, hardware.get(&device));
+    let (mut texts, mut surprised) = (Vec::new(), Vec::new());
+    for (name, regression) in kept {
+        let op = ops::find(&regression.case.op).expect(name);
+        // Nobody waits long for what is known to hang.
+        let hangs = regression.signature.as_ref().is_some_and(|signature| signature.kind == Kind::Hang);
+        let deadline = if hangs { Deadline::Short } else { Deadline::Full };
+        let observations = executor.observe(&regression.case, deadline).expect("the harness survives");
+        for surprise in surprises(regression, op, &observations, platform) {
+            surprised.push(format!(
+                "{name} on {device}: {}\n  replay: target/debug/snuffer replay {REGRESSIONS}/{name} --device {device}",
+                surprise.what
+            ));
+        }
+        texts.push((name.clone(), render(regression, &Evidence::new(op, &regression.case, &observations))));
+    }
+    assert!(surprised.is_empty(), "{}", surprised.join("\n"));
+    texts
+}
