@@ -2,7 +2,8 @@
 
     python tests/torch/check.py [SCRIPTS.json]
 
-Needs PyTorch. Fails if a script does not run or has another result. Counts calls for which PyTorch has no kernel.
+Fails if a script does not run or has another result. Counts calls for which PyTorch has no kernel. Without PyTorch it fails,
+or ends with 77 if SNUFFER_TEST_WITHOUT names pytorch.
 """
 
 import collections
@@ -10,10 +11,15 @@ import contextlib
 import io
 import json
 import math
+import os
 import sys
 from pathlib import Path
 
-import torch
+try:
+    import torch
+except ImportError:
+    print("not run: the comparison with PyTorch; `pip install torch`, or leave it out with SNUFFER_TEST_WITHOUT=pytorch")
+    sys.exit(77 if "pytorch" in os.environ.get("SNUFFER_TEST_WITHOUT", "").split(",") else 1)
 
 # PyTorch rounds halves to even, candle rounds them away from zero; and 10^decimals overflows.
 ROUNDING = {"tensor.round", "tensor.round_to"}
