@@ -123,7 +123,9 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Build { devices, rest, capability } => {
             let Ready { devices: there, .. } =
                 if rest { set_up::rest(devices)? } else { set_up::with_unchecked_cuda(devices)? };
-            capability.filter(|_| devices.can_be_simulated() && !rest).map_or(Ok(()), set_up::for_capability)?;
+            let is_other = |capability: &Capability| *capability != Capability::USUAL;
+            let other = capability.filter(is_other).filter(|_| devices.can_be_simulated() && !rest);
+            other.map_or(Ok(()), set_up::for_capability)?;
             say(&format!("built for {there}"));
             Ok(0)
         }

@@ -25,6 +25,9 @@ pub struct Capability {
 }
 
 impl Capability {
+    /// That of [`COMPUTE_CAP`], whose worker is always built.
+    pub const USUAL: Self = Self { major: 9, minor: 0 };
+
     /// Makes `cargo` build for this capability, in a target folder of its own: candle's kernels and all above them are others.
     /// `snuffer` looks there if `SNUFFER_SIM_CAPABILITY` says so.
     pub fn choose(self, cargo: &mut Command) -> anyhow::Result<()> {
