@@ -92,7 +92,7 @@ pub fn judge(device: &mut Simulated, case: &Case, both: &Both, counts: &mut Valu
     judged(Standing::SimulatorWrong, why)
 }
 
-/// Why only one of the devices can know the result, if that is so.
+/// Why only one of the two devices can judge the case, if only one can.
 fn only_one_can(Both { simulated, other, launched }: &Both) -> Option<String> {
     let random = launched.libraries.iter().find(|function| function.starts_with(RANDOM));
     match (&simulated.outcome, &other.outcome) {

@@ -1,4 +1,4 @@
-//! A simulated device of which it is known what each case launches, and what else the documents let it do.
+//! The simulated side of a comparison: which kernels a case launches, and which other results the documents allow.
 
 use std::collections::BTreeSet;
 

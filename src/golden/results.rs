@@ -8,7 +8,7 @@ use crate::fidelity::{bits, hex, parts, value};
 use crate::outcome::Returned;
 use crate::tensor::{DType, Tensor};
 
-/// The most elements of which each is written. Of longer tensors the first ones and a hash of all are.
+/// A tensor with more elements than this is written as its first elements and a hash of all.
 const MOST: usize = 64;
 /// How many elements of a longer tensor are written.
 const FIRST: usize = 8;

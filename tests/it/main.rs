@@ -1,4 +1,4 @@
-//! The integration tests: one binary with a file for each area.
+//! The integration tests that need no CUDA device: one binary with a file for each area. Others are in `tests/devices`.
 
 mod arguments;
 mod by_hand;

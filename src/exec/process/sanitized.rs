@@ -63,7 +63,7 @@ impl Worker {
             let last_line = printed.lines().rfind(|line| !line.is_empty()).unwrap_or("it printed nothing").to_string();
             return Err(Silent { mark, last_line }.into());
         }
-        // A process that the case itself has ended is replaced by whoever looks at the case.
+        // If the case itself ended the process, `attempt` replaces it.
         if planted == Planted::AndGone || planted == Planted::Here && !is_prompt {
             self.restart()?;
         }

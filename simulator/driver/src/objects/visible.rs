@@ -16,7 +16,7 @@ fn text(device: usize) -> String {
 }
 
 /// The devices that `list` names, of a machine that has this many. An entry that names none hides itself and all after it, and
-/// so does `-1`. A list that names a device twice shows none: the guide does not say so, but drivers do.
+/// so does `-1`. A list that names a device twice shows none: the guide does not say so, and no hardware was asked.
 pub fn visible(list: &str, installed: usize) -> Vec<usize> {
     let named = |entry: &str| match entry.strip_prefix("GPU-") {
         // The beginning of an identity is enough, if it is that of one device only.
