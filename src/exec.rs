@@ -36,7 +36,7 @@ pub use start::DeviceLost;
 /// The resources of a worker, and the behaviour of its device.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Time for one case: processor time of the worker, on GPUs all but that in which it waits for a processor.
+    /// Time for one small case, as [`deadline`] counts it. A larger one has more.
     pub deadline: Duration,
     /// Time in which a new worker must open its device, and on a GPU run a kernel.
     pub opening: Duration,

@@ -13,7 +13,7 @@ pub struct Config {
     pub capability: (u32, u32),
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
-    /// Warp instructions that one launch may execute before it counts as hanging.
+    /// Warp instructions that one launch may execute before it counts as hanging, beyond some for each of its warps.
     pub budget: u64,
     /// The optional checks. Bounds and lifetime of memory are always checked.
     pub checks: Checks,

@@ -35,6 +35,15 @@ pub struct Resources<'a> {
     pub reports: &'a mut Vec<Fault>,
 }
 
+/// How many instructions a launch may execute. A grid of many small blocks is no loop: each warp adds something, up to four times the
+/// budget that any launch has.
+fn budget(least: u64, launch: &Launch) -> u64 {
+    const EACH_WARP: u64 = 1000;
+    let warps = launch.block.iter().product::<u32>().div_ceil(WARP as u32);
+    let warps = launch.grid.iter().fold(u64::from(warps), |warps, &size| warps.saturating_mul(size.into()));
+    least.saturating_add(warps.saturating_mul(EACH_WARP).min(least.saturating_mul(4)))
+}
+
 /// Runs `kernel` to its end or first fault.
 pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Resources) -> Result<(), Fault> {
     let Resources { counters, warps, memory, module, reports } = resources;
@@ -65,7 +74,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         alone: count == 1 && launch.grid == [1; 3],
         effects: 0,
         origins: HashMap::new(),
-        budget: config.budget,
+        budget: budget(config.budget, launch),
         blocks: &mut counters.blocks,
         branches: &mut counters.branches,
         reports: Vec::new(),

@@ -1,81 +1,132 @@
-//! The deadline of a case: time of its worker's own, so that a busy machine does not turn a slow case into a hang.
+//! The deadline of a case: time that candle's own code takes, so that neither a busy machine nor a slow device makes a hang of a
+//! slow case.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::case::Case;
 use crate::device::Device;
+use crate::ops;
 
-/// A worker that waits for something uses no processor time. It gets this many times the deadline by the clock.
-const BY_THE_CLOCK: u32 = 4;
+/// A worker that waits for something uses no processor time. It may wait for this many times the deadline.
+const WAITING: u32 = 4;
 
-/// Time that passes while a process works.
+/// Kernels of a simulated device end by themselves, after their budget of instructions at the latest. What takes longer than this
+/// in one case is stuck.
+const KERNELS: Duration = Duration::from_secs(600);
+
+/// How many times the deadline of a small case this case has: the more elements a call reads and writes, the longer it may
+/// take.
+pub fn growth(case: &Case) -> u32 {
+    let elements = ops::find(&case.op).map_or(0, |op| (op.contract)(case).elements(case));
+    u32::try_from(elements / ops::SMALL).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+/// What a process has used so far.
+#[derive(Debug, Clone, Copy)]
+struct Used {
+    /// Processor time of all its threads.
+    processor: Duration,
+    /// For how long its first thread, which runs the cases, was ready and had no processor.
+    queued: Duration,
+    /// The part of the processor time that its simulated devices took.
+    kernels: Duration,
+}
+
+impl Used {
+    /// `None` where the system does not say, or if the process is gone.
+    fn by(process: u32, device_time: &Path) -> Option<Self> {
+        let processor = processor_time(process)?;
+        let kernels = kernel_time(device_time, processor);
+        Some(Self { processor, queued: queued_time(process)?, kernels })
+    }
+}
+
+/// Times a process while it works.
 #[derive(Debug)]
 pub struct Timer {
-    began: Instant,
+    device: Device,
+    process: u32,
+    /// The file in which a simulated device says how long it worked; there is none for other devices.
+    device_time: PathBuf,
     deadline: Duration,
-    clock: Clock,
+    began: Instant,
+    before: Option<Used>,
 }
 
-/// What counts as time.
-#[derive(Debug)]
-enum Clock {
-    /// The time of day, where the system does not tell the time of a process.
-    Wall,
-    /// The processor time of a process, from what it had used before.
-    Processor { id: u32, before: Duration },
-    /// All time but that in which a process waits for a processor, from what it had waited before.
-    Unhindered { id: u32, before: Duration },
-}
+/// A simulated device does not end its work. That is the simulator's mistake, not candle's.
+#[derive(Debug, thiserror::Error)]
+#[error("the simulated device does not end its work")]
+pub struct Stuck;
 
 impl Timer {
-    /// Times the worker with this process id. A worker of a GPU may rightly wait for its device and use no processor time, so
-    /// all time counts but that in which it waits for a processor; for others their processor time does.
-    pub fn of(device: Device, id: u32, deadline: Duration) -> Self {
-        let clock = if device.is_gpu() {
-            queued_time(id).map(|before| Clock::Unhindered { id, before })
-        } else {
-            processor_time(id).map(|before| Clock::Processor { id, before })
-        };
-        Self { began: Instant::now(), deadline, clock: clock.unwrap_or(Clock::Wall) }
+    /// Times the worker with this process id. What counts is, if the system says it,
+    ///
+    /// - on `cpu` the processor time of the worker;
+    /// - on a simulated device the processor time without that of kernels and matrix products, which is in the file
+    ///   `device_time`;
+    /// - on a GPU, for which a worker may rightly wait, all time but that in which the worker waits for a processor.
+    pub fn of(device: Device, process: u32, device_time: PathBuf, deadline: Duration) -> Self {
+        let before = Used::by(process, &device_time);
+        Self { device, process, device_time, deadline, began: Instant::now(), before }
+    }
+
+    /// The time that counts so far, and the time of kernels.
+    fn counted(&self) -> (Duration, Duration) {
+        let clock = self.began.elapsed();
+        let now = Used::by(self.process, &self.device_time);
+        let (Some(before), Some(now)) = (self.before, now) else { return (clock, Duration::ZERO) };
+        let unhindered = clock.saturating_sub(now.queued.saturating_sub(before.queued));
+        if self.device.is_gpu() {
+            return (unhindered, Duration::ZERO);
+        }
+        let kernels = now.kernels.saturating_sub(before.kernels);
+        let processor = now.processor.saturating_sub(before.processor);
+        (processor.saturating_sub(kernels).max(unhindered.saturating_sub(kernels) / WAITING), kernels)
     }
 
     /// The time that is left at least.
-    fn left(&self) -> Duration {
-        let clock = self.began.elapsed();
-        let left = self.deadline.saturating_sub(clock);
-        match self.clock {
-            Clock::Processor { id, before } if left.is_zero() => {
-                let used = processor_time(id).map_or(clock, |now| now.saturating_sub(before));
-                let by_the_clock = (self.deadline * BY_THE_CLOCK).saturating_sub(clock);
-                self.deadline.saturating_sub(used).min(by_the_clock)
-            }
-            Clock::Unhindered { id, before } if left.is_zero() => {
-                // A process that is gone has waited for the last time.
-                let queued = queued_time(id).map_or(Duration::ZERO, |now| now.saturating_sub(before));
-                self.deadline.saturating_sub(clock.saturating_sub(queued))
-            }
-            _ => left,
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.deadline.saturating_sub(self.began.elapsed());
+        if !left.is_zero() {
+            return Ok(left);
         }
+        let (counted, kernels) = self.counted();
+        if kernels > KERNELS {
+            return Err(io::Error::new(ErrorKind::TimedOut, Stuck));
+        }
+        Ok(self.deadline.saturating_sub(counted))
     }
 }
 
-/// For how long the first thread of a process, which runs the cases, was ready and had no processor (Linux:
-/// Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`).
-fn queued_time(id: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
+/// How long the first thread of a process waited for a processor so far (Linux: Documentation/scheduler/sched-stats.rst,
+/// `/proc/<pid>/schedstat`).
+fn queued_time(process: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
     stat.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
 /// The processor time of all threads of a process so far (`proc_pid_stat(5)`, fields 14 and 15).
-fn processor_time(id: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+fn processor_time(process: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The second field is the name, in parentheses. It may contain anything.
     let (_, fields) = stat.rsplit_once(") ")?;
     let ticks = |field: Option<&str>| field?.parse::<u64>().ok();
     let mut fields = fields.split(' ').skip(11);
     let ticks = ticks(fields.next())? + ticks(fields.next())?;
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+}
+
+/// How long simulated devices worked, by what they say in this file (`simulator/driver/src/objects/device_time.rs`), when their
+/// process has used this much processor time. Zero without a file.
+fn kernel_time(file: &Path, processor: Duration) -> Duration {
+    let Ok(bytes) = std::fs::read(file) else { return Duration::ZERO };
+    let (numbers, _) = bytes.as_chunks::<8>();
+    let &[spent, began] = numbers else { return Duration::ZERO };
+    let [spent, began] = [spent, began].map(|number| Duration::from_nanos(u64::from_le_bytes(number)));
+    if began.is_zero() { spent } else { spent + processor.saturating_sub(began) }
 }
 
 /// A socket whose reads share one timer: a worker that sends a byte at a time gains no time.
@@ -90,11 +141,11 @@ pub struct Timed<'a> {
 impl Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let left = self.timer.left();
+            let left = self.timer.left()?;
             self.socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
             let read = self.socket.read(buffer);
             let is_late = |error: &io::Error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-            if !read.as_ref().is_err_and(is_late) || self.timer.left().is_zero() {
+            if !read.as_ref().is_err_and(is_late) || self.timer.left()?.is_zero() {
                 return read;
             }
         }

@@ -16,7 +16,12 @@ pub enum Build {
     Checked,
     /// A release build as users ship it: overflow wraps silently. Findings also run on this build.
     Unchecked,
+    /// With checks, and with every mutant of candle's host code, each behind a switch.
+    Mutated,
 }
+
+/// The command that builds the worker with the mutants of the host code, for all devices, and lists these.
+pub const BUILD_MUTATED: &str = "cargo xtask host-mutants";
 
 /// A worker's executable: its name, the variable that overrides its path, and the command that builds it.
 struct Executable {
@@ -27,6 +32,7 @@ struct Executable {
 
 fn executable_for(device: Device, build: Build) -> Executable {
     let (name, variable, build_command) = match (device, build) {
+        (_, Build::Mutated) => ("snuffer-worker-mutated", "SNUFFER_WORKER_MUTATED", BUILD_MUTATED),
         (Device::Cpu, Build::Checked) => ("snuffer-worker", "SNUFFER_WORKER", "cargo build"),
         (Device::Cpu, Build::Unchecked) => {
             ("snuffer-worker-unchecked", "SNUFFER_WORKER_UNCHECKED", "cargo xtask build --cpu")
@@ -54,6 +60,12 @@ pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
     // One thread per worker: cases are small, there are many workers, and the order of a sum must not depend on the machine.
     command.env("RAYON_NUM_THREADS", "1").env("RUST_BACKTRACE", "0").env_remove("RUST_LIB_BACKTRACE");
     simulate(&mut command, device)?;
+    if (device, build) == (Device::Cpu, Build::Mutated)
+        && let Ok(libraries) = libraries()
+    {
+        // One worker serves all devices. It is linked with a driver, and any will do.
+        command.env("LD_LIBRARY_PATH", libraries);
+    }
     Ok(command)
 }
 
@@ -110,12 +122,30 @@ pub fn set_behaviour(command: &mut Command, device: Device, behaviour: DeviceBeh
 /// The variable that makes a simulated device change an instruction of a kernel.
 pub const MUTATE: &str = "SNUFFER_SIM_MUTATE";
 
+/// The variable with the number of the mutant of the host code that a worker switches on.
+pub const HOST_MUTANT: &str = "SNUFFER_HOST_MUTANT";
+
+/// The variable that names the file in which a worker marks the mutants of the host code whose places it reached.
+pub const HOST_REACHED: &str = "SNUFFER_HOST_REACHED";
+
+/// The list of mutants of the host code.
+pub fn host_mutants() -> anyhow::Result<PathBuf> {
+    let candidates = in_target("host-mutants/mutants.json")?;
+    match candidates.iter().find(|path| path.is_file()) {
+        Some(path) => Ok(path.clone()),
+        None => bail!("{} is missing; make it with `{BUILD_MUTATED}`", candidates[0].display()),
+    }
+}
+
 /// The variable with the seed by which a simulated device decides what the ISA leaves open; with `..` behind it, another for
 /// each launch.
 pub const JITTER: &str = "SNUFFER_SIM_JITTER";
 
 /// The variable that names the file in which a simulated device records launches.
 pub const TRACE: &str = "SNUFFER_SIM_TRACE";
+
+/// The variable that names the file in which simulated devices say how long they worked.
+pub const DEVICE_TIME: &str = "SNUFFER_SIM_TIME";
 
 /// The variable that names the file in which a simulated device records its reports.
 pub const REPORTS: &str = "SNUFFER_SIM_REPORTS";

@@ -12,7 +12,7 @@ use wait_timeout::ChildExt;
 
 use super::captured::Captured;
 use super::cause_of_death::cause_of_death;
-use super::deadline::{Timed, Timer};
+use super::deadline::{Stuck, Timed, Timer, growth};
 use super::diagnosis::Reports;
 use super::journal::Journal;
 use super::missing::DeviceMissing;
@@ -134,7 +134,7 @@ impl Worker {
         self.number += 1;
         let frame = protocol::encode(&Request { number: self.number, case: case.clone() })?;
         self.captured.discard()?;
-        let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer());
+        let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer(case));
         match answer {
             Ok(reply) if reply.number == self.number => match reply.outcome {
                 Outcome::Faulted(fault) => {
@@ -153,7 +153,9 @@ impl Worker {
                 Err(error).context("the worker sent an invalid answer")
             }
             Err(error) => {
+                let stuck = error.get_ref().filter(|why| why.is::<Stuck>()).map(ToString::to_string);
                 let outcome = self.post_mortem(is_late(&error))?;
+                let outcome = outcome.map(|outcome| stuck.map_or(outcome, Outcome::Unsupported));
                 match &outcome {
                     Some(outcome) => self.replace_after(case, outcome)?,
                     None => self.restart()?,
@@ -185,8 +187,9 @@ impl Worker {
         started.map_or_else(|error| if is_wedged(&error) { Err(error) } else { Ok(()) }, |_| Ok(()))
     }
 
-    fn answer(&mut self) -> io::Result<Reply> {
-        let timer = Timer::of(self.device, self.process.child.id(), self.deadline * self.slowdown());
+    fn answer(&mut self, case: &Case) -> io::Result<Reply> {
+        let deadline = self.deadline.saturating_mul(self.slowdown().saturating_mul(growth(case)));
+        let timer = Timer::of(self.device, self.process.child.id(), self.process.device_time.clone(), deadline);
         let mut stream = Timed { socket: &mut self.process.socket, timer };
         protocol::decode(&protocol::read_frame(&mut stream)?)
     }

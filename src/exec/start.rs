@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -22,6 +23,9 @@ use crate::outcome::signal_name;
 
 /// The file, in a worker's folder, in which a simulated device records its reports.
 pub const REPORTS: &str = "reports";
+
+/// The file, in a worker's folder, in which a simulated device says how long it worked.
+const DEVICE_TIME: &str = "device-time";
 
 /// A device that no new worker can open: it is missing, it went away, or it is wedged.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +91,8 @@ pub struct Started {
     pub child: Child,
     pub socket: UnixStream,
     pub hello: Hello,
+    /// The file in which a simulated device says how long it worked.
+    pub device_time: PathBuf,
 }
 
 impl Started {
@@ -110,6 +116,11 @@ impl Started {
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
         command.env(environment::REPORTS, folder.path().join(REPORTS));
+        let device_time = folder.path().join(DEVICE_TIME);
+        command.env(environment::DEVICE_TIME, &device_time);
+        if device_time.exists() {
+            std::fs::remove_file(&device_time).context("cannot remove a file")?;
+        }
         command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
         // The parent handles an interrupt at the terminal; its workers end when it ends.
@@ -120,12 +131,14 @@ impl Started {
         // The command owns the worker's end of the socket. While that is open, we would not notice that a worker died.
         drop(command);
         let hello = {
-            let timer = Timer::of(device, child.id(), limits.opening * slowdown);
+            let timer = Timer::of(device, child.id(), device_time.clone(), limits.opening * slowdown);
             let mut stream = Timed { socket: &mut ours, timer };
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };
         match hello {
-            Ok(hello) if hello.build == protocol::build_identity() => Ok(Self { child, socket: ours, hello }),
+            Ok(hello) if hello.build == protocol::build_identity() => {
+                Ok(Self { child, socket: ours, hello, device_time })
+            }
             Ok(_) => {
                 kill(device, &mut child)?;
                 bail!(

@@ -1,12 +1,14 @@
 //! Workers die in every possible way: each death is charged to its case and affects no other.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::deadline::{Timed, Timer};
+use snuffer::exec::deadline::{Timed, Timer, growth};
 use snuffer::exec::{Build, Limits, Worker};
 use snuffer::hunt::check_canary;
 use snuffer::ops::canary::case;
@@ -54,20 +56,85 @@ fn only_the_nondeterministic_fault_differs_between_runs() {
     assert!(worker.run(&case("none")).expect("runs").again.is_none());
 }
 
+/// What a process does that only computes.
+const COMPUTES: &str = "while :; do :; done";
+
+/// A process that is killed when it is dropped.
+struct Process(Child);
+
+impl Process {
+    fn new(command: &[&str]) -> Self {
+        Self(Command::new(command[0]).args(&command[1..]).spawn().expect("it starts"))
+    }
+
+    fn timer(&self, device: Device, device_time: &Path, deadline: Duration) -> Timer {
+        Timer::of(device, self.0.id(), device_time.to_path_buf(), deadline)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.kill().expect("SIGKILL");
+        self.0.wait().expect("dead");
+    }
+}
+
+/// How long it takes until a process that answers nothing is late.
+fn late_after(timer: Timer) -> Duration {
+    let (mut ours, _theirs) = UnixStream::pair().expect("a socket");
+    let began = Instant::now();
+    Timed { socket: &mut ours, timer }.read(&mut [0]).expect_err("nobody writes");
+    began.elapsed()
+}
+
 #[test]
 fn a_process_that_gets_no_processor_time_has_four_times_its_deadline() {
     let deadline = Duration::from_millis(100);
-    let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep starts");
+    let sleeper = Process::new(&["sleep", "60"]);
     // A worker of a GPU may be waiting for its device.
-    for (device, least) in [(Device::Cuda(0), 1), (Device::Cpu, 4)] {
-        let (mut ours, _theirs) = UnixStream::pair().expect("a socket");
-        let began = Instant::now();
-        let timer = Timer::of(device, sleeper.id(), deadline);
-        Timed { socket: &mut ours, timer }.read(&mut [0]).expect_err("nobody writes");
-        assert!(began.elapsed() >= deadline * least, "{:?} of {least} deadlines", began.elapsed());
+    for (device, least) in [(Device::Cuda(0), 1), (Device::Cpu, 4), (Device::Sim(0), 4)] {
+        let late = late_after(sleeper.timer(device, Path::new("none"), deadline));
+        assert!(late >= deadline * least, "{late:?} of {least} deadlines");
     }
-    sleeper.kill().expect("SIGKILL");
-    sleeper.wait().expect("dead");
+}
+
+#[test]
+fn a_process_that_must_share_its_processor_has_its_whole_deadline() {
+    let deadline = Duration::from_millis(200);
+    let sharing: Vec<Process> = (0..8).map(|_| Process::new(&["taskset", "-c", "0", "sh", "-c", COMPUTES])).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    let late = late_after(sharing[0].timer(Device::Cpu, Path::new("none"), deadline));
+    // It runs for an eighth of the time. By the clock it would be late after four deadlines.
+    assert!(late > deadline * 5, "{late:?}");
+}
+
+#[test]
+fn kernels_of_a_simulated_device_take_no_time_from_the_deadline() {
+    let deadline = Duration::from_millis(100);
+    let folder = tempfile::tempdir().expect("a folder");
+    let device_time = folder.path().join("device-time");
+    let computing = Process::new(&["sh", "-c", COMPUTES]);
+    assert!(late_after(computing.timer(Device::Sim(0), &device_time, deadline)) >= deadline);
+    // A kernel that began after a nanosecond and goes on.
+    std::fs::write(&device_time, [0u64.to_le_bytes(), 1u64.to_le_bytes()].concat()).expect("written");
+    let (mut ours, mut theirs) = UnixStream::pair().expect("a socket");
+    let timer = computing.timer(Device::Sim(0), &device_time, deadline);
+    let answering = std::thread::spawn(move || {
+        std::thread::sleep(deadline * 6);
+        theirs.write_all(&[7])
+    });
+    let mut answer = [0];
+    Timed { socket: &mut ours, timer }.read_exact(&mut answer).expect("it is not late");
+    assert_eq!(answer, [7]);
+    answering.join().expect("no panic").expect("written");
+}
+
+#[test]
+fn the_deadline_grows_with_what_a_call_reads_and_returns() {
+    let ones = |rows: i64| Case::new("create.ones").param("rows", rows).param("columns", 1024i64).param("dtype", "f32");
+    assert_eq!(growth(&ones(10)), 1);
+    assert_eq!(growth(&ones(1024)), 65);
+    assert_eq!(growth(&case("hang")), 1);
 }
 
 #[test]

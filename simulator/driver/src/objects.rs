@@ -5,6 +5,7 @@ pub(crate) mod codes;
 pub(crate) mod context;
 pub(crate) mod counters;
 pub(crate) mod coverage;
+pub(crate) mod device_time;
 pub(crate) mod environment;
 pub mod error_names;
 pub(crate) mod function;

@@ -1,7 +1,7 @@
 //! Faults and reports: the kernels of `tests/fail/`. Each file says what it shows, and has the exact diagnosis after `//|`
 //! at its end; its kernel `twin` does the same without the mistake. `UPDATE_GOLDEN=1` writes the current diagnosis.
 
-use simulator::{Fault, Kind};
+use simulator::{Config, Device, Fault, Kind};
 
 use crate::machine::{Shape, device, launch, upload};
 use crate::passes::{files, folder};
@@ -64,6 +64,17 @@ fn an_aligned_instruction_in_a_warp_that_was_never_full_is_not_blamed_on_the_ker
         (fault.kind, fault.detail.as_str()),
         (Kind::Unsupported, "an aligned instruction in a warp that is not full")
     );
+}
+
+#[test]
+fn a_launch_of_many_warps_may_execute_more() {
+    let text = texts().find(|text| text.contains("budget of instructions")).expect("a kernel that loops");
+    // The twin executes some 300 instructions in each of 10 warps.
+    for (kernel, ends) in [("twin", true), ("k", false)] {
+        let mut device = Device::new(0, &Config { budget: 1000, ..Config::default() });
+        let ended = launch(&mut device, &text, kernel, Shape::line(10, 32), vec![0; 16]);
+        assert_eq!(ended.is_ok(), ends, "{kernel}: {ended:?}");
+    }
 }
 
 #[test]

@@ -73,9 +73,10 @@ impl Worker {
     /// Runs the case whose fault the tool must report.
     fn plant(&mut self, mark: &str) -> Planted {
         self.number += 1;
-        let request = Request { number: self.number, case: canary::case(mark) };
+        let case = canary::case(mark);
+        let request = Request { number: self.number, case: case.clone() };
         let sent = protocol::encode(&request).and_then(|frame| self.process.socket.write_all(&frame));
-        match sent.and_then(|()| self.answer()) {
+        match sent.and_then(|()| self.answer(&case)) {
             Ok(reply) if reply.outcome.lost_the_process() => Planted::AndGone,
             Ok(_) => Planted::Here,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Planted::Here,

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -53,7 +54,7 @@ pub fn time_in_which_a_process_waits_for_a_processor_does_not_count_for_a_gpu() 
     std::thread::sleep(Duration::from_millis(100));
     let (mut ours, _theirs) = UnixStream::pair().expect("a socket");
     let began = Instant::now();
-    let timer = Timer::of(GPU, busy.0[0].id(), deadline);
+    let timer = Timer::of(GPU, busy.0[0].id(), PathBuf::new(), deadline);
     Timed { socket: &mut ours, timer }.read(&mut [0]).expect_err("nobody writes");
     assert!(began.elapsed() >= deadline * 2, "{:?}", began.elapsed());
 }

@@ -5,6 +5,7 @@ pub mod status_names;
 use crate::api::put;
 use crate::objects::blas::Blas;
 use crate::objects::codes::Code;
+use crate::objects::device_time;
 use crate::objects::gemm::{Element, Matrix, Real, Shape, multiply};
 use crate::objects::process::call;
 use crate::objects::report;
@@ -101,7 +102,7 @@ fn run(
     }
     trace::record_library(name);
     jitter::next_launch();
-    let done = multiply(device, shape, &matrices)?;
+    let done = device_time::during(|| multiply(device, shape, &matrices))?;
     for found in device.reports() {
         report::finding(&Fault { kernel: name.to_owned(), ..found });
     }

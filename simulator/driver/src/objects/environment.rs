@@ -4,7 +4,8 @@
 //! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of
 //! a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
 //! for each launch), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
-//! fails). `_COVERAGE`, `_REPORTS` and `_TRACE` name files: see `coverage.rs`, `report.rs` and `trace.rs`.
+//! fails). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see `coverage.rs`, `report.rs`, `device_time.rs` and
+//! `trace.rs`.
 
 use super::inject::Injection;
 use super::visible::visible;

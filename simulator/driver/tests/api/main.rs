@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 mod blas;
+mod device_time;
 mod driver;
 mod function_names;
 mod happens_before;

@@ -4,7 +4,7 @@ use super::Driver;
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
 use crate::objects::context::Health;
 use crate::objects::function::Function;
-use crate::objects::{counters, report, trace};
+use crate::objects::{counters, device_time, report, trace};
 use simulator::{Entry, Launch};
 use std::ffi::{c_int, c_uint, c_void};
 use std::{ptr, slice};
@@ -85,7 +85,7 @@ impl Driver {
         }
         let Some(device) = self.context(context)?.working() else { return Ok(()) };
         trace::record_launch(device, id);
-        let result = device.launch(id, &Launch { grid, block, shared, params });
+        let result = device_time::during(|| device.launch(id, &Launch { grid, block, shared, params }));
         device.reports().iter().for_each(report::finding);
         counters::count(device, id, grid);
         let (touched, name) = (device.touched(), device.entry(id).name.clone());
