@@ -4,7 +4,7 @@ mod bad_id;
 
 use crate::case::Case;
 use crate::exec::{Deadline, Executor};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, SMALL, why};
 use crate::oracle::{Evidence, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 
@@ -18,7 +18,7 @@ pub enum Patience<'a> {
     Short,
     /// The whole deadline.
     Full,
-    /// The short deadline first. If the case is late and this returns true for the verdict, the whole deadline.
+    /// The short deadline first. If the case is late, and it is large or this returns true for the verdict, the whole deadline.
     ShortThenFull(&'a dyn Fn(&Verdict) -> bool),
 }
 
@@ -37,14 +37,6 @@ pub struct Examined {
 }
 
 impl Examined {
-    /// The violation, if the verdict is a failure.
-    pub fn violation(self) -> Option<Violation> {
-        match self.verdict {
-            Verdict::Fail(violation) => Some(violation),
-            Verdict::Pass | Verdict::Skip(_) => None,
-        }
-    }
-
     /// Whether a device did not finish in time.
     pub fn is_late(&self) -> bool {
         let is_late = |outcome: &Outcome| matches!(outcome, Outcome::TimedOut(_));
@@ -54,7 +46,8 @@ impl Examined {
 
 /// Observes and judges `case`. Skips cases without a contract that take seconds.
 pub fn examine(executor: &mut Executor, op: &'static Op, case: &Case, patience: Patience) -> anyhow::Result<Examined> {
-    if (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
+    let contract = (op.contract)(case);
+    if contract == Contract::Unspecified(why::TOO_LARGE) {
         return Ok(Examined { verdict: Verdict::Skip(why::TOO_LARGE), observations: Vec::new() });
     }
     let mut within = |deadline| {
@@ -67,17 +60,22 @@ pub fn examine(executor: &mut Executor, op: &'static Op, case: &Case, patience: 
         Patience::Full => within(Deadline::Full),
         Patience::ShortThenFull(is_worth_it) => {
             let first = within(Deadline::Short)?;
-            if first.is_late() && is_worth_it(&first.verdict) { within(Deadline::Full) } else { Ok(first) }
+            let may_be_slow = contract.elements(case) > SMALL;
+            if first.is_late() && (may_be_slow || is_worth_it(&first.verdict)) {
+                within(Deadline::Full)
+            } else {
+                Ok(first)
+            }
         }
     }
 }
 
-/// The violation of `case`, if it has one.
-pub fn violation(
+/// Every violation of `case`, the main one first.
+pub fn violations(
     executor: &mut Executor,
     op: &'static Op,
     case: &Case,
     patience: Patience,
-) -> anyhow::Result<Option<Violation>> {
-    Ok(examine(executor, op, case, patience)?.violation())
+) -> anyhow::Result<Vec<Violation>> {
+    Ok(examine(executor, op, case, patience)?.verdict.violations().to_vec())
 }

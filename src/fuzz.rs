@@ -2,6 +2,7 @@
 //! `snuffer import` turns it into findings.
 
 mod captured_stderr;
+mod fatal;
 mod known;
 mod session;
 
@@ -19,6 +20,7 @@ use crate::generate::{Draw, EDITS, Mode, VIOLATIONS, random, spliced};
 use crate::hunt::Sample;
 use crate::ops::{self, Op, sequence};
 
+pub use fatal::{End, Fatal};
 pub use known::Known;
 pub use session::{Executed, Session};
 

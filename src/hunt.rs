@@ -5,9 +5,10 @@ mod event;
 mod joining;
 mod losing;
 mod plan;
+mod settling;
 mod tally;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,9 +17,8 @@ use std::time::{Duration, Instant};
 use crate::coverage::Coverage;
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
-use crate::investigate::failing_step;
 use crate::oracle::{Signature, Verdict};
-use crate::settle::{Settings, Source, canonical, settle};
+use crate::settle::{Settings, Source};
 use crate::store::{Finding, Log, Record, Store};
 
 use joining::Devices;
@@ -60,6 +60,8 @@ struct State {
     running: BTreeSet<u64>,
     /// Signatures that some thread of this campaign has settled or is settling.
     claimed: HashSet<Signature>,
+    /// The signatures of cases as drawn, and how many more cases looked like a known finding.
+    met: HashMap<Signature, u64>,
     /// Planted faults that were not noticed on a device that joined.
     missed: Vec<String>,
     new: Vec<(String, Finding)>,
@@ -93,6 +95,7 @@ pub fn hunt(
         log,
         running: BTreeSet::new(),
         claimed: HashSet::new(),
+        met: HashMap::new(),
         missed: Vec::new(),
         new: Vec::new(),
         last_saved: now,
@@ -197,10 +200,6 @@ impl Shared<'_> {
         Ok(())
     }
 
-    fn is_claimed(&self, signature: &Signature) -> bool {
-        self.state().claimed.contains(signature)
-    }
-
     fn examine_case(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
         if let Some(fault) = canary::fault_at(&executor.devices(), self.plan.inject, index) {
             let is_noticed = canary::is_noticed(executor, fault)?;
@@ -212,69 +211,27 @@ impl Shared<'_> {
         }
         let sample = self.plan.sample(index);
         let (op, case) = (sample.op, &sample.drawn.case);
-        // A late case gets its full deadline only if its failure is new.
-        let is_new = |verdict: &Verdict| match verdict {
-            Verdict::Fail(violation) => !self.is_claimed(&violation.signature(op.name)),
-            Verdict::Pass | Verdict::Skip(_) => false,
-        };
+        // A late case gets its full deadline only if a failure is new.
+        let is_new = |verdict: &Verdict| verdict.signatures(op.name).iter().any(|signature| self.is_new(signature));
         let Examined { verdict, observations } = if self.has_lost_second(executor, case) {
             Examined { verdict: Verdict::Skip("the second device is lost"), observations: Vec::new() }
         } else {
             examine(executor, op, case, Patience::ShortThenFull(&is_new))?
         };
-        let violation = {
+        let signatures = verdict.signatures(op.name);
+        {
             let mut state = self.state();
             let State { record, log, .. } = &mut *state;
             tally::count(&mut record.tally, &sample, &observations, &verdict);
-            match verdict {
-                Verdict::Pass => return Ok(()),
-                Verdict::Skip(why) => return log.failure(index, op.name, "skip", why),
-                Verdict::Fail(violation) => {
-                    log.failure(index, op.name, "fail", &violation.signature(op.name).slug())?;
-                    violation
-                }
+            if let Verdict::Skip(why) = verdict {
+                log.failure(index, op.name, "skip", why)?;
             }
-        };
-        self.settle_all(executor, &sample, violation.signature(op.name))
-    }
-
-    /// Settles the failure of `sample` and every other failure that the minimizer comes across.
-    fn settle_all(&self, executor: &mut Executor, sample: &Sample, signature: Signature) -> anyhow::Result<()> {
-        let source = Source { seed: self.plan.seed, index: sample.number };
-        let mut queue = vec![(sample.drawn.case.clone(), signature)];
-        while let Some((case, signature)) = queue.pop() {
-            if self.is_claimed(&signature) {
-                continue;
-            }
-            let (case, signature) = canonical(executor, case, signature)?;
-            if !self.state().claimed.insert(signature.clone()) {
-                continue;
-            }
-            if let Some(name) = self.store.name(&signature) {
-                (self.on_event)(Event::Known(&name, &signature));
-                continue;
-            }
-            let settled = settle(executor, case, &signature, &self.settings(), source);
-            // Another device may still settle it.
-            let settled = settled.inspect_err(|_| {
-                self.state().claimed.remove(&signature);
-            })?;
-            queue.extend(settled.other_failures);
-            let Some(finding) = settled.finding else {
-                (self.on_event)(Event::Flaky(&signature));
-                continue;
-            };
-            // If one step fails on its own, file that call: only failures that need several steps belong to the sequence.
-            if let Some((call, violation)) = failing_step(executor, &finding.case)? {
-                let signature = violation.signature(&call.op);
-                queue.push((call, signature));
-                continue;
-            }
-            if let Some(name) = self.store.insert(&finding)? {
-                (self.on_event)(Event::Found(&name, &finding));
-                self.state().new.push((name, finding));
+            for signature in &signatures {
+                log.failure(index, op.name, "fail", &signature.slug())?;
             }
         }
-        Ok(())
+        // The main violation is settled first.
+        let queue = signatures.into_iter().rev().map(|signature| (sample.drawn.case.clone(), signature)).collect();
+        self.settle_all(executor, Source { seed: self.plan.seed, index: sample.number }, queue)
     }
 }

@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::exec::{Build, Deadline, Executor, Limits, pool};
 use crate::generate::{Mode, drawn, random};
 use crate::ops::{Contract, Op};
-use crate::oracle::{Evidence, Kind, ORACLES, OracleName, Verdict};
+use crate::oracle::{Evidence, Kind, OracleName, judge_on};
 use crate::outcome::{Observation, Outcome};
 use crate::tensor::DType;
 
@@ -189,11 +189,7 @@ fn cell(evidence: &Evidence, seen: &Observation) -> Cell {
         Outcome::Faulted(_) => return Cell::Faults,
         _ => {}
     }
-    let failed = ORACLES.iter().find_map(|oracle| match (oracle.judge)(evidence, seen) {
-        Verdict::Fail(violation) => Some(violation),
-        Verdict::Pass | Verdict::Skip(_) => None,
-    });
-    match (failed, &seen.outcome) {
+    match (judge_on(evidence, seen).into_iter().next(), &seen.outcome) {
         (Some(violation), Outcome::Returned(_) | Outcome::Rejected(_))
             if matches!(violation.kind, Kind::RefusedValid | Kind::RefusedGradient | Kind::NotSupported) =>
         {

@@ -7,13 +7,17 @@
 //!   ed., section 3.3) for a correct evaluation of the same formula in the working dtype;
 //! * `slope` and `slope_error`: the derivative in one direction by forward-mode differentiation, with its own bound.
 //!
-//! `peak` is the largest intermediate magnitude: if it overflows the dtype, nothing is promised. `kink` says that the
-//! derivative does not exist or is a convention there (|0|, a tied maximum).
+//! `peak` is the largest magnitude on the way to the result: if it overflows the dtype, nothing is promised. `indeterminate` says that
+//! an infinity met another or a zero, so that the order of evaluation decides. `kink` says that the derivative does not exist or is
+//! a convention there (|0|, a tied maximum).
 
 mod arithmetic;
 mod functions;
+mod sums;
 
 use crate::tensor::DType;
+
+pub use sums::Accumulated;
 
 /// The unit roundoff of `f32`: sums are accumulated at least this precisely.
 pub const SINGLE: f64 = 1.0 / (1 << 24) as f64;
@@ -29,8 +33,10 @@ pub struct Num {
     pub slope: f64,
     /// The bound on the derivative's absolute error.
     pub slope_error: f64,
-    /// The largest magnitude of an intermediate result with finite operands.
+    /// The largest magnitude of the intermediate results with finite operands, not counting this result.
     pub peak: f64,
+    /// Whether the value depends on the order of evaluation: NaN from infinities and zeros, or a pole within the error.
+    pub indeterminate: bool,
     /// Whether the derivative is undefined or a convention here.
     pub kink: bool,
     /// The unit roundoff of the working dtype: the coarsest of the operands', 0 for exact constants.
@@ -40,7 +46,8 @@ pub struct Num {
 impl Num {
     /// An exact constant.
     pub const fn exact(value: f64) -> Self {
-        Self { value, error: 0.0, slope: 0.0, slope_error: 0.0, peak: 0.0, kink: false, unit: 0.0 }
+        let (error, slope, slope_error, peak, unit) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        Self { value, error, slope, slope_error, peak, indeterminate: false, kink: false, unit }
     }
 
     /// An input of a dtype with this unit roundoff, and its derivative in the chosen direction.
@@ -48,22 +55,32 @@ impl Num {
         Self { slope, unit, ..Self::exact(value) }
     }
 
-    /// The result of a rounding operation: `value` with propagated `error` and derivative, plus one roundoff of each.
-    fn rounded(value: f64, error: f64, slope: f64, slope_error: f64, from: &[Self]) -> Self {
-        let mut peak = from.iter().fold(0.0, |peak: f64, operand| peak.max(operand.peak));
-        if from.iter().all(|operand| operand.value.is_finite()) {
-            peak = peak.max(value.abs()).max(slope.abs());
-        }
+    /// The result of an operation: `value` with propagated `error` and derivative, plus one roundoff of each. `exact` says that
+    /// the operation in `f64` was exact: if the format holds the result of exact operands too, there is no error.
+    fn rounded(value: f64, exact: bool, error: f64, slope: f64, slope_error: f64, from: &[Self]) -> Self {
         let unit = from.iter().fold(0.0, |unit: f64, operand| unit.max(operand.unit));
+        let is_exact = exact && error == 0.0 && is_held(value, unit);
+        let own = if is_exact { 0.0 } else { scaled(unit, value.abs()) + underflow(unit) };
+        let any = |is: fn(f64) -> bool| from.iter().any(|operand| is(operand.value));
         Self {
             value,
-            error: error + scaled(unit, value.abs()) + underflow(unit),
+            // An infinity is either certain, or marked as indeterminate.
+            error: if value.is_finite() { error + own } else { 0.0 },
             slope,
             slope_error: slope_error + scaled(unit, slope.abs()) + underflow(unit),
-            peak,
+            peak: from.iter().fold(0.0, |peak, operand| operand.passed(peak)),
+            // What is NaN without a NaN is certain only without an infinity: the square root of -1.
+            indeterminate: from.iter().any(|operand| operand.indeterminate)
+                || (value.is_nan() && any(f64::is_infinite) && !any(f64::is_nan)),
             kink: from.iter().any(|operand| operand.kink),
             unit,
         }
+    }
+
+    /// The largest magnitude on the way to a result that is computed from this number: at least `peak`.
+    fn passed(&self, peak: f64) -> f64 {
+        let finite = |value: f64| if value.is_finite() { value.abs() } else { 0.0 };
+        peak.max(self.peak).max(finite(self.value)).max(finite(self.slope))
     }
 
     /// A function of one number by its value and first two derivatives; `accuracy` is the error of its evaluation in
@@ -74,7 +91,13 @@ impl Num {
         let slope = scaled(self.slope, first);
         let curvature = scaled(self.error, scaled(self.slope, second).abs());
         let slope_error = scaled(self.slope_error, first.abs()) + curvature + scaled(own, slope.abs());
-        Self::rounded(value, error, slope, slope_error, &[self])
+        // A pole, or the end of the domain, may lie within the error.
+        let unclear =
+            !value.is_finite() && self.value.is_finite() && self.error > 0.0 && self.value.abs() <= self.error;
+        let result = Self::rounded(value, false, error, slope, slope_error, &[self]);
+        // At a pole of the derivative even a slope of 0 may become NaN.
+        let kink = result.kink || !first.is_finite();
+        Self { indeterminate: result.indeterminate || unclear, kink, ..result }
     }
 
     /// `e^self`.
@@ -119,6 +142,7 @@ impl Num {
             slope_error: either(larger.slope_error, self.slope_error, other.slope_error),
             kink: self.kink || other.kink || close || pole,
             peak: self.peak.max(other.peak),
+            indeterminate: self.indeterminate || other.indeterminate,
             // Later steps round to this dtype even if the larger operand was constant.
             unit: self.unit.max(other.unit),
             ..larger
@@ -131,37 +155,6 @@ impl Num {
     pub fn read_often(self, times: usize) -> Self {
         let added = (times.saturating_sub(1)) as f64 * self.unit * self.slope.abs();
         Self { slope_error: self.slope_error + added, ..self }
-    }
-
-    /// A sum of many terms, accumulated in at least `f32` whatever the dtype and in any order, as PyTorch and candle's
-    /// CUDA kernels do; one rounding to the dtype at the end.
-    pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
-        let mut total = Self::exact(0.0);
-        let (mut count, mut magnitude, mut slopes) = (0.0_f64, 0.0_f64, 0.0_f64);
-        for term in terms {
-            total.value += term.value;
-            total.error += term.error;
-            total.slope += term.slope;
-            total.slope_error += term.slope_error;
-            total.kink |= term.kink;
-            total.peak = total.peak.max(term.peak);
-            total.unit = total.unit.max(term.unit);
-            magnitude += term.value.abs();
-            slopes += term.slope.abs();
-            count += 1.0;
-        }
-        // Partial sums in another order may be this large.
-        if magnitude.is_finite() {
-            total.peak = total.peak.max(magnitude).max(slopes);
-        }
-        let wide = total.unit.min(SINGLE) * count;
-        let error = total.error + scaled(wide, magnitude);
-        Self::rounded(total.value, error, total.slope, total.slope_error + scaled(wide, slopes), &[total])
-    }
-
-    /// The mean, summed as [`Num::sum`] does.
-    pub fn mean(terms: &[Self]) -> Self {
-        Self::sum(terms.iter().copied()) / Self::exact(terms.len() as f64)
     }
 
     /// `ln(sum(exp(terms)))` without overflow. In the derivative, subtracting and adding the largest term cancels, apart from the
@@ -200,8 +193,23 @@ impl Num {
 /// smallest normal one in formats that hardware may flush to zero.
 fn underflow(unit: f64) -> f64 {
     let Some(dtype) = format_of(unit) else { return 0.0 };
-    let keeps_subnormals = matches!(dtype, DType::F16 | DType::F8e4m3);
-    if keeps_subnormals { dtype.smallest() } else { dtype.smallest() / (2.0 * unit) }
+    if keeps_subnormals(dtype) { dtype.smallest() } else { normal(dtype) }
+}
+
+/// Whether the format with this unit roundoff holds `value` exactly, and hardware does not flush it to zero.
+fn is_held(value: f64, unit: f64) -> bool {
+    let Some(dtype) = format_of(unit) else { return true };
+    dtype.round(value) == value && (value == 0.0 || keeps_subnormals(dtype) || value.abs() >= normal(dtype))
+}
+
+/// Whether hardware computes with the subnormal numbers of a format, and never flushes them to zero.
+fn keeps_subnormals(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::F8e4m3)
+}
+
+/// The smallest normal number of a format.
+fn normal(dtype: DType) -> f64 {
+    dtype.smallest() / (2.0 * dtype.unit_roundoff())
 }
 
 /// The format with this unit roundoff.

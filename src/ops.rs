@@ -33,7 +33,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::device::Device;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::{DType, Support};
+use crate::tensor::{DType, Support, product};
 
 /// One candle function, loss or layer under test. Every entry states every field: the compiler is the checklist.
 #[derive(Debug)]
@@ -107,6 +107,14 @@ impl Contract {
         }
     }
 
+    /// How many elements a call with this contract reads and, if it must succeed, returns.
+    pub fn elements(&self, case: &Case) -> usize {
+        let outputs = if let Self::Accepts { outputs, .. } = self { outputs.as_slice() } else { &[] };
+        let read = case.inputs.values().map(|tensor| &tensor.shape);
+        let shapes = read.chain(outputs.iter().map(|(_, shape)| shape));
+        shapes.map(|shape| product(shape).unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
+    }
+
     /// The contract's name in counts.
     pub fn name(&self) -> &'static str {
         match self {
@@ -116,6 +124,10 @@ impl Contract {
         }
     }
 }
+
+/// A call that reads and returns no more elements than this takes milliseconds, whatever the op. So if a larger one is late, it may
+/// merely be slow.
+pub const SMALL: usize = 1 << 14;
 
 /// Reasons that several ops share, each with one wording.
 pub mod why {

@@ -11,10 +11,12 @@ mod fault;
 mod gradient;
 mod kind;
 mod layout;
+mod needs;
 mod rank;
 mod reference;
 mod second;
 mod site;
+mod verdict;
 
 use std::cell::OnceCell;
 
@@ -30,8 +32,12 @@ use crate::outcome::Observation;
 
 pub use expectation::Expectation;
 pub use kind::{Kind, OracleName};
+pub use needs::Need;
 pub use rank::Rank;
 pub use site::{by_function, site};
+pub use verdict::{Verdict, judge, judge_on};
+
+use needs::value_site;
 
 /// Everything that an oracle may use.
 #[derive(Debug)]
@@ -74,17 +80,6 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// The verdict of one oracle, or of all, on a case.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    /// No violation.
-    Pass,
-    /// No verdict is possible, with the reason.
-    Skip(&'static str),
-    /// A violation.
-    Fail(Violation),
-}
-
 /// Which promise candle broke, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
@@ -97,6 +92,9 @@ pub struct Violation {
     pub site: String,
     /// On which device.
     pub device: Device,
+    /// The other devices that break the same promise in the same way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_on: Vec<Device>,
     /// The expected and the actual result, for people.
     pub detail: String,
 }
@@ -118,6 +116,11 @@ impl Violation {
     /// The signature of this violation by a case of `op`.
     pub fn signature(&self, op: &str) -> Signature {
         Signature { op: op.into(), oracle: self.oracle, kind: self.kind.clone(), site: self.site.clone() }
+    }
+
+    /// The devices that show it.
+    pub fn devices(&self) -> impl Iterator<Item = Device> + '_ {
+        std::iter::once(self.device).chain(self.also_on.iter().copied())
     }
 }
 
@@ -149,7 +152,7 @@ pub struct Oracle {
     pub judge: fn(&Evidence, &Observation) -> Verdict,
 }
 
-/// Every oracle, in order of authority: the first that fails names the violation.
+/// Every oracle, in order of authority: the first that fails names the main violation.
 pub static ORACLES: &[Oracle] = &[
     Oracle { name: OracleName::Contract, judge: contract::judge },
     Oracle { name: OracleName::Fault, judge: fault::judge },
@@ -162,37 +165,12 @@ pub static ORACLES: &[Oracle] = &[
     Oracle { name: OracleName::Determinism, judge: determinism::judge },
 ];
 
-/// The verdict on a case: the first failure in order of authority, else a skip if the case has no contract, else a pass.
-pub fn judge(evidence: &Evidence) -> Verdict {
-    let mut overall = Verdict::Pass;
-    for oracle in ORACLES {
-        for observation in evidence.observations {
-            match (oracle.judge)(evidence, observation) {
-                Verdict::Pass => {}
-                // Only the contract oracle knows whether there is a promise. The others may skip for lack of data.
-                Verdict::Skip(why) if oracle.name == OracleName::Contract => overall = Verdict::Skip(why),
-                Verdict::Skip(_) => {}
-                Verdict::Fail(violation) => return Verdict::Fail(violation),
-            }
-        }
-    }
-    overall
-}
-
 /// A violation detected by `oracle`, on the device of `observation`.
-fn fail(oracle: OracleName, kind: Kind, site: String, observation: &Observation, detail: String) -> Verdict {
-    Verdict::Fail(Violation { oracle, kind, site, device: observation.device, detail })
+fn violation(oracle: OracleName, kind: Kind, site: String, observation: &Observation, detail: String) -> Violation {
+    Violation { oracle, kind, site, device: observation.device, also_on: Vec::new(), detail }
 }
 
-/// The site of a wrong result: only in a view, in reduced precision, of integers, or everywhere (empty).
-fn value_site(evidence: &Evidence, only_in_a_view: bool, input: Option<&str>) -> String {
-    let integers = evidence.op.dtype(evidence.case).is_some_and(|dtype| !dtype.is_float());
-    let reduced = evidence.case.inputs.values().any(|tensor| tensor.dtype.is_reduced_precision());
-    let parts = [
-        input.map(|input| format!("gradient of {input}")),
-        only_in_a_view.then(|| "in a view".to_string()),
-        reduced.then(|| "in reduced precision".to_string()),
-        integers.then(|| "of integers".to_string()),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+/// The verdict of an oracle that detected one violation.
+fn fail(oracle: OracleName, kind: Kind, site: String, observation: &Observation, detail: String) -> Verdict {
+    Verdict::Fail(vec![violation(oracle, kind, site, observation, detail)])
 }

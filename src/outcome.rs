@@ -77,6 +77,17 @@ pub struct Refusal {
     pub message: String,
 }
 
+impl Refusal {
+    /// Whether a CUDA library refused what candle asked of it. candle itself did not refuse the call then, unless it asked for memory
+    /// that is not there, or for a kernel that it does not have (`candle-core/src/cuda_backend/error.rs`, `CudaError`).
+    pub fn is_of_a_library(&self) -> bool {
+        const ERRORS: [&str; 4] = ["DriverError(", "CublasError(", "CurandError(", "NvrtcError("];
+        const LACKS: [&str; 5] = ["OUT_OF_MEMORY", "ALLOC_FAILED", "ALLOCATION_FAILED", "NOT_FOUND", " when loading "];
+        let has = |part: &&str| self.message.contains(part);
+        self.variant == "Cuda" && ERRORS.iter().any(has) && !LACKS.iter().any(has)
+    }
+}
+
 /// A Rust panic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Panic {

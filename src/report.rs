@@ -2,6 +2,7 @@
 
 mod expected;
 mod junit;
+mod known_issue;
 mod markdown;
 mod reason;
 mod sarif;
@@ -13,11 +14,12 @@ mod values;
 mod words;
 
 use crate::ops::Contract;
-use crate::oracle::{Evidence, OracleName, Verdict};
+use crate::oracle::{Evidence, OracleName, Verdict, Violation};
 use crate::program::call;
 use crate::tensor::View;
 
 pub use junit::junit;
+pub use known_issue::{KnownIssue, Predicate, Sighting};
 pub use markdown::Report;
 use reason::bad_id;
 pub use reason::reason;
@@ -30,39 +32,41 @@ pub use words::sentence;
 /// The report as plain text: the case, its contract, what happened, and the verdict.
 pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
     let mut lines = details(evidence);
-    lines.push(judged(evidence, verdict));
-    if let Verdict::Fail(violation) = verdict {
-        lines.push(format!("          {}", violation.detail));
-    }
+    lines.extend(judged(evidence, verdict, |_| true));
     lines.join("\n") + "\n"
 }
 
 /// The report for somebody who replays a case: if it fails, the reason comes first.
 pub fn replay(evidence: &Evidence, verdict: &Verdict) -> String {
     let mut lines = Vec::new();
-    if let Verdict::Fail(violation) = verdict {
+    if let Some(violation) = verdict.violations().first() {
         lines.push(format!("fails     {}", reason(evidence, violation)));
         lines.extend(bad_id(evidence).map(|bad| format!("          {}", bad.place())));
         lines.push(String::new());
     }
     lines.extend(details(evidence));
-    lines.push(judged(evidence, verdict));
-    match verdict {
-        // The line of the device has what it diagnosed.
-        Verdict::Fail(violation) if ![OracleName::Fault, OracleName::Checker].contains(&violation.oracle) => {
-            lines.push(format!("          {}", violation.detail));
-        }
-        _ => {}
-    }
+    // The line of the device has what it diagnosed.
+    lines.extend(judged(evidence, verdict, |it| ![OracleName::Fault, OracleName::Checker].contains(&it.oracle)));
     lines.join("\n") + "\n"
 }
 
-fn judged(evidence: &Evidence, verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Pass => "verdict   pass".to_string(),
-        Verdict::Skip(why) => format!("verdict   skip: {why}"),
-        Verdict::Fail(violation) => format!("verdict   FAIL {}", violation.signature(evidence.op.name)),
-    }
+/// The verdict: every violation, with its devices if there are several, and with its detail if that is `wanted`.
+fn judged(evidence: &Evidence, verdict: &Verdict, wanted: fn(&Violation) -> bool) -> Vec<String> {
+    let violations = match verdict {
+        Verdict::Pass => return vec!["verdict   pass".to_string()],
+        Verdict::Skip(why) => return vec![format!("verdict   skip: {why}")],
+        Verdict::Fail(violations) => violations,
+    };
+    let several = evidence.observations.len() > 1;
+    let shown = violations.iter().enumerate().flat_map(|(nth, violation)| {
+        let label = if nth == 0 { "verdict" } else { "and" };
+        let devices: Vec<String> = violation.devices().filter(|_| several).map(|device| device.to_string()).collect();
+        let on = if several { format!(" [{}]", devices.join(", ")) } else { String::new() };
+        let signature = violation.signature(evidence.op.name);
+        let detail = wanted(violation).then(|| format!("          {}", violation.detail));
+        std::iter::once(format!("{label:<9} FAIL {signature}{on}")).chain(detail)
+    });
+    shown.collect()
 }
 
 /// The case, its contract, and what happened on each device.

@@ -1,9 +1,13 @@
-//! The mutation score: how many changed kernels the suite notices. The simulated device changes one instruction of one of
-//! candle's kernels at a time, and drawn cases that launch the kernel are run.
+//! The mutation score: how many small changes in candle the suite notices. Either the simulated device changes one instruction
+//! of one of candle's kernels at a time, or a worker switches on one of the mutants of the host code that are compiled into it.
+//! Drawn cases that reach the change are run.
 
 mod baseline;
 mod choose;
+mod host;
 mod mutant;
+mod places;
+mod subject;
 mod text;
 mod trace;
 
@@ -20,15 +24,18 @@ use crate::oracle::{Kind, OracleName};
 pub use baseline::{Baseline, BaselineCase};
 pub use choose::choose;
 pub use mutant::run;
+pub use subject::{Reached, Subject};
 pub use text::markdown;
 pub use trace::{Change, Changes, Launched, Trace};
 
 /// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// What is changed.
+    pub subject: Subject,
     /// The ops whose cases are drawn.
     pub ops: Vec<&'static Op>,
-    /// The devices. One of them is simulated, and its kernels are changed.
+    /// The devices. If kernels are changed, those of the one that is simulated.
     pub devices: Vec<Device>,
     /// Decides every case and the choice of mutants.
     pub seed: u64,
@@ -42,12 +49,12 @@ pub struct Plan {
     pub limits: Limits,
 }
 
-/// A kernel and one of its possible changes.
+/// A kernel or function, and one of its possible changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// The kernel.
-    pub kernel: String,
-    /// The number of the change, for `SNUFFER_SIM_MUTATE=KERNEL:#NUMBER`.
+    /// The kernel, or the file and name of the function.
+    pub of: String,
+    /// The number of the change: for kernels that of `SNUFFER_SIM_MUTATE=KERNEL:#NUMBER`.
     pub number: usize,
 }
 
@@ -56,6 +63,11 @@ pub struct Chosen {
 pub struct Score {
     /// The versions of `snuffer` and candle.
     pub versions: String,
+    /// Whether host code was changed, instead of kernels.
+    pub host: bool,
+    /// The devices.
+    #[schemars(with = "Vec<String>")]
+    pub devices: Vec<Device>,
     /// The seed of the cases and of the choice of mutants.
     pub seed: u64,
     /// How many ops the cases are of.
@@ -64,9 +76,9 @@ pub struct Score {
     pub drawn: usize,
     /// On how many cases a mutant was run at most.
     pub cases: usize,
-    /// How many kernels these cases launched.
-    pub kernels: usize,
-    /// How many changes of these kernels are possible.
+    /// How many kernels these cases launched, or how many functions of the host code can be changed.
+    pub changeable: usize,
+    /// How many changes of these are possible.
     pub changes: usize,
     /// How many of these changes are known to make no difference. They are never chosen.
     pub equivalent: usize,
@@ -76,17 +88,22 @@ pub struct Score {
     pub mutants: Vec<Mutant>,
 }
 
-/// One changed kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+/// One change.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Mutant {
-    /// The kernel and the number of the change. `SNUFFER_SIM_MUTATE` takes this name.
+    /// The kernel and the number of the change: `SNUFFER_SIM_MUTATE` takes this name. Or the function, and the number for
+    /// `SNUFFER_HOST_MUTANT`.
     pub name: String,
     /// The change in words.
     pub change: String,
-    /// The file and line of the changed instruction.
+    /// The file and line of what is changed.
     pub place: String,
+    /// The code before and after, if it is source code.
+    pub code: Option<String>,
     /// On how many cases it was run.
     pub cases: usize,
+    /// How long these took, with the start of the workers.
+    pub seconds: f64,
     /// Its fate.
     pub fate: Fate,
 }
@@ -97,6 +114,8 @@ pub struct Mutant {
 pub enum Fate {
     /// The last of its cases failed in a way in which it does not fail without the change.
     Noticed(Noticed),
+    /// No worker starts with it: any run would end with that message, before its first case.
+    NotStarted,
     /// No case failed in such a way.
     Survived(Difference),
 }
@@ -118,8 +137,10 @@ pub struct Noticed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
-    /// No case executed the changed instruction.
+    /// No case executed the changed code.
     NotReached,
+    /// It was executed, but only by cases that fail in the same way without the change.
+    FailsAnyway,
     /// It was executed, and no bit differed, except in cases that fail without the change.
     NoneSeen,
     /// Something unspecified differed.
@@ -133,6 +154,7 @@ impl Difference {
     pub fn words(self) -> &'static str {
         match self {
             Self::NotReached => "not reached",
+            Self::FailsAnyway => "its cases fail anyway",
             Self::NoneSeen => "no difference seen",
             Self::NotPromised => "differs where nothing is promised",
             Self::Allowed => "differs within what is promised",

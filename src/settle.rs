@@ -59,7 +59,7 @@ pub struct Settled {
     pub other_failures: Vec<(Case, Signature)>,
 }
 
-/// Minimizes `case` under `signature` and proves the result in new workers.
+/// Minimizes `case` under `signature` and proves the result in new workers. The signature of the finding may be plainer.
 pub fn settle(
     executor: &mut Executor,
     case: Case,
@@ -69,20 +69,20 @@ pub fn settle(
 ) -> anyhow::Result<Settled> {
     let op = op_of(&case)?;
     let mut search = Search::new(op, &case, signature, settings);
-    let mut minimized = search.run(executor, case.clone(), Patience::Short)?;
-    let mut first_run = prove::in_new_workers(executor, op, &minimized.case, signature)?;
+    let (mut minimized, mut plainest) = search.run(executor, case.clone(), signature, Patience::Short)?;
+    let mut first_run = prove::in_new_workers(executor, op, &minimized.case, &plainest)?;
     if first_run.violation.is_none() {
         // The short deadline can mistake a slow case for a hang: minimize again with the full one.
-        minimized = search.run(executor, case, Patience::Full)?;
-        first_run = prove::in_new_workers(executor, op, &minimized.case, signature)?;
+        (minimized, plainest) = search.run(executor, case, signature, Patience::Full)?;
+        first_run = prove::in_new_workers(executor, op, &minimized.case, &plainest)?;
     }
     let other_failures = search.into_other_failures();
     let case = minimized.case;
-    let Some(proof) = prove::repeat(executor, op, &case, signature, first_run, settings)? else {
+    let Some(proof) = prove::repeat(executor, op, &case, &plainest, first_run, settings)? else {
         return Ok(Settled { finding: None, other_failures });
     };
     let finding = Finding {
-        signature: signature.clone(),
+        signature: plainest,
         violation: proof.violation,
         promise: op.promise.to_string(),
         reproduction: proof.reproduction,

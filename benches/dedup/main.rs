@@ -8,7 +8,7 @@ mod pairs;
 mod planted;
 mod similar;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -87,7 +87,7 @@ fn healthy() -> anyhow::Result<(Vec<Drawn>, BTreeMap<String, Kernels>)> {
     for op in ops::ALL.iter().filter(|op| op.name != canary::CANARY.name) {
         let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
         for index in 0..DRAWN {
-            let mut one = Drawn { op: op.name.to_string(), index, healthy: None };
+            let mut one = Drawn { op: op.name.to_string(), index, healthy: Vec::new() };
             one.healthy = fails(&mut executor, &one.case())?;
             drawn.push(one);
         }
@@ -116,12 +116,23 @@ fn healthy_too(bugs: &[(&str, Noticed)]) -> anyhow::Result<String> {
     let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
     for (bug, noticed) in bugs {
         for (signature, (case, _)) in noticed.findings.iter().filter(|(_, (case, _))| case.op != canary::CANARY.name) {
-            if fails(&mut executor, case)?.is_some_and(|own| own.to_string() == *signature) {
+            if fails(&mut executor, case)?.iter().any(|own| own.to_string() == *signature) {
                 text += &format!("without {bug}, too: {signature}\n");
             }
         }
     }
     Ok(text)
+}
+
+/// How many signatures a bug has in each op in which it shows, on average: those of the main violations, and all.
+fn for_each_cause(bugs: &[(&str, Noticed)]) -> String {
+    let average = |signatures: &dyn Fn(&Noticed) -> BTreeSet<Signature>| {
+        let all: Vec<BTreeSet<Signature>> = bugs.iter().map(|(_, noticed)| signatures(noticed)).collect();
+        let ops = all.iter().map(|own| own.iter().map(|one| &one.op).collect::<BTreeSet<_>>().len());
+        all.iter().map(BTreeSet::len).sum::<usize>() as f64 / ops.sum::<usize>() as f64
+    };
+    let main = average(&|noticed| noticed.failures.iter().map(|(_, signature)| signature.clone()).collect());
+    format!("{main:.2} main, {:.2} in all", average(&|noticed| noticed.signatures.clone()))
 }
 
 /// Precision and recall of signatures, and the causes that they split or merge.
@@ -139,11 +150,18 @@ fn signatures(bugs: &[(&str, Noticed)]) -> String {
     let kernels = Pairs::of(&failures, in_kernels, called, truly);
     text += &format!("| within one op, without the canary | {} |\n", kernels.row());
     text += &format!("| over everything | {} |\n\n", Pairs::of(&failures, |_, _| true, called, truly).row());
+    text += &format!("signatures for each bug and op: {}\n", for_each_cause(bugs));
     let mut split: BTreeMap<(&str, &str), BTreeMap<String, usize>> = BTreeMap::new();
     let mut merged: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
     for Failure { bug, signature } in &failures {
         *split.entry((bug, &signature.op)).or_default().entry(signature.to_string()).or_default() += 1;
         *merged.entry(signature.to_string()).or_default().entry(bug).or_default() += 1;
+    }
+    for (bug, noticed) in bugs {
+        let main = |it: &&Signature| noticed.failures.iter().any(|(_, main)| main == *it);
+        for signature in noticed.signatures.iter().filter(|it| !main(it)) {
+            text += &format!("beside the main one: {bug} in {signature}\n");
+        }
     }
     for ((bug, op), signatures) in split.iter().filter(|(_, signatures)| signatures.len() > 1) {
         text += &format!("split: {bug} in {op}: {signatures:?}\n");

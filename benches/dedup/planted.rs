@@ -1,13 +1,12 @@
 //! Runs drawn cases with one planted bug, and settles the failures as a hunt does.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::examine::{Patience, violation};
+use snuffer::examine::{Patience, violations};
 use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::random;
 use snuffer::generate::{Draw, Mode};
@@ -26,12 +25,12 @@ const FAILURES: usize = 10;
 /// How many ops to take: the first with a failure.
 const OPS: usize = 4;
 
-/// A drawn case by its op and index, and its failure without the bug.
+/// A drawn case by its op and index, and its failures without the bug.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Drawn {
     pub op: String,
     pub index: u64,
-    pub healthy: Option<Signature>,
+    pub healthy: Vec<Signature>,
 }
 
 impl Drawn {
@@ -45,8 +44,10 @@ impl Drawn {
 /// The failures that one planted bug causes.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Noticed {
-    /// Each failing case with the signature of its canonical form.
+    /// Each failing case with the main signature under which a hunt keeps it, of those that it does not have without the bug.
     pub failures: Vec<(Drawn, Signature)>,
+    /// The signatures of all that a hunt keeps.
+    pub signatures: BTreeSet<Signature>,
     /// Passing cases of the same ops.
     pub passes: Vec<Drawn>,
     /// The minimized case of each signature, and its violation.
@@ -59,25 +60,26 @@ pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
     let mut noticed = Noticed::default();
     let (mut failed, mut passed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
     // A case that is late without the bug may only be slow, so it proves nothing.
-    let late = |drawn: &Drawn| drawn.healthy.as_ref().is_some_and(|signature| signature.kind == Kind::Hang);
+    let late = |drawn: &Drawn| drawn.healthy.iter().any(|signature| signature.kind == Kind::Hang);
     for drawn in drawn.into_iter().filter(|drawn| !late(drawn)) {
         let count = failed.get(&drawn.op).copied();
         if count.map_or(failed.len() >= OPS, |count| count >= FAILURES) {
             continue;
         }
         let case = drawn.case();
-        let Some(signature) = fails(&mut executor, &case)? else {
+        let mut found = fails(&mut executor, &case)?;
+        if found.is_empty() {
             let passed = passed.entry(drawn.op.clone()).or_default();
             *passed += 1;
             if *passed <= FAILURES {
                 noticed.passes.push(drawn);
             }
             continue;
-        };
-        if Some(&signature) != drawn.healthy.as_ref() {
+        }
+        found.retain(|signature| !drawn.healthy.contains(signature));
+        if !found.is_empty() {
             *failed.entry(drawn.op.clone()).or_default() += 1;
-            let signature = kept(&mut executor, &mut noticed, case, signature)?;
-            noticed.failures.push((drawn, signature));
+            settle_all(&mut executor, &mut noticed, drawn, &case, found)?;
         }
     }
     let ops: BTreeSet<&String> = failed.keys().collect();
@@ -93,29 +95,55 @@ pub fn canary_fault(executor: &mut Executor, fault: &str) -> anyhow::Result<Noti
         let mut draw = Draw::new(&bytes);
         let shape = draw.shape(1, 3)?;
         let case = canary::case(fault).input("x", draw.tensor(DType::F32, &shape)?);
-        let Some(signature) = fails(executor, &case)? else { continue };
-        let drawn = Drawn { op: case.op.clone(), index, healthy: None };
-        let signature = kept(executor, &mut noticed, case, signature)?;
-        noticed.failures.push((drawn, signature));
+        let found = fails(executor, &case)?;
+        let drawn = Drawn { op: case.op.clone(), index, healthy: Vec::new() };
+        settle_all(executor, &mut noticed, drawn, &case, found)?;
     }
     Ok(noticed)
 }
 
-/// The signature of `case`, if it fails.
-pub fn fails(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Signature>> {
+/// How `case` fails, the main signature first.
+pub fn fails(executor: &mut Executor, case: &Case) -> anyhow::Result<Vec<Signature>> {
     let op = ops::find(&case.op).expect("an op of this build");
-    let found = violation(executor, op, case, Patience::Short)?;
-    Ok(found.map(|violation| violation.signature(op.name)))
+    let found = violations(executor, op, case, Patience::Short)?;
+    Ok(found.iter().map(|violation| violation.signature(op.name)).collect())
 }
 
-/// The signature under which a hunt keeps the failure. The first failure of each signature is minimized.
+/// Keeps the signatures `found` of a failing case as a hunt does.
+fn settle_all(
+    executor: &mut Executor,
+    into: &mut Noticed,
+    drawn: Drawn,
+    case: &Case,
+    found: Vec<Signature>,
+) -> anyhow::Result<()> {
+    let mut all = Vec::new();
+    for signature in found {
+        all.push(kept(executor, into, case.clone(), signature)?);
+    }
+    into.failures.extend(all.into_iter().next().map(|main| (drawn, main)));
+    Ok(())
+}
+
+/// The signature under which a hunt keeps the failure. The first failure of each signature is minimized, and each that a simpler
+/// case may not need.
 fn kept(executor: &mut Executor, into: &mut Noticed, case: Case, signature: Signature) -> anyhow::Result<Signature> {
     let (case, signature) = canonical(executor, case, signature)?;
-    if let Entry::Vacant(entry) = into.findings.entry(signature.to_string()) {
-        let settings = Settings { time: Duration::from_secs(3), tries: 1, ..Settings::default() };
-        if let Some(finding) = settle(executor, case, &signature, &settings, Source::default())?.finding {
-            entry.insert((finding.case, finding.violation));
-        }
+    let covering = |into: &Noticed, signature: &Signature| {
+        let exact = into.signatures.contains(signature).then_some(signature);
+        exact.or_else(|| into.signatures.iter().find(|known| known.covers(signature))).cloned()
+    };
+    if let Some(known) = covering(into, &signature).filter(|known| !known.may_shrink()) {
+        return Ok(known);
     }
-    Ok(signature)
+    let settings = Settings { time: Duration::from_secs(3), tries: 1, ..Settings::default() };
+    let Some(finding) = settle(executor, case, &signature, &settings, Source::default())?.finding else {
+        return Ok(signature);
+    };
+    if let Some(known) = covering(into, &finding.signature) {
+        return Ok(known);
+    }
+    into.findings.entry(finding.signature.to_string()).or_insert((finding.case, finding.violation));
+    into.signatures.insert(finding.signature.clone());
+    Ok(finding.signature)
 }

@@ -12,12 +12,12 @@ use std::time::Instant;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::examine::{Patience, violation};
+use snuffer::examine::{Patience, violations};
 use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
-use snuffer::oracle::{Evidence, Kind, Signature, Verdict, judge};
+use snuffer::oracle::{Evidence, Kind, Signature, judge};
 use snuffer::settle::{Search, Settings, Source, canonical, settle};
 use snuffer::store::regression::read;
 use snuffer::tensor::Tensor;
@@ -117,13 +117,13 @@ fn failing(executor: &mut Executor) -> anyhow::Result<Vec<(Signature, Starts)>> 
     Ok(found)
 }
 
-/// The signature of `case`, if it fails. A late case gets the full deadline, as in a hunt.
+/// The main signature of `case`, if it fails. A late case gets the full deadline, as in a hunt.
 fn signature(executor: &mut Executor, op: &'static Op, case: &Case) -> anyhow::Result<Option<Signature>> {
-    let mut found = violation(executor, op, case, Patience::Short)?;
-    if found.as_ref().is_some_and(|violation| violation.kind == Kind::Hang) {
-        found = violation(executor, op, case, Patience::Full)?;
+    let mut found = violations(executor, op, case, Patience::Short)?;
+    if found.iter().any(|violation| violation.kind == Kind::Hang) {
+        found = violations(executor, op, case, Patience::Full)?;
     }
-    Ok(found.map(|violation| violation.signature(op.name)))
+    Ok(found.first().map(|violation| violation.signature(op.name)))
 }
 
 /// The regressions' cases by signature.
@@ -197,7 +197,7 @@ fn shrunk(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow
 fn fails_in_new_workers(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<bool> {
     let observations = executor.observe_in_new_workers(case)?;
     let verdict = judge(&Evidence::new(op(case), case, &observations));
-    Ok(matches!(verdict, Verdict::Fail(violation) if violation.signature(&case.op) == *signature))
+    Ok(verdict.signatures(&case.op).iter().any(|shown| shown.covers(signature)))
 }
 
 fn elements(case: &Case) -> usize {

@@ -6,23 +6,24 @@
 //! - `SNUFFER_FINDINGS`: a store of findings to skip. Regressions in the folder `regressions` next to the executable, and
 //!   calls like those in `fatal` there, are skipped too.
 //! - `SNUFFER_FUZZ_ARTIFACTS`: a folder for new failing cases.
-//! - `SNUFFER_FUZZ_FATAL`: a folder of cases that ended earlier runs.
+//! - `SNUFFER_FUZZ_FATAL`: a folder of cases that ended earlier runs. Calls like them are skipped for some days.
 //! - `SNUFFER_FUZZ_OPS`: a pattern of the ops of single calls, such as `loss.*`.
 //! - `SNUFFER_FUZZ_WITHOUT`: for comparisons, a list of what to turn off: `counters` (device coverage), `cells` (ops by
 //!   outcome), and `mutator` (then libFuzzer mutates the text).
 
 use std::env;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::ptr::addr_of_mut;
 use std::slice;
 use std::sync::Mutex;
+use std::time::SystemTime;
 
 use libfuzzer_sys::Corpus;
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::fuzz::{Executed, Known, Session, Target, restrict};
+use snuffer::fuzz::{End, Executed, Known, Session, Target, restrict};
 use snuffer::run::{install_panic_hook, last_panic};
 use snuffer::store::{Store, regression};
 
@@ -81,7 +82,25 @@ fn session(target: Target, name: &str) -> Result<Session, String> {
         known.count(),
         folder.display()
     );
+    for (fatal, _) in known.fatal() {
+        eprintln!("fuzz: stepping over calls like one that ended the process: {fatal}");
+    }
+    // SAFETY: the function is never unloaded.
+    unsafe { atexit(say_what_was_skipped) };
     Session::start(target, &devices, known, folder, cells).map_err(|error| format!("{error:#}"))
+}
+
+unsafe extern "C" {
+    fn atexit(function: extern "C" fn()) -> c_int;
+}
+
+/// Says what the session did not run. libFuzzer ends the process by `exit` when its time is over.
+extern "C" fn say_what_was_skipped() {
+    let Ok(session) = SESSION.try_lock() else { return };
+    let Some(session) = session.as_ref() else { return };
+    for (fatal, count) in session.known().fatal().filter(|(_, count)| *count > 0) {
+        eprintln!("fuzz: stepped over {count} calls like {fatal}");
+    }
 }
 
 /// Makes the simulated device count in the bytes that libFuzzer watches.
@@ -111,11 +130,12 @@ fn known(artifacts: &Path) -> anyhow::Result<Known> {
         signatures.for_each(|signature| known.add_slug(signature.slug()));
     }
     for text in texts(&executable.with_file_name("fatal"))? {
-        known.add_fatal(&Case::parse(&text).map_err(anyhow::Error::msg)?);
+        known.add_fatal(&Case::parse(&text).map_err(anyhow::Error::msg)?, End::Kept);
     }
-    known.add_artifacts(artifacts)?;
+    let now = SystemTime::now();
+    known.add_artifacts(artifacts, now)?;
     if let Some(fatal) = env::var_os("SNUFFER_FUZZ_FATAL") {
-        known.add_artifacts(Path::new(&fatal))?;
+        known.add_artifacts(Path::new(&fatal), now)?;
     }
     Ok(known)
 }

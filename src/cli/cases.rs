@@ -6,17 +6,27 @@ use std::path::{Path, PathBuf};
 use crate::case::Case;
 use crate::cli::{KnownArg, StoreArg, UsageError};
 use crate::ops::{Op, accept};
+use crate::oracle::Signature;
 use crate::store::Finding;
 use crate::store::regression::Regression;
 
 /// The case in `path`, with its op. `-` is standard input.
 pub fn read(path: &Path) -> anyhow::Result<(&'static Op, Case)> {
-    accepted(&path.display(), parse(&text(path)?))
+    let (op, case, _) = read_failing(path)?;
+    Ok((op, case))
+}
+
+/// The case in `path`, with its op, and the signature of its failure if the file names one.
+fn read_failing(path: &Path) -> anyhow::Result<(&'static Op, Case, Option<Signature>)> {
+    let (case, signature) =
+        parse(&text(path)?).map_err(|problem| UsageError(format!("{}: {problem}", path.display())))?;
+    let (op, case) = accepted(&path.display(), case)?;
+    Ok((op, case, signature))
 }
 
 /// The op of the case that was read from what `shown` names, and the case as the op takes it.
-fn accepted(shown: &dyn Display, case: Result<Case, String>) -> anyhow::Result<(&'static Op, Case)> {
-    Ok(case.and_then(accept).map_err(|problem| UsageError(format!("{shown}: {problem}")))?)
+fn accepted(shown: &dyn Display, case: Case) -> anyhow::Result<(&'static Op, Case)> {
+    Ok(accept(case).map_err(|problem| UsageError(format!("{shown}: {problem}")))?)
 }
 
 /// The text in `path`. `-` is standard input.
@@ -28,19 +38,29 @@ pub fn text(path: &Path) -> Result<String, UsageError> {
 
 /// The case in the file at `path`, or else that of the finding or the regression for which this path is the name.
 pub fn named(path: &Path, store: &StoreArg) -> anyhow::Result<(&'static Op, Case)> {
+    let (op, case, _) = failing(path, store)?;
+    Ok((op, case))
+}
+
+/// As [`named`], and the signature of the failure if a finding or a regression says it.
+pub fn failing(path: &Path, store: &StoreArg) -> anyhow::Result<(&'static Op, Case, Option<Signature>)> {
     let inside = path.join("finding.toml");
     if path.as_os_str() == "-" || path.exists() {
-        return read(if inside.is_file() { &inside } else { path });
+        return read_failing(if inside.is_file() { &inside } else { path });
     }
     let typed = path.display().to_string();
     // A regression has a `/` in its name, a finding has none.
     if typed.contains('/')
         && let Some((_, kept)) = KnownArg::default().read()?.into_iter().find(|(name, _)| *name == typed)
     {
-        return accepted(&typed, Ok(kept.case));
+        let (op, case) = accepted(&typed, kept.case)?;
+        return Ok((op, case, kept.signature));
     }
     match store.finding(&typed) {
-        Ok((_, finding)) => accepted(&typed, Ok(finding.case)),
+        Ok((_, finding)) => {
+            let (op, case) = accepted(&typed, finding.case)?;
+            Ok((op, case, Some(finding.signature)))
+        }
         Err(problem) if problem.is::<UsageError>() => {
             Err(UsageError(format!("there is no file `{typed}`, and {problem}")).into())
         }
@@ -67,8 +87,8 @@ pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Usa
     Ok(files)
 }
 
-/// The case in `text`. The keys tell which of the three forms it has.
-fn parse(text: &str) -> Result<Case, String> {
+/// The case in `text`, and the signature of its failure. The keys tell which of the three forms it has.
+fn parse(text: &str) -> Result<(Case, Option<Signature>), String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     if let Some(whole) = ["violation", "case"].into_iter().find(|key| table.contains_key(*key))
         && let Some(part) =
@@ -76,13 +96,15 @@ fn parse(text: &str) -> Result<Case, String> {
     {
         return Err(format!("a file with `{whole}` has its `{part}` under [case]; this one has `{part}` outside, too"));
     }
-    let case = if table.contains_key("violation") {
-        toml::from_str::<Finding>(text).map_err(|error| error.to_string())?.case
+    let (case, signature) = if table.contains_key("violation") {
+        let finding = toml::from_str::<Finding>(text).map_err(|error| error.to_string())?;
+        (finding.case, Some(finding.signature))
     } else if table.contains_key("case") {
-        Regression::parse(text)?.case
+        let regression = Regression::parse(text)?;
+        (regression.case, regression.signature)
     } else {
-        return Case::parse(text).map_err(|error| error.to_string());
+        return Ok((Case::parse(text).map_err(|error| error.to_string())?, None));
     };
     case.check().map_err(|error| error.to_string())?;
-    Ok(case)
+    Ok((case, signature))
 }

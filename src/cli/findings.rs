@@ -7,7 +7,7 @@ use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Evidence, judge};
-use crate::report::{self, Summary, Upstream};
+use crate::report::{self, Sighting, Summary, Upstream};
 use crate::store::regression::{Regression, TriageState, triage_state};
 use crate::store::{Finding, Record, Store, id};
 
@@ -148,7 +148,7 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
         );
     };
     let evidence = Evidence::new(op, &finding.case, &finding.observations);
-    print!("{}", report::replay(&evidence, &judge(&evidence)));
+    print!("{}", report::replay(&evidence, &judge(&evidence).led_by(&finding.signature)));
     let state = triage_state(finding, known);
     let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
     println!("status    {}{title}", state.word());
@@ -172,7 +172,7 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
 
 /// The issues about a finding, or about another regression with probably the same cause.
 fn upstream(finding: &Finding, known: &[(String, Regression)]) -> String {
-    match report::upstream(&finding.signature, known) {
+    match report::upstream(&Sighting::of(finding), known) {
         None => "none known".to_string(),
         Some(Upstream { same_cause_as: None, links }) => links.join(", "),
         Some(Upstream { same_cause_as: Some(other), links }) => {

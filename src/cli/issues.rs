@@ -104,6 +104,6 @@ pub fn body(name: &str, finding: &Finding) -> anyhow::Result<String> {
         finding.origin.versions,
         reproduction.failed,
         reproduction.tries,
-        report::replay(&evidence, &judge(&evidence)),
+        report::replay(&evidence, &judge(&evidence).led_by(&finding.signature)),
     ))
 }

@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
-use globset::Glob;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::findings::readable;
 use super::{Pattern, UsageError};
 use crate::exit_code::Exit;
-use crate::store::Store;
-
-/// The list that belongs to this build.
-const LIST: &str = include_str!("../../docs/known-issues.toml");
+use crate::report::{KnownIssue, Sighting};
+use crate::store::{Finding, Store};
 
 /// Arguments of `snuffer findings known`.
 #[derive(Debug, clap::Args)]
@@ -25,27 +22,6 @@ pub struct Args {
     /// Print JSON, one object per line.
     #[arg(long)]
     json: bool,
-}
-
-/// A list of known issues, such as `docs/known-issues.toml`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Known {
-    issue: Vec<Issue>,
-}
-
-/// A known issue.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Issue {
-    id: String,
-    title: String,
-    /// Patterns of the names of findings that show it.
-    #[serde(default)]
-    shown_by: Vec<String>,
-    /// Why no finding can show it.
-    #[serde(default)]
-    unseen: Option<String>,
 }
 
 /// Whether findings show an issue, the worst first.
@@ -74,10 +50,12 @@ pub struct Shown<'a> {
 
 /// Prints each issue with the first finding that shows it. `Findings` if no finding shows an issue that one could.
 pub fn run(args: &Args, store: &Store) -> anyhow::Result<Exit> {
-    let list: Known =
-        toml::from_str(&args.text()?).map_err(|error| UsageError(format!("{}: {error}", args.shown())))?;
-    let names: Vec<String> = store.all()?.into_iter().map(|(name, _)| name).collect();
-    let mut all = list.issue.iter().map(|issue| issue.shown(&names)).collect::<anyhow::Result<Vec<_>>>()?;
+    let list = args.read()?;
+    let findings = readable(store)?;
+    let mut all = Vec::new();
+    for issue in list.as_deref().unwrap_or(KnownIssue::own()) {
+        all.push(shown(issue, &findings).map_err(|problem| UsageError(format!("{}: {problem}", args.name())))?);
+    }
     if let Some(pattern) = &args.pattern {
         all = pattern.choose(all, |issue| issue.id);
     }
@@ -105,34 +83,32 @@ pub fn run(args: &Args, store: &Store) -> anyhow::Result<Exit> {
 }
 
 impl Args {
-    fn shown(&self) -> String {
+    fn name(&self) -> String {
         self.list.as_ref().map_or_else(|| "the list of this build".to_string(), |list| list.display().to_string())
     }
 
-    fn text(&self) -> Result<String, UsageError> {
-        let Some(list) = &self.list else { return Ok(LIST.to_string()) };
-        std::fs::read_to_string(list).map_err(|error| UsageError(format!("cannot read {}: {error}", list.display())))
+    /// The other list, if one is given.
+    fn read(&self) -> Result<Option<Vec<KnownIssue>>, UsageError> {
+        let Some(list) = &self.list else { return Ok(None) };
+        let text = std::fs::read_to_string(list);
+        let text = text.map_err(|error| UsageError(format!("cannot read {}: {error}", list.display())))?;
+        KnownIssue::read(&text).map(Some).map_err(|problem| UsageError(format!("{}: {problem}", self.name())))
     }
 }
 
-impl Issue {
-    fn shown<'a>(&'a self, names: &'a [String]) -> anyhow::Result<Shown<'a>> {
-        let finding = first_match(&self.shown_by, names)?.map(String::as_str);
-        let (state, by) = match (finding, self.unseen.as_deref()) {
-            (Some(name), _) => (State::Found, Some(name)),
-            (None, Some(why)) => (State::Unseen, Some(why)),
-            (None, None) => (State::Missing, None),
-        };
-        Ok(Shown { state, id: &self.id, title: &self.title, by })
-    }
-}
-
-fn first_match<'a>(patterns: &[String], names: &'a [String]) -> anyhow::Result<Option<&'a String>> {
-    for pattern in patterns {
-        let glob = Glob::new(pattern).with_context(|| format!("`{pattern}` is not a pattern"))?.compile_matcher();
-        if let Some(name) = names.iter().find(|name| glob.is_match(name)) {
-            return Ok(Some(name));
+/// Whether one of `findings` shows `issue`.
+fn shown<'a>(issue: &'a KnownIssue, findings: &'a [(String, Finding)]) -> Result<Shown<'a>, String> {
+    let mut by = None;
+    for (name, finding) in findings {
+        if issue.is_shown_by(&Sighting::of(finding))? {
+            by = Some(name.as_str());
+            break;
         }
     }
-    Ok(None)
+    let (state, by) = match (by, issue.unseen.as_deref()) {
+        (Some(name), _) => (State::Found, Some(name)),
+        (None, Some(why)) => (State::Unseen, Some(why)),
+        (None, None) => (State::Missing, None),
+    };
+    Ok(Shown { state, id: &issue.id, title: &issue.title, by })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Common, StoreArg, UsageError, cases, duration};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
-use crate::oracle::{Evidence, Verdict, judge};
+use crate::oracle::{Evidence, Signature, judge};
 use crate::settle::{Settings, Source, settle};
 
 /// Arguments of `snuffer minimize`.
@@ -23,21 +23,22 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let (op, case) = cases::named(&args.case, store)?;
+    let (op, case, own) = cases::failing(&args.case, store)?;
     let limits = args.common.limits();
     let mut executor = Executor::start(&args.common.devices()?, Build::Checked, limits)?;
     let observations = executor.observe(&case, Deadline::Full)?;
-    let Verdict::Fail(violation) = judge(&Evidence::new(op, &case, &observations)) else {
+    let signatures = judge(&Evidence::new(op, &case, &observations)).signatures(op.name);
+    let wanted = |signature: &&Signature| own.as_ref() == Some(*signature);
+    let Some(signature) = signatures.iter().find(wanted).or(signatures.first()) else {
         return Err(
             UsageError(format!("{} does not fail; only failing cases can be minimized", args.case.display())).into()
         );
     };
-    let signature = violation.signature(op.name);
     let settings = Settings { time: args.time, limits, ..Settings::default() };
-    let settled = settle(&mut executor, case, &signature, &settings, Source::default())?;
+    let settled = settle(&mut executor, case, signature, &settings, Source::default())?;
     let Some(finding) = settled.finding else {
         anyhow::bail!("{signature} is not reproduced in a new process");
     };
-    print!("# {signature}\n# {}\n{}", finding.violation.detail, finding.case.to_text());
+    print!("# {}\n# {}\n{}", finding.signature, finding.violation.detail, finding.case.to_text());
     Ok(Exit::Findings)
 }

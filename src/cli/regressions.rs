@@ -12,8 +12,8 @@ use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Rank, Signature};
-use crate::store::Platform;
-use crate::store::regression::{Regression, Status, surprises};
+use crate::store::regression::{self, Regression, Status, signed, surprises};
+use crate::store::{Platform, write_atomically};
 
 /// Arguments of `snuffer regressions`.
 #[derive(Debug, clap::Args)]
@@ -26,6 +26,10 @@ pub struct Args {
     /// Print the list as JSON, one object per line.
     #[arg(long, requires = "list")]
     json: bool,
+    /// Where a regression fails in the same way, but this version of snuffer signs it in other words, write the new signature into its
+    /// file. Run all devices: a signature may say which of them fail.
+    #[arg(long, conflicts_with = "list")]
+    sign: bool,
     #[command(flatten)]
     known: KnownArg,
     #[command(flatten)]
@@ -94,6 +98,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         let op =
             ops::find(&kept.case.op).with_context(|| format!("{name}: this build has no op `{}`", kept.case.op))?;
         let observations = executor.observe(&kept.case, Deadline::Full)?;
+        let signed = args.sign.then(|| signed(kept, op, &observations)).flatten();
+        if let Some(signed) = &signed {
+            write_atomically(&regression::path(&args.known.folder(), name), signed.to_text().as_bytes())?;
+            println!("SIGNED      {name}: {}", signed.signature.as_ref().map_or("", |signature| &signature.site));
+        }
+        let kept = signed.as_ref().unwrap_or(kept);
         for surprise in surprises(kept, op, &observations, |device| Platform::today(device, hardware.get(&device))) {
             surprised += 1;
             println!("UNEXPECTED  {name}\n            on {}: {}", surprise.device, surprise.what);

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits, Worker};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
-use crate::oracle::{Evidence, Kind, OracleName, Signature, Verdict, Violation, judge};
+use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
 use crate::outcome::Observation;
 use crate::program::call;
 use crate::report;
@@ -59,12 +59,25 @@ pub struct Replayed {
     promised: String,
     /// `pass`, `skip` or `fail`.
     verdict: &'static str,
-    /// Why it fails or is skipped.
+    /// Why it fails or is skipped: of several violations, the main one.
     why: Option<String>,
-    /// The signature of the failure.
+    /// The signature of the main violation.
     signature: Option<Signature>,
+    /// Every violation, the main one first.
+    violations: Vec<Broken>,
     /// What each device does.
     devices: Vec<Did>,
+}
+
+/// A promise that candle breaks.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Broken {
+    /// The signature.
+    signature: Signature,
+    /// The devices that break it.
+    devices: Vec<String>,
+    /// The expected and the actual result.
+    detail: String,
 }
 
 /// What one device does with a case.
@@ -78,12 +91,15 @@ struct Did {
 
 impl Replayed {
     fn new(evidence: &Evidence, verdict: &Verdict) -> Self {
-        let (word, why, signature) = match verdict {
-            Verdict::Pass => ("pass", None, None),
-            Verdict::Skip(why) => ("skip", Some(why.to_string()), None),
-            Verdict::Fail(violation) => {
-                ("fail", Some(report::reason(evidence, violation)), Some(violation.signature(evidence.op.name)))
-            }
+        let (word, why) = match verdict {
+            Verdict::Pass => ("pass", None),
+            Verdict::Skip(why) => ("skip", Some(why.to_string())),
+            Verdict::Fail(violations) => ("fail", violations.first().map(|main| report::reason(evidence, main))),
+        };
+        let broken = |violation: &Violation| Broken {
+            signature: violation.signature(evidence.op.name),
+            devices: violation.devices().map(|device| device.to_string()).collect(),
+            detail: violation.detail.clone(),
         };
         let did = |seen: &Observation| Did { device: seen.device.to_string(), outcome: seen.outcome.summary() };
         Self {
@@ -92,7 +108,8 @@ impl Replayed {
             promised: report::promised(&evidence.contract),
             verdict: word,
             why,
-            signature,
+            signature: verdict.signatures(evidence.op.name).into_iter().next(),
+            violations: verdict.violations().iter().map(broken).collect(),
             devices: evidence.observations.iter().map(did).collect(),
         }
     }
@@ -136,7 +153,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         let behaviour = DeviceBehaviour { jitter: Some(seed), ..limits.behaviour };
         let observations = start(behaviour)?.observe(&case, Deadline::Full)?;
         let moved = judge(&Evidence::new(op, &case, &observations));
-        let same = signature(&moved) == signature(&verdict);
+        let same = moved.signatures(op.name) == verdict.signatures(op.name);
         println!("jitter    seed {seed}: {}", if same { "the same verdict".to_string() } else { describe(&moved) });
         steady &= same;
     }
@@ -172,17 +189,10 @@ fn repeated(executor: &mut Executor, case: &Case, times: u32) -> anyhow::Result<
     Ok(same)
 }
 
-/// The part of a verdict that must not change between runs.
-fn signature(verdict: &Verdict) -> Option<(OracleName, &Kind, &str)> {
-    match verdict {
-        Verdict::Fail(Violation { oracle, kind, site, .. }) => Some((*oracle, kind, site)),
-        Verdict::Pass | Verdict::Skip(_) => None,
-    }
-}
-
 fn describe(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Fail(violation) => format!("{} ({}): {}", violation.kind, violation.oracle, violation.detail),
-        Verdict::Pass | Verdict::Skip(_) => "no violation".to_string(),
+    let shown = |it: &Violation| format!("{} ({}): {}", it.kind, it.oracle, it.detail);
+    match verdict.violations() {
+        [] => "no violation".to_string(),
+        violations => violations.iter().map(shown).collect::<Vec<_>>().join("; "),
     }
 }

@@ -1,4 +1,4 @@
-//! `snuffer score`: the share of small changes in candle's kernels that drawn cases notice.
+//! `snuffer score`: the share of small changes in candle's kernels or host code that drawn cases notice.
 
 use super::hunt::{matching, stop_on_signal};
 use super::{Common, JobsArg, Pattern, UsageError};
@@ -6,7 +6,7 @@ use crate::console;
 use crate::device::Device;
 use crate::exit_code::Exit;
 use crate::hunt::check_canary;
-use crate::score::{Baseline, Plan, Score, choose, markdown, run as run_mutants};
+use crate::score::{Baseline, Plan, Score, Subject, choose, markdown, run as run_mutants};
 use crate::settle::versions;
 
 /// Arguments of `snuffer score`.
@@ -14,6 +14,9 @@ use crate::settle::versions;
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    /// Change candle's host code, with the worker that `cargo xtask host-mutants` builds, instead of its kernels.
+    #[arg(long)]
+    host: bool,
     /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
@@ -51,11 +54,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let changes = || baseline.changes.values().flatten();
     let score = Score {
         versions: versions(),
+        host: args.host,
+        devices: plan.devices.clone(),
         seed: plan.seed,
         ops: plan.ops.len(),
         drawn: baseline.cases.len(),
         cases: plan.cases,
-        kernels: baseline.changes.len(),
+        changeable: baseline.changes.len(),
         changes: changes().count(),
         equivalent: changes().filter(|change| change.equivalent).count(),
         chosen: chosen.len(),
@@ -71,11 +76,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let devices = args.common.devices()?;
-    if devices.iter().filter(|device| matches!(device, Device::Sim(_))).count() != 1 {
-        let message = "score needs exactly one simulated device; use `--device cpu,sim:0`";
+    if !args.host && devices.iter().filter(|device| matches!(device, Device::Sim(_))).count() != 1 {
+        let message =
+            "score needs exactly one simulated device; use `--device cpu,sim:0`, or `--host` for the host code";
         return Err(UsageError(message.to_string()).into());
     }
     Ok(Plan {
+        subject: if args.host { Subject::host()? } else { Subject::Kernels },
         ops: matching(&args.ops)?,
         jobs: args.jobs.number(&devices, false),
         devices,

@@ -1,51 +1,39 @@
-//! What a fuzzing session skips: known failures, and calls that are known to end the process.
+//! What a fuzzing session skips: known failures, and calls like those that ended the process.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::Context;
 
-use crate::case::{Case, Param};
-use crate::ops::{self, Contract, Op, sequence};
+use super::fatal::{End, Fatal};
+use crate::case::Case;
+use crate::ops::{self, Op};
 use crate::outcome::Outcome;
 use crate::store::Finding;
-use crate::tensor::DType;
 
 /// Known failures and fatal calls, which are skipped so that fuzzing can get past them.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// The slugs of the signatures of known failures.
     slugs: HashSet<String>,
-    /// The op and danger of calls that are known to end or block the process. They are not run.
-    fatal: HashSet<(String, Danger)>,
-}
-
-/// Which calls of an op may end the process.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Danger {
-    /// Valid calls of a dtype.
-    Dtype(Option<DType>),
-    /// Calls that break this rule, or that are unspecified for this reason.
-    Rule(&'static str),
-}
-
-impl Danger {
-    fn of(op: &Op, case: &Case) -> Self {
-        match (op.contract)(case) {
-            Contract::Accepts { .. } => Self::Dtype(op.dtype(case)),
-            Contract::Rejects(rule) | Contract::Unspecified(rule) => Self::Rule(rule),
-        }
-    }
+    /// Calls that ended or blocked the process, and how many calls like each were not run.
+    fatal: Vec<(Fatal, u64)>,
 }
 
 impl Known {
     /// Skips the failure of `finding`, and calls like its own if they end the process.
     pub fn add(&mut self, finding: &Finding) {
         self.slugs.insert(finding.signature.slug());
-        let ends = |outcome: &Outcome| outcome.lost_the_process() && !matches!(outcome, Outcome::Faulted(_));
-        if finding.observations.iter().any(|seen| ends(&seen.outcome)) {
-            self.add_fatal(&finding.case);
+        let end = |outcome: &Outcome| match outcome {
+            Outcome::TimedOut(_) => Some(End::Timeout),
+            Outcome::OutOfMemory(_) => Some(End::Memory),
+            Outcome::Died(_) | Outcome::StackOverflow(_) => Some(End::Crash),
+            _ => None,
+        };
+        if let Some(end) = finding.observations.iter().find_map(|seen| end(&seen.outcome)) {
+            self.add_fatal(&finding.case, end);
         }
     }
 
@@ -54,26 +42,35 @@ impl Known {
         self.slugs.insert(slug);
     }
 
-    /// Skips calls like `case`.
-    pub fn add_fatal(&mut self, case: &Case) {
-        let danger = ops::find(&case.op).map(|op| Danger::of(op, case));
-        self.fatal.extend(danger.map(|danger| (case.op.clone(), danger)));
+    /// Skips calls like `case`, which ended the process.
+    pub fn add_fatal(&mut self, case: &Case, end: End) {
+        let Some(fatal) = ops::find(&case.op).map(|op| Fatal::new(op, case, end)) else { return };
+        if self.fatal.iter().all(|(known, _)| *known != fatal) {
+            self.fatal.push((fatal, 0));
+        }
     }
 
-    /// Skips the failures that earlier sessions left in `artifacts`, and the calls that ended them.
-    pub fn add_artifacts(&mut self, artifacts: &Path) -> anyhow::Result<()> {
+    /// Skips the failures that earlier sessions left in `artifacts`, and calls like those that ended them, while that is believed
+    /// `now`: after some days such a call is tried again.
+    pub fn add_artifacts(&mut self, artifacts: &Path, now: SystemTime) -> anyhow::Result<()> {
         if !artifacts.is_dir() {
             return Ok(());
         }
         for entry in fs::read_dir(artifacts).with_context(|| format!("cannot read {}", artifacts.display()))? {
             let path = entry?.path();
             let is_kept = path.extension().is_some_and(|extension| extension == "toml");
-            match path.file_stem().and_then(|stem| stem.to_str()) {
-                Some(slug) if is_kept => self.add_slug(slug.to_string()),
-                // libFuzzer saved this input, under the name of the event that ended it.
-                _ => fs::read_to_string(&path).ok().and_then(|text| Case::parse(&text).ok()).iter().for_each(|case| {
-                    self.add_fatal(case);
-                }),
+            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
+            if is_kept {
+                self.add_slug(name.to_string());
+                continue;
+            }
+            // libFuzzer saved this input, under the name of the event that ended it.
+            let saved = || Some((fs::metadata(&path).ok()?.modified().ok()?, fs::read_to_string(&path).ok()?));
+            let Some((date, text)) = saved() else { continue };
+            let end = End::named(name);
+            let is_old = now.duration_since(date).is_ok_and(|age| age > end.is_believed_for());
+            if let Some(case) = Case::parse(&text).ok().filter(|_| !is_old) {
+                self.add_fatal(&case, end);
             }
         }
         Ok(())
@@ -89,19 +86,14 @@ impl Known {
         self.slugs.len()
     }
 
-    /// Whether some call of `case` is known to end the process.
-    pub(super) fn is_fatal(&self, op: &Op, case: &Case) -> bool {
-        let contains = |dtype: DType| {
-            let by_param = case.params.values().any(|param| *param == Param::from(dtype.name()));
-            by_param || case.inputs.values().any(|tensor| tensor.dtype == dtype)
-        };
-        // It is unknown which dtype reaches a step, but the case must contain it.
-        let applies = |danger: &Danger| !matches!(danger, Danger::Dtype(Some(dtype)) if !contains(*dtype));
-        let fatal = |op: &str| self.fatal.iter().any(|(name, danger)| name == op && applies(danger));
-        let steps = sequence::steps(case);
-        if steps.is_empty() {
-            return self.fatal.contains(&(op.name.to_string(), Danger::of(op, case)));
-        }
-        steps.iter().any(|(op, _)| fatal(op.name))
+    /// Which calls are not run, and how many of each there were so far.
+    pub fn fatal(&self) -> impl Iterator<Item = (&Fatal, u64)> {
+        self.fatal.iter().map(|(fatal, count)| (fatal, *count))
+    }
+
+    /// Whether some call of `case` is like one that ended the process. Counts it.
+    pub(super) fn is_fatal(&mut self, op: &Op, case: &Case) -> bool {
+        let known = self.fatal.iter_mut().find(|(fatal, _)| fatal.is_like(op, case));
+        known.map(|(_, count)| *count += 1).is_some()
     }
 }

@@ -35,7 +35,7 @@ pub enum Executed {
     Fine,
     /// It fails in a known way.
     Known,
-    /// It fails in a new way. The case was kept.
+    /// It fails in a new way: this one, and perhaps others. The case was kept for each.
     New(Signature),
 }
 
@@ -69,6 +69,11 @@ impl Session {
         Ok(session)
     }
 
+    /// What this session skips, and how much of it there was.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
     /// Plants the canary faults that a process survives, on every device. Each must be noticed.
     fn check_canary(&mut self) -> anyhow::Result<()> {
         const FATAL: [&str; 5] = ["died", "stack overflow", "hang", "out of memory", "differs"];
@@ -77,7 +82,7 @@ impl Session {
             let case = canary::case(fault.name);
             for seen in self.observe(&case)? {
                 let verdict = judge(&Evidence::new(&canary::CANARY, &case, std::slice::from_ref(&seen)));
-                let noticed = matches!(&verdict, Verdict::Fail(violation) if violation.kind == Kind::from(fault.kind));
+                let noticed = verdict.violations().first().is_some_and(|it| it.kind == Kind::from(fault.kind));
                 ensure!(noticed, "the canary's {} was not noticed on {}", fault.name, seen.device);
             }
         }
@@ -94,13 +99,15 @@ impl Session {
         let observations = self.observe(&case)?;
         let verdict = judge(&Evidence::new(op, &case, &observations));
         self.mark(op, &observations, &verdict);
-        let Verdict::Fail(violation) = verdict else { return Ok(Executed::Fine) };
-        let signature = violation.signature(op.name);
-        if !self.known.is_new(signature.slug()) {
-            return Ok(Executed::Known);
+        if verdict.violations().is_empty() {
+            return Ok(Executed::Fine);
         }
-        keep_case(&self.artifacts, &signature.slug(), &case)?;
-        Ok(Executed::New(signature))
+        let mut new = verdict.signatures(op.name);
+        new.retain(|signature| self.known.is_new(signature.slug()));
+        for signature in &new {
+            keep_case(&self.artifacts, &signature.slug(), &case)?;
+        }
+        Ok(new.into_iter().next().map_or(Executed::Known, Executed::New))
     }
 
     /// Runs the case once on each device, and once more contiguous if it has views. Differs from [`crate::examine`], which

@@ -53,7 +53,10 @@ pub fn is_noticed(executor: &mut Executor, fault: Fault) -> anyhow::Result<bool>
     let observations = executor.observe(&case, Deadline::Full)?;
     Ok(observations.iter().all(|observation| {
         let own = std::slice::from_ref(observation);
-        matches!(judge(&Evidence::new(&CANARY, &case, own)), Verdict::Fail(violation) if violation.kind == Kind::from(fault.kind))
+        judge(&Evidence::new(&CANARY, &case, own))
+            .violations()
+            .first()
+            .is_some_and(|it| it.kind == Kind::from(fault.kind))
     }))
 }
 

@@ -30,11 +30,15 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
     match verdict {
         Verdict::Pass => {}
         Verdict::Skip(why) => *tally.skips.entry((*why).to_string()).or_default() += 1,
-        Verdict::Fail(violation) => {
-            let signature = violation.signature(sample.op.name).slug();
-            let devices = tally.charged.entry(signature.clone()).or_default();
-            *devices.entry(violation.device.to_string()).or_default() += 1;
-            *tally.signatures.entry(signature).or_default() += 1;
+        Verdict::Fail(violations) => {
+            for violation in violations {
+                let signature = violation.signature(sample.op.name).slug();
+                let devices = tally.charged.entry(signature.clone()).or_default();
+                for device in violation.devices() {
+                    *devices.entry(device.to_string()).or_default() += 1;
+                }
+                *tally.signatures.entry(signature).or_default() += 1;
+            }
         }
     }
 }

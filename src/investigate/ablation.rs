@@ -6,7 +6,7 @@ use std::mem::discriminant;
 
 use crate::case::{Case, Param};
 use crate::device::Device;
-use crate::examine::{BadId, Patience, violation};
+use crate::examine::{BadId, Patience, violations};
 use crate::exec::{Build, Executor, Limits};
 use crate::generate::{Draw, random, with_sizes};
 use crate::ops::{self, Contract, Op};
@@ -54,14 +54,11 @@ struct Variation<'a> {
 }
 
 impl Variation<'_> {
-    /// Whether `variant` fails as the finding does. The dtype in the site makes no difference.
+    /// Whether `variant` fails as the finding does. What a varied part changes in the site makes no difference.
     fn happens(&mut self, variant: &Case) -> anyhow::Result<bool> {
-        let found = violation(&mut self.executor, self.op, variant, Patience::Full)?
-            .map(|violation| violation.signature(self.op.name));
-        let own = &self.finding.signature;
-        Ok(found.is_some_and(|found| {
-            (&found.oracle, &found.kind, of_any_dtype(&found.site)) == (&own.oracle, &own.kind, of_any_dtype(&own.site))
-        }))
+        let own = self.finding.signature.on_one_device();
+        let found = violations(&mut self.executor, self.op, variant, Patience::Full)?;
+        Ok(found.iter().any(|violation| own.is_alike(&violation.signature(self.op.name))))
     }
 
     /// Which of the dtypes that candle supports on the device fail in the same way, as dtypes of the main input.
@@ -262,11 +259,6 @@ fn is_affordable(case: &Case, size: usize, other: usize) -> bool {
         tensor.shape.iter().map(|&own| if own == size { other } else { own }).collect()
     };
     case.inputs.values().all(|tensor| product(&resized(tensor)).is_some_and(|count| count <= MOST))
-}
-
-/// A site without what it says about the dtype.
-fn of_any_dtype(site: &str) -> Vec<&str> {
-    site.split(", ").filter(|part| !["", "in reduced precision", "of integers"].contains(part)).collect()
 }
 
 fn joined(items: &[impl ToString]) -> String {

@@ -1,7 +1,7 @@
 //! Which call is at fault: the first step of a sequence whose prefix fails, and in which pass.
 
 use crate::case::{Backward, Case};
-use crate::examine::{Patience, violation};
+use crate::examine::{Patience, violations};
 use crate::exec::{Deadline, Executor};
 use crate::ops::{self, Op, sequence};
 use crate::oracle::Violation;
@@ -32,7 +32,7 @@ pub fn blame(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<Blam
         let (Some(op), Some(whole)) = (ops::find(name), ops::find(&case.op)) else { return Ok(None) };
         for backward in gentlest_first(case.backward) {
             let prefix = Case { backward, ..prefix.clone() };
-            if let Some(violation) = violation(executor, whole, &prefix, Patience::Full)? {
+            if let Some(violation) = violations(executor, whole, &prefix, Patience::Full)?.into_iter().next() {
                 return Ok(Some(Blame { step, op, backward: !backward.is_none(), violation }));
             }
         }
@@ -46,8 +46,8 @@ fn gentlest_first(backward: Backward) -> impl Iterator<Item = Backward> {
     std::iter::once(Backward::None).chain(more.into_iter().flatten())
 }
 
-/// The failing step of a sequence as a single call on the outputs of earlier steps, if that call fails on its own.
-pub fn failing_step(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Case, Violation)>> {
+/// The failing step of a sequence as a single call on the outputs of earlier steps, if that call fails on its own, and how.
+pub fn failing_step(executor: &mut Executor, case: &Case) -> anyhow::Result<Option<(Case, Vec<Violation>)>> {
     if case.steps.is_empty() {
         return Ok(None);
     }
@@ -66,8 +66,9 @@ pub fn failing_step(executor: &mut Executor, case: &Case) -> anyhow::Result<Opti
     }
     for backward in gentlest_first(backward) {
         let call = Case { backward, ..call.clone() };
-        if let Some(violation) = violation(executor, blame.op, &call, Patience::Full)? {
-            return Ok(Some((call, violation)));
+        let violations = violations(executor, blame.op, &call, Patience::Full)?;
+        if !violations.is_empty() {
+            return Ok(Some((call, violations)));
         }
     }
     Ok(None)

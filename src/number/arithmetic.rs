@@ -9,7 +9,10 @@ impl Add for Num {
     fn add(self, other: Self) -> Self {
         let value = self.value + other.value;
         let slope = self.slope + other.slope;
-        Self::rounded(value, self.error + other.error, slope, self.slope_error + other.slope_error, &[self, other])
+        let exact = is_exact_sum(self.value, other.value, value);
+        let slope_error = self.slope_error + other.slope_error;
+        Self::rounded(value, exact, self.error + other.error, slope, slope_error, &[self, other])
+            .overflowing(&[self, other])
     }
 }
 
@@ -40,7 +43,12 @@ impl Mul for Num {
             + scaled(a.error, b.slope_error)
             + scaled(b.error, a.slope_error)
             + scaled(a.unit.max(b.unit), left.abs() + right.abs());
-        Self::rounded(a.value * b.value, error, left + right, slope_error, &[a, b])
+        let value = a.value * b.value;
+        let exact = a.value.mul_add(b.value, -value) == 0.0;
+        let product = Self::rounded(value, exact, error, left + right, slope_error, &[a, b]).overflowing(&[a, b]);
+        // An infinity times what may as well be 0.
+        let unclear = |a: Self, b: Self| a.value.is_infinite() && b.error > 0.0 && b.value.abs() <= b.error;
+        Self { indeterminate: product.indeterminate || unclear(a, b) || unclear(b, a), ..product }
     }
 }
 
@@ -58,8 +66,28 @@ impl Div for Num {
             quotient.error = scaled(self.error, inverse.abs()) + scaled(unit, quotient.value.abs()) + underflow(unit);
             quotient.slope = self.slope / other.value;
             quotient.slope_error = scaled(self.slope_error, inverse.abs()) + scaled(unit, quotient.slope.abs());
-            quotient.peak = self.peak.max(if self.value.is_finite() { quotient.value.abs() } else { 0.0 });
+            quotient.peak = self.passed(other.peak);
         }
+        // 0 / 0 is NaN whichever way it is computed, but the reciprocal of 0 is an infinity.
+        let is_pole = |number: &Self| number.error > 0.0 && number.value.abs() <= number.error;
+        quotient.indeterminate = self.indeterminate
+            || other.indeterminate
+            || (quotient.value.is_nan() && self.value.is_infinite() && other.value.is_infinite())
+            || is_pole(&other);
         quotient
     }
+}
+
+impl Num {
+    /// This sum or product. If it left the range of `f64`, later results are open: another order of evaluation may not.
+    fn overflowing(self, from: &[Self]) -> Self {
+        let overflows = self.value.is_infinite() && from.iter().all(|operand| operand.value.is_finite());
+        if overflows { Self { peak: f64::INFINITY, ..self } } else { self }
+    }
+}
+
+/// Whether `sum` is `a + b` without rounding (D. E. Knuth's two-sum).
+fn is_exact_sum(a: f64, b: f64, sum: f64) -> bool {
+    let share = sum - a;
+    (a - (sum - share)) + (b - share) == 0.0
 }

@@ -113,18 +113,29 @@ impl Num {
     #[must_use]
     pub fn sigmoid(self) -> Self {
         if self.value.is_infinite() {
-            return Self::exact(if self.value > 0.0 { 1.0 } else { 0.0 });
+            return self.limit(if self.value > 0.0 { 1.0 } else { 0.0 });
         }
         let sigmoid = (Self::exact(1.0) + (-self).exp()).recip();
         // Its derivative is y - y^2 of the rounded y.
         let slope_error = sigmoid.slope_error + scaled(self.slope.abs(), 4.0 * self.unit);
-        Self { slope_error, ..sigmoid }
+        Self { slope_error, ..sigmoid }.passing(self)
+    }
+
+    /// The limit of a function where this number is infinite.
+    #[must_use]
+    pub fn limit(self, value: f64) -> Self {
+        Self { value, error: 0.0, slope: 0.0, slope_error: 0.0, ..self }
+    }
+
+    /// This result of `operand`, whatever the intermediate results were: where they overflow, the result still is right.
+    fn passing(self, operand: Self) -> Self {
+        Self { peak: operand.passed(0.0), ..self }
     }
 
     /// `x sigmoid(x)`.
     #[must_use]
     pub fn silu(self) -> Self {
-        self.gated(self / (Self::exact(1.0) + (-self).exp()))
+        self.gated((self / (Self::exact(1.0) + (-self).exp())).passing(self))
     }
 
     /// `x / 2 (1 + erf(x / sqrt(2)))`.
@@ -168,7 +179,7 @@ impl Num {
     /// `gated`, or infinity at infinity: the limit of `x` times a gate from 0 to 1. At minus infinity it is a product of infinity
     /// and 0, which is NaN in PyTorch too: unspecified.
     fn gated(self, gated: Self) -> Self {
-        if self.value == f64::INFINITY { Self::exact(f64::INFINITY) } else { gated }
+        if self.value == f64::INFINITY { self.limit(f64::INFINITY) } else { gated }
     }
 }
 

@@ -10,10 +10,15 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     if first.device == seen.device {
         return Verdict::Skip("one device");
     }
-    if matches!(evidence.contract, Contract::Unspecified(_)) {
-        return Verdict::Skip("nothing promised");
-    }
+    let may_refuse = match &evidence.contract {
+        Contract::Unspecified(_) => return Verdict::Skip("nothing promised"),
+        Contract::Accepts { refusal, .. } => refusal.is_some(),
+        Contract::Rejects(_) => false,
+    };
     match (&first.outcome, &seen.outcome) {
+        (Outcome::Returned(_), Outcome::Rejected(_)) | (Outcome::Rejected(_), Outcome::Returned(_)) if may_refuse => {
+            Verdict::Skip("a device may refuse this")
+        }
         (Outcome::Returned(_), Outcome::Rejected(refusal)) => one_accepts(evidence, seen, first, seen, refusal),
         (Outcome::Rejected(refusal), Outcome::Returned(_)) => one_accepts(evidence, seen, seen, first, refusal),
         (Outcome::Returned(left), Outcome::Returned(right)) if evidence.expected().is_none() => {

@@ -1,19 +1,19 @@
 //! Reports of the device's checkers that did not end the case, on any input. Hardware is silent there, and its results vary
 //! from run to run.
 
+use std::collections::BTreeSet;
+
 use super::site::by_function;
-use super::{Evidence, Kind, OracleName, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Verdict, violation};
 use crate::outcome::Observation;
 
+/// One violation for the first report of each checker: the others are most likely its consequences.
 pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
-    match seen.device_reports.reports.first() {
-        Some(report) => fail(
-            OracleName::Checker,
-            Kind::from(report.kind.as_str()),
-            by_function(&report.place),
-            seen,
-            report.message.clone(),
-        ),
-        None => Verdict::Pass,
-    }
+    let mut kinds = BTreeSet::new();
+    let firsts = seen.device_reports.reports.iter().filter(|report| kinds.insert(report.kind.as_str()));
+    let violations = firsts.map(|report| {
+        let (kind, site) = (Kind::from(report.kind.as_str()), by_function(&report.place));
+        violation(OracleName::Checker, kind, site, seen, report.message.clone())
+    });
+    Verdict::of(violations.collect(), Verdict::Pass)
 }

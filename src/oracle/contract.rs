@@ -3,7 +3,7 @@
 
 use super::site::site;
 use super::{Evidence, Kind, OracleName, Verdict, fail};
-use crate::ops::Contract;
+use crate::ops::{Contract, SMALL};
 use crate::outcome::{Observation, Outcome, Returned, signal_name};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
@@ -21,6 +21,11 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
                 format!("expected an Err ({rule}); got {shown}"),
             )
         }
+        (Outcome::Rejected(refusal), Contract::Rejects(rule)) if refusal.is_of_a_library() => {
+            let site = format!("{rule}, left to the device");
+            let detail = format!("expected an Err of candle ({rule}); got one of the device: {}", refusal.message);
+            fail(OracleName::Contract, Kind::NotRefused, site, seen, detail)
+        }
         (Outcome::Rejected(_), Contract::Rejects(_)) => Verdict::Pass,
         (Outcome::Rejected(_), Contract::Accepts { refusal: Some(_), .. }) => Verdict::Pass,
         (Outcome::Rejected(_), Contract::Accepts { .. }) if !evidence.supported(seen.device) => Verdict::Pass,
@@ -36,6 +41,9 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         }
         (Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Panicked(_), Contract::Unspecified(why))
         | (Outcome::TimedOut(_) | Outcome::OutOfMemory(_), Contract::Unspecified(why)) => Verdict::Skip(why),
+        (Outcome::TimedOut(_), Contract::Accepts { .. }) if evidence.contract.elements(evidence.case) > SMALL => {
+            Verdict::Skip("slower than the deadline, and large")
+        }
         (outcome, contract) => broken(seen, outcome, contract),
     }
 }

@@ -1,6 +1,6 @@
 //! Expected elements, for programs and tests that state them: of outputs from the reference, of gradients from its derivative.
 
-use super::compare::{Agreement, bound, compare, compare_slope};
+use super::compare::{Agreement, bound, compare, compare_slope, expected};
 use super::{Evidence, gradient};
 use crate::outcome::Returned;
 use crate::tensor::Tensor;
@@ -24,15 +24,16 @@ pub struct Expectation {
 impl Evidence<'_> {
     /// The specified elements of each output.
     pub fn expectations(&self, returned: &Returned) -> Vec<Vec<Expectation>> {
-        let (ulps, infinite) = (self.op.ulps, self.any_value(f64::is_infinite));
+        let ulps = self.op.ulps;
         let outputs = self.expected().unwrap_or_default().iter().zip(&returned.outputs);
-        let of = |(expected, got): (&ndarray::ArrayD<crate::number::Num>, &Tensor)| {
-            let elements = expected.iter().zip(got.floats()).enumerate();
-            let expected = elements.filter_map(|(position, (want, value))| {
-                let agreement = compare(want, value, got.dtype, ulps, infinite);
-                expectation(position, want.value, bound(want.error, got.dtype, ulps), agreement)
+        let of = |(numbers, got): (&ndarray::ArrayD<crate::number::Num>, &Tensor)| {
+            let elements = numbers.iter().zip(got.floats()).enumerate();
+            let specified = elements.filter_map(|(position, (want, value))| {
+                let agreement = compare(want, value, got.dtype, ulps);
+                let within = bound(want.error, got.dtype, ulps);
+                expectation(position, expected(want, got.dtype, ulps), within, agreement)
             });
-            expected.collect()
+            specified.collect()
         };
         outputs.map(of).collect()
     }

@@ -1,11 +1,13 @@
 //! Compares gradients with the derivative of the `f64` reference, and detects missing gradients.
 //!
 //! The derivative comes from forward-mode differentiation of the reference, one direction at a time. A direction that
-//! moves all elements of an input checks them all at once. If it disagrees, or hits a kink, elements are checked one by
-//! one.
+//! moves all elements of an input checks them all at once. If it disagrees, hits a kink, or could not show one wrong element, the
+//! elements are halved.
 
-use super::compare::{Agreement, compare_slope};
-use super::{Evidence, Kind, OracleName, Verdict, fail, value_site};
+use std::ops::Range;
+
+use super::compare::{Agreement, bound, compare_slope};
+use super::{Evidence, Kind, OracleName, Verdict, fail, value_site, violation};
 use crate::case::{Backward, weight};
 use crate::number::Num;
 use crate::ops::{Contract, ReferenceInputs};
@@ -14,8 +16,10 @@ use crate::tensor::Tensor;
 
 /// The backward pass evaluates other formulas than forward-mode differentiation, so its bound is this much wider.
 pub(super) const FACTOR: f64 = 4.0;
-/// How many elements of an input to check one by one.
-const MAX_ELEMENTS: usize = 8;
+/// How many directions of one input to try, to find one that is conclusive or to locate a wrong element.
+const MAX_RUNS: usize = 24;
+/// From this many elements on, a run of the reference takes milliseconds.
+const LARGE: usize = 4096;
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let Outcome::Returned(returned) = &seen.outcome else { return Verdict::Skip("nothing returned") };
@@ -32,25 +36,26 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         let stored = evidence.case.inputs[*name].stored().unwrap_or(0);
         stored > 0 && (evidence.case.steps.is_empty() || depends(evidence, name, stored))
     };
+    let mut violations = Vec::new();
     if let Some(name) = store.missing.iter().find(matters) {
         let detail = format!("expected a gradient of {name}; the store has none");
-        return fail(OracleName::Gradient, Kind::MissingGradient, String::new(), seen, detail);
+        violations.push(violation(OracleName::Gradient, Kind::MissingGradient, String::new(), seen, detail));
     }
     if evidence.any_value(|value| !value.is_finite()) {
-        return Verdict::Skip("derivatives at infinity");
+        return Verdict::of(violations, Verdict::Skip("derivatives at infinity"));
     }
-    let mut verdict = Verdict::Skip("every derivative overflows or is at a kink");
+    let mut otherwise = Verdict::Skip("every derivative overflows or is at a kink");
     for (name, grad) in &store.gradients {
         match check(evidence, name, grad) {
             Checked::Unknown => {}
-            Checked::Right => verdict = Verdict::Pass,
+            Checked::Right => otherwise = Verdict::Pass,
             Checked::Wrong(detail) => {
-                let site = value_site(evidence, contiguous_is_right(evidence, name, seen), Some(name));
-                return fail(OracleName::Gradient, Kind::WrongValue, site, seen, detail);
+                let site = value_site(evidence, seen, contiguous_is_right(evidence, name, seen), Some(name));
+                violations.push(violation(OracleName::Gradient, Kind::WrongValue, site, seen, detail));
             }
         }
     }
-    verdict
+    Verdict::of(violations, otherwise)
 }
 
 /// The verdict on an `Err` from the backward pass.
@@ -82,6 +87,17 @@ enum Checked {
     Wrong(String),
 }
 
+impl Checked {
+    /// The graver of two results: wrong, then right, then unknown. Of two that are wrong, this one.
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Wrong(detail), _) | (_, Self::Wrong(detail)) => Self::Wrong(detail),
+            (Self::Right, _) | (_, Self::Right) => Self::Right,
+            (Self::Unknown, Self::Unknown) => Self::Unknown,
+        }
+    }
+}
+
 /// Whether the same values in contiguous tensors give the right gradient of `name`.
 fn contiguous_is_right(evidence: &Evidence, name: &str, seen: &Observation) -> bool {
     let Some(Outcome::Returned(returned)) = &seen.contiguous else { return false };
@@ -97,44 +113,75 @@ fn contiguous_is_right(evidence: &Evidence, name: &str, seen: &Observation) -> b
 
 /// Compares `grad` (one entry per stored element of the input) with the reference's derivative.
 fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
-    let input = &evidence.case.inputs[name];
-    let (grads, stored) = (grad.floats(), input.stored().unwrap_or(0));
+    let (grads, stored) = (grad.floats(), evidence.case.inputs[name].stored().unwrap_or(0));
     if grads.len() != stored {
         return Checked::Wrong(format!("expected {stored} gradients of {name}, got {}", grads.len()));
     }
     if stored == 0 {
         return Checked::Right;
     }
-    if stored > 1 {
-        let weights: Vec<f64> = (0..stored).map(|element| weight(element + 1)).collect();
-        let got = grads.iter().zip(&weights).map(|(grad, direction)| grad * direction).sum();
-        let spread: f64 = grads.iter().zip(&weights).map(|(grad, direction)| (grad * direction).abs()).sum();
-        let mut want = derivative(evidence, name, input, &weights);
-        want.slope_error += spread * input.dtype.unit_roundoff();
-        if compare_slope(&want, got, grad.dtype, FACTOR * evidence.op.ulps) == Agreement::Same {
-            return Checked::Right;
+    let runs_left = if stored > LARGE { MAX_RUNS / 4 } else { MAX_RUNS };
+    Comparison { evidence, name, grad, grads, runs_left }.check(0..stored)
+}
+
+/// The comparison of one input's gradient. It halves the elements until a direction over some of them is conclusive.
+struct Comparison<'a> {
+    evidence: &'a Evidence<'a>,
+    name: &'a str,
+    grad: &'a Tensor,
+    grads: Vec<f64>,
+    /// How many more directions to try.
+    runs_left: usize,
+}
+
+impl Comparison<'_> {
+    /// Compares the elements at `positions` along one direction. A disagreement is located, and counts even if it cannot be.
+    fn check(&mut self, positions: Range<usize>) -> Checked {
+        self.runs_left = self.runs_left.saturating_sub(1);
+        let input = &self.evidence.case.inputs[self.name];
+        let single = positions.len() == 1;
+        let share = |element: usize| if single { 1.0 } else { weight(element + 1) };
+        let mut direction = vec![0.0; self.grads.len()];
+        positions.clone().for_each(|element| direction[element] = share(element));
+        let products: Vec<f64> = positions.clone().map(|element| self.grads[element] * share(element)).collect();
+        let (got, spread): (f64, f64) = (products.iter().sum(), products.iter().map(|product| product.abs()).sum());
+        let mut want = derivative(self.evidence, self.name, input, &direction);
+        if !single {
+            want.slope_error += spread * input.dtype.unit_roundoff();
         }
-    }
-    let mut checked = Checked::Unknown;
-    for nth in 0..stored.min(MAX_ELEMENTS) {
-        // First, last, and evenly between.
-        let element = if stored <= MAX_ELEMENTS { nth } else { nth * (stored - 1) / (MAX_ELEMENTS - 1) };
-        let mut direction = vec![0.0; stored];
-        direction[element] = 1.0;
-        let want = derivative(evidence, name, input, &direction);
-        match compare_slope(&want, grads[element], grad.dtype, FACTOR * evidence.op.ulps) {
-            Agreement::Unknown => {}
-            Agreement::Same => checked = Checked::Right,
+        let factor = FACTOR * self.evidence.op.ulps;
+        let tolerance = bound(want.slope_error, self.grad.dtype, factor);
+        match compare_slope(&want, got, self.grad.dtype, factor) {
+            // One wrong element must show among the others.
+            Agreement::Same if single || tolerance < spread / products.len() as f64 || self.runs_left == 0 => {
+                Checked::Right
+            }
+            Agreement::Unknown if single || self.runs_left == 0 => Checked::Unknown,
+            Agreement::Same => self.halves(&positions).or(Checked::Right),
+            Agreement::Unknown => self.halves(&positions),
             Agreement::Different => {
-                let bound = want.slope_error * FACTOR * evidence.op.ulps;
-                let (slope, got) = (want.slope, grads[element]);
-                return Checked::Wrong(format!(
-                    "element {element} of {name}: expected {slope:?} ± {bound:.1e}, got {got:?}"
-                ));
+                let elements = match &positions {
+                    Range { start, .. } if single => format!("element {start}"),
+                    Range { start, end } => format!("along weights of elements {start} to {}", end - 1),
+                };
+                let (name, slope) = (self.name, want.slope);
+                let wrong = format!("{elements} of {name}: expected {slope:?} ± {tolerance:.1e}, got {got:?}");
+                let is_smallest = single || self.runs_left == 0;
+                // If neither half is wrong by itself, both together are.
+                let smaller = if is_smallest { Checked::Unknown } else { self.halves(&positions) };
+                smaller.or(Checked::Wrong(wrong))
             }
         }
     }
-    checked
+
+    /// The result for both halves of `positions`: wrong if either is, else right if either is.
+    fn halves(&mut self, positions: &Range<usize>) -> Checked {
+        let middle = positions.start + positions.len() / 2;
+        match self.check(positions.start..middle) {
+            Checked::Wrong(detail) => Checked::Wrong(detail),
+            first => self.check(middle..positions.end).or(first),
+        }
+    }
 }
 
 /// The derivative of the (weighted) sum of all outputs along `direction`, one entry per stored element of the input.
@@ -155,7 +202,9 @@ pub(super) fn weighted_sum(evidence: &Evidence, inputs: &ReferenceInputs) -> Num
             Backward::Weighted | Backward::Twice if output.ndim() > 0 => weight(position),
             _ => 1.0,
         };
-        output.iter().enumerate().map(move |(position, &value)| value * Num::exact(share(position)))
+        // Nothing is multiplied, and rounded, for a weight of 1.
+        let weighted = move |value: Num, share: f64| if share == 1.0 { value } else { value * Num::exact(share) };
+        output.iter().enumerate().map(move |(position, &value)| weighted(value, share(position)))
     }))
 }
 

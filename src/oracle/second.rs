@@ -5,7 +5,7 @@
 //! analysis does not carry over to differences, so the tolerance is simply a hundredth: enough to notice a missing term.
 
 use super::gradient::{expand, weighted_sum};
-use super::{Evidence, Kind, OracleName, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Verdict, violation};
 use crate::case::weight;
 use crate::number::Num;
 use crate::ops::ReferenceInputs;
@@ -28,23 +28,18 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     if evidence.any_value(|value| !value.is_finite() || value.abs() > 1e3) {
         return Verdict::Skip("differences of large values");
     }
-    let mut verdict = Verdict::Skip("at a kink");
+    let (mut violations, mut otherwise) = (Vec::new(), Verdict::Skip("at a kink"));
     for (name, got) in &store.second {
         match check(evidence, first, name, got) {
             None => {}
-            Some(Ok(())) => verdict = Verdict::Pass,
+            Some(Ok(())) => otherwise = Verdict::Pass,
             Some(Err(detail)) => {
-                return fail(
-                    OracleName::SecondDerivative,
-                    Kind::WrongValue,
-                    format!("{first} by {name}"),
-                    seen,
-                    detail,
-                );
+                let site = format!("{first} by {name}");
+                violations.push(violation(OracleName::SecondDerivative, Kind::WrongValue, site, seen, detail));
             }
         }
     }
-    verdict
+    Verdict::of(violations, otherwise)
 }
 
 /// Compares the second derivative by `name` along one direction; `None` if it has no second derivative there.

@@ -13,6 +13,7 @@ use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
 
 use super::expected::expected;
+use super::known_issue::Sighting;
 use super::reason::reason;
 use super::sources::{about_pytorch, sources};
 use super::upstream::{Upstream, upstream};
@@ -48,10 +49,22 @@ impl Report<'_> {
         op.covers.first().copied().unwrap_or(op.name)
     }
 
-    /// The issue's title.
+    /// The issue's title, short enough for a list of issues: of what a wrong value needs, the last matters least.
     pub fn title(&self) -> String {
+        const LONGEST: usize = 120;
+        let mut site = self.finding.signature.site.as_str();
+        loop {
+            let title = self.title_with(site);
+            match site.rsplit_once(", ") {
+                Some((shorter, _)) if title.len() > LONGEST => site = shorter,
+                _ => return title,
+            }
+        }
+    }
+
+    fn title_with(&self, site: &str) -> String {
         let (name, finding) = (self.name(), self.finding);
-        let (kind, site) = (&finding.signature.kind, finding.signature.site.as_str());
+        let kind = &finding.signature.kind;
         let what = match (finding.signature.oracle, kind) {
             (OracleName::Contract, Kind::NotRefused) => format!("does not refuse an invalid argument: {site}"),
             (OracleName::Contract, Kind::RefusedValid) => format!("refuses a valid call{}", of(site)),
@@ -145,7 +158,7 @@ impl Report<'_> {
                 format!("The arguments are unspecified ({why}), but {happens}; that should never happen.")
             }
         };
-        match upstream(&self.finding.signature, self.known) {
+        match upstream(&Sighting::of(self.finding), self.known) {
             None => about,
             Some(Upstream { same_cause_as: None, links }) => format!("{about}\n\nSee also {}.", links.join(", ")),
             Some(Upstream { same_cause_as: Some(title), links }) => {

@@ -1,53 +1,9 @@
 //! What is known upstream about a finding, or about another finding that probably has the same cause.
 
-use std::sync::LazyLock;
-
-use globset::{Glob, GlobSet, GlobSetBuilder};
-use serde::Deserialize;
-
+use super::known_issue::{KnownIssue, Sighting};
 use crate::oracle::Signature;
 use crate::store::Cause;
 use crate::store::regression::{Regression, Status};
-
-/// The list of known issues that `snuffer findings known` reads, too.
-static KNOWN_ISSUES: LazyLock<Vec<Issue>> = LazyLock::new(|| {
-    let list: List = toml::from_str(include_str!("../../docs/known-issues.toml")).expect("the list parses");
-    list.issue.into_iter().filter(|issue| !issue.links().is_empty()).collect()
-});
-
-#[derive(Deserialize)]
-struct List {
-    issue: Vec<Issue>,
-}
-
-#[derive(Deserialize)]
-struct Issue {
-    title: String,
-    #[serde(default)]
-    shown_by: Vec<String>,
-}
-
-impl Issue {
-    /// The links that the title ends with: `(#3161, #3095)` are two issues of candle.
-    fn links(&self) -> Vec<String> {
-        let numbers = self.title.rsplit_once('(').map_or("", |(_, end)| end.trim_end_matches(')'));
-        let number = |word: &str| word.strip_prefix('#')?.parse::<u32>().ok();
-        let link = |number| format!("https://github.com/huggingface/candle/issues/{number}");
-        numbers.split(", ").filter_map(number).map(link).collect()
-    }
-
-    fn is_shown_by(&self, signature: &Signature) -> bool {
-        patterns(&self.shown_by).is_match(signature.slug())
-    }
-}
-
-fn patterns(all: &[String]) -> GlobSet {
-    let mut set = GlobSetBuilder::new();
-    for pattern in all {
-        set.add(Glob::new(pattern).expect("the patterns of the list are valid"));
-    }
-    set.build().expect("the patterns of the list are valid")
-}
 
 /// Links about one cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,24 +14,28 @@ pub struct Upstream {
     pub links: Vec<String>,
 }
 
-/// What is known upstream about a finding with this signature. If nothing is, what is known about a regression with probably the
-/// same cause.
-pub fn upstream(signature: &Signature, known: &[(String, Regression)]) -> Option<Upstream> {
+/// What is known upstream about a failure. If nothing is, what is known about a regression with probably the same cause.
+pub fn upstream(failure: &Sighting, known: &[(String, Regression)]) -> Option<Upstream> {
+    let signature = failure.signature;
     let own = known.iter().map(|(_, one)| one).find(|one| one.signature.as_ref() == Some(signature));
-    let links = links(signature, own);
+    let links = links(failure, own);
     if !links.is_empty() {
         return Some(Upstream { same_cause_as: None, links });
     }
     known.iter().find_map(|(_, one)| {
-        let other = one.signature.as_ref().filter(|other| one.status != Status::Fixed && is_alike(signature, other))?;
-        let links = self::links(other, Some(one));
+        let other = Sighting::kept(one)?;
+        if one.status == Status::Fixed || !is_alike(signature, other.signature) {
+            return None;
+        }
+        let links = self::links(&other, Some(one));
         (!links.is_empty()).then(|| Upstream { same_cause_as: Some(one.title.clone()), links })
     })
 }
 
-fn links(signature: &Signature, regression: Option<&Regression>) -> Vec<String> {
+fn links(failure: &Sighting, regression: Option<&Regression>) -> Vec<String> {
     let own = regression.and_then(|one| one.upstream.clone());
-    let listed = KNOWN_ISSUES.iter().filter(|issue| issue.is_shown_by(signature)).flat_map(Issue::links);
+    let shown = |issue: &&KnownIssue| !issue.links().is_empty() && issue.is_shown_by(failure).unwrap_or(false);
+    let listed = KnownIssue::own().iter().filter(shown).flat_map(KnownIssue::links);
     // An issue and a pull request of one number are one page.
     let number = |link: &str| link.rsplit('/').next().map(ToString::to_string);
     let mut links: Vec<String> = Vec::new();
@@ -92,6 +52,8 @@ fn links(signature: &Signature, regression: Option<&Regression>) -> Vec<String> 
 fn is_alike(one: &Signature, other: &Signature) -> bool {
     let call = |signature: &Signature| signature.op.rsplit('.').next().map(ToString::to_string);
     let in_one_function = Cause::at(&one.site).is_some() && Cause::at(&one.site) == Cause::at(&other.site);
-    let same_call = one.oracle == other.oracle && one.site == other.site && call(one) == call(other);
+    let of_any_op = |signature: &Signature| Signature { op: String::new(), ..signature.clone() };
+    let (left, right) = (of_any_op(one), of_any_op(other));
+    let same_call = call(one) == call(other) && (left.covers(&right) || right.covers(&left));
     one.kind == other.kind && (in_one_function || same_call)
 }

@@ -11,7 +11,7 @@ pub fn sentence(signature: &Signature) -> String {
 pub fn failure(signature: &Signature) -> String {
     let (what, place) = (what(signature), short(&signature.site));
     let is_file = [".rs", ".cu", ".hpp"].iter().any(|extension| place.contains(extension));
-    let is_phrase = ["in ", "of "].iter().any(|word| place.starts_with(word));
+    let is_phrase = ["in ", "of ", "by ", "on ", "that "].iter().any(|word| place.starts_with(word));
     match (signature.oracle, &signature.kind) {
         // The variant of an error without one of its own says nothing.
         _ if ["", "Msg"].contains(&place.as_str()) => what,

@@ -1,4 +1,4 @@
-//! The baseline: the results of drawn cases without a change, and the kernels that they launch.
+//! The baseline: the results of drawn cases without a change, and what they reach.
 
 use std::collections::BTreeSet;
 use std::hash::Hasher;
@@ -7,17 +7,18 @@ use std::sync::{Mutex, PoisonError};
 
 use siphasher::sip::SipHasher13;
 
-use super::trace::{Changes, Trace};
-use super::{Plan, numbers};
+use super::subject::{Reached, Subject};
+use super::trace::{Change, Changes};
+use super::{Chosen, Plan, numbers};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
 use crate::examine::{Examined, Patience, examine};
-use crate::exec::{Build, Executor, pool};
+use crate::exec::{Executor, pool};
 use crate::generate::Mode;
 use crate::hunt::Sample;
 use crate::ops::Op;
-use crate::oracle::Signature;
+use crate::oracle::{Signature, Violation};
 use crate::outcome::{Observation, Outcome};
 
 /// A case and its result without a change.
@@ -27,14 +28,14 @@ pub struct BaselineCase {
     pub op: &'static Op,
     /// The case.
     pub case: Case,
-    /// The signature and device of its failure, if it fails.
-    pub failure: Option<(Signature, Device)>,
+    /// The signature and device of each of its violations.
+    pub failures: BTreeSet<(Signature, Device)>,
     /// Whether it ends the worker.
     pub ends_worker: bool,
-    /// A hash of the observation on the simulated device.
-    pub digest: u64,
-    /// The kernels that it launches.
-    pub kernels: BTreeSet<String>,
+    /// A hash of what the devices did that mutants concern; none if a second run did something else.
+    pub digest: Option<u64>,
+    /// What it reaches.
+    pub reached: Reached,
 }
 
 /// All drawn cases, and the possible changes.
@@ -42,7 +43,7 @@ pub struct BaselineCase {
 pub struct Baseline {
     /// The cases, except those that are late twice: they may merely be slow.
     pub cases: Vec<BaselineCase>,
-    /// The changes of every kernel that is launched.
+    /// The changes of every kernel that is launched, or of every function.
     pub changes: Changes,
     /// The coverage of these cases.
     pub coverage: Coverage,
@@ -54,15 +55,18 @@ impl Baseline {
         let shared = Mutex::new((Changes::new(), Coverage::default()));
         let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
         let start = || {
-            let trace = Trace::new()?;
-            let executor = Executor::start_with(&plan.devices, Build::Checked, plan.limits, &[trace.variable()])?;
-            anyhow::Ok((executor, trace, Changes::new()))
+            let mut watch = plan.subject.watch()?;
+            let build = plan.subject.build();
+            let executor = Executor::start_with(&plan.devices, build, plan.limits, &[watch.variable()])?;
+            // What opening a device reaches is not due to a case.
+            watch.reached()?;
+            anyhow::Ok((executor, watch))
         };
         let cases = pool::each(
             plan.jobs,
             numbers(plan.ops.len() * plan.cases, stop),
             start,
-            |(executor, trace, changes), index| {
+            |(executor, watch), index| {
                 let Sample { op, drawn, .. } = Sample::nth(&plan.ops, &Mode::ALL, plan.seed, index);
                 on_case(op.name);
                 let case = drawn.case;
@@ -70,42 +74,55 @@ impl Baseline {
                 if examined.is_late() {
                     examined = examine(executor, op, &case, Patience::Short)?;
                 }
-                let kernels = trace.launched(changes)?.kernels;
-                Ok((!examined.is_late()).then(|| baseline_case(op, case, examined, kernels)))
+                let reached = watch.reached()?;
+                Ok((!examined.is_late()).then(|| baseline_case(&plan.subject, op, case, &examined, reached)))
             },
-            |(executor, _, changes)| {
+            |(executor, watch)| {
                 let coverage = executor.finish()?;
                 let mut total = lock();
-                total.0.extend(changes);
+                total.0.extend(watch.changes());
                 total.1.merge(&coverage);
                 Ok(())
             },
         )?;
-        let (changes, coverage) = std::mem::take(&mut *lock());
+        let (launched, coverage) = std::mem::take(&mut *lock());
+        let changes = match &plan.subject {
+            Subject::Kernels => launched,
+            Subject::Host(changes) => changes.clone(),
+        };
         Ok(Self { cases, changes, coverage })
     }
 
-    /// Up to `count` cases that launch `kernel`, spread over the ops, the simplest first.
-    pub fn cases_of(&self, kernel: &str, count: usize) -> Vec<&BaselineCase> {
+    /// Up to `count` cases that may reach a change, spread over the ops, the simplest first.
+    pub fn cases_of(&self, chosen: &Chosen, change: &Change, count: usize) -> Vec<&BaselineCase> {
         // Cases were drawn from the ops in turn, so the first ones are spread over all ops.
-        let launching = self.cases.iter().filter(|baseline_case| baseline_case.kernels.contains(kernel));
-        let mut cases: Vec<&BaselineCase> = launching.take(count).collect();
+        let reaching = self.cases.iter().filter(|baseline_case| baseline_case.reached.has(chosen, change));
+        let mut cases: Vec<&BaselineCase> = reaching.take(count).collect();
         cases.sort_by_cached_key(|baseline_case| (baseline_case.ends_worker, baseline_case.case.complexity()));
         cases
     }
 }
 
-fn baseline_case(op: &'static Op, case: Case, examined: Examined, kernels: BTreeSet<String>) -> BaselineCase {
+fn baseline_case(
+    subject: &Subject,
+    op: &'static Op,
+    case: Case,
+    examined: &Examined,
+    reached: Reached,
+) -> BaselineCase {
     let ends_worker = examined.observations.iter().any(|seen| seen.outcome.lost_the_process());
-    let digest = digest(&examined.observations);
-    let failure = examined.violation().map(|violation| (violation.signature(op.name), violation.device));
-    BaselineCase { op, case, failure, ends_worker, digest, kernels }
+    let is_steady = examined.observations.iter().all(|seen| seen.again.is_none());
+    let digest = is_steady.then(|| digest(subject, &examined.observations));
+    let violations = examined.verdict.violations().iter();
+    let on_devices = |it: &Violation| it.devices().map(|device| (it.signature(op.name), device)).collect::<Vec<_>>();
+    let failures = violations.flat_map(on_devices).collect();
+    BaselineCase { op, case, failures, ends_worker, digest, reached }
 }
 
-/// A hash of the observations on simulated devices: different bits give a different number.
-pub fn digest(observations: &[Observation]) -> u64 {
+/// A hash of the observations on the devices that mutants concern: different bits give a different number.
+pub fn digest(subject: &Subject, observations: &[Observation]) -> u64 {
     let mut hasher = SipHasher13::new();
-    for mut seen in observations.iter().filter(|seen| matches!(seen.device, Device::Sim(_))).cloned() {
+    for mut seen in observations.iter().filter(|seen| subject.concerns(seen.device)).cloned() {
         let outcomes = [Some(&mut seen.outcome), seen.again.as_mut(), seen.contiguous.as_mut()];
         for outcome in outcomes.into_iter().flatten() {
             if let Outcome::Faulted(fault) = outcome {

@@ -1,17 +1,16 @@
-//! Runs one mutant: runs its kernel's cases on workers with the change, until one fails in a new way.
+//! Runs one mutant: runs cases that reach it on workers with the change, until one fails in a new way.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use super::baseline::{Baseline, BaselineCase, digest};
+use super::subject::{Subject, entered};
 use super::{Chosen, Difference, Fate, Mutant, Noticed, Plan, numbers};
-use crate::coverage::Coverage;
-use crate::device::Device;
 use crate::examine::{Examined, Patience, examine};
-use crate::exec::environment::MUTATE;
-use crate::exec::{Build, Executor, pool};
+use crate::exec::{DeviceLost, Executor, pool};
 use crate::oracle::{Verdict, Violation};
 
-/// Runs every chosen mutant, until `stop` is set. Calls `on_mutant` with the kernel of each.
+/// Runs every chosen mutant, until `stop` is set. Calls `on_mutant` with the kernel or function of each.
 pub fn run(
     plan: &Plan,
     baseline: &Baseline,
@@ -21,7 +20,7 @@ pub fn run(
 ) -> anyhow::Result<Vec<Mutant>> {
     let one = |(): &mut (), number: u64| {
         let chosen = &chosen[number as usize];
-        on_mutant(&chosen.kernel);
+        on_mutant(&chosen.of);
         mutant(plan, baseline, chosen, stop)
     };
     pool::each(plan.jobs, numbers(chosen.len(), stop), || Ok(()), one, |()| Ok(()))
@@ -29,61 +28,78 @@ pub fn run(
 
 /// The fate of one mutant; `None` if `stop` was set before the end.
 fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) -> anyhow::Result<Option<Mutant>> {
-    let Chosen { kernel, number } = chosen;
-    let change = &baseline.changes[kernel][*number];
-    let name = format!("{kernel}:#{number}");
-    let cases = baseline.cases_of(kernel, plan.cases);
+    let begun = Instant::now();
+    let change = &baseline.changes[&chosen.of][chosen.number];
+    let (name, variable) = plan.subject.switch(chosen, change);
+    let cases = baseline.cases_of(chosen, change, plan.cases);
     let mut result = Mutant {
-        name: name.clone(),
+        name,
         change: change.what.clone(),
         place: change.place.clone(),
+        code: change.code.clone(),
         cases: 0,
+        seconds: 0.0,
         fate: Fate::Survived(Difference::NotReached),
     };
-    if !entered(&baseline.coverage, kernel, change.block) {
+    let is_reached = match plan.subject {
+        Subject::Kernels => entered(&baseline.coverage, &chosen.of, change.mark),
+        Subject::Host(_) => !cases.is_empty(),
+    };
+    if !is_reached {
         return Ok(Some(result));
     }
-    let mut executor = Executor::start_with(&plan.devices, Build::Checked, plan.limits, &[(MUTATE, name.into())])?;
+    let started = Executor::start_with(&plan.devices, plan.subject.build(), plan.limits, &[variable]);
+    let mut executor = match started {
+        // The workers of the baseline started.
+        Err(error) if error.is::<DeviceLost>() => {
+            result.seconds = begun.elapsed().as_secs_f64();
+            return Ok(Some(Mutant { fate: Fate::NotStarted, ..result }));
+        }
+        started => started?,
+    };
     let mut largest = Difference::NotReached;
-    for baseline_case in cases {
+    for &baseline_case in &cases {
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let (noticed, difference) = compared(
-            baseline_case,
-            examine(&mut executor, baseline_case.op, &baseline_case.case, Patience::SHORT_THEN_FULL)?,
-        );
+        let examined = examine(&mut executor, baseline_case.op, &baseline_case.case, Patience::SHORT_THEN_FULL)?;
+        let (noticed, difference) = compared(&plan.subject, baseline_case, &examined);
         result.cases += 1;
+        result.seconds = begun.elapsed().as_secs_f64();
         if let Some(Violation { oracle, kind, .. }) = noticed {
             result.fate = Fate::Noticed(Noticed { oracle, kind, op: baseline_case.op.name.to_string() });
             return Ok(Some(result));
         }
         largest = largest.max(difference);
     }
-    // Up to the change the kernel behaves as usual, so the coverage shows whether a case entered the changed block.
-    let reached = entered(&executor.finish()?, kernel, change.block);
-    result.fate = Fate::Survived(if reached { largest.max(Difference::NoneSeen) } else { largest });
+    // Up to the change everything behaves as usual, so the coverage shows whether a case entered the changed block.
+    let is_reached = match plan.subject {
+        Subject::Kernels => entered(&executor.finish()?, &chosen.of, change.mark),
+        Subject::Host(_) => true,
+    };
+    if is_reached {
+        let all_fail = cases.iter().all(|baseline_case| !baseline_case.failures.is_empty());
+        largest = largest.max(if all_fail { Difference::FailsAnyway } else { Difference::NoneSeen });
+    }
+    result.fate = Fate::Survived(largest);
     Ok(Some(result))
 }
 
-/// Whether a kernel's block was entered.
-fn entered(coverage: &Coverage, kernel: &str, block: usize) -> bool {
-    let mut launched = coverage.kernels.iter().filter(|((_, name), _)| name == kernel);
-    launched.any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
-}
-
-/// The violation on the simulated device that the case does not have without the change, if any, and the difference.
-fn compared(baseline_case: &BaselineCase, examined: Examined) -> (Option<Violation>, Difference) {
+/// The violation that the case does not have without the change, if any, and the difference.
+fn compared(subject: &Subject, baseline_case: &BaselineCase, examined: &Examined) -> (Option<Violation>, Difference) {
+    let is_same = |digest_before| digest_before == digest(subject, &examined.observations);
     let difference = match &examined.verdict {
-        _ if digest(&examined.observations) == baseline_case.digest => Difference::NotReached,
+        // If two runs differ without the change, a difference proves nothing.
+        _ if baseline_case.digest.is_none_or(is_same) => Difference::NotReached,
         Verdict::Pass => Difference::Allowed,
         Verdict::Skip(_) => Difference::NotPromised,
         // A failing case may return arbitrary memory: its bits prove nothing.
         Verdict::Fail(_) => Difference::NotReached,
     };
-    let noticed = examined.violation().filter(|violation| {
-        let failure = (violation.signature(baseline_case.op.name), violation.device);
-        matches!(violation.device, Device::Sim(_)) && baseline_case.failure.as_ref() != Some(&failure)
-    });
-    (noticed, difference)
+    let is_new = |violation: &&Violation| {
+        let signature = violation.signature(baseline_case.op.name);
+        let mut concerned = violation.devices().filter(|device| subject.concerns(*device));
+        concerned.any(|device| !baseline_case.failures.contains(&(signature.clone(), device)))
+    };
+    (examined.verdict.violations().iter().find(is_new).cloned(), difference)
 }

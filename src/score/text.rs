@@ -8,14 +8,12 @@ use crate::oracle::{ORACLES, OracleName};
 
 /// The whole score: what was run, which oracles noticed which kinds of change, and every survivor.
 pub fn markdown(score: &Score) -> String {
-    let Score { versions, seed, ops, drawn, cases, kernels, changes, equivalent, chosen, mutants } = score;
-    let noticed = mutants.iter().filter(|mutant| mutant.noticed().is_some()).count();
+    let Score { chosen, mutants, .. } = score;
+    let noticed = mutants.iter().filter(|mutant| mutant.is_noticed()).count();
     let idle = of_difference(mutants, Difference::NotReached);
     let mut text = format!(
-        "# Mutation score\n\nMade by `snuffer score --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
-         {drawn} cases of {ops} ops launch {kernels} kernels, to which {changes} changes of one \
-         instruction can be made; {equivalent} of them are known to make no difference and are left out. From the rest, {chosen} \
-         are chosen, and each is run on up to {cases} cases that launch its kernel.\n\n**{noticed} of {} mutants are noticed{}**",
+        "# Mutation score\n\n{}\n\n**{noticed} of {} mutants are noticed{}**",
+        made(score),
         mutants.len(),
         percent(noticed, mutants.len())
     );
@@ -24,8 +22,13 @@ pub fn markdown(score: &Score) -> String {
         let share = 100.0 * noticed as f64 / reached as f64;
         let _ = write!(text, ", or {share:.1} % of the {reached} that some case executes");
     }
-    if let Some((median, ninth)) = cases_to_notice(mutants) {
+    let changing = mutants.iter().filter(|one| one.survived().is_none_or(|seen| seen > Difference::NoneSeen));
+    let _ = write!(text, ". {} change what some case does", changing.count());
+    if let Some((median, ninth)) = of_noticed(mutants, |one| one.cases as f64) {
         let _ = write!(text, ". Half of the noticed ones are noticed by case {median}, nine in ten by case {ninth}");
+    }
+    if let Some((median, ninth)) = of_noticed(mutants, |one| one.seconds) {
+        let _ = write!(text, ", after {median:.1} and {ninth:.1} s");
     }
     text += ".\n\n";
     if mutants.len() < *chosen {
@@ -38,17 +41,41 @@ pub fn markdown(score: &Score) -> String {
     text
 }
 
+/// How the score was made, and from what.
+fn made(score: &Score) -> String {
+    let Score { versions, host, devices, seed, ops, drawn, cases, changeable, changes, equivalent, chosen, .. } = score;
+    if *host {
+        let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
+        return format!(
+            "Made by `snuffer score --host --device {} --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
+             {changes} changes can be made to {changeable} functions of candle's host code. From these, {chosen} are chosen. \
+             {drawn} cases of {ops} ops were drawn, and each mutant is run on up to {cases} that reach it.",
+            devices.join(",")
+        );
+    }
+    format!(
+        "Made by `snuffer score --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
+         {drawn} cases of {ops} ops launch {changeable} kernels, to which {changes} changes of one \
+         instruction can be made; {equivalent} of them are known to make no difference and are left out. From the rest, {chosen} \
+         are chosen, and each is run on up to {cases} cases that launch its kernel."
+    )
+}
+
 impl Mutant {
     fn noticed(&self) -> Option<&Noticed> {
         match &self.fate {
             Fate::Noticed(noticed) => Some(noticed),
-            Fate::Survived(_) => None,
+            Fate::NotStarted | Fate::Survived(_) => None,
         }
+    }
+
+    fn is_noticed(&self) -> bool {
+        self.survived().is_none()
     }
 
     fn survived(&self) -> Option<Difference> {
         match self.fate {
-            Fate::Noticed(_) => None,
+            Fate::Noticed(_) | Fate::NotStarted => None,
             Fate::Survived(difference) => Some(difference),
         }
     }
@@ -62,12 +89,11 @@ fn percent(some: usize, all: usize) -> String {
     if all == 0 { String::new() } else { format!(" ({:.1} %)", 100.0 * some as f64 / all as f64) }
 }
 
-/// The numbers of cases by which half and nine tenths of the noticed mutants are noticed.
-fn cases_to_notice(mutants: &[Mutant]) -> Option<(usize, usize)> {
-    let mut cases: Vec<usize> =
-        mutants.iter().filter(|mutant| mutant.noticed().is_some()).map(|one| one.cases).collect();
-    cases.sort_unstable();
-    let at = |share: usize| cases.get((cases.len() * share).div_ceil(10).max(1) - 1).copied();
+/// What half and nine tenths of the noticed mutants need at most.
+fn of_noticed(mutants: &[Mutant], need: impl Fn(&Mutant) -> f64) -> Option<(f64, f64)> {
+    let mut needs: Vec<f64> = mutants.iter().filter(|mutant| mutant.noticed().is_some()).map(need).collect();
+    needs.sort_unstable_by(f64::total_cmp);
+    let at = |share: usize| needs.get((needs.len() * share).div_ceil(10).max(1) - 1).copied();
     Some((at(5)?, at(9)?))
 }
 
@@ -88,7 +114,7 @@ fn by_change(mutants: &[Mutant]) -> String {
     text += &format!("|---|{}\n", "---|".repeat(oracles.len() + 4));
     for (change, mutants) in rows.into_iter().chain((!all.is_empty()).then_some(("all", all))) {
         let idle = mutants.iter().filter(|one| one.survived() == Some(Difference::NotReached)).count();
-        let noticed = mutants.iter().filter(|one| one.noticed().is_some()).count();
+        let noticed = mutants.iter().filter(|one| one.is_noticed()).count();
         let counts: Vec<String> = oracles.iter().map(|oracle| noticed_by(*oracle, &mutants).to_string()).collect();
         let (total, survived) = (mutants.len(), mutants.len() - noticed - idle);
         text += &format!("| {change} | {total} | {noticed} | {} | {survived} | {idle} |\n", counts.join(" | "));
@@ -96,14 +122,19 @@ fn by_change(mutants: &[Mutant]) -> String {
     text
 }
 
-/// The kinds of faults, with counts.
+/// The kinds of faults, with counts, and how many mutants no worker starts with.
 fn faults(mutants: &[Mutant]) -> String {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for noticed in mutants.iter().filter_map(Mutant::noticed).filter(|noticed| noticed.oracle == OracleName::Fault) {
         *kinds.entry(noticed.kind.name()).or_default() += 1;
     }
     let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-    if kinds.is_empty() { String::new() } else { format!("\nFaults: {}.\n", kinds.join(", ")) }
+    let mut text = if kinds.is_empty() { String::new() } else { format!("\nFaults: {}.\n", kinds.join(", ")) };
+    let unstarted = mutants.iter().filter(|mutant| mutant.fate == Fate::NotStarted).count();
+    if unstarted > 0 {
+        let _ = write!(text, "\nNo worker starts with {unstarted} of them, which any run would say at once.\n");
+    }
+    text
 }
 
 /// Every mutant that was executed but not noticed, the largest differences first.
@@ -116,8 +147,9 @@ fn survivors(mutants: &[Mutant]) -> String {
     }
     survivors.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.name.cmp(&other.name)));
     let mut text = "\n## Survivors\n\n| mutant | change | at | cases | seen |\n|---|---|---|---|---|\n".to_string();
-    for (difference, Mutant { name, change, place, cases, .. }) in survivors {
-        text += &format!("| `{name}` | {change} | {place} | {cases} | {} |\n", difference.words());
+    for (difference, Mutant { name, change, place, code, cases, .. }) in survivors {
+        let code = code.as_ref().map_or_else(String::new, |code| format!(": `{}`", code.replace('|', "\\|")));
+        text += &format!("| `{name}` | {change}{code} | {place} | {cases} | {} |\n", difference.words());
     }
     text
 }

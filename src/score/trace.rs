@@ -11,20 +11,22 @@ use crate::exec::Variable;
 use crate::exec::environment::TRACE;
 use crate::run::crate_path;
 
-/// A possible change of a kernel.
+/// A possible change of a kernel or of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The change in words.
     pub what: String,
-    /// The file and line of the changed instruction.
+    /// The file and line of what is changed.
     pub place: String,
-    /// The number of its block in the kernel's coverage.
-    pub block: usize,
+    /// What shows that it is reached: the number of its block in the kernel's coverage, or of the mutant of the host code.
+    pub mark: usize,
+    /// The code before and after, if it is source code.
+    pub code: Option<String>,
     /// Whether it is known to make no difference.
     pub equivalent: bool,
 }
 
-/// The possible changes of each kernel, by number.
+/// The possible changes of each kernel or function, by number.
 pub type Changes = BTreeMap<String, Vec<Change>>;
 
 /// What a case launched.
@@ -97,7 +99,8 @@ fn change(fields: &[&str], known: &mut Vec<Change>) -> Option<()> {
         known.push(Change {
             what: (*what).to_string(),
             place: format!("{}:{line}", crate_path(file)),
-            block: block.parse().ok()?,
+            mark: block.parse().ok()?,
+            code: None,
             equivalent: equivalent.parse().ok()?,
         });
     }

@@ -3,10 +3,10 @@
 use super::Settings;
 use crate::case::Case;
 use crate::device::Device;
-use crate::examine::{Patience, violation};
-use crate::exec::{Answer, Build, Executor, Limits, Worker};
+use crate::examine::{Patience, violations};
+use crate::exec::{Answer, Build, Deadline, Executor, Limits, Worker};
 use crate::ops::Op;
-use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
+use crate::oracle::{Evidence, Kind, Signature, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 use crate::store::{Reproduction, Unchecked};
 
@@ -32,10 +32,8 @@ pub fn in_new_workers(
     signature: &Signature,
 ) -> anyhow::Result<NewRun> {
     let observations = executor.observe_in_new_workers(case)?;
-    let violation = match judge(&Evidence::new(op, case, &observations)) {
-        Verdict::Fail(violation) if violation.signature(op.name) == *signature => Some(violation),
-        _ => None,
-    };
+    let verdict = judge(&Evidence::new(op, case, &observations));
+    let violation = with(signature, verdict.violations()).cloned();
     Ok(NewRun { violation, observations })
 }
 
@@ -58,10 +56,10 @@ pub fn repeat(
     let mut failed = u32::from(first.is_some());
     let mut found = first;
     for _ in 1..tries {
-        let again = violation(executor, op, case, patience)?;
-        let again = again.filter(|violation| violation.signature(op.name) == *signature);
+        let again = violations(executor, op, case, patience)?;
+        let again = with(signature, &again);
         failed += u32::from(again.is_some());
-        found = found.or(again);
+        found = found.or(again.cloned());
     }
     let Some(violation) = found else { return Ok(None) };
     let unchecked = unchecked(op, case, &violation, settings.limits)?;
@@ -76,12 +74,19 @@ pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Li
         Err(_) if device != Device::Cpu => return Ok(Unchecked::NotRun(format!("no such build for {device}"))),
         Err(missing) => return Ok(Unchecked::NotRun(missing.to_string())),
     };
+    if violation.kind == Kind::Hang {
+        // It hung for a full deadline in the checked build, which is slower.
+        worker.set_deadline(Deadline::Short);
+    }
     let Answer { outcome, again, device_reports } = worker.run(case)?;
     let contiguous = if case.is_contiguous() { None } else { Some(worker.run(&case.contiguous())?.outcome) };
     let observations = [Observation { device, outcome, again, contiguous, device_reports }];
-    let same = match judge(&Evidence::new(op, case, &observations)) {
-        Verdict::Fail(other) => other.signature(op.name) == violation.signature(op.name),
-        Verdict::Pass | Verdict::Skip(_) => false,
-    };
+    let verdict = judge(&Evidence::new(op, case, &observations));
+    let same = with(&violation.signature(op.name).on_one_device(), verdict.violations()).is_some();
     Ok(if same { Unchecked::Same } else { Unchecked::Other(observations[0].outcome.summary()) })
+}
+
+/// The violation with this signature.
+fn with<'a>(signature: &Signature, violations: &'a [Violation]) -> Option<&'a Violation> {
+    violations.iter().find(|violation| violation.signature(&signature.op) == *signature)
 }

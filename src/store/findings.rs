@@ -1,6 +1,6 @@
 //! The store of findings: one folder per signature.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::case::Case;
 use crate::device::{Device, Hardware};
 use crate::exec::Sanitizer;
 use crate::ops;
-use crate::oracle::{Evidence, ORACLES, OracleName, Signature, Verdict, Violation};
+use crate::oracle::{Evidence, OracleName, Signature, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 
 /// A minimized case, the promise it breaks, and what every device did with it.
@@ -111,19 +111,13 @@ pub struct Origin {
 }
 
 impl Finding {
-    /// The devices whose own observation shows the same violation, or the device that the violation names if there are none.
+    /// The devices whose observations show the same violation, or the device that the violation names if there are none.
     pub fn devices(&self) -> Vec<Device> {
         let evidence = ops::find(&self.case.op).map(|op| Evidence::new(op, &self.case, &self.observations));
-        let oracle = ORACLES.iter().find(|oracle| oracle.name == self.signature.oracle);
-        let judged = evidence.as_ref().zip(oracle);
-        let shows = |seen: &&Observation| {
-            judged.is_some_and(|(evidence, oracle)| match (oracle.judge)(evidence, seen) {
-                Verdict::Fail(violation) => violation.kind == self.signature.kind,
-                Verdict::Pass | Verdict::Skip(_) => false,
-            })
-        };
-        let devices: Vec<Device> = self.observations.iter().filter(shows).map(|seen| seen.device).collect();
-        if devices.is_empty() { vec![self.violation.device] } else { devices }
+        let verdict = evidence.map_or(Verdict::Pass, |evidence| judge(&evidence));
+        let same = |it: &&Violation| (it.oracle, &it.kind) == (self.signature.oracle, &self.signature.kind);
+        let shown: BTreeSet<Device> = verdict.violations().iter().filter(same).flat_map(Violation::devices).collect();
+        if shown.is_empty() { vec![self.violation.device] } else { shown.into_iter().collect() }
     }
 
     /// The file and line of the tested release at which it fails, or the kernel, where something names it.
@@ -178,6 +172,19 @@ impl Store {
     pub fn name(&self, signature: &Signature) -> Option<String> {
         let is_its = |name: &String| self.load(name).is_ok_and(|finding| finding.signature == *signature);
         names_of(signature).into_iter().find(is_its)
+    }
+
+    /// The name and signature of a finding that needs no more than a failure with this signature, if the store has one. If it has
+    /// the same failure, that is it.
+    pub fn known(&self, signature: &Signature) -> anyhow::Result<Option<(String, Signature)>> {
+        if let Some(name) = self.name(signature) {
+            return Ok(Some((name, signature.clone())));
+        }
+        let alike = Signature { site: String::new(), ..signature.clone() }.slug();
+        let names = self.names()?.into_iter().filter(|name| name.starts_with(&alike));
+        let mut readable = names.filter_map(|name| Some((self.load(&name).ok()?.signature, name)));
+        let known = readable.find(|(other, _)| other.covers(signature));
+        Ok(known.map(|(other, name)| (name, other)))
     }
 
     /// Stores `finding` unless the store already has it. Returns its name if it is new.

@@ -9,11 +9,13 @@ use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
+use crate::device::Device;
 use crate::ops::accept;
 use crate::oracle::Signature;
+use crate::outcome::Observation;
 use crate::store::{Cause, Finding, Platform};
 
-pub use check::{Surprise, surprises};
+pub use check::{Surprise, signed, surprises};
 pub use condition::{Backend, Condition};
 pub use folder::{FOLDER, forget, known, name, nearby, path, read};
 
@@ -101,11 +103,11 @@ pub enum Expected {
 /// How a finding relates to the regressions.
 #[derive(Debug, Clone, Copy)]
 pub enum TriageState<'a> {
-    /// No regression has its signature.
+    /// No regression has its signature, or one that needs less.
     New,
-    /// A regression has its signature and expects it there.
+    /// A regression has it and expects it there.
     Known(&'a Regression),
-    /// A regression has its signature, but expects the case to pass there.
+    /// A regression has it, but expects the case to pass there.
     Unexpected(&'a Regression),
 }
 
@@ -197,7 +199,17 @@ impl Regression {
 /// The triage state of `finding` given the `known` regressions.
 pub fn triage_state<'a>(finding: &Finding, known: &'a [(String, Regression)]) -> TriageState<'a> {
     let same = |(_, one): &&(String, Regression)| one.signature.as_ref() == Some(&finding.signature);
-    match known.iter().find(same) {
+    // One that needs less explains it, too.
+    let of_one_kind = |first: &Observation| {
+        let is_cpu = first.device == Device::Cpu;
+        finding.observations.iter().all(|seen| (seen.device == Device::Cpu) == is_cpu).then_some(first.device)
+    };
+    let only_on = finding.observations.first().and_then(of_one_kind);
+    let covers = |(_, one): &&(String, Regression)| {
+        let seen = |own: &Signature| only_on.map_or_else(|| own.clone(), |device| own.seen_only_on(device));
+        one.signature.as_ref().is_some_and(|own| seen(own).covers(&finding.signature))
+    };
+    match known.iter().find(same).or_else(|| known.iter().find(covers)) {
         None => TriageState::New,
         Some((_, one)) if one.expected(&finding.platform()) == Expected::Passes => TriageState::Unexpected(one),
         Some((_, one)) => TriageState::Known(one),

@@ -15,6 +15,7 @@ pub fn finding(site: &str) -> Finding {
         kind: "hang".into(),
         site: site.into(),
         device: Device::Cpu,
+        also_on: Vec::new(),
         detail: "expected Ok".into(),
     };
     Finding {

@@ -8,7 +8,7 @@ use snuffer::examine::BadId;
 use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::investigate::ablation;
 use snuffer::ops::{self, Contract};
-use snuffer::oracle::{Evidence, Verdict, judge};
+use snuffer::oracle::{Evidence, judge};
 use snuffer::report;
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
@@ -78,7 +78,7 @@ fn an_assert_on_a_label_leads_with_it_and_happens_with_any_number_of_classes(dev
     let lead = "fails     label 10 of 10 classes: 10 < 10 is false\n          at [2] of target\n\n";
     assert!(shown.starts_with(lead), "{shown}");
     assert_eq!(shown.matches("Assertion `").count(), 1, "{shown}");
-    let Verdict::Fail(violation) = verdict else { panic!("{shown}") };
+    let Some(violation) = verdict.violations().first().cloned() else { panic!("{shown}") };
     let signature = violation.signature(op.name);
     let finding = Finding { signature, violation, case: case.clone(), ..finding("") };
     let lines = ablation(&finding, device, limits).expect("the harness survives");

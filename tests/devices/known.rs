@@ -41,6 +41,13 @@ impl Failure {
         self.write();
     }
 
+    /// Gives it the signature that the failure has now.
+    pub fn sign(mut self, signature: &Signature) {
+        self.kept.signature = Some(signature.clone());
+        self.kept.title = signature.to_string();
+        self.write();
+    }
+
     fn write(&self) {
         fs::create_dir_all(self.path.parent().expect("a folder")).expect("writable");
         fs::write(&self.path, self.kept.to_text()).expect("writable");

@@ -18,6 +18,7 @@ use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Kind, OracleName, Signature, Verdict};
 use snuffer::settle::{Settings, Source, canonical, settle};
+use snuffer::store::Finding;
 
 use crate::kept::regressions;
 use crate::known;
@@ -84,7 +85,8 @@ fn config() -> ProptestConfig {
 /// Draws cases of every op of `family`, and fails if one breaks a promise in a way that is not known.
 fn check(family_name: &str, mode: Mode, device: Device) {
     let executor = RefCell::new(Executor::start(&[device], Build::Checked, limits()).expect("a worker starts"));
-    let kept: BTreeSet<Signature> = regressions().into_iter().filter_map(|(_, kept)| kept.signature).collect();
+    let kept = regressions().into_iter().filter_map(|(_, kept)| kept.signature);
+    let kept: BTreeSet<Signature> = kept.map(|signature| signature.on_one_device()).collect();
     let mut new = Vec::new();
     for op in ops::ALL.iter().filter(|op| family(op) == family_name) {
         let own = known::of(op.name).into_iter().filter(|failure| failure.is_on(device));
@@ -92,11 +94,11 @@ fn check(family_name: &str, mode: Mode, device: Device) {
             own.map(|failure| failure.signature().clone()).chain(kept.iter().cloned()).collect();
         while let Some((case, signature)) = unknown(op, mode, &executor, &known) {
             match settled(&mut executor.borrow_mut(), case, &signature, device) {
-                Some(shown) if !is_updating() => {
+                Some((shown, _)) if !is_updating() => {
                     new.push(shown);
                     break;
                 }
-                Some(_) => {}
+                Some((_, plainest)) => drop(known.insert(plainest)),
                 None => eprintln!("flaky, and no failure of this test: {signature} on {device}"),
             }
             known.insert(signature);
@@ -123,14 +125,15 @@ fn unknown(
     let result = TestRunner::new(config()).run(&numbers, |number| {
         let Sample { drawn, .. } = Sample::nth(&[op], &[mode], number, 0);
         let executor = &mut *executor.borrow_mut();
-        let Some(signature) = failure(executor, op, &drawn.case, known) else { return Ok(()) };
-        let (case, signature) = canonical(executor, drawn.case, signature).expect("the harness survives");
-        if known.contains(&signature) || is_known_elsewhere(&signature, op) {
-            return Ok(());
+        for signature in failures(executor, op, &drawn.case, known) {
+            let (case, signature) = canonical(executor, drawn.case.clone(), signature).expect("the harness survives");
+            if !is_among(known, &signature) && !is_known_elsewhere(&signature, op) {
+                let reason = signature.to_string();
+                *failed.borrow_mut() = Some((case, signature));
+                return Err(TestCaseError::fail(reason));
+            }
         }
-        let reason = signature.to_string();
-        *failed.borrow_mut() = Some((case, signature));
-        Err(TestCaseError::fail(reason))
+        Ok(())
     });
     match result {
         Ok(()) => None,
@@ -141,25 +144,21 @@ fn unknown(
 
 /// Whether the failure of a sequence is that of one of its calls, whose own op knows it.
 fn is_known_elsewhere(signature: &Signature, op: &Op) -> bool {
-    signature.op != op.name && known::of(&signature.op).iter().any(|known| known.signature() == signature)
+    signature.op != op.name && known::of(&signature.op).iter().any(|known| known.signature().covers(signature))
 }
 
-/// How `case` fails, unless that is `known`.
-fn failure(executor: &mut Executor, op: &'static Op, case: &Case, known: &BTreeSet<Signature>) -> Option<Signature> {
-    let is_new = |verdict: &Verdict| match verdict {
-        Verdict::Fail(violation) => !known.contains(&violation.signature(op.name)),
-        Verdict::Pass | Verdict::Skip(_) => false,
-    };
+/// How `case` fails, apart from what is `known`.
+fn failures(executor: &mut Executor, op: &'static Op, case: &Case, known: &BTreeSet<Signature>) -> Vec<Signature> {
+    let is_known = |signature: &Signature| is_among(known, signature) || is_read_around_a_view(signature, case, known);
+    let is_new = |verdict: &Verdict| !verdict.signatures(op.name).iter().all(is_known);
     let Examined { verdict, .. } =
         examine(executor, op, case, Patience::ShortThenFull(&is_new)).expect("the harness survives");
-    match verdict {
-        Verdict::Fail(violation) => {
-            let signature = violation.signature(op.name);
-            let is_known = known.contains(&signature) || is_read_around_a_view(&signature, case, known);
-            (!is_known).then_some(signature)
-        }
-        Verdict::Pass | Verdict::Skip(_) => None,
-    }
+    verdict.signatures(op.name).into_iter().filter(|signature| !is_known(signature)).collect()
+}
+
+/// Whether a failure needs no less than a known one.
+fn is_among(known: &BTreeSet<Signature>, signature: &Signature) -> bool {
+    known.iter().any(|known| known.covers(signature))
 }
 
 /// Whether two runs differ as the op is known to read around a view, where anything may lie.
@@ -173,16 +172,18 @@ fn depends_on_memory(signature: &Signature) -> bool {
     signature.kind == Kind::WrongValue && signature.site.contains("in a view")
 }
 
-/// Minimizes a failure, and says how to replay it. `None` if it does not happen in a new process.
-fn settled(executor: &mut Executor, case: Case, signature: &Signature, device: Device) -> Option<String> {
+/// Minimizes a failure, and says how to replay it, and its signature then. `None` if it does not happen in a new process.
+fn settled(executor: &mut Executor, case: Case, signature: &Signature, device: Device) -> Option<(String, Signature)> {
     let settings = Settings { time: Duration::from_secs(10), tries: 2, limits: limits(), ..Settings::default() };
     let settled = settle(executor, case, signature, &settings, Source::default()).expect("the harness survives");
-    let case = settled.finding?.case;
+    let Finding { case, signature, .. } = settled.finding?;
     if is_updating() {
-        known::keep(signature, &case, device);
+        known::keep(&signature, &case, device);
     }
     let text = case.to_text();
-    Some(format!("{signature}\n  replay: target/debug/snuffer replay - --device {device} <<'case'\n{text}case\n"))
+    let shown =
+        format!("{signature}\n  replay: target/debug/snuffer replay - --device {device} <<'case'\n{text}case\n");
+    Some((shown, signature))
 }
 
 /// A known failure that no longer happens would hide the next one.
@@ -192,8 +193,12 @@ fn every_known_failure_still_happens(device: Device) {
     for op in ops::ALL {
         for known in known::of(op.name).into_iter().filter(|known| known.is_on(device)) {
             assert_eq!(known.signature().op, op.name, "a failure is in the folder of another op");
-            let seen = failure(&mut executor, op, known.case(), &BTreeSet::new());
-            if seen.as_ref() == Some(known.signature()) || depends_on_memory(known.signature()) {
+            let seen = failures(&mut executor, op, known.case(), &BTreeSet::new());
+            if seen.contains(known.signature()) || depends_on_memory(known.signature()) {
+                continue;
+            }
+            if let Some(now) = seen.iter().find(|now| is_updating() && known.signature().is_alike(now)) {
+                known.sign(now);
                 continue;
             }
             gone.push(format!("{}\n{}", known.signature(), known.case().to_text()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::ops;
-use snuffer::oracle::{Evidence, Kind, Verdict, judge};
+use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
 use snuffer::report;
 use snuffer::store::Platform;
 use snuffer::store::regression::{Regression, surprises};
@@ -46,7 +46,11 @@ fn entry(scenario: &Regression, evidence: &Evidence) -> String {
     let verdict = match judge(evidence) {
         Verdict::Pass => "as promised".to_string(),
         Verdict::Skip(why) => format!("nothing promised: {why}"),
-        Verdict::Fail(violation) => format!("{} ({})", violation.kind, violation.oracle),
+        Verdict::Fail(violations) => {
+            let mut shown: Vec<String> = violations.iter().map(|it| format!("{} ({})", it.kind, it.oracle)).collect();
+            shown.dedup();
+            shown.join(", ")
+        }
     };
     let outcome = evidence.observations[0].outcome.summary();
     format!("  {}\n  {outcome}\n  {verdict}\n", scenario.title)
@@ -77,7 +81,10 @@ fn replayed(
 ) -> Vec<(String, String)> {
     // Little memory that fills quickly: the outcome must not depend on the speed of the machine.
     let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
-    let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
+    let start = |devices: &[Device]| Executor::start(devices, Build::Checked, limits).expect("a worker starts");
+    let mut executor = start(&[device]);
+    // A regression of the agreement oracle is about two devices.
+    let mut both = (device != Device::Cpu).then(|| start(&[Device::Cpu, device]));
     let hardware = executor.hardware();
     let platform = |device| Platform::today(device, hardware.get(&device));
     let (mut texts, mut surprised) = (Vec::new(), Vec::new());
@@ -86,6 +93,8 @@ fn replayed(
         // Nobody waits long for what is known to hang.
         let hangs = regression.signature.as_ref().is_some_and(|signature| signature.kind == Kind::Hang);
         let deadline = if hangs { Deadline::Short } else { Deadline::Full };
+        let compares = regression.signature.as_ref().is_some_and(|own| own.oracle == OracleName::Agreement);
+        let executor = both.as_mut().filter(|_| compares).unwrap_or(&mut executor);
         let observations = executor.observe(&regression.case, deadline).expect("the harness survives");
         for surprise in surprises(regression, op, &observations, platform) {
             surprised.push(format!(

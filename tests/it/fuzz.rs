@@ -1,15 +1,12 @@
 //! The parts of the fuzz targets, on a stable compiler and without libFuzzer.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::SystemTime;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::protocol::{Hello, Reply, Request, decode, read_frame};
-use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::fuzz::{Executed, Known, Session, Target, case_text, protocol};
-use snuffer::ops;
-use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::store::Finding;
 use snuffer::store::regression::Regression;
 use snuffer::tensor::{DType, Tensor, Value};
@@ -80,12 +77,13 @@ fn each_target_accepts_only_its_own_cases() {
 }
 
 /// A session on the CPU that keeps its cases in `folder`.
-fn session(target: Target, known: Known, folder: &Path) -> Session {
+pub fn session(target: Target, known: Known, folder: &Path) -> Session {
     let cells = Box::leak(vec![0; 1024].into_boxed_slice());
     Session::start(target, &[Device::Cpu], known, folder.to_path_buf(), cells).expect("a session")
 }
 
-fn execute(session: &mut Session, case: &Case) -> Executed {
+/// What the session does with the case.
+pub fn execute(session: &mut Session, case: &Case) -> Executed {
     session.execute(case.to_text().as_bytes()).expect("the harness works")
 }
 
@@ -106,51 +104,8 @@ fn a_session_keeps_one_case_of_each_failure_and_skips_known_ones() {
     assert_eq!(execute(&mut session(Target::Forward, known, Path::new("")), &case), Executed::Known);
     // The next session with the same folder knows it too.
     let mut known = Known::default();
-    known.add_artifacts(folder.path()).expect("readable");
+    known.add_artifacts(folder.path(), SystemTime::now()).expect("readable");
     assert_eq!(execute(&mut session(Target::Forward, known, folder.path()), &case), Executed::Known);
-}
-
-#[test]
-fn a_known_hang_is_not_run_in_the_fuzzer() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let case = Target::Forward.drawn(1);
-    let other = (2..100).map(|seed| Target::Forward.drawn(seed)).find(|other| other.op != case.op).expect("another op");
-    let mut found = Known::default();
-    found.add(&Finding { case: case.clone(), ..finding("forward") });
-    // libFuzzer names the input that timed out like this.
-    std::fs::write(folder.path().join("timeout-123"), case.to_text()).expect("written");
-    let mut kept = Known::default();
-    kept.add_artifacts(folder.path()).expect("readable");
-    for known in [found, kept] {
-        let mut session = session(Target::Forward, known, folder.path());
-        assert_eq!(execute(&mut session, &case), Executed::Refused);
-        assert_ne!(execute(&mut session, &other), Executed::Refused);
-    }
-}
-
-/// If a case no longer ends its process, remove it from `corpora/fatal`.
-#[test]
-fn every_fatal_case_still_ends_its_process() {
-    let limits = Limits { deadline: Duration::from_secs(1), ..Limits::default() };
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
-    let (always, sanitized) = (corpus("fatal"), corpus("fatal/address"));
-    assert!(always.len() >= 5 && sanitized.len() >= 5, "calls that engines do not run: {always:?}, {sanitized:?}");
-    let mut known = Known::default();
-    for file in always.iter().chain(&sanitized) {
-        let case = Case::parse(&std::fs::read_to_string(file).expect("readable")).expect("a case");
-        let seen = executor.observe(&case, Deadline::Full).expect("the harness survives");
-        // AddressSanitizer ends the process on a read outside a buffer; without it, the result is wrong.
-        let verdict = judge(&Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen));
-        let ends = seen[0].outcome.lost_the_process() != sanitized.contains(file);
-        assert!(ends && matches!(verdict, Verdict::Fail(_)), "{}: {verdict:?}", file.display());
-        known.add_fatal(&case);
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut session = session(Target::Forward, known, folder.path());
-    for file in always.iter().chain(&sanitized) {
-        let executed = session.execute(&std::fs::read(file).expect("readable")).expect("the harness works");
-        assert_eq!(executed, Executed::Refused, "{}", file.display());
-    }
 }
 
 #[test]
@@ -178,7 +133,7 @@ fn the_dictionary_names_every_op_and_dtype() {
 }
 
 /// The files of a folder of `corpora/`.
-fn corpus(folder: &str) -> Vec<PathBuf> {
+pub fn corpus(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora").join(folder);
     let paths = std::fs::read_dir(folder).expect("seeds").map(|entry| entry.expect("readable").path());
     paths.filter(|path| path.is_file()).collect()

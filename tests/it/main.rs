@@ -1,6 +1,7 @@
 //! The integration tests that need no CUDA device: one binary with a file for each area. Others are in `tests/devices`.
 
 mod arguments;
+mod bounds;
 mod by_hand;
 mod capability;
 mod case_text;
@@ -11,6 +12,7 @@ mod coverage;
 mod damage;
 mod diagnosis;
 mod doctor;
+mod fatal;
 #[path = "../common/finding.rs"]
 mod finding;
 mod fleet;
@@ -21,8 +23,10 @@ mod history_file;
 mod inventory;
 #[path = "../common/json.rs"]
 mod json;
+mod judge;
 #[path = "../common/kept.rs"]
 mod kept;
+mod known_issues;
 mod lifecycle;
 mod links;
 mod lists;
@@ -38,6 +42,7 @@ mod resume;
 mod sanitizer_text;
 mod scenarios;
 mod schema;
+mod score;
 mod sequences;
 mod signatures;
 mod site;
@@ -49,4 +54,5 @@ mod tensor;
 mod tidy;
 mod torch;
 mod triage;
+mod verdicts;
 mod worker;

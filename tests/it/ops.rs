@@ -172,7 +172,9 @@ fn a_wrong_value_a_lost_gradient_and_an_accepted_label_are_violations() {
     assert_eq!(judged(&case, honest.clone()), Verdict::Pass);
     let Outcome::Returned(returned) = honest else { panic!("nll of a valid label returns") };
     let kind = |verdict| match verdict {
-        Verdict::Fail(violation) => format!("{} {}", violation.oracle, violation.kind),
+        Verdict::Fail(violations) => {
+            violations.iter().map(|it| format!("{} {}", it.oracle, it.kind)).collect::<Vec<_>>().join(", ")
+        }
         other => format!("{other:?}"),
     };
 

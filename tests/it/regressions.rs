@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use snuffer::device::Device;
 use snuffer::ops::{self, Contract};
-use snuffer::store::regression::Regression;
-use snuffer::tensor::DType;
+use snuffer::outcome::{Gradients, Observation, Outcome, Refusal, Returned};
+use snuffer::store::Platform;
+use snuffer::store::regression::{Regression, surprises};
+use snuffer::tensor::{DType, Tensor, Value};
 
 use crate::kept::{REGRESSIONS, regressions};
 
@@ -46,6 +49,27 @@ fn every_kept_failure_is_a_call_of_which_something_is_promised() {
     });
     let names: Vec<&str> = unspecified.map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, UNSPECIFIED);
+}
+
+#[test]
+fn a_regression_about_two_devices_is_expected_on_the_second_alone() {
+    let all = regressions();
+    let (_, regression) = all.iter().find(|(name, _)| name == "tensor.conv2d/bf16-only-on-cuda").expect("kept");
+    let output = Tensor::new(DType::Bf16, vec![1, 1, 1, 1], vec![Value::Float(0.0)]);
+    let returned = Outcome::Returned(Returned { outputs: vec![output], backward: Gradients::NotAsked });
+    let refused = Outcome::Rejected(Refusal { variant: "UnsupportedDTypeForOp".into(), message: "no bf16".into() });
+    let (cpu, sim) = (Device::Cpu, Device::Sim(0));
+    let rows = [
+        (vec![(cpu, &refused), (sim, &returned)], vec![]),
+        (vec![(cpu, &refused)], vec![]),
+        (vec![(cpu, &returned), (sim, &returned)], vec![sim]),
+    ];
+    for (outcomes, surprised) in rows {
+        let seen: Vec<_> = outcomes.into_iter().map(|(at, outcome)| Observation::new(at, outcome.clone())).collect();
+        let op = ops::find(&regression.case.op).expect("an op");
+        let found = surprises(regression, op, &seen, |device| Platform::today(device, None));
+        assert_eq!(found.iter().map(|one| one.device).collect::<Vec<_>>(), surprised, "{found:?}");
+    }
 }
 
 /// Whether a title begins with a capital letter or an identifier: a part of the op's name, a dtype, or candle's `backward`.

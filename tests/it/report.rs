@@ -9,7 +9,7 @@ use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{Fault, Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned};
 use snuffer::program::{ProgramOptions, agrees, call, outputs, program, test, torch};
-use snuffer::report::{Report, replay, upstream};
+use snuffer::report::{Report, Sighting, replay, upstream};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -151,7 +151,8 @@ fn upstream_links_come_from_a_finding_with_the_same_cause() {
         (signature("tensor.gather", reference, "wrong value", ""), None, None),
     ];
     for (signature, alike, number) in rows {
-        let found = upstream(&signature, &known);
+        let case = Case::new(&signature.op);
+        let found = upstream(&Sighting { signature: &signature, case: &case, devices: vec![Device::Cpu] }, &known);
         let Some(number) = number else {
             assert_eq!(found, None, "{signature}");
             continue;

@@ -7,10 +7,10 @@ use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::investigate::ablation;
 use snuffer::ops;
-use snuffer::oracle::{Evidence, Kind, Verdict, judge};
+use snuffer::oracle::{Evidence, Kind, judge};
 use snuffer::outcome::{Death, Fault, Observation, Outcome, Panic, Phase, Refusal};
 use snuffer::program::{ProgramOptions, call, outputs, program, test, torch};
-use snuffer::report::{Report, upstream};
+use snuffer::report::{Report, Sighting, upstream};
 use snuffer::store::Finding;
 use snuffer::store::regression::Regression;
 use snuffer::tensor::View;
@@ -83,7 +83,7 @@ const RULES: [Rule; 12] = [
         !asserts || it.section("What should happen").contains("PyTorch on CUDA also asserts here")
     }),
     ("it links what is known upstream", |it| {
-        upstream(&it.finding.signature, it.known)
+        upstream(&Sighting::of(it.finding), it.known)
             .is_none_or(|known| known.links.iter().all(|link| it.text.contains(link)))
     }),
     ("it says where 80 comes from", |it| {
@@ -137,10 +137,11 @@ fn found(executor: &mut Executor, name: &str, regression: &Regression) -> Option
     let deadline = if signature.kind == Kind::Hang { Deadline::Short } else { Deadline::Full };
     let mut observations = executor.observe(case, deadline).expect("the harness survives");
     observations.extend(snapshot(name, &signature.site).map(|outcome| Observation::new(Device::Sim(0), outcome)));
-    let Verdict::Fail(violation) = judge(&Evidence::new(op, case, &observations)) else { return None };
-    (violation.signature(op.name) == *signature).then(|| Finding {
+    let verdict = judge(&Evidence::new(op, case, &observations));
+    let shown = verdict.violations().iter().find(|it| it.signature(op.name) == signature.on_one_device());
+    shown.map(|violation| Finding {
         signature: signature.clone(),
-        violation,
+        violation: violation.clone(),
         promise: op.promise.into(),
         case: case.clone(),
         observations,

@@ -7,7 +7,7 @@ use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::investigate::blame;
 use snuffer::ops;
-use snuffer::oracle::{Evidence, Verdict, judge};
+use snuffer::oracle::{Evidence, judge};
 use snuffer::settle::{Settings, Source, settle};
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -61,10 +61,8 @@ fn a_failing_sequence_is_minimized_to_the_steps_that_matter() {
     let (mut executor, case) = (executor(), lost_gradient());
     let observations = executor.observe(&case, Deadline::Full).expect("the harness survives");
     let sequence = ops::find("sequence").expect("registered");
-    let Verdict::Fail(violation) = judge(&Evidence::new(sequence, &case, &observations)) else {
-        panic!("a gradient is lost")
-    };
-    let signature = violation.signature("sequence");
+    let signatures = judge(&Evidence::new(sequence, &case, &observations)).signatures("sequence");
+    let signature = signatures.into_iter().next().expect("a gradient is lost");
     let settled = settle(&mut executor, case, &signature, &Settings::default(), Source::default());
     let settled = settled.expect("the harness survives");
     let finding = settled.finding.expect("it happens again");

@@ -78,6 +78,8 @@ fn a_sentence_says_what_happens_and_where_without_folders() {
         (Fault, "launch failed", "candle-kernels/src/fill.cu", "op breaks the CUDA context (launch failed) in fill.cu"),
         (Reference, "wrong value", "in a view", "op returns a wrong value in a view"),
         (Gradient, "wrong value", "gradient of x", "op computes a wrong gradient of x"),
+        (Reference, "wrong value", "that is not finite", "op returns a wrong value that is not finite"),
+        (Reference, "wrong value", "on the GPU alone", "op returns a wrong value on the GPU alone"),
         (Gradient, "missing", "", "op leaves out a gradient"),
         (Gradient, "not supported", "BackwardNotSupported", "op has no backward pass"),
         (Gradient, "refused", "Msg", "op refuses a valid backward pass"),
@@ -86,4 +88,47 @@ fn a_sentence_says_what_happens_and_where_without_folders() {
     ] {
         assert_eq!(sentence(&signature(oracle, kind, site)), expected);
     }
+}
+
+/// A wrong value with this site.
+fn wrong(site: &str) -> Signature {
+    signature(OracleName::Reference, "wrong value", site)
+}
+
+#[test]
+fn a_failure_covers_one_of_a_case_that_has_more_than_it_needs() {
+    for (plain, more) in [
+        ("", ""),
+        ("", "in several rows"),
+        ("", "of non-finite values, of more than 1024 elements, in several rows"),
+        ("in reduced precision", "in reduced precision, in several rows"),
+        // It shows less in one case than in another.
+        ("", "by a rounding"),
+        ("on the GPU alone", "in several rows, by a rounding"),
+        ("in reduced precision, by a rounding", "in reduced precision, in several rows, by a rounding"),
+    ] {
+        assert!(wrong(plain).covers(&wrong(more)), "{plain:?} {more:?}");
+        assert!(plain == more || !wrong(more).covers(&wrong(plain)), "{plain:?} {more:?}");
+    }
+    for (one, other) in [
+        ("", "in a view"),
+        ("", "in reduced precision"),
+        ("", "in f64"),
+        ("", "that is not finite"),
+        ("by a rounding", "that is not finite"),
+        ("", "on the GPU alone"),
+        ("on the CPU alone", "on the GPU alone"),
+        ("gradient of x", "gradient of weight"),
+        ("gradient of x", "gradient of weight, in several rows"),
+    ] {
+        assert!(!wrong(one).covers(&wrong(other)) && !wrong(other).covers(&wrong(one)), "{one:?} {other:?}");
+    }
+}
+
+#[test]
+fn one_device_cannot_say_what_another_does() {
+    assert_eq!(wrong("in a view, on the GPU alone").on_one_device(), wrong("in a view"));
+    assert_eq!(wrong("gradient of x, on the CPU alone").on_one_device(), wrong("gradient of x"));
+    let panic = signature(OracleName::Contract, "panic", "on the GPU alone");
+    assert_eq!(panic.on_one_device(), panic, "only wrong values say what they need");
 }

@@ -19,6 +19,7 @@ fn found(op: &str, oracle: OracleName, kind: &str, site: &str) -> (String, Findi
         kind: kind.into(),
         site: site.into(),
         device: Device::Cpu,
+        also_on: Vec::new(),
         detail: format!("the detail of {op}"),
     };
     let signature = violation.signature(op);

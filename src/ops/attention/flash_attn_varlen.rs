@@ -272,8 +272,10 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
         }
         (first_query, first_key) = (first_query + queries, first_key + keys);
     }
-    // It is open whether a masked key that is not finite may spoil a mean.
-    if k.iter().chain(&v).any(|number| !number.value.is_finite()) {
+    // It is open whether a masked key may spoil a mean, if it is not finite or its score overflows.
+    let largest = |of: &ArrayD<Num>| of.iter().fold(0.0, |largest: f64, number| largest.max(number.value.abs()));
+    let overflows = largest(&q) * largest(&k) * width as f64 > f64::from(f32::MAX);
+    if overflows || k.iter().chain(&v).any(|number| !number.value.is_finite()) {
         out.mapv_inplace(|number| Num { peak: f64::INFINITY, ..number });
     }
     vec![out]

@@ -96,7 +96,7 @@ fn grouped(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let groups = usize::try_from(inputs.case.int("groups", 1)).unwrap_or(1);
     let mut values: Vec<Num> = x.iter().copied().collect();
     for group in values.chunks_mut(channels / groups * inner) {
-        let standard = standardized(group, epsilon(inputs.case), true);
+        let standard = Num::fused(group, |group| standardized(group, epsilon(inputs.case), true));
         group.copy_from_slice(&standard);
     }
     for (position, value) in values.iter_mut().enumerate() {

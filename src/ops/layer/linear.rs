@@ -105,8 +105,7 @@ pub static LINEAR: Op = Op {
         let mut out = ArrayD::from_elem(IxDyn(&shape), Num::exact(0.0));
         for (row, mut results) in x.lanes(Axis(last)).into_iter().zip(out.lanes_mut(Axis(last))) {
             for (o, result) in results.iter_mut().enumerate() {
-                let products = row.iter().zip(weight.index_axis(Axis(0), o)).map(|(&x, &w)| x * w).collect::<Vec<_>>();
-                *result = Num::sum(products);
+                *result = Num::dot(row.iter().copied().zip(weight.index_axis(Axis(0), o).iter().copied()));
                 if let Some(bias) = &bias {
                     *result = *result + bias[[o]];
                 }

@@ -6,7 +6,7 @@ use crate::number::Num;
 use crate::ops::op::log_softmax::LOG_SOFTMAX;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::dtypes::{FLOATS, FLOATS_AND_F8};
-use crate::ops::support::softmax::{along, draw_x, is_masked};
+use crate::ops::support::softmax::{along, draw_x, softmax};
 use crate::ops::{Contract, Op, why};
 
 /// `candle_nn::ops::softmax(x, dim)`: `exp(x) / sum(exp(x))` over `dim`.
@@ -52,14 +52,9 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     call: |call| Ok(vec![ops::softmax_last_dim(call.tensor("x")?)?]),
     source: "candle_nn::ops::softmax_last_dim(&x)?",
     torch: "x.softmax(dim=-1)",
-    reference: Some(|inputs| along(inputs, None, softmax)),
+    reference: Some(|inputs| along(inputs, None, |row| Num::fused(row, softmax))),
     promise: "candle-nn/src/ops.rs:284-439: the fused form of ops::softmax (ops.rs:7-30), which has a gradient; \
               torch.softmax",
     ulps: 4.0,
     differentiable: &["x"],
 };
-
-/// An element of a softmax: 0 where -inf masks `x`, whatever else is in the row.
-fn softmax(x: Num, log_sum_exp: Num) -> Num {
-    if is_masked(x, log_sum_exp) { Num::exact(0.0) } else { (x - log_sum_exp).exp() }
-}

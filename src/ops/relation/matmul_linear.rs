@@ -51,9 +51,9 @@ pub static MATMUL_LINEAR: Op = Op {
         let dot = |row: usize, column: usize| {
             let products = (0..c.shape()[0]).flat_map(|k| {
                 let rounding = (a[[row, k]] + b[[row, k]]) - a[[row, k]] - b[[row, k]];
-                [a[[row, k]], b[[row, k]], rounding].map(|factor| factor * c[[k, column]])
+                [a[[row, k]], b[[row, k]], rounding].map(|factor| (factor, c[[k, column]]))
             });
-            Num::sum(products)
+            Num::dot(products)
         };
         vec![ArrayD::from_shape_fn(IxDyn(&[a.shape()[0], c.shape()[1]]), |index| dot(index[0], index[1]))]
     }),

@@ -45,7 +45,7 @@ pub static OWN_TRANSPOSE: Op = Op {
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x").into_dimensionality::<Ix2>().expect("a matrix");
-        let product = |(i, j)| Num::sum(x.row(i).iter().zip(x.row(j)).map(|(&a, &b)| a * b));
+        let product = |(i, j)| Num::dot(x.row(i).iter().copied().zip(x.row(j).iter().copied()));
         vec![ndarray::Array2::from_shape_fn((x.nrows(), x.nrows()), product).into_dyn()]
     }),
     ulps: 4.0,

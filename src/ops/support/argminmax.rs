@@ -99,7 +99,14 @@ pub fn extreme(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
     Num { kink: best.kink || tied, ..best }
 }
 
-/// The position of the first element that no other `beats`: unspecified if there is a NaN.
+/// The position of the first element that no other `beats`: unspecified if there is a NaN, or among integers that `f64` does not
+/// tell apart.
 pub fn position(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
-    if group.iter().any(|x| x.value.is_nan()) { ANY_VALUE } else { Num::exact(first(group, beats) as f64) }
+    let first = first(group, beats);
+    let is_coarse = |x: &&Num| x.unit == 0.0 && x.value.abs() >= 2f64.powi(53);
+    let ties = |best: &Num| group.iter().filter(|x| x.value == best.value).count() > 1;
+    if group.iter().any(|x| x.value.is_nan()) || group.get(first).filter(is_coarse).is_some_and(ties) {
+        return ANY_VALUE;
+    }
+    Num::exact(first as f64)
 }

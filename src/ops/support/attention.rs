@@ -4,6 +4,11 @@ use crate::number::Num;
 
 /// The mean of the values at each `j`, weighted by the softmax of their scores. Without scores the result is open.
 pub fn weighted(scores: &[(usize, Num)], width: usize, value: impl Fn(usize, usize) -> Num) -> Vec<Num> {
+    // A softmax that is updated on the way rescales what it has added so far, perhaps by 0.
+    let is_open = |number: Num| !number.value.is_finite();
+    if scores.iter().any(|&(j, score)| is_open(score) || (0..width).any(|t| is_open(value(j, t)))) {
+        return vec![Num { indeterminate: true, ..Num::exact(f64::NAN) }; width];
+    }
     let largest = scores.iter().fold(f64::NEG_INFINITY, |largest, (_, score)| largest.max(score.value));
     if scores.is_empty() {
         return vec![Num { peak: f64::INFINITY, ..Num::exact(0.0) }; width];

@@ -48,13 +48,14 @@ pub fn convolve(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window) -> Array
                 // Positions in the padding wrap far outside.
                 at.push((position[d + 2] * stride + offset[d + 1] * dilation).wrapping_sub(padding));
             }
-            // The padding is zeros, and a zero times NaN is NaN.
-            let value = x.get(at.as_slice()).copied().unwrap_or(Num::exact(0.0));
             let mut weight = vec![position[1]];
             weight.extend_from_slice(offset);
-            products.push(value * kernel[weight.as_slice()]);
+            let weight = kernel[weight.as_slice()];
+            // The padding is zeros. Whether these are multiplied or left out matters only if the weight is not finite.
+            let padding = Num { indeterminate: !weight.value.is_finite(), ..Num::exact(0.0) };
+            products.push((x.get(at.as_slice()).copied().unwrap_or(padding), weight));
         });
-        Num::sum(products)
+        Num::dot(products)
     };
     ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
 }
@@ -90,10 +91,10 @@ pub fn convolve_transposed(
             }
             if let Some(&value) = x.get(at.as_slice()) {
                 let weight = [&[channel, position[1] % outer], &offset[1..]].concat();
-                products.push(value * kernel[weight.as_slice()]);
+                products.push((value, kernel[weight.as_slice()]));
             }
         });
-        Num::sum(products)
+        Num::dot(products)
     };
     ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
 }

@@ -88,8 +88,9 @@ pub fn multiply(x: &ArrayD<Num>, rhs: &ArrayD<Num>) -> ArrayD<Num> {
         let position = position.slice();
         let (row, column) = (position[batch.len()], position[batch.len() + 1]);
         let (x_batch, rhs_batch) = (own(x, position), own(rhs, position));
-        Num::sum((0..inner).map(|k| {
-            x[[&x_batch[..], &[row, k]].concat().as_slice()] * rhs[[&rhs_batch[..], &[k, column]].concat().as_slice()]
+        Num::dot((0..inner).map(|k| {
+            let (x_at, rhs_at) = ([&x_batch[..], &[row, k]].concat(), [&rhs_batch[..], &[k, column]].concat());
+            (x[x_at.as_slice()], rhs[rhs_at.as_slice()])
         }))
     })
 }

@@ -124,7 +124,7 @@ pub fn standardized(row: &[Num], eps: Num, centered: bool) -> Vec<Num> {
     row.into_iter().map(|x| x / size).collect()
 }
 
-/// Every row of `x` standardized, times the input `scale`, plus the input `shift` of ops that have one.
+/// Every row of `x` standardized in at least `f32`, as PyTorch and candle do (candle-nn/src/layer_norm.rs:116-137), times the input `scale`, plus the input `shift` of ops that have one.
 pub fn normalized(inputs: &ReferenceInputs, centered: bool, scale: &str, shift: Option<&str>) -> Vec<ArrayD<Num>> {
     let (mut x, scale, shift) = (inputs.array("x"), inputs.array(scale), shift.map(|shift| inputs.array(shift)));
     let eps = epsilon(inputs.case);
@@ -134,7 +134,9 @@ pub fn normalized(inputs: &ReferenceInputs, centered: bool, scale: &str, shift: 
     let last = Axis(x.ndim() - 1);
     for mut lane in x.lanes_mut(last) {
         let row: Vec<Num> = lane.iter().copied().collect();
-        for (position, (slot, value)) in lane.iter_mut().zip(standardized(&row, eps, centered)).enumerate() {
+        for (position, (slot, value)) in
+            lane.iter_mut().zip(Num::fused(&row, |row| standardized(row, eps, centered))).enumerate()
+        {
             let scaled = value * scale[[position]];
             *slot = shift.as_ref().map_or(scaled, |shift| scaled + shift[[position]]);
         }

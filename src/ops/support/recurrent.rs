@@ -175,7 +175,7 @@ fn affine(inputs: &ReferenceInputs, x: &Array2<Num>, weight: &str, bias: &str) -
     let weight = inputs.array(weight).into_dimensionality::<Ix2>().expect("a checked weight");
     let bias = inputs.optional(bias).map(|bias| bias.into_dimensionality::<Ix1>().expect("a checked bias"));
     Array2::from_shape_fn((x.nrows(), weight.nrows()), |(b, j)| {
-        let product = Num::sum(x.row(b).iter().zip(weight.row(j)).map(|(&x, &w)| x * w));
+        let product = Num::dot(x.row(b).iter().copied().zip(weight.row(j).iter().copied()));
         bias.as_ref().map_or(product, |bias| product + bias[j])
     })
 }

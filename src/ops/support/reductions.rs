@@ -3,11 +3,11 @@
 use ndarray::{ArrayD, Dimension, IxDyn};
 
 use crate::case::Case;
-use crate::number::Num;
-use crate::tensor::{DType, Tensor};
+use crate::number::{Accumulated, Num};
+use crate::tensor::Tensor;
 
 /// Any value: the reference promises none.
-pub const ANY_VALUE: Num = Num { error: f64::NAN, ..Num::exact(f64::NAN) };
+pub const ANY_VALUE: Num = Num { error: f64::NAN, indeterminate: true, ..Num::exact(f64::NAN) };
 
 /// Why candle may refuse a reduction without elements: `Error::EmptyTensor` is its explicit answer.
 pub const EMPTY: &str = "candle reduces no empty tensor";
@@ -68,35 +68,9 @@ pub fn reduced(x: &ArrayD<Num>, dims: &[usize], keepdim: bool, f: impl Fn(&[Num]
 
 /// Every element of `lane` replaced by the sum up to it, accumulated as [`Num::sum`] does.
 pub fn accumulate<'a>(lane: impl Iterator<Item = &'a mut Num>) {
-    let (mut total, mut count) = (Num::exact(0.0), 0.0);
-    let (mut magnitude, mut slopes, mut inexact) = (0.0, 0.0, false);
+    let mut so_far = Accumulated::default();
     for slot in lane {
-        let x = *slot;
-        total = Num {
-            value: total.value + x.value,
-            error: total.error + x.error,
-            slope: total.slope + x.slope,
-            slope_error: total.slope_error + x.slope_error,
-            peak: total.peak.max(x.peak),
-            kink: total.kink || x.kink,
-            unit: total.unit.max(x.unit),
-        };
-        magnitude += x.value.abs();
-        slopes += x.slope.abs();
-        inexact |= x.error != 0.0;
-        count += 1.0;
-        // Sums are accumulated in `f32` at least.
-        let wide = total.unit.min(DType::F32.unit_roundoff()) * count;
-        let known_limit = total.value.is_infinite() && !inexact;
-        *slot = if known_limit {
-            Num::exact(total.value)
-        } else {
-            Num::sum([Num {
-                error: total.error + wide * if magnitude.is_finite() { magnitude } else { 0.0 },
-                slope_error: total.slope_error + wide * slopes,
-                peak: total.peak.max(if magnitude.is_finite() { magnitude.max(slopes) } else { 0.0 }),
-                ..total
-            }])
-        };
+        so_far.add(*slot);
+        *slot = so_far.total();
     }
 }

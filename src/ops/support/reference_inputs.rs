@@ -40,8 +40,14 @@ impl<'a> ReferenceInputs<'a> {
         let slopes = self.direction.filter(|(input, _)| *input == name).map(|(_, slopes)| slopes);
         let steps = self.shift.filter(|(input, _)| *input == name).map(|(_, steps)| steps);
         let number = |(position, value)| {
-            let at = |list: Option<&[f64]>| list.and_then(|list| list.get(position)).copied().unwrap_or(0.0);
-            Num::input(value + at(steps), at(slopes), unit)
+            let at = |list: &[f64]| list.get(position).copied().unwrap_or(0.0);
+            // Adding 0 would turn -0 into 0.
+            let slope = slopes.map_or(0.0, at);
+            let number = Num::input(steps.map_or(value, |steps| value + at(steps)), slope, unit);
+            // The gradients of the copies of a broadcast element are rounded before they are added up. The comparison of
+            // gradients allows at least four times the error.
+            let slope_error = if tensor.view.broadcast.is_empty() { 0.0 } else { unit * slope.abs() / 4.0 };
+            Num { slope_error, ..number }
         };
         let numbers = tensor.floats().into_iter().enumerate().map(number).collect();
         Some(ArrayD::from_shape_vec(IxDyn(&tensor.shape), numbers).expect("a checked tensor has all its elements"))

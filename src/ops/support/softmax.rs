@@ -4,7 +4,7 @@ use ndarray::{ArrayD, Axis};
 
 use crate::case::Case;
 use crate::generate::Draw;
-use crate::number::Num;
+use crate::number::{Num, SINGLE};
 use crate::ops::ReferenceInputs;
 use crate::tensor::Support;
 
@@ -16,8 +16,8 @@ pub fn draw_x(draw: &mut Draw, support: &Support, shape: &[usize]) -> arbitrary:
     Ok(case)
 }
 
-/// `f` of every element and of `ln(sum(exp))` of its row along `dim` (the last dimension for `None`).
-pub fn along(inputs: &ReferenceInputs, dim: Option<usize>, f: impl Fn(Num, Num) -> Num) -> Vec<ArrayD<Num>> {
+/// Every row along `dim` (the last dimension for `None`) replaced by `f` of it.
+pub fn along(inputs: &ReferenceInputs, dim: Option<usize>, f: impl Fn(&[Num]) -> Vec<Num>) -> Vec<ArrayD<Num>> {
     let mut x = inputs.array("x");
     if x.is_empty() {
         return vec![x];
@@ -25,13 +25,44 @@ pub fn along(inputs: &ReferenceInputs, dim: Option<usize>, f: impl Fn(Num, Num) 
     let dim = dim.unwrap_or(x.ndim().saturating_sub(1));
     for mut lane in x.lanes_mut(Axis(dim)) {
         let row: Vec<Num> = lane.iter().copied().collect();
-        let log_sum_exp = Num::log_sum_exp(&row);
-        lane.iter_mut().for_each(|x| *x = f(*x, log_sum_exp));
+        lane.iter_mut().zip(f(&row)).for_each(|(x, result)| *x = result);
     }
     vec![x]
 }
 
-/// Whether `x` is -inf in a row with a finite sum.
-pub fn is_masked(x: Num, log_sum_exp: Num) -> bool {
-    x.value == f64::NEG_INFINITY && log_sum_exp.value.is_finite()
+/// `exp(x) / sum(exp(x))` of the elements of a row. -inf masks an element: it is 0, whatever else is in the row.
+pub fn softmax(row: &[Num]) -> Vec<Num> {
+    let Shifted { terms, sum, residue } = shifted(row);
+    let share = |x: &Num| if is_masked(x, sum) { x.limit(0.0) } else { x.exp() / sum };
+    let with_residue = |share: Num| Num { slope_error: share.slope_error + residue * share.value, ..share };
+    terms.iter().map(|x| with_residue(share(x))).collect()
+}
+
+/// `x - ln(sum(exp(x)))` of the elements of a row. -inf masks an element.
+pub fn log_softmax(row: &[Num]) -> Vec<Num> {
+    let Shifted { terms, sum, residue } = shifted(row);
+    let log = sum.ln();
+    let log = Num { slope_error: log.slope_error + residue / terms.len() as f64, ..log };
+    terms.iter().map(|x| if is_masked(x, sum) { x.limit(x.value) } else { *x - log }).collect()
+}
+
+/// A row less its largest element, and the sum of the exponentials of these differences.
+struct Shifted {
+    terms: Vec<Num>,
+    sum: Num,
+    /// The roundoff of the sum that a backward pass sends through the largest element: it is 0 but for that.
+    residue: f64,
+}
+
+fn shifted(row: &[Num]) -> Shifted {
+    let largest = row.iter().fold(f64::NEG_INFINITY, |largest, x| largest.max(x.value));
+    let terms: Vec<Num> = row.iter().map(|&x| x - Num::exact(largest)).collect();
+    let sum = Num::sum(terms.iter().map(|x| x.exp()));
+    let slopes = row.iter().filter(|x| x.value == largest).map(|x| x.slope.abs());
+    let residue = slopes.fold(0.0, f64::max) * row.len() as f64 * sum.unit.min(SINGLE);
+    Shifted { terms, sum, residue }
+}
+
+fn is_masked(x: &Num, sum: Num) -> bool {
+    x.value == f64::NEG_INFINITY && sum.value.is_finite()
 }

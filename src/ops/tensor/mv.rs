@@ -37,7 +37,7 @@ pub static MV: Op = Op {
     torch: "x.mv(rhs)",
     reference: Some(|inputs| {
         let (x, rhs) = (inputs.array("x"), inputs.array("rhs"));
-        let row = |row: usize| Num::sum(rhs.iter().enumerate().map(|(column, &rhs)| x[[row, column]] * rhs));
+        let row = |row: usize| Num::dot(rhs.iter().enumerate().map(|(column, &rhs)| (x[[row, column]], rhs)));
         vec![ArrayD::from_shape_fn(IxDyn(&x.shape()[..1]), |index| row(index[0]))]
     }),
     ulps: 4.0,

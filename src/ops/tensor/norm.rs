@@ -34,10 +34,11 @@ pub static NORM: Op = Op {
     source: "x.norm()?",
     torch: "torch.linalg.vector_norm(x)",
     reference: Some(|inputs| {
-        let x = inputs.array("x");
+        let x: Vec<Num> = inputs.array("x").into_iter().collect();
         // The subgradient at 0 is 0.
         let zero = x.iter().all(|x| x.value == 0.0);
-        scalar(if zero { Num::exact(0.0) } else { Num::sum(x.iter().map(|&x| x * x)).sqrt() })
+        let root = |x: &[Num]| Num::sum(x.iter().map(|&x| x * x)).sqrt();
+        scalar(if zero { Num::exact(0.0) } else { Num::accumulated(&x, root) })
     }),
     ulps: 4.0,
     differentiable: &["x"],

@@ -46,7 +46,7 @@ fn power(a: Num, b: Num) -> Num {
     if b.value == 0.0 || a.value == 0.0 {
         return Num { value, kink: true, ..Num::input(value, 0.0, a.unit) };
     }
-    let positive = Num { peak: a.peak.max(b.peak).max(value.abs()), ..documented };
+    let positive = Num { peak: a.peak.max(b.peak), ..documented };
     let whole = a.powf(b.value);
     if a.value > 0.0 { Num { value, ..positive } } else { Num { kink: true, ..whole } }
 }

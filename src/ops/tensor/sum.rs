@@ -38,7 +38,7 @@ pub static SUM: Op = Op {
         {% endif %}
     "#,
     reference: Some(|inputs| over_dims(inputs, |group| Num::sum(group.iter().copied()))),
-    ulps: 4.0,
+    ulps: 1.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1005-1052, 2151-2164; torch.sum; the sum of nothing is 0",
 };

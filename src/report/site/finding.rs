@@ -8,10 +8,10 @@ use super::Contents;
 use super::entry::Entry;
 use super::mark::Look;
 use crate::ops::Contract;
-use crate::oracle::{Evidence, ORACLES, Verdict};
+use crate::oracle::{Evidence, judge_on};
 use crate::outcome::{Observation, Outcome};
 use crate::program::call;
-use crate::report::{promised, reason, upstream, words};
+use crate::report::{Sighting, promised, reason, upstream, words};
 
 /// A finding's page.
 #[derive(Debug, Serialize)]
@@ -86,7 +86,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         reason: regression.reason.as_deref(),
     });
     let shown = known.as_ref().and_then(|known| known.upstream);
-    let upstream = upstream(signature, &contents.regressions).and_then(|other| {
+    let upstream = upstream(&Sighting::of(finding), &contents.regressions).and_then(|other| {
         let links: Vec<String> = other.links.into_iter().filter(|link| Some(link.as_str()) != shown).collect();
         (!links.is_empty()).then_some(Links { title: other.same_cause_as, links })
     });
@@ -151,10 +151,9 @@ fn outcome(evidence: Option<&Evidence>, seen: &Observation) -> Seen {
     }
 }
 
-/// The kind and the oracle of the first violation in one device's observation.
+/// The kinds and the oracles of the violations in one device's observation.
 fn broken(evidence: &Evidence, seen: &Observation) -> Option<String> {
-    ORACLES.iter().find_map(|oracle| match (oracle.judge)(evidence, seen) {
-        Verdict::Fail(violation) => Some(format!("{} ({})", violation.kind, violation.oracle)),
-        Verdict::Pass | Verdict::Skip(_) => None,
-    })
+    let broken: Vec<String> =
+        judge_on(evidence, seen).iter().map(|it| format!("{} ({})", it.kind, it.oracle)).collect();
+    (!broken.is_empty()).then(|| broken.join(", "))
 }

@@ -3,7 +3,7 @@
 use super::{Expected, Regression, Status};
 use crate::device::Device;
 use crate::ops::Op;
-use crate::oracle::{Evidence, OracleName, Signature, Verdict, judge};
+use crate::oracle::{Evidence, OracleName, Signature, judge};
 use crate::outcome::Observation;
 use crate::store::Platform;
 
@@ -23,38 +23,44 @@ pub fn surprises(
     observations: &[Observation],
     platform: impl Fn(Device) -> Platform,
 ) -> Vec<Surprise> {
+    // Only a regression of the agreement oracle compares devices with each other: each with the first.
+    let compared = regression.signature.as_ref().is_some_and(|signature| signature.oracle == OracleName::Agreement);
     let surprise = |seen: &Observation| {
-        // Only a regression of the agreement oracle compares devices with each other.
-        let compared = regression.signature.as_ref().is_some_and(|signature| signature.oracle == OracleName::Agreement);
         let observations = if compared { observations } else { std::slice::from_ref(seen) };
-        let found = match judge(&Evidence::new(op, &regression.case, observations)) {
-            Verdict::Fail(violation) => Some(violation.signature(op.name)),
-            Verdict::Pass | Verdict::Skip(_) => None,
-        };
-        let what = regression.surprise(&platform(seen.device), found.as_ref())?;
+        let found = judge(&Evidence::new(op, &regression.case, observations)).signatures(op.name);
+        let what = regression.surprise(&platform(seen.device), &found)?;
         Some(Surprise { device: seen.device, what })
     };
-    observations.iter().filter_map(surprise).collect()
+    observations.iter().skip(usize::from(compared)).filter_map(surprise).collect()
+}
+
+/// The regression with the signature that its failure has now, if that differs only in what it says of the same failure.
+pub fn signed(regression: &Regression, op: &'static Op, observations: &[Observation]) -> Option<Regression> {
+    let own = regression.signature.as_ref()?;
+    let found = judge(&Evidence::new(op, &regression.case, observations)).signatures(op.name);
+    let now = found.iter().find(|other| own.is_alike(other)).filter(|_| !found.contains(own))?;
+    Some(Regression { signature: Some(now.clone()), ..regression.clone() })
 }
 
 impl Regression {
-    fn surprise(&self, platform: &Platform, found: Option<&Signature>) -> Option<String> {
-        let is_own = found.is_some_and(|found| self.signature.as_ref().is_none_or(|own| own == found));
-        match (self.expected(platform), found) {
-            (Expected::Either, _) => None,
-            (Expected::Fails, _) if is_own => None,
-            (Expected::Fails, None) => Some(
+    /// What is unexpected of a case that fails with the signatures `found`, on one device.
+    fn surprise(&self, platform: &Platform, found: &[Signature]) -> Option<String> {
+        let own = self.signature.as_ref().map(Signature::on_one_device);
+        let is_own = |other: &&Signature| own.as_ref().is_none_or(|own| own == *other);
+        match (self.expected(platform), found.iter().find(is_own), found.first()) {
+            (Expected::Either, ..) | (Expected::Fails, Some(_), _) => None,
+            (Expected::Fails, None, None) => Some(
                 "passes, but was expected to fail: if candle fixed it, set `status = \"fixed\"` and `fixed_in`, otherwise \
                  narrow `fails`"
                     .to_string(),
             ),
-            (Expected::Fails, Some(other)) => Some(format!("fails, but differently: {other}")),
-            (Expected::Passes, Some(found)) if is_own => Some(match self.status {
+            (Expected::Fails, None, Some(other)) => Some(format!("fails, but differently: {other}")),
+            (Expected::Passes, Some(found), _) => Some(match self.status {
                 Status::Fixed => "fails again, although candle had fixed it".to_string(),
                 _ => format!("fails, but was expected to pass: {found}"),
             }),
             // Another violation belongs to another regression.
-            (Expected::Passes, _) => None,
+            (Expected::Passes, None, _) => None,
         }
     }
 }

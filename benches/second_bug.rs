@@ -1,0 +1,198 @@
+//! Measures whether a second bug is seen in an op that has a known one: changes of one instruction are planted in the kernels of ops
+//! with a known wrong value, and a hunt that knows the findings of the unchanged kernels must report something new.
+//!
+//! `cargo bench --profile dev --bench second_bug -- 120`, after `cargo xtask build`. The number says how many changes to plant that a
+//! drawn case notices: it passes on the simulated device without the change, and fails there with it.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use snuffer::case::Case;
+use snuffer::coverage::Coverage;
+use snuffer::device::Device;
+use snuffer::examine::{Patience, violations};
+use snuffer::exec::{Build, Executor, Limits, environment::MUTATE};
+use snuffer::generate::Mode;
+use snuffer::hunt::{Plan, Shard, hunt};
+use snuffer::ops::{self, Op, canary};
+use snuffer::oracle::{Kind, OracleName, Violation};
+use snuffer::score::{self, Baseline, BaselineCase, Reached, Subject, choose};
+use snuffer::settle::Settings;
+use snuffer::store::{Log, Record, Store};
+
+const DEVICES: [Device; 2] = [Device::Cpu, Device::Sim(0)];
+const SEED: u64 = 1;
+
+/// How many cases of each op are drawn.
+const DRAWN: usize = 60;
+
+/// On how many cases a change is tried.
+const TRIED: usize = 100;
+
+/// A planted bug, as the process gets it in which it is planted.
+#[derive(Serialize, Deserialize)]
+struct Planted {
+    /// Cases that launch the kernel, and that pass on the simulated device without the change.
+    passing: Vec<Case>,
+    /// All cases that launch the kernel.
+    cases: Vec<Case>,
+    /// The store with what is known.
+    store: PathBuf,
+}
+
+/// What became of it.
+#[derive(Serialize, Deserialize)]
+struct Told {
+    /// Whether a case fails that passes without the change.
+    noticed: bool,
+    /// The signatures that a hunt reports as new.
+    new: Vec<String>,
+    /// The signatures of the cases that fail only with the change, as drawn.
+    drawn: BTreeSet<String>,
+}
+
+fn main() -> anyhow::Result<()> {
+    if std::env::var_os(MUTATE).is_some() {
+        // This process was started for one planted bug.
+        let told = tell(&rmp_serde::from_read(std::io::stdin())?)?;
+        return Ok(std::io::stdout().write_all(&rmp_serde::to_vec_named(&told)?)?);
+    }
+    let wanted = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(120);
+    let folder = tempfile::tempdir()?;
+    let known = folder.path().join("known");
+    let everything: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name != canary::CANARY.name).collect();
+    let all = observe(everything)?;
+    let cases: Vec<Case> = all.cases.iter().map(|one| one.case.clone()).collect();
+    eprintln!("{} cases, {} findings", cases.len(), new_signatures(cases, &known)?.len());
+    let concerned = with_wrong_values(&Store::existing(&known)?)?;
+    let in_concerned = |one: &&BaselineCase| concerned.contains(one.op.name);
+    let mut changes = all.changes.clone();
+    changes.retain(|kernel, _| all.cases.iter().filter(in_concerned).any(|one| launches(one, kernel)));
+    println!("{} ops with a known wrong value, {} kernels", concerned.len(), changes.len());
+    let (mut noticed, mut reported) = (0, 0);
+    for chosen in choose(&changes, 20 * wanted, SEED) {
+        let name = format!("{}:#{}", chosen.of, chosen.number);
+        if !is_reached(&all.coverage, &chosen.of, changes[&chosen.of][chosen.number].mark) {
+            continue;
+        }
+        let launching = all.cases.iter().filter(in_concerned).filter(|one| launches(one, &chosen.of));
+        let launching: Vec<&BaselineCase> = launching.take(TRIED).collect();
+        let told = plant(&name, &launching, &known)?;
+        if !told.noticed {
+            continue;
+        }
+        noticed += 1;
+        reported += usize::from(!told.new.is_empty());
+        match &told.new[..] {
+            [] => println!("hidden: {name}: {:?}", told.drawn),
+            new => eprintln!("{reported} of {noticed}: {name}: {}", new.join("; ")),
+        }
+        if noticed == wanted {
+            break;
+        }
+    }
+    println!("{reported} of {noticed} second bugs are reported as new");
+    Ok(())
+}
+
+/// The drawn cases of `ops` without a change.
+fn observe(ops: Vec<&'static Op>) -> anyhow::Result<Baseline> {
+    let (seed, cases, limits) = (SEED, DRAWN, Limits::default());
+    let (subject, devices) = (Subject::Kernels, DEVICES.to_vec());
+    let plan = score::Plan { subject, ops, devices, seed, cases, mutants: 0, jobs: 2, limits };
+    Baseline::observe(&plan, &AtomicBool::new(false), &|_| {})
+}
+
+/// The ops of which the store has a finding of a wrong value.
+fn with_wrong_values(store: &Store) -> anyhow::Result<BTreeSet<String>> {
+    let mut ops = BTreeSet::new();
+    for (_, finding) in store.all()? {
+        let signature = finding?.signature;
+        let by_reference = [OracleName::Reference, OracleName::Gradient].contains(&signature.oracle);
+        if signature.kind == Kind::WrongValue && by_reference {
+            ops.insert(signature.op);
+        }
+    }
+    Ok(ops)
+}
+
+fn launches(one: &BaselineCase, kernel: &str) -> bool {
+    matches!(&one.reached, Reached::Kernels(kernels) if kernels.contains(kernel))
+}
+
+/// Whether a drawn case executes the block of a change.
+fn is_reached(coverage: &Coverage, kernel: &str, block: usize) -> bool {
+    let mut launched = coverage.kernels.iter().filter(|((_, name), _)| name == kernel);
+    launched.any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
+}
+
+/// Plants a change, with what is known.
+fn plant(name: &str, launching: &[&BaselineCase], known: &Path) -> anyhow::Result<Told> {
+    let passes = |one: &&&BaselineCase| !one.failures.iter().any(|(_, device)| *device != Device::Cpu);
+    let planted = Planted {
+        passing: launching.iter().filter(passes).map(|one| one.case.clone()).collect(),
+        cases: launching.iter().map(|one| one.case.clone()).collect(),
+        store: known.to_path_buf(),
+    };
+    let mut command = Command::new(std::env::current_exe()?);
+    let mut child = command.env(MUTATE, name).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    // The child reads all of its input before it writes.
+    child.stdin.take().context("a pipe")?.write_all(&rmp_serde::to_vec_named(&planted)?)?;
+    let output = child.wait_with_output()?;
+    rmp_serde::from_slice(&output.stdout).with_context(|| format!("{name} could not be planted"))
+}
+
+/// Runs the cases of a planted bug, and hunts with them.
+fn tell(planted: &Planted) -> anyhow::Result<Told> {
+    let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
+    let mut told = Told { noticed: false, new: Vec::new(), drawn: BTreeSet::new() };
+    for case in &planted.passing {
+        let op = ops::find(&case.op).context("an op of this build")?;
+        let found = violations(&mut executor, op, case, Patience::Short)?;
+        let on_gpu = found.iter().filter(|violation| violation.devices().any(|device| device != Device::Cpu));
+        // A late case may merely be slow.
+        let proves = on_gpu.filter(|violation| violation.kind != Kind::Hang);
+        told.drawn.extend(proves.map(|violation: &Violation| violation.signature(op.name).to_string()));
+    }
+    told.noticed = !told.drawn.is_empty();
+    if told.noticed {
+        told.new = new_signatures(planted.cases.clone(), &planted.store)?;
+    }
+    Ok(told)
+}
+
+/// The signatures that a hunt with these cases adds to the store in `folder`.
+fn new_signatures(cases: Vec<Case>, folder: &Path) -> anyhow::Result<Vec<String>> {
+    let store = Store::open(folder)?;
+    let limits = Limits::default();
+    let plan = Plan {
+        ops: ops::ALL.to_vec(),
+        modes: Mode::ALL.to_vec(),
+        cases_to_run: cases,
+        devices: DEVICES.to_vec(),
+        spread: false,
+        seed: SEED,
+        first: 0,
+        shard: Shard::WHOLE,
+        cases: None,
+        time: None,
+        jobs: 2,
+        limits,
+        inject: 0,
+        settings: Settings { time: Duration::from_secs(5), tries: 2, limits, ..Settings::default() },
+    };
+    let log = Log::open(&store.campaigns(), &format!("{}", std::process::id()))?;
+    let ended = hunt(&plan, None, &store, Record::default(), log, &AtomicBool::new(false), &|_| {})?;
+    anyhow::ensure!(ended.missed.is_empty(), "the canary misses {:?}", ended.missed);
+    if std::env::var_os(MUTATE).is_some() {
+        // The next planted bug shall not meet what this one left.
+        ended.new.iter().try_for_each(|(name, _)| std::fs::remove_dir_all(folder.join(name)))?;
+    }
+    Ok(ended.new.into_iter().map(|(_, finding)| finding.signature.to_string()).collect())
+}

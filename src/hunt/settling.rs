@@ -1,0 +1,116 @@
+//! Settles the failures of a case: each that is new to the campaign becomes a finding, unless the store has one that explains it.
+
+use super::{Event, Shared};
+use crate::case::Case;
+use crate::exec::Executor;
+use crate::investigate::failing_step;
+use crate::oracle::Signature;
+use crate::settle::{Source, canonical, settle};
+use crate::store::Finding;
+
+/// A case shows more than its failure needs, so another bug may look like a known one. Of this many cases that look like a known
+/// finding, the first, second, fourth, eighth … are minimized.
+const LOOKS: u64 = 16;
+
+impl Shared<'_> {
+    pub(super) fn is_claimed(&self, signature: &Signature) -> bool {
+        self.state().claimed.contains(signature)
+    }
+
+    /// Whether no case has failed with this signature before.
+    pub(super) fn is_new(&self, signature: &Signature) -> bool {
+        let state = self.state();
+        !state.claimed.contains(signature) && !state.met.contains_key(signature)
+    }
+
+    /// Whether a case with this signature, as drawn, cannot show anything else than what is claimed.
+    fn is_settled(&self, signature: &Signature) -> bool {
+        let mut state = self.state();
+        state.met.entry(signature.clone()).or_default();
+        !signature.may_be_plainer() && state.claimed.contains(signature)
+    }
+
+    /// Whether a case that looks like the finding `known` is minimized: it may show another one.
+    fn wants_a_look(&self, known: &Signature) -> bool {
+        if !known.may_shrink() {
+            return false;
+        }
+        let mut state = self.state();
+        let met = state.met.entry(known.clone()).or_default();
+        *met += 1;
+        *met <= LOOKS && met.is_power_of_two()
+    }
+
+    /// Settles the failures in `queue`, the last one first, and every other failure that the minimizer comes across.
+    pub(super) fn settle_all(
+        &self,
+        executor: &mut Executor,
+        source: Source,
+        mut queue: Vec<(Case, Signature)>,
+    ) -> anyhow::Result<()> {
+        while let Some((case, signature)) = queue.pop() {
+            if self.is_settled(&signature) {
+                continue;
+            }
+            let (case, signature) = canonical(executor, case, signature)?;
+            let known = self.claim_signature(&signature)?;
+            if known.as_ref().is_some_and(|known| !self.wants_a_look(known)) {
+                continue;
+            }
+            let settled = settle(executor, case, &signature, &self.settings(), source);
+            // Another device may still settle it.
+            let settled = settled.inspect_err(|_| {
+                self.state().claimed.remove(&signature);
+            })?;
+            queue.extend(settled.other_failures);
+            let Some(finding) = settled.finding else {
+                if known.is_none() {
+                    (self.on_event)(Event::Flaky(&signature));
+                }
+                continue;
+            };
+            let known = if finding.signature == signature {
+                known
+            } else {
+                if known.is_none() {
+                    // The next case with this signature may need all of it.
+                    self.state().claimed.remove(&signature);
+                }
+                self.claim_signature(&finding.signature)?
+            };
+            if known.is_none() {
+                queue.extend(self.keep(executor, finding)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Claims a signature for this thread, unless a claimed one or a finding of the store explains it: returns that.
+    fn claim_signature(&self, signature: &Signature) -> anyhow::Result<Option<Signature>> {
+        {
+            let mut state = self.state();
+            let claimed = state.claimed.get(signature).or_else(|| state.claimed.iter().find(|it| it.covers(signature)));
+            if let Some(claimed) = claimed.cloned() {
+                return Ok(Some(claimed));
+            }
+            state.claimed.insert(signature.clone());
+        }
+        let Some((name, known)) = self.store.known(signature)? else { return Ok(None) };
+        self.state().claimed.insert(known.clone());
+        (self.on_event)(Event::Known(&name, &known));
+        Ok(Some(known))
+    }
+
+    /// Stores a finding. If one step of a sequence fails on its own, returns that call with its failures instead: only failures
+    /// that need several steps belong to the sequence.
+    fn keep(&self, executor: &mut Executor, finding: Finding) -> anyhow::Result<Vec<(Case, Signature)>> {
+        if let Some((call, violations)) = failing_step(executor, &finding.case)? {
+            return Ok(violations.iter().map(|it| (call.clone(), it.signature(&call.op))).collect());
+        }
+        if let Some(name) = self.store.insert(&finding)? {
+            (self.on_event)(Event::Found(&name, &finding));
+            self.state().new.push((name, finding));
+        }
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,137 @@
+//! The verdict on a case: each device is judged, and every violation is kept, apart from those that only follow from another.
+
+use super::needs::site_among_devices;
+use super::{Evidence, Kind, ORACLES, OracleName, Signature, Violation};
+use crate::device::Device;
+use crate::outcome::Observation;
+
+/// The verdict of one oracle, or of all, on a case.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// No violation.
+    Pass,
+    /// No verdict is possible, with the reason.
+    Skip(&'static str),
+    /// The violations, at least one. Those of the oracle with the most authority come first.
+    Fail(Vec<Violation>),
+}
+
+impl Verdict {
+    /// A failure with these violations, or `otherwise` if there are none.
+    pub fn of(violations: Vec<Violation>, otherwise: Self) -> Self {
+        if violations.is_empty() { otherwise } else { Self::Fail(violations) }
+    }
+
+    /// Every violation, the main one first; none unless the verdict is a failure.
+    pub fn violations(&self) -> &[Violation] {
+        match self {
+            Self::Fail(violations) => violations,
+            Self::Pass | Self::Skip(_) => &[],
+        }
+    }
+
+    /// The verdict with the violation of this signature first, if it has one: a finding is about that.
+    #[must_use]
+    pub fn led_by(mut self, signature: &Signature) -> Self {
+        if let Self::Fail(violations) = &mut self {
+            violations.sort_by_key(|violation| violation.signature(&signature.op) != *signature);
+        }
+        self
+    }
+
+    /// The signature of every violation by a case of `op`.
+    pub fn signatures(&self, op: &str) -> Vec<Signature> {
+        self.violations().iter().map(|violation| violation.signature(op)).collect()
+    }
+}
+
+/// The verdict on a case: the violations on all devices, else a skip if the case has no contract, else a pass.
+pub fn judge(evidence: &Evidence) -> Verdict {
+    let verdicts: Vec<Vec<Verdict>> = evidence.observations.iter().map(|seen| verdicts(evidence, seen)).collect();
+    let mut found: Vec<Violation> = Vec::new();
+    for (seen, own) in evidence.observations.iter().zip(&verdicts) {
+        found.extend(independent(evidence, seen, own));
+    }
+    let spoilt: Vec<Device> = found.iter().filter(|it| spoils_comparison(it)).map(|it| it.device).collect();
+    let is_spoilt = |it: &Violation| spoilt.iter().any(|at| [it.device, evidence.observations[0].device].contains(at));
+    found.retain(|it| it.oracle != OracleName::Agreement || !is_spoilt(it));
+    for violation in &mut found {
+        violation.site = site_among_devices(evidence, &verdicts, violation);
+    }
+    found.sort_by_key(|it| place(it.oracle));
+    // Only the contract oracle knows whether there is a promise. The others may skip for lack of data.
+    let skips = verdicts.iter().rfind(|own| matches!(own[place(OracleName::Contract)], Verdict::Skip(_)));
+    Verdict::of(merged(found), skips.map_or(Verdict::Pass, |own| own[place(OracleName::Contract)].clone()))
+}
+
+/// The place of an oracle in the order of authority.
+pub fn place(name: OracleName) -> usize {
+    ORACLES.iter().position(|oracle| oracle.name == name).expect("every oracle is listed")
+}
+
+/// The violations on one device, without a comparison of devices.
+pub fn judge_on(evidence: &Evidence, seen: &Observation) -> Vec<Violation> {
+    independent(evidence, seen, &verdicts(evidence, seen))
+}
+
+/// What each oracle says of a device.
+fn verdicts(evidence: &Evidence, seen: &Observation) -> Vec<Verdict> {
+    ORACLES.iter().map(|oracle| (oracle.judge)(evidence, seen)).collect()
+}
+
+/// The violations on a device that do not merely follow from one with more authority.
+fn independent(evidence: &Evidence, seen: &Observation, verdicts: &[Verdict]) -> Vec<Violation> {
+    let mut kept: Vec<Violation> = Vec::new();
+    for violation in verdicts.iter().flat_map(Verdict::violations) {
+        if !kept.iter().any(|earlier| explains(evidence, seen, earlier, violation)) {
+            kept.push(violation.clone());
+        }
+    }
+    kept
+}
+
+/// Whether `later` is a mere consequence of `earlier` on the same device.
+fn explains(evidence: &Evidence, seen: &Observation, earlier: &Violation, later: &Violation) -> bool {
+    match (earlier.oracle, &earlier.kind, later.oracle) {
+        // Nothing is promised of a call that should have been refused, nor after a fault.
+        (OracleName::Contract, Kind::NotRefused, _) | (OracleName::Fault, ..) => true,
+        // An output of another shape or dtype is not compared by value. Whether there is a gradient is a question of its own.
+        (OracleName::Contract, Kind::WrongShape | Kind::WrongDtype, _) => {
+            matches!(later.kind, Kind::WrongValue | Kind::Differs)
+        }
+        // There are no outputs.
+        (OracleName::Contract, _, oracle) => oracle != OracleName::Checker,
+        (OracleName::Gradient, Kind::WrongValue, OracleName::SecondDerivative) => true,
+        // A value that differs from run to run is wrong in most of them.
+        (_, _, OracleName::Determinism) => !is_repeated(evidence, seen, earlier),
+        _ => false,
+    }
+}
+
+/// Whether the second run shows the same violation, to the digit.
+fn is_repeated(evidence: &Evidence, seen: &Observation, violation: &Violation) -> bool {
+    let Some(again) = &seen.again else { return true };
+    let second = Observation { outcome: again.clone(), again: None, ..seen.clone() };
+    let judged = (ORACLES[place(violation.oracle)].judge)(evidence, &second);
+    violation.oracle != OracleName::Checker && judged.violations().contains(violation)
+}
+
+/// Whether a device with this violation cannot be compared with others.
+fn spoils_comparison(violation: &Violation) -> bool {
+    use OracleName::{Checker, Contract, Fault, Layout};
+    [Contract, Fault, Checker, Layout].contains(&violation.oracle)
+}
+
+/// The violations with each signature once, on all of its devices.
+fn merged(found: Vec<Violation>) -> Vec<Violation> {
+    let mut merged: Vec<Violation> = Vec::new();
+    for violation in found {
+        let parts = |it: &Violation| (it.oracle, it.kind.clone(), it.site.clone());
+        match merged.iter_mut().find(|other| parts(other) == parts(&violation)) {
+            Some(same) if same.devices().any(|device| device == violation.device) => {}
+            Some(same) => same.also_on.push(violation.device),
+            None => merged.push(violation),
+        }
+    }
+    merged
+}

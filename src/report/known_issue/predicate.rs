@@ -1,0 +1,115 @@
+//! When a failure shows a known issue: conditions on its name, its devices, its site and its case, which all hold.
+
+use std::collections::BTreeMap;
+
+use globset::{Glob, GlobMatcher};
+use serde::Deserialize;
+
+use super::Sighting;
+use super::condition::{InputCondition, When};
+use crate::ops::{self, Op};
+use crate::oracle::{Need, Signature};
+use crate::store::regression::Backend;
+
+/// Conditions that all hold for a failure. One that is missing matches everything.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Predicate {
+    /// A pattern of the name: the op, the oracle, the kind, the site.
+    pub name: Pattern,
+    /// Every device that shows it is of this kind.
+    #[serde(default)]
+    device: Option<Backend>,
+    /// The function or the kernel in which it fails.
+    #[serde(default)]
+    at: Option<String>,
+    /// How the value is wrong: in one of these ways.
+    #[serde(default)]
+    wrong: Vec<Wrong>,
+    /// Conditions on inputs; `*` is an input of any name.
+    #[serde(default)]
+    inputs: BTreeMap<String, InputCondition>,
+    /// An expression of params and sizes.
+    #[serde(default)]
+    when: Option<When>,
+}
+
+/// A pattern of names.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Pattern(GlobMatcher);
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        let glob = Glob::new(&text).map_err(|error| format!("`{text}` is not a pattern: {}", error.kind()))?;
+        Ok(Self(glob.compile_matcher()))
+    }
+}
+
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.glob().glob())
+    }
+}
+
+/// How a value is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Wrong {
+    /// By more than roundings may add up to.
+    Grossly,
+    /// By no more than roundings may add up to.
+    Rounding,
+    /// NaN or an infinity in place of a number.
+    NotFinite,
+    /// A number in place of NaN or an infinity, or one of these in place of another.
+    Finite,
+}
+
+impl Wrong {
+    fn of(signature: &Signature) -> Self {
+        match () {
+            () if signature.needs(Need::Rounding) => Self::Rounding,
+            () if signature.needs(Need::NotFinite) => Self::NotFinite,
+            () if signature.needs(Need::Finite) => Self::Finite,
+            () => Self::Grossly,
+        }
+    }
+}
+
+impl Predicate {
+    /// Whether it holds for `sighting`. An error is a condition on what the op does not have.
+    pub fn holds(&self, sighting: &Sighting) -> Result<bool, String> {
+        let Sighting { signature, case, devices } = sighting;
+        if !self.name.0.is_match(signature.slug()) {
+            return Ok(false);
+        }
+        let Some(op) = ops::find(&signature.op) else { return Ok(false) };
+        self.check(op)?;
+        let device = self.device.is_none_or(|kind| devices.iter().all(|&device| kind.has(device)));
+        let at = self.at.as_deref().is_none_or(|function| signature.site.split(" (").next() == Some(function));
+        let wrong = self.wrong.is_empty() || self.wrong.contains(&Wrong::of(signature));
+        let inputs = self.inputs.iter().all(|(name, condition)| {
+            let mut meant = case.inputs.iter().filter(|(own, _)| name == "*" || *own == name);
+            meant.any(|(_, tensor)| condition.holds(tensor))
+        });
+        let when = self.when.as_ref().is_none_or(|when| when.holds(op, case));
+        Ok(device && at && wrong && inputs && when)
+    }
+
+    /// Whether `op` has the inputs and params that the conditions name.
+    fn check(&self, op: &Op) -> Result<(), String> {
+        let inputs = self.inputs.keys().filter(|name| *name != "*").cloned();
+        let has_input = |name: &String| op.inputs.iter().any(|spec| spec.name == name);
+        let has_param = |name: &String| op.params.iter().any(|spec| spec.name == name);
+        let no_input = inputs.into_iter().find(|name| !has_input(name));
+        let names = self.when.as_ref().map(When::names).unwrap_or_default();
+        let unknown = names.into_iter().find(|name| !has_input(name) && !has_param(name));
+        match (no_input, unknown) {
+            (Some(name), _) => Err(format!("`inputs.{name}`: `{}` has no such input", op.name)),
+            (None, Some(name)) => Err(format!("`when`: `{}` has no input or param `{name}`", op.name)),
+            (None, None) => Ok(()),
+        }
+    }
+}
