@@ -17,7 +17,7 @@ use self::workspace::Test;
 use crate::toolkit::Toolkit;
 use crate::{simulator, target};
 
-mod workspace;
+pub mod workspace;
 
 /// The tests that are known to fail, with how and why: one table per test.
 const KNOWN: &str = "xtask/candle-tests.toml";

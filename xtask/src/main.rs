@@ -19,6 +19,7 @@ mod fuzz;
 #[path = "../../src/exec/gpu.rs"]
 mod gpu;
 mod gpu_report;
+mod host_mutants;
 mod set_up;
 mod simulator;
 mod stand_in;
@@ -98,6 +99,8 @@ enum Task {
     Simulator,
     /// Build everything and make the release archive, in `target/dist`.
     Dist,
+    /// Build the worker for `snuffer score --host`, with every mutant of candle's host code compiled in.
+    HostMutants(host_mutants::Args),
     /// Write the table of candle's functions, by which signatures name places.
     Functions {
         /// Only say whether the table is up to date.
@@ -147,6 +150,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::StandIn { command } => stand_in::run(&command),
         Task::Simulator => simulator::install().map(|_| 0),
         Task::Dist => dist::run(),
+        Task::HostMutants(args) => host_mutants::run(&args),
         Task::Functions { check } => functions::run(root, check),
     }
 }

@@ -35,6 +35,11 @@ impl Devices {
         }
     }
 
+    /// Whether a CUDA device, real or simulated, can be set up.
+    pub fn can_have_cuda(self) -> bool {
+        !self.cpu && toolkit::there_is_one()
+    }
+
     /// Whether fuzzers run on the simulated device: on machines without a GPU on which NVIDIA's compiler runs.
     pub fn can_be_simulated(self) -> bool {
         !self.cpu && toolkit::there_is_one() && Toolkit::installed().is_none()

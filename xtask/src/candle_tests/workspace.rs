@@ -124,8 +124,8 @@ fn command(path: &Path, folder: &Path, library: Option<&Path>) -> Command {
     command
 }
 
-/// The folders of the packages' sources.
-fn sources() -> anyhow::Result<Vec<PathBuf>> {
+/// The folders of the sources of candle-core and candle-nn.
+pub fn sources() -> anyhow::Result<Vec<PathBuf>> {
     let output = cargo().args(["metadata", "--locked", "--format-version=1"]).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "`cargo metadata` failed");
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
@@ -176,7 +176,7 @@ fn simplify(path: &Path) -> anyhow::Result<()> {
     Ok(fs::write(path, manifest.to_string())?)
 }
 
-fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
