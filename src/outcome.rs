@@ -32,13 +32,16 @@ pub enum Outcome {
 }
 
 /// The results of a forward call and of the backward pass.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Returned {
     /// The outputs, contiguous.
     pub outputs: Vec<Tensor>,
     /// The backward pass.
     #[serde(default)]
     pub backward: Gradients,
+    /// Whether an output is tracked for gradients, although no input is a variable.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tracked: bool,
 }
 
 /// The outcome of the backward pass.

@@ -136,12 +136,13 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
     enter(Phase::Forward);
     let outputs = (op.call)(&Call { case, tensors, device })?;
     let read = outputs.iter().map(tensors::read).collect::<Result<Vec<_>>>()?;
+    let tracked = vars.is_empty() && outputs.iter().any(Tensor::track_op);
     if vars.is_empty() || outputs.iter().any(|output| !output.dtype().is_float()) {
-        return Ok(Returned { outputs: read, backward: Gradients::NotAsked });
+        return Ok(Returned { outputs: read, backward: Gradients::NotAsked, tracked });
     }
     enter(Phase::Backward);
     let backward = gradients(case, &outputs, &vars).unwrap_or_else(|error| Gradients::Rejected(refusal(&error)));
-    Ok(Returned { outputs: read, backward })
+    Ok(Returned { outputs: read, backward, tracked })
 }
 
 /// Differentiates the sum of all outputs, weighted or not, by every variable. If there is no sum, because the outputs are empty

@@ -5,6 +5,7 @@ pub(super) mod filled;
 pub(super) mod from_values;
 pub(super) mod full;
 pub(super) mod like;
+pub(super) mod var;
 
 use super::Op;
 
@@ -18,5 +19,6 @@ pub(super) const OPS: &[&Op] = &[
     &filled::ONES,
     &filled::TRIL,
     &filled::TRIU,
+    &var::VAR,
     &filled::ZEROS,
 ];

@@ -2,10 +2,12 @@
 
 pub(super) mod gumbel_softmax;
 pub(super) mod init;
+pub(super) mod layer_init;
 pub(super) mod rand;
 pub(super) mod randn;
 
 use super::Op;
 
 /// Every op of this family, by name.
-pub(super) const OPS: &[&Op] = &[&gumbel_softmax::GUMBEL_SOFTMAX, &init::INIT, &rand::RAND, &randn::RANDN];
+pub(super) const OPS: &[&Op] =
+    &[&gumbel_softmax::GUMBEL_SOFTMAX, &init::INIT, &layer_init::LAYER_INIT, &rand::RAND, &randn::RANDN];

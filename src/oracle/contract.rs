@@ -90,5 +90,9 @@ fn shapes(seen: &Observation, returned: &Returned, outputs: &[(crate::tensor::DT
             return fail(OracleName::Contract, Kind::WrongDtype, String::new(), seen, detail);
         }
     }
+    if returned.tracked {
+        let detail = "expected no gradient, as no input is a variable; an output is tracked for one".to_string();
+        return fail(OracleName::Contract, Kind::Tracked, String::new(), seen, detail);
+    }
     Verdict::Pass
 }

@@ -79,6 +79,8 @@ kinds! {
     WrongShape = "wrong shape",
     /// An output of another dtype.
     WrongDtype = "wrong dtype",
+    /// An output is tracked for gradients although no input is a variable: it keeps a graph alive.
+    Tracked = "tracked",
     /// No `Err` although an argument breaks a rule.
     NotRefused = "invalid not refused",
     /// An `Err` for a valid call.

@@ -50,7 +50,7 @@ impl Signature {
             (_, Kind::RefusedValid | Kind::NotRefused | Kind::RefusedGradient) => Rank::Refusal,
             (_, Kind::NotSupported | Kind::OnlyOneAccepts) => Rank::Limit,
             (_, Kind::WrongValue | Kind::WrongShape | Kind::WrongDtype) => Rank::Wrong,
-            (_, Kind::MissingGradient | Kind::Differs | Kind::Device(_)) => Rank::Wrong,
+            (_, Kind::MissingGradient | Kind::Tracked | Kind::Differs | Kind::Device(_)) => Rank::Wrong,
         }
     }
 }

@@ -49,6 +49,7 @@ pub fn what(signature: &Signature) -> String {
         (_, Kind::WrongValue) => "returns a wrong value",
         (_, Kind::WrongShape) => "returns a wrong shape",
         (_, Kind::WrongDtype) => "returns a wrong dtype",
+        (_, Kind::Tracked) => "returns a tensor that keeps its graph alive",
         (oracle, kind) => return format!("breaks a promise ({oracle}: {kind})"),
     };
     words.to_string()

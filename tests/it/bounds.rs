@@ -38,7 +38,7 @@ fn passes(case: &Case, output: &[f64], gradient: Option<&[f64]>) -> bool {
         let x = vector(dtype, case.inputs["x"].shape.clone(), gradient);
         Gradients::Returned(Store { gradients: [("x".to_string(), x)].into(), ..Store::default() })
     });
-    let returned = Returned { outputs: vec![vector(dtype, shape, output)], backward };
+    let returned = Returned { outputs: vec![vector(dtype, shape, output)], backward, ..Returned::default() };
     let seen = [Observation::new(Device::Cpu, Outcome::Returned(returned))];
     !matches!(judge(&Evidence::new(op, case, &seen)), Verdict::Fail(_))
 }

@@ -33,7 +33,7 @@ fn refused(variant: &str, message: &str) -> Outcome {
 }
 
 fn returned(shape: &[usize]) -> Outcome {
-    Outcome::Returned(Returned { outputs: vec![zeros(shape)], backward: Gradients::NotAsked })
+    Outcome::Returned(Returned { outputs: vec![zeros(shape)], ..Returned::default() })
 }
 
 const CPU: Device = Device::Cpu;
@@ -64,6 +64,14 @@ fn an_error_of_a_cuda_library_refuses_a_valid_call() {
     let valid = product(&[2, 3], &[3, 2]);
     let seen = [(SIM, refused("Cuda", "CublasError(CUBLAS_STATUS_INVALID_VALUE)"))];
     assert_eq!(verdict(&valid, &seen), "refused valid: Cuda");
+}
+
+#[test]
+fn an_output_that_is_tracked_without_a_variable_is_a_violation() {
+    let valid = product(&[2, 3], &[3, 2]);
+    let seen = |tracked| Outcome::Returned(Returned { outputs: vec![zeros(&[2, 2])], tracked, ..Returned::default() });
+    assert_eq!(verdict(&valid, &[(SIM, seen(false))]), "pass");
+    assert_eq!(verdict(&valid, &[(SIM, seen(true))]), "tracked: ");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_regression_about_two_devices_is_expected_on_the_second_alone() {
     let all = regressions();
     let (_, regression) = all.iter().find(|(name, _)| name == "tensor.conv2d/bf16-only-on-cuda").expect("kept");
     let output = Tensor::new(DType::Bf16, vec![1, 1, 1, 1], vec![Value::Float(0.0)]);
-    let returned = Outcome::Returned(Returned { outputs: vec![output], backward: Gradients::NotAsked });
+    let returned = Outcome::Returned(Returned { outputs: vec![output], ..Returned::default() });
     let refused = Outcome::Rejected(Refusal { variant: "UnsupportedDTypeForOp".into(), message: "no bf16".into() });
     let (cpu, sim) = (Device::Cpu, Device::Sim(0));
     let rows = [

@@ -24,7 +24,7 @@ fn labels_out_of_range() -> Case {
 
 fn returned(value: f64) -> Outcome {
     let output = Tensor::new(DType::F32, Vec::new(), vec![Value::Float(value)]);
-    Outcome::Returned(Returned { outputs: vec![output], backward: Gradients::NotAsked })
+    Outcome::Returned(Returned { outputs: vec![output], ..Returned::default() })
 }
 
 fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {

@@ -54,10 +54,8 @@ fn expected(op: &'static Op, case: &Case) -> Json {
         let elements = shape.iter().product();
         Tensor::new(dtype, shape.to_vec(), vec![Value::of(dtype, 0.0); elements])
     };
-    let returned = Returned {
-        outputs: outputs.iter().map(|(dtype, shape)| got(*dtype, shape)).collect(),
-        backward: Gradients::NotAsked,
-    };
+    let returned =
+        Returned { outputs: outputs.iter().map(|(dtype, shape)| got(*dtype, shape)).collect(), ..Returned::default() };
     let element = |element: &Expectation| json!([element.position, element.value.to_string(), element.within]);
     let elements = |expected: Vec<Expectation>| expected.iter().map(element).collect::<Vec<_>>();
     let finite = |data: &Tensor| data.floats().iter().all(|value| value.is_finite());

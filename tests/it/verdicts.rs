@@ -30,7 +30,7 @@ fn mse(dtype: DType, n: usize) -> (Case, Returned) {
     let gradients = [("inp".to_string(), slopes(1.0)), ("target".to_string(), slopes(-1.0))].into();
     let backward = Gradients::Returned(Gradient { gradients, ..Gradient::default() });
     let value = Value::Float(squares / n as f64);
-    (case, Returned { outputs: vec![Tensor::new(dtype, vec![], vec![value])], backward })
+    (case, Returned { outputs: vec![Tensor::new(dtype, vec![], vec![value])], backward, ..Returned::default() })
 }
 
 fn returned(returned: &Returned) -> Outcome {

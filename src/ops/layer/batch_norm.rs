@@ -90,7 +90,8 @@ pub static BATCH_NORM_TRAIN: Op = Op {
         // All outputs in one dtype: the backward pass starts from their sum.
         let running = [layer.running_mean(), layer.running_var()].map(|running| running.to_dtype(out.dtype()));
         let [mean, variance] = running;
-        Ok(vec![out, mean?, variance?])
+        // The layer made variables of both.
+        Ok(vec![out, mean?.detach(), variance?.detach()])
     },
     source: r#"
         {% set more = "_with_momentum" if momentum is defined else "" %}

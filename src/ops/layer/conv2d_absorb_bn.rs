@@ -73,7 +73,8 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         let norm = BatchNorm::new(gamma.elem_count(), mean?, variance?, gamma, beta?, eps)?;
         let Parts { kernel, bias, .. } = parts(call)?;
         let layer = Conv2d::new(kernel, bias, config2d(call.case)).absorb_bn(&norm)?;
-        Ok(vec![layer.forward(call.tensor("x")?)?])
+        // The norm made variables of its statistics.
+        Ok(vec![layer.forward(call.tensor("x")?)?.detach()])
     },
     source: r#"
         {% set channels, bias = inputs.gamma.shape[0], "Some(bias)" if inputs.bias else "None" %}

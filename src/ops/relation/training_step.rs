@@ -70,7 +70,12 @@ pub static TRAINING_STEP: Op = Op {
         let mut optimizer = SGD::new(vec![weight.clone(), bias.clone()], call.case.float("lr", 0.1))?;
         let loss = loss::mse(&predict()?, target)?;
         optimizer.step(&loss.backward()?)?;
-        Ok(vec![loss, weight.as_tensor().copy()?, bias.as_tensor().copy()?, predict()?])
+        Ok(vec![
+            loss.detach(),
+            weight.as_detached_tensor().copy()?,
+            bias.as_detached_tensor().copy()?,
+            predict()?.detach(),
+        ])
     },
     source: r#"
         let (weight, bias) = (Var::from_tensor(&weight)?, Var::from_tensor(&bias)?);

@@ -1,6 +1,6 @@
 //! Two backward passes over one graph.
 
-use candle_core::Var;
+use candle_core::{Tensor, Var};
 
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
@@ -21,7 +21,9 @@ pub static BACKWARD_AGAIN: Op = Op {
     call: |call| {
         let x = Var::from_tensor(call.tensor("x")?)?;
         let loss = (x.as_tensor() * x.as_tensor())?.sum_all()?;
-        let grad = || loss.backward()?.get(&x).cloned().ok_or_else(|| candle_core::Error::Msg("no gradient".into()));
+        let grad = || {
+            loss.backward()?.get(&x).map(Tensor::detach).ok_or_else(|| candle_core::Error::Msg("no gradient".into()))
+        };
         Ok(vec![grad()?, grad()?])
     },
     source: r#"

@@ -22,11 +22,11 @@ pub static VAR_SET: Op = Op {
     contract: |case| with_second(case, "y", (DType::U8, vec![1])),
     call: |call| {
         let var = Var::from_tensor(call.tensor("x")?)?;
-        let alias = var.as_tensor().clone();
+        let alias = var.as_detached_tensor();
         let before = (var.as_tensor() * 2.0)?;
         var.set(call.tensor("y")?)?;
         let found = before.sum_all()?.backward()?.get(&var).is_some();
-        Ok(vec![alias, before, Tensor::new(&[u8::from(found)], call.tensor("x")?.device())?])
+        Ok(vec![alias, before.detach(), Tensor::new(&[u8::from(found)], call.tensor("x")?.device())?])
     },
     source: r"
         let var = Var::from_tensor(&x)?;

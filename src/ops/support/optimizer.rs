@@ -59,7 +59,7 @@ pub fn descend(call: &Call, optimizer: &mut impl Optimizer, theta: &Var) -> cand
             optimizer.backward_step(&loss)?;
         }
     }
-    Ok(vec![theta.as_tensor().copy()?])
+    Ok(vec![theta.as_detached_tensor().copy()?])
 }
 
 /// `next` of each element and its gradients.

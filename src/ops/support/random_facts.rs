@@ -81,13 +81,18 @@ impl Distribution {
 /// The facts: shape and dtype are those of the case; values are within the distribution's bounds; mean and variance are near its
 /// own.
 pub fn check_distribution(drawn: &Tensor, case: &Case, distribution: &Distribution) -> Result<Vec<Tensor>> {
-    let well_formed = drawn.dims() == shape(case) && drawn.dtype() == candle_dtype(dtype(case));
+    facts(facts_of(drawn, &shape(case), dtype(case), distribution)?)
+}
+
+/// The facts about values that should have this shape, dtype and distribution.
+pub fn facts_of(drawn: &Tensor, shape: &[usize], dtype: DType, distribution: &Distribution) -> Result<[bool; FACTS]> {
+    let well_formed = drawn.dims() == shape && drawn.dtype() == candle_dtype(dtype);
     if !distribution.is_ordinary() {
-        return facts([well_formed, true, true]);
+        return Ok([well_formed, true, true]);
     }
     let values = floats(drawn)?;
     let count = values.len() as f64;
-    let unit = dtype(case).unit_roundoff();
+    let unit = dtype.unit_roundoff();
     let slack = 4.0 * unit * distribution.low.abs().max(distribution.high.abs());
     let bounded = values.iter().all(|&value| distribution.low - slack <= value && value <= distribution.high + slack);
     let mean = values.iter().sum::<f64>() / count;
@@ -97,7 +102,7 @@ pub fn check_distribution(drawn: &Tensor, case: &Case, distribution: &Distributi
     let deviation = 6.0 * expected * ((distribution.kurtosis - 1.0).max(0.0) / count).sqrt() + expected / count;
     let spread =
         count < 64.0 || (variance - expected).abs() <= deviation + 8.0 * (slack * distribution.std + slack * slack);
-    facts([well_formed, bounded, values.is_empty() || near && spread])
+    Ok([well_formed, bounded, values.is_empty() || near && spread])
 }
 
 /// The values as `f64`, whatever the dtype and the view.
