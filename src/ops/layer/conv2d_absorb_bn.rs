@@ -73,8 +73,9 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         let norm = BatchNorm::new(gamma.elem_count(), mean?, variance?, gamma, beta?, eps)?;
         let Parts { kernel, bias, .. } = parts(call)?;
         let layer = Conv2d::new(kernel, bias, config2d(call.case)).absorb_bn(&norm)?;
-        // The norm made variables of its statistics.
-        Ok(vec![layer.forward(call.tensor("x")?)?.detach()])
+        let out = layer.forward(call.tensor("x")?)?;
+        // The norm made variables of its statistics, and the weights of the layer depend on these.
+        Ok(vec![if call.case.backward.is_none() { out.detach() } else { out }])
     },
     source: r#"
         {% set channels, bias = inputs.gamma.shape[0], "Some(bias)" if inputs.bias else "None" %}
