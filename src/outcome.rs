@@ -1,11 +1,15 @@
 //! The outcome of a case on one device, as plain data. Whether it is right, the oracles decide.
 
+mod device_reports;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
 use crate::tensor::Tensor;
+
+pub use device_reports::{DeviceReport, DeviceReports};
 
 /// The outcome of a case on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -115,35 +119,6 @@ pub struct Fault {
     pub message: String,
 }
 
-/// What a simulated device or a sanitizer reported without ending the case.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceReports {
-    /// What a kernel did wrong.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reports: Vec<DeviceReport>,
-    /// What is odd and may be meant, such as index arithmetic that wraps; a line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub facts: Vec<String>,
-}
-
-impl DeviceReports {
-    /// Whether nothing was reported.
-    pub fn is_empty(&self) -> bool {
-        self.reports.is_empty() && self.facts.is_empty()
-    }
-}
-
-/// One diagnosis that did not end the case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceReport {
-    /// The checker: `uninitialized read`, `race`, `barrier` …
-    pub kind: String,
-    /// The source line of the kernel, or the kernel, if the device reports it.
-    pub place: String,
-    /// The device's message, for people.
-    pub message: String,
-}
-
 /// The end of a process by a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Death {
@@ -243,6 +218,9 @@ impl Returned {
                 }
             }
             Gradients::Rejected(refusal) => line += &format!("; backward Err: {}", first_line(&refusal.message)),
+        }
+        if self.tracked {
+            line += "; tracked for gradients";
         }
         line
     }

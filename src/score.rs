@@ -139,9 +139,11 @@ pub struct Noticed {
 pub enum Difference {
     /// No case executed the changed code.
     NotReached,
-    /// It was executed, but only by cases that fail in the same way without the change.
+    /// It was executed, and never changed a value or a lane's way.
+    NoEffect,
+    /// It had an effect, but only in cases that fail in the same way without the change.
     FailsAnyway,
-    /// It was executed, and no bit differed, except in cases that fail without the change.
+    /// It had an effect, and no bit of a result differed, except in cases that fail without the change.
     NoneSeen,
     /// Something unspecified differed.
     NotPromised,
@@ -154,6 +156,7 @@ impl Difference {
     pub fn words(self) -> &'static str {
         match self {
             Self::NotReached => "not reached",
+            Self::NoEffect => "no effect",
             Self::FailsAnyway => "its cases fail anyway",
             Self::NoneSeen => "no difference seen",
             Self::NotPromised => "differs where nothing is promised",

@@ -166,3 +166,11 @@ pub struct Kernel {
     /// The branch edges that lead to each assertion's failure.
     pub assertions: Vec<Vec<Edge>>,
 }
+
+impl Kernel {
+    /// A register that nothing uses yet.
+    pub(crate) fn new_register(&mut self) -> Register {
+        self.registers += 1;
+        self.registers as Register - 1
+    }
+}

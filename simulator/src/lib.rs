@@ -34,4 +34,4 @@ pub use coverage::{Branch, KernelCoverage};
 pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
 pub use fault::{Fault, Kind};
 pub use grid::Launch;
-pub use mutate::{Change, Choice, Mutation};
+pub use mutate::{Change, Choice, Effect, Mutation};

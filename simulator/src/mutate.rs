@@ -1,9 +1,12 @@
 //! Mutations: one small, named change to a kernel, which the suite's checks must notice unless it makes no difference.
 
+mod effect;
 mod equivalent;
 
-use crate::kernel::{Kernel, Op, ZERO};
+use crate::kernel::{Inst, Kernel, Op, ZERO};
 use crate::ptx::Module;
+
+pub use effect::Effect;
 
 /// The kernel to change, and which of the possible changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub struct Change {
     pub line: u32,
     /// The number of its block, as coverage counts them.
     pub block: usize,
+    /// What shows that it changed a value or a lane's way; `None` if that is certain once its block is entered.
+    pub effect: Option<Effect>,
     /// Whether it is known to make no difference.
     pub equivalent: bool,
 }
@@ -88,6 +93,7 @@ fn described(kernel: &Kernel, module: &Module, at: usize, kind: Kind) -> Change 
         line: source.line,
         // Blocks are numbered in their order.
         block: enters.count().saturating_sub(1),
+        effect: effect::of(kernel, at, kind),
         equivalent: equivalent::is(kernel, at, kind),
     }
 }
@@ -150,12 +156,16 @@ fn kinds(kernel: &Kernel, at: usize) -> &'static [Kind] {
 }
 
 fn make(kernel: &mut Kernel, at: usize, kind: Kind) {
+    let original = kernel.code[at];
     let inst = &mut kernel.code[at];
     match (kind, &mut inst.op) {
-        (Kind::NeverTaken | Kind::BarrierDropped | Kind::AssertionDropped | Kind::StoreDropped, what) => {
-            *what = Op::Nothing;
+        (Kind::BarrierDropped | Kind::AssertionDropped | Kind::StoreDropped, what) => *what = Op::Nothing,
+        // The branch stays, so that it is counted; both of its edges lead to the same place.
+        (Kind::NeverTaken, Op::If { to, .. }) => *to = at as u32 + 1,
+        (Kind::AlwaysTaken, Op::If { to, .. }) => {
+            let to = if *to as usize > at { *to + 1 } else { *to };
+            effect::insert_after(kernel, at, &[Inst { source: original.source, ..Inst::new(Op::Goto(to)) }]);
         }
-        (Kind::AlwaysTaken, Op::If { to, .. }) => inst.op = Op::Goto(*to),
         (Kind::Inverted, Op::If { negated, .. }) => *negated = !*negated,
         (Kind::StoreMoved | Kind::LoadMoved, Op::Load { bytes, .. } | Op::Store { bytes, .. }) => {
             inst.offset += i64::from(*bytes);
@@ -163,7 +173,10 @@ fn make(kernel: &mut Kernel, at: usize, kind: Kind) {
         (Kind::Swapped, _) => inst.args.swap(0, 1),
         (Kind::Incremented, _) => increment(kernel, at),
         (Kind::AddendDropped, _) => inst.args[2] = ZERO,
-        (Kind::AlwaysTaken | Kind::Inverted | Kind::StoreMoved | Kind::LoadMoved, _) => {}
+        (Kind::NeverTaken | Kind::AlwaysTaken | Kind::Inverted | Kind::StoreMoved | Kind::LoadMoved, _) => {}
+    }
+    if matches!(kind, Kind::Swapped | Kind::Incremented | Kind::AddendDropped) {
+        effect::compare(kernel, at, original);
     }
 }
 
@@ -171,8 +184,7 @@ fn make(kernel: &mut Kernel, at: usize, kind: Kind) {
 fn increment(kernel: &mut Kernel, at: usize) {
     let constant = kernel.code[at].args[1];
     let value = kernel.constants.iter().find(|(register, _)| *register == constant).map_or(0, |(_, value)| *value);
-    let register = kernel.registers as u32;
-    kernel.registers += 1;
+    let register = kernel.new_register();
     kernel.constants.push((register, value.wrapping_add(1)));
     kernel.code[at].args[1] = register;
 }

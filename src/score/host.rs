@@ -38,6 +38,7 @@ pub fn changes() -> anyhow::Result<Changes> {
             what: change,
             place: format!("{file}:{line}"),
             mark,
+            effect: None,
             code: Some(format!("{} → {}", short(&before), short(&after))),
             equivalent: false,
         });

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::baseline::{Baseline, BaselineCase, digest};
-use super::subject::{Subject, entered};
+use super::subject::{Subject, has_effect, is_entered};
 use super::{Chosen, Difference, Fate, Mutant, Noticed, Plan, numbers};
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
@@ -41,12 +41,17 @@ fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) 
         seconds: 0.0,
         fate: Fate::Survived(Difference::NotReached),
     };
-    let is_reached = match plan.subject {
-        Subject::Kernels => entered(&baseline.coverage, &chosen.of, change.mark),
-        Subject::Host(_) => !cases.is_empty(),
+    let without_change = match plan.subject {
+        Subject::Kernels if !is_entered(&baseline.coverage, &chosen.of, change) => Some(Difference::NotReached),
+        // A branch that never goes the way that the change forbids.
+        Subject::Kernels if change.effect.is_some_and(|effect| effect.own) => {
+            (!has_effect(&baseline.coverage, &chosen.of, change)).then_some(Difference::NoEffect)
+        }
+        Subject::Kernels => None,
+        Subject::Host(_) => cases.is_empty().then_some(Difference::NotReached),
     };
-    if !is_reached {
-        return Ok(Some(result));
+    if let Some(difference) = without_change {
+        return Ok(Some(Mutant { fate: Fate::Survived(difference), ..result }));
     }
     let started = Executor::start_with(&plan.devices, plan.subject.build(), plan.limits, &[variable]);
     let mut executor = match started {
@@ -73,14 +78,17 @@ fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) 
         largest = largest.max(difference);
     }
     // Up to the change everything behaves as usual, so the coverage shows whether a case entered the changed block.
-    let is_reached = match plan.subject {
-        Subject::Kernels => entered(&executor.finish()?, &chosen.of, change.mark),
-        Subject::Host(_) => true,
-    };
-    if is_reached {
-        let all_fail = cases.iter().all(|baseline_case| !baseline_case.failures.is_empty());
-        largest = largest.max(if all_fail { Difference::FailsAnyway } else { Difference::NoneSeen });
-    }
+    let coverage = executor.finish()?;
+    let is_host = matches!(plan.subject, Subject::Host(_));
+    largest = largest.max(if !is_host && !is_entered(&coverage, &chosen.of, change) {
+        Difference::NotReached
+    } else if !is_host && !has_effect(&coverage, &chosen.of, change) {
+        Difference::NoEffect
+    } else if cases.iter().all(|baseline_case| !baseline_case.failures.is_empty()) {
+        Difference::FailsAnyway
+    } else {
+        Difference::NoneSeen
+    });
     result.fate = Fate::Survived(largest);
     Ok(Some(result))
 }

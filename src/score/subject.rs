@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::places::Places;
-use super::trace::{Change, Changes, Trace};
+use super::trace::{Change, Changes, Effect, Trace};
 use super::{Chosen, host};
-use crate::coverage::Coverage;
+use crate::coverage::{Coverage, Kernel};
 use crate::device::Device;
 use crate::exec::environment::{HOST_MUTANT, MUTATE};
 use crate::exec::{Build, Variable};
@@ -117,8 +117,18 @@ impl Reached {
     }
 }
 
-/// Whether a kernel's block was entered.
-pub(super) fn entered(coverage: &Coverage, kernel: &str, block: usize) -> bool {
-    let mut launched = coverage.kernels.iter().filter(|((_, name), _)| name == kernel);
-    launched.any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
+/// Whether the changed block of a kernel was entered.
+pub(super) fn is_entered(coverage: &Coverage, kernel: &str, change: &Change) -> bool {
+    counts(coverage, kernel).any(|counts| counts.blocks.get(change.mark).is_some_and(|count| *count > 0))
+}
+
+/// Whether a change of a kernel had an effect, as far as the coverage shows it.
+pub(super) fn has_effect(coverage: &Coverage, kernel: &str, change: &Change) -> bool {
+    let Some(Effect { branch, jump, .. }) = change.effect else { return true };
+    let taken = |&(_, fell_through, jumped): &(u32, u64, u64)| if jump { jumped > 0 } else { fell_through > 0 };
+    counts(coverage, kernel).any(|counts| counts.branches.get(branch).is_some_and(taken))
+}
+
+fn counts<'a>(coverage: &'a Coverage, kernel: &'a str) -> impl Iterator<Item = &'a Kernel> {
+    coverage.kernels.iter().filter(move |((_, name), _)| name == kernel).map(|(_, counts)| counts)
 }

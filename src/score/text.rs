@@ -8,9 +8,10 @@ use crate::oracle::{ORACLES, OracleName};
 
 /// The whole score: what was run, which oracles noticed which kinds of change, and every survivor.
 pub fn markdown(score: &Score) -> String {
-    let Score { chosen, mutants, .. } = score;
+    let Score { chosen, host, mutants, .. } = score;
     let noticed = mutants.iter().filter(|mutant| mutant.is_noticed()).count();
-    let idle = of_difference(mutants, Difference::NotReached);
+    let without_effect = of_difference(mutants, Difference::NoEffect);
+    let idle = of_difference(mutants, Difference::NotReached) + without_effect;
     let mut text = format!(
         "# Mutation score\n\n{}\n\n**{noticed} of {} mutants are noticed{}**",
         made(score),
@@ -20,7 +21,8 @@ pub fn markdown(score: &Score) -> String {
     let reached = mutants.len() - idle;
     if reached > 0 {
         let share = 100.0 * noticed as f64 / reached as f64;
-        let _ = write!(text, ", or {share:.1} % of the {reached} that some case executes");
+        let effect = if *host { "that some case reaches" } else { "that have an effect in some case" };
+        let _ = write!(text, ", or {share:.1} % of the {reached} {effect}");
     }
     let changing = mutants.iter().filter(|one| one.survived().is_none_or(|seen| seen > Difference::NoneSeen));
     let _ = write!(text, ". {} change what some case does", changing.count());
@@ -36,7 +38,8 @@ pub fn markdown(score: &Score) -> String {
     }
     text += &by_change(mutants);
     text += &faults(mutants);
-    text += &unreached(mutants);
+    text += &places(mutants, Difference::NotReached, "Not reached");
+    text += &places(mutants, Difference::NoEffect, "No effect");
     text += &survivors(mutants);
     text
 }
@@ -110,14 +113,18 @@ fn by_change(mutants: &[Mutant]) -> String {
     let oracles = ORACLES.iter().map(|oracle| oracle.name);
     let oracles: Vec<OracleName> = oracles.filter(|oracle| noticed_by(*oracle, &all) > 0).collect();
     let names: Vec<&str> = oracles.iter().map(|oracle| oracle.name()).collect();
-    let mut text = format!("| change | mutants | noticed | {} | survived | not reached |\n", names.join(" | "));
-    text += &format!("|---|{}\n", "---|".repeat(oracles.len() + 4));
+    let mut text =
+        format!("| change | mutants | noticed | {} | survived | no effect | not reached |\n", names.join(" | "));
+    text += &format!("|---|{}\n", "---|".repeat(oracles.len() + 5));
     for (change, mutants) in rows.into_iter().chain((!all.is_empty()).then_some(("all", all))) {
-        let idle = mutants.iter().filter(|one| one.survived() == Some(Difference::NotReached)).count();
+        let with = |difference| mutants.iter().filter(|one| one.survived() == Some(difference)).count();
+        let (without_effect, unreached) = (with(Difference::NoEffect), with(Difference::NotReached));
         let noticed = mutants.iter().filter(|one| one.is_noticed()).count();
         let counts: Vec<String> = oracles.iter().map(|oracle| noticed_by(*oracle, &mutants).to_string()).collect();
-        let (total, survived) = (mutants.len(), mutants.len() - noticed - idle);
-        text += &format!("| {change} | {total} | {noticed} | {} | {survived} | {idle} |\n", counts.join(" | "));
+        let (total, survived) = (mutants.len(), mutants.len() - noticed - without_effect - unreached);
+        let counts = counts.join(" | ");
+        text +=
+            &format!("| {change} | {total} | {noticed} | {counts} | {survived} | {without_effect} | {unreached} |\n");
     }
     text
 }
@@ -139,7 +146,7 @@ fn faults(mutants: &[Mutant]) -> String {
 
 /// Every mutant that was executed but not noticed, the largest differences first.
 fn survivors(mutants: &[Mutant]) -> String {
-    let reached = |mutant: &Mutant| mutant.survived().filter(|difference| *difference > Difference::NotReached);
+    let reached = |mutant: &Mutant| mutant.survived().filter(|difference| *difference > Difference::NoEffect);
     let mut survivors: Vec<(Difference, &Mutant)> =
         mutants.iter().filter_map(|mutant| Some((reached(mutant)?, mutant))).collect();
     if survivors.is_empty() {
@@ -154,12 +161,12 @@ fn survivors(mutants: &[Mutant]) -> String {
     text
 }
 
-/// The files of the changes that no case executes.
-fn unreached(mutants: &[Mutant]) -> String {
+/// The files of the changes with this difference.
+fn places(mutants: &[Mutant], difference: Difference, title: &str) -> String {
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
-    for mutant in mutants.iter().filter(|mutant| mutant.survived() == Some(Difference::NotReached)) {
+    for mutant in mutants.iter().filter(|mutant| mutant.survived() == Some(difference)) {
         *files.entry(mutant.place.rsplit_once(':').map_or("", |(file, _)| file)).or_default() += 1;
     }
     let files: Vec<String> = files.into_iter().map(|(file, count)| format!("{file} {count}")).collect();
-    if files.is_empty() { String::new() } else { format!("\nNot reached: {}.\n", files.join(", ")) }
+    if files.is_empty() { String::new() } else { format!("\n{title}: {}.\n", files.join(", ")) }
 }

@@ -20,10 +20,23 @@ pub struct Change {
     pub place: String,
     /// What shows that it is reached: the number of its block in the kernel's coverage, or of the mutant of the host code.
     pub mark: usize,
+    /// What shows that it has an effect, if that is not certain once it is reached.
+    pub effect: Option<Effect>,
     /// The code before and after, if it is source code.
     pub code: Option<String>,
     /// Whether it is known to make no difference.
     pub equivalent: bool,
+}
+
+/// An edge of a branch of the kernel with the change: it is taken if the change has an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effect {
+    /// The branch, by its place among the kernel's.
+    pub branch: usize,
+    /// Whether the edge is the jump.
+    pub jump: bool,
+    /// Whether the kernel has the branch without the change, too.
+    pub own: bool,
 }
 
 /// The possible changes of each kernel or function, by number.
@@ -94,15 +107,22 @@ impl Trace {
 
 /// Adds a change to those of its kernel, unless an earlier process of the worker wrote it before.
 fn change(fields: &[&str], known: &mut Vec<Change>) -> Option<()> {
-    let [number, block, equivalent, file, line, what] = fields else { return None };
+    let [number, block, effect, equivalent, file, line, what] = fields else { return None };
     if number.parse::<usize>().ok()? == known.len() {
         known.push(Change {
             what: (*what).to_string(),
             place: format!("{}:{line}", crate_path(file)),
             mark: block.parse().ok()?,
+            effect: if effect.is_empty() { None } else { Some(self::effect(effect)?) },
             code: None,
             equivalent: equivalent.parse().ok()?,
         });
     }
     Some(())
+}
+
+/// Reads `BRANCH:JUMP:OWN`.
+fn effect(text: &str) -> Option<Effect> {
+    let [branch, jump, own] = text.split(':').collect::<Vec<_>>().try_into().ok()?;
+    Some(Effect { branch: branch.parse().ok()?, jump: jump.parse().ok()?, own: own.parse().ok()? })
 }

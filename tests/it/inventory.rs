@@ -12,7 +12,7 @@ fn sources(package: &str) -> PathBuf {
     // Only this platform: dependencies of others may not be downloaded.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", &platform]);
+    cargo.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &platform]);
     let output = cargo.output().expect("cargo metadata runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");

@@ -22,12 +22,19 @@ fn mutant(name: &str) -> Result<Vec<u8>, String> {
 }
 
 fn run(mutate: Option<Mutation>) -> Result<Vec<u8>, String> {
-    let mut device = Device::new(0, &Config { budget: 100_000, mutate, ..Config::default() });
+    run_on(&mut with_mutation(mutate))
+}
+
+fn with_mutation(mutate: Option<Mutation>) -> Device {
+    Device::new(0, &Config { budget: 100_000, mutate, ..Config::default() })
+}
+
+fn run_on(device: &mut Device) -> Result<Vec<u8>, String> {
     let from: Vec<u8> = (0..40 * 8 * 4).map(|at| (at % 251) as u8).collect();
-    let from = upload(&mut device, &from);
-    let to = upload(&mut device, &[0; 40 * 4]);
+    let from = upload(device, &from);
+    let to = upload(device, &[0; 40 * 4]);
     let params = [from.to_le_bytes(), to.to_le_bytes()].concat();
-    launch(&mut device, KERNEL, "k", Shape::line(1, 64), params).map_err(|fault| fault.to_string())?;
+    launch(device, KERNEL, "k", Shape::line(1, 64), params).map_err(|fault| fault.to_string())?;
     Ok(device.bytes(to, 40 * 4).expect("allocated").to_vec())
 }
 
@@ -107,6 +114,24 @@ fn equivalent_changes_do_not_change_the_result() {
     }
     // Five sums and two products commute; neither comparison does.
     assert!(same == 7 && other > 10, "{same} make no difference, {other} are noticed");
+}
+
+#[test]
+fn a_change_without_a_counted_effect_does_not_change_the_result() {
+    let healthy = outcome(None);
+    let (mut silent, mut effective) = (0, 0);
+    for (number, change) in changes(KERNEL).iter().enumerate() {
+        let Some(effect) = change.effect else { continue };
+        let mut device = with_mutation(Some(format!("k:#{number}").parse().expect("a mutation")));
+        let result = run_on(&mut device);
+        let coverage = device.coverage();
+        let counts = coverage.iter().find(|kernel| kernel.kernel == "k").expect("launched").branches.clone();
+        let counted = counts[effect.branch as usize].counts[usize::from(effect.jump)] > 0;
+        assert!(counted || result == healthy, "#{number}: {change:?}");
+        silent += usize::from(!counted);
+        effective += usize::from(counted && result != healthy);
+    }
+    assert!(silent > 3 && effective > 10, "{silent} without effect, {effective} with another result");
 }
 
 #[test]

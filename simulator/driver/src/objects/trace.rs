@@ -43,8 +43,13 @@ pub fn record_launch(device: &mut Device, function: FunctionId) {
     if trace.known.insert(kernel.clone()) {
         let _ = writeln!(text, "forms\t{kernel}\t{}", device.forms(function).join("\t"));
         for (number, change) in device.changes(function).iter().enumerate() {
-            let simulator::Change { what, file, line, block, equivalent } = change;
-            let _ = writeln!(text, "change\t{kernel}\t{number}\t{block}\t{equivalent}\t{file}\t{line}\t{what}");
+            let simulator::Change { what, file, line, block, effect, equivalent } = change;
+            let effect = effect.map_or_else(String::new, |effect| {
+                let simulator::Effect { branch, jump, own } = effect;
+                format!("{branch}:{jump}:{own}")
+            });
+            let _ =
+                writeln!(text, "change\t{kernel}\t{number}\t{block}\t{effect}\t{equivalent}\t{file}\t{line}\t{what}");
         }
     }
     let _ = writeln!(text, "launch\t{kernel}");
