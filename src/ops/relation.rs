@@ -7,6 +7,7 @@ pub(super) mod gradient_accumulation;
 pub(super) mod layer_norm_split;
 pub(super) mod linear;
 pub(super) mod matmul_linear;
+pub(super) mod mixed_calls;
 pub(super) mod mixed_devices;
 pub(super) mod mixed_labels;
 pub(super) mod nll_flipped;
@@ -29,6 +30,7 @@ pub(super) const OPS: &[&Op] = &[
     &linear::LINEAR_SPLIT,
     &linear::LINEAR_THERE,
     &matmul_linear::MATMUL_LINEAR,
+    &mixed_calls::MIXED_CALLS,
     &mixed_devices::MIXED_DEVICES,
     &mixed_labels::MIXED_LABELS,
     &nll_flipped::NLL_FLIPPED,

@@ -1,0 +1,111 @@
+//! Calls with one argument on another device: candle must refuse each.
+
+use candle_core::{Result, Tensor};
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::{Case, ParamSpec};
+use crate::number::Num;
+use crate::ops::support::arguments::ELSEWHERE;
+use crate::ops::support::second_device::{refused, sent, there};
+use crate::ops::{Contract, Op};
+use crate::tensor::{DType, Support};
+
+/// What the calls take: a matrix, vectors of a row's and of a column's length, ids, and a mask; and a way to the other device.
+struct Arguments<'a> {
+    x: Tensor,
+    row: Tensor,
+    column: Tensor,
+    rows: Tensor,
+    ids: Tensor,
+    mask: Tensor,
+    moved: &'a dyn Fn(&Tensor) -> Result<Tensor>,
+}
+
+/// Makes the table of calls and their text in programs from one list.
+macro_rules! calls {
+    (|$($argument:ident),*| $($name:literal = $call:expr;)*) => {
+        const NAMES: &[&str] = &[$($name),*];
+        const SOURCE: &str = concat!(
+            "{% set call = call|default(\"add\") %}\n\
+             let x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], &device)?;\n\
+             let (row, column) = (x.narrow(0, 0, 1)?.squeeze(0)?, x.narrow(1, 0, 1)?.contiguous()?);\n\
+             let (rows, ids) = (Tensor::new(&[1u32, 0], &device)?, Tensor::new(&[[2u32], [0]], &device)?);\n\
+             let mask = x.lt(2.5)?;\n\
+             let moved = |tensor: &Tensor| tensor.to_device({{ there }});\n",
+            $("{% if call == \"", $name, "\" %}\nlet mixed = ", stringify!($call), ";\n{% endif %}\n",)*
+            "{% if cuda %}\nassert!(mixed.is_err());\n{% else %}\nmixed?;\n{% endif %}\n\
+             Tensor::new(&[1u8], &device)?\n",
+        );
+
+        fn call(name: &str, arguments: &Arguments) -> Result<Tensor> {
+            let Arguments { $($argument),* } = arguments;
+            match name {
+                $($name => $call,)*
+                _ => candle_core::bail!("there is no such call"),
+            }
+        }
+    };
+}
+
+calls! {
+    |x, row, column, rows, ids, mask, moved|
+    "add" = x.add(&moved(&x)?);
+    "eq" = x.eq(&moved(&x)?);
+    "matmul" = x.matmul(&moved(&x.t()?.contiguous()?)?);
+    "conv1d" = x.unsqueeze(0)?.conv1d(&moved(&x.unsqueeze(0)?)?, 0, 1, 1, 1);
+    "conv2d" = x.reshape((1, 2, 1, 3))?.conv2d(&moved(&x.reshape((1, 2, 1, 3))?)?, 0, 1, 1, 1);
+    "conv_transpose1d" = x.unsqueeze(0)?.conv_transpose1d(&moved(&x.unsqueeze(1)?)?, 0, 0, 1, 1, 1);
+    "conv_transpose2d" = x.reshape((1, 2, 1, 3))?.conv_transpose2d(&moved(&x.reshape((2, 1, 1, 3))?)?, 0, 0, 1, 1);
+    "index_select" = x.index_select(&moved(&rows)?, 0);
+    "gather" = x.gather(&moved(&ids)?, 1);
+    "index_add of ids" = x.index_add(&moved(&rows)?, &x, 0);
+    "index_add of values" = x.index_add(&rows, &moved(&x)?, 0);
+    "scatter of ids" = x.scatter(&moved(&ids)?, &column, 1);
+    "scatter of values" = x.scatter(&ids, &moved(&column)?, 1);
+    "scatter_add of ids" = x.scatter_add(&moved(&ids)?, &column, 1);
+    "scatter_add of values" = x.scatter_add(&ids, &moved(&column)?, 1);
+    "where_cond if true" = mask.where_cond(&moved(&x)?, &x);
+    "where_cond if false" = mask.where_cond(&x, &moved(&x)?);
+    "cat" = Tensor::cat(&[x.clone(), moved(&x)?], 0);
+    "slice_set" = x.copy()?.slice_set(&moved(&x)?, 0, 0).map(|()| x.clone());
+    "rms_norm" = candle_nn::ops::rms_norm(&x, &moved(&row)?, 1e-5);
+    "layer_norm of weight" = candle_nn::ops::layer_norm(&x, &moved(&row)?, &row, 1e-5);
+    "layer_norm of bias" = candle_nn::ops::layer_norm(&x, &row, &moved(&row)?, 1e-5);
+}
+
+/// A call with one argument moved to the CPU or, by the param `to`, to the second device: an `Err`. The output is a 1.
+pub static MIXED_CALLS: Op = Op {
+    name: "relation.mixed_calls",
+    covers: &["Tensor::to_device"],
+    support: &Support { of: "", cpu: &[DType::F32], cuda: &[DType::F32] },
+    inputs: &[],
+    params: &[ParamSpec::word("call", NAMES, "The call, and which argument is elsewhere."), ELSEWHERE],
+    generate: |draw| {
+        let name = *draw.choose(NAMES)?;
+        sent(draw, Case::default().param("call", name))
+    },
+    contract: |_| Contract::accepts(DType::U8, &[1]),
+    call: |here| {
+        let device = here.device;
+        let x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], device)?;
+        let elsewhere = there(here)?;
+        let arguments = Arguments {
+            row: x.narrow(0, 0, 1)?.squeeze(0)?,
+            column: x.narrow(1, 0, 1)?.contiguous()?,
+            rows: Tensor::new(&[1u32, 0], device)?,
+            ids: Tensor::new(&[[2u32], [0]], device)?,
+            mask: x.lt(2.5)?,
+            moved: &|tensor| tensor.to_device(&elsewhere),
+            x,
+        };
+        refused(here, call(here.case.text("call"), &arguments))?;
+        Ok(vec![Tensor::new(&[1u8], device)?])
+    },
+    source: SOURCE,
+    // Programs for PyTorch use one device.
+    torch: "",
+    reference: Some(|_| vec![ArrayD::from_elem(IxDyn(&[1]), Num::exact(1.0))]),
+    ulps: 4.0,
+    differentiable: &[],
+    promise: "candle-core/src/storage.rs:52-70: Error::DeviceMismatchBinaryOp",
+};
