@@ -115,9 +115,7 @@ pub static LAYER_INIT: Op = Op {
         {% set config = config ~ "::default" ~ ("_no_bias()" if "no_bias" in layer else "()") %}
         candle_nn::{{ layer|replace("_no_bias", "") }}({{ in_size }}, {{ out_size }}, candle_nn::{{ config }}, vb)?;
         {% endif %}
-        for (name, variable) in variables.data().lock().unwrap().iter() {
-            println!("{name} {}", variable.as_tensor());
-        }
+        println!("{:?}", variables.data().lock().unwrap());
     "#,
     // PyTorch draws other numbers.
     torch: "",

@@ -98,7 +98,8 @@ pub static MIXED_CALLS: Op = Op {
             moved: &|tensor| tensor.to_device(&elsewhere),
             x,
         };
-        refused(here, call(here.case.text("call"), &arguments))?;
+        let name = Some(here.case.text("call")).filter(|name| !name.is_empty()).unwrap_or(NAMES[0]);
+        refused(here, call(name, &arguments))?;
         Ok(vec![Tensor::new(&[1u8], device)?])
     },
     source: SOURCE,
