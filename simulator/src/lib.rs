@@ -35,3 +35,4 @@ pub use device::{Device, Entry, FunctionId, LoadError, ModuleId};
 pub use fault::{Fault, Kind};
 pub use grid::Launch;
 pub use mutate::{Change, Choice, Effect, Mutation};
+pub use ptx::kernels;

@@ -4,6 +4,8 @@ mod index;
 mod lexer;
 mod parser;
 
+use std::collections::BTreeSet;
+
 pub use index::{Function, Module, index, line_of};
 pub use parser::{Operand, Parameter, Source, Statement, body};
 
@@ -20,4 +22,10 @@ impl std::fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "line {}: {}", self.line, self.message)
     }
+}
+
+/// The names of the kernels that a module has; none if it is no PTX.
+pub fn kernels(text: &str) -> BTreeSet<String> {
+    let functions = index(text).map(|module| module.functions).unwrap_or_default();
+    functions.into_values().filter(|function| function.entry).map(|function| function.name).collect()
 }

@@ -4,13 +4,15 @@
 //! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of
 //! a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
 //! for each launch), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
-//! fails). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see `coverage.rs`, `report.rs`, `device_time.rs` and
+//! fails), `_KERNELS` (a folder of PTX in place of the program's). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see `coverage.rs`, `report.rs`, `device_time.rs` and
 //! `trace.rs`.
 
 use super::inject::Injection;
+use super::replacement::{self, Replacement};
 use super::visible::visible;
 use super::wedge::Wedge;
 use simulator::Config;
+use std::path::Path;
 use std::str::FromStr;
 
 /// When the fault of a kernel reaches the program.
@@ -35,13 +37,15 @@ pub struct Settings {
     /// Memory of each device that another program holds, in bytes. The configuration's memory is the rest.
     pub held: u64,
     pub wedge: Option<Wedge>,
+    /// What is loaded in place of the program's own modules.
+    pub replacements: Vec<Replacement>,
 }
 
 impl Settings {
     /// The settings of a machine whose devices are all seen.
     pub fn of(config: Config, delivery: Delivery) -> Self {
         let visible = (0..config.devices).collect();
-        Self { config, delivery, injection: None, visible, held: 0, wedge: None }
+        Self { config, delivery, injection: None, visible, held: 0, wedge: None, replacements: Vec::new() }
     }
 }
 
@@ -103,7 +107,13 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         None => None,
         Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_WEDGE={text}: {why}"))?),
     };
-    Ok(Settings { config, delivery, injection, visible, held, wedge })
+    let replacements = match read("SNUFFER_SIM_KERNELS") {
+        None => Vec::new(),
+        Some(folder) => {
+            replacement::read(Path::new(&folder)).map_err(|why| format!("SNUFFER_SIM_KERNELS={folder}: {why}"))?
+        }
+    };
+    Ok(Settings { config, delivery, injection, visible, held, wedge, replacements })
 }
 
 fn capability(text: &str) -> Option<(u32, u32)> {
@@ -160,6 +170,7 @@ mod tests {
             ("SNUFFER_SIM_DELIVERY", "soon"),
             ("SNUFFER_SIM_FAIL", "sometimes"),
             ("SNUFFER_SIM_HELD", "all"),
+            ("SNUFFER_SIM_KERNELS", "/no/such/folder"),
             ("SNUFFER_SIM_WEDGE", "0:1"),
             ("SNUFFER_SIM_WEDGE", "0:0:/tmp/launches"),
         ] {

@@ -15,6 +15,7 @@ use super::generator::Generator;
 use super::happens_before::{HappensBefore, Key, Work};
 use super::inject::Injection;
 use super::module::Module;
+use super::replacement::Replacement;
 use super::slab::Slab;
 use super::stream::{Event, Stream};
 use super::wedge::Wedge;
@@ -33,6 +34,7 @@ pub struct Driver {
     pub(crate) visible: Vec<usize>,
     pub(crate) held: u64,
     pub(crate) wedge: Option<Wedge>,
+    pub(crate) replacements: Vec<Replacement>,
     /// The CUDA function that the program is in.
     pub(crate) calling: &'static str,
     /// Whether the environment's configuration is invalid.
@@ -55,7 +57,7 @@ const CONTEXT: usize = 0xC0 << 56;
 
 impl Driver {
     pub(crate) fn new(settings: Settings, malformed: bool) -> Self {
-        let Settings { config, delivery, injection, visible, held, wedge } = settings;
+        let Settings { config, delivery, injection, visible, held, wedge, replacements } = settings;
         Self {
             contexts: (0..config.devices).map(|_| None).collect(),
             config,
@@ -64,6 +66,7 @@ impl Driver {
             visible,
             held,
             wedge,
+            replacements,
             calling: "",
             malformed,
             initialized: false,

@@ -12,6 +12,7 @@ mod happens_before;
 mod memory;
 mod random;
 mod records;
+mod replacement;
 mod runtime;
 mod sticky;
 

@@ -17,7 +17,7 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *const c_vo
         // SAFETY: the caller's promises.
         unsafe {
             let ptx = image::ptx(image, driver.config.capability)?;
-            put(module, driver.load(&ptx)?)
+            put(module, driver.load_in_place_of(ptx)?)
         }
     })
 }

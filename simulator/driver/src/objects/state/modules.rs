@@ -6,13 +6,22 @@ use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_PTX, NO_BINARY_FOR_GPU
 use crate::objects::function::Function;
 use crate::objects::linked_kernels::Linked;
 use crate::objects::module::Module;
-use crate::objects::{image, report};
+use crate::objects::{image, replacement, report};
 use simulator::LoadError;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::CStr;
-use std::ptr;
+use std::{mem, ptr};
 
 impl Driver {
+    /// Loads a module of the program, or what the user put in its place.
+    pub(crate) fn load_in_place_of(&mut self, own: Cow<str>) -> Result<usize, Code> {
+        let replacements = mem::take(&mut self.replacements);
+        let loaded = replacement::in_place_of(own, &replacements).and_then(|ptx| self.load(&ptx));
+        self.replacements = replacements;
+        loaded
+    }
+
     pub(crate) fn load(&mut self, ptx: &str) -> Result<usize, Code> {
         let loaded = self.current_context()?.device.load(ptx);
         let id = loaded.map_err(|error| {
