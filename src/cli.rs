@@ -19,6 +19,7 @@ mod history;
 mod hunt;
 mod import;
 mod issues;
+mod kernels_arg;
 mod known;
 mod known_arg;
 mod list;
@@ -51,11 +52,12 @@ use crate::exec::{DeviceBehaviour, Limits};
 use crate::exit_code::Exit;
 
 use chosen::{Chosen, ChosenFindings};
+use kernels_arg::KernelsArg;
 use known_arg::KnownArg;
 pub use ops::{example, explained};
 use pattern::Pattern;
 use sanitizer_arg::{SanitizerArg, usable};
-use store_arg::{StoreArg, existing};
+use store_arg::{StoreArg, check_release, existing};
 
 /// Finds, reproduces and minimizes inputs that break candle.
 ///

@@ -4,6 +4,7 @@ mod captured;
 mod cause_of_death;
 pub mod deadline;
 pub mod diagnosis;
+mod edited;
 pub mod environment;
 mod gpu;
 mod journal;
@@ -25,6 +26,7 @@ use crate::coverage::Coverage;
 use crate::device::{Device, Hardware};
 use crate::outcome::{Observation, Outcome};
 
+pub use edited::EditedKernels;
 pub use environment::{Build, Variable};
 pub use missing::DeviceMissing;
 pub use process::{Answer, Worker};
@@ -59,6 +61,8 @@ pub struct DeviceBehaviour {
     pub exact_views: bool,
     /// The tool of `compute-sanitizer` under which the workers of GPUs run.
     pub sanitizer: Option<Sanitizer>,
+    /// The kernels that simulated devices load in place of candle's own. They live as long as the process, like the files.
+    pub kernels: Option<&'static EditedKernels>,
     /// Whether simulated devices ignore `SNUFFER_SIM_FAIL` and `SNUFFER_SIM_CHECKS`: no injected failures, all checkers on.
     pub ignore_overrides: bool,
 }

@@ -1,6 +1,7 @@
 //! The hunt: draws cases, runs and judges them, and turns each new signature into a minimized finding.
 
 mod canary;
+mod edited;
 mod event;
 mod joining;
 mod losing;
@@ -144,7 +145,7 @@ impl Shared<'_> {
         let _turn = self.devices.turn();
         self.follow(thread)?;
         // A contract or reference that panics is a bug in this suite. It must not end the campaign.
-        let caught = catch_unwind(AssertUnwindSafe(|| self.examine_case(&mut thread.executor, index)));
+        let caught = catch_unwind(AssertUnwindSafe(|| self.examine_case(thread, index)));
         match caught.unwrap_or_else(|_| self.record_broken(index)) {
             Err(error) if !self.goes_on_without(&error, Some(index))? => {
                 self.stop.store(true, Ordering::Relaxed);
@@ -200,7 +201,8 @@ impl Shared<'_> {
         Ok(())
     }
 
-    fn examine_case(&self, executor: &mut Executor, index: u64) -> anyhow::Result<()> {
+    fn examine_case(&self, thread: &mut Thread, index: u64) -> anyhow::Result<()> {
+        let executor = &mut thread.executor;
         if let Some(fault) = canary::fault_at(&executor.devices(), self.plan.inject, index) {
             let is_noticed = canary::is_noticed(executor, fault)?;
             let mut state = self.state();
@@ -218,6 +220,7 @@ impl Shared<'_> {
         } else {
             examine(executor, op, case, Patience::ShortThenFull(&is_new))?
         };
+        let verdict = self.of_the_edit(thread, op, case, verdict)?;
         let signatures = verdict.signatures(op.name);
         {
             let mut state = self.state();
@@ -232,6 +235,6 @@ impl Shared<'_> {
         }
         // The main violation is settled first.
         let queue = signatures.into_iter().rev().map(|signature| (sample.drawn.case.clone(), signature)).collect();
-        self.settle_all(executor, Source { seed: self.plan.seed, index: sample.number }, queue)
+        self.settle_all(thread, Source { seed: self.plan.seed, index: sample.number }, queue)
     }
 }

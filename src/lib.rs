@@ -47,6 +47,8 @@ pub mod hunt;
 #[cfg(feature = "suite")]
 pub mod investigate;
 #[cfg(feature = "suite")]
+pub mod kernels;
+#[cfg(feature = "suite")]
 pub mod matrix;
 #[cfg(feature = "suite")]
 pub mod score;

@@ -7,6 +7,7 @@ use snuffer::cli::{Cli, UsageError, run};
 use snuffer::exec::sanitizer::{Silent, Unusable};
 use snuffer::exec::{DeviceLost, DeviceMissing};
 use snuffer::exit_code::Exit;
+use snuffer::kernels;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -23,7 +24,11 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("snuffer: {error:#}");
             match () {
-                () if error.is::<UsageError>() || error.is::<DeviceMissing>() || error.is::<Unusable>() => {
+                () if error.is::<UsageError>()
+                    || error.is::<DeviceMissing>()
+                    || error.is::<Unusable>()
+                    || error.is::<kernels::Unusable>() =>
+                {
                     Exit::Usage.into()
                 }
                 () if error.is::<DeviceLost>() => Exit::DeviceLost.into(),

@@ -90,6 +90,7 @@ pub fn settle(
             versions: versions(),
             hardware: executor.hardware(),
             sanitizer: settings.limits.behaviour.sanitizer,
+            kernels: settings.limits.behaviour.kernels.cloned(),
             seed: source.seed,
             index: source.index,
             attempts: minimized.attempts,

@@ -9,13 +9,15 @@ mod merge;
 mod platform;
 mod record;
 pub mod regression;
+mod reproduction;
 mod sealed;
 mod similar;
 
 pub use files::{keep_case, keep_lost, keep_program, make_folder, write_atomically};
-pub use findings::{Finding, Origin, Reproduction, Store, Unchecked, version};
+pub use findings::{Finding, Origin, Store, version};
 pub use lookup::id;
 pub use merge::Merged;
 pub use platform::Platform;
 pub use record::{Counts, Failure, IsRunning, Log, Record, Tally, read_coverage};
+pub use reproduction::{Reproduction, Unchecked};
 pub use similar::{Cause, similar};

@@ -153,7 +153,8 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
     let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
     println!("status    {}{title}", state.word());
     println!("upstream  {}", upstream(finding, known));
-    println!("replay    {}", shell.snuffer(&format!("replay {}", id(name))));
+    let shell = shell.clone().with_kernels(finding.origin.kernels.as_ref());
+    println!("replay    {}", shell.on_kernels(&format!("replay {}", id(name))));
     let reproduction = &finding.reproduction;
     println!("happens   {} of {} runs, the first in a new process", reproduction.failed, reproduction.tries);
     println!("unchecked {}", reproduction.unchecked);
@@ -163,6 +164,9 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
     println!("with      {}", origin.versions);
     for (device, hardware) in &origin.hardware {
         println!("on        {device}: {hardware}");
+    }
+    if let Some(edited) = &origin.kernels {
+        println!("kernels   edited: {edited}");
     }
     if let Some(tool) = origin.sanitizer {
         println!("under     {tool}: replay it with `--sanitizer {tool}`");

@@ -1,6 +1,7 @@
 //! `snuffer hunt`: draws and runs cases, and keeps findings.
 
 mod resume;
+mod watch;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,13 +10,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
-use super::{Common, JobsArg, KnownArg, Pattern, SanitizerArg, StoreArg, UsageError, duration, usable};
+use super::{Common, JobsArg, KernelsArg, KnownArg, Pattern, SanitizerArg, StoreArg, UsageError, duration, usable};
 use crate::console::{Console, Detail};
 use crate::device::Device;
+use crate::exec::EditedKernels;
 use crate::exec::environment::default_devices;
 use crate::exit_code::Exit;
 use crate::generate::Mode;
 use crate::hunt::{Plan, SetUp, Shard, hunt};
+use crate::kernels::{Edits, launching};
 use crate::ops::{self, Op};
 use crate::report::Summary;
 use crate::settle::{Settings, versions};
@@ -28,6 +31,11 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     sanitizer: SanitizerArg,
+    #[command(flatten)]
+    kernels: KernelsArg,
+    /// Hunt again whenever a file of `--kernels` is saved, until an interrupt.
+    #[arg(long, requires = "kernels", conflicts_with = "resume")]
+    watch: bool,
     /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
     #[arg(long, value_delimiter = ',')]
     ops: Vec<Pattern>,
@@ -61,7 +69,7 @@ pub struct Args {
     shown: Shown,
     /// Begin on the devices that are there, and take in the others when standard input ends. Its end is the end of their
     /// set-up.
-    #[arg(long, hide = true, conflicts_with_all = ["devices", "resume"])]
+    #[arg(long, hide = true, conflicts_with_all = ["devices", "resume", "kernels"])]
     while_setting_up: bool,
 }
 
@@ -96,19 +104,54 @@ enum Modes {
 }
 
 pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
+    let stop = stop_on_signal()?;
+    let edited = named.of_edited_kernels();
+    match &args.kernels.folder {
+        Some(folder) if args.watch => watch::run(folder, &stop, |stop| once(args, &edited, stop)),
+        Some(_) => once(args, &edited, &stop),
+        None => once(args, named, &stop),
+    }
+}
+
+/// One campaign, new or resumed.
+fn once(args: &Args, named: &StoreArg, stop: &AtomicBool) -> anyhow::Result<Exit> {
     if args.resume {
         let (log, record) = resume::last(&named.existing()?)?;
         let devices = resume::devices(&args.common.devices.named()?, &record)?;
-        return campaign(&plan(args, devices, &record)?, None, named, (log, record), &args.shown);
+        let kernels = args.kernels.compile(&devices)?.and_then(|edits| edits.kernels);
+        resume::check_kernels(&record, kernels)?;
+        return campaign(&plan(args, devices, &record, kernels)?, None, named, (log, record), &args.shown, stop);
     }
     let devices = args.common.devices()?;
+    let edits = args.kernels.compile(&devices)?;
+    let kernels = edits.as_ref().and_then(|edits| edits.kernels);
+    if edits.is_some() && kernels.is_none() {
+        return Ok(Exit::Clean);
+    }
     let mut record = fresh(args)?;
     record.spread = args.common.devices.spread();
     record.devices = devices.iter().map(ToString::to_string).collect();
     record.sanitizer = args.sanitizer.tool;
-    let plan = plan(args, devices, &record)?;
+    record.kernels = kernels.cloned();
+    if let Some(edits) = edits.filter(|_| args.ops.is_empty()) {
+        record.ops = launching_ops(args, &devices, &edits)?;
+    }
+    let plan = plan(args, devices, &record, kernels)?;
     let log = Log::open(&named.open()?.campaigns(), &name(record.seed))?;
-    campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown)
+    campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown, stop)
+}
+
+/// The names of the ops that launch a kernel of an edited file.
+fn launching_ops(args: &Args, devices: &[Device], edits: &Edits) -> anyhow::Result<Vec<String>> {
+    let simulated = devices.iter().find(|device| matches!(device, Device::Sim(_)));
+    let jobs = args.jobs.number(devices, false);
+    let device = *simulated.expect("compiled for one");
+    let ops = launching(&matching(&[])?, &edits.replaced, device, args.common.limits(), jobs)?;
+    if ops.is_empty() {
+        return Err(UsageError("no op launches a kernel of the edited files; name ops with --ops".to_string()).into());
+    }
+    eprintln!("drawing   {} of {} ops, those that launch its kernels", ops.len(), ops::ALL.len() - 1);
+    Ok(ops.iter().map(|op| op.name.to_string()).collect())
 }
 
 /// The set-up whose end is the end of standard input.
@@ -129,11 +172,12 @@ pub fn campaign(
     named: &StoreArg,
     (log, record): (Log, Record),
     shown: &Shown,
+    stop: &AtomicBool,
 ) -> anyhow::Result<Exit> {
     let (store, known) = (named.open()?, shown.known.read()?);
-    let stop = stop_on_signal()?;
-    let console = Console::new(shown.detail(), plan, named.shell());
-    let ended = hunt(plan, set_up, &store, record, log, &stop, &|event| console.event(&event))?;
+    let shell = named.shell().with_kernels(plan.limits.behaviour.kernels);
+    let console = Console::new(shown.detail(), plan, shell);
+    let ended = hunt(plan, set_up, &store, record, log, stop, &|event| console.event(&event))?;
     console.finished(&ended, Summary::new(&[&ended.record], &ended.new, &known));
     let tally = &ended.record.tally;
     let misplaced = tally.canaries.values().any(|(right, all)| right != all);
@@ -187,7 +231,12 @@ fn fresh(args: &Args) -> anyhow::Result<Record> {
     })
 }
 
-fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Plan> {
+fn plan(
+    args: &Args,
+    devices: Vec<Device>,
+    record: &Record,
+    kernels: Option<&'static EditedKernels>,
+) -> anyhow::Result<Plan> {
     let find = |name: &String| {
         let missing =
             || UsageError(format!("the campaign hunts `{name}`, but this build has no such op; start a new campaign"));
@@ -196,6 +245,7 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record) -> anyhow::Result<Pl
     let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
     let mut limits = args.common.limits();
     limits.behaviour.sanitizer = usable(record.sanitizer, &devices)?;
+    limits.behaviour.kernels = kernels;
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::hunt::{Shown, campaign, name};
+use super::hunt::{Shown, campaign, name, stop_on_signal};
 use super::{Common, JobsArg, StoreArg, UsageError, cases, duration};
 use crate::exit_code::Exit;
 use crate::generate::Mode;
@@ -73,7 +73,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         settings: Settings { time: args.minimize, limits, ..Settings::default() },
     };
     let log = Log::open(&store.open()?.campaigns(), &name(0))?;
-    campaign(&plan, None, store, (log, record), &args.shown)
+    campaign(&plan, None, store, (log, record), &args.shown, &*stop_on_signal()?)
 }
 
 /// Whether a file of a folder may be a case: a fuzzer gives its files no extension.

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use super::findings::news;
-use super::{ChosenFindings, UsageError};
+use super::{ChosenFindings, UsageError, check_release};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Evidence, judge};
@@ -44,6 +44,7 @@ struct Issue {
 /// run.
 pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
     let new = args.chosen.of(news(store, known)?, known)?;
+    new.iter().try_for_each(|(_, finding)| check_release(finding))?;
     let open = if args.yes { open_issues(args)? } else { BTreeMap::new() };
     let mut room = args.cap.saturating_sub(open.len());
     for (name, finding) in &new {

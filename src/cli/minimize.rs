@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Common, StoreArg, UsageError, cases, duration};
+use super::{Common, KernelsArg, StoreArg, UsageError, cases, duration};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Signature, judge};
@@ -17,6 +17,8 @@ pub struct Args {
     case: PathBuf,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    kernels: KernelsArg,
     /// Time limit.
     #[arg(long, default_value = "60s", value_parser = duration)]
     time: Duration,
@@ -24,8 +26,9 @@ pub struct Args {
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case, own) = cases::failing(&args.case, store)?;
-    let limits = args.common.limits();
-    let mut executor = Executor::start(&args.common.devices()?, Build::Checked, limits)?;
+    let devices = args.common.devices()?;
+    let limits = args.kernels.apply(&devices, args.common.limits())?;
+    let mut executor = Executor::start(&devices, Build::Checked, limits)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let signatures = judge(&Evidence::new(op, &case, &observations)).signatures(op.name);
     let wanted = |signature: &&Signature| own.as_ref() == Some(*signature);

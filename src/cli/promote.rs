@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use super::{KnownArg, UsageError};
+use super::{KnownArg, UsageError, check_release};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::store::regression::{self, Regression, Status};
@@ -36,6 +36,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, finding: &Finding, known: &KnownArg) -> anyhow::Result<Exit> {
+    check_release(finding)?;
     let mut regression = Regression::of(finding);
     (regression.title, regression.status) = (args.title, args.status);
     (regression.upstream, regression.fixed_in, regression.reason) = (args.upstream, args.fixed_in, args.reason);

@@ -6,7 +6,7 @@ use anyhow::Context;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Chosen, Common, KnownArg};
+use super::{Chosen, Common, KernelsArg, KnownArg};
 use crate::console;
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
@@ -28,12 +28,14 @@ pub struct Args {
     json: bool,
     /// Where a regression fails in the same way, but this version of snuffer signs it in other words, write the new signature into its
     /// file. Run all devices: a signature may say which of them fail.
-    #[arg(long, conflicts_with = "list")]
+    #[arg(long, conflicts_with_all = ["list", "kernels"])]
     sign: bool,
     #[command(flatten)]
     known: KnownArg,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    kernels: KernelsArg,
 }
 
 /// A regression in a list.
@@ -91,7 +93,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.list {
         return list(all, args.json);
     }
-    let mut executor = Executor::start(&args.common.devices()?, Build::Checked, args.common.limits())?;
+    let devices = args.common.devices()?;
+    let limits = args.kernels.apply(&devices, args.common.limits())?;
+    let edited =
+        limits.behaviour.kernels.map_or_else(String::new, |edited| format!(" --kernels {}", edited.sources.display()));
+    let mut executor = Executor::start(&devices, Build::Checked, limits)?;
     let hardware = executor.hardware();
     let mut surprised = 0;
     for (name, kept) in &all {
@@ -107,7 +113,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         for surprise in surprises(kept, op, &observations, |device| Platform::today(device, hardware.get(&device))) {
             surprised += 1;
             println!("UNEXPECTED  {name}\n            on {}: {}", surprise.device, surprise.what);
-            println!("            replay: snuffer replay {}", args.known.to_replay(name));
+            println!("            replay: snuffer replay {}{edited}", args.known.to_replay(name));
         }
     }
     let devices: Vec<String> = executor.hellos().map(|hello| hello.device.to_string()).collect();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::{KnownArg, StoreArg, UsageError, duration};
+use super::{KnownArg, StoreArg, UsageError, check_release, duration};
 use crate::device::Device;
 use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
@@ -41,6 +41,7 @@ pub struct Args {
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (name, finding) = store.finding(&args.name)?;
+    check_release(&finding)?;
     let Some(op) = ops::find(&finding.case.op) else {
         return Err(
             UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()

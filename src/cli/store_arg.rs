@@ -12,6 +12,9 @@ pub const VARIABLE: &str = "SNUFFER_FINDINGS";
 /// The store if nothing names one.
 pub const DEFAULT: &str = "findings";
 
+/// The folder, in a store, of findings of edited kernels.
+const EDITED_KERNELS: &str = "edited-kernels";
+
 /// The store of a command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct StoreArg {
@@ -34,6 +37,13 @@ impl StoreArg {
     /// The store, which must exist.
     pub fn existing(&self) -> Result<Store, UsageError> {
         existing(self.path())
+    }
+
+    /// The store of findings of edited kernels, a folder of this one or this itself: they are none of a release of candle.
+    pub fn of_edited_kernels(&self) -> Self {
+        let path = self.path();
+        let is_it = path.file_name().is_some_and(|name| name == EDITED_KERNELS);
+        Self { store: Some(if is_it { path.to_path_buf() } else { path.join(EDITED_KERNELS) }) }
     }
 
     /// Commands for this store.
@@ -72,6 +82,16 @@ fn in_file(path: &Path) -> anyhow::Result<(String, Finding)> {
     let finding: Finding = toml::from_str(&text).map_err(|error| problem(error.message().replace('\n', ", ")))?;
     finding.case.check().map_err(|error| problem(error.to_string()))?;
     Ok((finding.signature.slug(), finding))
+}
+
+/// Refuses a finding of edited kernels, for commands that tell candle's maintainers of one.
+pub fn check_release(finding: &Finding) -> Result<(), UsageError> {
+    finding.origin.kernels.as_ref().map_or(Ok(()), |edited| {
+        Err(UsageError(format!(
+            "{} is a finding of the edited {edited}; no release of candle shows it",
+            finding.signature
+        )))
+    })
 }
 
 /// The store at `root`, which must exist.

@@ -5,7 +5,7 @@ use std::io::{BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use super::findings::{news, show};
-use super::{ChosenFindings, KnownArg, StoreArg, UsageError, issues, promote};
+use super::{ChosenFindings, KnownArg, StoreArg, UsageError, check_release, issues, promote};
 use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::oracle::Rank;
@@ -62,6 +62,7 @@ enum Answer {
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let known = args.known.read()?;
     let new = args.chosen.of(news(&store.existing()?, &known)?, &known)?;
+    new.iter().try_for_each(|(_, finding)| check_release(finding))?;
     let (mut groups, to, shell) = (groups(&new), args.known.folder(), store.shell());
     println!("{} in {}", console::count(new.len(), "new finding"), console::count(groups.len(), "group"));
     let (mut done, mut at): (Vec<Step>, usize) = (Vec::new(), 0);

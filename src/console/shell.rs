@@ -3,19 +3,41 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use crate::exec::EditedKernels;
+
 /// How to call this program on a store.
 #[derive(Debug, Clone)]
 pub struct Shell {
     program: String,
     /// The option that names the store, with the space before it; empty for the store that is used anyway.
     option: String,
+    /// The option that names edited kernels, with the space before it; empty for candle's own.
+    kernels: String,
 }
 
 impl Shell {
     /// Commands for the store at `store`, or for the one that is used anyway.
     pub fn new(store: Option<&Path>) -> Self {
         let option = store.map_or_else(String::new, |store| format!(" --store {}", quoted(store)));
-        Self { program: program().map_or_else(|| "snuffer".to_string(), |program| quoted(&program)), option }
+        let program = program().map_or_else(|| "snuffer".to_string(), |program| quoted(&program));
+        Self { program, option, kernels: String::new() }
+    }
+
+    /// The same for cases and findings of edited kernels, if there are any.
+    #[must_use]
+    pub fn with_kernels(self, kernels: Option<&EditedKernels>) -> Self {
+        let option = |edited: &EditedKernels| format!(" --kernels {}", quoted(&edited.sources));
+        Self { kernels: kernels.map(option).unwrap_or_default(), ..self }
+    }
+
+    /// Whether findings are of edited kernels, and no report is to be made of them.
+    pub fn has_kernels(&self) -> bool {
+        !self.kernels.is_empty()
+    }
+
+    /// A command of this program that runs cases, such as `replay ID`, on the same kernels.
+    pub fn on_kernels(&self, command: &str) -> String {
+        self.snuffer(&format!("{command}{}", self.kernels))
     }
 
     /// A command of this program, such as `triage`.
@@ -25,7 +47,7 @@ impl Shell {
 
     /// The command that runs the case in a file again.
     pub fn replay(&self, file: &Path) -> String {
-        format!("{} replay {}", self.program, quoted(file))
+        format!("{} replay {}{}", self.program, quoted(file), self.kernels)
     }
 
     /// The command that writes the issue of a finding. In a checkout, `cargo xtask` also sets up what its program needs.

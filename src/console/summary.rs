@@ -56,21 +56,22 @@ fn found_lines(found: &Found) -> Vec<String> {
 fn next(found: &Found, shell: &Shell) -> [(&'static str, String); 3] {
     let Some(worst) = found.worst.first() else {
         return [
-            ("hunt longer", shell.snuffer("hunt --time 10m")),
+            ("hunt longer", shell.on_kernels("hunt --time 10m")),
             ("list what is stored", shell.snuffer("findings list")),
             ("see what is tested", shell.snuffer("ops")),
         ];
     };
-    let decide = if found.known < found.findings {
+    let decide = if found.known < found.findings && !shell.has_kernels() {
         ("decide on each", shell.snuffer("triage"))
     } else {
         ("list what is stored", shell.snuffer("findings list"))
     };
-    [
-        ("run the worst again", shell.snuffer(&format!("replay {}", worst.id))),
-        decide,
-        ("write an issue of it", shell.report(&worst.id)),
-    ]
+    let tell = if shell.has_kernels() {
+        ("show all of it", shell.snuffer(&format!("findings show {}", worst.id)))
+    } else {
+        ("write an issue of it", shell.report(&worst.id))
+    };
+    [("run the worst again", shell.on_kernels(&format!("replay {}", worst.id))), decide, tell]
 }
 
 /// `1 case`, `2 cases`.

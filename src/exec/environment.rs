@@ -111,6 +111,8 @@ pub fn set_behaviour(command: &mut Command, device: Device, behaviour: DeviceBeh
                 command.env("SNUFFER_EXACT_VIEWS", "1");
             }
             command.envs(behaviour.jitter.map(|seed| (JITTER, seed.to_string())));
+            // Nothing else may choose kernels: findings say which they are of.
+            command.env_remove(KERNELS).envs(behaviour.kernels.map(|edited| (KERNELS, &edited.compiled)));
         }
         Device::Cuda(_) if behaviour.immediate_errors => {
             command.env("CUDA_LAUNCH_BLOCKING", "1");
@@ -118,6 +120,9 @@ pub fn set_behaviour(command: &mut Command, device: Device, behaviour: DeviceBeh
         Device::Cuda(_) | Device::Cpu => {}
     }
 }
+
+/// The variable that names the folder of PTX that simulated devices load in place of candle's own.
+const KERNELS: &str = "SNUFFER_SIM_KERNELS";
 
 /// The variable that makes a simulated device change an instruction of a kernel.
 pub const MUTATE: &str = "SNUFFER_SIM_MUTATE";
@@ -198,6 +203,29 @@ fn capability(device: Device) -> Option<String> {
 
 /// The compute capability that `cargo xtask build` compiles for by default (`xtask/src/toolkit.rs`).
 const COMPILED_FOR: (u32, u32) = (9, 0);
+
+/// The architecture that nvcc compiled the kernels of `device`'s worker for. From 9.0 on it is the one with all features.
+pub fn architecture(device: Device) -> String {
+    let usual = || format!("{}{}a", COMPILED_FOR.0, COMPILED_FOR.1);
+    capability(device).map_or_else(usual, |capability| capability.replace('.', ""))
+}
+
+/// The `nvcc` that compiles kernels for simulated devices: the one that `cargo xtask build` fetched, or else that of a toolkit.
+pub fn nvcc() -> anyhow::Result<PathBuf> {
+    if let Some(path) = path_from("NVCC", Path::is_file)? {
+        return Ok(path);
+    }
+    let homes = in_target("cuda/home")?.into_iter().chain(std::env::var_os("CUDA_HOME").map(PathBuf::from));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = homes.map(|home| home.join("bin")).chain(std::env::split_paths(&path));
+    let mut places = folders.chain(["/usr/local/cuda/bin".into()]).map(|folder| folder.join("nvcc"));
+    places.find(|path| path.is_file()).context("there is no nvcc; `cargo xtask build` fetches it, or name it in NVCC")
+}
+
+/// The folder for kernels that were compiled, beside the simulated device's own.
+pub fn compiled_kernels() -> anyhow::Result<PathBuf> {
+    in_target("kernels")?.into_iter().next().context("this executable is in no folder")
+}
 
 /// The folder of the simulated device's `libcuda.so.1` and its companions.
 fn libraries() -> anyhow::Result<PathBuf> {

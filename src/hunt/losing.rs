@@ -13,6 +13,8 @@ use super::{Event, Plan, Shared};
 pub struct Thread {
     number: usize,
     pub executor: Executor,
+    /// Workers with candle's own kernels, once a case failed on edited ones.
+    pub own: Option<Executor>,
 }
 
 /// Opens the devices of `plan` for the first time, and returns those that answer. A resumed campaign may lack some that it lost
@@ -45,7 +47,7 @@ fn check_memory(worker: &Worker, devices: &Devices, jobs: usize, limits: Limits)
 impl Shared<'_> {
     /// A new thread, with workers on its devices.
     pub(super) fn thread(&self, number: usize) -> anyhow::Result<Thread> {
-        Ok(Thread { number, executor: self.executor(number)? })
+        Ok(Thread { number, executor: self.executor(number)?, own: None })
     }
 
     /// Workers on the devices of a thread. Takes out those that are lost meanwhile.

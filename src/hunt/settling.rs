@@ -1,11 +1,12 @@
 //! Settles the failures of a case: each that is new to the campaign becomes a finding, unless the store has one that explains it.
 
+use super::losing::Thread;
 use super::{Event, Shared};
 use crate::case::Case;
 use crate::exec::Executor;
 use crate::investigate::failing_step;
 use crate::oracle::Signature;
-use crate::settle::{Source, canonical, settle};
+use crate::settle::Source;
 use crate::store::Finding;
 
 /// A case shows more than its failure needs, so another bug may look like a known one. Of this many cases that look like a known
@@ -44,20 +45,20 @@ impl Shared<'_> {
     /// Settles the failures in `queue`, the last one first, and every other failure that the minimizer comes across.
     pub(super) fn settle_all(
         &self,
-        executor: &mut Executor,
+        thread: &mut Thread,
         source: Source,
         mut queue: Vec<(Case, Signature)>,
     ) -> anyhow::Result<()> {
         while let Some((case, signature)) = queue.pop() {
-            if self.is_settled(&signature) {
+            if self.is_settled(&signature) || self.is_own(thread, &case, &signature)? {
                 continue;
             }
-            let (case, signature) = canonical(executor, case, signature)?;
+            let (case, signature) = self.canonical(thread, case, signature)?;
             let known = self.claim_signature(&signature)?;
             if known.as_ref().is_some_and(|known| !self.wants_a_look(known)) {
                 continue;
             }
-            let settled = settle(executor, case, &signature, &self.settings(), source);
+            let settled = self.settle(thread, case, &signature, source);
             // Another device may still settle it.
             let settled = settled.inspect_err(|_| {
                 self.state().claimed.remove(&signature);
@@ -79,7 +80,7 @@ impl Shared<'_> {
                 self.claim_signature(&finding.signature)?
             };
             if known.is_none() {
-                queue.extend(self.keep(executor, finding)?);
+                queue.extend(self.keep(&mut thread.executor, finding)?);
             }
         }
         Ok(())
@@ -95,7 +96,9 @@ impl Shared<'_> {
             }
             state.claimed.insert(signature.clone());
         }
-        let Some((name, known)) = self.store.known(signature)? else { return Ok(None) };
+        let Some((name, known)) = self.store.known(signature, self.plan.limits.behaviour.kernels)? else {
+            return Ok(None);
+        };
         self.state().claimed.insert(known.clone());
         (self.on_event)(Event::Known(&name, &known));
         Ok(Some(known))

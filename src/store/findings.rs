@@ -1,7 +1,6 @@
 //! The store of findings: one folder per signature.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -10,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::files::{lock, make_folder, set_aside};
 use super::lookup::id;
 use super::platform::Platform;
+use super::reproduction::Reproduction;
 use super::sealed;
 use crate::case::Case;
 use crate::device::{Device, Hardware};
-use crate::exec::Sanitizer;
+use crate::exec::{EditedKernels, Sanitizer};
 use crate::ops;
 use crate::oracle::{Evidence, OracleName, Signature, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
@@ -37,58 +37,6 @@ pub struct Finding {
     pub observations: Vec<Observation>,
 }
 
-/// How reliably a finding happens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reproduction {
-    /// How often it was run after minimization, the first time in a new process.
-    pub tries: u32,
-    /// How often it failed with the same signature.
-    pub failed: u32,
-    /// What a build without debug assertions and overflow checks does.
-    pub unchecked: Unchecked,
-}
-
-/// What a build without debug assertions and overflow checks does with a case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
-pub enum Unchecked {
-    /// It fails in the same way.
-    Same,
-    /// Its outcome, in a line.
-    Other(String),
-    /// Why it was not run.
-    NotRun(String),
-}
-
-const SAME: &str = "the same";
-const NOT_RUN: &str = "not run: ";
-
-impl From<String> for Unchecked {
-    fn from(text: String) -> Self {
-        match text.strip_prefix(NOT_RUN) {
-            Some(why) => Self::NotRun(why.to_string()),
-            None if text == SAME => Self::Same,
-            None => Self::Other(text),
-        }
-    }
-}
-
-impl From<Unchecked> for String {
-    fn from(unchecked: Unchecked) -> Self {
-        unchecked.to_string()
-    }
-}
-
-impl fmt::Display for Unchecked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Same => f.write_str(SAME),
-            Self::Other(outcome) => f.write_str(outcome),
-            Self::NotRun(why) => write!(f, "{NOT_RUN}{why}"),
-        }
-    }
-}
-
 /// Where a finding comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
@@ -100,6 +48,9 @@ pub struct Origin {
     /// The tool of `compute-sanitizer` under which the workers of GPUs ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sanitizer: Option<Sanitizer>,
+    /// The edited kernels that simulated devices ran. Candle's own do not show the finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<EditedKernels>,
     /// The campaign's seed.
     pub seed: u64,
     /// The case's index in the campaign.
@@ -118,6 +69,11 @@ impl Finding {
         let same = |it: &&Violation| (it.oracle, &it.kind) == (self.signature.oracle, &self.signature.kind);
         let shown: BTreeSet<Device> = verdict.violations().iter().filter(same).flat_map(Violation::devices).collect();
         if shown.is_empty() { vec![self.violation.device] } else { shown.into_iter().collect() }
+    }
+
+    /// Whether it was found on these kernels: `None` are candle's own.
+    pub fn is_of(&self, kernels: Option<&EditedKernels>) -> bool {
+        EditedKernels::same(self.origin.kernels.as_ref(), kernels)
     }
 
     /// The file and line of the tested release at which it fails, or the kernel, where something names it.
@@ -174,23 +130,33 @@ impl Store {
         names_of(signature).into_iter().find(is_its)
     }
 
-    /// The name and signature of a finding that needs no more than a failure with this signature, if the store has one. If it has
-    /// the same failure, that is it.
-    pub fn known(&self, signature: &Signature) -> anyhow::Result<Option<(String, Signature)>> {
-        if let Some(name) = self.name(signature) {
+    /// The name and signature of a finding that needs no more than a failure with this signature, if the store has one of the same
+    /// `kernels`. If it has the same failure, that is it.
+    pub fn known(
+        &self,
+        signature: &Signature,
+        kernels: Option<&EditedKernels>,
+    ) -> anyhow::Result<Option<(String, Signature)>> {
+        let load = |name: &String| self.load(name).ok().filter(|finding| finding.is_of(kernels));
+        if let Some(name) = self.name(signature).filter(|name| load(name).is_some()) {
             return Ok(Some((name, signature.clone())));
         }
         let alike = Signature { site: String::new(), ..signature.clone() }.slug();
         let names = self.names()?.into_iter().filter(|name| name.starts_with(&alike));
-        let mut readable = names.filter_map(|name| Some((self.load(&name).ok()?.signature, name)));
+        let mut readable = names.filter_map(|name| Some((load(&name)?.signature, name)));
         let known = readable.find(|(other, _)| other.covers(signature));
         Ok(known.map(|(other, name)| (name, other)))
     }
 
-    /// Stores `finding` unless the store already has it. Returns its name if it is new.
+    /// Stores `finding` unless the store already has it; one of other kernels gives way. Returns its name if it is new.
     pub fn insert(&self, finding: &Finding) -> anyhow::Result<Option<String>> {
         let _lock = lock(&self.root)?;
-        self.put(finding, |_| false)
+        let mut gives_way = false;
+        let new = self.put(finding, |mine| {
+            gives_way = !mine.is_of(finding.origin.kernels.as_ref());
+            gives_way
+        })?;
+        Ok(new.or_else(|| self.name(&finding.signature).filter(|_| gives_way)))
     }
 
     /// Stores `finding` in place of the one with its signature.

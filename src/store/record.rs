@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{append_alone, make_folder};
 use super::sealed;
 use crate::coverage::Coverage;
-use crate::exec::Sanitizer;
+use crate::exec::{EditedKernels, Sanitizer};
 
 /// How many cases had which verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +108,9 @@ pub struct Record {
     /// The tool of `compute-sanitizer` under which the workers of GPUs ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sanitizer: Option<Sanitizer>,
+    /// The edited kernels that simulated devices ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<EditedKernels>,
     /// Seconds of work so far.
     pub seconds: f64,
     /// Whether it ran to its end.

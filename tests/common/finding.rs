@@ -27,6 +27,7 @@ pub fn finding(site: &str) -> Finding {
             versions: "a test".into(),
             hardware: BTreeMap::new(),
             sanitizer: None,
+            kernels: None,
             seed: 1,
             index: 2,
             attempts: 3,

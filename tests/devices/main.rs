@@ -25,6 +25,7 @@ mod joining;
 mod json;
 #[path = "../common/kept.rs"]
 mod kept;
+mod kernels;
 mod known;
 mod machine;
 mod matrix;
@@ -100,6 +101,11 @@ const FILES: &[File] = &[
         name: "joining",
         tests: joining::TESTS,
         misses: "A hunt that does not take in a device that was built meanwhile.",
+    },
+    File {
+        name: "kernels",
+        tests: kernels::TESTS,
+        misses: "An edited kernel that is not run, or whose failures are taken for candle's own.",
     },
     File {
         name: "matrix",

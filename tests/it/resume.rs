@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use snuffer::exec::EditedKernels;
 use snuffer::settle::versions;
 use snuffer::store::{Log, Record, Store};
 
@@ -36,7 +37,7 @@ fn record(store: &Path) -> Record {
 #[test]
 fn a_campaign_that_cannot_be_resumed_is_one_line_with_the_command_to_use() {
     type Change = fn(&mut Record);
-    let table: [(Change, &str); 5] = [
+    let table: [(Change, &str); 6] = [
         (
             |record| record.devices = vec!["cpu".into(), "sim:0".into()],
             "use `snuffer hunt --resume --device cpu,sim:0`",
@@ -48,6 +49,13 @@ fn a_campaign_that_cannot_be_resumed_is_one_line_with_the_command_to_use() {
         (|record| record.ops.clear(), "does not say what to hunt"),
         (|record| record.modes = vec!["both".into()], "does not say what to hunt"),
         (|record| record.imported = true, "is an import, which cannot be resumed"),
+        (
+            |record| {
+                let files = vec!["sort.cu".into()];
+                record.kernels = Some(EditedKernels { files, digest: "0123".into(), ..EditedKernels::default() });
+            },
+            "the campaign ran with the edited sort.cu of  (digest 0123), but these are candle's own kernels",
+        ),
     ];
     for (change, message) in table {
         let store = stored(change);

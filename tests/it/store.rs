@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use snuffer::exec::EditedKernels;
 use snuffer::oracle::Signature;
 use snuffer::store::{IsRunning, Log, Record, Store};
 
@@ -19,6 +20,29 @@ fn a_finding_is_stored_once_and_read_back_unchanged() {
     assert_eq!(store.insert(&finding).expect("stored"), Some(finding.signature.slug()));
     assert_eq!(store.insert(&finding).expect("known"), None);
     assert_eq!(store.get(&finding.signature.slug()).expect("readable"), Some(finding));
+}
+
+#[test]
+fn a_finding_of_other_kernels_is_not_known_and_gives_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, mut finding) = (open(folder.path()), finding("here"));
+    let edited = |digest: &str| EditedKernels {
+        sources: "candle".into(),
+        files: vec!["reduce.cu".into()],
+        digest: digest.into(),
+        ..EditedKernels::default()
+    };
+    let name = Some(finding.signature.slug());
+    for kernels in [None, Some(edited("1")), Some(edited("2")), None] {
+        assert_eq!(store.known(&finding.signature, kernels.as_ref()).expect("readable"), None, "{kernels:?}");
+        finding.origin.kernels = kernels;
+        let kernels = finding.origin.kernels.as_ref();
+        assert_eq!(store.insert(&finding).expect("stored"), name);
+        assert_eq!(store.insert(&finding).expect("known"), None);
+        let known = store.known(&finding.signature, kernels).expect("readable");
+        assert_eq!(known.map(|(name, _)| name), name);
+        assert_eq!(store.get(&finding.signature.slug()).expect("readable").as_ref(), Some(&finding));
+    }
 }
 
 #[test]

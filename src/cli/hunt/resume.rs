@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::UsageError;
 use crate::device::Device;
+use crate::exec::EditedKernels;
 use crate::generate::Mode;
 use crate::settle::versions;
 use crate::store::{IsRunning, Log, Record, Store};
@@ -40,6 +41,18 @@ fn check(name: &str, record: &Record) -> Result<(), UsageError> {
         () => return Ok(()),
     };
     Err(UsageError(problem))
+}
+
+/// Whether these are the kernels of the campaign; `None` are candle's own.
+pub fn check_kernels(record: &Record, kernels: Option<&EditedKernels>) -> Result<(), UsageError> {
+    if EditedKernels::same(record.kernels.as_ref(), kernels) {
+        return Ok(());
+    }
+    Err(UsageError(format!(
+        "the campaign ran with {}, but these are {}; start a new one without --resume",
+        EditedKernels::described(record.kernels.as_ref()),
+        EditedKernels::described(kernels)
+    )))
 }
 
 /// The devices of a campaign, those that it lost among them. Its cases belong together, so all of them run on the same devices:
