@@ -56,7 +56,8 @@ fn progress_without_a_terminal_is_a_line_on_standard_error_every_ten_seconds() {
     let args = ["hunt", "--ops", "tensor.exp", "--mode", "valid", "--time", "12s", "--seed", "1", "--jobs", "1"];
     let output = snuffer(store.path(), &args);
     let (shown, progress) = (text(&output.stdout), text(&output.stderr));
-    assert!(progress.lines().count() == 1 && progress.contains(" s: cpu "), "{progress}");
+    // On a busy machine the canary takes seconds, too.
+    assert!(matches!(progress.lines().count(), 1 | 2) && progress.contains(" s: cpu "), "{progress}");
     assert!(progress.contains(" cases, ") && progress.ends_with("/s, 0 new\n") && !shown.contains(" s: "), "{shown}");
 }
 

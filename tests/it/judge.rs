@@ -4,7 +4,7 @@ use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Verdict, judge};
-use snuffer::outcome::{Gradients, Observation, Outcome, Phase, Refusal, Returned};
+use snuffer::outcome::{Observation, Outcome, Phase, Refusal, Returned};
 use snuffer::tensor::{DType, Tensor, Value};
 
 fn zeros(shape: &[usize]) -> Tensor {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use snuffer::device::Device;
 use snuffer::ops::{self, Contract};
-use snuffer::outcome::{Gradients, Observation, Outcome, Refusal, Returned};
+use snuffer::outcome::{Observation, Outcome, Refusal, Returned};
 use snuffer::store::Platform;
 use snuffer::store::regression::{Regression, surprises};
 use snuffer::tensor::{DType, Tensor, Value};

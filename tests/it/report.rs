@@ -7,7 +7,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
-use snuffer::outcome::{Fault, Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned};
+use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Refusal, Returned};
 use snuffer::program::{ProgramOptions, agrees, call, outputs, program, test, torch};
 use snuffer::report::{Report, Sighting, replay, upstream};
 use snuffer::store::Finding;

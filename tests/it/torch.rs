@@ -9,7 +9,7 @@ use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
 use snuffer::oracle::{Evidence, Expectation};
-use snuffer::outcome::{Gradients, Returned};
+use snuffer::outcome::Returned;
 use snuffer::program::torch;
 use snuffer::tensor::{DType, Tensor, Value};
 

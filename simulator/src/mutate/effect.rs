@@ -58,5 +58,7 @@ pub(super) fn insert_after(kernel: &mut Kernel, at: usize, inserted: &[Inst]) {
             *to += inserted.len() as u32;
         }
     }
-    kernel.code.splice(at + 1..at + 1, inserted.iter().copied());
+    let behind = kernel.code.split_off(at + 1);
+    kernel.code.extend(inserted);
+    kernel.code.extend(behind);
 }

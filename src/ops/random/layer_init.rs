@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use candle_core::{Error, Result, Tensor};
+use candle_nn::{Conv1dConfig, Conv2dConfig, ConvTranspose1dConfig, ConvTranspose2dConfig};
 use candle_nn::{GRUConfig, LSTMConfig, VarBuilder, VarMap, gru, lstm};
 
 use crate::case::{Case, ParamSpec};
@@ -135,17 +136,21 @@ fn build(case: &Case, vb: VarBuilder) -> Result<()> {
     let ([inputs, outputs], eps) = (sizes(case), 1e-5);
     match case.text("layer") {
         "linear_no_bias" => drop(candle_nn::linear_no_bias(inputs, outputs, vb)?),
-        "conv1d" => drop(candle_nn::conv1d(inputs, outputs, SIDE, Default::default(), vb)?),
-        "conv1d_no_bias" => drop(candle_nn::conv1d_no_bias(inputs, outputs, SIDE, Default::default(), vb)?),
-        "conv2d" => drop(candle_nn::conv2d(inputs, outputs, SIDE, Default::default(), vb)?),
-        "conv2d_no_bias" => drop(candle_nn::conv2d_no_bias(inputs, outputs, SIDE, Default::default(), vb)?),
-        "conv_transpose1d" => drop(candle_nn::conv_transpose1d(inputs, outputs, SIDE, Default::default(), vb)?),
-        "conv_transpose1d_no_bias" => {
-            drop(candle_nn::conv_transpose1d_no_bias(inputs, outputs, SIDE, Default::default(), vb)?);
+        "conv1d" => drop(candle_nn::conv1d(inputs, outputs, SIDE, Conv1dConfig::default(), vb)?),
+        "conv1d_no_bias" => drop(candle_nn::conv1d_no_bias(inputs, outputs, SIDE, Conv1dConfig::default(), vb)?),
+        "conv2d" => drop(candle_nn::conv2d(inputs, outputs, SIDE, Conv2dConfig::default(), vb)?),
+        "conv2d_no_bias" => drop(candle_nn::conv2d_no_bias(inputs, outputs, SIDE, Conv2dConfig::default(), vb)?),
+        "conv_transpose1d" => {
+            drop(candle_nn::conv_transpose1d(inputs, outputs, SIDE, ConvTranspose1dConfig::default(), vb)?);
         }
-        "conv_transpose2d" => drop(candle_nn::conv_transpose2d(inputs, outputs, SIDE, Default::default(), vb)?),
+        "conv_transpose1d_no_bias" => {
+            drop(candle_nn::conv_transpose1d_no_bias(inputs, outputs, SIDE, ConvTranspose1dConfig::default(), vb)?);
+        }
+        "conv_transpose2d" => {
+            drop(candle_nn::conv_transpose2d(inputs, outputs, SIDE, ConvTranspose2dConfig::default(), vb)?);
+        }
         "conv_transpose2d_no_bias" => {
-            drop(candle_nn::conv_transpose2d_no_bias(inputs, outputs, SIDE, Default::default(), vb)?);
+            drop(candle_nn::conv_transpose2d_no_bias(inputs, outputs, SIDE, ConvTranspose2dConfig::default(), vb)?);
         }
         "embedding" => drop(candle_nn::embedding(inputs, outputs, vb)?),
         "layer_norm" => drop(candle_nn::layer_norm(outputs, eps, vb)?),

@@ -37,7 +37,7 @@ macro_rules! calls {
              Tensor::new(&[1u8], &device)?\n",
         );
 
-        fn call(name: &str, arguments: &Arguments) -> Result<Tensor> {
+        fn call(name: &str, arguments: Arguments) -> Result<Tensor> {
             let Arguments { $($argument),* } = arguments;
             match name {
                 $($name => $call,)*
@@ -99,7 +99,7 @@ pub static MIXED_CALLS: Op = Op {
             x,
         };
         let name = Some(here.case.text("call")).filter(|name| !name.is_empty()).unwrap_or(NAMES[0]);
-        refused(here, call(name, &arguments))?;
+        refused(here, call(name, arguments))?;
         Ok(vec![Tensor::new(&[1u8], device)?])
     },
     source: SOURCE,
