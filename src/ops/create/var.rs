@@ -24,7 +24,8 @@ pub static VAR: Op = Op {
         "Var::randn",
         "Var::into_inner",
     ],
-    support: &Support { of: "", cpu: &[DType::F32], cuda: &[DType::F32] },
+    // Nothing depends on the dtype of a case.
+    support: &Support::both("", &DType::ALL),
     inputs: &[],
     params: &[ParamSpec::word("form", FORMS, "The function; `into_inner` takes the tensor out of `Var::zeros`.")],
     generate: |draw| Ok(Case::default().param("form", *draw.choose(FORMS)?)),

@@ -10,8 +10,9 @@ use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::DTYPE;
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::creation::dtype;
-use crate::ops::support::random_facts::{CREATED, Distribution, FACTS, all_hold, facts, facts_contract, facts_of};
+use crate::ops::support::random_facts::{Distribution, FACTS, all_hold, facts, facts_contract, facts_of};
 use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Support};
 
 const LAYERS: &[&str] = &[
     "linear",
@@ -37,6 +38,8 @@ const LAYERS: &[&str] = &[
     "gru_no_bias",
 ];
 
+const SUPPORT: &Support = &Support { of: "dtype", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
+
 /// The side of every convolution's kernel.
 const SIDE: usize = 3;
 
@@ -53,7 +56,7 @@ pub static LAYER_INIT: Op = Op {
         "layer_norm::layer_norm_no_bias",
         "layer_norm::rms_norm",
     ],
-    support: CREATED,
+    support: SUPPORT,
     inputs: &[],
     params: &[
         DTYPE,
@@ -62,7 +65,7 @@ pub static LAYER_INIT: Op = Op {
         ParamSpec::size("out_size", 1, "What it returns; the hidden size of a recurrent layer."),
     ],
     generate: |draw| {
-        let (dtype, layer) = (draw.dtype(CREATED)?, *draw.choose(LAYERS)?);
+        let (dtype, layer) = (draw.dtype(SUPPORT)?, *draw.choose(LAYERS)?);
         // Mean and variance mean something for many values.
         let (inputs, outputs) = if draw.one_in(2)? { (draw.between(1, 4)?, 64) } else { (draw.size()?, draw.size()?) };
         let case = Case::default().param("dtype", dtype.name()).param("layer", layer);
