@@ -16,8 +16,8 @@ use crate::store::write_atomically;
 /// The options of candle-kernels' `build.rs` and of cudaforge, which it uses.
 const OPTIONS: [&str; 6] = ["--ptx", "--default-stream", "per-thread", "--expt-relaxed-constexpr", "-std=c++17", "-O3"];
 
-/// The folder in which copies are compiled. Its last parts are in the PTX, as the place of each instruction, so they are those
-/// of the crate: a failure has the same signature whoever edited the file.
+/// The folder in which copies are compiled. The PTX names it as the place of each instruction. It ends as the crate's own folder
+/// does, so that a failure in an edited file has the same signature as one in candle's file.
 const FOLDER: &str = "candle-kernels/src";
 
 /// nvcc, with the options for a worker.
