@@ -173,7 +173,9 @@ fn build(case: &Case, vb: VarBuilder) -> Result<()> {
 
 /// Name, shape and distribution of every variable of the layer.
 fn expected(case: &Case) -> Vec<(&'static str, Vec<usize>, Distribution)> {
-    let ([inputs, outputs], layer) = (sizes(case), case.text("layer"));
+    let [inputs, outputs] = sizes(case);
+    // A case without the param is of the first layer.
+    let layer = Some(case.text("layer")).filter(|layer| !layer.is_empty()).unwrap_or(LAYERS[0]);
     let around_zero = |bound: f64| Distribution::uniform(-bound, bound);
     let kaiming = |fan: usize| (2.0 / fan as f64).sqrt();
     let root = |fan: usize| 1.0 / (fan as f64).sqrt();
