@@ -5,6 +5,7 @@ mod print;
 
 mod begin;
 mod bisect;
+mod candle_arg;
 mod cases;
 mod chosen;
 mod completions;
@@ -51,6 +52,7 @@ use crate::exec::visible::gpus;
 use crate::exec::{DeviceBehaviour, Limits};
 use crate::exit_code::Exit;
 
+use candle_arg::{CandleArg, present};
 use chosen::{Chosen, ChosenFindings};
 use kernels_arg::KernelsArg;
 use known_arg::KnownArg;
@@ -196,6 +198,7 @@ impl Common {
             memory_mib: memory,
             gpu_memory_mib: gpu_memory,
             behaviour: DeviceBehaviour { exact_views, ..Default::default() },
+            candle: None,
         }
     }
 }

@@ -128,7 +128,7 @@ impl Console {
     fn canary_passed(&self, faults: usize, checked: bool) {
         self.say(&Event::Canary { faults, missed: 0, checked }, || {
             let unchecked = "; this build has no overflow checks: use the dev profile to find overflows";
-            let replay = self.shell.on_kernels("replay ID");
+            let replay = self.shell.on_the_same("replay ID");
             let found = format!("each new finding is a line; `{replay}` runs it again");
             format!("canary: {faults} planted faults noticed{}\n{found}", if checked { "" } else { unchecked })
         });
@@ -192,7 +192,7 @@ impl Console {
             other => format!("without overflow checks: {other}"),
         };
         let runs = format!("{} of {} runs; {unchecked}", reproduction.failed, reproduction.tries);
-        let replay = self.shell.on_kernels(&format!("replay {name}"));
+        let replay = self.shell.on_the_same(&format!("replay {name}"));
         let lines = [format!("{signature}, on {}", violation.device), violation.detail.clone(), runs, replay];
         lines.map(|line| format!("        {line}")).join("\n")
     }

@@ -9,12 +9,14 @@ pub mod environment;
 mod gpu;
 mod journal;
 pub mod missing;
+mod other_candle;
 pub mod pool;
 mod process;
 pub mod protocol;
 pub mod reproduction;
 pub mod sanitizer;
 mod start;
+pub mod toolkit;
 pub mod visible;
 pub mod worker;
 
@@ -29,13 +31,14 @@ use crate::outcome::{Observation, Outcome};
 pub use edited::EditedKernels;
 pub use environment::{Build, Variable};
 pub use missing::DeviceMissing;
+pub use other_candle::OtherCandle;
 pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;
 pub use sanitizer::Sanitizer;
 pub use start::DeviceLost;
 
-/// The resources of a worker, and the behaviour of its device.
+/// The resources of a worker, its candle, and the behaviour of its device.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Time for one small case, as [`deadline`] counts it. A larger one has more.
@@ -48,6 +51,8 @@ pub struct Limits {
     pub gpu_memory_mib: u64,
     /// How CUDA devices behave.
     pub behaviour: DeviceBehaviour,
+    /// The candle that workers have, if it is not the one that this program is linked with. It lives as long as the process.
+    pub candle: Option<&'static OtherCandle>,
 }
 
 /// How CUDA devices behave, real or simulated.
@@ -75,6 +80,7 @@ impl Default for Limits {
             memory_mib: 4096,
             gpu_memory_mib: 768,
             behaviour: DeviceBehaviour::default(),
+            candle: None,
         }
     }
 }

@@ -84,7 +84,7 @@ pub fn hunt(
 ) -> anyhow::Result<Summary> {
     let mut record = record;
     let devices = losing::open(plan, &mut record, on_event)?;
-    let canary = check_canary(&devices)?;
+    let canary = check_canary(&devices, plan.limits.candle)?;
     if !canary.missed.is_empty() {
         return Ok(Summary { record, missed: canary.missed, new: Vec::new() });
     }

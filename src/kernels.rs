@@ -11,11 +11,12 @@ mod sources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::candles::{digest, files};
 use crate::device::Device;
-use crate::exec::environment::compiled_kernels;
+use crate::exec::environment::made_in;
 use crate::exec::{EditedKernels, pool};
 use crate::store::write_atomically;
-use compile::{Compiler, digest};
+use compile::Compiler;
 use entries::{Entries, entries, refuse_other_parameters};
 use sources::Sources;
 
@@ -49,7 +50,7 @@ impl Edits {
             return Ok(Self { kernels: None, replaced: BTreeSet::new(), ignored });
         }
         let compiler = Compiler::find(device)?;
-        let cache = compiled_kernels()?;
+        let cache = made_in("kernels")?;
         // Of each file candle's own, too: it says which module to replace, and what the worker passes to its kernels.
         let jobs: Vec<(&Sources, &String)> = files.iter().flat_map(|file| [(&theirs, file), (&own, file)]).collect();
         let compiled = each(&jobs, |(sources, file)| compiler.ptx(&cache, sources, file))?;
@@ -87,6 +88,6 @@ fn each<J: Copy + Sync, T: Send>(jobs: &[J], work: impl Fn(J) -> anyhow::Result<
 
 /// The stamps of all files in a folder of kernels: others, once one is saved.
 pub fn stamps(folder: &Path) -> Vec<(PathBuf, Option<std::time::SystemTime>)> {
-    let files = sources::files(folder).unwrap_or_default();
+    let files = files(folder).unwrap_or_default();
     files.into_iter().map(|path| (path.clone(), path.metadata().and_then(|it| it.modified()).ok())).collect()
 }

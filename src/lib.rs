@@ -3,8 +3,22 @@
 //! ARCHITECTURE.md explains the structure and its rules. The modules below are listed from the lowest layer to the highest. If
 //! your program uses candle, see [`guard`], which does not need the features `suite` and `cli`.
 
-/// The release of candle under test. Cargo.toml must name the same.
-pub const CANDLE: &str = "0.11.1";
+/// The release of candle that this is linked with: the one that Cargo.toml pins.
+pub const CANDLE: &str = pinned(include_str!("../Cargo.toml"));
+
+/// The first exact version in a manifest. Only candle's are exact.
+const fn pinned(manifest: &str) -> &str {
+    let mut from = 0;
+    while !(manifest.as_bytes()[from] == b'"' && manifest.as_bytes()[from + 1] == b'=') {
+        from += 1;
+    }
+    let (_, rest) = manifest.split_at(from + 2);
+    let mut length = 0;
+    while rest.as_bytes()[length] != b'"' {
+        length += 1;
+    }
+    rest.split_at(length).0
+}
 
 pub mod device;
 pub mod tensor;
@@ -36,6 +50,8 @@ pub mod store;
 
 #[cfg(feature = "cli")]
 pub mod console;
+#[cfg(feature = "suite")]
+pub mod candles;
 #[cfg(feature = "suite")]
 pub mod fidelity;
 #[cfg(feature = "suite")]

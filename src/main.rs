@@ -7,7 +7,7 @@ use snuffer::cli::{Cli, UsageError, run};
 use snuffer::exec::sanitizer::{Silent, Unusable};
 use snuffer::exec::{DeviceLost, DeviceMissing};
 use snuffer::exit_code::Exit;
-use snuffer::kernels;
+use snuffer::{candles, kernels};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -27,7 +27,8 @@ fn main() -> ExitCode {
                 () if error.is::<UsageError>()
                     || error.is::<DeviceMissing>()
                     || error.is::<Unusable>()
-                    || error.is::<kernels::Unusable>() =>
+                    || error.is::<kernels::Unusable>()
+                    || error.is::<candles::Unusable>() =>
                 {
                     Exit::Usage.into()
                 }

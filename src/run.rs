@@ -28,8 +28,10 @@ pub use tensors::{read, to_candle};
 
 /// Runs `case` on `device` and calls `progress` at the start of every phase. Call [`install_panic_hook`] first.
 pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(Phase)) -> Outcome {
-    let Some(op) = ops::find(&case.op) else {
-        return Outcome::Unsupported(format!("this build has no op `{}`", case.op));
+    // A worker of another candle may lack an op, or one of the steps.
+    let missing = iter::once(&case.op).chain(&case.steps).find(|name| ops::find(name).is_none());
+    let (Some(op), None) = (ops::find(&case.op), missing) else {
+        return Outcome::Unsupported(format!("this build has no op `{}`", missing.unwrap_or(&case.op)));
     };
     let second = ops::wants_second(case).then(|| ops::second(device)).transpose();
     let Ok(second) = second else { return Outcome::Unsupported("there is no second device".to_string()) };

@@ -13,7 +13,7 @@ use anyhow::Context;
 use crate::case::Case;
 use crate::examine::Patience;
 use crate::exec::environment::executable;
-use crate::exec::{Build, Executor, Limits};
+use crate::exec::{Build, Executor, Limits, OtherCandle};
 use crate::ops::{Op, find};
 use crate::oracle::Signature;
 use crate::store::{Finding, Origin, Unchecked};
@@ -87,10 +87,11 @@ pub fn settle(
         promise: op.promise.to_string(),
         reproduction: proof.reproduction,
         origin: Origin {
-            versions: versions(),
+            versions: versions(settings.limits.candle),
             hardware: executor.hardware(),
             sanitizer: settings.limits.behaviour.sanitizer,
             kernels: settings.limits.behaviour.kernels.cloned(),
+            candle: settings.limits.candle.cloned(),
             seed: source.seed,
             index: source.index,
             attempts: minimized.attempts,
@@ -117,8 +118,8 @@ fn op_of(case: &Case) -> anyhow::Result<&'static Op> {
     find(&case.op).with_context(|| format!("this build has no op `{}`", case.op))
 }
 
-/// The versions of `snuffer` and of the candle it is built with.
-pub fn versions() -> String {
-    let candle = crate::CANDLE;
+/// The versions of `snuffer` and of the candle that workers have.
+pub fn versions(candle: Option<&OtherCandle>) -> String {
+    let candle = OtherCandle::version(candle);
     format!("snuffer {}, candle-core {candle}, candle-nn {candle}", env!("CARGO_PKG_VERSION"))
 }

@@ -13,7 +13,7 @@ mod reproduction;
 mod sealed;
 mod similar;
 
-pub use files::{keep_case, keep_lost, keep_program, make_folder, write_atomically};
+pub use files::{keep_case, keep_executable, keep_lost, keep_program, lock, make_folder, write_atomically};
 pub use findings::{Finding, Origin, Store, version};
 pub use lookup::id;
 pub use merge::Merged;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Common, StoreArg, UsageError, cases};
+use super::{CandleArg, Common, StoreArg, UsageError, cases};
 use crate::coverage::{Coverage, Kernel, Reached};
 use crate::device::Device;
 use crate::exec::{Build, Deadline, Executor};
@@ -18,6 +18,8 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    candle: CandleArg,
     /// Show each kernel, and the lines of branches that went only one way.
     #[arg(long)]
     kernels: bool,
@@ -62,7 +64,7 @@ pub(super) fn of_campaign(store: &Store, name: &str) -> anyhow::Result<Coverage>
 fn run_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
     let devices: Vec<Device> =
         args.common.devices()?.into_iter().filter(|device| matches!(device, Device::Sim(_))).collect();
-    let mut executor = Executor::start(&devices, Build::Checked, args.common.limits())?;
+    let mut executor = Executor::start(&devices, Build::Checked, args.candle.apply(&devices, args.common.limits())?)?;
     for path in paths {
         let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
         for path in cases::files(path, is_toml)? {

@@ -83,9 +83,9 @@ fn machine() -> anyhow::Result<Machine> {
     const DEVICES: [Device; 3] = [Device::Cpu, Device::Sim(0), Device::Cuda(0)];
     let devices = DEVICES.map(checked);
     let ready = DEVICES.into_iter().zip(&devices).filter(|(_, checked)| checked.ready).map(|(device, _)| device);
-    let canary = check_canary(&ready.collect::<Vec<_>>())?;
+    let canary = check_canary(&ready.collect::<Vec<_>>(), None)?;
     let canary = Canary { faults: canary.faults, missed: canary.missed };
-    Ok(Machine { versions: versions(), devices: devices.into(), canary, tools: tools::tools()? })
+    Ok(Machine { versions: versions(None), devices: devices.into(), canary, tools: tools::tools()? })
 }
 
 fn checked(device: Device) -> Checked {

@@ -153,8 +153,8 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
     let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
     println!("status    {}{title}", state.word());
     println!("upstream  {}", upstream(finding, known));
-    let shell = shell.clone().with_kernels(finding.origin.kernels.as_ref());
-    println!("replay    {}", shell.on_kernels(&format!("replay {}", id(name))));
+    let shell = shell.clone().on(finding.origin.candle.as_ref(), finding.origin.kernels.as_ref());
+    println!("replay    {}", shell.on_the_same(&format!("replay {}", id(name))));
     let reproduction = &finding.reproduction;
     println!("happens   {} of {} runs, the first in a new process", reproduction.failed, reproduction.tries);
     println!("unchecked {}", reproduction.unchecked);
@@ -164,6 +164,9 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
     println!("with      {}", origin.versions);
     for (device, hardware) in &origin.hardware {
         println!("on        {device}: {hardware}");
+    }
+    if let Some(candle) = &origin.candle {
+        println!("candle    {candle}");
     }
     if let Some(edited) = &origin.kernels {
         println!("kernels   edited: {edited}");

@@ -10,10 +10,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
-use super::{Common, JobsArg, KernelsArg, KnownArg, Pattern, SanitizerArg, StoreArg, UsageError, duration, usable};
+use super::{
+    CandleArg, Common, JobsArg, KernelsArg, KnownArg, Pattern, SanitizerArg, StoreArg, UsageError, duration, present,
+    usable,
+};
 use crate::console::{Console, Detail};
 use crate::device::Device;
-use crate::exec::EditedKernels;
+use crate::exec::Limits;
 use crate::exec::environment::default_devices;
 use crate::exit_code::Exit;
 use crate::generate::Mode;
@@ -31,6 +34,8 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     sanitizer: SanitizerArg,
+    #[command(flatten)]
+    candle: CandleArg,
     #[command(flatten)]
     kernels: KernelsArg,
     /// Hunt again whenever a file of `--kernels` is saved, until an interrupt.
@@ -109,7 +114,7 @@ pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
     match &args.kernels.folder {
         Some(folder) if args.watch => watch::run(folder, &stop, |stop| once(args, &edited, stop)),
         Some(_) => once(args, &edited, &stop),
-        None => once(args, named, &stop),
+        None => once(args, &args.candle.store(named)?, &stop),
     }
 }
 
@@ -118,9 +123,9 @@ fn once(args: &Args, named: &StoreArg, stop: &AtomicBool) -> anyhow::Result<Exit
     if args.resume {
         let (log, record) = resume::last(&named.existing()?)?;
         let devices = resume::devices(&args.common.devices.named()?, &record)?;
-        let kernels = args.kernels.compile(&devices)?.and_then(|edits| edits.kernels);
-        resume::check_kernels(&record, kernels)?;
-        return campaign(&plan(args, devices, &record, kernels)?, None, named, (log, record), &args.shown, stop);
+        let limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
+        resume::check_candle(&record, limits)?;
+        return campaign(&plan(args, devices, &record, limits)?, None, named, (log, record), &args.shown, stop);
     }
     let devices = args.common.devices()?;
     let edits = args.kernels.compile(&devices)?;
@@ -128,15 +133,16 @@ fn once(args: &Args, named: &StoreArg, stop: &AtomicBool) -> anyhow::Result<Exit
     if edits.is_some() && kernels.is_none() {
         return Ok(Exit::Clean);
     }
-    let mut record = fresh(args)?;
+    let mut limits = args.candle.apply(&devices, args.common.limits())?;
+    limits.behaviour.kernels = kernels;
+    let mut record = fresh(args, limits)?;
     record.spread = args.common.devices.spread();
     record.devices = devices.iter().map(ToString::to_string).collect();
     record.sanitizer = args.sanitizer.tool;
-    record.kernels = kernels.cloned();
     if let Some(edits) = edits.filter(|_| args.ops.is_empty()) {
         record.ops = launching_ops(args, &devices, &edits)?;
     }
-    let plan = plan(args, devices, &record, kernels)?;
+    let plan = plan(args, devices, &record, limits)?;
     let log = Log::open(&named.open()?.campaigns(), &name(record.seed))?;
     campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown, stop)
 }
@@ -175,7 +181,7 @@ pub fn campaign(
     stop: &AtomicBool,
 ) -> anyhow::Result<Exit> {
     let (store, known) = (named.open()?, shown.known.read()?);
-    let shell = named.shell().with_kernels(plan.limits.behaviour.kernels);
+    let shell = named.shell().on(plan.limits.candle, plan.limits.behaviour.kernels);
     let console = Console::new(shown.detail(), plan, shell);
     let ended = hunt(plan, set_up, &store, record, log, stop, &|event| console.event(&event))?;
     console.finished(&ended, Summary::new(&[&ended.record], &ended.new, &known));
@@ -214,38 +220,34 @@ pub fn name(seed: u64) -> String {
 }
 
 /// The record of a new campaign.
-fn fresh(args: &Args) -> anyhow::Result<Record> {
+fn fresh(args: &Args, limits: Limits) -> anyhow::Result<Record> {
     let seed = args.seed.unwrap_or_else(now);
     let modes = match args.mode {
         Modes::Valid => vec![Mode::Valid],
         Modes::Adversarial => vec![Mode::Adversarial],
         Modes::Both => Mode::ALL.to_vec(),
     };
+    let ops = present(matching(&args.ops)?, &args.ops, limits.candle)?;
     Ok(Record {
-        versions: versions(),
+        versions: versions(limits.candle),
+        candle: limits.candle.cloned(),
+        kernels: limits.behaviour.kernels.cloned(),
         seed,
-        ops: matching(&args.ops)?.iter().map(|op| op.name.to_string()).collect(),
+        ops: ops.iter().map(|op| op.name.to_string()).collect(),
         modes: modes.iter().map(|mode| mode.name().to_string()).collect(),
         shard: args.shard.map_or_else(String::new, |shard| shard.to_string()),
         ..Record::default()
     })
 }
 
-fn plan(
-    args: &Args,
-    devices: Vec<Device>,
-    record: &Record,
-    kernels: Option<&'static EditedKernels>,
-) -> anyhow::Result<Plan> {
+fn plan(args: &Args, devices: Vec<Device>, record: &Record, mut limits: Limits) -> anyhow::Result<Plan> {
     let find = |name: &String| {
         let missing =
             || UsageError(format!("the campaign hunts `{name}`, but this build has no such op; start a new campaign"));
         ops::find(name).ok_or_else(missing)
     };
     let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
-    let mut limits = args.common.limits();
     limits.behaviour.sanitizer = usable(record.sanitizer, &devices)?;
-    limits.behaviour.kernels = kernels;
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),

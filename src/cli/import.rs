@@ -48,7 +48,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     ops.sort_unstable();
     ops.dedup();
     let record = Record {
-        versions: versions(),
+        versions: versions(None),
         imported: true,
         modes: vec![Mode::Valid.name().to_string()],
         devices: devices.iter().map(ToString::to_string).collect(),

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Common, KernelsArg, StoreArg, UsageError, cases, duration};
+use super::replay::check_op;
+use super::{CandleArg, Common, KernelsArg, StoreArg, UsageError, cases, duration};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Signature, judge};
@@ -18,6 +19,8 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
+    candle: CandleArg,
+    #[command(flatten)]
     kernels: KernelsArg,
     /// Time limit.
     #[arg(long, default_value = "60s", value_parser = duration)]
@@ -27,7 +30,8 @@ pub struct Args {
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case, own) = cases::failing(&args.case, store)?;
     let devices = args.common.devices()?;
-    let limits = args.kernels.apply(&devices, args.common.limits())?;
+    let limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
+    check_op(&case, limits)?;
     let mut executor = Executor::start(&devices, Build::Checked, limits)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let signatures = judge(&Evidence::new(op, &case, &observations)).signatures(op.name);

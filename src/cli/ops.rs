@@ -79,7 +79,7 @@ fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
     let rows = matrix::measure(ops, &args.common.devices()?, args.common.limits(), &bar)?;
     drop(bar);
     if args.json {
-        let matrix = Matrix { versions: crate::settle::versions(), cases: matrix::CASES, rows };
+        let matrix = Matrix { versions: crate::settle::versions(None), cases: matrix::CASES, rows };
         println!("{}", serde_json::to_string(&matrix)?);
     } else {
         print!("{}", matrix::text(&rows));

@@ -6,8 +6,8 @@ use anyhow::Context;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Chosen, Common, KernelsArg, KnownArg};
-use crate::console;
+use super::{CandleArg, Chosen, Common, KernelsArg, KnownArg};
+use crate::console::{self, Shell};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::ops;
@@ -28,12 +28,14 @@ pub struct Args {
     json: bool,
     /// Where a regression fails in the same way, but this version of snuffer signs it in other words, write the new signature into its
     /// file. Run all devices: a signature may say which of them fail.
-    #[arg(long, conflicts_with_all = ["list", "kernels"])]
+    #[arg(long, conflicts_with_all = ["list", "kernels", "candle"])]
     sign: bool,
     #[command(flatten)]
     known: KnownArg,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    candle: CandleArg,
     #[command(flatten)]
     kernels: KernelsArg,
 }
@@ -94,15 +96,19 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return list(all, args.json);
     }
     let devices = args.common.devices()?;
-    let limits = args.kernels.apply(&devices, args.common.limits())?;
-    let edited =
-        limits.behaviour.kernels.map_or_else(String::new, |edited| format!(" --kernels {}", edited.sources.display()));
+    let limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
+    let shell = Shell::new(None).on(limits.candle, limits.behaviour.kernels);
     let mut executor = Executor::start(&devices, Build::Checked, limits)?;
     let hardware = executor.hardware();
+    let platform = |device| Platform::today(device, hardware.get(&device)).with(limits.candle);
     let mut surprised = 0;
     for (name, kept) in &all {
         let op =
             ops::find(&kept.case.op).with_context(|| format!("{name}: this build has no op `{}`", kept.case.op))?;
+        if let Some((candle, lacking)) = limits.candle.and_then(|candle| Some((candle, candle.lacks(&kept.case)?))) {
+            println!("not run     {name}: {candle} lacks `{lacking}`");
+            continue;
+        }
         let observations = executor.observe(&kept.case, Deadline::Full)?;
         let signed = args.sign.then(|| signed(kept, op, &observations)).flatten();
         if let Some(signed) = &signed {
@@ -110,10 +116,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             println!("SIGNED      {name}: {}", signed.signature.as_ref().map_or("", |signature| &signature.site));
         }
         let kept = signed.as_ref().unwrap_or(kept);
-        for surprise in surprises(kept, op, &observations, |device| Platform::today(device, hardware.get(&device))) {
+        for surprise in surprises(kept, op, &observations, platform) {
             surprised += 1;
             println!("UNEXPECTED  {name}\n            on {}: {}", surprise.device, surprise.what);
-            println!("            replay: snuffer replay {}{edited}", args.known.to_replay(name));
+            println!("            replay: {}", shell.on_the_same(&format!("replay {}", args.known.to_replay(name))));
         }
     }
     let devices: Vec<String> = executor.hellos().map(|hello| hello.device.to_string()).collect();

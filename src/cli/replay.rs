@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Common, KernelsArg, SanitizerArg, StoreArg, UsageError, cases, usable};
+use super::{CandleArg, Common, KernelsArg, SanitizerArg, StoreArg, UsageError, cases, usable};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Deadline, DeviceBehaviour, EditedKernels, Executor, Limits, Worker};
+use crate::exec::{Build, Deadline, DeviceBehaviour, EditedKernels, Executor, Limits, OtherCandle, Worker};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
 use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
@@ -27,6 +27,8 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     sanitizer: SanitizerArg,
+    #[command(flatten)]
+    candle: CandleArg,
     #[command(flatten)]
     kernels: KernelsArg,
     /// Find the call at fault, forward or backward, by running ever longer parts of the case.
@@ -124,9 +126,10 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     if args.jitter.is_some() && !devices.iter().any(|device| matches!(device, Device::Sim(_))) {
         return Err(UsageError("--jitter needs a simulated device; add `--device sim:0`".to_string()).into());
     }
-    let mut limits = args.kernels.apply(&devices, args.common.limits())?;
+    let mut limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
     limits.behaviour.sanitizer = usable(args.sanitizer.tool, &devices)?;
-    note_other_kernels(args, store, limits);
+    check_op(&case, limits)?;
+    note_another_candle(args, store, limits);
     let start = |behaviour| Executor::start(&devices, build, Limits { behaviour, ..limits });
     let mut executor = start(limits.behaviour)?;
     let observations = executor.observe(&case, Deadline::Full)?;
@@ -163,14 +166,25 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     Ok(if matches!(verdict, Verdict::Fail(_)) || !steady { Exit::Findings } else { Exit::Clean })
 }
 
-/// Says so if the case is that of a finding of other kernels.
-fn note_other_kernels(args: &Args, store: &StoreArg, limits: Limits) {
+/// Says so if the case is that of a finding of another candle or other kernels.
+fn note_another_candle(args: &Args, store: &StoreArg, limits: Limits) {
     let named = args.case.to_string_lossy();
     let finding = if named == "-" { None } else { store.finding(&named).ok() };
-    if let Some((_, finding)) = finding.filter(|(_, finding)| !finding.is_of(limits.behaviour.kernels)) {
-        let [found, these] = [finding.origin.kernels.as_ref(), limits.behaviour.kernels].map(EditedKernels::described);
+    let Some((_, finding)) = finding else { return };
+    let (candle, kernels) = (finding.origin.candle.as_ref(), finding.origin.kernels.as_ref());
+    if !EditedKernels::same(kernels, limits.behaviour.kernels) {
+        let [found, these] = [kernels, limits.behaviour.kernels].map(EditedKernels::described);
         eprintln!("note: the finding is of {found}, and these are {these}");
+    } else if !OtherCandle::same(candle, limits.candle) {
+        let [found, this] = [candle, limits.candle].map(OtherCandle::described);
+        eprintln!("note: the finding is of {found}, and this is {this}");
     }
+}
+
+/// Refuses a case of an op that the candle lacks.
+pub fn check_op(case: &Case, limits: Limits) -> Result<(), UsageError> {
+    let lacking = limits.candle.and_then(|candle| Some((candle, candle.lacks(case)?)));
+    lacking.map_or(Ok(()), |(candle, op)| Err(UsageError(format!("{candle} lacks `{op}`; replay it without --candle"))))
 }
 
 /// Prints where NaN and infinities come from, once for all devices that do the same.

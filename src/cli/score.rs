@@ -1,7 +1,7 @@
 //! `snuffer score`: the share of small changes in candle's kernels or host code that drawn cases notice.
 
 use super::hunt::{matching, stop_on_signal};
-use super::{Common, JobsArg, Pattern, UsageError};
+use super::{CandleArg, Common, JobsArg, Pattern, UsageError, present};
 use crate::console;
 use crate::device::Device;
 use crate::exit_code::Exit;
@@ -14,8 +14,10 @@ use crate::settle::versions;
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    candle: CandleArg,
     /// Change candle's host code, with the worker that `cargo xtask host-mutants` builds, instead of its kernels.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "candle")]
     host: bool,
     /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
     #[arg(long, value_delimiter = ',')]
@@ -38,7 +40,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
-    let canary = check_canary(&plan.devices)?;
+    let canary = check_canary(&plan.devices, plan.limits.candle)?;
     if !canary.missed.is_empty() {
         canary.missed.iter().for_each(|missed| eprintln!("{missed}"));
         return Ok(Exit::CanaryMissed);
@@ -53,7 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let changes = || baseline.changes.values().flatten();
     let score = Score {
-        versions: versions(),
+        versions: versions(plan.limits.candle),
         host: args.host,
         devices: plan.devices.clone(),
         seed: plan.seed,
@@ -81,14 +83,15 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
             "score needs exactly one simulated device; use `--device cpu,sim:0`, or `--host` for the host code";
         return Err(UsageError(message.to_string()).into());
     }
+    let limits = args.candle.apply(&devices, args.common.limits())?;
     Ok(Plan {
         subject: if args.host { Subject::host()? } else { Subject::Kernels },
-        ops: matching(&args.ops)?,
+        ops: present(matching(&args.ops)?, &args.ops, limits.candle)?,
         jobs: args.jobs.number(&devices, false),
         devices,
         seed: args.seed,
         cases: args.cases,
         mutants: args.mutants,
-        limits: args.common.limits(),
+        limits,
     })
 }

@@ -41,9 +41,13 @@ impl StoreArg {
 
     /// The store of findings of edited kernels, a folder of this one or this itself: they are none of a release of candle.
     pub fn of_edited_kernels(&self) -> Self {
+        self.within(EDITED_KERNELS)
+    }
+
+    /// The store in `folder` of this one, or this if it is that.
+    pub fn within(&self, folder: &str) -> Self {
         let path = self.path();
-        let is_it = path.file_name().is_some_and(|name| name == EDITED_KERNELS);
-        Self { store: Some(if is_it { path.to_path_buf() } else { path.join(EDITED_KERNELS) }) }
+        Self { store: Some(if path.ends_with(folder) { path.to_path_buf() } else { path.join(folder) }) }
     }
 
     /// Commands for this store.
@@ -84,14 +88,14 @@ fn in_file(path: &Path) -> anyhow::Result<(String, Finding)> {
     Ok((finding.signature.slug(), finding))
 }
 
-/// Refuses a finding of edited kernels, for commands that tell candle's maintainers of one.
+/// Refuses a finding of edited kernels or of another candle, for commands that tell candle's maintainers of one.
 pub fn check_release(finding: &Finding) -> Result<(), UsageError> {
-    finding.origin.kernels.as_ref().map_or(Ok(()), |edited| {
-        Err(UsageError(format!(
-            "{} is a finding of the edited {edited}; no release of candle shows it",
-            finding.signature
-        )))
-    })
+    let problem = match (&finding.origin.kernels, &finding.origin.candle) {
+        (Some(edited), _) => format!("the edited {edited}; no release of candle shows it"),
+        (_, Some(candle)) => format!("{candle}; reports are of candle {}", crate::CANDLE),
+        (None, None) => return Ok(()),
+    };
+    Err(UsageError(format!("{} is a finding of {problem}", finding.signature)))
 }
 
 /// The store at `root`, which must exist.

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::exec::EditedKernels;
+use crate::exec::{EditedKernels, OtherCandle};
 
 /// How to call this program on a store.
 #[derive(Debug, Clone)]
@@ -11,8 +11,8 @@ pub struct Shell {
     program: String,
     /// The option that names the store, with the space before it; empty for the store that is used anyway.
     option: String,
-    /// The option that names edited kernels, with the space before it; empty for candle's own.
-    kernels: String,
+    /// The option that names another candle or edited kernels, with the space before it; empty for the release under test.
+    candle: String,
 }
 
 impl Shell {
@@ -20,24 +20,25 @@ impl Shell {
     pub fn new(store: Option<&Path>) -> Self {
         let option = store.map_or_else(String::new, |store| format!(" --store {}", quoted(store)));
         let program = program().map_or_else(|| "snuffer".to_string(), |program| quoted(&program));
-        Self { program, option, kernels: String::new() }
+        Self { program, option, candle: String::new() }
     }
 
-    /// The same for cases and findings of edited kernels, if there are any.
+    /// The same for cases and findings of another candle or of edited kernels, if there are any.
     #[must_use]
-    pub fn with_kernels(self, kernels: Option<&EditedKernels>) -> Self {
-        let option = |edited: &EditedKernels| format!(" --kernels {}", quoted(&edited.sources));
-        Self { kernels: kernels.map(option).unwrap_or_default(), ..self }
+    pub fn on(self, candle: Option<&OtherCandle>, kernels: Option<&EditedKernels>) -> Self {
+        let other = candle.map(|candle| format!(" --candle {}", quoted(Path::new(&candle.named))));
+        let edited = kernels.map(|edited| format!(" --kernels {}", quoted(&edited.sources)));
+        Self { candle: other.or(edited).unwrap_or_default(), ..self }
     }
 
-    /// Whether findings are of edited kernels, and no report is to be made of them.
-    pub fn has_kernels(&self) -> bool {
-        !self.kernels.is_empty()
+    /// Whether findings are of another candle or of edited kernels, and no report is to be made of them.
+    pub fn is_on_another(&self) -> bool {
+        !self.candle.is_empty()
     }
 
-    /// A command of this program that runs cases, such as `replay ID`, on the same kernels.
-    pub fn on_kernels(&self, command: &str) -> String {
-        self.snuffer(&format!("{command}{}", self.kernels))
+    /// A command of this program that runs cases, such as `replay ID`, with the same candle and kernels.
+    pub fn on_the_same(&self, command: &str) -> String {
+        self.snuffer(&format!("{command}{}", self.candle))
     }
 
     /// A command of this program, such as `triage`.
@@ -47,7 +48,7 @@ impl Shell {
 
     /// The command that runs the case in a file again.
     pub fn replay(&self, file: &Path) -> String {
-        format!("{} replay {}{}", self.program, quoted(file), self.kernels)
+        format!("{} replay {}{}", self.program, quoted(file), self.candle)
     }
 
     /// The command that writes the issue of a finding. In a checkout, `cargo xtask` also sets up what its program needs.

@@ -56,22 +56,22 @@ fn found_lines(found: &Found) -> Vec<String> {
 fn next(found: &Found, shell: &Shell) -> [(&'static str, String); 3] {
     let Some(worst) = found.worst.first() else {
         return [
-            ("hunt longer", shell.on_kernels("hunt --time 10m")),
+            ("hunt longer", shell.on_the_same("hunt --time 10m")),
             ("list what is stored", shell.snuffer("findings list")),
             ("see what is tested", shell.snuffer("ops")),
         ];
     };
-    let decide = if found.known < found.findings && !shell.has_kernels() {
+    let decide = if found.known < found.findings && !shell.is_on_another() {
         ("decide on each", shell.snuffer("triage"))
     } else {
         ("list what is stored", shell.snuffer("findings list"))
     };
-    let tell = if shell.has_kernels() {
+    let tell = if shell.is_on_another() {
         ("show all of it", shell.snuffer(&format!("findings show {}", worst.id)))
     } else {
         ("write an issue of it", shell.report(&worst.id))
     };
-    [("run the worst again", shell.on_kernels(&format!("replay {}", worst.id))), decide, tell]
+    [("run the worst again", shell.on_the_same(&format!("replay {}", worst.id))), decide, tell]
 }
 
 /// `1 case`, `2 cases`.

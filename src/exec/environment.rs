@@ -6,7 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::{DeviceBehaviour, Limits, gpu};
+use super::toolkit::Toolkit;
+use super::{DeviceBehaviour, Limits, OtherCandle, gpu};
 use crate::device::Device;
 
 /// Which build of candle a worker has.
@@ -54,7 +55,17 @@ pub fn build_command(device: Device, build: Build) -> &'static str {
 
 /// The command that starts a worker of `build` for `device`.
 pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
-    let mut command = Command::new(executable(device, build)?);
+    command_of(device, build, None)
+}
+
+/// The command that starts a worker of `build` for `device`, with another candle if one is named.
+pub fn command_of(device: Device, build: Build, candle: Option<&OtherCandle>) -> anyhow::Result<Command> {
+    let executable = match candle {
+        None => executable(device, build)?,
+        Some(candle) if build == Build::Checked => candle.workers.join(name(device)),
+        Some(candle) => bail!("{candle} is built with checks only"),
+    };
+    let mut command = Command::new(executable);
     // Otherwise candle drops the graph of a backward pass, and second derivatives are impossible.
     command.env("CANDLE_GRAD_DO_NOT_DETACH", "1");
     // One thread per worker: cases are small, there are many workers, and the order of a sum must not depend on the machine.
@@ -201,7 +212,7 @@ fn capability(device: Device) -> Option<String> {
     (number < COMPILED_FOR).then_some(chosen)
 }
 
-/// The compute capability that `cargo xtask build` compiles for by default (`xtask/src/toolkit.rs`).
+/// The compute capability that `cargo xtask build` compiles for by default (`toolkit.rs`).
 const COMPILED_FOR: (u32, u32) = (9, 0);
 
 /// The architecture that nvcc compiled the kernels of `device`'s worker for. From 9.0 on it is the one with all features.
@@ -222,9 +233,28 @@ pub fn nvcc() -> anyhow::Result<PathBuf> {
     places.find(|path| path.is_file()).context("there is no nvcc; `cargo xtask build` fetches it, or name it in NVCC")
 }
 
-/// The folder for kernels that were compiled, beside the simulated device's own.
-pub fn compiled_kernels() -> anyhow::Result<PathBuf> {
-    in_target("kernels")?.into_iter().next().context("this executable is in no folder")
+/// The toolkit with which candle's CUDA backend is built: the installed one, or the one that `cargo xtask build` fetched.
+pub fn toolkit() -> anyhow::Result<Toolkit> {
+    if let Some(installed) = Toolkit::installed() {
+        return Ok(installed);
+    }
+    let home = in_target("cuda/home")?.into_iter().find(|home| home.join("bin/nvcc").is_file());
+    home.map(Toolkit::Assembled).context("the CUDA toolkit is not set up; `cargo xtask build` fetches it")
+}
+
+/// Cargo's target folder.
+pub fn target() -> anyhow::Result<PathBuf> {
+    made_in("")
+}
+
+/// The name of the worker for `device`, wherever it lies.
+pub fn name(device: Device) -> &'static str {
+    executable_for(device, Build::Checked).name
+}
+
+/// A folder of this name in Cargo's target folder, for what is made from other sources of candle.
+pub fn made_in(name: &str) -> anyhow::Result<PathBuf> {
+    in_target(name)?.into_iter().next().context("this executable is in no folder")
 }
 
 /// The folder of the simulated device's `libcuda.so.1` and its companions.

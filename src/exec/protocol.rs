@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::OtherCandle;
 use crate::case::Case;
 use crate::device::{Device, Gpu, Hardware};
 use crate::ops;
@@ -13,7 +14,7 @@ use crate::outcome::Outcome;
 /// The worker's first message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// `snuffer`'s version and the ops it knows: both sides must be built from the same sources.
+    /// `snuffer`'s version, its candle's and the ops it knows: both sides must be built from the same sources.
     pub build: String,
     /// The device that the worker serves.
     pub device: Device,
@@ -45,10 +46,12 @@ pub struct Reply {
     pub again: Option<Outcome>,
 }
 
-/// Identifies the sources of a build, in one line. Both sides must have the same.
-pub fn build_identity() -> String {
-    let names: Vec<&str> = ops::ALL.iter().map(|op| op.name).collect();
-    format!("{} {}", env!("CARGO_PKG_VERSION"), names.join(" "))
+/// Identifies the sources of a build, in one line: that of a worker with `candle`, or with the release under test. Both sides must
+/// come to the same.
+pub fn build_identity(candle: Option<&OtherCandle>) -> String {
+    let is_there = |name: &&str| candle.is_none_or(|candle| !candle.lacks.iter().any(|lacking| lacking == name));
+    let names: Vec<&str> = ops::ALL.iter().map(|op| op.name).filter(is_there).collect();
+    format!("{}, candle {}: {}", env!("CARGO_PKG_VERSION"), OtherCandle::version(candle), names.join(" "))
 }
 
 /// `message` as a frame.

@@ -106,7 +106,7 @@ impl Started {
         output: &File,
     ) -> anyhow::Result<Self> {
         let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
-        let mut command = environment::command(device, build)?;
+        let mut command = environment::command_of(device, build, limits.candle)?;
         let tool = Sanitizer::of(device, limits.behaviour.sanitizer);
         if let Some(tool) = tool {
             command = tool.start(&command)?;
@@ -136,7 +136,7 @@ impl Started {
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };
         match hello {
-            Ok(hello) if hello.build == protocol::build_identity() => {
+            Ok(hello) if hello.build == protocol::build_identity(limits.candle) => {
                 Ok(Self { child, socket: ours, hello, device_time })
             }
             Ok(_) => {

@@ -12,8 +12,12 @@ use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal,
 use super::journal::Journal;
 use super::protocol::{self, Hello, Reply, Request};
 use crate::device::{Device, Gpu};
+use crate::ops;
 use crate::outcome::Outcome;
 use crate::run;
+
+/// The argument with which a worker only names its ops.
+pub const NAME_OPS: &str = "name-ops";
 
 /// The whole program of each worker: runs cases for `snuffer`, one at a time, in a process that may die.
 pub fn main() -> ExitCode {
@@ -32,6 +36,10 @@ fn started_by_snuffer() -> anyhow::Result<()> {
     #[cfg(feature = "cuda")]
     if args == [super::visible::COUNT] {
         println!("{}", run::gpu::visible().context("cannot count the GPUs")?);
+        return Ok(());
+    }
+    if args == [NAME_OPS] {
+        ops::ALL.iter().for_each(|op| println!("{}", op.name));
         return Ok(());
     }
     let [device, journal, memory] = args.as_slice() else {
@@ -58,7 +66,7 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
     run::install_panic_hook();
     let checked = cfg!(debug_assertions);
     let hardware = run::hardware(device, &opened).context("cannot query the device")?;
-    protocol::send(&mut socket, &Hello { build: protocol::build_identity(), device, checked, hardware, gpu })?;
+    protocol::send(&mut socket, &Hello { build: protocol::build_identity(None), device, checked, hardware, gpu })?;
     loop {
         let body = match protocol::read_frame(&mut socket) {
             Ok(body) => body,

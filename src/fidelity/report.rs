@@ -95,7 +95,7 @@ impl Fidelity {
             source: latitude.source.to_string(),
         });
         Self {
-            versions: versions(),
+            versions: versions(None),
             devices,
             seed: plan.seed,
             seconds,

@@ -39,7 +39,7 @@ pub fn record(
     if hardware.driver.is_none() && !stand_in {
         bail!("{hardware} has no GPU driver, so it is not hardware; `--stand-in` records it as that");
     }
-    let head = Head { versions: versions(), stand_in, hardware };
+    let head = Head { versions: versions(None), stand_in, hardware };
     let mut recorded = Recorded { forms: 0, refused: 0, cases: 0, left_out: 0 };
     let mut files: BTreeMap<String, Recording> = BTreeMap::new();
     for form in forms::all() {

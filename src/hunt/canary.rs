@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::device::Device;
-use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits};
+use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits, OtherCandle};
 use crate::ops::canary::{CANARY, Fault, case, faults};
 use crate::oracle::{Evidence, Kind, Verdict, judge};
 
@@ -18,13 +18,13 @@ pub struct CanaryReport {
     pub overflow_checks: bool,
 }
 
-/// Plants every fault on every device, under tight limits. Faults that were not noticed get a second try with ten times the
+/// Plants every fault on every device, in workers with this candle, under tight limits. Faults that were not noticed get a second try with ten times the
 /// deadline: on a busy machine the first one may have been too short.
-pub fn check(devices: &[Device]) -> anyhow::Result<CanaryReport> {
+pub fn check(devices: &[Device], candle: Option<&'static OtherCandle>) -> anyhow::Result<CanaryReport> {
     let behaviour = DeviceBehaviour { ignore_overrides: true, ..DeviceBehaviour::default() };
     // Whether a GPU has memory for its workers is not this function's to say.
     let (deadline, memory_mib, gpu_memory_mib) = (Duration::from_secs(2), 1024, 0);
-    let limits = Limits { deadline, memory_mib, gpu_memory_mib, behaviour, ..Limits::default() };
+    let limits = Limits { deadline, memory_mib, gpu_memory_mib, behaviour, candle, ..Limits::default() };
     let long_limits = Limits { deadline: limits.deadline * 10, ..limits };
     let mut report = CanaryReport { faults: 0, missed: Vec::new(), overflow_checks: true };
     let harmless = case("none");

@@ -96,7 +96,8 @@ impl Shared<'_> {
             }
             state.claimed.insert(signature.clone());
         }
-        let Some((name, known)) = self.store.known(signature, self.plan.limits.behaviour.kernels)? else {
+        let limits = self.plan.limits;
+        let Some((name, known)) = self.store.known(signature, limits.candle, limits.behaviour.kernels)? else {
             return Ok(None);
         };
         self.state().claimed.insert(known.clone());

@@ -1,14 +1,13 @@
 //! Compiles kernels to PTX, as candle-kernels' build does, and keeps what was compiled.
 
-use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use siphasher::sip::SipHasher13;
 
 use super::Unusable;
 use super::sources::Sources;
+use crate::candles::digest;
 use crate::device::Device;
 use crate::exec::environment::{architecture, nvcc};
 use crate::store::write_atomically;
@@ -84,15 +83,4 @@ impl Compiler {
         let ptx = temporary.path().join(file).with_extension("ptx");
         std::fs::read_to_string(&ptx).with_context(|| format!("nvcc wrote no {}", ptx.display()))
     }
-}
-
-/// A digest of `parts`, as 16 hexadecimal digits that are the same on every machine.
-pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
-    let mut hasher = SipHasher13::new();
-    for part in parts {
-        // With its length, so that the border between two parts counts.
-        hasher.write(&(part.len() as u64).to_le_bytes());
-        hasher.write(part);
-    }
-    format!("{:016x}", hasher.finish())
 }

@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use super::Unusable;
 use crate::CANDLE;
+use crate::candles::{files, released};
 
 /// The folder of kernels in a checkout of candle.
 const IN_CHECKOUT: &str = "candle-kernels/src";
@@ -25,26 +26,7 @@ pub fn folder(named: &Path) -> Result<PathBuf, Unusable> {
 
 /// The kernels of the release under test, as Cargo fetched them when the worker was built.
 pub fn original() -> Result<PathBuf, Unusable> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).unwrap_or_default();
-    let registries = home.join("registry/src");
-    let crates = fs::read_dir(&registries).into_iter().flatten().flatten();
-    let mut folders = crates.map(|registry| registry.path().join(format!("candle-kernels-{CANDLE}/src")));
-    folders.find(|folder| folder.is_dir()).ok_or_else(|| {
-        let place = registries.display();
-        Unusable(format!("candle-kernels {CANDLE}, to compare with, is not in {place}; `cargo fetch` brings it"))
-    })
-}
-
-/// The files in `folder` and below, sorted.
-pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
-    }
-    found.sort();
-    Ok(found)
+    released("candle-kernels").map(|folder| folder.join("src")).map_err(|why| Unusable(why.to_string()))
 }
 
 /// The files of a folder of kernels, by their path in it.

@@ -61,8 +61,15 @@ fn end_with_a_line(file: &mut File) -> std::io::Result<()> {
     if whole < end.len() as u64 { file.set_len(start + whole) } else { Ok(()) }
 }
 
-/// Waits for the lock of the store at `root`. It is held until the file is dropped.
-pub(super) fn lock(root: &Path) -> anyhow::Result<File> {
+/// Keeps a copy of an executable.
+pub fn keep_executable(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let program = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
+    write_with_mode(to, &program, 0o777)
+}
+
+/// Waits for the lock of the folder at `root`, which is made if it is missing. It is held until the file is dropped.
+pub fn lock(root: &Path) -> anyhow::Result<File> {
+    make_folder(root)?;
     let path = root.join(".lock");
     let lock = File::create(&path).with_context(|| format!("cannot make the lock file {}", path.display()))?;
     lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
@@ -80,11 +87,15 @@ pub(super) fn set_aside(file: &Path) -> anyhow::Result<PathBuf> {
 
 /// Writes a file, and makes its folder. After a crash the file has its old content or the new one.
 pub fn write_atomically(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    // Temporary files are readable by their owner only; a site is for others to read.
+    write_with_mode(path, content, 0o666)
+}
+
+fn write_with_mode(path: &Path, content: &[u8], mode: u32) -> anyhow::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make_folder(folder)?;
-    // Temporary files are readable by their owner only; a site is for others to read.
     let mut file = tempfile::Builder::new()
-        .permissions(fs::Permissions::from_mode(0o666))
+        .permissions(fs::Permissions::from_mode(mode))
         .tempfile_in(folder)
         .with_context(|| format!("cannot write in {}; is the disk full?", folder.display()))?;
     file.write_all(content)

@@ -13,7 +13,7 @@ use super::reproduction::Reproduction;
 use super::sealed;
 use crate::case::Case;
 use crate::device::{Device, Hardware};
-use crate::exec::{EditedKernels, Sanitizer};
+use crate::exec::{EditedKernels, OtherCandle, Sanitizer};
 use crate::ops;
 use crate::oracle::{Evidence, OracleName, Signature, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
@@ -51,6 +51,9 @@ pub struct Origin {
     /// The edited kernels that simulated devices ran. Candle's own do not show the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels: Option<EditedKernels>,
+    /// The candle that workers had, if it was not the release under test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candle: Option<OtherCandle>,
     /// The campaign's seed.
     pub seed: u64,
     /// The case's index in the campaign.
@@ -71,9 +74,10 @@ impl Finding {
         if shown.is_empty() { vec![self.violation.device] } else { shown.into_iter().collect() }
     }
 
-    /// Whether it was found on these kernels: `None` are candle's own.
-    pub fn is_of(&self, kernels: Option<&EditedKernels>) -> bool {
-        EditedKernels::same(self.origin.kernels.as_ref(), kernels)
+    /// Whether it was found with this candle and on these kernels: `None` are those of the release under test.
+    pub fn is_of(&self, candle: Option<&OtherCandle>, kernels: Option<&EditedKernels>) -> bool {
+        let Origin { candle: own, kernels: own_kernels, .. } = &self.origin;
+        OtherCandle::same(own.as_ref(), candle) && EditedKernels::same(own_kernels.as_ref(), kernels)
     }
 
     /// The file and line of the tested release at which it fails, or the kernel, where something names it.
@@ -131,13 +135,14 @@ impl Store {
     }
 
     /// The name and signature of a finding that needs no more than a failure with this signature, if the store has one of the same
-    /// `kernels`. If it has the same failure, that is it.
+    /// candle and kernels. If it has the same failure, that is it.
     pub fn known(
         &self,
         signature: &Signature,
+        candle: Option<&OtherCandle>,
         kernels: Option<&EditedKernels>,
     ) -> anyhow::Result<Option<(String, Signature)>> {
-        let load = |name: &String| self.load(name).ok().filter(|finding| finding.is_of(kernels));
+        let load = |name: &String| self.load(name).ok().filter(|finding| finding.is_of(candle, kernels));
         if let Some(name) = self.name(signature).filter(|name| load(name).is_some()) {
             return Ok(Some((name, signature.clone())));
         }
@@ -148,12 +153,12 @@ impl Store {
         Ok(known.map(|(other, name)| (name, other)))
     }
 
-    /// Stores `finding` unless the store already has it; one of other kernels gives way. Returns its name if it is new.
+    /// Stores `finding` unless the store already has it; one of another candle or other kernels gives way. Returns its name if it is new.
     pub fn insert(&self, finding: &Finding) -> anyhow::Result<Option<String>> {
         let _lock = lock(&self.root)?;
         let mut gives_way = false;
         let new = self.put(finding, |mine| {
-            gives_way = !mine.is_of(finding.origin.kernels.as_ref());
+            gives_way = !mine.is_of(finding.origin.candle.as_ref(), finding.origin.kernels.as_ref());
             gives_way
         })?;
         Ok(new.or_else(|| self.name(&finding.signature).filter(|_| gives_way)))

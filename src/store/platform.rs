@@ -3,6 +3,7 @@
 use semver::Version;
 
 use crate::device::{Device, Hardware};
+use crate::exec::OtherCandle;
 
 /// The platform that a case runs on.
 #[derive(Debug, Clone)]
@@ -16,6 +17,13 @@ pub struct Platform {
 }
 
 impl Platform {
+    /// This platform with the candle that workers have. Versions of checkouts are those of releases.
+    #[must_use]
+    pub fn with(self, candle: Option<&OtherCandle>) -> Self {
+        let other = candle.and_then(|candle| Version::parse(&candle.version).ok());
+        Self { candle: other.unwrap_or(self.candle), ..self }
+    }
+
     /// `device` with the release of candle that this build tests.
     pub fn today(device: Device, hardware: Option<&Hardware>) -> Self {
         let candle = Version::parse(crate::CANDLE).expect("a release");

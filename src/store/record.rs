@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{append_alone, make_folder};
 use super::sealed;
 use crate::coverage::Coverage;
-use crate::exec::{EditedKernels, Sanitizer};
+use crate::exec::{EditedKernels, OtherCandle, Sanitizer};
 
 /// How many cases had which verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +111,9 @@ pub struct Record {
     /// The edited kernels that simulated devices ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels: Option<EditedKernels>,
+    /// The candle that workers had, if it was not the release under test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candle: Option<OtherCandle>,
     /// Seconds of work so far.
     pub seconds: f64,
     /// Whether it ran to its end.

@@ -9,7 +9,7 @@ use crate::plan::{Test, tests};
 pub const TESTS: &[Test] = tests![Each: every_planted_fault_is_noticed_and_charged_to_its_case];
 
 fn every_planted_fault_is_noticed_and_charged_to_its_case(device: Device) {
-    let checked = check_canary(&[device]).expect("the harness survives");
+    let checked = check_canary(&[device], None).expect("the harness survives");
     assert_eq!(checked.missed, Vec::<String>::new());
     let least = match device {
         Device::Cpu => 8,

@@ -14,7 +14,7 @@ const NAME: &str = "1700000000-5-1";
 fn stored(change: impl FnOnce(&mut Record)) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let mut record = Record {
-        versions: versions(),
+        versions: versions(None),
         seed: 5,
         ops: vec!["loss.mse".into()],
         modes: vec!["valid".into()],

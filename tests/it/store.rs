@@ -34,12 +34,12 @@ fn a_finding_of_other_kernels_is_not_known_and_gives_way() {
     };
     let name = Some(finding.signature.slug());
     for kernels in [None, Some(edited("1")), Some(edited("2")), None] {
-        assert_eq!(store.known(&finding.signature, kernels.as_ref()).expect("readable"), None, "{kernels:?}");
+        assert_eq!(store.known(&finding.signature, None, kernels.as_ref()).expect("readable"), None, "{kernels:?}");
         finding.origin.kernels = kernels;
         let kernels = finding.origin.kernels.as_ref();
         assert_eq!(store.insert(&finding).expect("stored"), name);
         assert_eq!(store.insert(&finding).expect("known"), None);
-        let known = store.known(&finding.signature, kernels).expect("readable");
+        let known = store.known(&finding.signature, None, kernels).expect("readable");
         assert_eq!(known.map(|(name, _)| name), name);
         assert_eq!(store.get(&finding.signature.slug()).expect("readable").as_ref(), Some(&finding));
     }

@@ -139,7 +139,7 @@ fn the_deadline_grows_with_what_a_call_reads_and_returns() {
 
 #[test]
 fn the_canary_misses_nothing() {
-    let checked = check_canary(&[Device::Cpu]).expect("the harness survives");
+    let checked = check_canary(&[Device::Cpu], None).expect("the harness survives");
     assert_eq!(checked.missed, Vec::<String>::new());
     assert_eq!(checked.faults, 8);
 }

@@ -13,6 +13,8 @@ use crate::set_up::{Devices, Ready};
 use crate::toolkit::Capability;
 
 mod candle_tests;
+#[path = "../../src/exec/toolkit.rs"]
+mod cuda;
 mod dist;
 mod functions;
 mod fuzz;
@@ -160,7 +162,7 @@ fn hunt(devices: Devices, args: &[String]) -> anyhow::Result<u8> {
     set_up::snuffer()?;
     let mut snuffer = Command::new(target()?.join("debug/snuffer"));
     // These need all devices from the first case on.
-    let needs_all = ["--device", "--cases", "--resume", "--kernels"];
+    let needs_all = ["--device", "--cases", "--resume", "--kernels", "--candle"];
     let waits = args.iter().any(|arg| needs_all.iter().any(|option| arg.starts_with(option)));
     match if waits { None } else { set_up::rest_in_background(devices)? } {
         Some(set_up) => snuffer.arg("hunt").arg("--while-setting-up").stdin(set_up),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::UsageError;
 use crate::device::Device;
-use crate::exec::EditedKernels;
+use crate::exec::{EditedKernels, Limits, OtherCandle};
 use crate::generate::Mode;
 use crate::settle::versions;
 use crate::store::{IsRunning, Log, Record, Store};
@@ -29,10 +29,10 @@ fn check(name: &str, record: &Record) -> Result<(), UsageError> {
     let is_mode = |name: &String| Mode::ALL.iter().any(|mode| mode.name() == name);
     let problem = match () {
         () if record.imported => "the last campaign is an import, which cannot be resumed; run it again".to_string(),
-        () if record.versions != versions() => format!(
+        () if record.versions != versions(record.candle.as_ref()) => format!(
             "the campaign {name} ran with {}, but this is {}; start a new one with `snuffer hunt --seed {}`",
             record.versions,
-            versions(),
+            versions(record.candle.as_ref()),
             record.seed
         ),
         () if record.ops.is_empty() || record.modes.is_empty() || !record.modes.iter().all(is_mode) => {
@@ -43,16 +43,18 @@ fn check(name: &str, record: &Record) -> Result<(), UsageError> {
     Err(UsageError(problem))
 }
 
-/// Whether these are the kernels of the campaign; `None` are candle's own.
-pub fn check_kernels(record: &Record, kernels: Option<&EditedKernels>) -> Result<(), UsageError> {
-    if EditedKernels::same(record.kernels.as_ref(), kernels) {
+/// Whether workers have the candle and the kernels of the campaign.
+pub fn check_candle(record: &Record, limits: Limits) -> Result<(), UsageError> {
+    let (candle, kernels) = (record.candle.as_ref(), record.kernels.as_ref());
+    let differ = if !OtherCandle::same(candle, limits.candle) {
+        [candle, limits.candle].map(OtherCandle::described)
+    } else if !EditedKernels::same(kernels, limits.behaviour.kernels) {
+        [kernels, limits.behaviour.kernels].map(EditedKernels::described)
+    } else {
         return Ok(());
-    }
-    Err(UsageError(format!(
-        "the campaign ran with {}, but these are {}; start a new one without --resume",
-        EditedKernels::described(record.kernels.as_ref()),
-        EditedKernels::described(kernels)
-    )))
+    };
+    let [ran, these] = differ;
+    Err(UsageError(format!("the campaign ran with {ran}, but this is with {these}; start a new one without --resume")))
 }
 
 /// The devices of a campaign, those that it lost among them. Its cases belong together, so all of them run on the same devices:

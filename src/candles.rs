@@ -1,0 +1,96 @@
+//! Workers with another candle than the release under test: another release, a checkout of its repository, or patches.
+//!
+//! This program stays as it is. Only the part of it that workers need is built again, with the other candle, in a workspace
+//! below Cargo's target folder.
+
+mod compiler;
+mod crates;
+mod left_out;
+mod manifest;
+mod named;
+mod workspace;
+
+use std::hash::Hasher;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::Context;
+use semver::Version;
+use siphasher::sip::SipHasher13;
+
+use crate::CANDLE;
+use crate::device::Device;
+use crate::exec::worker::NAME_OPS;
+use crate::exec::{Build, OtherCandle, environment};
+use crate::ops;
+use crate::store::write_atomically;
+
+pub use compiler::CompileError;
+pub use crates::{Crates, files, released};
+pub use left_out::{LeftOut, without};
+pub use named::Named;
+pub use workspace::Workspace;
+
+/// A candle that cannot be used, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unusable(pub String);
+
+/// Builds the workers of the candle that `what` names, for `devices`, unless they are there. Says on the error stream what it does.
+/// What it returns is kept for the rest of the process. `None` for the release under test.
+pub fn prepare(what: &str, devices: &[Device]) -> anyhow::Result<Option<&'static OtherCandle>> {
+    let named = Named::parse(what)?;
+    if named == Named::Release(Version::parse(CANDLE)?) {
+        return Ok(None);
+    }
+    let all = environment::made_in("candles")?;
+    let crates = Crates::of(&named, &all)?;
+    let workspace = Workspace::new(&all, &named, crates)?;
+    let workers = all.join("workers").join(workspace.key());
+    let mut lacks = None;
+    for (device, with_cuda) in [(Device::Cpu, false), (Device::Sim(0), true)] {
+        if !devices.iter().any(|device| (*device != Device::Cpu) == with_cuda) {
+            continue;
+        }
+        let worker = workers.join(environment::name(device));
+        if !worker.is_file() {
+            workspace.build(with_cuda, &worker)?;
+        }
+        let candle = OtherCandle { workers: workers.clone(), ..OtherCandle::default() };
+        lacks = Some(lacking(device, &candle)?);
+    }
+    let candle = OtherCandle {
+        named: named.text(),
+        version: workspace.version().to_string(),
+        digest: workspace.digest().to_string(),
+        lacks: lacks.unwrap_or_default(),
+        workers,
+    };
+    Ok(Some(Box::leak(Box::new(candle))))
+}
+
+/// The ops that the worker of `candle` for `device` does not have.
+fn lacking(device: Device, candle: &OtherCandle) -> anyhow::Result<Vec<String>> {
+    let mut worker = environment::command_of(device, Build::Checked, Some(candle))?;
+    let output = worker.arg(NAME_OPS).stdin(Stdio::null()).output().context("cannot run the worker of another candle")?;
+    let named = String::from_utf8(output.stdout).context("the worker of another candle names no ops")?;
+    let own: Vec<&str> = named.lines().collect();
+    let names = ops::ALL.iter().map(|op| op.name);
+    Ok(names.filter(|name| !own.contains(name)).map(str::to_string).collect())
+}
+
+/// A digest of `parts`, as 16 hexadecimal digits that are the same on every machine.
+pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hasher = SipHasher13::new();
+    for part in parts {
+        // With its length, so that the border between two parts counts.
+        hasher.write(&(part.len() as u64).to_le_bytes());
+        hasher.write(part);
+    }
+    format!("{:016x}", hasher.finish())
+}
+
+/// Writes a file unless it says that already: Cargo builds what is newer than its outputs.
+fn write_if_new(path: &PathBuf, content: &[u8]) -> anyhow::Result<()> {
+    if std::fs::read(path).is_ok_and(|old| old == content) { Ok(()) } else { write_atomically(path, content) }
+}

@@ -1,0 +1,180 @@
+//! The crates of another candle, as they are to be built.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use toml::Table;
+
+use super::manifest::{dependencies, package_of};
+use super::named::{Named, patches};
+use super::{Unusable, digest, write_if_new};
+use crate::CANDLE;
+
+/// The crates whose code runs in a worker.
+pub const CRATES: [&str; 3] = ["candle-core", "candle-nn", "candle-kernels"];
+
+/// The kernels, which take minutes to compile.
+const KERNELS: &str = "candle-kernels";
+
+/// A crate: what is built of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Crate {
+    /// Its manifest, as it is.
+    pub manifest: Table,
+    /// The other files at its top and all below `src`, by path.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Crate {
+    /// Reads it once: what is built is what was compared, even if somebody saves meanwhile.
+    fn read(folder: &Path) -> anyhow::Result<Self> {
+        let mut read = BTreeMap::new();
+        let top = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        let top: Vec<PathBuf> = top.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+        let is_of_interest = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default();
+            path.is_file() && !name.as_encoded_bytes().starts_with(b".") && name != "Cargo.toml"
+        };
+        for path in top.into_iter().filter(is_of_interest).chain(files(&folder.join("src"))?) {
+            let inside = path.strip_prefix(folder)?.to_string_lossy().into_owned();
+            read.insert(inside, fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?);
+        }
+        Ok(Self { manifest: manifest(folder)?, files: read })
+    }
+
+    /// Whether the same is compiled.
+    fn compiles_as(&self, other: &Self) -> bool {
+        let compiled = |one: &Self| {
+            let is_compiled = |path: &String| path.starts_with("src/") || path == "build.rs";
+            one.files.iter().filter(|(path, _)| is_compiled(path)).map(|(a, b)| (a.clone(), b.clone())).collect::<Vec<_>>()
+        };
+        compiled(self) == compiled(other)
+    }
+}
+
+/// The crates of another candle. Those that it has not are of its release, or of the release under test.
+#[derive(Debug, Default)]
+pub struct Crates {
+    /// The folder that they are from, as a person named it; none for a release.
+    pub root: Option<PathBuf>,
+    /// The version of candle.
+    pub version: String,
+    /// The crates, by name.
+    pub own: BTreeMap<String, Crate>,
+    /// What their manifests inherit.
+    pub workspace: Table,
+}
+
+impl Crates {
+    /// The crates of the candle that `named` names. Patches are applied below `folder`.
+    pub fn of(named: &Named, folder: &Path) -> anyhow::Result<Self> {
+        match named {
+            Named::Release(version) => Ok(Self { version: version.to_string(), ..Self::default() }),
+            Named::Tree(root) => Self::read(root),
+            Named::Patches(path) => {
+                let patched = folder.join(named.folder()).join("patched");
+                apply(&patches(path), &patched)?;
+                Self::read(&patched)
+            }
+        }
+    }
+
+    /// The crates in folders of `root`: those that a worker has, and what they need of the same repository.
+    pub fn read(root: &Path) -> anyhow::Result<Self> {
+        let root_manifest = if root.join("Cargo.toml").is_file() { manifest(root)? } else { Table::new() };
+        let workspace = root_manifest.get("workspace").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        let inherited = workspace.get("dependencies").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        let mut own: BTreeMap<String, Crate> = BTreeMap::new();
+        let mut queue: Vec<String> = CRATES.map(str::to_string).to_vec();
+        while let Some(name) = queue.pop() {
+            let folder = root.join(&name);
+            if own.contains_key(&name) || !folder.join("Cargo.toml").is_file() {
+                continue;
+            }
+            let read = Crate::read(&folder)?;
+            queue.extend(dependencies(&read.manifest).map(|(key, spec)| package_of(key, spec, &inherited)));
+            own.insert(name, read);
+        }
+        // Cargo then finds those that are compiled.
+        if let Some(kernels) = own.get(KERNELS)
+            && kernels.compiles_as(&Crate::read(&released(KERNELS)?)?)
+        {
+            own.remove(KERNELS);
+        }
+        let core = own.get("candle-core").map(|core| version(&core.manifest, &workspace));
+        Ok(Self { root: Some(root.to_path_buf()), version: core.unwrap_or_else(|| CANDLE.to_string()), own, workspace })
+    }
+
+    /// A digest of all that is another candle's.
+    pub fn digest(&self) -> String {
+        let texts: Vec<String> =
+            self.own.iter().map(|(name, one)| format!("{name} {}", one.manifest)).chain([self.workspace.to_string()]).collect();
+        let files = self.own.values().flat_map(|one| &one.files).flat_map(|(path, bytes)| [path.as_bytes(), bytes]);
+        digest([self.version.as_bytes()].into_iter().chain(texts.iter().map(String::as_bytes)).chain(files))
+    }
+}
+
+/// The version of a crate, which may be that of its workspace.
+fn version(manifest: &Table, workspace: &Table) -> String {
+    let of = |table: &Table| Some(table.get("package")?.get("version")?.as_str()?.to_string());
+    of(manifest).or_else(|| of(workspace)).unwrap_or_else(|| CANDLE.to_string())
+}
+
+fn manifest(folder: &Path) -> anyhow::Result<Table> {
+    let path = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(text.parse().map_err(|error| Unusable(format!("{}: {error}", path.display())))?)
+}
+
+/// The sources of a crate of the release under test, as Cargo fetched them when the workers were built.
+pub fn released(name: &str) -> Result<PathBuf, Unusable> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).unwrap_or_default();
+    let registries = home.join("registry/src");
+    let crates = fs::read_dir(&registries).into_iter().flatten().flatten();
+    let mut folders = crates.map(|registry| registry.path().join(format!("{name}-{CANDLE}")));
+    folders.find(|folder| folder.join("src").is_dir()).ok_or_else(|| {
+        let place = registries.display();
+        Unusable(format!("{name} {CANDLE}, to compare with, is not in {place}; `cargo fetch` brings it"))
+    })
+}
+
+/// The files in `folder` and below, sorted.
+pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Applies `patches` to a copy of the release under test, in `folder`.
+fn apply(patches: &[PathBuf], folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    for name in CRATES {
+        let from = released(name)?;
+        for path in files(&from)? {
+            let inside = path.strip_prefix(&from)?;
+            write_if_new(&folder.join(name).join(inside), &fs::read(&path)?)?;
+        }
+    }
+    for patch in patches {
+        let mut command = Command::new("patch");
+        command.args(["-p1", "--batch", "--forward", "--no-backup-if-mismatch", "--input"]).arg(patch);
+        let output = command.current_dir(folder).stdin(Stdio::null()).output().context("cannot run `patch`; install it")?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stdout);
+            let why = said.lines().filter(|line| line.contains("FAILED") || line.contains("find file") || line.contains("ignored"));
+            let why = why.last().or(said.lines().last()).unwrap_or("it printed nothing");
+            return Err(Unusable(format!("{} does not apply to candle {CANDLE}: {why}", patch.display())).into());
+        }
+    }
+    Ok(())
+}

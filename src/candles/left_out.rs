@@ -1,0 +1,66 @@
+//! The ops that are left out of a worker, because its candle lacks what they call.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::compiler::CompileError;
+
+/// The files of ops, by family, that are not compiled.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    files: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl LeftOut {
+    /// Leaves out the files of ops to which `errors` belong; `ops` is the folder of all families. Returns how many files that are, or
+    /// else the first error that belongs to none.
+    pub fn blame<'a>(&mut self, errors: &'a [CompileError], ops: &Path) -> Result<usize, &'a CompileError> {
+        let before = self.count();
+        for error in errors {
+            let files = error.places.iter().filter_map(|(file, _)| file_of_op(file, ops));
+            // What families share is to blame only if nothing else is.
+            let (shared, own): (Vec<_>, Vec<_>) = files.partition(|(family, _)| family == "support");
+            let (family, file) = own.into_iter().chain(shared).next().ok_or(error)?;
+            self.files.entry(family).or_default().insert(file);
+        }
+        Ok(self.count() - before)
+    }
+
+    fn count(&self) -> usize {
+        self.files.values().map(BTreeSet::len).sum()
+    }
+
+    /// The source of the module of a family without what is left out of it. Others stay as they are.
+    pub fn apply(&self, path: &Path, text: String) -> String {
+        let family = path.strip_prefix("src/ops").ok().filter(|path| path.components().count() == 1);
+        let family = family.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+        match family.and_then(|family| self.files.get(&family)) {
+            Some(files) => without(&text, files),
+            None => text,
+        }
+    }
+
+    /// The files, as paths.
+    pub fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.files.iter().flat_map(|(family, files)| files.iter().map(move |file| Path::new(family).join(file)))
+    }
+}
+
+/// The family and name of the file of an op.
+fn file_of_op(file: &Path, ops: &Path) -> Option<(String, String)> {
+    let inside = file.strip_prefix(ops).ok()?;
+    let [family, file] = inside.components().collect::<Vec<_>>()[..] else { return None };
+    let name = Path::new(&file).file_stem()?.to_string_lossy().into_owned();
+    Some((family.as_os_str().to_string_lossy().into_owned(), name))
+}
+
+/// The module of a family without these files: neither declared nor in the list of ops.
+pub fn without(text: &str, files: &BTreeSet<String>) -> String {
+    let is_gone = |line: &str| {
+        let line = line.trim();
+        let declared = line.strip_suffix(';').and_then(|line| line.rsplit(' ').next());
+        let listed = line.strip_prefix('&').and_then(|line| line.split("::").next());
+        declared.or(listed).is_some_and(|name| files.contains(name))
+    };
+    text.lines().filter(|line| !is_gone(line)).map(|line| format!("{line}\n")).collect()
+}

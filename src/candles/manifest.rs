@@ -1,0 +1,128 @@
+//! The manifests of the workspace in which workers of another candle are built.
+
+use anyhow::Context;
+use toml::{Table, Value};
+
+use super::compiler::profile;
+use super::crates::Crates;
+use crate::CANDLE;
+
+/// The package that has the worker.
+pub const WORKER: &str = "worker";
+
+/// What of a manifest no worker needs.
+const SUPERFLUOUS: [&str; 6] = ["example", "bench", "test", "bin", "dev-dependencies", "lints"];
+
+/// The dependencies that a manifest lists, also those of some platforms and of its build script.
+pub fn dependencies(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
+    let tables = targets.filter_map(|(_, target)| target.as_table()).chain([manifest]);
+    let lists = tables.flat_map(|table| ["dependencies", "build-dependencies"].map(|kind| table.get(kind)));
+    lists.flatten().filter_map(Value::as_table).flatten()
+}
+
+/// The same, to be changed.
+fn dependencies_mut(manifest: &mut Table) -> Vec<(&String, &mut Value)> {
+    let mut found = Vec::new();
+    for (key, value) in manifest.iter_mut().filter_map(|(key, value)| Some((key, value.as_table_mut()?))) {
+        match key.as_str() {
+            "dependencies" | "build-dependencies" => found.extend(value.iter_mut()),
+            "target" => found.extend(value.iter_mut().filter_map(|(_, it)| it.as_table_mut()).flat_map(dependencies_mut)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The package that a dependency is: a name of its own may be inherited from the workspace.
+pub fn package_of(key: &str, spec: &Value, inherited: &Table) -> String {
+    let named = |spec: &Value| Some(spec.get("package")?.as_str()?.to_string());
+    named(spec).or_else(|| inherited.get(key).and_then(named)).unwrap_or_else(|| key.to_string())
+}
+
+/// The manifest of a crate of candle in the workspace.
+pub fn of_candle(manifest: &Table, crates: &Crates) -> Table {
+    let mut manifest = manifest.clone();
+    manifest.retain(|key, _| !SUPERFLUOUS.contains(&key));
+    for (key, spec) in dependencies_mut(&mut manifest) {
+        relocate(key, spec, crates, "../");
+    }
+    manifest
+}
+
+/// Lets a dependency by path lead to the copy in the workspace, or to a release if there is no copy.
+fn relocate(key: &str, spec: &mut Value, crates: &Crates, prefix: &str) {
+    let package = package_of(key, spec, &Table::new());
+    let Some(spec) = spec.as_table_mut().filter(|spec| spec.contains_key("path")) else { return };
+    if crates.own.contains_key(&package) {
+        spec.insert("path".into(), format!("{prefix}{package}").into());
+        return;
+    }
+    spec.remove("path");
+    if package.starts_with("candle-") {
+        spec.insert("version".into(), format!("={CANDLE}").into());
+    }
+}
+
+/// The manifest of the library in the workspace, made from its own.
+pub fn of_library(own: &Table, crates: &Crates) -> anyhow::Result<Table> {
+    let shared = own["workspace"]["package"].as_table().context("the project has no [workspace.package]")?;
+    let mut package = own["package"].as_table().context("the project has no [package]")?.clone();
+    for (key, value) in shared {
+        package.insert(key.clone(), value.clone());
+    }
+    package.remove("default-run");
+    let mut manifest = Table::from_iter([("package".to_string(), package.into())]);
+    for key in ["lib", "features", "dependencies"] {
+        manifest.insert(key.into(), own[key].clone());
+    }
+    let wanted = manifest["dependencies"].as_table_mut().context("the project has no [dependencies]")?;
+    for name in ["candle-core", "candle-nn"] {
+        let is_own = crates.own.contains_key(name);
+        // Both have candle's version: it is the one that the library says it has.
+        let mut spec = Table::from_iter([("version".to_string(), format!("={}", crates.version).into())]);
+        if is_own {
+            spec.insert("path".into(), format!("../{name}").into());
+        }
+        wanted.insert(name.into(), spec.into());
+    }
+    Ok(manifest)
+}
+
+/// The manifest of the workspace and of the worker's package. It has our profile, so that Cargo does not build dependencies again.
+pub fn of_workspace(own: &Table, crates: &Crates, executable: &str) -> anyhow::Result<String> {
+    let mut workspace = Table::from_iter([("resolver".to_string(), own["workspace"]["resolver"].clone())]);
+    for key in ["package", "dependencies"] {
+        if let Some(Value::Table(inherited)) = crates.workspace.get(key) {
+            let mut inherited = inherited.clone();
+            inherited.iter_mut().for_each(|(key, spec)| relocate(key, spec, crates, ""));
+            workspace.insert(key.into(), inherited.into());
+        }
+    }
+    let patch = |name: &String| (name.clone(), Table::from_iter([("path".to_string(), name.clone().into())]).into());
+    let patches: Table = crates.own.keys().map(patch).collect();
+    let rest = Table::from_iter([
+        ("workspace".to_string(), workspace.into()),
+        ("patch".to_string(), Table::from_iter([("crates-io".to_string(), patches.into())]).into()),
+        ("profile".to_string(), profile(own, &[])?.into()),
+    ]);
+    Ok(format!(
+        r#"[package]
+name = "{WORKER}"
+version = "0.0.0"
+edition = "2024"
+publish = false
+
+[features]
+cuda = ["snuffer/cuda"]
+
+[dependencies]
+snuffer = {{ path = "snuffer", default-features = false, features = ["cli-dependencies", "worker"] }}
+
+[[bin]]
+name = "{executable}"
+path = "src/main.rs"
+
+{rest}"#
+    ))
+}

@@ -1,0 +1,78 @@
+//! What `--candle` names: a release, a checkout of candle's repository or a part of it, or patches.
+
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+
+use super::Unusable;
+use super::crates::CRATES;
+
+/// A candle as a person names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// A release.
+    Release(Version),
+    /// A folder with crates of candle in folders of their names.
+    Tree(PathBuf),
+    /// A patch of the release under test, or a folder of patches.
+    Patches(PathBuf),
+}
+
+impl Named {
+    /// What `text` names. Paths become absolute.
+    pub fn parse(text: &str) -> Result<Self, Unusable> {
+        let path = Path::new(text);
+        let absolute = || std::path::absolute(path).map_err(|error| Unusable(format!("{text}: {error}")));
+        if is_patch(path) && path.is_file() || !patches(path).is_empty() {
+            return Ok(Self::Patches(absolute()?));
+        }
+        if path.is_dir() {
+            return match CRATES.iter().any(|name| path.join(name).join("Cargo.toml").is_file()) {
+                true => Ok(Self::Tree(absolute()?)),
+                false => Err(Unusable(format!(
+                    "{text} has neither a crate of candle, such as {text}/candle-core, nor a patch; name a checkout of \
+                     candle's repository"
+                ))),
+            };
+        }
+        Version::parse(text).map(Self::Release).map_err(|_| {
+            Unusable(format!("`{text}` is neither a release of candle, such as 0.11.0, nor a checkout, nor a folder of patches"))
+        })
+    }
+
+    /// The text that names it, from any folder.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Release(version) => version.to_string(),
+            Self::Tree(path) | Self::Patches(path) => path.display().to_string(),
+        }
+    }
+
+    /// A name for folders: the release, or the last part of the path and a digest of all of it.
+    pub fn folder(&self) -> String {
+        match self {
+            Self::Release(version) => version.to_string(),
+            Self::Tree(path) | Self::Patches(path) => {
+                let last = path.file_name().unwrap_or_default().to_string_lossy();
+                let plain: String = last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+                let digest = super::digest([path.as_os_str().as_encoded_bytes()]);
+                format!("{plain}-{}", &digest[..7])
+            }
+        }
+    }
+}
+
+/// The patches that `path` is or has, by name.
+pub fn patches(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_path_buf()];
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_patch(path)).collect();
+    found.sort();
+    found
+}
+
+fn is_patch(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "patch" || extension == "diff")
+}

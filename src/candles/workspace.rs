@@ -1,0 +1,186 @@
+//! The workspace in which workers of another candle are built: copies of its crates and of this library, and a package with the worker.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use toml::Table;
+
+use super::compiler::{CompileError, errors};
+use super::crates::{Crates, files};
+use super::left_out::LeftOut;
+use super::named::Named;
+use super::{Unusable, digest, manifest, write_if_new};
+use crate::exec::environment;
+use crate::store::{keep_executable, lock};
+
+/// The project from whose sources this program was built.
+const PROJECT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// How many times ops are left out, at most.
+const ROUNDS: usize = 40;
+
+/// A workspace that is not written yet.
+#[derive(Debug)]
+pub struct Workspace {
+    folder: PathBuf,
+    described: String,
+    executable: String,
+    crates: Crates,
+    digest: String,
+    /// The project's manifest and lock file.
+    manifest: Table,
+    lock: Vec<u8>,
+    /// The sources of the library, by path in the project.
+    sources: BTreeMap<String, Vec<u8>>,
+}
+
+impl Workspace {
+    /// The workspace for `crates`, below `all`.
+    pub fn new(all: &Path, named: &Named, crates: Crates) -> anyhow::Result<Self> {
+        let project = Path::new(PROJECT);
+        let read = |path: &Path| {
+            fs::read(path).map_err(|_| {
+                let path = path.display();
+                Unusable(format!("--candle builds workers from the sources of snuffer, and {path} is gone; use a checkout of snuffer"))
+            })
+        };
+        let mut sources = BTreeMap::new();
+        for path in files(&project.join("src")).unwrap_or_default() {
+            sources.insert(path.strip_prefix(project)?.to_string_lossy().into_owned(), read(&path)?);
+        }
+        let manifest = String::from_utf8(read(&project.join("Cargo.toml"))?)?.parse()?;
+        let name = named.folder();
+        let executable = format!("snuffer-worker-{}", name.replace('.', "-"));
+        Ok(Self {
+            folder: all.join(&name).join("workspace"),
+            described: format!("candle {}", named.text()),
+            executable,
+            digest: crates.digest(),
+            crates,
+            manifest,
+            lock: read(&project.join("Cargo.lock"))?,
+            sources,
+        })
+    }
+
+    /// The version of candle.
+    pub fn version(&self) -> &str {
+        &self.crates.version
+    }
+
+    /// A digest of candle's sources.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// A digest of all that a worker is built from.
+    pub fn key(&self) -> String {
+        let toolkit = environment::toolkit().map(|toolkit| toolkit.stamp()).unwrap_or_default();
+        let manifest = self.manifest.to_string();
+        let sources = self.sources.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
+        let rest = [self.digest.as_bytes(), manifest.as_bytes(), &self.lock, toolkit.as_bytes()];
+        digest(rest.into_iter().chain(sources))
+    }
+
+    /// Builds the worker, with candle's CUDA backend or without, as the file `worker`. Leaves out ops that do not compile.
+    pub fn build(&self, with_cuda: bool, worker: &Path) -> anyhow::Result<()> {
+        let _alone = lock(&self.folder)?;
+        let (backend, begun) = (if with_cuda { "with" } else { "without" }, Instant::now());
+        eprintln!("building  a worker with {}, {backend} CUDA (minutes the first time, then cached)", self.described);
+        let mut left_out = LeftOut::default();
+        for _ in 0..ROUNDS {
+            self.write(&left_out)?;
+            let found = match self.cargo(with_cuda)? {
+                Ok(executable) => {
+                    keep_executable(&executable, worker)?;
+                    eprintln!("built     in {:.0} s", begun.elapsed().as_secs_f64());
+                    return Ok(());
+                }
+                Err(found) => found,
+            };
+            match left_out.blame(&found, &self.folder.join("snuffer/src/ops")) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => return Err(self.fatal(error).into()),
+            }
+        }
+        bail!("the worker with {} does not compile whatever is left out", self.described)
+    }
+
+    /// Writes what is not as it is to be, and removes what is not to be.
+    fn write(&self, left_out: &LeftOut) -> anyhow::Result<()> {
+        let mut content: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+        let root = manifest::of_workspace(&self.manifest, &self.crates, &self.executable)?;
+        content.insert("Cargo.toml".into(), root.into_bytes());
+        let main = self.sources.get("src/workers/cuda.rs").context("the project has no worker")?;
+        content.insert("src/main.rs".into(), main.clone());
+        let library = manifest::of_library(&self.manifest, &self.crates)?.to_string();
+        content.insert("snuffer/Cargo.toml".into(), library.into_bytes());
+        for (path, bytes) in &self.sources {
+            let bytes = match String::from_utf8(bytes.clone()) {
+                Ok(text) => left_out.apply(Path::new(path), text).into_bytes(),
+                Err(other) => other.into_bytes(),
+            };
+            content.insert(Path::new("snuffer").join(path), bytes);
+        }
+        for (name, one) in &self.crates.own {
+            let manifest = manifest::of_candle(&one.manifest, &self.crates).to_string();
+            content.insert(Path::new(name).join("Cargo.toml"), manifest.into_bytes());
+            content.extend(one.files.iter().map(|(path, bytes)| (Path::new(name).join(path), bytes.clone())));
+        }
+        // Cargo adds to it what this candle needs, until ours changes.
+        let stamp = self.folder.join("project.lock");
+        if fs::read(&stamp).ok().as_ref() != Some(&self.lock) {
+            write_if_new(&self.folder.join("Cargo.lock"), &self.lock)?;
+            write_if_new(&stamp, &self.lock)?;
+        }
+        for path in files(&self.folder)? {
+            let inside = path.strip_prefix(&self.folder)?;
+            let is_ours = inside.components().count() > 1;
+            if is_ours && !content.contains_key(inside) {
+                fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            }
+        }
+        content.iter().try_for_each(|(path, bytes)| write_if_new(&self.folder.join(path), bytes))
+    }
+
+    /// The executable, or the errors of the compiler.
+    fn cargo(&self, with_cuda: bool) -> anyhow::Result<Result<PathBuf, Vec<CompileError>>> {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", environment::target()?);
+        cargo.args(["build", "--message-format=json"]).stdin(Stdio::null()).stderr(Stdio::inherit());
+        if with_cuda {
+            environment::toolkit()?.equip(&mut cargo)?;
+            cargo.args(["--features", "cuda"]);
+        }
+        let output = cargo.output().context("cannot run cargo, which builds workers")?;
+        if output.status.success() {
+            return Ok(Ok(environment::target()?.join("debug").join(&self.executable)));
+        }
+        let found = errors(&output.stdout, &self.folder)?;
+        if found.is_empty() {
+            // Cargo has said why.
+            return Err(Unusable(format!("a worker with {} cannot be built", self.described)).into());
+        }
+        Ok(Err(found))
+    }
+
+    /// An error that leaving out ops does not mend.
+    fn fatal(&self, error: &CompileError) -> Unusable {
+        let copies = format!("{}/", self.folder.display());
+        let (file, _) = &error.places[0];
+        let file = file.strip_prefix(&self.folder).unwrap_or(file);
+        if file.starts_with("snuffer") {
+            let file = file.strip_prefix("snuffer").unwrap_or(file).display();
+            return Unusable(format!("snuffer does not compile with {}: {file}: {}", self.described, error.message));
+        }
+        let root = self.crates.root.as_ref().map_or_else(String::new, |root| format!("{}/", root.display()));
+        let rendered = error.rendered.replace(&copies, "");
+        let rendered = rendered.replace("--> ", &format!("--> {root}"));
+        Unusable(format!("{} does not compile\n{}", self.described, rendered.trim_end()))
+    }
+}

@@ -1,0 +1,50 @@
+//! `--candle`: another candle than the release under test, with which workers are built.
+
+use super::{Pattern, StoreArg, UsageError};
+use crate::CANDLE;
+use crate::candles::{Named, prepare};
+use crate::device::Device;
+use crate::exec::{Limits, OtherCandle};
+use crate::ops::Op;
+
+/// The candle that workers have, if one is named.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct CandleArg {
+    /// Test this candle instead: a release such as `0.11.0`, a checkout of candle's repository or a folder with some of its crates, or a
+    /// folder of patches of the release under test. Its workers are built once, in minutes.
+    #[arg(long = "candle", id = "candle", value_name = "WHAT")]
+    pub named: Option<String>,
+}
+
+impl CandleArg {
+    /// `limits` with the candle that is named, whose workers for `devices` are built. Says on the error stream which ops it lacks.
+    pub fn apply(&self, devices: &[Device], mut limits: Limits) -> anyhow::Result<Limits> {
+        let Some(named) = &self.named else { return Ok(limits) };
+        limits.candle = prepare(named, devices)?;
+        match limits.candle {
+            None => eprintln!("candle    {CANDLE} is the release under test"),
+            Some(candle) => {
+                eprintln!("testing   {candle}");
+                if !candle.lacks.is_empty() {
+                    eprintln!("left out  {}, which it lacks", candle.lacks.join(", "));
+                }
+            }
+        }
+        Ok(limits)
+    }
+
+    /// The store of findings of this candle, a folder of `store` or that itself.
+    pub fn store(&self, store: &StoreArg) -> anyhow::Result<StoreArg> {
+        let Some(named) = self.named.as_ref().filter(|named| *named != CANDLE) else { return Ok(store.clone()) };
+        Ok(store.within(&format!("candle-{}", Named::parse(named)?.folder())))
+    }
+}
+
+/// `ops` without those that `candle` lacks. Ops that are named one by one must be there.
+pub fn present(ops: Vec<&'static Op>, named: &[Pattern], candle: Option<&OtherCandle>) -> Result<Vec<&'static Op>, UsageError> {
+    let Some(candle) = candle else { return Ok(ops) };
+    let lacks = |name: &str| candle.lacks.iter().any(|lacking| lacking == name);
+    let (missing, there): (Vec<_>, Vec<_>) = ops.into_iter().partition(|op| lacks(op.name));
+    let asked = missing.iter().find(|op| there.is_empty() || named.iter().any(|named| named.to_string() == op.name));
+    asked.map_or(Ok(there), |op| Err(UsageError(format!("{candle} lacks `{}`; choose other ops", op.name))))
+}

@@ -1,0 +1,59 @@
+//! Another candle than the one that this program is linked with. Only workers have it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::case::Case;
+
+/// Another candle, for which workers are built.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherCandle {
+    /// What `--candle` takes: a release, or the path of a checkout or of patches.
+    pub named: String,
+    /// Its version.
+    pub version: String,
+    /// A digest of its sources.
+    pub digest: String,
+    /// The ops that its workers do not have, because it lacks what they call.
+    #[serde(skip)]
+    pub lacks: Vec<String>,
+    /// The folder of its workers.
+    #[serde(skip)]
+    pub workers: PathBuf,
+}
+
+impl fmt::Display for OtherCandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.named == self.version {
+            write!(f, "candle {}", self.version)
+        } else {
+            write!(f, "candle {} of {} (digest {})", self.version, self.named, self.digest)
+        }
+    }
+}
+
+impl OtherCandle {
+    /// Whether two campaigns or findings are of the same candle; `None` is the release under test.
+    pub fn same(one: Option<&Self>, other: Option<&Self>) -> bool {
+        one.map(|it| &it.digest) == other.map(|it| &it.digest)
+    }
+
+    /// The candle in words.
+    pub fn described(candle: Option<&Self>) -> String {
+        candle.map_or_else(|| format!("candle {}", crate::CANDLE), ToString::to_string)
+    }
+
+    /// The version of the candle that workers have.
+    pub fn version(candle: Option<&Self>) -> &str {
+        candle.map_or(crate::CANDLE, |candle| &candle.version)
+    }
+
+    /// An op of `case` that its workers do not have.
+    pub fn lacks<'a>(&self, case: &'a Case) -> Option<&'a str> {
+        let is_missing = |op: &&String| self.lacks.contains(op);
+        std::iter::once(&case.op).chain(&case.steps).find(is_missing).map(String::as_str)
+    }
+}
