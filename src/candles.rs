@@ -5,6 +5,7 @@
 
 mod compiler;
 mod crates;
+mod functions;
 mod left_out;
 mod manifest;
 mod named;
@@ -64,6 +65,7 @@ pub fn prepare(what: &str, devices: &[Device]) -> anyhow::Result<Option<&'static
         version: workspace.version().to_string(),
         digest: workspace.digest().to_string(),
         lacks: lacks.unwrap_or_default(),
+        functions: workspace.functions()?,
         workers,
     };
     Ok(Some(Box::leak(Box::new(candle))))
@@ -72,7 +74,8 @@ pub fn prepare(what: &str, devices: &[Device]) -> anyhow::Result<Option<&'static
 /// The ops that the worker of `candle` for `device` does not have.
 fn lacking(device: Device, candle: &OtherCandle) -> anyhow::Result<Vec<String>> {
     let mut worker = environment::command_of(device, Build::Checked, Some(candle))?;
-    let output = worker.arg(NAME_OPS).stdin(Stdio::null()).output().context("cannot run the worker of another candle")?;
+    let output =
+        worker.arg(NAME_OPS).stdin(Stdio::null()).output().context("cannot run the worker of another candle")?;
     let named = String::from_utf8(output.stdout).context("the worker of another candle names no ops")?;
     let own: Vec<&str> = named.lines().collect();
     let names = ops::ALL.iter().map(|op| op.name);

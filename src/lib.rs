@@ -48,10 +48,10 @@ pub mod report;
 #[cfg(feature = "suite")]
 pub mod store;
 
-#[cfg(feature = "cli")]
-pub mod console;
 #[cfg(feature = "suite")]
 pub mod candles;
+#[cfg(feature = "cli")]
+pub mod console;
 #[cfg(feature = "suite")]
 pub mod fidelity;
 #[cfg(feature = "suite")]

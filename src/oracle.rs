@@ -34,7 +34,7 @@ pub use expectation::Expectation;
 pub use kind::{Kind, OracleName};
 pub use needs::Need;
 pub use rank::Rank;
-pub use site::{by_function, site};
+pub use site::{Functions, by_function, site};
 pub use verdict::{Verdict, judge, judge_on};
 
 use needs::value_site;

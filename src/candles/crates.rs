@@ -8,10 +8,12 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 use toml::Table;
 
+use super::functions::lines_of;
 use super::manifest::{dependencies, package_of};
 use super::named::{Named, patches};
 use super::{Unusable, digest, write_if_new};
 use crate::CANDLE;
+use crate::oracle::Functions;
 
 /// The crates whose code runs in a worker.
 pub const CRATES: [&str; 3] = ["candle-core", "candle-nn", "candle-kernels"];
@@ -49,7 +51,11 @@ impl Crate {
     fn compiles_as(&self, other: &Self) -> bool {
         let compiled = |one: &Self| {
             let is_compiled = |path: &String| path.starts_with("src/") || path == "build.rs";
-            one.files.iter().filter(|(path, _)| is_compiled(path)).map(|(a, b)| (a.clone(), b.clone())).collect::<Vec<_>>()
+            one.files
+                .iter()
+                .filter(|(path, _)| is_compiled(path))
+                .map(|(a, b)| (a.clone(), b.clone()))
+                .collect::<Vec<_>>()
         };
         compiled(self) == compiled(other)
     }
@@ -108,10 +114,37 @@ impl Crates {
         Ok(Self { root: Some(root.to_path_buf()), version: core.unwrap_or_else(|| CANDLE.to_string()), own, workspace })
     }
 
+    /// The functions of the crates that are not of the release under test, once Cargo has them.
+    pub fn functions(&self) -> anyhow::Result<Functions> {
+        let mut table = String::new();
+        let mut add = |name: &str, path: &str, bytes: &[u8]| {
+            let is_code = [".rs", ".cu", ".cuh"].iter().any(|end| path.ends_with(end)) && path.starts_with("src/");
+            if is_code && let Ok(text) = std::str::from_utf8(bytes) {
+                table += &lines_of(&format!("{name}/{path}"), text);
+            }
+        };
+        for (name, one) in &self.own {
+            one.files.iter().for_each(|(path, bytes)| add(name, path, bytes));
+        }
+        if self.root.is_none() {
+            // A worker for the CPU alone is built without kernels.
+            for (name, folder) in CRATES.iter().filter_map(|name| Some((name, fetched(name, &self.version).ok()?))) {
+                for (path, bytes) in Crate::read(&folder)?.files {
+                    add(name, &path, &bytes);
+                }
+            }
+        }
+        Ok(Functions::parse(&table))
+    }
+
     /// A digest of all that is another candle's.
     pub fn digest(&self) -> String {
-        let texts: Vec<String> =
-            self.own.iter().map(|(name, one)| format!("{name} {}", one.manifest)).chain([self.workspace.to_string()]).collect();
+        let texts: Vec<String> = self
+            .own
+            .iter()
+            .map(|(name, one)| format!("{name} {}", one.manifest))
+            .chain([self.workspace.to_string()])
+            .collect();
         let files = self.own.values().flat_map(|one| &one.files).flat_map(|(path, bytes)| [path.as_bytes(), bytes]);
         digest([self.version.as_bytes()].into_iter().chain(texts.iter().map(String::as_bytes)).chain(files))
     }
@@ -131,14 +164,21 @@ fn manifest(folder: &Path) -> anyhow::Result<Table> {
 
 /// The sources of a crate of the release under test, as Cargo fetched them when the workers were built.
 pub fn released(name: &str) -> Result<PathBuf, Unusable> {
+    fetched(name, CANDLE)
+}
+
+/// The sources of a crate of any release, as Cargo fetched them.
+pub fn fetched(name: &str, version: &str) -> Result<PathBuf, Unusable> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).unwrap_or_default();
     let registries = home.join("registry/src");
     let crates = fs::read_dir(&registries).into_iter().flatten().flatten();
-    let mut folders = crates.map(|registry| registry.path().join(format!("{name}-{CANDLE}")));
+    let mut folders = crates.map(|registry| registry.path().join(format!("{name}-{version}")));
     folders.find(|folder| folder.join("src").is_dir()).ok_or_else(|| {
         let place = registries.display();
-        Unusable(format!("{name} {CANDLE}, to compare with, is not in {place}; `cargo fetch` brings it"))
+        Unusable(format!(
+            "the sources of {name} {version} are not in {place}; `cargo fetch` brings those of this release"
+        ))
     })
 }
 
@@ -168,10 +208,13 @@ fn apply(patches: &[PathBuf], folder: &Path) -> anyhow::Result<()> {
     for patch in patches {
         let mut command = Command::new("patch");
         command.args(["-p1", "--batch", "--forward", "--no-backup-if-mismatch", "--input"]).arg(patch);
-        let output = command.current_dir(folder).stdin(Stdio::null()).output().context("cannot run `patch`; install it")?;
+        let output =
+            command.current_dir(folder).stdin(Stdio::null()).output().context("cannot run `patch`; install it")?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stdout);
-            let why = said.lines().filter(|line| line.contains("FAILED") || line.contains("find file") || line.contains("ignored"));
+            let why = said
+                .lines()
+                .filter(|line| line.contains("FAILED") || line.contains("find file") || line.contains("ignored"));
             let why = why.last().or(said.lines().last()).unwrap_or("it printed nothing");
             return Err(Unusable(format!("{} does not apply to candle {CANDLE}: {why}", patch.display())).into());
         }

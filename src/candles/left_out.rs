@@ -1,7 +1,7 @@
 //! The ops that are left out of a worker, because its candle lacks what they call.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::compiler::CompileError;
 
@@ -12,22 +12,25 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Leaves out the files of ops to which `errors` belong; `ops` is the folder of all families. Returns how many files that are, or
-    /// else the first error that belongs to none.
-    pub fn blame<'a>(&mut self, errors: &'a [CompileError], ops: &Path) -> Result<usize, &'a CompileError> {
-        let before = self.count();
+    /// Leaves out the files of ops to which `errors` belong; `ops` is the folder of all families. Returns those files, each with its
+    /// first error, or else the first error that belongs to none.
+    pub fn blame<'a>(
+        &mut self,
+        errors: &'a [CompileError],
+        ops: &Path,
+    ) -> Result<Vec<(String, &'a str)>, &'a CompileError> {
+        let mut new = Vec::new();
         for error in errors {
             let files = error.places.iter().filter_map(|(file, _)| file_of_op(file, ops));
             // What families share is to blame only if nothing else is.
             let (shared, own): (Vec<_>, Vec<_>) = files.partition(|(family, _)| family == "support");
             let (family, file) = own.into_iter().chain(shared).next().ok_or(error)?;
-            self.files.entry(family).or_default().insert(file);
+            let shown = format!("{family}/{file}");
+            if self.files.entry(family).or_default().insert(file) {
+                new.push((shown, error.message.as_str()));
+            }
         }
-        Ok(self.count() - before)
-    }
-
-    fn count(&self) -> usize {
-        self.files.values().map(BTreeSet::len).sum()
+        Ok(new)
     }
 
     /// The source of the module of a family without what is left out of it. Others stay as they are.
@@ -38,11 +41,6 @@ impl LeftOut {
             Some(files) => without(&text, files),
             None => text,
         }
-    }
-
-    /// The files, as paths.
-    pub fn paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.files.iter().flat_map(|(family, files)| files.iter().map(move |file| Path::new(family).join(file)))
     }
 }
 

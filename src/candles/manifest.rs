@@ -27,7 +27,9 @@ fn dependencies_mut(manifest: &mut Table) -> Vec<(&String, &mut Value)> {
     for (key, value) in manifest.iter_mut().filter_map(|(key, value)| Some((key, value.as_table_mut()?))) {
         match key.as_str() {
             "dependencies" | "build-dependencies" => found.extend(value.iter_mut()),
-            "target" => found.extend(value.iter_mut().filter_map(|(_, it)| it.as_table_mut()).flat_map(dependencies_mut)),
+            "target" => {
+                found.extend(value.iter_mut().filter_map(|(_, it)| it.as_table_mut()).flat_map(dependencies_mut))
+            }
             _ => {}
         }
     }

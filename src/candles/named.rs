@@ -36,7 +36,9 @@ impl Named {
             };
         }
         Version::parse(text).map(Self::Release).map_err(|_| {
-            Unusable(format!("`{text}` is neither a release of candle, such as 0.11.0, nor a checkout, nor a folder of patches"))
+            Unusable(format!(
+                "`{text}` is neither a release of candle, such as 0.11.0, nor a checkout, nor a folder of patches"
+            ))
         })
     }
 

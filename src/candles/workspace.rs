@@ -15,6 +15,7 @@ use super::left_out::LeftOut;
 use super::named::Named;
 use super::{Unusable, digest, manifest, write_if_new};
 use crate::exec::environment;
+use crate::oracle::Functions;
 use crate::store::{keep_executable, lock};
 
 /// The project from whose sources this program was built.
@@ -45,7 +46,9 @@ impl Workspace {
         let read = |path: &Path| {
             fs::read(path).map_err(|_| {
                 let path = path.display();
-                Unusable(format!("--candle builds workers from the sources of snuffer, and {path} is gone; use a checkout of snuffer"))
+                Unusable(format!(
+                    "--candle builds workers from the sources of snuffer, and {path} is gone; use a checkout of snuffer"
+                ))
             })
         };
         let mut sources = BTreeMap::new();
@@ -70,6 +73,11 @@ impl Workspace {
     /// The version of candle.
     pub fn version(&self) -> &str {
         &self.crates.version
+    }
+
+    /// The functions of candle's sources.
+    pub fn functions(&self) -> anyhow::Result<Functions> {
+        self.crates.functions()
     }
 
     /// A digest of candle's sources.
@@ -103,8 +111,8 @@ impl Workspace {
                 Err(found) => found,
             };
             match left_out.blame(&found, &self.folder.join("snuffer/src/ops")) {
-                Ok(0) => break,
-                Ok(_) => {}
+                Ok(new) if new.is_empty() => break,
+                Ok(new) => new.iter().for_each(|(file, why)| eprintln!("without   src/ops/{file}.rs: {why}")),
                 Err(error) => return Err(self.fatal(error).into()),
             }
         }
@@ -152,7 +160,7 @@ impl Workspace {
     fn cargo(&self, with_cuda: bool) -> anyhow::Result<Result<PathBuf, Vec<CompileError>>> {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", environment::target()?);
-        cargo.args(["build", "--message-format=json"]).stdin(Stdio::null()).stderr(Stdio::inherit());
+        cargo.args(["build", "--message-format=json"]).stdin(Stdio::null());
         if with_cuda {
             environment::toolkit()?.equip(&mut cargo)?;
             cargo.args(["--features", "cuda"]);
@@ -163,8 +171,8 @@ impl Workspace {
         }
         let found = errors(&output.stdout, &self.folder)?;
         if found.is_empty() {
-            // Cargo has said why.
-            return Err(Unusable(format!("a worker with {} cannot be built", self.described)).into());
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(Unusable(format!("a worker with {} cannot be built\n{}", self.described, said.trim())).into());
         }
         Ok(Err(found))
     }

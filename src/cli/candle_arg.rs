@@ -41,7 +41,11 @@ impl CandleArg {
 }
 
 /// `ops` without those that `candle` lacks. Ops that are named one by one must be there.
-pub fn present(ops: Vec<&'static Op>, named: &[Pattern], candle: Option<&OtherCandle>) -> Result<Vec<&'static Op>, UsageError> {
+pub fn present(
+    ops: Vec<&'static Op>,
+    named: &[Pattern],
+    candle: Option<&OtherCandle>,
+) -> Result<Vec<&'static Op>, UsageError> {
     let Some(candle) = candle else { return Ok(ops) };
     let lacks = |name: &str| candle.lacks.iter().any(|lacking| lacking == name);
     let (missing, there): (Vec<_>, Vec<_>) = ops.into_iter().partition(|op| lacks(op.name));

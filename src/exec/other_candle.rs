@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
+use crate::oracle::Functions;
 
 /// Another candle, for which workers are built.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +21,9 @@ pub struct OtherCandle {
     /// The ops that its workers do not have, because it lacks what they call.
     #[serde(skip)]
     pub lacks: Vec<String>,
+    /// Its functions. The lines of the release under test are others.
+    #[serde(skip)]
+    pub functions: Functions,
     /// The folder of its workers.
     #[serde(skip)]
     pub workers: PathBuf,

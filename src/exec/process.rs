@@ -18,7 +18,7 @@ use super::journal::Journal;
 use super::missing::DeviceMissing;
 use super::protocol::{self, Hello, Reply, Request};
 use super::start::{DeviceLost, Started, is_late, kill};
-use super::{Build, Deadline, Limits, Variable, environment};
+use super::{Build, Deadline, Limits, OtherCandle, Variable, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
@@ -98,7 +98,8 @@ impl Worker {
 
     /// Runs `case` twice. An `Err` is a failure of the harness, or a [`DeviceLost`] with this case.
     pub fn run(&mut self, case: &Case) -> anyhow::Result<Answer> {
-        self.run_retrying(case).map_err(|mut error| {
+        let located = self.run_retrying(case).map(|answer| answer.located(self.limits.candle));
+        located.map_err(|mut error| {
             if let Some(lost) = error.downcast_mut::<DeviceLost>() {
                 lost.case = Some(case.clone());
             }
@@ -256,6 +257,22 @@ pub struct Answer {
     pub again: Option<Outcome>,
     /// What the device remarked in both.
     pub device_reports: DeviceReports,
+}
+
+impl Answer {
+    /// The answer with the function of each place, if that is one of another candle.
+    fn located(mut self, candle: Option<&OtherCandle>) -> Self {
+        let Some(OtherCandle { functions, .. }) = candle else { return self };
+        for outcome in std::iter::once(&mut self.outcome).chain(&mut self.again) {
+            match outcome {
+                Outcome::Panicked(panic) => functions.locate(&mut panic.place),
+                Outcome::Faulted(fault) => functions.locate(&mut fault.place),
+                _ => {}
+            }
+        }
+        self.device_reports.reports.iter_mut().for_each(|report| functions.locate(&mut report.place));
+        self
+    }
 }
 
 impl From<Outcome> for Answer {

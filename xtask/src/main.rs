@@ -17,6 +17,8 @@ mod candle_tests;
 mod cuda;
 mod dist;
 mod functions;
+#[path = "../../src/candles/functions.rs"]
+mod functions_of;
 mod fuzz;
 #[path = "../../src/exec/gpu.rs"]
 mod gpu;
