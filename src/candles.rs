@@ -16,19 +16,18 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::Context;
-use semver::Version;
 use siphasher::sip::SipHasher13;
 
-use crate::CANDLE;
 use crate::device::Device;
 use crate::exec::worker::NAME_OPS;
 use crate::exec::{Build, OtherCandle, environment};
 use crate::ops;
 use crate::store::write_atomically;
 
-pub use compiler::CompileError;
-pub use crates::{Crates, files, released};
-pub use left_out::{LeftOut, without};
+pub use compiler::{CompileError, errors};
+pub use crates::{Crate, Crates, files, released};
+pub use left_out::LeftOut;
+pub use manifest::{of_candle, of_library, of_workspace};
 pub use named::Named;
 pub use workspace::Workspace;
 
@@ -41,11 +40,11 @@ pub struct Unusable(pub String);
 /// What it returns is kept for the rest of the process. `None` for the release under test.
 pub fn prepare(what: &str, devices: &[Device]) -> anyhow::Result<Option<&'static OtherCandle>> {
     let named = Named::parse(what)?;
-    if named == Named::Release(Version::parse(CANDLE)?) {
-        return Ok(None);
-    }
     let all = environment::made_in("candles")?;
     let crates = Crates::of(&named, &all)?;
+    if crates.is_release_under_test() {
+        return Ok(None);
+    }
     let workspace = Workspace::new(&all, &named, crates)?;
     let workers = all.join("workers").join(workspace.key());
     let mut lacks = None;

@@ -104,14 +104,23 @@ impl Crates {
             queue.extend(dependencies(&read.manifest).map(|(key, spec)| package_of(key, spec, &inherited)));
             own.insert(name, read);
         }
-        // Cargo then finds those that are compiled.
-        if let Some(kernels) = own.get(KERNELS)
-            && kernels.compiles_as(&Crate::read(&released(KERNELS)?)?)
-        {
-            own.remove(KERNELS);
-        }
         let core = own.get("candle-core").map(|core| version(&core.manifest, &workspace));
+        // Cargo then finds what is compiled.
+        for name in CRATES {
+            let is_as_released = |one: &Crate| {
+                let released = Crate::read(&released(name)?)?;
+                anyhow::Ok(if name == KERNELS { released.compiles_as(one) } else { released == *one })
+            };
+            if own.get(name).map(is_as_released).transpose()? == Some(true) {
+                own.remove(name);
+            }
+        }
         Ok(Self { root: Some(root.to_path_buf()), version: core.unwrap_or_else(|| CANDLE.to_string()), own, workspace })
+    }
+
+    /// Whether nothing differs from the release under test.
+    pub fn is_release_under_test(&self) -> bool {
+        self.version == CANDLE && self.own.is_empty()
     }
 
     /// The functions of the crates that are not of the release under test, once Cargo has them.
@@ -212,10 +221,8 @@ fn apply(patches: &[PathBuf], folder: &Path) -> anyhow::Result<()> {
             command.current_dir(folder).stdin(Stdio::null()).output().context("cannot run `patch`; install it")?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stdout);
-            let why = said
-                .lines()
-                .filter(|line| line.contains("FAILED") || line.contains("find file") || line.contains("ignored"));
-            let why = why.last().or(said.lines().last()).unwrap_or("it printed nothing");
+            let tells = |line: &&str| ["FAILED", "find file", "ignored"].iter().any(|word| line.contains(word));
+            let why = said.lines().rfind(tells).or(said.lines().next_back()).unwrap_or("it printed nothing");
             return Err(Unusable(format!("{} does not apply to candle {CANDLE}: {why}", patch.display())).into());
         }
     }

@@ -3,10 +3,14 @@
 //!
 //! The sources are formatted by their authors: a function ends at the first closing brace of its own indentation.
 
+use std::path::Path;
+
 /// The lines of the table for a file, whose path in candle's repository is `place`: path, first and last line, name.
 pub fn lines_of(place: &str, text: &str) -> String {
-    let functions = if place.ends_with(".rs") { rust(text) } else { cuda(text) };
-    functions.into_iter().map(|(first, last, name)| format!("{place}\t{first}\t{last}\t{name}\n")).collect()
+    let is_rust = Path::new(place).extension().is_some_and(|extension| extension == "rs");
+    let functions = if is_rust { rust(text) } else { cuda(text) };
+    let lines = functions.into_iter().map(|(first, last, name)| format!("{place}\t{first}\t{last}\t{name}\n"));
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// First line, last line and name, lines from 1.

@@ -53,12 +53,12 @@ fn file_of_op(file: &Path, ops: &Path) -> Option<(String, String)> {
 }
 
 /// The module of a family without these files: neither declared nor in the list of ops.
-pub fn without(text: &str, files: &BTreeSet<String>) -> String {
+fn without(text: &str, files: &BTreeSet<String>) -> String {
     let is_gone = |line: &str| {
         let line = line.trim();
         let declared = line.strip_suffix(';').and_then(|line| line.rsplit(' ').next());
         let listed = line.strip_prefix('&').and_then(|line| line.split("::").next());
         declared.or(listed).is_some_and(|name| files.contains(name))
     };
-    text.lines().filter(|line| !is_gone(line)).map(|line| format!("{line}\n")).collect()
+    text.split_inclusive('\n').filter(|line| !is_gone(line)).collect()
 }

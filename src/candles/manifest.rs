@@ -28,7 +28,7 @@ fn dependencies_mut(manifest: &mut Table) -> Vec<(&String, &mut Value)> {
         match key.as_str() {
             "dependencies" | "build-dependencies" => found.extend(value.iter_mut()),
             "target" => {
-                found.extend(value.iter_mut().filter_map(|(_, it)| it.as_table_mut()).flat_map(dependencies_mut))
+                found.extend(value.iter_mut().filter_map(|(_, it)| it.as_table_mut()).flat_map(dependencies_mut));
             }
             _ => {}
         }

@@ -27,13 +27,13 @@ impl Named {
             return Ok(Self::Patches(absolute()?));
         }
         if path.is_dir() {
-            return match CRATES.iter().any(|name| path.join(name).join("Cargo.toml").is_file()) {
-                true => Ok(Self::Tree(absolute()?)),
-                false => Err(Unusable(format!(
-                    "{text} has neither a crate of candle, such as {text}/candle-core, nor a patch; name a checkout of \
-                     candle's repository"
-                ))),
-            };
+            if CRATES.iter().any(|name| path.join(name).join("Cargo.toml").is_file()) {
+                return Ok(Self::Tree(absolute()?));
+            }
+            return Err(Unusable(format!(
+                "{text} has neither a crate of candle, such as {text}/candle-core, nor a patch; name a checkout of \
+                 candle's repository"
+            )));
         }
         Version::parse(text).map(Self::Release).map_err(|_| {
             Unusable(format!(

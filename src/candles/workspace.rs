@@ -87,7 +87,7 @@ impl Workspace {
 
     /// A digest of all that a worker is built from.
     pub fn key(&self) -> String {
-        let toolkit = environment::toolkit().map(|toolkit| toolkit.stamp()).unwrap_or_default();
+        let toolkit = environment::toolkit_stamp();
         let manifest = self.manifest.to_string();
         let sources = self.sources.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
         let rest = [self.digest.as_bytes(), manifest.as_bytes(), &self.lock, toolkit.as_bytes()];

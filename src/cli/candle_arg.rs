@@ -22,7 +22,7 @@ impl CandleArg {
         let Some(named) = &self.named else { return Ok(limits) };
         limits.candle = prepare(named, devices)?;
         match limits.candle {
-            None => eprintln!("candle    {CANDLE} is the release under test"),
+            None => eprintln!("testing   {named}, which is candle {CANDLE}, the release under test"),
             Some(candle) => {
                 eprintln!("testing   {candle}");
                 if !candle.lacks.is_empty() {

@@ -242,6 +242,12 @@ pub fn toolkit() -> anyhow::Result<Toolkit> {
     home.map(Toolkit::Assembled).context("the CUDA toolkit is not set up; `cargo xtask build` fetches it")
 }
 
+/// A text on which all depends that is compiled with the toolkit; empty without one.
+pub fn toolkit_stamp() -> String {
+    let Ok(Toolkit::Installed(home) | Toolkit::Assembled(home)) = toolkit() else { return String::new() };
+    format!("{}\n{}", home.display(), std::fs::read_to_string(home.join("stamp")).unwrap_or_default())
+}
+
 /// Cargo's target folder.
 pub fn target() -> anyhow::Result<PathBuf> {
     made_in("")

@@ -32,13 +32,6 @@ impl Toolkit {
             .map(Self::Installed)
     }
 
-    /// What is compiled with it depends on this text.
-    pub fn stamp(&self) -> String {
-        let (Self::Installed(home) | Self::Assembled(home)) = self;
-        let stamp = std::fs::read_to_string(home.join("stamp")).unwrap_or_default();
-        format!("{}\n{stamp}", home.display())
-    }
-
     /// Sets the variables that candle's build scripts need for `command`, a `cargo`.
     pub fn equip(&self, command: &mut Command) -> anyhow::Result<()> {
         let (Self::Installed(home) | Self::Assembled(home)) = self;

@@ -39,7 +39,8 @@ fn started_by_snuffer() -> anyhow::Result<()> {
         return Ok(());
     }
     if args == [NAME_OPS] {
-        ops::ALL.iter().for_each(|op| println!("{}", op.name));
+        let names: Vec<&str> = ops::ALL.iter().map(|op| op.name).collect();
+        println!("{}", names.join("\n"));
         return Ok(());
     }
     let [device, journal, memory] = args.as_slice() else {

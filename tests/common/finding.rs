@@ -28,6 +28,7 @@ pub fn finding(site: &str) -> Finding {
             hardware: BTreeMap::new(),
             sanitizer: None,
             kernels: None,
+            candle: None,
             seed: 1,
             index: 2,
             attempts: 3,

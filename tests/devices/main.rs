@@ -9,6 +9,7 @@ use crate::plan::File;
 
 mod bad_id;
 mod canary;
+mod candles;
 mod checkers;
 mod crates;
 mod demo;
@@ -101,6 +102,11 @@ const FILES: &[File] = &[
         name: "joining",
         tests: joining::TESTS,
         misses: "A hunt that does not take in a device that was built meanwhile.",
+    },
+    File {
+        name: "candles",
+        tests: candles::TESTS,
+        misses: "Another candle that is not the one that runs, or whose failures are taken for those of the release.",
     },
     File {
         name: "kernels",

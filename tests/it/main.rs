@@ -3,6 +3,7 @@
 mod arguments;
 mod bounds;
 mod by_hand;
+mod candles;
 mod capability;
 mod case_text;
 mod catalog;

@@ -54,7 +54,7 @@ fn a_campaign_that_cannot_be_resumed_is_one_line_with_the_command_to_use() {
                 let files = vec!["sort.cu".into()];
                 record.kernels = Some(EditedKernels { files, digest: "0123".into(), ..EditedKernels::default() });
             },
-            "the campaign ran with the edited sort.cu of  (digest 0123), but these are candle's own kernels",
+            "the campaign ran with the edited sort.cu of  (digest 0123), but this is with candle's own kernels",
         ),
     ];
     for (change, message) in table {

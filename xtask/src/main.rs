@@ -13,6 +13,8 @@ use crate::set_up::{Devices, Ready};
 use crate::toolkit::Capability;
 
 mod candle_tests;
+#[path = "../../src/candles/compiler.rs"]
+mod compiler;
 #[path = "../../src/exec/toolkit.rs"]
 mod cuda;
 mod dist;

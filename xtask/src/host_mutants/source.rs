@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::compile::CompileError;
 use super::site::Site;
 use super::weave::{Woven, weave};
 use super::{compile, find};
 use crate::candle_tests::workspace::{copy, sources};
+use crate::compiler::CompileError;
 
 /// What asks for a switch, written into the copy of candle-core.
 const SWITCH: &str = include_str!("switch.rs");

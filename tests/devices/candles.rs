@@ -1,0 +1,77 @@
+//! Hunts with another candle: it is built and run, and its findings are told from those of the release under test.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use snuffer::candles::released;
+use snuffer::store::{Record, Store};
+
+use crate::output::{code, text};
+use crate::plan::{Test, tests};
+
+pub const TESTS: &[Test] = tests![
+    Once: a_patch_is_found_and_the_release_does_not_show_it
+];
+
+fn snuffer(store: &Path, args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(args.split(' ')).arg("--store").arg(store).env_remove("SNUFFER_DEVICES");
+    command.output().expect("snuffer starts")
+}
+
+/// A patch of candle-nn that makes `loss::mse` the sum of absolute differences, and breaks nothing else.
+fn patch() -> String {
+    let source = fs::read_to_string(released("candle-nn").expect("fetched").join("src/loss.rs")).expect("readable");
+    let lines: Vec<&str> = source.lines().collect();
+    let is_square = |line: &&str| line.contains("(inp - target)?.sqr()?");
+    let at = lines.iter().position(|line| is_square(line)).expect("mse squares the difference");
+    let changed = lines[at].replace(".sqr()?", ".abs()?");
+    let file = "candle-nn/src/loss.rs";
+    format!("--- a/{file}\n+++ b/{file}\n@@ -{line} +{line} @@\n-{}\n+{changed}\n", lines[at], line = at + 1)
+}
+
+fn a_patch_is_found_and_the_release_does_not_show_it() {
+    // At a place that stays: Cargo builds less there the next time.
+    let patches = Path::new(env!("CARGO_TARGET_TMPDIR")).join("candles-test");
+    fs::create_dir_all(&patches).expect("writable");
+    fs::write(patches.join("mse.patch"), patch()).expect("writable");
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("findings");
+    let candle = format!("--candle {} --device cpu", patches.display());
+
+    let hunted = snuffer(&store, &format!("hunt --ops loss.mse,loss.nll --cases 60 --seed 1 {candle}"));
+    let (said, shown) = (text(&hunted.stderr), text(&hunted.stdout));
+    assert_eq!(code(&hunted), 2, "{said}{shown}");
+    assert!(said.contains("testing   candle ") && shown.contains("loss.mse returns a wrong value"), "{said}{shown}");
+    let own = fs::read_dir(&store).expect("a store").next().expect("a folder").expect("readable").path();
+    assert_eq!(fs::read_dir(&store).expect("a store").count(), 1, "findings of the release are elsewhere");
+    let record =
+        Record::latest(&Store::existing(&own).expect("a store").campaigns()).expect("readable").expect("one").1;
+    assert_eq!(record.candle.expect("said which").named, patches.display().to_string());
+    let replay = format!("--candle {} --store {}", patches.display(), own.display());
+    assert!(shown.contains(&format!("replay ID {replay}")), "{shown}");
+
+    let all = Store::existing(&own).expect("a store").all().expect("readable");
+    let (name, _) = all.iter().find(|(name, _)| name.starts_with("loss.mse")).expect("the patch");
+    let finding = own.join(name);
+    let finding = finding.display();
+    let patched = snuffer(&store, &format!("replay {finding} {candle}"));
+    assert_eq!((code(&patched), text(&patched.stderr).contains("note:")), (2, false), "{}", text(&patched.stdout));
+    let released = snuffer(&store, &format!("replay {finding} --device cpu"));
+    assert_eq!(code(&released), 0, "{}", text(&released.stdout));
+    assert!(text(&released.stderr).contains("note: the finding is of candle"), "{}", text(&released.stderr));
+    let shown = text(&snuffer(&own, &format!("findings show {name}")).stdout);
+    assert!(
+        shown.contains(&format!("--candle {}", patches.display())) && shown.contains("\ncandle    candle "),
+        "{shown}"
+    );
+    let report = snuffer(&store, &format!("report {finding}"));
+    assert_eq!((code(&report), text(&report.stderr).contains("reports are of candle")), (1, true));
+
+    // A campaign goes on with the same candle only, and regressions are those of the patched one.
+    let other = snuffer(&own, "hunt --resume --cases 2 --device cpu");
+    assert!(code(&other) == 1 && text(&other.stderr).contains("start a new one"), "{}", text(&other.stderr));
+    let kept = snuffer(&store, &format!("regressions loss.nll {candle}"));
+    assert_eq!(code(&kept), 0, "{}{}", text(&kept.stdout), text(&kept.stderr));
+}
