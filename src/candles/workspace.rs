@@ -15,6 +15,7 @@ use super::left_out::LeftOut;
 use super::named::Named;
 use super::{Unusable, digest, manifest, write_if_new};
 use crate::exec::environment;
+use crate::exec::toolkit::Toolkit;
 use crate::oracle::Functions;
 use crate::store::{keep_executable, lock};
 
@@ -87,7 +88,7 @@ impl Workspace {
 
     /// A digest of all that a worker is built from.
     pub fn key(&self) -> String {
-        let toolkit = environment::toolkit_stamp();
+        let toolkit = stamp();
         let manifest = self.manifest.to_string();
         let sources = self.sources.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
         let rest = [self.digest.as_bytes(), manifest.as_bytes(), &self.lock, toolkit.as_bytes()];
@@ -162,7 +163,7 @@ impl Workspace {
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", environment::target()?);
         cargo.args(["build", "--message-format=json"]).stdin(Stdio::null());
         if with_cuda {
-            environment::toolkit()?.equip(&mut cargo)?;
+            toolkit()?.equip(&mut cargo)?;
             cargo.args(["--features", "cuda"]);
         }
         let output = cargo.output().context("cannot run cargo, which builds workers")?;
@@ -191,4 +192,20 @@ impl Workspace {
         let rendered = rendered.replace("--> ", &format!("--> {root}"));
         Unusable(format!("{} does not compile\n{}", self.described, rendered.trim_end()))
     }
+}
+
+/// The toolkit with which candle's CUDA backend is built: the installed one, or the one that `cargo xtask build` fetched.
+fn toolkit() -> anyhow::Result<Toolkit> {
+    if let Some(installed) = Toolkit::installed() {
+        return Ok(installed);
+    }
+    let home = Some(environment::made_in("cuda/home")?).filter(|home| home.join("bin/nvcc").is_file());
+    let missing = "the CUDA toolkit is not set up; `cargo xtask build` fetches it, and `--device cpu` needs none";
+    Ok(home.map(Toolkit::Assembled).ok_or_else(|| Unusable(missing.to_string()))?)
+}
+
+/// A text on which all depends that is compiled with the toolkit; empty without one.
+fn stamp() -> String {
+    let Ok(Toolkit::Installed(home) | Toolkit::Assembled(home)) = toolkit() else { return String::new() };
+    format!("{}\n{}", home.display(), fs::read_to_string(home.join("stamp")).unwrap_or_default())
 }

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::toolkit::Toolkit;
 use super::{DeviceBehaviour, Limits, OtherCandle, gpu};
 use crate::device::Device;
 
@@ -62,6 +61,9 @@ pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
 pub fn command_of(device: Device, build: Build, candle: Option<&OtherCandle>) -> anyhow::Result<Command> {
     let executable = match candle {
         None => executable(device, build)?,
+        Some(_) if capability(device).is_some() => {
+            bail!("workers of another candle are for compute capability 9.0; unset SNUFFER_SIM_CAPABILITY")
+        }
         Some(candle) if build == Build::Checked => candle.workers.join(name(device)),
         Some(candle) => bail!("{candle} is built with checks only"),
     };
@@ -231,21 +233,6 @@ pub fn nvcc() -> anyhow::Result<PathBuf> {
     let folders = homes.map(|home| home.join("bin")).chain(std::env::split_paths(&path));
     let mut places = folders.chain(["/usr/local/cuda/bin".into()]).map(|folder| folder.join("nvcc"));
     places.find(|path| path.is_file()).context("there is no nvcc; `cargo xtask build` fetches it, or name it in NVCC")
-}
-
-/// The toolkit with which candle's CUDA backend is built: the installed one, or the one that `cargo xtask build` fetched.
-pub fn toolkit() -> anyhow::Result<Toolkit> {
-    if let Some(installed) = Toolkit::installed() {
-        return Ok(installed);
-    }
-    let home = in_target("cuda/home")?.into_iter().find(|home| home.join("bin/nvcc").is_file());
-    home.map(Toolkit::Assembled).context("the CUDA toolkit is not set up; `cargo xtask build` fetches it")
-}
-
-/// A text on which all depends that is compiled with the toolkit; empty without one.
-pub fn toolkit_stamp() -> String {
-    let Ok(Toolkit::Installed(home) | Toolkit::Assembled(home)) = toolkit() else { return String::new() };
-    format!("{}\n{}", home.display(), std::fs::read_to_string(home.join("stamp")).unwrap_or_default())
 }
 
 /// Cargo's target folder.

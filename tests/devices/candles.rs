@@ -24,8 +24,7 @@ fn snuffer(store: &Path, args: &str) -> Output {
 fn patch() -> String {
     let source = fs::read_to_string(released("candle-nn").expect("fetched").join("src/loss.rs")).expect("readable");
     let lines: Vec<&str> = source.lines().collect();
-    let is_square = |line: &&str| line.contains("(inp - target)?.sqr()?");
-    let at = lines.iter().position(|line| is_square(line)).expect("mse squares the difference");
+    let at = lines.iter().position(|line| line.contains("(inp - target)?.sqr()?")).expect("mse squares the difference");
     let changed = lines[at].replace(".sqr()?", ".abs()?");
     let file = "candle-nn/src/loss.rs";
     format!("--- a/{file}\n+++ b/{file}\n@@ -{line} +{line} @@\n-{}\n+{changed}\n", lines[at], line = at + 1)
