@@ -101,11 +101,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut executor = Executor::start(&devices, Build::Checked, limits)?;
     let hardware = executor.hardware();
     let platform = |device| Platform::today(device, hardware.get(&device)).with(limits.candle);
-    let mut surprised = 0;
+    let (mut surprised, mut not_run) = (0, 0);
     for (name, kept) in &all {
         let op =
             ops::find(&kept.case.op).with_context(|| format!("{name}: this build has no op `{}`", kept.case.op))?;
         if let Some((candle, lacking)) = limits.candle.and_then(|candle| Some((candle, candle.lacks(&kept.case)?))) {
+            not_run += 1;
             println!("not run     {name}: {candle} lacks `{lacking}`");
             continue;
         }
@@ -123,7 +124,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     }
     let devices: Vec<String> = executor.hellos().map(|hello| hello.device.to_string()).collect();
-    println!("{} on {}: {surprised} unexpected", counted(&all), devices.join(", "));
+    let left_out = if not_run == 0 { String::new() } else { format!(", {not_run} not run") };
+    println!("{} on {}: {surprised} unexpected{left_out}", counted(&all), devices.join(", "));
     Ok(match () {
         () if all.is_empty() => Exit::Harness,
         () if surprised > 0 => Exit::Findings,
