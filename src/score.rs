@@ -24,7 +24,7 @@ use crate::oracle::{Kind, OracleName};
 pub use baseline::{Baseline, BaselineCase};
 pub use choose::choose;
 pub use mutant::run;
-pub use subject::{Reached, Subject};
+pub use subject::{Reached, Subject, is_entered};
 pub use text::markdown;
 pub use trace::{Change, Changes, Launched, Trace};
 
@@ -82,6 +82,9 @@ pub struct Score {
     pub changes: usize,
     /// How many of these changes are known to make no difference. They are never chosen.
     pub equivalent: usize,
+    /// How many of the others only a thread with several elements executes. candle launches a thread for each element, no case
+    /// executed them, and they are never chosen.
+    pub further_rounds: usize,
     /// How many mutants were chosen.
     pub chosen: usize,
     /// The mutants that were run: fewer than chosen if the run was interrupted.
@@ -141,6 +144,8 @@ pub enum Difference {
     NotReached,
     /// It was executed, and never changed a value or a lane's way.
     NoEffect,
+    /// It sent threads another way, and no bit of a result differed: its function only chooses between ways to the same result.
+    AnotherWay,
     /// It had an effect, but only in cases that fail in the same way without the change.
     FailsAnyway,
     /// It had an effect, and no bit of a result differed, except in cases that fail without the change.
@@ -157,6 +162,7 @@ impl Difference {
         match self {
             Self::NotReached => "not reached",
             Self::NoEffect => "no effect",
+            Self::AnotherWay => "another way to the same result",
             Self::FailsAnyway => "its cases fail anyway",
             Self::NoneSeen => "no difference seen",
             Self::NotPromised => "differs where nothing is promised",

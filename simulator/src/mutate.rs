@@ -2,6 +2,8 @@
 
 mod effect;
 mod equivalent;
+mod rounds;
+mod slow_division;
 
 use crate::kernel::{Inst, Kernel, Op, ZERO};
 use crate::ptx::Module;
@@ -55,12 +57,15 @@ pub struct Change {
     pub effect: Option<Effect>,
     /// Whether it is known to make no difference.
     pub equivalent: bool,
+    /// Whether only a thread that has several elements, because the grid has fewer threads, can execute what it changes.
+    pub further_round: bool,
 }
 
 /// Every change that a mutation can make to `kernel`; [`Choice::Number`] is an index into this list.
 pub fn changes(kernel: &Kernel, module: &Module) -> Vec<Change> {
+    let further = rounds::only_in_further_rounds(kernel);
     let possible = possible(kernel).into_iter();
-    possible.map(|(at, kind)| described(kernel, module, at, kind)).collect()
+    possible.map(|(at, kind)| described(kernel, module, at, kind, further[at])).collect()
 }
 
 /// Applies the change that `mutation` chooses and names it; `None` if the mutation is for another kernel, or there is no
@@ -79,22 +84,29 @@ pub fn apply(kernel: &mut Kernel, mutation: &Mutation, module: &Module) -> Optio
             *from.iter().chain(before).find(|(at, kind)| !equivalent::is(kernel, *at, *kind))?
         }
     };
-    let Change { what, file, line, .. } = described(kernel, module, at, kind);
+    let (what, (file, line)) = (kind.name(), place(kernel, module, at));
     make(kernel, at, kind);
     Some(format!("{}: {what} at {}:{line}", kernel.name, file.rsplit('/').next().unwrap_or(&file)))
 }
 
-fn described(kernel: &Kernel, module: &Module, at: usize, kind: Kind) -> Change {
+/// The source file and line of an instruction.
+fn place(kernel: &Kernel, module: &Module, at: usize) -> (String, u32) {
     let source = kernel.code[at].source;
+    (module.files.get(&source.file).cloned().unwrap_or_else(|| "?".to_string()), source.line)
+}
+
+fn described(kernel: &Kernel, module: &Module, at: usize, kind: Kind, further_round: bool) -> Change {
+    let (file, line) = place(kernel, module, at);
     let enters = kernel.code[..=at].iter().filter(|inst| matches!(inst.op, Op::Enter { .. }));
     Change {
         what: kind.name(),
-        file: module.files.get(&source.file).cloned().unwrap_or_else(|| "?".to_string()),
-        line: source.line,
+        file,
+        line,
         // Blocks are numbered in their order.
         block: enters.count().saturating_sub(1),
         effect: effect::of(kernel, at, kind),
         equivalent: equivalent::is(kernel, at, kind),
+        further_round,
     }
 }
 

@@ -65,6 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         changeable: baseline.changes.len(),
         changes: changes().count(),
         equivalent: changes().filter(|change| change.equivalent).count(),
+        further_rounds: changes().filter(|change| !change.equivalent && change.further_round).count(),
         chosen: chosen.len(),
         mutants,
     };

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use siphasher::sip::SipHasher13;
 
-use super::subject::{Reached, Subject};
+use super::subject::{Reached, Subject, is_entered};
 use super::trace::{Change, Changes};
 use super::{Chosen, Plan, numbers};
 use crate::case::Case;
@@ -85,7 +85,12 @@ impl Baseline {
                 Ok(())
             },
         )?;
-        let (launched, coverage) = std::mem::take(&mut *lock());
+        let (mut launched, coverage) = std::mem::take(&mut *lock());
+        for (kernel, changes) in &mut launched {
+            for change in changes {
+                change.further_round &= !is_entered(&coverage, kernel, change);
+            }
+        }
         let changes = match &plan.subject {
             Subject::Kernels => launched,
             Subject::Host(changes) => changes.clone(),

@@ -9,10 +9,11 @@ use super::Chosen;
 use super::trace::{Change, Changes};
 
 /// Chooses up to `count` mutants by `seed`. Takes kernels or functions in turn, and each time the kind of change that is chosen least so
-/// far. Leaves out changes that are known to make no difference.
+/// far. Leaves out changes that are known to make no difference, and those that no thread executes.
 pub fn choose(changes: &Changes, count: usize, seed: u64) -> Vec<Chosen> {
     let possible = |theirs: &[Change]| -> Vec<usize> {
-        theirs.iter().enumerate().filter(|(_, change)| !change.equivalent).map(|(number, _)| number).collect()
+        let can_matter = |change: &Change| !change.equivalent && !change.further_round;
+        (0..theirs.len()).filter(|&number| can_matter(&theirs[number])).collect()
     };
     let mut left: Vec<(&String, &[Change], Vec<usize>)> =
         changes.iter().map(|(of, theirs)| (of, theirs.as_slice(), possible(theirs))).collect();

@@ -41,6 +41,7 @@ pub fn changes() -> anyhow::Result<Changes> {
             effect: None,
             code: Some(format!("{} → {}", short(&before), short(&after))),
             equivalent: false,
+            further_round: false,
         });
     }
     Ok(changes)

@@ -8,7 +8,11 @@ use super::subject::{Subject, has_effect, is_entered};
 use super::{Chosen, Difference, Fate, Mutant, Noticed, Plan, numbers};
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
-use crate::oracle::{Verdict, Violation};
+use crate::oracle::{Verdict, Violation, by_function};
+
+/// Functions of kernels that only choose between a fast way and a general one to the same result. If a mutant of such a function
+/// took the fast way where it is wrong, bits would differ.
+const CHOOSING: [&str; 1] = ["is_contiguous (candle-kernels/src/cuda_utils.cuh)"];
 
 /// Runs every chosen mutant, until `stop` is set. Calls `on_mutant` with the kernel or function of each.
 pub fn run(
@@ -86,6 +90,8 @@ fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) 
         Difference::NoEffect
     } else if cases.iter().all(|baseline_case| !baseline_case.failures.is_empty()) {
         Difference::FailsAnyway
+    } else if CHOOSING.contains(&by_function(&change.place).as_str()) && largest < Difference::NoneSeen {
+        Difference::AnotherWay
     } else {
         Difference::NoneSeen
     });

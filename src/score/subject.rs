@@ -26,7 +26,7 @@ impl Subject {
     }
 
     /// The workers that run the mutants.
-    pub(super) fn build(&self) -> Build {
+    pub fn build(&self) -> Build {
         match self {
             Self::Kernels => Build::Checked,
             Self::Host(_) => Build::Mutated,
@@ -34,7 +34,7 @@ impl Subject {
     }
 
     /// Whether a mutant can change what this device does.
-    pub(super) fn concerns(&self, device: Device) -> bool {
+    pub fn concerns(&self, device: Device) -> bool {
         match self {
             Self::Kernels => matches!(device, Device::Sim(_)),
             Self::Host(_) => true,
@@ -42,7 +42,7 @@ impl Subject {
     }
 
     /// The mutant's name, and the variable that makes workers run it.
-    pub(super) fn switch(&self, chosen: &Chosen, change: &Change) -> (String, Variable) {
+    pub fn switch(&self, chosen: &Chosen, change: &Change) -> (String, Variable) {
         match self {
             Self::Kernels => {
                 let name = format!("{}:#{}", chosen.of, chosen.number);
@@ -109,7 +109,7 @@ pub enum Reached {
 
 impl Reached {
     /// Whether the case reaches the function with this change, in kernels, or the change itself, in host code.
-    pub(super) fn has(&self, chosen: &Chosen, change: &Change) -> bool {
+    pub fn has(&self, chosen: &Chosen, change: &Change) -> bool {
         match self {
             Self::Kernels(kernels) => kernels.contains(&chosen.of),
             Self::Host(places) => places.contains(&(change.mark as u32)),
@@ -118,7 +118,7 @@ impl Reached {
 }
 
 /// Whether the changed block of a kernel was entered.
-pub(super) fn is_entered(coverage: &Coverage, kernel: &str, change: &Change) -> bool {
+pub fn is_entered(coverage: &Coverage, kernel: &str, change: &Change) -> bool {
     counts(coverage, kernel).any(|counts| counts.blocks.get(change.mark).is_some_and(|count| *count > 0))
 }
 

@@ -10,8 +10,8 @@ use crate::oracle::{ORACLES, OracleName};
 pub fn markdown(score: &Score) -> String {
     let Score { chosen, host, mutants, .. } = score;
     let noticed = mutants.iter().filter(|mutant| mutant.is_noticed()).count();
-    let without_effect = of_difference(mutants, Difference::NoEffect);
-    let idle = of_difference(mutants, Difference::NotReached) + without_effect;
+    let idle =
+        mutants.iter().filter(|mutant| mutant.survived().is_some_and(|seen| seen <= Difference::AnotherWay)).count();
     let mut text = format!(
         "# Mutation score\n\n{}\n\n**{noticed} of {} mutants are noticed{}**",
         made(score),
@@ -40,13 +40,14 @@ pub fn markdown(score: &Score) -> String {
     text += &faults(mutants);
     text += &places(mutants, Difference::NotReached, "Not reached");
     text += &places(mutants, Difference::NoEffect, "No effect");
+    text += &places(mutants, Difference::AnotherWay, "Another way to the same result");
     text += &survivors(mutants);
     text
 }
 
 /// How the score was made, and from what.
 fn made(score: &Score) -> String {
-    let Score { versions, host, devices, seed, ops, drawn, cases, changeable, changes, equivalent, chosen, .. } = score;
+    let Score { versions, host, devices, seed, ops, drawn, cases, changeable, changes, chosen, .. } = score;
     if *host {
         let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
         return format!(
@@ -59,8 +60,11 @@ fn made(score: &Score) -> String {
     format!(
         "Made by `snuffer score --mutants {chosen} --cases {cases} --seed {seed}` with {versions}. \
          {drawn} cases of {ops} ops launch {changeable} kernels, to which {changes} changes of one \
-         instruction can be made; {equivalent} of them are known to make no difference and are left out. From the rest, {chosen} \
-         are chosen, and each is run on up to {cases} cases that launch its kernel."
+         instruction can be made. {equivalent} of them are known to make no difference. {further_rounds} others are in further \
+         rounds of loops over the grid, which candle never starts: it launches a thread for each element. From the rest, {chosen} are \
+         chosen, and each is run on up to {cases} cases that launch its kernel.",
+        equivalent = score.equivalent,
+        further_rounds = score.further_rounds,
     )
 }
 
@@ -82,10 +86,6 @@ impl Mutant {
             Fate::Survived(difference) => Some(difference),
         }
     }
-}
-
-fn of_difference(mutants: &[Mutant], difference: Difference) -> usize {
-    mutants.iter().filter(|mutant| mutant.survived() == Some(difference)).count()
 }
 
 fn percent(some: usize, all: usize) -> String {
@@ -118,7 +118,8 @@ fn by_change(mutants: &[Mutant]) -> String {
     text += &format!("|---|{}\n", "---|".repeat(oracles.len() + 5));
     for (change, mutants) in rows.into_iter().chain((!all.is_empty()).then_some(("all", all))) {
         let with = |difference| mutants.iter().filter(|one| one.survived() == Some(difference)).count();
-        let (without_effect, unreached) = (with(Difference::NoEffect), with(Difference::NotReached));
+        let without_effect = with(Difference::NoEffect) + with(Difference::AnotherWay);
+        let unreached = with(Difference::NotReached);
         let noticed = mutants.iter().filter(|one| one.is_noticed()).count();
         let counts: Vec<String> = oracles.iter().map(|oracle| noticed_by(*oracle, &mutants).to_string()).collect();
         let (total, survived) = (mutants.len(), mutants.len() - noticed - without_effect - unreached);
@@ -146,7 +147,7 @@ fn faults(mutants: &[Mutant]) -> String {
 
 /// Every mutant that was executed but not noticed, the largest differences first.
 fn survivors(mutants: &[Mutant]) -> String {
-    let reached = |mutant: &Mutant| mutant.survived().filter(|difference| *difference > Difference::NoEffect);
+    let reached = |mutant: &Mutant| mutant.survived().filter(|difference| *difference > Difference::AnotherWay);
     let mut survivors: Vec<(Difference, &Mutant)> =
         mutants.iter().filter_map(|mutant| Some((reached(mutant)?, mutant))).collect();
     if survivors.is_empty() {

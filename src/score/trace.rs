@@ -26,6 +26,8 @@ pub struct Change {
     pub code: Option<String>,
     /// Whether it is known to make no difference.
     pub equivalent: bool,
+    /// Whether only a thread with several elements can execute it, and no case did: candle launches a thread for each element.
+    pub further_round: bool,
 }
 
 /// An edge of a branch of the kernel with the change: it is taken if the change has an effect.
@@ -107,7 +109,7 @@ impl Trace {
 
 /// Adds a change to those of its kernel, unless an earlier process of the worker wrote it before.
 fn change(fields: &[&str], known: &mut Vec<Change>) -> Option<()> {
-    let [number, block, effect, equivalent, file, line, what] = fields else { return None };
+    let [number, block, effect, equivalent, further_round, file, line, what] = fields else { return None };
     if number.parse::<usize>().ok()? == known.len() {
         known.push(Change {
             what: (*what).to_string(),
@@ -116,6 +118,7 @@ fn change(fields: &[&str], known: &mut Vec<Change>) -> Option<()> {
             effect: if effect.is_empty() { None } else { Some(self::effect(effect)?) },
             code: None,
             equivalent: equivalent.parse().ok()?,
+            further_round: further_round.parse().ok()?,
         });
     }
     Some(())

@@ -113,6 +113,7 @@ fn mutants_are_spread_over_kernels_and_kinds_without_equivalent_ones() {
         effect: None,
         code: None,
         equivalent,
+        further_round: false,
     };
     let mut of = vec![change("dropped", false); 3];
     of.extend(vec![change("swapped", false); 3]);

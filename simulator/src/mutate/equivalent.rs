@@ -1,6 +1,7 @@
 //! Changes that provably do not affect what a kernel computes, by its code alone.
 
 use super::Kind;
+use super::slow_division::bypasses_a_slow_division;
 use crate::isa::{Space, Two};
 use crate::kernel::{Kernel, Op, Register, ZERO};
 use crate::lanes::WARP;
@@ -10,7 +11,9 @@ pub fn is(kernel: &Kernel, at: usize, kind: Kind) -> bool {
     let inst = &kernel.code[at];
     match (kind, inst.op) {
         // Both edges lead to the next instruction.
-        (Kind::NeverTaken | Kind::AlwaysTaken | Kind::Inverted, Op::If { to, .. }) => to as usize == at + 1,
+        (_, Op::If { to, .. }) if to as usize == at + 1 => true,
+        // The general division is right for small numbers, too. Larger ones than 32 bits index more elements than fit the memory.
+        (Kind::NeverTaken | Kind::Inverted, Op::If { .. }) => bypasses_a_slow_division(kernel, at),
         (Kind::Swapped, Op::Two(function)) => inst.args[0] == inst.args[1] || commutes(function),
         (Kind::AddendDropped, _) => is_zero(kernel, inst.args[2]),
         (Kind::BarrierDropped, _) => orders_nothing(kernel, at),
@@ -24,7 +27,7 @@ fn is_zero(kernel: &Kernel, register: Register) -> bool {
 
 /// Bit patterns that tell functions of any type apart: zeros, ones, bounds, infinities, and numbers without a pattern. Each
 /// float type has at most one NaN, because which of two NaNs results is unspecified.
-const PATTERNS: [u64; 32] = [
+pub(super) const PATTERNS: [u64; 32] = [
     0,
     1,
     2,
@@ -91,7 +94,7 @@ fn orders_nothing(kernel: &Kernel, at: usize) -> bool {
 }
 
 /// The successors of an instruction.
-fn following(kernel: &Kernel, at: usize) -> Vec<usize> {
+pub(super) fn following(kernel: &Kernel, at: usize) -> Vec<usize> {
     let mut to = match kernel.code[at].op {
         Op::Goto(to) => vec![to as usize],
         Op::If { to, .. } => vec![at + 1, to as usize],
@@ -103,7 +106,7 @@ fn following(kernel: &Kernel, at: usize) -> Vec<usize> {
 }
 
 /// The instructions reachable from `at` along `edges`; `at` itself only in a loop.
-fn reached(edges: &[Vec<usize>], at: usize) -> impl Iterator<Item = usize> {
+pub(super) fn reached(edges: &[Vec<usize>], at: usize) -> impl Iterator<Item = usize> {
     let mut seen = vec![false; edges.len()];
     let mut pending = edges[at].clone();
     while let Some(at) = pending.pop() {

@@ -160,3 +160,45 @@ fn a_barrier_matters_where_something_written_is_accessed_on_both_sides() {
         assert_eq!(!barrier.expect("there is one").equivalent, matters, "{before} and {behind}");
     }
 }
+
+#[test]
+fn what_a_thread_does_for_its_first_element_is_in_no_further_round() {
+    // for (i = tid; i < n; i += ntid * nctaid) out[i] = i, with the second round in a copy of its own.
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<8>;\n\
+         .reg .b64 %rd<4>;\nld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\n\
+         mov.u32 %r3, %ntid.x;\nmov.u32 %r4, %nctaid.x;\nmul.lo.s32 %r5, %r3, %r4;\nsetp.ge.u32 %p1, %r2, %r1;\n\
+         @%p1 bra DONE;\nst.global.u32 [%rd1], %r2;\nadd.s32 %r6, %r2, %r5;\nsetp.ge.u32 %p2, %r6, %r1;\n\
+         @%p2 bra DONE;\nst.global.u32 [%rd1+4], %r6;\nDONE:\nret;\n}}\n"
+    );
+    let dropped: Vec<bool> = changes(&text)
+        .into_iter()
+        .filter(|change| change.what == "a store is dropped")
+        .map(|change| change.further_round)
+        .collect();
+    assert_eq!(dropped, [false, true]);
+}
+
+#[test]
+fn always_taking_the_slow_way_around_a_fast_division_makes_no_difference() {
+    // out[0] = n / m, as compilers write it for 64 bits.
+    let text = |mask: &str| {
+        format!(
+            "{HEADER}.visible .entry k(.param .u64 out, .param .u64 n, .param .u64 m)\n{{\n.reg .pred %p<2>;\n\
+             .reg .b32 %r<4>;\n.reg .b64 %rd<7>;\nld.param.u64 %rd1, [out];\nld.param.u64 %rd2, [n];\n\
+             ld.param.u64 %rd3, [m];\nand.b64 %rd4, %rd3, {mask};\nsetp.eq.s64 %p1, %rd4, 0;\n@%p1 bra FAST;\n\
+             div.u64 %rd5, %rd2, %rd3;\nbra.uni DONE;\nFAST:\ncvt.u32.u64 %r1, %rd2;\ncvt.u32.u64 %r2, %rd3;\n\
+             div.u32 %r3, %r1, %r2;\ncvt.u64.u32 %rd5, %r3;\nDONE:\nst.global.u64 [%rd1], %rd5;\nret;\n}}\n"
+        )
+    };
+    let equivalent = |mask: &str| -> Vec<(&str, bool)> {
+        let branches = changes(&text(mask)).into_iter();
+        let branches = branches.filter(|change| change.what.contains("branch") || change.what.contains("condition"));
+        branches.map(|change| (change.what, change.equivalent)).collect()
+    };
+    let expected = |slow| {
+        [("a branch is never taken", slow), ("a branch is always taken", false), ("a condition is inverted", slow)]
+    };
+    assert_eq!(equivalent("-4294967296"), expected(true));
+    assert_eq!(equivalent("-65536"), expected(false));
+}

@@ -1,6 +1,7 @@
 //! Writes launches, as they happen, to the file that `SNUFFER_SIM_TRACE` names: lines of `launch kernel`, and of `library
 //! function` for work of cuBLAS and cuRAND. Before a kernel's first launch there are a line `forms kernel form…` and, for each
-//! change that `_MUTATE` can make to it, `change kernel number block equivalent file line what`. Fields are separated by tabs.
+//! change that `_MUTATE` can make to it, `change kernel number block effect equivalent further_round file line what`. Fields are
+//! separated by tabs.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -43,13 +44,13 @@ pub fn record_launch(device: &mut Device, function: FunctionId) {
     if trace.known.insert(kernel.clone()) {
         let _ = writeln!(text, "forms\t{kernel}\t{}", device.forms(function).join("\t"));
         for (number, change) in device.changes(function).iter().enumerate() {
-            let simulator::Change { what, file, line, block, effect, equivalent } = change;
+            let simulator::Change { what, file, line, block, effect, equivalent, further_round } = change;
             let effect = effect.map_or_else(String::new, |effect| {
                 let simulator::Effect { branch, jump, own } = effect;
                 format!("{branch}:{jump}:{own}")
             });
-            let _ =
-                writeln!(text, "change\t{kernel}\t{number}\t{block}\t{effect}\t{equivalent}\t{file}\t{line}\t{what}");
+            let marks = format!("{block}\t{effect}\t{equivalent}\t{further_round}");
+            let _ = writeln!(text, "change\t{kernel}\t{number}\t{marks}\t{file}\t{line}\t{what}");
         }
     }
     let _ = writeln!(text, "launch\t{kernel}");
