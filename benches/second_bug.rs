@@ -1,8 +1,9 @@
-//! Measures whether a second bug is seen in an op that has a known one: changes of one instruction are planted in the kernels of ops
-//! with a known wrong value, and a hunt that knows the findings of the unchanged kernels must report something new.
+//! Measures whether a second bug is seen in an op that has a known one: mutants of the kernels of ops with a known wrong value, or of
+//! their host code, are planted, and a hunt that knows the findings without the mutant must report something new.
 //!
-//! `cargo bench --profile dev --bench second_bug -- 120`, after `cargo xtask build`. The number says how many changes to plant that a
-//! drawn case notices: it passes on the simulated device without the change, and fails there with it.
+//! `cargo bench --profile dev --bench second_bug -- 120`, after `cargo xtask build`; with `host` behind the number, host code is
+//! changed, after `cargo xtask host-mutants`. The number says how many mutants to plant that a drawn case notices: it passes
+//! without the mutant on a device that the mutant concerns, and fails there with it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,15 +15,15 @@ use std::time::Duration;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use snuffer::case::Case;
-use snuffer::coverage::Coverage;
 use snuffer::device::Device;
 use snuffer::examine::{Patience, violations};
-use snuffer::exec::{Build, Executor, Limits, environment::MUTATE};
+use snuffer::exec::environment::{HOST_MUTANT, MUTATE, executable, simulate};
+use snuffer::exec::{Build, Executor, Limits, Variable};
 use snuffer::generate::Mode;
 use snuffer::hunt::{Plan, Shard, hunt};
 use snuffer::ops::{self, Op, canary};
 use snuffer::oracle::{Kind, OracleName, Violation};
-use snuffer::score::{self, Baseline, BaselineCase, Reached, Subject, choose};
+use snuffer::score::{self, Baseline, BaselineCase, Subject, choose, is_entered};
 use snuffer::settle::Settings;
 use snuffer::store::{Log, Record, Store};
 
@@ -38,12 +39,14 @@ const TRIED: usize = 100;
 /// A planted bug, as the process gets it in which it is planted.
 #[derive(Serialize, Deserialize)]
 struct Planted {
-    /// Cases that launch the kernel, and that pass on the simulated device without the change.
+    /// Cases that reach the change, and that pass without it on the devices that it concerns.
     passing: Vec<Case>,
-    /// All cases that launch the kernel.
+    /// All cases that reach it.
     cases: Vec<Case>,
     /// The store with what is known.
     store: PathBuf,
+    /// Whether host code is changed, and so what the CPU does.
+    host: bool,
 }
 
 /// What became of it.
@@ -58,32 +61,31 @@ struct Told {
 }
 
 fn main() -> anyhow::Result<()> {
-    if std::env::var_os(MUTATE).is_some() {
-        // This process was started for one planted bug.
+    if is_planted() {
         let told = tell(&rmp_serde::from_read(std::io::stdin())?)?;
         return Ok(std::io::stdout().write_all(&rmp_serde::to_vec_named(&told)?)?);
     }
     let wanted = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(120);
+    let subject = if std::env::args().any(|word| word == "host") { Subject::host()? } else { Subject::Kernels };
     let folder = tempfile::tempdir()?;
     let known = folder.path().join("known");
     let everything: Vec<&'static Op> = ops::ALL.iter().copied().filter(|op| op.name != canary::CANARY.name).collect();
-    let all = observe(everything)?;
+    let all = observe(&subject, everything)?;
     let cases: Vec<Case> = all.cases.iter().map(|one| one.case.clone()).collect();
     eprintln!("{} cases, {} findings", cases.len(), new_signatures(cases, &known)?.len());
     let concerned = with_wrong_values(&Store::existing(&known)?)?;
-    let in_concerned = |one: &&BaselineCase| concerned.contains(one.op.name);
-    let mut changes = all.changes.clone();
-    changes.retain(|kernel, _| all.cases.iter().filter(in_concerned).any(|one| launches(one, kernel)));
-    println!("{} ops with a known wrong value, {} kernels", concerned.len(), changes.len());
+    println!("{} ops with a known wrong value", concerned.len());
     let (mut noticed, mut reported) = (0, 0);
-    for chosen in choose(&changes, 20 * wanted, SEED) {
-        let name = format!("{}:#{}", chosen.of, chosen.number);
-        if !is_reached(&all.coverage, &chosen.of, changes[&chosen.of][chosen.number].mark) {
+    for chosen in choose(&all.changes, usize::MAX, SEED) {
+        let change = &all.changes[&chosen.of][chosen.number];
+        if matches!(subject, Subject::Kernels) && !is_entered(&all.coverage, &chosen.of, change) {
             continue;
         }
-        let launching = all.cases.iter().filter(in_concerned).filter(|one| launches(one, &chosen.of));
-        let launching: Vec<&BaselineCase> = launching.take(TRIED).collect();
-        let told = plant(&name, &launching, &known)?;
+        let of_concerned = all.cases.iter().filter(|one| concerned.contains(one.op.name));
+        let reaching: Vec<&BaselineCase> =
+            of_concerned.filter(|one| one.reached.has(&chosen, change)).take(TRIED).collect();
+        let (name, switch) = subject.switch(&chosen, change);
+        let told = if reaching.is_empty() { continue } else { plant(&subject, switch, &reaching, &known)? };
         if !told.noticed {
             continue;
         }
@@ -101,10 +103,15 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether this process was started for one planted bug.
+fn is_planted() -> bool {
+    [MUTATE, HOST_MUTANT].iter().any(|variable| std::env::var_os(variable).is_some())
+}
+
 /// The drawn cases of `ops` without a change.
-fn observe(ops: Vec<&'static Op>) -> anyhow::Result<Baseline> {
+fn observe(subject: &Subject, ops: Vec<&'static Op>) -> anyhow::Result<Baseline> {
     let (seed, cases, limits) = (SEED, DRAWN, Limits::default());
-    let (subject, devices) = (Subject::Kernels, DEVICES.to_vec());
+    let (subject, devices) = (subject.clone(), DEVICES.to_vec());
     let plan = score::Plan { subject, ops, devices, seed, cases, mutants: 0, jobs: 2, limits };
     Baseline::observe(&plan, &AtomicBool::new(false), &|_| {})
 }
@@ -122,30 +129,33 @@ fn with_wrong_values(store: &Store) -> anyhow::Result<BTreeSet<String>> {
     Ok(ops)
 }
 
-fn launches(one: &BaselineCase, kernel: &str) -> bool {
-    matches!(&one.reached, Reached::Kernels(kernels) if kernels.contains(kernel))
-}
-
-/// Whether a drawn case executes the block of a change.
-fn is_reached(coverage: &Coverage, kernel: &str, block: usize) -> bool {
-    let mut launched = coverage.kernels.iter().filter(|((_, name), _)| name == kernel);
-    launched.any(|(_, counts)| counts.blocks.get(block).is_some_and(|count| *count > 0))
-}
-
 /// Plants a change, with what is known.
-fn plant(name: &str, launching: &[&BaselineCase], known: &Path) -> anyhow::Result<Told> {
-    let passes = |one: &&&BaselineCase| !one.failures.iter().any(|(_, device)| *device != Device::Cpu);
+fn plant(
+    subject: &Subject,
+    (variable, value): Variable,
+    reaching: &[&BaselineCase],
+    known: &Path,
+) -> anyhow::Result<Told> {
+    let passes = |one: &&&BaselineCase| !one.failures.iter().any(|(_, device)| subject.concerns(*device));
     let planted = Planted {
-        passing: launching.iter().filter(passes).map(|one| one.case.clone()).collect(),
-        cases: launching.iter().map(|one| one.case.clone()).collect(),
+        passing: reaching.iter().filter(passes).map(|one| one.case.clone()).collect(),
+        cases: reaching.iter().map(|one| one.case.clone()).collect(),
         store: known.to_path_buf(),
+        host: matches!(subject, Subject::Host(_)),
     };
     let mut command = Command::new(std::env::current_exe()?);
-    let mut child = command.env(MUTATE, name).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    if planted.host {
+        // One worker for all devices; it is linked with a driver.
+        let worker = executable(Device::Cpu, Build::Mutated)?;
+        command.env("SNUFFER_WORKER", &worker).env("SNUFFER_WORKER_CUDA", worker);
+        simulate(&mut command, Device::Sim(0))?;
+    }
+    let mut child = command.env(variable, &value).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     // The child reads all of its input before it writes.
     child.stdin.take().context("a pipe")?.write_all(&rmp_serde::to_vec_named(&planted)?)?;
     let output = child.wait_with_output()?;
-    rmp_serde::from_slice(&output.stdout).with_context(|| format!("{name} could not be planted"))
+    let read = rmp_serde::from_slice(&output.stdout);
+    read.with_context(|| format!("{variable}={} could not be planted", value.display()))
 }
 
 /// Runs the cases of a planted bug, and hunts with them.
@@ -155,9 +165,10 @@ fn tell(planted: &Planted) -> anyhow::Result<Told> {
     for case in &planted.passing {
         let op = ops::find(&case.op).context("an op of this build")?;
         let found = violations(&mut executor, op, case, Patience::Short)?;
-        let on_gpu = found.iter().filter(|violation| violation.devices().any(|device| device != Device::Cpu));
+        let concerns = |device| planted.host || device != Device::Cpu;
+        let concerned = found.iter().filter(|violation| violation.devices().any(concerns));
         // A late case may merely be slow.
-        let proves = on_gpu.filter(|violation| violation.kind != Kind::Hang);
+        let proves = concerned.filter(|violation| violation.kind != Kind::Hang);
         told.drawn.extend(proves.map(|violation: &Violation| violation.signature(op.name).to_string()));
     }
     told.noticed = !told.drawn.is_empty();
@@ -190,7 +201,7 @@ fn new_signatures(cases: Vec<Case>, folder: &Path) -> anyhow::Result<Vec<String>
     let log = Log::open(&store.campaigns(), &format!("{}", std::process::id()))?;
     let ended = hunt(&plan, None, &store, Record::default(), log, &AtomicBool::new(false), &|_| {})?;
     anyhow::ensure!(ended.missed.is_empty(), "the canary misses {:?}", ended.missed);
-    if std::env::var_os(MUTATE).is_some() {
+    if is_planted() {
         // The next planted bug shall not meet what this one left.
         ended.new.iter().try_for_each(|(name, _)| std::fs::remove_dir_all(folder.join(name)))?;
     }
