@@ -120,7 +120,7 @@ impl Workspace {
         bail!("the worker with {} does not compile whatever is left out", self.described)
     }
 
-    /// Writes what is not as it is to be, and removes what is not to be.
+    /// Writes the files that changed, and removes those that are not part of the workspace any more.
     fn write(&self, left_out: &LeftOut) -> anyhow::Result<()> {
         let mut content: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
         let root = manifest::of_workspace(&self.manifest, &self.crates, &self.executable)?;
