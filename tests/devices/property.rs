@@ -127,7 +127,7 @@ fn unknown(
         let executor = &mut *executor.borrow_mut();
         for signature in failures(executor, op, &drawn.case, known) {
             let (case, signature) = canonical(executor, drawn.case.clone(), signature).expect("the harness survives");
-            if !is_among(known, &signature) && !is_known_elsewhere(&signature, op) {
+            if !is_among(known, &signature) && !is_known_elsewhere(&signature, &case, op) {
                 let reason = signature.to_string();
                 *failed.borrow_mut() = Some((case, signature));
                 return Err(TestCaseError::fail(reason));
@@ -143,8 +143,9 @@ fn unknown(
 }
 
 /// Whether the failure of a sequence is that of one of its calls, whose own op knows it.
-fn is_known_elsewhere(signature: &Signature, op: &Op) -> bool {
-    signature.op != op.name && known::of(&signature.op).iter().any(|known| known.signature().covers(signature))
+fn is_known_elsewhere(signature: &Signature, case: &Case, op: &Op) -> bool {
+    let known = known::of(&signature.op).iter().map(|known| known.signature().clone()).collect();
+    signature.op != op.name && (is_among(&known, signature) || is_read_around_a_view(signature, case, &known))
 }
 
 /// How `case` fails, apart from what is `known`.
