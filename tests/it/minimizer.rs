@@ -102,6 +102,15 @@ fn dependent_arguments_shrink_together() {
 }
 
 #[test]
+fn a_dim_far_beyond_the_rank_takes_no_longer() {
+    let far = i64::MAX as usize;
+    let x = Tensor::new(DType::F32, vec![1, 1], vec![Value::Float(1.0)]);
+    let case = Case { op: "tensor.sum".to_string(), ..Case::default() }.input("x", x).param("dims", vec![1, far]);
+    let small = minimized(case, |case| case.sizes("dims").contains(&far));
+    assert_eq!(small.case.sizes("dims"), [far]);
+}
+
+#[test]
 fn the_result_is_deterministic_and_a_fixed_point() {
     let strided = |case: &Case| case.inputs.values().any(|t| !t.view.order.is_empty());
     let case = failing(strided);

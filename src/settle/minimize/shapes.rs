@@ -97,12 +97,16 @@ pub fn ranks(case: &Case) -> Vec<Case> {
     candidates
 }
 
-/// `case` with `dim` one lower, and with `dims` as they are without one of the dimensions below the last.
+/// `case` with `dim` one lower, and with `dims` as they are without one of the dimensions that an input has.
 fn lower_dim_params(case: &Case) -> Vec<Case> {
     let dim = case.int("dim", 0);
     let mut candidates = Vec::from_iter((dim > 0).then(|| case.clone().param("dim", dim - 1)));
     let dims = case.sizes("dims");
-    for gone in 0..dims.iter().max().map_or(0, |last| last + 1) {
+    if dims.is_empty() {
+        return candidates;
+    }
+    let rank = case.inputs.values().map(|tensor| tensor.shape.len()).max().unwrap_or(0);
+    for gone in 0..rank {
         let left = dims.iter().filter(|&&dim| dim != gone).map(|&dim| if dim > gone { dim - 1 } else { dim });
         candidates.push(case.clone().param("dims", left.collect::<Vec<usize>>()));
     }
