@@ -45,9 +45,40 @@ impl Verdict {
     }
 }
 
-/// The verdict on a case: the violations on all devices, else a skip if the case has no contract, else a pass.
+/// The verdict on a case and, beside it, on the same values in contiguous tensors: the violations on all devices, else a skip if
+/// the case has no contract, else a pass.
 pub fn judge(evidence: &Evidence) -> Verdict {
-    let verdicts: Vec<Vec<Verdict>> = evidence.observations.iter().map(|seen| verdicts(evidence, seen)).collect();
+    let mut verdict = judge_by(evidence, |_| true);
+    let mut contiguous = violations_when_contiguous(evidence);
+    let is_known = |it: &Violation, verdict: &Verdict| {
+        verdict.violations().iter().any(|other| (other.oracle, &other.kind) == (it.oracle, &it.kind))
+    };
+    contiguous.retain(|it| !is_known(it, &verdict));
+    match &mut verdict {
+        Verdict::Fail(found) => found.extend(contiguous),
+        _ => verdict = Verdict::of(contiguous, verdict),
+    }
+    verdict
+}
+
+/// The violations by the same values in contiguous tensors. candle may refuse a view, or get it right, and fail without it.
+fn violations_when_contiguous(evidence: &Evidence) -> Vec<Violation> {
+    let of_contiguous = |seen: &Observation| Some(Observation::new(seen.device, seen.contiguous.clone()?));
+    let observations: Vec<Observation> = evidence.observations.iter().filter_map(of_contiguous).collect();
+    if observations.is_empty() {
+        return Vec::new();
+    }
+    let case = evidence.case.contiguous();
+    // The others take long, or ask for what a baseline does not have: a second run, the device's reports.
+    let judges = [OracleName::Contract, OracleName::Fault, OracleName::Reference];
+    let contiguous = Evidence::new(evidence.op, &case, &observations);
+    judge_by(&contiguous, |oracle| judges.contains(&oracle)).violations().to_vec()
+}
+
+/// The verdict of some of the oracles.
+fn judge_by(evidence: &Evidence, judges: impl Fn(OracleName) -> bool) -> Verdict {
+    let verdicts: Vec<Vec<Verdict>> =
+        evidence.observations.iter().map(|seen| verdicts(evidence, seen, &judges)).collect();
     let mut found: Vec<Violation> = Vec::new();
     for (seen, own) in evidence.observations.iter().zip(&verdicts) {
         found.extend(independent(evidence, seen, own));
@@ -71,12 +102,14 @@ pub fn place(name: OracleName) -> usize {
 
 /// The violations on one device, without a comparison of devices.
 pub fn judge_on(evidence: &Evidence, seen: &Observation) -> Vec<Violation> {
-    independent(evidence, seen, &verdicts(evidence, seen))
+    independent(evidence, seen, &verdicts(evidence, seen, &|_| true))
 }
 
-/// What each oracle says of a device.
-fn verdicts(evidence: &Evidence, seen: &Observation) -> Vec<Verdict> {
-    ORACLES.iter().map(|oracle| (oracle.judge)(evidence, seen)).collect()
+/// What each oracle that judges says of a device.
+fn verdicts(evidence: &Evidence, seen: &Observation, judges: &dyn Fn(OracleName) -> bool) -> Vec<Verdict> {
+    let verdict =
+        |name| if judges(name) { (ORACLES[place(name)].judge)(evidence, seen) } else { Verdict::Skip("not asked") };
+    ORACLES.iter().map(|oracle| verdict(oracle.name)).collect()
 }
 
 /// The violations on a device that do not merely follow from one with more authority.
