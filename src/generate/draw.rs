@@ -97,18 +97,18 @@ impl<'a> Draw<'a> {
         (0..rank).map(|_| self.size()).collect()
     }
 
-    /// A shape of any rank: mostly up to 3 dimensions, sometimes up to 7, to reach the kernels' loops over dimensions.
+    /// A shape of any rank: mostly up to 3 dimensions, else up to 7. Compilers unroll the kernels' loops over dimensions by four.
     pub fn any_shape(&mut self) -> Result<Vec<usize>> {
-        if self.one_in(8)? { self.shape(4, 7) } else { self.shape(0, 3) }
+        if self.one_in(4)? { self.shape(4, 7) } else { self.shape(0, 3) }
     }
 
-    /// A dtype that some device supports: `f32` in half of the draws, otherwise dtypes of both devices twice as often as dtypes of
-    /// one. A source that is restricted to a dtype returns it, supported or not.
+    /// A dtype that some device supports: `f32` in a quarter of the draws, otherwise dtypes of both devices twice as often as dtypes
+    /// of one. A source that is restricted to a dtype returns it, supported or not.
     pub fn dtype(&mut self, support: &Support) -> Result<DType> {
         if let Some(dtype) = self.forced_dtype {
             return Ok(dtype);
         }
-        if self.one_in(2)? && support.cpu.contains(&DType::F32) {
+        if self.one_in(4)? && support.cpu.contains(&DType::F32) {
             return Ok(DType::F32);
         }
         let all = [support.cpu, support.cuda].concat();
@@ -132,6 +132,12 @@ impl<'a> Draw<'a> {
     pub fn tensor(&mut self, dtype: DType, shape: &[usize]) -> Result<Tensor> {
         let view = self.view(shape)?;
         self.tensor_in(dtype, shape, view)
+    }
+
+    /// A tensor of `dtype` and `shape` with small values that every dtype holds exactly, in any view.
+    pub fn ordinary_tensor(&mut self, dtype: DType, shape: &[usize]) -> Result<Tensor> {
+        let view = self.view(shape)?;
+        self.filled(dtype, shape, view, |draw| draw.ordinary(dtype))
     }
 
     /// A tensor of `dtype` and `shape` with any values, contiguous in seven of eight draws: for ops that require it.

@@ -18,7 +18,11 @@ pub fn drawn_scatter(
     dim: usize,
     ids: Tensor,
 ) -> arbitrary::Result<Case> {
-    let (x, src) = (draw.tensor(dtype, x)?, draw.tensor(dtype, src)?);
+    // Nothing is promised of integers that overflow.
+    let tensor = |draw: &mut Draw, shape: &[usize]| {
+        if dtype.is_float() || draw.one_in(4)? { draw.tensor(dtype, shape) } else { draw.ordinary_tensor(dtype, shape) }
+    };
+    let (x, src) = (tensor(draw, x)?, tensor(draw, src)?);
     let mut case = Case::default().input("x", x).input("ids", ids).input("src", src).param("dim", dim);
     case.backward = draw.backward()?;
     Ok(case)
@@ -50,7 +54,7 @@ pub fn scatter_contract(
     if src.elements() == Some(0) && !ids.dtype.is_float() && bad_id(ids, x.shape[dim]) {
         return Contract::Unspecified("an id out of range where nothing is written");
     }
-    if adds && !x.dtype.is_float() && may_overflow(x, src) {
+    if adds && !x.dtype.is_float() && may_overflow(x, src, dim) {
         return Contract::Unspecified("integer overflow");
     }
     let strided = !ids.view.is_contiguous() || !src.view.is_contiguous();
@@ -58,11 +62,12 @@ pub fn scatter_contract(
     contract.may_refuse(strided, why::CONTIGUOUS)
 }
 
-/// Whether an integer sum could leave the dtype: all of `src` on top of the largest of `x`.
-fn may_overflow(x: &Tensor, src: &Tensor) -> bool {
+/// Whether an integer sum could leave the dtype: as many of the largest of `src` as it has along `dim`, on top of the largest of
+/// `x`.
+fn may_overflow(x: &Tensor, src: &Tensor, dim: usize) -> bool {
     let (low, high) = x.dtype.int_range().unwrap_or((0, 0));
     let largest = |t: &Tensor| t.values.listed().iter().map(|v| i128::from(v.as_i64()).abs()).max().unwrap_or(0).max(1);
-    let bound = largest(x) + largest(src) * src.elements().unwrap_or(0) as i128;
+    let bound = largest(x) + largest(src) * src.shape[dim] as i128;
     bound > i128::from(high) || (low < 0 && -bound < i128::from(low))
 }
 
