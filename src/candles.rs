@@ -9,6 +9,7 @@ mod functions;
 mod left_out;
 mod manifest;
 mod named;
+mod sources;
 mod workspace;
 
 use std::hash::Hasher;
@@ -29,12 +30,18 @@ pub use crates::{Crate, Crates, files, released};
 pub use left_out::LeftOut;
 pub use manifest::{of_candle, of_library, of_workspace};
 pub use named::Named;
+pub use sources::{Changed, Sources, functions_of};
 pub use workspace::Workspace;
 
 /// A candle that cannot be used, and why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unusable(pub String);
+
+/// The crates of the candle that `what` names.
+pub fn crates(what: &str) -> anyhow::Result<Crates> {
+    Crates::of(&Named::parse(what)?, &environment::made_in("candles")?)
+}
 
 /// Builds the workers of the candle that `what` names, for `devices`, unless they are there. Says on the error stream what it does.
 /// What it returns is kept for the rest of the process. `None` for the release under test.

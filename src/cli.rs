@@ -8,6 +8,7 @@ mod bisect;
 mod candle_arg;
 mod cases;
 mod chosen;
+mod compare;
 mod completions;
 mod coverage;
 mod demo;
@@ -95,6 +96,8 @@ enum Command {
     Triage(triage::Args),
     /// Run all regressions, and show those that behave unexpectedly.
     Regressions(regressions::Args),
+    /// Show what one candle does differently than another, with a minimized case for each difference.
+    Compare(compare::Args),
     /// Query the campaigns of stores: what fails since when, and what is gone.
     History(history::Args),
     /// Write an issue for a finding, with a crate that reproduces it, built and run.
@@ -242,6 +245,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Findings(args) => findings::run(args, &store),
         Command::Triage(args) => triage::run(&args, &store),
         Command::Regressions(args) => regressions::run(&args),
+        Command::Compare(args) => compare::run(&args, &store),
         Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args, &store),
         Command::Bisect(args) => bisect::run(&args, &store),

@@ -50,6 +50,8 @@ pub mod store;
 
 #[cfg(feature = "suite")]
 pub mod candles;
+#[cfg(feature = "suite")]
+pub mod compare;
 #[cfg(feature = "cli")]
 pub mod console;
 #[cfg(feature = "suite")]

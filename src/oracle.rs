@@ -2,6 +2,7 @@
 //! verdict can be recomputed from a case and its stored observations.
 
 mod agreement;
+mod change;
 mod checker;
 mod compare;
 mod contract;
@@ -30,6 +31,7 @@ use crate::number::Num;
 use crate::ops::{Contract, Op, ReferenceInputs};
 use crate::outcome::Observation;
 
+pub use change::{Change, Class, changes};
 pub use expectation::Expectation;
 pub use kind::{Kind, OracleName};
 pub use needs::Need;

@@ -1,5 +1,6 @@
 //! Reports for people: a case, its contract and what happened.
 
+mod comparison;
 mod expected;
 mod junit;
 mod known_issue;
@@ -18,6 +19,7 @@ use crate::oracle::{Evidence, OracleName, Verdict, Violation};
 use crate::program::call;
 use crate::tensor::View;
 
+pub use comparison::{Comparison, Difference, Turned, changed};
 pub use junit::junit;
 pub use known_issue::{KnownIssue, Predicate, Sighting};
 pub use markdown::Report;

@@ -19,7 +19,7 @@ use crate::oracle::Functions;
 pub const CRATES: [&str; 3] = ["candle-core", "candle-nn", "candle-kernels"];
 
 /// The kernels, which take minutes to compile.
-const KERNELS: &str = "candle-kernels";
+pub const KERNELS: &str = "candle-kernels";
 
 /// A crate: what is built of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Crate {
 
 impl Crate {
     /// Reads it once: what is built is what was compared, even if somebody saves meanwhile.
-    fn read(folder: &Path) -> anyhow::Result<Self> {
+    pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let mut read = BTreeMap::new();
         let top = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
         let top: Vec<PathBuf> = top.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;

@@ -42,10 +42,16 @@ pub fn package_of(key: &str, spec: &Value, inherited: &Table) -> String {
     named(spec).or_else(|| inherited.get(key).and_then(named)).unwrap_or_else(|| key.to_string())
 }
 
-/// The manifest of a crate of candle in the workspace.
-pub fn of_candle(manifest: &Table, crates: &Crates) -> Table {
+/// A manifest without what no worker needs.
+pub fn without_superfluous(manifest: &Table) -> Table {
     let mut manifest = manifest.clone();
     manifest.retain(|key, _| !SUPERFLUOUS.contains(&key));
+    manifest
+}
+
+/// The manifest of a crate of candle in the workspace.
+pub fn of_candle(manifest: &Table, crates: &Crates) -> Table {
+    let mut manifest = without_superfluous(manifest);
     for (key, spec) in dependencies_mut(&mut manifest) {
         relocate(key, spec, crates, "../");
     }

@@ -210,7 +210,7 @@ pub fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// Seconds since 1970.
-fn now() -> u64 {
+pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 

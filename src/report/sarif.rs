@@ -1,26 +1,51 @@
-//! Findings as SARIF 2.1.0, for code scanning.
+//! Findings and comparisons as SARIF 2.1.0, for code scanning.
 //!
 //! A result points to the line of candle's or its kernels' source that the finding names, or else to the line that its
 //! contract cites. Paths start with the crate's name, relative to the base `CRATES`.
 
 use serde_json::{Value, json};
 
+use super::comparison::{Comparison, Difference};
 use crate::oracle::Rank;
 use crate::store::Finding;
 use crate::store::regression::{Status, TriageState};
 
 /// The findings by stored name, each with its triage state.
 pub fn sarif(findings: &[(String, Finding)], triage_states: &[TriageState]) -> Value {
-    let mut rules: Vec<(String, &str)> =
-        findings.iter().map(|(_, finding)| (rule(finding), finding.signature.kind.name())).collect();
+    let rules = findings.iter().map(|(_, finding)| (rule(finding), format!("candle: {}", finding.signature.kind)));
+    let results = findings.iter().zip(triage_states);
+    log(rules.collect(), results.map(|((name, finding), state)| result(name, finding, state)).collect())
+}
+
+impl Comparison {
+    /// The differences that somebody should look at.
+    pub fn sarif(&self) -> Value {
+        let differences = || self.differences.iter().filter(|difference| difference.class.needs_a_look());
+        let rule = |it: &Difference| it.class.name().replace(' ', "-");
+        let rules = differences().map(|it| (rule(it), format!("candle: {}", it.class.name())));
+        let result = |it: &Difference| {
+            let place = it.signature.as_ref().and_then(|signature| location(&signature.site));
+            let mut result = json!({
+                "baselineState": "new",
+                "ruleId": rule(it),
+                "level": it.rank.map_or("warning", level),
+                "message": { "text": format!("{}: {}; {}", it.what, it.detail, it.replay[1]) },
+                "partialFingerprints": { "difference/v1": format!("{}: {}", it.class.name(), it.what) },
+                "properties": { "case": it.case, "device": it.device },
+            });
+            locate(&mut result, place.or_else(|| location(&it.after)));
+            result
+        };
+        log(rules.collect(), differences().map(result).collect())
+    }
+}
+
+/// A log of one run, with each of `rules` once: its id and what it is about.
+fn log(mut rules: Vec<(String, String)>, results: Vec<Value>) -> Value {
     rules.sort_unstable();
     rules.dedup();
-    let rule =
-        |(id, kind): &(String, &str)| json!({ "id": id, "shortDescription": { "text": format!("candle: {kind}") } });
+    let rule = |(id, about): &(String, String)| json!({ "id": id, "shortDescription": { "text": about } });
     let rules: Vec<Value> = rules.iter().map(rule).collect();
-    let results = findings.iter().zip(triage_states);
-    let results: Vec<Value> =
-        results.map(|((name, finding), triage_state)| result(name, finding, triage_state)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -35,6 +60,16 @@ pub fn sarif(findings: &[(String, Finding)], triage_states: &[TriageState]) -> V
             "results": results,
         }],
     })
+}
+
+/// Says in a result where in the sources it is.
+fn locate(result: &mut Value, place: Option<(&str, u32)>) {
+    if let Some((file, line)) = place {
+        result["locations"] = json!([{ "physicalLocation": {
+            "artifactLocation": { "uri": file, "uriBaseId": "CRATES" },
+            "region": { "startLine": line },
+        }}]);
+    }
 }
 
 /// The SARIF rule of a finding: its oracle and kind, whatever the op.
@@ -67,12 +102,7 @@ fn result(name: &str, finding: &Finding, triage_state: &TriageState) -> Value {
         result["suppressions"] = json!([{ "kind": "external", "status": "accepted", "justification": why }]);
     }
     let promised = || finding.promise.split([',', ';', ' ']).find_map(location);
-    if let Some((file, line)) = finding.place().and_then(location).or_else(promised) {
-        result["locations"] = json!([{ "physicalLocation": {
-            "artifactLocation": { "uri": file, "uriBaseId": "CRATES" },
-            "region": { "startLine": line },
-        }}]);
-    }
+    locate(&mut result, finding.place().and_then(location).or_else(promised));
     result
 }
 

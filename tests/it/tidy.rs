@@ -16,7 +16,7 @@ const ROWS: [&[&str]; 12] = [
     &["store"],
     &["investigate", "report"],
     &["settle"],
-    &["candles", "fidelity", "fuzz", "golden", "hunt", "kernels", "matrix", "score"],
+    &["candles", "compare", "fidelity", "fuzz", "golden", "hunt", "kernels", "matrix", "score"],
     &["cli", "console", "exit_code"],
 ];
 

@@ -1,0 +1,166 @@
+//! `snuffer compare`: what one candle does differently than another.
+
+mod shown;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::hunt::{matching, now, stop_on_signal};
+use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, duration, present};
+use crate::candles::{Changed, Sources, crates, prepare};
+use crate::compare::{FAR, Order, Plan, compare, distances};
+use crate::console::count;
+use crate::device::Device;
+use crate::exec::{Limits, OtherCandle};
+use crate::exit_code::Exit;
+use crate::hunt::check_canary;
+use crate::ops::Op;
+use crate::report::{Comparison, changed};
+use crate::store::write_atomically;
+
+/// Arguments of `snuffer compare`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The candle to compare with: a release such as `0.11.0`, a checkout of candle's repository or a folder with some of its crates, or
+    /// patches of the release under test.
+    base: String,
+    /// The candle to test, named in the same way.
+    head: String,
+    #[command(flatten)]
+    common: Common,
+    /// Only the op with this name, or each op whose name has this in it or fits it, such as `loss.*`; repeatable.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<Pattern>,
+    /// How long to draw cases, such as `5m`. By default 60 s, or no limit with `--cases`. Regressions and the minimization of what was
+    /// found come on top.
+    #[arg(long, value_parser = duration)]
+    time: Option<Duration>,
+    /// How many cases to draw.
+    #[arg(long)]
+    cases: Option<u64>,
+    /// Seed of all cases. By default the time; it is printed.
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    jobs: JobsArg,
+    /// Time limit for minimizing one difference.
+    #[arg(long, default_value = "20s", value_parser = duration)]
+    minimize: Duration,
+    #[command(flatten)]
+    known: KnownArg,
+    /// What to print: text, Markdown for a comment on a pull request, JSON, or SARIF for code scanning.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write this to a file instead.
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Markdown,
+    Json,
+    Sarif,
+}
+
+pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
+    let stop = stop_on_signal()?;
+    let devices = args.common.devices()?;
+    let both = [crates(&args.base)?, crates(&args.head)?];
+    let with_cuda = devices.iter().any(|device| *device != Device::Cpu);
+    // What a release has is known once Cargo fetched it: at the latest when its worker is built.
+    let read = || anyhow::Ok([Sources::of(&both[0], with_cuda)?, Sources::of(&both[1], with_cuda)?]);
+    let known = read().ok();
+    if let Some([base, head]) = &known
+        && let changed = head.changed_since(base)
+        && changed.files.is_empty()
+    {
+        return print(args, &shown::unchanged(args, &devices, &both, &changed));
+    }
+    let limits = [limits(args, "base", &args.base, &devices)?, limits(args, "head", &args.head, &devices)?];
+    let [base, head] = known.map_or_else(read, Ok)?;
+    let changed = head.changed_since(&base);
+    let (ops, left_out) = ops(args, &limits)?;
+    let plan = plan(args, devices, limits, &ops, (&head, &changed))?;
+    for limits in &plan.limits {
+        let missed = check_canary(&plan.devices, limits.candle)?.missed;
+        if !missed.is_empty() {
+            missed.iter().for_each(|missed| eprintln!("missed    {missed}"));
+            return Ok(Exit::CanaryMissed);
+        }
+    }
+    eprintln!("comparing {} regressions, then cases of seed {}", plan.regressions.len(), plan.seed);
+    let compared = compare(&plan, &stop, &|found| {
+        eprintln!("{:<15} {}", found.change.class.name(), self::changed(&found.case.op, &found.change));
+    })?;
+    print(args, &shown::comparison(args, store, &plan, &compared, (ops.len(), left_out, changed))?)
+}
+
+/// The resources of a case on one side, whose workers are built. Says on the error stream which candle that is.
+fn limits(args: &Args, side: &str, named: &str, devices: &[Device]) -> anyhow::Result<Limits> {
+    let limits = Limits { candle: prepare(named, devices)?, ..args.common.limits() };
+    eprintln!("{side:<9} {}", OtherCandle::described(limits.candle));
+    Ok(limits)
+}
+
+/// The ops that both candles have, and the names of those that one lacks.
+fn ops(args: &Args, limits: &[Limits; 2]) -> anyhow::Result<(Vec<&'static Op>, Vec<String>)> {
+    let all = matching(&args.ops)?;
+    let in_base = present(all.clone(), &args.ops, limits[0].candle)?;
+    let there = present(in_base, &args.ops, limits[1].candle)?;
+    let is_there = |op: &Op| there.iter().any(|other| other.name == op.name);
+    let left_out = all.iter().filter(|op| !is_there(op)).map(|op| op.name.to_string()).collect();
+    Ok((there, left_out))
+}
+
+/// What to run. Says on the error stream what differs in the sources.
+fn plan(
+    args: &Args,
+    devices: Vec<Device>,
+    limits: [Limits; 2],
+    ops: &[&'static Op],
+    (head, changed): (&Sources, &Changed),
+) -> anyhow::Result<Plan> {
+    let jobs = args.jobs.number(&devices, false);
+    let distances = distances(ops, head, changed, &devices, limits[0], jobs)?;
+    let near = distances.values().filter(|distance| **distance < FAR).count();
+    let (functions, files) = (count(changed.functions.len(), "function"), count(changed.files.len(), "file"));
+    eprintln!("changed   {functions} in {files}; {near} of {} may call them, and come first", count(ops.len(), "op"));
+    let mut regressions = args.known.read()?;
+    regressions.retain(|(_, kept)| {
+        let runs = |name: &str| ops.iter().any(|op| op.name == name);
+        runs(&kept.case.op) && limits.iter().all(|it| it.candle.is_none_or(|candle| candle.lacks(&kept.case).is_none()))
+    });
+    Ok(Plan {
+        order: Order::new(ops, &distances),
+        regressions,
+        seed: args.seed.unwrap_or_else(now),
+        cases: args.cases,
+        time: args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60))),
+        jobs,
+        limits,
+        minimize: args.minimize,
+        devices,
+    })
+}
+
+/// Prints the comparison or writes it, and says how the command ends.
+fn print(args: &Args, comparison: &Comparison) -> anyhow::Result<Exit> {
+    let text = match args.format {
+        Format::Text => comparison.text(),
+        Format::Markdown => comparison.markdown(),
+        Format::Json => serde_json::to_string(comparison)? + "\n",
+        Format::Sarif => serde_json::to_string_pretty(&comparison.sarif())? + "\n",
+    };
+    match &args.output {
+        Some(path) => write_atomically(path, text.as_bytes())?,
+        None => print!("{text}"),
+    }
+    Ok(match () {
+        () if comparison.note.is_some() => Exit::Clean,
+        () if comparison.cases == 0 || comparison.broken > 0 => Exit::Harness,
+        () if comparison.needs_a_look() => Exit::Findings,
+        () => Exit::Clean,
+    })
+}

@@ -1,0 +1,177 @@
+//! Compares two candles: runs the same cases with both, most of them of ops that may run changed code, and keeps what differs.
+
+mod order;
+mod pair;
+mod reach;
+mod settling;
+mod status;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::case::Case;
+use crate::device::Device;
+use crate::exec::{Limits, pool};
+use crate::ops::{Contract, Op, find, why};
+use crate::oracle::{Change, Evidence, Signature, changes};
+use crate::store::regression::Regression;
+
+pub use order::Order;
+pub use pair::{Both, Pair};
+pub use reach::{FAR, distances};
+pub use status::Turned;
+
+/// What is compared, and how.
+#[derive(Debug)]
+pub struct Plan {
+    /// The order of the ops' cases.
+    pub order: Order,
+    /// Regressions, which run before drawn cases.
+    pub regressions: Vec<(String, Regression)>,
+    /// The devices. Every case runs on all of them.
+    pub devices: Vec<Device>,
+    /// Decides every case.
+    pub seed: u64,
+    /// At most this many drawn cases.
+    pub cases: Option<u64>,
+    /// At most this long. A minimization in progress is finished first.
+    pub time: Option<Duration>,
+    /// Threads, each with workers of both candles.
+    pub jobs: usize,
+    /// The resources of a case with the base and with the head: their candles differ.
+    pub limits: [Limits; 2],
+    /// How long one difference may be minimized.
+    pub minimize: Duration,
+}
+
+/// A difference of the two candles, in a minimized case.
+#[derive(Debug)]
+pub struct Difference {
+    /// What changes.
+    pub change: Change,
+    /// The case.
+    pub case: Case,
+    /// What both do with it.
+    pub seen: Both,
+    /// Whether no simpler case shows it, as far as the minimizer can tell.
+    pub minimal: bool,
+}
+
+/// The result of a comparison.
+#[derive(Debug, Default)]
+pub struct Compared {
+    /// The differences, each once, the worst first.
+    pub differences: Vec<Difference>,
+    /// The regressions that turned.
+    pub turned: Vec<Turned>,
+    /// How many cases ran with both.
+    pub cases: u64,
+    /// Changes that did not show in new processes every time: how many.
+    pub unsteady: u64,
+    /// Cases that made this suite panic.
+    pub broken: u64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// State that the threads share.
+struct Shared<'a> {
+    plan: &'a Plan,
+    stop: &'a AtomicBool,
+    started: Instant,
+    next: AtomicU64,
+    state: Mutex<State>,
+    on_difference: &'a (dyn Fn(&Difference) + Sync),
+}
+
+#[derive(Default)]
+struct State {
+    compared: Compared,
+    claims: Vec<settling::Claim>,
+}
+
+/// Compares by `plan` until it is done or `stop` is set.
+pub fn compare(
+    plan: &Plan,
+    stop: &AtomicBool,
+    on_difference: &(dyn Fn(&Difference) + Sync),
+) -> anyhow::Result<Compared> {
+    let state = Mutex::new(State::default());
+    let shared = Shared { plan, stop, started: Instant::now(), next: AtomicU64::new(0), state, on_difference };
+    pool::each(
+        plan.jobs,
+        || shared.claim(),
+        || Pair::start(plan),
+        |pair, index| shared.run(pair, index).map(|()| None::<()>),
+        Pair::finish,
+    )?;
+    let mut compared = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner).compared;
+    compared.seconds = shared.started.elapsed().as_secs_f64();
+    compared.differences.sort_by(|one, other| {
+        let key = |it: &Difference| (it.change.class, it.change.signature.as_ref().map(Signature::rank));
+        (key(one), &one.case.op, &one.change.site).cmp(&(key(other), &other.case.op, &other.change.site))
+    });
+    compared.turned.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(compared)
+}
+
+impl Shared<'_> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next index; `None` when the comparison is over. Regressions run whatever the time.
+    fn claim(&self) -> Option<u64> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let drawn = index.checked_sub(self.plan.regressions.len() as u64);
+        let is_late = self.plan.time.is_some_and(|time| self.started.elapsed() >= time);
+        let is_over = |drawn: u64| is_late || self.plan.cases.is_some_and(|cases| drawn >= cases);
+        (!self.stop.load(Ordering::Relaxed) && !drawn.is_some_and(is_over)).then_some(index)
+    }
+
+    /// Runs the case at `index`. A contract or reference that panics is a bug in this suite, and must not end the comparison.
+    fn run(&self, pair: &mut Pair, index: u64) -> anyhow::Result<()> {
+        let regressions = &self.plan.regressions;
+        let caught = catch_unwind(AssertUnwindSafe(|| match regressions.get(index as usize) {
+            Some((name, kept)) => match find(&kept.case.op) {
+                Some(op) => self.examine(pair, op, &kept.case, Some((name, kept))),
+                None => Ok(()),
+            },
+            None => {
+                let sample = self.plan.order.sample(self.plan.seed, index - regressions.len() as u64);
+                self.examine(pair, sample.op, &sample.drawn.case, None)
+            }
+        }));
+        caught.unwrap_or_else(|_| {
+            self.state().compared.broken += 1;
+            Ok(())
+        })
+    }
+
+    /// Runs a case with both, and settles each change in it.
+    fn examine(
+        &self,
+        pair: &mut Pair,
+        op: &'static Op,
+        case: &Case,
+        kept: Option<(&String, &Regression)>,
+    ) -> anyhow::Result<()> {
+        if (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
+            return Ok(());
+        }
+        let seen = pair.observe(case)?;
+        let turned = kept.map_or_else(Vec::new, |(name, kept)| Turned::of(name, kept, op, &seen));
+        {
+            let compared = &mut self.state().compared;
+            compared.cases += 1;
+            compared.turned.extend(turned);
+        }
+        let [base, head] = [0, 1].map(|side: usize| Evidence::new(op, case, &seen[side]));
+        for change in changes(&base, &head) {
+            self.settle(pair, op, case, &change)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! Which ops may run changed code: a guess from names, by which cases are drawn first and more often. It leaves no op out.
+//!
+//! A function may call all whose names are words in its code, and those of the types among these words. From the functions that an
+//! op covers, a search goes through calls until it meets a change.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::candles::{Changed, Sources, functions_of};
+use crate::device::Device;
+use crate::exec::Limits;
+use crate::kernels::launching;
+use crate::ops::Op;
+
+/// From this many calls away on, nearly everything is reached.
+pub const FAR: usize = 4;
+
+/// Words that too many functions have.
+const COMMON: [&str; 12] =
+    ["new", "from", "into", "get", "len", "iter", "map", "fmt", "clone", "default", "next", "fn"];
+
+/// The functions of a candle, and the words in each.
+struct Calls {
+    /// The words of each function, and whether it is changed.
+    functions: Vec<(BTreeSet<String>, bool)>,
+    /// The functions of a name, and those of a type.
+    named: HashMap<String, Vec<usize>>,
+}
+
+impl Calls {
+    fn of(sources: &Sources, changed: &Changed) -> Self {
+        let mut calls = Self { functions: Vec::new(), named: HashMap::new() };
+        for (file, bytes) in sources.compiled.iter().filter(|(file, _)| file.ends_with(".rs")) {
+            let text = String::from_utf8_lossy(bytes);
+            let lines: Vec<&str> = text.lines().collect();
+            for (first, last, name) in functions_of(file, &text) {
+                let own = lines[first - 1..last.min(lines.len())].join("\n");
+                let is_changed = changed.functions.contains(&(file.clone(), name.clone()));
+                let number = calls.functions.len();
+                for word in words(&name).filter(|word| !COMMON.contains(word)) {
+                    calls.named.entry(word.to_string()).or_default().push(number);
+                }
+                calls.functions.push((words(&own).map(str::to_string).collect(), is_changed));
+            }
+        }
+        calls
+    }
+
+    /// How many calls lead from functions with these names to a change; [`FAR`] if more.
+    fn distance(&self, names: BTreeSet<String>) -> usize {
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        let mut words = names;
+        for distance in 0..FAR {
+            let called = words.iter().filter_map(|word| self.named.get(word)).flatten();
+            let new: BTreeSet<usize> = called.copied().filter(|number| !seen.contains(number)).collect();
+            if new.iter().any(|&number| self.functions[number].1) {
+                return distance;
+            }
+            words = new.iter().flat_map(|&number| self.functions[number].0.iter().cloned()).collect();
+            seen.extend(new);
+        }
+        FAR
+    }
+}
+
+/// The words of a text that may be names.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.len() > 1)
+}
+
+/// How many calls each of `ops` is away from a change, by name: 0 for what a change is in, [`FAR`] for the farthest. Ops that launch
+/// changed kernels on a simulated device are 0 away.
+pub fn distances(
+    ops: &[&'static Op],
+    sources: &Sources,
+    changed: &Changed,
+    devices: &[Device],
+    limits: Limits,
+    jobs: usize,
+) -> anyhow::Result<BTreeMap<&'static str, usize>> {
+    let calls = Calls::of(sources, changed);
+    let mut found: BTreeMap<&'static str, usize> = ops.iter().map(|op| (op.name, calls.distance(names(op)))).collect();
+    let simulated = devices.iter().find(|device| matches!(device, Device::Sim(_)));
+    let kernels = kernels(sources, changed);
+    if let (Some(&device), false) = (simulated, kernels.is_empty()) {
+        let launching = launching(ops, &kernels, device, limits, jobs)?;
+        found.extend(launching.into_iter().map(|op| (op.name, 0)));
+    }
+    Ok(found)
+}
+
+/// What may be a name of a kernel in a file of kernels that changed, or in any if a header did.
+fn kernels(sources: &Sources, changed: &Changed) -> BTreeSet<String> {
+    let is_kernel = |file: &&String| file.ends_with(".cu");
+    let is_header = |file: &String| file.ends_with(".cuh") || file.ends_with(".h");
+    let any = changed.files.iter().any(is_header);
+    let files = sources.compiled.keys().filter(|file| is_kernel(file) && (any || changed.files.contains(*file)));
+    let text = |file: &String| String::from_utf8_lossy(&sources.compiled[file]).into_owned();
+    files.map(text).flat_map(|text| words(&text).map(str::to_string).collect::<Vec<_>>()).collect()
+}
+
+/// The names of what an op covers: of methods also as a type, which is what kernels of the CPU are.
+fn names(op: &Op) -> BTreeSet<String> {
+    let last = |path: &str| path.rsplit("::").next().unwrap_or(path).to_string();
+    let own =
+        op.covers.iter().map(|path| last(path)).chain([op.name.rsplit('.').next().unwrap_or_default().to_string()]);
+    own.flat_map(|name| [camel(&name), name]).collect()
+}
+
+/// `index_select` as `IndexSelect`.
+fn camel(name: &str) -> String {
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    };
+    name.split('_').map(capital).collect()
+}
+
+/// How many cases of an op are drawn in a turn, in which an op far from all changes has one.
+pub fn weight(distance: usize) -> u64 {
+    1 << FAR.saturating_sub(distance)
+}

@@ -1,0 +1,234 @@
+//! A comparison of two candles: as JSON, as text, and as Markdown for a comment on a pull request.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::words::sentence;
+use crate::oracle::{Change, Class, Rank, Signature};
+
+/// At most this many differences are spelled out in Markdown: a comment has an end.
+const FOLDED: usize = 20;
+
+/// What two candles do differently.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Comparison {
+    /// The candle that is compared with, in words.
+    pub base: String,
+    /// The candle that is tested, in words.
+    pub head: String,
+    /// Why nothing was run; null if something was.
+    pub note: Option<String>,
+    /// The devices.
+    pub devices: Vec<String>,
+    /// The seed of all cases.
+    pub seed: u64,
+    /// How many cases ran with both.
+    pub cases: u64,
+    /// How many ops they are of.
+    pub ops: usize,
+    /// Ops that one of the two lacks.
+    pub left_out: Vec<String>,
+    /// How long it took.
+    pub seconds: f64,
+    /// The files that differ and that workers are built from.
+    pub changed: Vec<String>,
+    /// The differences, the worst first.
+    pub differences: Vec<Difference>,
+    /// The regressions that turned.
+    pub regressions: Vec<Turned>,
+    /// Changes that did not show in new processes every time: how many. They are no differences.
+    pub unsteady: u64,
+    /// Cases that made snuffer itself panic.
+    pub broken: u64,
+}
+
+/// A difference, shown by a minimized case.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Difference {
+    /// Its class.
+    pub class: Class,
+    /// What happens, in a sentence.
+    pub what: String,
+    /// The op.
+    pub op: String,
+    /// How bad it is, if a promise breaks, or broke before.
+    pub rank: Option<Rank>,
+    /// What breaks, or broke before, if a promise does.
+    pub signature: Option<Signature>,
+    /// The device.
+    pub device: String,
+    /// The difference in detail.
+    pub detail: String,
+    /// What the base does.
+    pub before: String,
+    /// What the head does.
+    pub after: String,
+    /// The case.
+    pub case: String,
+    /// The file with the case.
+    pub file: String,
+    /// The commands that run it with the base and with the head.
+    pub replay: [String; 2],
+    /// Whether the minimizer came to its end.
+    pub minimal: bool,
+}
+
+/// A regression that turned.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Turned {
+    /// Its name.
+    pub name: String,
+    /// What happens, in a sentence.
+    pub title: String,
+    /// The device.
+    pub device: String,
+    /// What it does with the base.
+    pub before: String,
+    /// What it does with the head.
+    pub after: String,
+    /// The commands that run it with the base and with the head.
+    pub replay: [String; 2],
+}
+
+/// A change of `op`, in a sentence.
+pub fn changed(op: &str, change: &Change) -> String {
+    match (&change.signature, change.class) {
+        (Some(signature), Class::NewlyPassing) => format!("no more: {}", sentence(signature)),
+        (Some(signature), _) => sentence(signature),
+        (None, _) => format!("{op} {}", change.site),
+    }
+}
+
+impl Comparison {
+    /// Whether somebody should look at a difference before the change is merged.
+    pub fn needs_a_look(&self) -> bool {
+        self.differences.iter().any(|difference| difference.class.needs_a_look())
+    }
+
+    /// How many differences there are of each class, the worst first.
+    fn counted(&self) -> String {
+        let mut counts: Vec<(Class, usize)> = Vec::new();
+        for difference in &self.differences {
+            match counts.iter_mut().find(|(class, _)| *class == difference.class) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((difference.class, 1)),
+            }
+        }
+        let counts: Vec<String> = counts.iter().map(|(class, count)| format!("{count} {}", class.name())).collect();
+        if counts.is_empty() { "no difference".to_string() } else { counts.join(", ") }
+    }
+
+    /// What was run, in a line.
+    fn extent(&self) -> String {
+        if let Some(note) = &self.note {
+            return note.clone();
+        }
+        let turned = match self.regressions.len() {
+            0 => "no regression turned".to_string(),
+            1 => "1 regression turned".to_string(),
+            more => format!("{more} regressions turned"),
+        };
+        let mut text = format!(
+            "{} cases of {} ops on {} with both, seed {}, in {:.0} s; {turned}",
+            self.cases,
+            self.ops,
+            self.devices.join(", "),
+            self.seed,
+            self.seconds
+        );
+        if self.unsteady > 0 {
+            text += &format!("; {} changes were not the same in every run, and are left out", self.unsteady);
+        }
+        if !self.left_out.is_empty() {
+            text += &format!("; not run, because one of both lacks it: {}", self.left_out.join(", "));
+        }
+        text
+    }
+
+    /// For a terminal.
+    pub fn text(&self) -> String {
+        let block = |label: &str, what: &str, lines: [String; 5]| {
+            let lines: String = lines.iter().map(|line| format!("{:16}{line}\n", "")).collect();
+            format!("{label:<15} {what}\n{lines}")
+        };
+        let differences = self.differences.iter().map(|it| {
+            let [base, head] = &it.replay;
+            let lines = [
+                format!("on {}: {}", it.device, it.detail),
+                format!("base: {}", it.before),
+                format!("head: {}", it.after),
+                format!("replay: {base}"),
+                format!("        {head}"),
+            ];
+            block(it.class.name(), &it.what, lines)
+        });
+        let turned = self.regressions.iter().map(|it| {
+            let [base, head] = &it.replay;
+            let lines = [
+                format!("on {}: {}", it.device, it.title),
+                format!("base: {}", it.before),
+                format!("head: {}", it.after),
+                format!("replay: {base}"),
+                format!("        {head}"),
+            ];
+            block("regression", &it.name, lines)
+        });
+        let blocks: String = differences.chain(turned).collect();
+        format!("{blocks}{}\n{}\n", self.counted(), self.extent())
+    }
+
+    /// For a comment on a pull request.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("## {} against {}\n\n**{}**\n\n", self.head, self.base, self.counted());
+        if !self.differences.is_empty() {
+            text += "| | what | on |\n|---|---|---|\n";
+            for it in &self.differences {
+                let _ = writeln!(text, "| {} | {} | {} |", it.class.name(), cell(&it.what), it.device);
+            }
+        }
+        for it in self.differences.iter().take(FOLDED) {
+            let _ = write!(
+                text,
+                "\n<details>\n<summary>{}: {}</summary>\n\n{}\n\n| | |\n|---|---|\n| base | {} |\n| head | {} |\n\n\
+                 ```toml\n{}```\n\nWith this case in a file `case.toml`:\n\n```sh\n{}\n{}\n```\n\n</details>\n",
+                it.class.name(),
+                escaped(&it.what),
+                escaped(&it.detail),
+                cell(&it.before),
+                cell(&it.after),
+                it.case,
+                it.replay[0].replace(&it.file, "case.toml"),
+                it.replay[1].replace(&it.file, "case.toml"),
+            );
+        }
+        if self.differences.len() > FOLDED {
+            let _ = writeln!(text, "\nThe cases of the first {FOLDED} are shown.");
+        }
+        if !self.regressions.is_empty() {
+            text += "\n| regression | base | head | on |\n|---|---|---|---|\n";
+            for it in &self.regressions {
+                let (before, after) = (cell(&it.before), cell(&it.after));
+                let _ = writeln!(text, "| {} | {before} | {after} | {} |", cell(&it.title), it.device);
+            }
+        }
+        let files = match self.changed.as_slice() {
+            [] => String::new(),
+            files if files.len() <= 5 => format!(" What differs in the sources: {}.", files.join(", ")),
+            files => format!(" {} files differ in the sources.", files.len()),
+        };
+        let _ = writeln!(text, "\n{}.{files}", self.extent());
+        text
+    }
+}
+
+/// Text in Markdown that may hold what HTML reads as tags.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    escaped(text).replace('|', "\\|").replace('\n', " ")
+}
