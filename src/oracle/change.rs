@@ -22,11 +22,11 @@ pub enum Class {
     NewlyCrashing,
     /// The result is another one, by more than its error bound, and no oracle says which is right.
     Changed,
-    /// A call is refused that was accepted before.
+    /// A call is refused that was accepted before, or its backward pass.
     NewlyRefused,
     /// The same promise breaks as before, in another place or way.
     FailsOtherwise,
-    /// A call is accepted that was refused before.
+    /// A call is accepted that was refused before or crashed, or its backward pass, or there is a gradient that was missing.
     NewlyAccepted,
     /// A promise is kept that broke before.
     NewlyPassing,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Change, Class, Evidence, end, is_of_gradients};
-use crate::outcome::{Gradients, Observation, Outcome, Returned};
+use crate::outcome::{Gradients, Observation, Outcome, Refusal, Returned};
 use crate::tensor::{DType, Tensor};
 
 /// Where nothing bounds a value, it may differ by this many roundings. A rounding more or less is no change.
@@ -11,6 +11,19 @@ const ROUNDINGS: f64 = 4.0;
 
 /// Values that differ by at most this many roundings of the largest may be sums in another order.
 const REORDERED: f64 = 1024.0;
+
+/// A part of a result that differs: what the op does now, and the difference.
+struct Part {
+    class: Class,
+    does: String,
+    detail: String,
+}
+
+impl Part {
+    fn new(class: Class, does: String, detail: &str) -> Self {
+        Self { class, does, detail: detail.to_string() }
+    }
+}
 
 /// What differs in the results, apart from what follows from the violations in `judged`.
 pub fn between(
@@ -21,36 +34,38 @@ pub fn between(
     if judged.iter().any(|change| !is_of_gradients(change)) {
         return Vec::new();
     }
-    let change =
-        |class, site: String, detail: String| vec![Change { class, signature: None, site, device: new.device, detail }];
-    match (&old.outcome, &new.outcome) {
+    let found = match (&old.outcome, &new.outcome) {
         // A result that differs from run to run is not that of a release.
         _ if old.again.is_some() || new.again.is_some() => Vec::new(),
         (Outcome::Returned(before), Outcome::Returned(after)) => {
-            let mut found: Vec<(String, String)> = of_outputs((base, before), (head, after)).into_iter().collect();
-            if judged.is_empty() {
-                found.extend(of_backward(head, before, after));
-            }
-            found.into_iter().flat_map(|(site, detail)| change(Class::Changed, site, detail)).collect()
+            let outputs = of_outputs((base, before), (head, after));
+            let backward = if judged.is_empty() { of_backward(head, before, after) } else { Vec::new() };
+            outputs.into_iter().chain(backward).collect()
         }
         (Outcome::Returned(_), Outcome::Rejected(refusal)) => {
-            change(Class::NewlyRefused, format!("refuses the call: {}", refusal.variant), refusal.message.clone())
+            vec![Part::new(Class::NewlyRefused, format!("refuses the call: {}", refusal.variant), &refusal.message)]
         }
-        (Outcome::Rejected(refusal), Outcome::Returned(_)) => change(
-            Class::NewlyAccepted,
-            format!("no longer refuses the call: {}", refusal.variant),
-            refusal.message.clone(),
-        ),
+        (Outcome::Rejected(refusal), Outcome::Returned(_)) => {
+            let does = format!("no longer refuses the call: {}", refusal.variant);
+            vec![Part::new(Class::NewlyAccepted, does, &refusal.message)]
+        }
         (was, is) => match (end(was), end(is)) {
-            (None, Some(now)) => change(Class::NewlyCrashing, now, is.summary()),
-            (Some(before), None) => change(Class::NewlyAccepted, format!("no longer {before}"), was.summary()),
+            (None, Some(now)) => vec![Part::new(Class::NewlyCrashing, now, &is.summary())],
+            (Some(before), None) => {
+                vec![Part::new(Class::NewlyAccepted, format!("no longer {before}"), &was.summary())]
+            }
             _ => Vec::new(),
         },
-    }
+    };
+    let change = |part: Part| Change {
+        class: part.class,
+        signature: None,
+        site: part.does,
+        device: new.device,
+        detail: part.detail,
+    };
+    found.into_iter().map(change).collect()
 }
-
-/// A part of a result that differs, and how.
-type Part = (String, String);
 
 fn of_outputs((base, before): (&Evidence, &Returned), (head, after): (&Evidence, &Returned)) -> Option<Part> {
     if before.outputs == after.outputs {
@@ -61,10 +76,8 @@ fn of_outputs((base, before): (&Evidence, &Returned), (head, after): (&Evidence,
     };
     let (was, is) = (form(before), form(after));
     if was != is {
-        return Some((
-            "returns another shape or dtype".to_string(),
-            format!("{} before, {} after", was.join(", "), is.join(", ")),
-        ));
+        let detail = format!("{} before, {} after", was.join(", "), is.join(", "));
+        return Some(Part::new(Class::Changed, "returns another shape or dtype".to_string(), &detail));
     }
     // Each side's elements that the reference specifies, with the bound. Which these are may depend on the result.
     let bounds = [base.expectations(before), head.expectations(after)];
@@ -73,45 +86,43 @@ fn of_outputs((base, before): (&Evidence, &Returned), (head, after): (&Evidence,
         let bounds = bounds.iter().filter_map(|side| side.get(place)).flatten();
         difference(was, is, &bounds.map(|it| (it.position, it.within)).collect())
     });
-    largest(differing).map(|it| (it.site("returns another value"), it.detail))
+    largest(differing).map(|it| it.part("returns another value"))
 }
 
 fn of_backward(head: &Evidence, before: &Returned, after: &Returned) -> Vec<Part> {
+    let refused = |class, does: &str, refusal: &Refusal| {
+        vec![Part::new(class, format!("{does} the backward pass: {}", refusal.variant), &refusal.message)]
+    };
     let (was, is) = match (&before.backward, &after.backward) {
         (Gradients::Returned(was), Gradients::Returned(is)) => (was, is),
         (Gradients::Returned(_), Gradients::Rejected(refusal)) => {
-            return vec![(format!("refuses the backward pass: {}", refusal.variant), refusal.message.clone())];
+            return refused(Class::NewlyRefused, "refuses", refusal);
         }
         (Gradients::Rejected(refusal), Gradients::Returned(_)) => {
-            return vec![(
-                format!("no longer refuses the backward pass: {}", refusal.variant),
-                refusal.message.clone(),
-            )];
+            return refused(Class::NewlyAccepted, "no longer refuses", refusal);
         }
         _ => return Vec::new(),
     };
     let mut found = Vec::new();
     for name in was.gradients.keys().chain(is.gradients.keys().filter(|name| !was.gradients.contains_key(*name))) {
+        let gradient = |does: &str| format!("{does} the gradient of {name}");
         match (was.gradients.get(name), is.gradients.get(name)) {
             (Some(was), Some(is)) if was == is => {}
             (Some(was), Some(is)) => {
                 let bounds = if head.expected().is_some() { head.gradient_expectations(name, is) } else { Vec::new() };
                 let bounds = bounds.into_iter().map(|it| (it.position, it.within)).collect();
-                found.extend(
-                    difference(was, is, &bounds)
-                        .map(|it| (it.site(&format!("computes another gradient of {name}")), it.detail)),
-                );
+                let differing = difference(was, is, &bounds);
+                found.extend(differing.map(|it| it.part(&format!("computes another gradient of {name}"))));
             }
             (Some(_), None) => {
-                found.push((format!("leaves out the gradient of {name}"), "there was one before".to_string()))
+                found.push(Part::new(Class::Changed, gradient("leaves out"), "there was one before"));
             }
-            _ => found.push((format!("no longer leaves out the gradient of {name}"), "there is one now".to_string())),
+            _ => found.push(Part::new(Class::NewlyAccepted, gradient("no longer leaves out"), "there is one now")),
         }
     }
     for (name, was) in &was.second {
         let differing = is.second.get(name).and_then(|is| difference(was, is, &BTreeMap::new()));
-        found
-            .extend(differing.map(|it| (it.site(&format!("computes another second derivative by {name}")), it.detail)));
+        found.extend(differing.map(|it| it.part(&format!("computes another second derivative by {name}"))));
     }
     found
 }
@@ -126,8 +137,9 @@ struct Difference {
 }
 
 impl Difference {
-    fn site(&self, part: &str) -> String {
-        format!("{part}{}", if self.is_rounding { ", by a rounding" } else { "" })
+    fn part(self, does: &str) -> Part {
+        let does = format!("{does}{}", if self.is_rounding { ", by a rounding" } else { "" });
+        Part::new(Class::Changed, does, &self.detail)
     }
 }
 
@@ -148,16 +160,15 @@ fn difference(was: &Tensor, is: &Tensor, bounds: &BTreeMap<usize, f64>) -> Optio
     let differing = old.iter().zip(&new).enumerate().filter(|(_, (old, new))| old != new);
     largest(differing.filter_map(|(position, (old, new))| {
         let (a, b) = (old.as_f64(), new.as_f64());
-        let bound = bounds.get(&position).copied().unwrap_or_else(|| unbounded(a, b, dtype));
+        let known = bounds.get(&position).copied();
         let off = (a - b).abs();
-        if a == b && dtype.is_float() || off <= bound {
+        if a == b && dtype.is_float() || off <= known.unwrap_or_else(|| unbounded(a, b, dtype)) {
             return None;
         }
         let size = if off.is_finite() { off / scale } else { f64::INFINITY };
         let is_rounding = off <= REORDERED * dtype.unit_roundoff() * scale;
-        let detail = format!(
-            "element {position} of {dtype}{shape:?}: {old} before, {new} after; they may differ by {bound:.1e}"
-        );
+        let bound = known.map_or_else(|| "nothing bounds it".to_string(), |bound| format!("its bound is {bound:.1e}"));
+        let detail = format!("element {position} of {dtype}{shape:?}: {old} before, {new} after; {bound}");
         Some(Difference { size, is_rounding, detail })
     }))
 }
