@@ -9,6 +9,7 @@ use crate::exit_code::Exit;
 use crate::fidelity::Fidelity;
 use crate::golden::Checked;
 use crate::investigate::Bisection;
+use crate::report::Comparison;
 use crate::score::Score;
 use crate::store::Failure;
 use crate::store::history::Answer;
@@ -29,8 +30,9 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 14] = [
+const OUTPUTS: [Output; 15] = [
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
+    Output { name: "comparison", of: "snuffer compare --format json", schema: schema::<Comparison> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },
     Output { name: "fidelity", of: "snuffer fidelity --json", schema: schema::<Fidelity> },

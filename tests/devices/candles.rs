@@ -1,7 +1,7 @@
 //! Hunts with another candle: it is built and run, and its findings are told from those of the release under test.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use snuffer::candles::released;
@@ -30,11 +30,16 @@ fn patch() -> String {
     format!("--- a/{file}\n+++ b/{file}\n@@ -{line} +{line} @@\n-{}\n+{changed}\n", lines[at], line = at + 1)
 }
 
-fn a_patch_is_found_and_the_release_does_not_show_it() {
-    // At a place that stays: Cargo builds less there the next time.
+/// The folder of that patch, at a place that stays: Cargo builds less there the next time.
+pub fn patched() -> PathBuf {
     let patches = Path::new(env!("CARGO_TARGET_TMPDIR")).join("candles-test");
     fs::create_dir_all(&patches).expect("writable");
     fs::write(patches.join("mse.patch"), patch()).expect("writable");
+    patches
+}
+
+fn a_patch_is_found_and_the_release_does_not_show_it() {
+    let patches = patched();
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().join("findings");
     let candle = format!("--candle {} --device cpu", patches.display());

@@ -11,6 +11,7 @@ mod bad_id;
 mod canary;
 mod candles;
 mod checkers;
+mod compare;
 mod crates;
 mod demo;
 mod docs;
@@ -107,6 +108,11 @@ const FILES: &[File] = &[
         name: "candles",
         tests: candles::TESTS,
         misses: "Another candle that is not the one that runs, or whose failures are taken for those of the release.",
+    },
+    File {
+        name: "compare",
+        tests: compare::TESTS,
+        misses: "A comparison of two candles that misses what a patch breaks, or makes up what it does not.",
     },
     File {
         name: "kernels",

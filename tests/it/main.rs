@@ -8,6 +8,7 @@ mod capability;
 mod case_text;
 mod catalog;
 mod cli;
+mod compare;
 mod console;
 mod coverage;
 mod damage;

@@ -1,0 +1,55 @@
+//! Compares the release under test with a patched candle, both ways: what the patch breaks is found, minimized and can be replayed.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::candles::patched;
+use crate::json::valid;
+use crate::output::{code, text};
+use crate::plan::{Test, tests};
+
+pub const TESTS: &[Test] = tests![
+    Once: what_a_patch_changes_is_reported_in_each_direction
+];
+
+fn snuffer(store: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snuffer"));
+    command.args(args).arg("--store").arg(store).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("SNUFFER_DEVICES");
+    command.output().expect("snuffer starts")
+}
+
+fn what_a_patch_changes_is_reported_in_each_direction() {
+    let patches = patched();
+    let patches = patches.to_str().expect("a path");
+    let folder = tempfile::tempdir().expect("a folder");
+    let compare = |base: &str, head: &str| {
+        let drawn =
+            ["--ops", "loss.mse,loss.nll", "--cases", "300", "--seed", "1", "--device", "cpu", "--format", "json"];
+        snuffer(folder.path(), &[&["compare", base, head], &drawn[..]].concat())
+    };
+    let broken = compare(snuffer::CANDLE, patches);
+    assert_eq!(code(&broken), 2, "{}", text(&broken.stderr));
+    let said = text(&broken.stderr);
+    assert!(said.contains("changed   1 function in 1 file"), "{said}");
+    let report = valid("comparison", &text(&broken.stdout)).remove(0);
+    let differences = report["differences"].as_array().expect("a list");
+    let main = &differences[0];
+    assert_eq!((&main["class"], &main["what"]), (&"newly-failing".into(), &"loss.mse returns a wrong value".into()));
+    assert!(differences.iter().all(|it| it["op"] == "loss.mse"), "nothing else changed: {report}");
+    let file = main["file"].as_str().expect("a path");
+    assert!(main["minimal"] == true && main["case"].as_str().expect("a case").lines().count() <= 15, "{main}");
+    // Each side does what the report says.
+    let [before, after] = [&[][..], &["--candle", patches]]
+        .map(|on| snuffer(folder.path(), &[&["replay", file, "--device", "cpu"], on].concat()));
+    assert_eq!((code(&before), code(&after)), (0, 2), "{}{}", text(&before.stdout), text(&after.stdout));
+    assert!(main["replay"][1].as_str().expect("a command").ends_with(&format!("--candle {patches}")), "{main}");
+
+    let mended = compare(patches, snuffer::CANDLE);
+    let report = valid("comparison", &text(&mended.stdout)).remove(0);
+    let passing = |it: &serde_json::Value| {
+        it["class"] == "newly-passing" && it["what"] == "no more: loss.mse returns a wrong value"
+    };
+    assert!(report["differences"].as_array().expect("a list").iter().any(passing), "{report}");
+    let is_worse = |it: &serde_json::Value| it["class"] == "newly-failing";
+    assert!(!report["differences"].as_array().expect("a list").iter().any(is_worse), "{report}");
+}
