@@ -6,6 +6,7 @@ mod reach;
 mod settling;
 mod status;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,11 +16,13 @@ use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Limits, pool};
 use crate::ops::{Contract, Op, find, why};
-use crate::oracle::{Change, Evidence, Signature, changes};
+use crate::oracle::{Change, Signature};
 use crate::store::regression::Regression;
 
+use pair::Pair;
+
 pub use order::Order;
-pub use pair::{Both, Pair};
+pub use pair::{Both, Side};
 pub use reach::{FAR, distances};
 pub use status::Turned;
 
@@ -68,8 +71,8 @@ pub struct Compared {
     pub turned: Vec<Turned>,
     /// How many cases ran with both.
     pub cases: u64,
-    /// Changes that did not show in new processes every time: how many.
-    pub unsteady: u64,
+    /// Changes that did not show in new processes every time, in sentences.
+    pub unsteady: BTreeSet<String>,
     /// Cases that made this suite panic.
     pub broken: u64,
     /// How long it took.
@@ -168,8 +171,7 @@ impl Shared<'_> {
             compared.cases += 1;
             compared.turned.extend(turned);
         }
-        let [base, head] = [0, 1].map(|side: usize| Evidence::new(op, case, &seen[side]));
-        for change in changes(&base, &head) {
+        for change in pair::between(op, case, &seen[0], &seen[1]) {
             self.settle(pair, op, case, &change)?;
         }
         Ok(())

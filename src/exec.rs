@@ -2,6 +2,7 @@
 
 mod captured;
 mod cause_of_death;
+mod cost;
 pub mod deadline;
 pub mod diagnosis;
 mod edited;
@@ -28,6 +29,7 @@ use crate::coverage::Coverage;
 use crate::device::{Device, Hardware};
 use crate::outcome::{Observation, Outcome};
 
+pub use cost::Cost;
 pub use edited::EditedKernels;
 pub use environment::{Build, Variable};
 pub use missing::DeviceMissing;
@@ -165,6 +167,11 @@ impl Executor {
             }
         }
         Ok(observations)
+    }
+
+    /// What each worker has cost so far.
+    pub fn costs(&self) -> Vec<Option<Cost>> {
+        self.workers.iter().map(|worker| Cost::of(worker.process())).collect()
     }
 
     /// Observes `case` in new workers, so that nothing that happened before can affect it.

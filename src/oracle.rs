@@ -31,7 +31,7 @@ use crate::number::Num;
 use crate::ops::{Contract, Op, ReferenceInputs};
 use crate::outcome::Observation;
 
-pub use change::{Change, Class, changes};
+pub use change::{Change, Class, Spent, changes, costlier};
 pub use expectation::Expectation;
 pub use kind::{Kind, OracleName};
 pub use needs::Need;

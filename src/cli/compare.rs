@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::hunt::{matching, now, stop_on_signal};
 use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, duration, present};
 use crate::candles::{Changed, Sources, crates, prepare};
-use crate::compare::{FAR, Order, Plan, compare, distances};
+use crate::compare::{Order, Plan, compare, distances};
 use crate::console::count;
 use crate::device::Device;
 use crate::exec::{Limits, OtherCandle};
@@ -124,9 +124,9 @@ fn plan(
 ) -> anyhow::Result<Plan> {
     let jobs = args.jobs.number(&devices, false);
     let distances = distances(ops, head, changed, &devices, limits[0], jobs)?;
-    let near = distances.values().filter(|distance| **distance < FAR).count();
+    let near = distances.values().filter(|distance| **distance <= 1).count();
     let (functions, files) = (count(changed.functions.len(), "function"), count(changed.files.len(), "file"));
-    eprintln!("changed   {functions} in {files}; {near} of {} may call them, and come first", count(ops.len(), "op"));
+    eprintln!("changed   {functions} in {files}; {near} of {} are near, and come first", count(ops.len(), "op"));
     let mut regressions = args.known.read()?;
     regressions.retain(|(_, kept)| {
         let runs = |name: &str| ops.iter().any(|op| op.name == name);

@@ -4,16 +4,43 @@ use std::ffi::OsString;
 
 use super::Plan;
 use crate::case::Case;
-use crate::exec::{Build, Deadline, Executor, Variable};
+use crate::exec::{Build, Cost, Deadline, Executor, Variable};
 use crate::ops::Op;
-use crate::oracle::{Change, Evidence, changes};
+use crate::oracle::{Change, Evidence, Spent, changes, costlier};
 use crate::outcome::{Observation, Outcome};
 
 /// How often a change is confirmed, in new workers each time.
 const ROUNDS: u8 = 3;
 
-/// The observations with both candles.
-pub type Both = [Vec<Observation>; 2];
+/// What one candle does with a case.
+#[derive(Debug)]
+pub struct Side {
+    /// The observation on each device.
+    pub observations: Vec<Observation>,
+    /// What it cost there; `None` where that was not measured.
+    spent: Vec<Option<Spent>>,
+}
+
+/// What both do with a case.
+pub type Both = [Side; 2];
+
+impl Side {
+    /// Runs `case` in these workers.
+    fn observe(executor: &mut Executor, case: &Case, deadline: Deadline) -> anyhow::Result<Self> {
+        let before = executor.costs();
+        let observations = executor.observe(case, deadline)?;
+        let spent = |(after, before): (Option<Cost>, Option<Cost>)| {
+            let Cost { processor, peak_kib, .. } = after?.since(before?)?;
+            Some(Spent { processor, peak_kib })
+        };
+        Ok(Self { observations, spent: executor.costs().into_iter().zip(before).map(spent).collect() })
+    }
+
+    fn is_late(&self) -> bool {
+        let is_late = |outcome: &Outcome| matches!(outcome, Outcome::TimedOut(_));
+        self.observations.iter().any(|seen| is_late(&seen.outcome) || seen.contiguous.as_ref().is_some_and(is_late))
+    }
+}
 
 /// Workers of both candles.
 pub struct Pair([Executor; 2]);
@@ -32,12 +59,12 @@ impl Pair {
     /// What both do with `case`. Both have the whole deadline if one is late.
     pub fn observe(&mut self, case: &Case) -> anyhow::Result<Both> {
         let short = self.within(case, Deadline::Short)?;
-        if short.iter().flatten().any(is_late) { self.within(case, Deadline::Full) } else { Ok(short) }
+        if short.iter().any(Side::is_late) { self.within(case, Deadline::Full) } else { Ok(short) }
     }
 
     fn within(&mut self, case: &Case, deadline: Deadline) -> anyhow::Result<Both> {
         let [base, head] = &mut self.0;
-        Ok([base.observe(case, deadline)?, head.observe(case, deadline)?])
+        Ok([Side::observe(base, case, deadline)?, Side::observe(head, case, deadline)?])
     }
 
     /// The changes in `case`.
@@ -52,14 +79,18 @@ impl Pair {
     }
 }
 
-fn is_late(seen: &Observation) -> bool {
-    let is_late = |outcome: &Outcome| matches!(outcome, Outcome::TimedOut(_));
-    is_late(&seen.outcome) || seen.contiguous.as_ref().is_some_and(is_late)
-}
-
-/// What changes in `case` from one observation to the other.
-fn between(op: &'static Op, case: &Case, base: &[Observation], head: &[Observation]) -> Vec<Change> {
-    changes(&Evidence::new(op, case, base), &Evidence::new(op, case, head))
+/// What changes in `case` from one side to the other. What it costs is compared only if both return the same.
+pub fn between(op: &'static Op, case: &Case, base: &Side, head: &Side) -> Vec<Change> {
+    let found = changes(&Evidence::new(op, case, &base.observations), &Evidence::new(op, case, &head.observations));
+    if !found.is_empty() {
+        return found;
+    }
+    let returned = |side: &Side, place: usize| matches!(side.observations[place].outcome, Outcome::Returned(_));
+    let costs = base.spent.iter().zip(&head.spent).enumerate();
+    let measured = costs.filter(|(place, _)| returned(base, *place) && returned(head, *place));
+    let judged = measured
+        .filter_map(|(place, (before, after))| Some(costlier(base.observations[place].device, (*before)?, (*after)?)));
+    judged.flatten().collect()
 }
 
 /// What both do with `case` in new processes, if `change` shows there every time and neither candle differs from itself. Fresh
@@ -69,21 +100,18 @@ pub fn confirmed(plan: &Plan, op: &'static Op, case: &Case, change: &Change) -> 
     for round in 1..=ROUNDS {
         let fill = OsString::from(format!("glibc.malloc.perturb={}", 80 * u16::from(round)));
         let seen = Pair::start_with(plan, &[("GLIBC_TUNABLES", fill)])?.observe(case)?;
-        let shows = |base: &[Observation], head: &[Observation]| {
-            between(op, case, base, head).into_iter().find(|other| other.is_same(change))
-        };
-        let Some(own) = shows(&seen[0], &seen[1]) else { return Ok(None) };
+        let shown = between(op, case, &seen[0], &seen[1]).into_iter().find(|other| other.is_same(change));
+        let Some(shown) = shown else { return Ok(None) };
         let Some((_, before)) = &first else {
-            let is_late = seen.iter().flatten().any(is_late);
-            first = Some((own, seen));
+            let is_late = seen.iter().any(Side::is_late);
+            first = Some((shown, seen));
             // A hang costs seconds, and the deadline counts processor time.
             if is_late { break } else { continue }
         };
-        let differs_from_itself = before
-            .iter()
-            .zip(&seen)
-            .any(|(before, now)| between(op, case, before, now).iter().any(|other| other.class == change.class));
-        if differs_from_itself {
+        let differs = |(before, now): (&Side, &Side)| {
+            between(op, case, before, now).iter().any(|other| other.class == change.class)
+        };
+        if before.iter().zip(&seen).any(differs) {
             return Ok(None);
         }
     }

@@ -8,6 +8,7 @@ use crate::case::{Backward, Case};
 use crate::ops::{Op, find, sequence};
 use crate::oracle::Change;
 use crate::outcome::Outcome;
+use crate::report::changed;
 use crate::settle::keeps;
 use crate::settle::minimize::minimize;
 
@@ -73,7 +74,7 @@ impl Shared<'_> {
     /// Ends the claim on a change that did not happen again.
     fn release(&self, op: &'static Op, change: &Change) {
         let mut state = self.state();
-        state.compared.unsteady += 1;
+        state.compared.unsteady.insert(changed(op.name, change));
         let is_it = |claim: &&mut Claim| claim.op == op.name && claim.change.is_same(change);
         if let Some(claim) = state.claims.iter_mut().find(is_it) {
             claim.misses += 1;
@@ -118,7 +119,7 @@ fn single_step(pair: &mut Pair, case: &Case, change: &Change) -> anyhow::Result<
         if place > 0 {
             let before = Case { backward: Backward::None, ..sequence::prefix(case, place) };
             let [base, _] = pair.observe(&before)?;
-            let seen = base.into_iter().find(|seen| seen.device == change.device);
+            let seen = base.observations.into_iter().find(|seen| seen.device == change.device);
             let Some(Outcome::Returned(returned)) = seen.map(|seen| seen.outcome) else { break };
             let Some(output) = returned.outputs.into_iter().next() else { break };
             call = call.input(op.support.of, output);

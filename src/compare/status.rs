@@ -24,7 +24,7 @@ pub struct Turned {
 impl Turned {
     /// What turned of the regression `name`, on each device.
     pub fn of(name: &str, kept: &Regression, op: &'static Op, seen: &Both) -> Vec<Self> {
-        let [base, head] = seen;
+        let [base, head] = seen.each_ref().map(|side| side.observations.as_slice());
         let turned = |(base, head): (String, String), device| Self {
             name: name.to_string(),
             title: kept.title.clone(),

@@ -64,6 +64,11 @@ impl Worker {
         self.device
     }
 
+    /// The id of its process.
+    pub fn process(&self) -> u32 {
+        self.process.child.id()
+    }
+
     /// The first message of the worker.
     pub fn hello(&self) -> &Hello {
         &self.process.hello

@@ -3,6 +3,7 @@
 //! Both sides are judged for themselves first. What only one of them violates is a change, whatever else is known of the op. Where no
 //! oracle sees a difference, results are compared with each other.
 
+mod cost;
 mod values;
 
 use schemars::JsonSchema;
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::{Evidence, Kind, OracleName, Signature, Violation, judge, site};
 use crate::device::Device;
 use crate::outcome::{Observation, Outcome, Phase, signal_name};
+
+pub use cost::{Spent, costlier};
 
 /// The classes of changes, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +29,10 @@ pub enum Class {
     NewlyRefused,
     /// The same promise breaks as before, in another place or way.
     FailsOtherwise,
+    /// It takes several times as much processor time.
+    Slower,
+    /// It takes several times as much memory.
+    Hungrier,
     /// A call is accepted that was refused before or crashed, or its backward pass, or there is a gradient that was missing.
     NewlyAccepted,
     /// A promise is kept that broke before.
@@ -41,6 +48,8 @@ impl Class {
             Self::Changed => "changed",
             Self::NewlyRefused => "newly refused",
             Self::FailsOtherwise => "fails otherwise",
+            Self::Slower => "slower",
+            Self::Hungrier => "hungrier",
             Self::NewlyAccepted => "newly accepted",
             Self::NewlyPassing => "newly passing",
         }

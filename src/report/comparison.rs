@@ -38,8 +38,8 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// The regressions that turned.
     pub regressions: Vec<Turned>,
-    /// Changes that did not show in new processes every time: how many. They are no differences.
-    pub unsteady: u64,
+    /// Changes that did not show in new processes every time, and so are no differences.
+    pub unsteady: Vec<String>,
     /// Cases that made snuffer itself panic.
     pub broken: u64,
 }
@@ -138,8 +138,8 @@ impl Comparison {
             self.seed,
             self.seconds
         );
-        if self.unsteady > 0 {
-            text += &format!("; {} changes were not the same in every run, and are left out", self.unsteady);
+        if !self.unsteady.is_empty() {
+            text += &format!("; left out, because not the same in every run: {}", self.unsteady.join(", "));
         }
         if !self.left_out.is_empty() {
             text += &format!("; not run, because one of both lacks it: {}", self.left_out.join(", "));

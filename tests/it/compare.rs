@@ -1,6 +1,7 @@
 //! What changes from one candle to another: judged from observations, found in sources, ordered and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use snuffer::candles::{Crate, Crates, Sources, crates, released};
 use snuffer::case::Case;
@@ -8,7 +9,7 @@ use snuffer::compare::{FAR, Order, distances};
 use snuffer::device::Device;
 use snuffer::exec::Limits;
 use snuffer::ops::{self, Op};
-use snuffer::oracle::{Change, Class, Evidence, changes};
+use snuffer::oracle::{Change, Class, Evidence, Spent, changes, costlier};
 use snuffer::outcome::{Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned, Store};
 use snuffer::report::{Comparison, Difference, changed};
 use snuffer::tensor::{DType, Tensor, Value};
@@ -168,6 +169,30 @@ fn what_differs_from_run_to_run_is_no_change() {
     assert_eq!(found(&case, &seen(&one, None), &seen(&other, None)).len(), 1);
     let unsteady = found(&case, &seen(&one, Some(&other)), &seen(&other, Some(&one)));
     assert!(unsteady.iter().all(|change| change.class != Class::Changed), "{unsteady:?}");
+}
+
+#[test]
+fn only_a_large_factor_of_what_can_be_measured_is_a_cost() {
+    let spent = |milliseconds, mebibytes: u64| Spent {
+        processor: Duration::from_millis(milliseconds),
+        peak_kib: mebibytes << 10,
+    };
+    let none: &[&str] = &[];
+    for (base, head, expected) in [
+        (spent(10, 10), spent(10, 10), none),
+        (spent(10, 10), spent(39, 10), none),
+        (spent(1, 0), spent(19, 31), none),
+        (spent(10, 10), spent(40, 10), &["slower: is slower"]),
+        (spent(0, 0), spent(0, 32), &["hungrier: needs more memory"]),
+        (spent(10, 100), spent(9, 199), none),
+        (spent(40, 32), spent(10, 0), none),
+        (spent(10, 10), spent(100, 100), &["slower: is slower", "hungrier: needs more memory"]),
+    ] {
+        let found = costlier(CPU, base, head);
+        let shown: Vec<String> = found.iter().map(|it| format!("{}: {}", it.class.name(), it.site)).collect();
+        assert_eq!(shown, expected, "{base:?} {head:?}");
+        assert!(found.iter().all(|it| it.class.needs_a_look()));
+    }
 }
 
 /// The sources of the release under test with `new` for `old` in a file of a crate.

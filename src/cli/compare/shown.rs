@@ -9,7 +9,6 @@ use crate::console::Shell;
 use crate::device::Device;
 use crate::exec::OtherCandle;
 use crate::oracle::Signature;
-use crate::outcome::Observation;
 use crate::report::{Comparison, Difference, Turned, changed};
 use crate::store::keep_case;
 
@@ -54,7 +53,7 @@ pub fn comparison(
         changed: changed.files.into_iter().collect(),
         cases: compared.cases,
         seconds: compared.seconds,
-        unsteady: compared.unsteady,
+        unsteady: compared.unsteady.iter().cloned().collect(),
         broken: compared.broken,
         regressions: compared.turned.iter().map(turned).collect(),
         differences: compared
@@ -70,8 +69,8 @@ pub fn comparison(
 fn difference(it: &compare::Difference, folder: &Path, shells: &[Shell; 2]) -> anyhow::Result<Difference> {
     let what = changed(&it.case.op, &it.change);
     let file: PathBuf = keep_case(folder, &slug(&format!("{} {what}", it.change.class.name())), &it.case)?;
-    let does = |seen: &Vec<Observation>| {
-        let own = seen.iter().find(|seen| seen.device == it.change.device);
+    let does = |side: &compare::Side| {
+        let own = side.observations.iter().find(|seen| seen.device == it.change.device);
         own.map_or_else(String::new, |seen| seen.outcome.summary())
     };
     let [before, after] = it.seen.each_ref().map(does);
