@@ -18,7 +18,7 @@ use crate::ops::{Op, find};
 use crate::oracle::Signature;
 use crate::store::{Finding, Origin, Unchecked};
 
-pub use canonical::canonical;
+pub use canonical::{PLAINER, canonical};
 pub use promise::keeps;
 pub use search::Search;
 

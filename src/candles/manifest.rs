@@ -97,17 +97,26 @@ pub fn of_library(own: &Table, crates: &Crates) -> anyhow::Result<Table> {
     Ok(manifest)
 }
 
-/// The manifest of the workspace and of the worker's package. It has our profile, so that Cargo does not build dependencies again.
-pub fn of_workspace(own: &Table, crates: &Crates, executable: &str) -> anyhow::Result<String> {
+/// The name of the worker's executable in the workspace `name`.
+pub fn executable(name: &str) -> String {
+    format!("snuffer-worker-{}", name.replace('.', "-"))
+}
+
+/// The manifest of the workspace `name`, whose packages are in a folder of that name, and of the worker's package. It has our profile,
+/// so that Cargo does not build dependencies again.
+pub fn of_workspace(own: &Table, crates: &Crates, name: &str) -> anyhow::Result<String> {
+    let packages = format!("{name}/");
     let mut workspace = Table::from_iter([("resolver".to_string(), own["workspace"]["resolver"].clone())]);
     for key in ["package", "dependencies"] {
         if let Some(Value::Table(inherited)) = crates.workspace.get(key) {
             let mut inherited = inherited.clone();
-            inherited.iter_mut().for_each(|(key, spec)| relocate(key, spec, crates, ""));
+            inherited.iter_mut().for_each(|(key, spec)| relocate(key, spec, crates, &packages));
             workspace.insert(key.into(), inherited.into());
         }
     }
-    let patch = |name: &String| (name.clone(), Table::from_iter([("path".to_string(), name.clone().into())]).into());
+    let patch = |name: &String| {
+        (name.clone(), Table::from_iter([("path".to_string(), format!("{packages}{name}").into())]).into())
+    };
     let patches: Table = crates.own.keys().map(patch).collect();
     let rest = Table::from_iter([
         ("workspace".to_string(), workspace.into()),
@@ -125,12 +134,13 @@ publish = false
 cuda = ["snuffer/cuda"]
 
 [dependencies]
-snuffer = {{ path = "snuffer", default-features = false, features = ["cli-dependencies", "worker"] }}
+snuffer = {{ path = "{packages}snuffer", default-features = false, features = ["cli-dependencies", "worker"] }}
 
 [[bin]]
-name = "{executable}"
+name = "{}"
 path = "src/main.rs"
 
-{rest}"#
+{rest}"#,
+        executable(name)
     ))
 }

@@ -30,7 +30,9 @@ const ROUNDS: usize = 40;
 pub struct Workspace {
     folder: PathBuf,
     described: String,
-    executable: String,
+    /// Its name, which is also that of the folder in it that has the packages: Cargo tells packages of workspaces that share a target
+    /// folder apart by their path in the workspace alone, and would take those of another candle for built.
+    name: String,
     crates: Crates,
     digest: String,
     /// The project's manifest and lock file.
@@ -58,17 +60,21 @@ impl Workspace {
         }
         let manifest = String::from_utf8(read(&project.join("Cargo.toml"))?)?.parse()?;
         let name = named.folder();
-        let executable = format!("snuffer-worker-{}", name.replace('.', "-"));
         Ok(Self {
             folder: all.join(&name).join("workspace"),
             described: format!("candle {}", named.text()),
-            executable,
+            name,
             digest: crates.digest(),
             crates,
             manifest,
             lock: read(&project.join("Cargo.lock"))?,
             sources,
         })
+    }
+
+    /// The folder of candle's crates and of the library.
+    fn packages(&self) -> PathBuf {
+        self.folder.join(&self.name)
     }
 
     /// The version of candle.
@@ -111,7 +117,7 @@ impl Workspace {
                 }
                 Err(found) => found,
             };
-            match left_out.blame(&found, &self.folder.join("snuffer/src/ops")) {
+            match left_out.blame(&found, &self.packages().join("snuffer/src/ops")) {
                 Ok(new) if new.is_empty() => break,
                 Ok(new) => new.iter().for_each(|(file, why)| eprintln!("without   src/ops/{file}.rs: {why}")),
                 Err(error) => return Err(self.fatal(error).into()),
@@ -123,23 +129,25 @@ impl Workspace {
     /// Writes the files that changed, and removes those that are not part of the workspace any more.
     fn write(&self, left_out: &LeftOut) -> anyhow::Result<()> {
         let mut content: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
-        let root = manifest::of_workspace(&self.manifest, &self.crates, &self.executable)?;
+        let root = manifest::of_workspace(&self.manifest, &self.crates, &self.name)?;
         content.insert("Cargo.toml".into(), root.into_bytes());
+        let packages = Path::new(&self.name);
         let main = self.sources.get("src/workers/cuda.rs").context("the project has no worker")?;
         content.insert("src/main.rs".into(), main.clone());
         let library = manifest::of_library(&self.manifest, &self.crates)?.to_string();
-        content.insert("snuffer/Cargo.toml".into(), library.into_bytes());
+        content.insert(packages.join("snuffer/Cargo.toml"), library.into_bytes());
         for (path, bytes) in &self.sources {
             let bytes = match String::from_utf8(bytes.clone()) {
                 Ok(text) => left_out.apply(Path::new(path), text).into_bytes(),
                 Err(other) => other.into_bytes(),
             };
-            content.insert(Path::new("snuffer").join(path), bytes);
+            content.insert(packages.join("snuffer").join(path), bytes);
         }
         for (name, one) in &self.crates.own {
             let manifest = manifest::of_candle(&one.manifest, &self.crates).to_string();
-            content.insert(Path::new(name).join("Cargo.toml"), manifest.into_bytes());
-            content.extend(one.files.iter().map(|(path, bytes)| (Path::new(name).join(path), bytes.clone())));
+            let folder = packages.join(name);
+            content.insert(folder.join("Cargo.toml"), manifest.into_bytes());
+            content.extend(one.files.iter().map(|(path, bytes)| (folder.join(path), bytes.clone())));
         }
         // Cargo adds to it what this candle needs, until ours changes.
         let stamp = self.folder.join("project.lock");
@@ -168,7 +176,7 @@ impl Workspace {
         }
         let output = cargo.output().context("cannot run cargo, which builds workers")?;
         if output.status.success() {
-            return Ok(Ok(environment::target()?.join("debug").join(&self.executable)));
+            return Ok(Ok(environment::target()?.join("debug").join(manifest::executable(&self.name))));
         }
         let found = errors(&output.stdout, &self.folder)?;
         if found.is_empty() {
@@ -180,15 +188,15 @@ impl Workspace {
 
     /// An error that leaving out ops does not mend.
     fn fatal(&self, error: &CompileError) -> Unusable {
-        let copies = format!("{}/", self.folder.display());
+        let copies = format!("{}/", self.packages().display());
         let (file, _) = &error.places[0];
-        let file = file.strip_prefix(&self.folder).unwrap_or(file);
+        let file = file.strip_prefix(self.packages()).unwrap_or(file);
         if file.starts_with("snuffer") {
             let file = file.strip_prefix("snuffer").unwrap_or(file).display();
             return Unusable(format!("snuffer does not compile with {}: {file}: {}", self.described, error.message));
         }
         let root = self.crates.root.as_ref().map_or_else(String::new, |root| format!("{}/", root.display()));
-        let rendered = error.rendered.replace(&copies, "");
+        let rendered = error.rendered.replace(&copies, "").replace(&format!("{}/", self.name), "");
         let rendered = rendered.replace("--> ", &format!("--> {root}"));
         Unusable(format!("{} does not compile\n{}", self.described, rendered.trim_end()))
     }

@@ -9,8 +9,8 @@ use crate::ops::{Op, find, sequence};
 use crate::oracle::Change;
 use crate::outcome::Outcome;
 use crate::report::changed;
-use crate::settle::keeps;
 use crate::settle::minimize::minimize;
+use crate::settle::{PLAINER, keeps};
 
 /// How often an unsteady change is tried again, with another case each time.
 const TRIES: u32 = 3;
@@ -40,6 +40,11 @@ impl Shared<'_> {
             self.release(op, &change);
             return Ok(());
         }
+        let (case, plain) = plainest(pair, op, case, &change)?;
+        if !plain.is_same(&change) && !self.claim_change(op, &plain) {
+            return Ok(());
+        }
+        let change = plain;
         let (simpler, plainer, minimal) = self.minimized(pair, op, &case, &change)?;
         if !plainer.is_same(&change) && !self.claim_change(op, &plainer) {
             return Ok(());
@@ -109,6 +114,23 @@ impl Shared<'_> {
         })?;
         Ok((minimized.case, plainest, minimized.finished))
     }
+}
+
+/// The plainest form of a change: in `f32` instead of another float dtype and with finite values, if it shows there, too. Otherwise
+/// one cause would be several differences.
+fn plainest(pair: &mut Pair, op: &'static Op, case: Case, change: &Change) -> anyhow::Result<(Case, Change)> {
+    let (mut case, mut change) = (case, change.clone());
+    for plainer in PLAINER {
+        let simpler = plainer(&case);
+        if simpler == case || !keeps(&(op.contract)(&case), &(op.contract)(&simpler)) {
+            continue;
+        }
+        let found = pair.changes(op, &simpler)?;
+        if let Some(plain) = found.into_iter().find(|other| change.is_plainly(other)) {
+            (case, change) = (simpler, plain);
+        }
+    }
+    Ok((case, change))
 }
 
 /// The step of a sequence that shows a change of this class on its own, as a call of its own.

@@ -90,6 +90,15 @@ impl Change {
         };
         covers && (self.class, &self.site) == (other.class, &other.site)
     }
+
+    /// Whether `other`, of a case in a plainer dtype or with finite values, is the same change in its plain form.
+    pub fn is_plainly(&self, other: &Self) -> bool {
+        let is_plainly = match (&self.signature, &other.signature) {
+            (Some(own), Some(its)) => own.is_plainly(its),
+            (own, its) => own == its,
+        };
+        is_plainly && (self.class, &self.site) == (other.class, &other.site)
+    }
 }
 
 /// What changes from `base` to `head`, the evidence of one case with two candles on the same devices.

@@ -10,10 +10,20 @@ use crate::tensor::{DType, Tensor, Value, Values, cast};
 
 /// What a case may do without, in the order in which it is tried: `f32` in place of other floats, and ones in place of NaN and
 /// infinities.
-static PLAINER: [fn(&Tensor) -> Tensor; 2] = [
-    |tensor| if tensor.dtype.is_float() { cast(tensor, DType::F32) } else { tensor.clone() },
-    |tensor| with_values(tensor, |value| if value.as_f64().is_finite() { value } else { Value::of(tensor.dtype, 1.0) }),
+pub static PLAINER: [fn(&Case) -> Case; 2] = [
+    |case| with_tensors(case, |tensor| if tensor.dtype.is_float() { cast(tensor, DType::F32) } else { tensor.clone() }),
+    |case| {
+        with_tensors(case, |tensor| {
+            with_values(tensor, |it| if it.as_f64().is_finite() { it } else { Value::of(tensor.dtype, 1.0) })
+        })
+    },
 ];
+
+fn with_tensors(case: &Case, plainer: fn(&Tensor) -> Tensor) -> Case {
+    let mut case = case.clone();
+    case.inputs.values_mut().for_each(|tensor| *tensor = plainer(tensor));
+    case
+}
 
 /// The plainest form of the same failure: a single call instead of a sequence if one step fails on its own, `f32` instead of
 /// another float dtype, and finite values if the case fails there too. Otherwise one cause would be filed several times.
@@ -26,8 +36,7 @@ pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> a
     let op = op_of(&case)?;
     let (mut case, mut signature) = (case, signature);
     for plainer in PLAINER {
-        let mut simpler = case.clone();
-        simpler.inputs.values_mut().for_each(|tensor| *tensor = plainer(tensor));
+        let simpler = plainer(&case);
         if simpler == case || !promise::keeps(&(op.contract)(&case), &(op.contract)(&simpler)) {
             continue;
         }

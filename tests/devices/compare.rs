@@ -1,7 +1,11 @@
 //! Compares the release under test with a patched candle, both ways: what the patch breaks is found, minimized and can be replayed.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use snuffer::candles::released;
 
 use crate::candles::patched;
 use crate::json::valid;
@@ -9,7 +13,8 @@ use crate::output::{code, text};
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
-    Once: what_a_patch_changes_is_reported_in_each_direction
+    Once: what_a_patch_changes_is_reported_in_each_direction,
+    what_a_patch_makes_slow_or_hungry_is_reported
 ];
 
 fn snuffer(store: &Path, args: &[&str]) -> Output {
@@ -50,6 +55,59 @@ fn what_a_patch_changes_is_reported_in_each_direction() {
         it["class"] == "newly-passing" && it["what"] == "no more: loss.mse returns a wrong value"
     };
     assert!(report["differences"].as_array().expect("a list").iter().any(passing), "{report}");
-    let is_worse = |it: &serde_json::Value| it["class"] == "newly-failing";
+    // The release breaks promises that the patched one keeps, in half precision. Nothing else of it is worse.
+    let is_worse = |it: &serde_json::Value| it["class"] == "newly-failing" && it["signature"]["site"] == "";
     assert!(!report["differences"].as_array().expect("a list").iter().any(is_worse), "{report}");
+}
+
+/// A patch of candle-nn by which `nll` takes much more time, and `mse` much more memory.
+fn costly() -> PathBuf {
+    let source = fs::read_to_string(released("candle-nn").expect("fetched").join("src/loss.rs")).expect("readable");
+    let before = |what: &str, code: &str| {
+        let lines: Vec<&str> = source.lines().collect();
+        let at = lines.iter().position(|line| line.contains(what)).expect("the line is there");
+        format!("@@ -{line} +{line},2 @@\n-{old}\n+    {code}\n+{old}\n", line = at + 1, old = lines[at])
+    };
+    let slow =
+        before("inp.gather(&target", "(0..60_000_000u64).for_each(|number| drop(std::hint::black_box(number)));");
+    let hungry = before("(inp - target)?.sqr()?", "drop(std::hint::black_box(vec![1u8; 64 << 20]));");
+    let file = "candle-nn/src/loss.rs";
+    let patches = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compare-test");
+    fs::create_dir_all(&patches).expect("writable");
+    fs::write(patches.join("costly.patch"), format!("--- a/{file}\n+++ b/{file}\n{slow}{hungry}")).expect("writable");
+    patches
+}
+
+fn what_a_patch_makes_slow_or_hungry_is_reported() {
+    // A patch of the same crate is built already. What is built of one must not be taken for the other.
+    patched();
+    let (patches, folder) = (costly(), tempfile::tempdir().expect("a folder"));
+    let head = patches.to_str().expect("a path");
+    let drawn = [
+        "--ops",
+        "loss.mse,loss.nll",
+        "--cases",
+        "20",
+        "--seed",
+        "1",
+        "--device",
+        "cpu",
+        "--minimize",
+        "1s",
+        "--format",
+        "json",
+    ];
+    let costly = snuffer(folder.path(), &[&["compare", snuffer::CANDLE, head], &drawn[..]].concat());
+    assert_eq!(code(&costly), 2, "{}", text(&costly.stderr));
+    let report = valid("comparison", &text(&costly.stdout)).remove(0);
+    let differences = report["differences"].as_array().expect("a list").iter();
+    let found: BTreeSet<String> =
+        differences.map(|it| format!("{} {}", it["class"], it["what"]).replace('"', "")).collect();
+    for expected in ["slower loss.nll is slower", "hungrier loss.mse needs more memory"] {
+        assert!(found.contains(expected), "no `{expected}` in {found:?}");
+    }
+    assert!(
+        !found.iter().any(|it| it.contains("value") || it.contains("gradient")),
+        "all results are right: {found:?}"
+    );
 }

@@ -137,12 +137,14 @@ fn manifests_lead_to_the_copies() {
     let candle = &library["dependencies"]["candle-core"];
     assert_eq!((candle["path"].as_str(), candle["version"].as_str()), (Some("../candle-core"), Some("=0.12.0")));
     assert_eq!(library["dependencies"]["serde"], ours["dependencies"]["serde"]);
-    let root: Table = of_workspace(&ours, &crates, "worker-x").expect("a manifest").parse().expect("TOML");
+    let root: Table = of_workspace(&ours, &crates, "mine-0123abc").expect("a manifest").parse().expect("TOML");
     let inherited = &root["workspace"]["dependencies"];
-    assert_eq!(inherited["candle"]["path"].as_str(), Some("candle-core"));
+    assert_eq!(inherited["candle"]["path"].as_str(), Some("mine-0123abc/candle-core"));
     assert_eq!((inherited["candle-flash-attn"].get("path"), &inherited["half"]), (None, &"2".into()));
+    // Cargo tells packages of two workspaces apart by these paths.
+    assert_eq!(root["patch"]["crates-io"]["candle-nn"]["path"].as_str(), Some("mine-0123abc/candle-nn"));
+    assert_eq!(root["dependencies"]["snuffer"]["path"].as_str(), Some("mine-0123abc/snuffer"));
     assert_eq!(root["workspace"]["package"]["version"].as_str(), Some("0.12.0"));
-    assert_eq!(root["patch"]["crates-io"]["candle-nn"]["path"].as_str(), Some("candle-nn"));
     assert_eq!(root["profile"]["dev"]["opt-level"], ours["profile"]["dev"]["opt-level"], "dependencies are shared");
 }
 

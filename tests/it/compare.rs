@@ -105,8 +105,14 @@ fn where_nothing_is_promised_results_are_compared_with_each_other() {
     let value = "changed: tensor.log returns another value";
     let other = |what: &str| vec![format!("changed: tensor.log {what}")];
     let panics = "panics in candle-core/src/op.rs";
-    let table: [(&str, Outcome, Outcome, Vec<String>); 11] = [
+    let table: [(&str, Outcome, Outcome, Vec<String>); 12] = [
         ("a rounding", of(&[1.0, 2.0]), of(&[1.0, 2.000_000_2]), vec![]),
+        (
+            "half a value in a coarse dtype",
+            returned(DType::Bf16, &[2.0]),
+            returned(DType::Bf16, &[3.0]),
+            vec![value.to_string()],
+        ),
         ("some roundings", of(&[1.0, 2.0]), of(&[1.0, 2.000_02]), vec![format!("{value}, by a rounding")]),
         ("a value", of(&[1.0, 2.0]), of(&[1.0, 3.0]), vec![value.to_string()]),
         ("a NaN", of(&[1.0, 2.0]), of(&[1.0, f64::NAN]), vec![value.to_string()]),

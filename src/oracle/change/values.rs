@@ -9,8 +9,11 @@ use crate::tensor::{DType, Tensor};
 /// Where nothing bounds a value, it may differ by this many roundings. A rounding more or less is no change.
 const ROUNDINGS: f64 = 4.0;
 
-/// Values that differ by at most this many roundings of the largest may be sums in another order.
+/// Values that differ by at most this many roundings of the largest may be sums in another order,
 const REORDERED: f64 = 1024.0;
+
+/// but not if that is more than this part of it, except where a few roundings are.
+const PART: f64 = 0.01;
 
 /// A part of a result that differs: what the op does now, and the difference.
 struct Part {
@@ -166,7 +169,8 @@ fn difference(was: &Tensor, is: &Tensor, bounds: &BTreeMap<usize, f64>) -> Optio
             return None;
         }
         let size = if off.is_finite() { off / scale } else { f64::INFINITY };
-        let is_rounding = off <= REORDERED * dtype.unit_roundoff() * scale;
+        let unit = dtype.unit_roundoff();
+        let is_rounding = off <= scale * (REORDERED * unit).min(PART).max(ROUNDINGS * unit);
         let bound = known.map_or_else(|| "nothing bounds it".to_string(), |bound| format!("its bound is {bound:.1e}"));
         let detail = format!("element {position} of {dtype}{shape:?}: {old} before, {new} after; {bound}");
         Some(Difference { size, is_rounding, detail })
