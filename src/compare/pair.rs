@@ -31,7 +31,7 @@ impl Side {
         let observations = executor.observe(case, deadline)?;
         let spent = |(after, before): (Option<Cost>, Option<Cost>)| {
             let Cost { processor, peak_kib, .. } = after?.since(before?)?;
-            Some(Spent { processor, peak_kib })
+            Some(Spent { processor_us: processor.as_micros() as u64, peak_kib })
         };
         Ok(Self { observations, spent: executor.costs().into_iter().zip(before).map(spent).collect() })
     }
@@ -87,7 +87,9 @@ pub fn between(op: &'static Op, case: &Case, base: &Side, head: &Side) -> Vec<Ch
     }
     let returned = |side: &Side, place: usize| matches!(side.observations[place].outcome, Outcome::Returned(_));
     let costs = base.spent.iter().zip(&head.spent).enumerate();
-    let measured = costs.filter(|(place, _)| returned(base, *place) && returned(head, *place));
+    // A GPU works outside of the process.
+    let is_here = |place: usize| !base.observations[place].device.is_gpu();
+    let measured = costs.filter(|(place, _)| is_here(*place) && returned(base, *place) && returned(head, *place));
     let judged = measured
         .filter_map(|(place, (before, after))| Some(costlier(base.observations[place].device, (*before)?, (*after)?)));
     judged.flatten().collect()

@@ -14,9 +14,8 @@ use crate::ops::Op;
 /// From this many calls away on, nearly everything is reached.
 pub const FAR: usize = 4;
 
-/// Words that too many functions have.
-const COMMON: [&str; 12] =
-    ["new", "from", "into", "get", "len", "iter", "map", "fmt", "clone", "default", "next", "fn"];
+/// A word that is in the names of more functions than this says nothing: `new`, or `Tensor`.
+const MANY: usize = 24;
 
 /// The functions of a candle, and the words in each.
 struct Calls {
@@ -36,7 +35,7 @@ impl Calls {
                 let own = lines[first - 1..last.min(lines.len())].join("\n");
                 let is_changed = changed.functions.contains(&(file.clone(), name.clone()));
                 let number = calls.functions.len();
-                for word in words(&name).filter(|word| !COMMON.contains(word)) {
+                for word in words(&name) {
                     calls.named.entry(word.to_string()).or_default().push(number);
                 }
                 calls.functions.push((words(&own).map(str::to_string).collect(), is_changed));
@@ -50,7 +49,8 @@ impl Calls {
         let mut seen: BTreeSet<usize> = BTreeSet::new();
         let mut words = names;
         for distance in 0..FAR {
-            let called = words.iter().filter_map(|word| self.named.get(word)).flatten();
+            let named = words.iter().filter_map(|word| self.named.get(word));
+            let called = named.filter(|functions| functions.len() <= MANY).flatten();
             let new: BTreeSet<usize> = called.copied().filter(|number| !seen.contains(number)).collect();
             if new.iter().any(|&number| self.functions[number].1) {
                 return distance;

@@ -1,24 +1,22 @@
 //! Judges what a case costs with two candles: only a large factor counts, of what takes long enough to be measured.
 
-use std::time::Duration;
-
 use super::{Change, Class};
 use crate::device::Device;
 
 /// What one run of a case costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
-    /// Processor time.
-    pub processor: Duration,
+    /// Processor time, in microseconds.
+    pub processor_us: u64,
     /// By how much it raises the peak of the memory, in KiB.
     pub peak_kib: u64,
 }
 
 /// A machine that is busy makes caches slow, and so processor time longer, but not by this factor.
-const SLOWER: u32 = 4;
+const SLOWER: u64 = 4;
 
 /// Less than this is not measured well, and hurts nobody.
-const LEAST_TIME: Duration = Duration::from_millis(20);
+const LEAST_US: u64 = 20_000;
 
 /// Memory does not depend on what else runs.
 const HUNGRIER: u64 = 2;
@@ -30,8 +28,8 @@ const LEAST_KIB: u64 = 32 << 10;
 pub fn costlier(device: Device, base: Spent, head: Spent) -> Vec<Change> {
     let change = |class, does: &str, detail| Change { class, signature: None, site: does.to_string(), device, detail };
     let mut found = Vec::new();
-    if head.processor >= base.processor * SLOWER && head.processor >= base.processor + LEAST_TIME {
-        let [before, after] = [base, head].map(|spent| spent.processor.as_secs_f64() * 1e3);
+    if head.processor_us >= base.processor_us * SLOWER && head.processor_us >= base.processor_us + LEAST_US {
+        let [before, after] = [base, head].map(|spent| spent.processor_us as f64 / 1e3);
         let detail = format!("{before:.1} ms of processor time before, {after:.1} ms after");
         found.push(change(Class::Slower, "is slower", detail));
     }
