@@ -27,10 +27,11 @@ use crate::store::write_atomically;
 
 pub use compiler::{CompileError, errors};
 pub use crates::{Crate, Crates, files, released};
+pub use functions::functions_of;
 pub use left_out::LeftOut;
 pub use manifest::{of_candle, of_library, of_workspace};
 pub use named::Named;
-pub use sources::{Changed, Sources, functions_of};
+pub use sources::{Changed, Sources};
 pub use workspace::Workspace;
 
 /// A candle that cannot be used, and why.

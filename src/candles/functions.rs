@@ -7,10 +7,15 @@ use std::path::Path;
 
 /// The lines of the table for a file, whose path in candle's repository is `place`: path, first and last line, name.
 pub fn lines_of(place: &str, text: &str) -> String {
-    let is_rust = Path::new(place).extension().is_some_and(|extension| extension == "rs");
-    let functions = if is_rust { rust(text) } else { cuda(text) };
-    let lines = functions.into_iter().map(|(first, last, name)| format!("{place}\t{first}\t{last}\t{name}\n"));
+    let lines =
+        functions_of(place, text).into_iter().map(|(first, last, name)| format!("{place}\t{first}\t{last}\t{name}\n"));
     lines.collect::<Vec<_>>().concat()
+}
+
+/// The functions of a file, of Rust by its name, or else of CUDA.
+pub fn functions_of(place: &str, text: &str) -> Vec<Function> {
+    let is_rust = Path::new(place).extension().is_some_and(|extension| extension == "rs");
+    if is_rust { rust(text) } else { cuda(text) }
 }
 
 /// First line, last line and name, lines from 1.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::crates::{CRATES, Crate, Crates, KERNELS, fetched};
-use super::functions::{Function, cuda, rust};
+use super::functions::functions_of;
 use super::manifest::without_superfluous;
 use crate::CANDLE;
 
@@ -88,11 +88,6 @@ fn is_compiled(name: &str, path: &str, with_cuda: bool) -> bool {
 fn differing(one: &BTreeMap<String, Vec<u8>>, other: &BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
     let all = one.keys().chain(other.keys());
     all.filter(|path| one.get(*path) != other.get(*path)).cloned().collect()
-}
-
-/// The functions of a source: first and last line, and name.
-pub fn functions_of(file: &str, text: &str) -> Vec<Function> {
-    if file.ends_with(".rs") { rust(text) } else { cuda(text) }
 }
 
 /// The code of each function of a source by name, without comments, and under an empty name the code outside of functions.

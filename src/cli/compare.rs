@@ -86,7 +86,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     for limits in &plan.limits {
         let missed = check_canary(&plan.devices, limits.candle)?.missed;
         if !missed.is_empty() {
-            missed.iter().for_each(|missed| eprintln!("missed    {missed}"));
+            eprintln!("missed    {}", missed.join("\nmissed    "));
             return Ok(Exit::CanaryMissed);
         }
     }

@@ -104,17 +104,23 @@ pub fn confirmed(plan: &Plan, op: &'static Op, case: &Case, change: &Change) -> 
         let seen = Pair::start_with(plan, &[("GLIBC_TUNABLES", fill)])?.observe(case)?;
         let shown = between(op, case, &seen[0], &seen[1]).into_iter().find(|other| other.is_same(change));
         let Some(shown) = shown else { return Ok(None) };
-        let Some((_, before)) = &first else {
-            let is_late = seen.iter().any(Side::is_late);
-            first = Some((shown, seen));
-            // A hang costs seconds, and the deadline counts processor time.
-            if is_late { break } else { continue }
-        };
-        let differs = |(before, now): (&Side, &Side)| {
-            between(op, case, before, now).iter().any(|other| other.class == change.class)
-        };
-        if before.iter().zip(&seen).any(differs) {
-            return Ok(None);
+        match &first {
+            None => {
+                let is_late = seen.iter().any(Side::is_late);
+                first = Some((shown, seen));
+                // A hang costs seconds, and the deadline counts processor time.
+                if is_late {
+                    break;
+                }
+            }
+            Some((_, before)) => {
+                let differs = |(before, now): (&Side, &Side)| {
+                    between(op, case, before, now).iter().any(|other| change.is_doubted_by(other))
+                };
+                if before.iter().zip(&seen).any(differs) {
+                    return Ok(None);
+                }
+            }
         }
     }
     Ok(first)

@@ -4,6 +4,7 @@
 //! op covers, a search goes through calls until it meets a change.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 use crate::candles::{Changed, Sources, functions_of};
 use crate::device::Device;
@@ -28,7 +29,7 @@ struct Calls {
 impl Calls {
     fn of(sources: &Sources, changed: &Changed) -> Self {
         let mut calls = Self { functions: Vec::new(), named: HashMap::new() };
-        for (file, bytes) in sources.compiled.iter().filter(|(file, _)| file.ends_with(".rs")) {
+        for (file, bytes) in sources.compiled.iter().filter(|(file, _)| is(file, "rs")) {
             let text = String::from_utf8_lossy(bytes);
             let lines: Vec<&str> = text.lines().collect();
             for (first, last, name) in functions_of(file, &text) {
@@ -90,12 +91,16 @@ pub fn distances(
 
 /// What may be a name of a kernel in a file of kernels that changed, or in any if a header did.
 fn kernels(sources: &Sources, changed: &Changed) -> BTreeSet<String> {
-    let is_kernel = |file: &&String| file.ends_with(".cu");
-    let is_header = |file: &String| file.ends_with(".cuh") || file.ends_with(".h");
+    let is_kernel = |file: &&String| is(file, "cu");
+    let is_header = |file: &String| is(file, "cuh") || is(file, "h");
     let any = changed.files.iter().any(is_header);
     let files = sources.compiled.keys().filter(|file| is_kernel(file) && (any || changed.files.contains(*file)));
     let text = |file: &String| String::from_utf8_lossy(&sources.compiled[file]).into_owned();
     files.map(text).flat_map(|text| words(&text).map(str::to_string).collect::<Vec<_>>()).collect()
+}
+
+fn is(file: &str, extension: &str) -> bool {
+    Path::new(file).extension().is_some_and(|own| own == extension)
 }
 
 /// The names of what an op covers: of methods also as a type, which is what kernels of the CPU are.

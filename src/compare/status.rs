@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::ops::Op;
-use crate::oracle::{Evidence, OracleName, judge};
+use crate::oracle::{Evidence, OracleName, Signature, judge};
 use crate::outcome::Observation;
 use crate::store::regression::Regression;
 
@@ -47,7 +47,7 @@ impl Turned {
 
 /// What a regression does, in words.
 fn status(kept: &Regression, op: &'static Op, observations: &[Observation]) -> String {
-    let own = kept.signature.as_ref().map(|signature| signature.on_one_device());
+    let own = kept.signature.as_ref().map(Signature::on_one_device);
     let found = judge(&Evidence::new(op, &kept.case, observations)).signatures(op.name);
     match found.first() {
         None => "passes".to_string(),

@@ -9,7 +9,7 @@ mod values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, Kind, OracleName, Signature, Violation, judge, site};
+use super::{Evidence, Kind, Need, OracleName, Signature, Violation, judge, site};
 use crate::device::Device;
 use crate::outcome::{Observation, Outcome, Phase, signal_name};
 
@@ -77,6 +77,13 @@ pub struct Change {
 }
 
 impl Change {
+    /// Whether `other`, from one run with a candle to another run with it, says that this change may be as little one.
+    pub fn is_doubted_by(&self, other: &Self) -> bool {
+        let is_of_repetition =
+            self.signature.as_ref().is_some_and(|signature| signature.oracle == OracleName::Determinism);
+        other.class == self.class || is_of_repetition && other.class == Class::Changed
+    }
+
     /// Whether `other`, of a case of the same op, is the same change.
     pub fn is_same(&self, other: &Self) -> bool {
         (self.class, &self.signature, &self.site) == (other.class, &other.signature, &other.site)
@@ -164,7 +171,8 @@ fn names_a_place(violation: &Violation) -> bool {
 
 /// Whether a wrong value is one that `old` covers: it needs more, or is off by less.
 fn is_less(new: &Violation, old: &Violation, op: &str) -> bool {
-    old.signature(op).covers(&new.signature(op))
+    let (new, old) = (new.signature(op), old.signature(op));
+    old.covers(&new) || new.needs(Need::Rounding) && !old.needs(Need::Rounding)
 }
 
 /// Whether a violation concerns gradients alone.

@@ -150,8 +150,8 @@ impl Comparison {
     /// For a terminal.
     pub fn text(&self) -> String {
         let block = |label: &str, what: &str, lines: [String; 5]| {
-            let lines: String = lines.iter().map(|line| format!("{:16}{line}\n", "")).collect();
-            format!("{label:<15} {what}\n{lines}")
+            let indented = lines.map(|line| format!("{:16}{line}\n", ""));
+            format!("{label:<15} {what}\n{}", indented.concat())
         };
         let differences = self.differences.iter().map(|it| {
             let [base, head] = &it.replay;

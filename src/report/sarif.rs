@@ -14,7 +14,8 @@ use crate::store::regression::{Status, TriageState};
 pub fn sarif(findings: &[(String, Finding)], triage_states: &[TriageState]) -> Value {
     let rules = findings.iter().map(|(_, finding)| (rule(finding), format!("candle: {}", finding.signature.kind)));
     let results = findings.iter().zip(triage_states);
-    log(rules.collect(), results.map(|((name, finding), state)| result(name, finding, state)).collect())
+    let results: Vec<Value> = results.map(|((name, finding), state)| result(name, finding, state)).collect();
+    log(rules.collect(), &results)
 }
 
 impl Comparison {
@@ -36,12 +37,13 @@ impl Comparison {
             locate(&mut result, place.or_else(|| location(&it.after)));
             result
         };
-        log(rules.collect(), differences().map(result).collect())
+        let results: Vec<Value> = differences().map(result).collect();
+        log(rules.collect(), &results)
     }
 }
 
 /// A log of one run, with each of `rules` once: its id and what it is about.
-fn log(mut rules: Vec<(String, String)>, results: Vec<Value>) -> Value {
+fn log(mut rules: Vec<(String, String)>, results: &[Value]) -> Value {
     rules.sort_unstable();
     rules.dedup();
     let rule = |(id, about): &(String, String)| json!({ "id": id, "shortDescription": { "text": about } });

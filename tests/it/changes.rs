@@ -167,6 +167,13 @@ fn what_differs_from_run_to_run_is_no_change() {
     assert_eq!(found(&case, &seen(&one, None), &seen(&other, None)).len(), 1);
     let unsteady = found(&case, &seen(&one, Some(&other)), &seen(&other, Some(&one)));
     assert!(unsteady.iter().all(|change| change.class != Class::Changed), "{unsteady:?}");
+    // A case in which one side differs from itself within a process, and the other one from process to process.
+    let case = log();
+    let steady = returned(DType::F32, &[2f64.ln(), 3f64.ln()]);
+    let repeated = found(&case, &seen(&steady, None), &seen(&steady, Some(&other)));
+    let moved = found(&unspecified(), &seen(&one, None), &seen(&other, None));
+    assert_eq!((repeated.len(), moved.len()), (1, 1), "{repeated:?} {moved:?}");
+    assert!(repeated[0].is_doubted_by(&moved[0]) && !moved[0].is_doubted_by(&repeated[0]));
 }
 
 #[test]
