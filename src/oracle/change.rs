@@ -122,7 +122,10 @@ pub fn changes(base: &Evidence, head: &Evidence) -> Vec<Change> {
             continue;
         }
         let judged = of_violations(base, old.device, &before, &after);
-        let of_results = values::between((base, old), (head, new), &judged);
+        let mut of_results = values::between((base, old), (head, new), &judged);
+        if after.iter().any(|it| it.devices().any(|device| device == new.device)) {
+            of_results.iter_mut().for_each(|change| change.detail += "; both break a promise here");
+        }
         for change in judged.into_iter().chain(of_results) {
             // The same on another device is the same change.
             if !found.iter().any(|known| known.is_same(&change)) {

@@ -139,7 +139,7 @@ impl Comparison {
             self.seconds
         );
         if !self.unsteady.is_empty() {
-            text += &format!("; left out, because not the same in every run: {}", self.unsteady.join(", "));
+            text += &format!("; left out, because not the same in every run: {}", self.unsteady.join("; "));
         }
         if !self.left_out.is_empty() {
             text += &format!("; not run, because one of both lacks it: {}", self.left_out.join(", "));
