@@ -6,11 +6,12 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// No contract was broken.
+    /// No contract was broken, and nothing got worse.
     Clean = 0,
     /// The command line, or a file named there, is wrong, or a device named there is missing.
     Usage = 1,
-    /// Something broke a contract.
+    /// Something broke a contract, or a comparison shows a difference that somebody should look at: any but what is newly accepted or
+    /// newly passing.
     Findings = 2,
     /// A device cannot be opened, or can no longer be. A campaign may have gone on without it.
     DeviceLost = 3,

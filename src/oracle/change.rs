@@ -124,7 +124,9 @@ pub fn changes(base: &Evidence, head: &Evidence) -> Vec<Change> {
         let judged = of_violations(base, old.device, &before, &after);
         let mut of_results = values::between((base, old), (head, new), &judged);
         if after.iter().any(|it| it.devices().any(|device| device == new.device)) {
-            of_results.iter_mut().for_each(|change| change.detail += "; both break a promise here");
+            for change in &mut of_results {
+                change.detail += "; both break a promise here";
+            }
         }
         for change in judged.into_iter().chain(of_results) {
             // The same on another device is the same change.
