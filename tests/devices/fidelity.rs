@@ -61,7 +61,7 @@ fn a_changed_kernel_is_named_with_the_smallest_case_which_replays(_: Device) {
     let store = tempfile::tempdir().expect("a folder");
     let ops = "tensor.sub,tensor.add,tensor.mul,tensor.neg";
     let mutated = ["--with", "cuda:0:SNUFFER_SIM_MUTATE=bsub_f32:#5"];
-    let args = [&["--ops", ops, "--cases", "160"][..], &mutated].concat();
+    let args = [&["--ops", ops, "--cases", "480"][..], &mutated].concat();
     let (code, report) = compared(store.path(), &args);
     assert_eq!((code, apart(&report, "ops")), (2, vec!["tensor.sub"]));
     assert_eq!(report["kernels"][0]["name"], "bsub_f32", "{:#}", report["kernels"]);
