@@ -9,12 +9,15 @@ mod functions;
 mod left_out;
 mod manifest;
 mod named;
+mod registry;
 mod sources;
 mod workspace;
 
+use std::fs::{self, File};
 use std::hash::Hasher;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use siphasher::sip::SipHasher13;
@@ -26,11 +29,12 @@ use crate::ops;
 use crate::store::write_atomically;
 
 pub use compiler::{CompileError, errors};
-pub use crates::{Crate, Crates, files, released};
+pub use crates::{Crate, Crates, files};
 pub use functions::functions_of;
 pub use left_out::LeftOut;
 pub use manifest::{of_candle, of_library, of_workspace};
 pub use named::Named;
+pub use registry::released;
 pub use sources::{Changed, Sources};
 pub use workspace::Workspace;
 
@@ -67,11 +71,13 @@ pub fn prepare(what: &str, devices: &[Device]) -> anyhow::Result<Option<&'static
         let candle = OtherCandle { workers: workers.clone(), ..OtherCandle::default() };
         lacks = Some(lacking(device, &candle)?);
     }
+    prune(&workers)?;
     let candle = OtherCandle {
         named: named.text(),
         version: workspace.version().to_string(),
         digest: workspace.digest().to_string(),
         lacks: lacks.unwrap_or_default(),
+        few_dtypes: workspace.few_dtypes(),
         functions: workspace.functions()?,
         workers,
     };
@@ -87,6 +93,29 @@ fn lacking(device: Device, candle: &OtherCandle) -> anyhow::Result<Vec<String>> 
     let own: Vec<&str> = named.lines().collect();
     let names = ops::ALL.iter().map(|op| op.name);
     Ok(names.filter(|name| !own.contains(name)).map(str::to_string).collect())
+}
+
+/// How many candles' workers are kept.
+const KEPT: usize = 12;
+
+/// How long workers are kept at least: another process may use them.
+const UNUSED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Notes that the workers in `folder` are used, and removes those of other candles beside it that were not used for long.
+fn prune(folder: &Path) -> anyhow::Result<()> {
+    File::open(folder)
+        .and_then(|folder| folder.set_modified(SystemTime::now()))
+        .context("cannot mark workers as used")?;
+    let beside = fs::read_dir(folder.parent().context("workers lie in a folder")?).context("cannot list workers")?;
+    let age = |path: &Path| fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
+    let mut unused: Vec<(Duration, PathBuf)> =
+        beside.flatten().filter_map(|entry| Some((age(&entry.path())?, entry.path()))).collect();
+    unused.sort();
+    for (_, path) in unused.into_iter().skip(KEPT).filter(|(age, _)| *age > UNUSED) {
+        // Somebody else may remove it at the same time.
+        let _ = fs::remove_dir_all(path);
+    }
+    Ok(())
 }
 
 /// A digest of `parts`, as 16 hexadecimal digits that are the same on every machine.

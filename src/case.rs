@@ -13,7 +13,7 @@ pub use complexity::Complexity;
 pub use param::Param;
 pub use spec::{Absent, InputSpec, Kind, Only, ParamSpec, Specs, nearest};
 
-use crate::tensor::{Tensor, Value};
+use crate::tensor::{DType, Tensor, Value};
 
 /// One call of one op. It is complete: the same case on the same device has the same outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -218,6 +218,12 @@ impl Case {
             *number = value;
         }
         case
+    }
+
+    /// Whether an input or a param names this dtype.
+    pub fn has_dtype(&self, dtype: DType) -> bool {
+        let named = |param: &Param| matches!(param, Param::Text(name) if name == dtype.name());
+        self.inputs.values().any(|tensor| tensor.dtype == dtype) || self.params.values().any(named)
     }
 
     /// A text param, or the empty text if it is missing.

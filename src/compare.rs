@@ -161,7 +161,8 @@ impl Shared<'_> {
         case: &Case,
         kept: Option<(&String, &Regression)>,
     ) -> anyhow::Result<()> {
-        if (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
+        let is_lacking = |limits: &Limits| limits.candle.is_some_and(|candle| candle.lacks(case).is_some());
+        if self.plan.limits.iter().any(is_lacking) || (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
             return Ok(());
         }
         let seen = pair.observe(case)?;

@@ -215,8 +215,11 @@ impl Shared<'_> {
         let (op, case) = (sample.op, &sample.drawn.case);
         // A late case gets its full deadline only if a failure is new.
         let is_new = |verdict: &Verdict| verdict.signatures(op.name).iter().any(|signature| self.is_new(signature));
+        let skip = |why| Examined { verdict: Verdict::Skip(why), observations: Vec::new() };
         let Examined { verdict, observations } = if self.has_lost_second(executor, case) {
-            Examined { verdict: Verdict::Skip("the second device is lost"), observations: Vec::new() }
+            skip("the second device is lost")
+        } else if self.plan.limits.candle.is_some_and(|candle| candle.lacks(case).is_some()) {
+            skip("this candle lacks its dtype")
         } else {
             examine(executor, op, case, Patience::ShortThenFull(&is_new))?
         };

@@ -11,6 +11,7 @@ use toml::Table;
 use super::functions::lines_of;
 use super::manifest::{dependencies, package_of};
 use super::named::{Named, patches};
+use super::registry::{fetch, fetched, released};
 use super::{Unusable, digest, write_if_new};
 use crate::CANDLE;
 use crate::oracle::Functions;
@@ -78,7 +79,11 @@ impl Crates {
     /// The crates of the candle that `named` names. Patches are applied below `folder`.
     pub fn of(named: &Named, folder: &Path) -> anyhow::Result<Self> {
         match named {
-            Named::Release(version) => Ok(Self { version: version.to_string(), ..Self::default() }),
+            Named::Release(version) => {
+                let version = version.to_string();
+                fetch(&version, &folder.join(named.folder()).join("fetch"))?;
+                Ok(Self { version, ..Self::default() })
+            }
             Named::Tree(root) => Self::read(root),
             Named::Patches(path) => {
                 let patched = folder.join(named.folder()).join("patched");
@@ -123,7 +128,14 @@ impl Crates {
         self.version == CANDLE && self.own.is_empty()
     }
 
-    /// The functions of the crates that are not of the release under test, once Cargo has them.
+    /// The crate of this name: its own, or that of its release.
+    pub fn get(&self, name: &str) -> anyhow::Result<Crate> {
+        // What a folder lacks or has as released is the release under test's.
+        let version = if self.root.is_some() { CANDLE } else { &self.version };
+        self.own.get(name).map_or_else(|| Crate::read(&fetched(name, version)?), |own| Ok(own.clone()))
+    }
+
+    /// The functions of the crates that are not of the release under test.
     pub fn functions(&self) -> anyhow::Result<Functions> {
         let mut table = String::new();
         let mut add = |name: &str, path: &str, bytes: &[u8]| {
@@ -136,11 +148,8 @@ impl Crates {
             one.files.iter().for_each(|(path, bytes)| add(name, path, bytes));
         }
         if self.root.is_none() {
-            // A worker for the CPU alone is built without kernels.
-            for (name, folder) in CRATES.iter().filter_map(|name| Some((name, fetched(name, &self.version).ok()?))) {
-                for (path, bytes) in Crate::read(&folder)?.files {
-                    add(name, &path, &bytes);
-                }
+            for name in CRATES {
+                self.get(name)?.files.iter().for_each(|(path, bytes)| add(name, path, bytes));
             }
         }
         Ok(Functions::parse(&table))
@@ -169,26 +178,6 @@ fn manifest(folder: &Path) -> anyhow::Result<Table> {
     let path = folder.join("Cargo.toml");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(text.parse().map_err(|error| Unusable(format!("{}: {error}", path.display())))?)
-}
-
-/// The sources of a crate of the release under test, as Cargo fetched them when the workers were built.
-pub fn released(name: &str) -> Result<PathBuf, Unusable> {
-    fetched(name, CANDLE)
-}
-
-/// The sources of a crate of any release, as Cargo fetched them.
-pub fn fetched(name: &str, version: &str) -> Result<PathBuf, Unusable> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).unwrap_or_default();
-    let registries = home.join("registry/src");
-    let crates = fs::read_dir(&registries).into_iter().flatten().flatten();
-    let mut folders = crates.map(|registry| registry.path().join(format!("{name}-{version}")));
-    folders.find(|folder| folder.join("src").is_dir()).ok_or_else(|| {
-        let place = registries.display();
-        Unusable(format!(
-            "the sources of {name} {version} are not in {place}; `cargo fetch` brings those of this release"
-        ))
-    })
 }
 
 /// The files in `folder` and below, sorted.

@@ -94,6 +94,15 @@ pub fn of_library(own: &Table, crates: &Crates) -> anyhow::Result<Table> {
         }
         wanted.insert(name.into(), spec.into());
     }
+    // Their types are candle's, so that the versions must be.
+    let of_candle = crates.get("candle-core")?.manifest;
+    for (name, spec) in dependencies(&of_candle).filter(|(name, _)| ["float8", "half"].contains(&name.as_str())) {
+        let inherited = || crates.workspace.get("dependencies")?.get(name);
+        let spec = if spec.get("workspace").is_some() { inherited().unwrap_or(spec) } else { spec };
+        if let Some(version) = spec.get("version").unwrap_or(spec).as_str() {
+            wanted.insert(name.clone(), version.into());
+        }
+    }
     Ok(manifest)
 }
 

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::crates::{CRATES, Crate, Crates, KERNELS, fetched};
+use super::crates::{CRATES, Crate, Crates, KERNELS};
 use super::functions::functions_of;
 use super::manifest::without_superfluous;
-use crate::CANDLE;
 
 /// Parts of candle that no worker compiles: for other processors, and behind features that workers lack.
 const NEVER: [&str; 8] = ["metal_backend", "metal", "accelerate", "mkl", "neon", "simd128", "cudnn", "cutile"];
@@ -37,11 +36,9 @@ impl Sources {
     /// The sources of `crates`: their own, and the rest of their release. Without CUDA, no kernels.
     pub fn of(crates: &Crates, with_cuda: bool) -> anyhow::Result<Self> {
         let mut found = Self::default();
-        // What a folder lacks or has as released is the release under test's.
-        let version = if crates.root.is_some() { CANDLE } else { &crates.version };
         for name in CRATES {
             if !crates.own.contains_key(name) && (with_cuda || name != KERNELS) {
-                found.add(name, &Crate::read(&fetched(name, version)?)?, with_cuda);
+                found.add(name, &crates.get(name)?, with_cuda);
             }
         }
         for (name, own) in &crates.own {

@@ -35,6 +35,7 @@ pub struct Workspace {
     name: String,
     crates: Crates,
     digest: String,
+    few_dtypes: bool,
     /// The project's manifest and lock file.
     manifest: Table,
     lock: Vec<u8>,
@@ -60,7 +61,10 @@ impl Workspace {
         }
         let manifest = String::from_utf8(read(&project.join("Cargo.toml"))?)?.parse()?;
         let name = named.folder();
+        let core = crates.get("candle-core")?;
+        let dtypes = core.files.get("src/dtype.rs").map(|bytes| String::from_utf8_lossy(bytes));
         Ok(Self {
+            few_dtypes: dtypes.is_some_and(|text| !text.contains("F8E4M3")),
             folder: all.join(&name).join("workspace"),
             described: format!("candle {}", named.text()),
             name,
@@ -85,6 +89,11 @@ impl Workspace {
     /// The functions of candle's sources.
     pub fn functions(&self) -> anyhow::Result<Functions> {
         self.crates.functions()
+    }
+
+    /// Whether candle lacks [`DType::RECENT`](crate::tensor::DType::RECENT).
+    pub fn few_dtypes(&self) -> bool {
+        self.few_dtypes
     }
 
     /// A digest of candle's sources.
@@ -136,6 +145,10 @@ impl Workspace {
         content.insert("src/main.rs".into(), main.clone());
         let library = manifest::of_library(&self.manifest, &self.crates)?.to_string();
         content.insert(packages.join("snuffer/Cargo.toml"), library.into_bytes());
+        if self.few_dtypes {
+            let script = "fn main() {\n    println!(\"cargo::rustc-cfg=few_dtypes\");\n}\n";
+            content.insert(packages.join("snuffer/build.rs"), script.into());
+        }
         for (path, bytes) in &self.sources {
             let bytes = match String::from_utf8(bytes.clone()) {
                 Ok(text) => left_out.apply(Path::new(path), text).into_bytes(),

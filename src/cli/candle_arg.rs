@@ -3,9 +3,11 @@
 use super::{Pattern, StoreArg, UsageError};
 use crate::CANDLE;
 use crate::candles::{Named, prepare};
+use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Limits, OtherCandle};
 use crate::ops::Op;
+use crate::tensor::DType;
 
 /// The candle that workers have, if one is named.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -27,6 +29,9 @@ impl CandleArg {
                 eprintln!("testing   {candle}");
                 if !candle.lacks.is_empty() {
                     eprintln!("left out  {}, which it lacks", candle.lacks.join(", "));
+                }
+                if candle.few_dtypes {
+                    eprintln!("left out  the dtypes {}, which it lacks", DType::RECENT.map(DType::name).join(", "));
                 }
             }
         }
@@ -51,4 +56,12 @@ pub fn present(
     let (missing, there): (Vec<_>, Vec<_>) = ops.into_iter().partition(|op| lacks(op.name));
     let asked = missing.iter().find(|op| there.is_empty() || named.iter().any(|named| named.to_string() == op.name));
     asked.map_or(Ok(there), |op| Err(UsageError(format!("{candle} lacks `{}`; choose other ops", op.name))))
+}
+
+/// Refuses a case of an op or a dtype that the candle lacks.
+pub fn check_lacking(case: &Case, limits: Limits) -> Result<(), UsageError> {
+    let lacking = limits.candle.and_then(|candle| Some((candle, candle.lacks(case)?)));
+    lacking.map_or(Ok(()), |(candle, what)| {
+        Err(UsageError(format!("{candle} lacks `{what}`; run the case without --candle")))
+    })
 }

@@ -2,6 +2,7 @@
 
 mod shown;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,9 +52,9 @@ pub struct Args {
     /// What to print: text, Markdown for a comment on a pull request, JSON, or SARIF for code scanning.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Write this to a file instead.
-    #[arg(long, short)]
-    output: Option<PathBuf>,
+    /// Also write it to this file, in the format that its ending names: `.txt`, `.md`, `.json` or `.sarif`; repeatable.
+    #[arg(long, short, value_parser = output)]
+    output: Vec<(PathBuf, Format)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -64,23 +65,41 @@ enum Format {
     Sarif,
 }
 
+impl Format {
+    fn write(self, comparison: &Comparison) -> anyhow::Result<String> {
+        Ok(match self {
+            Self::Text => comparison.text(),
+            Self::Markdown => comparison.markdown(),
+            Self::Json => serde_json::to_string(comparison)? + "\n",
+            Self::Sarif => serde_json::to_string_pretty(&comparison.sarif())? + "\n",
+        })
+    }
+}
+
+/// A file to write, and the format that its ending names.
+fn output(path: &str) -> Result<(PathBuf, Format), String> {
+    let path = PathBuf::from(path);
+    let format = match path.extension().and_then(OsStr::to_str) {
+        Some("txt") => Format::Text,
+        Some("md") => Format::Markdown,
+        Some("json") => Format::Json,
+        Some("sarif") => Format::Sarif,
+        _ => return Err("let it end in .txt, .md, .json or .sarif, which says the format".to_string()),
+    };
+    Ok((path, format))
+}
+
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let stop = stop_on_signal()?;
     let devices = args.common.devices()?;
     let both = [crates(&args.base)?, crates(&args.head)?];
     let with_cuda = devices.iter().any(|device| *device != Device::Cpu);
-    // What a release has is known once Cargo fetched it: at the latest when its worker is built.
-    let read = || anyhow::Ok([Sources::of(&both[0], with_cuda)?, Sources::of(&both[1], with_cuda)?]);
-    let known = read().ok();
-    if let Some([base, head]) = &known
-        && let changed = head.changed_since(base)
-        && changed.files.is_empty()
-    {
+    let [base, head] = [Sources::of(&both[0], with_cuda)?, Sources::of(&both[1], with_cuda)?];
+    let changed = head.changed_since(&base);
+    if changed.files.is_empty() {
         return print(args, &shown::unchanged(args, &devices, &both, &changed));
     }
     let limits = [limits(args, "base", &args.base, &devices)?, limits(args, "head", &args.head, &devices)?];
-    let [base, head] = known.map_or_else(read, Ok)?;
-    let changed = head.changed_since(&base);
     let (ops, left_out) = ops(args, &limits)?;
     let plan = plan(args, devices, limits, &ops, (&head, &changed))?;
     for limits in &plan.limits {
@@ -145,17 +164,11 @@ fn plan(
     })
 }
 
-/// Prints the comparison or writes it, and says how the command ends.
+/// Prints the comparison, writes the files, and says how the command ends.
 fn print(args: &Args, comparison: &Comparison) -> anyhow::Result<Exit> {
-    let text = match args.format {
-        Format::Text => comparison.text(),
-        Format::Markdown => comparison.markdown(),
-        Format::Json => serde_json::to_string(comparison)? + "\n",
-        Format::Sarif => serde_json::to_string_pretty(&comparison.sarif())? + "\n",
-    };
-    match &args.output {
-        Some(path) => write_atomically(path, text.as_bytes())?,
-        None => print!("{text}"),
+    print!("{}", args.format.write(comparison)?);
+    for (path, format) in &args.output {
+        write_atomically(path, format.write(comparison)?.as_bytes())?;
     }
     Ok(match () {
         () if comparison.note.is_some() => Exit::Clean,

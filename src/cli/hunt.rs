@@ -1,6 +1,7 @@
 //! `snuffer hunt`: draws and runs cases, and keeps findings.
 
 mod resume;
+mod shown;
 mod watch;
 
 use std::io;
@@ -11,10 +12,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use super::{
-    CandleArg, Common, JobsArg, KernelsArg, KnownArg, Pattern, SanitizerArg, StoreArg, UsageError, duration, present,
-    usable,
+    CandleArg, Common, JobsArg, KernelsArg, Pattern, SanitizerArg, StoreArg, UsageError, duration, present, usable,
 };
-use crate::console::{Console, Detail};
+use crate::console::Console;
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::exec::environment::default_devices;
@@ -78,35 +78,14 @@ pub struct Args {
     while_setting_up: bool,
 }
 
-/// How a campaign is shown.
-#[derive(Debug, clap::Args)]
-pub struct Shown {
-    /// Show all of each finding, and also findings that the store has already.
-    #[arg(long, short)]
-    verbose: bool,
-    /// Print events as JSON lines.
-    #[arg(long, conflicts_with = "verbose")]
-    json: bool,
-    #[command(flatten)]
-    known: KnownArg,
-}
-
-impl Shown {
-    fn detail(&self) -> Detail {
-        match () {
-            () if self.json => Detail::Json,
-            () if self.verbose => Detail::All,
-            () => Detail::Lines,
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Modes {
     Valid,
     Adversarial,
     Both,
 }
+
+pub use shown::Shown;
 
 pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
     let stop = stop_on_signal()?;
@@ -184,15 +163,18 @@ pub fn campaign(
     let shell = named.shell().on(plan.limits.candle, plan.limits.behaviour.kernels);
     let console = Console::new(shown.detail(), plan, shell);
     let ended = hunt(plan, set_up, &store, record, log, stop, &|event| console.event(&event))?;
-    console.finished(&ended, Summary::new(&[&ended.record], &ended.new, &known));
+    let summary = Summary::new(&[&ended.record], &ended.new, &known);
+    shown.write(&ended.record, &summary)?;
     let tally = &ended.record.tally;
+    let fails = shown.fails(tally, &summary);
+    console.finished(&ended, summary);
     let misplaced = tally.canaries.values().any(|(right, all)| right != all);
     Ok(match () {
         () if !ended.missed.is_empty() || misplaced => Exit::CanaryMissed,
         () if !ended.record.lost.is_empty() => Exit::DeviceLost,
         () if tally.total.cases == 0 || tally.broken > 0 => Exit::Harness,
-        () if tally.signatures.is_empty() => Exit::Clean,
-        () => Exit::Findings,
+        () if fails => Exit::Findings,
+        () => Exit::Clean,
     })
 }
 

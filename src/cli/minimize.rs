@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::replay::check_op;
+use super::candle_arg::check_lacking;
 use super::{CandleArg, Common, KernelsArg, StoreArg, UsageError, cases, duration};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;
@@ -31,7 +31,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case, own) = cases::failing(&args.case, store)?;
     let devices = args.common.devices()?;
     let limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
-    check_op(&case, limits)?;
+    check_lacking(&case, limits)?;
     let mut executor = Executor::start(&devices, Build::Checked, limits)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let signatures = judge(&Evidence::new(op, &case, &observations)).signatures(op.name);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::candle_arg::check_lacking;
 use super::{CandleArg, Common, KernelsArg, SanitizerArg, StoreArg, UsageError, cases, usable};
 use crate::case::Case;
 use crate::device::Device;
@@ -128,7 +129,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     }
     let mut limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
     limits.behaviour.sanitizer = usable(args.sanitizer.tool, &devices)?;
-    check_op(&case, limits)?;
+    check_lacking(&case, limits)?;
     note_another_candle(args, store, limits);
     let start = |behaviour| Executor::start(&devices, build, Limits { behaviour, ..limits });
     let mut executor = start(limits.behaviour)?;
@@ -179,12 +180,6 @@ fn note_another_candle(args: &Args, store: &StoreArg, limits: Limits) {
         let [found, this] = [candle, limits.candle].map(OtherCandle::described);
         eprintln!("note: the finding is of {found}, and this is {this}");
     }
-}
-
-/// Refuses a case of an op that the candle lacks.
-pub fn check_op(case: &Case, limits: Limits) -> Result<(), UsageError> {
-    let lacking = limits.candle.and_then(|candle| Some((candle, candle.lacks(case)?)));
-    lacking.map_or(Ok(()), |(candle, op)| Err(UsageError(format!("{candle} lacks `{op}`; replay it without --candle"))))
 }
 
 /// Prints where NaN and infinities come from, once for all devices that do the same.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::oracle::Functions;
+use crate::tensor::DType;
 
 /// Another candle, for which workers are built.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,9 @@ pub struct OtherCandle {
     /// The ops that its workers do not have, because it lacks what they call.
     #[serde(skip)]
     pub lacks: Vec<String>,
+    /// Whether it lacks [`DType::RECENT`].
+    #[serde(skip)]
+    pub few_dtypes: bool,
     /// Its functions. The lines of the release under test are others.
     #[serde(skip)]
     pub functions: Functions,
@@ -55,9 +59,11 @@ impl OtherCandle {
         candle.map_or(crate::CANDLE, |candle| &candle.version)
     }
 
-    /// An op of `case` that its workers do not have.
+    /// An op or a dtype of `case` that its workers do not have.
     pub fn lacks<'a>(&self, case: &'a Case) -> Option<&'a str> {
         let is_missing = |op: &&String| self.lacks.contains(op);
-        std::iter::once(&case.op).chain(&case.steps).find(is_missing).map(String::as_str)
+        let op = std::iter::once(&case.op).chain(&case.steps).find(is_missing).map(String::as_str);
+        let dtype = || DType::RECENT.into_iter().find(|dtype| self.few_dtypes && case.has_dtype(*dtype));
+        op.or_else(|| dtype().map(DType::name))
     }
 }

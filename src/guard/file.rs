@@ -1,5 +1,6 @@
 //! The tensors of a safetensors file, read on demand.
 
+use std::fmt::Debug;
 use std::path::Path;
 
 use candle_core::safetensors::MmapedSafetensors;
@@ -27,7 +28,7 @@ impl File {
     pub fn list(&self) -> Vec<String> {
         let mut views = self.0.tensors();
         views.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let dtype = |view: &dyn ToString| view.to_string().to_lowercase();
+        let dtype = |dtype: &dyn Debug| format!("{dtype:?}").to_lowercase();
         views.iter().map(|(name, view)| format!("{name} {} {:?}", dtype(&view.dtype()), view.shape())).collect()
     }
 

@@ -97,6 +97,11 @@ impl Summary {
         Self { ran, found: Found::new(findings, known) }
     }
 
+    /// Whether a finding is new: no regression keeps it, and nobody decided on it.
+    pub fn has_news(&self) -> bool {
+        self.found.findings > self.found.known
+    }
+
     /// As Markdown, for the summary of a CI job: the campaigns, then what was found.
     pub fn markdown(&self, records: &[&Record]) -> String {
         let mut text =
@@ -107,6 +112,9 @@ impl Summary {
         }
         let found = &self.found;
         let _ = write!(text, "\n{} findings, {} of them new.\n", found.findings, found.findings - found.known);
+        if found.findings == 0 {
+            return text;
+        }
         let ranks = found.ranks.iter().map(|(rank, findings)| format!("| {rank} | {findings} |\n"));
         let _ = write!(text, "\n| rank | findings |\n|---|---|\n{}", ranks.collect::<String>());
         text += "\n| findings | | likely cause, or else what happens |\n|---|---|---|\n";

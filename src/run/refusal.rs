@@ -2,7 +2,7 @@
 
 use candle_core::Error;
 
-use crate::case::{Case, Param};
+use crate::case::Case;
 use crate::outcome::Refusal;
 use crate::tensor::DType;
 
@@ -40,11 +40,8 @@ pub fn lacks_kernel(message: &str, case: &Case, capability: (u32, u32)) -> Optio
     if !message.contains("CUDA_ERROR_NOT_FOUND") {
         return None;
     }
-    let has = |dtype: DType| {
-        let named = |param: &Param| matches!(param, Param::Text(name) if name == dtype.name());
-        case.inputs.values().any(|tensor| tensor.dtype == dtype) || case.params.values().any(named)
-    };
-    let (dtype, (major, minor)) = SINCE.into_iter().find(|(dtype, since)| capability < *since && has(*dtype))?;
+    let is_missing = |(dtype, since): &(DType, _)| capability < *since && case.has_dtype(*dtype);
+    let (dtype, (major, minor)) = SINCE.into_iter().find(is_missing)?;
     let (own, of_own) = capability;
     Some(format!(
         "candle has {} kernels from compute capability {major}.{minor} on, this is {own}.{of_own}",
@@ -68,6 +65,6 @@ fn variant(error: &Error) -> &'static str {
         OnlySingleDimension EmptyTensor DeviceMismatchBinaryOp NarrowInvalidArgs Conv1dInvalidArgs InvalidIndex
         BroadcastIncompatibleShapes MatMulUnexpectedStriding RequiresContiguous OpRequiresAtLeastOneTensor
         OpRequiresAtLeastTwoTensors BackwardNotSupported NotCompiledWithCudaSupport Cuda TryFromIntError Wrapped
-        WrappedContext Msg
+        Msg
     }
 }

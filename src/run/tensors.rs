@@ -49,14 +49,19 @@ fn upload(dtype: DType, values: &[Value], shape: &[usize], device: &Device) -> R
     match dtype {
         DType::U8 => make(values, shape, device, |value| value.as_i64() as u8),
         DType::U32 => make(values, shape, device, |value| value.as_i64() as u32),
+        #[cfg(not(few_dtypes))]
         DType::I16 => make(values, shape, device, |value| value.as_i64() as i16),
+        #[cfg(not(few_dtypes))]
         DType::I32 => make(values, shape, device, |value| value.as_i64() as i32),
         DType::I64 => make(values, shape, device, Value::as_i64),
         DType::F16 => make(values, shape, device, |value| f16::from_f64(value.as_f64())),
         DType::Bf16 => make(values, shape, device, |value| bf16::from_f64(value.as_f64())),
         DType::F32 => make(values, shape, device, |value| value.as_f64() as f32),
         DType::F64 => make(values, shape, device, Value::as_f64),
+        #[cfg(not(few_dtypes))]
         DType::F8e4m3 => make(values, shape, device, |value| F8E4M3::from_f64(value.as_f64())),
+        #[cfg(few_dtypes)]
+        DType::I16 | DType::I32 | DType::F8e4m3 => candle_core::bail!("this candle lacks the dtype {dtype}"),
     }
 }
 
@@ -70,13 +75,16 @@ pub fn read(tensor: &Tensor) -> Result<Data> {
     let (dtype, values) = match tensor.dtype() {
         Candle::U8 => (DType::U8, download(tensor, |v: u8| Value::Int(v.into()))?),
         Candle::U32 => (DType::U32, download(tensor, |v: u32| Value::Int(v.into()))?),
+        #[cfg(not(few_dtypes))]
         Candle::I16 => (DType::I16, download(tensor, |v: i16| Value::Int(v.into()))?),
+        #[cfg(not(few_dtypes))]
         Candle::I32 => (DType::I32, download(tensor, |v: i32| Value::Int(v.into()))?),
         Candle::I64 => (DType::I64, download(tensor, Value::Int)?),
         Candle::F16 => (DType::F16, download(tensor, |v: f16| Value::Float(v.to_f64()))?),
         Candle::BF16 => (DType::Bf16, download(tensor, |v: bf16| Value::Float(v.to_f64()))?),
         Candle::F32 => (DType::F32, download(tensor, |v: f32| Value::Float(v.into()))?),
         Candle::F64 => (DType::F64, download(tensor, Value::Float)?),
+        #[cfg(not(few_dtypes))]
         // By path: as a method, `to_f64` would be candle's `WithDType::to_f64`, which recurses forever.
         Candle::F8E4M3 => (DType::F8e4m3, download(tensor, |v: F8E4M3| Value::Float(F8E4M3::to_f64(&v)))?),
         other => candle_core::bail!("a tensor of dtype {other:?} has no plain equivalent"),

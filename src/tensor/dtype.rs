@@ -46,6 +46,8 @@ impl DType {
         Self::I32,
         Self::I16,
     ];
+    /// The dtypes that candle has since 0.9.2. A worker of an older one is built with the flag `few_dtypes`.
+    pub const RECENT: [Self; 3] = [Self::F8e4m3, Self::I32, Self::I16];
     /// The floating-point dtypes with full support in candle.
     pub const FLOATS: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
     /// [`Self::FLOATS`] and the 8-bit one, which only the CPU backend computes in.

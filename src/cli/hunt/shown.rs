@@ -1,0 +1,59 @@
+//! The options by which a campaign is shown, and by which it fails.
+
+use std::path::PathBuf;
+
+use crate::cli::KnownArg;
+use crate::console::Detail;
+use crate::report::Summary;
+use crate::store::{Record, Tally, write_atomically};
+
+/// How a campaign is shown.
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    /// Show all of each finding, and also findings that the store has already.
+    #[arg(long, short)]
+    verbose: bool,
+    /// Print events as JSON lines.
+    #[arg(long, conflicts_with = "verbose")]
+    json: bool,
+    /// Also write the summary of the new findings to this file, as Markdown.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// What ends the command with exit code 2: any failure, or only a finding that is new in the store and not kept as a regression.
+    #[arg(long, value_enum, default_value_t = FailOn::Any)]
+    fail_on: FailOn,
+    #[command(flatten)]
+    pub known: KnownArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FailOn {
+    Any,
+    New,
+}
+
+impl Shown {
+    pub fn detail(&self) -> Detail {
+        match () {
+            () if self.json => Detail::Json,
+            () if self.verbose => Detail::All,
+            () => Detail::Lines,
+        }
+    }
+
+    /// Writes the summary of the new findings where it is asked for.
+    pub fn write(&self, record: &Record, summary: &Summary) -> anyhow::Result<()> {
+        match &self.markdown {
+            Some(path) => write_atomically(path, summary.markdown(&[record]).as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether findings end the command with their exit code.
+    pub fn fails(&self, tally: &Tally, summary: &Summary) -> bool {
+        match self.fail_on {
+            FailOn::Any => !tally.signatures.is_empty(),
+            FailOn::New => summary.has_news(),
+        }
+    }
+}
