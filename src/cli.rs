@@ -27,6 +27,7 @@ mod known_arg;
 mod list;
 mod merge;
 mod minimize;
+mod moved;
 mod new;
 mod ops;
 mod pattern;
@@ -126,6 +127,9 @@ enum Command {
     Completions(completions::CompletionsArgs),
     /// Write a man page for each command.
     Man(completions::ManArgs),
+    /// Show what another release of candle means for the contracts: `cargo xtask candle` runs it.
+    #[command(hide = true)]
+    Moved(moved::Args),
 }
 
 /// The MiB that [`Common::memory`] can be: as many as there are addresses.
@@ -245,6 +249,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Findings(args) => findings::run(args, &store),
         Command::Triage(args) => triage::run(&args, &store),
         Command::Regressions(args) => regressions::run(&args),
+        Command::Moved(args) => moved::run(&args),
         Command::Compare(args) => compare::run(&args, &store),
         Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args, &store),
