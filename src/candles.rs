@@ -25,15 +25,16 @@ use siphasher::sip::SipHasher13;
 
 use crate::device::Device;
 use crate::exec::worker::NAME_OPS;
-use crate::exec::{Build, OtherCandle, environment};
+use crate::exec::{Build, EditedKernels, OtherCandle, environment};
 use crate::ops;
 use crate::store::write_atomically;
 
 pub use compiler::{CompileError, errors};
+use crates::KERNELS;
 pub use crates::{Crate, Crates, files};
 pub use functions::functions_of;
 pub use left_out::LeftOut;
-pub use manifest::{of_candle, of_library, of_workspace};
+pub use manifest::{of_candle, of_fuzz, of_library, of_workspace};
 pub use moved::{Became, Citation, became, citations, dtypes, public_functions};
 pub use named::Named;
 pub use registry::released;
@@ -50,18 +51,53 @@ pub fn crates(what: &str) -> anyhow::Result<Crates> {
     Crates::of(&Named::parse(what)?, &environment::made_in("candles")?)
 }
 
+/// The folder of CUDA kernels of the candle that `what` names, if they differ from those of the release under test and the rest of their
+/// crate does not.
+pub fn edited_kernels(what: &str) -> anyhow::Result<Option<PathBuf>> {
+    let crates = crates(what)?;
+    Ok(crates
+        .root
+        .as_ref()
+        .filter(|_| crates.differs_in_kernels_alone().unwrap_or(false))
+        .map(|root| root.join(KERNELS).join("src")))
+}
+
 /// Builds the workers of the candle that `what` names, for `devices`, unless they are there. Says on the error stream what it does.
-/// What it returns is kept for the rest of the process. `None` for the release under test.
-pub fn prepare(what: &str, devices: &[Device]) -> anyhow::Result<Option<&'static OtherCandle>> {
+/// Simulated devices load `kernels` if there are some; then none are built. What it returns is kept for the rest of the process. `None`
+/// for the release under test.
+pub fn prepare(
+    what: &str,
+    devices: &[Device],
+    kernels: Option<&'static EditedKernels>,
+) -> anyhow::Result<Option<&'static OtherCandle>> {
     let named = Named::parse(what)?;
     let all = environment::made_in("candles")?;
-    let crates = Crates::of(&named, &all)?;
+    let mut crates = Crates::of(&named, &all)?;
     if crates.is_release_under_test() {
         return Ok(None);
     }
-    let workspace = Workspace::new(&all, &named, crates)?;
-    let workers = all.join("workers").join(workspace.key());
-    let mut lacks = None;
+    let mut candle = OtherCandle {
+        named: named.text(),
+        version: crates.version.clone(),
+        digest: crates.digest(),
+        functions: crates.functions()?,
+        kernels,
+        ..OtherCandle::default()
+    };
+    if kernels.is_some() {
+        crates.own.remove(KERNELS);
+    }
+    if kernels.is_none() || !crates.own.is_empty() {
+        build(&mut candle, devices, &Workspace::new(&all, &named, crates)?, &all.join("workers"))?;
+    }
+    Ok(Some(Box::leak(Box::new(candle))))
+}
+
+/// Builds the workers of `candle` for `devices` in a folder of `all`, unless they are there, and adds to it what they lack.
+fn build(candle: &mut OtherCandle, devices: &[Device], workspace: &Workspace, all: &Path) -> anyhow::Result<()> {
+    let workers = all.join(workspace.key());
+    candle.workers = Some(workers.clone());
+    candle.few_dtypes = workspace.few_dtypes();
     for (device, with_cuda) in [(Device::Cpu, false), (Device::Sim(0), true)] {
         if !devices.iter().any(|device| (*device != Device::Cpu) == with_cuda) {
             continue;
@@ -70,20 +106,25 @@ pub fn prepare(what: &str, devices: &[Device]) -> anyhow::Result<Option<&'static
         if !worker.is_file() {
             workspace.build(with_cuda, &worker)?;
         }
-        let candle = OtherCandle { workers: workers.clone(), ..OtherCandle::default() };
-        lacks = Some(lacking(device, &candle)?);
+        candle.lacks = lacking(device, candle)?;
     }
-    prune(&workers)?;
-    let candle = OtherCandle {
-        named: named.text(),
-        version: workspace.version().to_string(),
-        digest: workspace.digest().to_string(),
-        lacks: lacks.unwrap_or_default(),
-        few_dtypes: workspace.few_dtypes(),
-        functions: workspace.functions()?,
-        workers,
-    };
-    Ok(Some(Box::leak(Box::new(candle))))
+    prune(&workers)
+}
+
+/// Writes a package with the fuzz targets of the candle that `what` names, and returns its folder. Its worker for `device` is built first,
+/// to know which ops it lacks. `None` for the release under test.
+pub fn fuzz_package(what: &str, device: Device) -> anyhow::Result<Option<PathBuf>> {
+    let named = Named::parse(what)?;
+    let all = environment::made_in("candles")?;
+    let crates = Crates::of(&named, &all)?;
+    if crates.is_release_under_test() {
+        return Ok(None);
+    }
+    let workspace = Workspace::new(&all, &named, crates)?;
+    let worker = all.join("workers").join(workspace.key()).join(environment::name(device));
+    // Also if the worker is there: the files in the workspace may be those of an earlier state of a checkout.
+    workspace.build(device != Device::Cpu, &worker)?;
+    workspace.write_fuzz_package().map(Some)
 }
 
 /// The ops that the worker of `candle` for `device` does not have.

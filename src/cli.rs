@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod fidelity;
 mod findings;
+mod fuzz_package;
 mod golden;
 mod guard;
 mod history;
@@ -130,6 +131,9 @@ enum Command {
     /// Show what another release of candle means for the contracts: `cargo xtask candle` runs it.
     #[command(hide = true)]
     Moved(moved::Args),
+    /// Write a package with the fuzz targets for another candle: `cargo xtask fuzz --candle` builds it.
+    #[command(hide = true)]
+    FuzzPackage(fuzz_package::Args),
 }
 
 /// The MiB that [`Common::memory`] can be: as many as there are addresses.
@@ -249,7 +253,6 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Findings(args) => findings::run(args, &store),
         Command::Triage(args) => triage::run(&args, &store),
         Command::Regressions(args) => regressions::run(&args),
-        Command::Moved(args) => moved::run(&args),
         Command::Compare(args) => compare::run(&args, &store),
         Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args, &store),
@@ -265,6 +268,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => Ok(completions::completions(&args)),
         Command::Man(args) => completions::man(&args),
+        Command::Moved(args) => moved::run(&args),
+        Command::FuzzPackage(args) => fuzz_package::run(&args, &store),
     }
 }
 

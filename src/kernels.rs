@@ -20,6 +20,7 @@ use compile::Compiler;
 use entries::{Entries, entries, refuse_other_parameters};
 use sources::Sources;
 
+pub use entries::OtherParameters;
 pub use launching::launching;
 pub use sources::{folder, original};
 

@@ -147,7 +147,7 @@ pub fn measure(
         || Executor::start(devices, Build::Checked, limits),
         |executor, number| {
             let op = ops[number as usize];
-            let rows = rows(executor, op, devices)?;
+            let rows = rows(executor, op, devices, limits)?;
             on_done(op.name);
             Ok(Some(rows))
         },
@@ -157,10 +157,12 @@ pub fn measure(
 }
 
 /// The rows of one op, one per device.
-fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow::Result<Vec<Row>> {
+fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device], limits: Limits) -> anyhow::Result<Vec<Row>> {
     let empty = |&device: &Device| Row { op: op.name, device, cells: BTreeMap::new() };
     let mut rows: Vec<Row> = devices.iter().map(empty).collect();
-    for dtype in DType::ALL {
+    let is_there =
+        |dtype: &DType| limits.candle.is_none_or(|candle| !candle.few_dtypes || !DType::RECENT.contains(dtype));
+    for dtype in DType::ALL.into_iter().filter(is_there) {
         for index in 0..CASES {
             let case = drawn(op.name, op.generate, Mode::Valid, &random(op.name, 0, index), Some(dtype)).case;
             // A generator that cannot use the dtype draws another one.

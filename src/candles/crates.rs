@@ -48,17 +48,9 @@ impl Crate {
         Ok(Self { manifest: manifest(folder)?, files: read })
     }
 
-    /// Whether the same is compiled.
-    fn compiles_as(&self, other: &Self) -> bool {
-        let compiled = |one: &Self| {
-            let is_compiled = |path: &String| path.starts_with("src/") || path == "build.rs";
-            one.files
-                .iter()
-                .filter(|(path, _)| is_compiled(path))
-                .map(|(a, b)| (a.clone(), b.clone()))
-                .collect::<Vec<_>>()
-        };
-        compiled(self) == compiled(other)
+    /// The files that are compiled, in order.
+    fn compiled(&self) -> impl Iterator<Item = (&String, &Vec<u8>)> {
+        self.files.iter().filter(|(path, _)| path.starts_with("src/") || *path == "build.rs")
     }
 }
 
@@ -114,7 +106,7 @@ impl Crates {
         for name in CRATES {
             let is_as_released = |one: &Crate| {
                 let released = Crate::read(&released(name)?)?;
-                anyhow::Ok(if name == KERNELS { released.compiles_as(one) } else { released == *one })
+                anyhow::Ok(if name == KERNELS { released.compiled().eq(one.compiled()) } else { released == *one })
             };
             if own.get(name).map(is_as_released).transpose()? == Some(true) {
                 own.remove(name);
@@ -126,6 +118,19 @@ impl Crates {
     /// Whether nothing differs from the release under test.
     pub fn is_release_under_test(&self) -> bool {
         self.version == CANDLE && self.own.is_empty()
+    }
+
+    /// Whether CUDA kernels differ from those of the release under test, and nothing else of their crate does: each file is in both, and
+    /// only code of kernels is another.
+    pub fn differs_in_kernels_alone(&self) -> anyhow::Result<bool> {
+        let Some(own) = self.own.get(KERNELS) else { return Ok(false) };
+        let released = Crate::read(&released(KERNELS)?)?;
+        let is_kernel = |path: &str| [".cu", ".cuh", ".h"].iter().any(|end| path.ends_with(end));
+        let is_same = |(path, new): (&String, &Vec<u8>), (other, old): (&String, &Vec<u8>)| {
+            path == other && (new == old || is_kernel(path))
+        };
+        Ok(own.compiled().count() == released.compiled().count()
+            && own.compiled().zip(released.compiled()).all(|(one, other)| is_same(one, other)))
     }
 
     /// The crate of this name: its own, or that of its release.

@@ -1,5 +1,7 @@
 //! The manifests of the workspace in which workers of another candle are built.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Context;
 use toml::{Table, Value};
 
@@ -123,13 +125,9 @@ pub fn of_workspace(own: &Table, crates: &Crates, name: &str) -> anyhow::Result<
             workspace.insert(key.into(), inherited.into());
         }
     }
-    let patch = |name: &String| {
-        (name.clone(), Table::from_iter([("path".to_string(), format!("{packages}{name}").into())]).into())
-    };
-    let patches: Table = crates.own.keys().map(patch).collect();
     let rest = Table::from_iter([
         ("workspace".to_string(), workspace.into()),
-        ("patch".to_string(), Table::from_iter([("crates-io".to_string(), patches.into())]).into()),
+        ("patch".to_string(), patch(crates, &packages)),
         ("profile".to_string(), profile(own, &[])?.into()),
     ]);
     Ok(format!(
@@ -152,4 +150,38 @@ path = "src/main.rs"
 {rest}"#,
         executable(name)
     ))
+}
+
+/// The manifest of the package with the fuzz targets, made from their own. It lies beside the workspace `name`, whose library it links;
+/// the sources of the targets stay in `project`.
+pub fn of_fuzz(own: &Table, crates: &Crates, name: &str, project: &Path) -> anyhow::Result<Table> {
+    let (mut manifest, fuzz) = (own.clone(), project.join("fuzz"));
+    let packages = format!("../workspace/{name}");
+    let text = |path: PathBuf| Value::from(path.display().to_string());
+    // Cargo takes packages of one name in two workspaces for the same, and what is built of one for the other.
+    let package = manifest["package"].as_table_mut().context("the fuzz targets have no [package]")?;
+    let library = package["name"].as_str().context("the package has a name")?.replace('-', "_");
+    package.insert("name".into(), format!("{library}-{}", name.replace('.', "-")).into());
+    let library = [("name".to_string(), library.into()), ("path".to_string(), text(fuzz.join("src/lib.rs")))];
+    manifest.insert("lib".into(), Table::from_iter(library).into());
+    let dependencies = manifest["dependencies"].as_table_mut().context("the fuzz targets have no [dependencies]")?;
+    for (key, path) in
+        [("simulator", text(project.join("simulator"))), ("snuffer", format!("{packages}/snuffer").into())]
+    {
+        let spec = dependencies[key].as_table_mut().with_context(|| format!("{key} is a path"))?;
+        spec.insert("path".into(), path);
+    }
+    for target in manifest["bin"].as_array_mut().context("there are fuzz targets")? {
+        let source = fuzz.join(target["path"].as_str().context("a target has a file")?);
+        target.as_table_mut().context("a target is a table")?.insert("path".into(), text(source));
+    }
+    manifest.insert("patch".into(), patch(crates, &format!("{packages}/")));
+    Ok(manifest)
+}
+
+/// Lets every crate that depends on one of `crates` have the copy in the folder `prefix`.
+fn patch(crates: &Crates, prefix: &str) -> Value {
+    let path = |name: &String| Table::from_iter([("path".to_string(), format!("{prefix}{name}").into())]);
+    let patches: Table = crates.own.keys().map(|name| (name.clone(), path(name).into())).collect();
+    Table::from_iter([("crates-io".to_string(), patches.into())]).into()
 }

@@ -54,9 +54,10 @@ pub fn became(citation: &Citation, base: &Sources, head: &Sources) -> Option<Bec
     let around = functions_of(&citation.file, &old).into_iter();
     let around = around.filter(|(first, last, _)| (*first..=*last).contains(&citation.line)).next_back();
     let Some((first, last, name)) = around else {
-        // Outside of functions a line is known by its text.
-        let found = rows.iter().position(|row| row.trim() == cited);
-        return Some(found.map_or(Became::Gone, |row| at(citation.line, row + 1)));
+        // Outside of functions a line is known by its text, which may stand in several places.
+        let same = rows.iter().enumerate().filter(|(_, row)| row.trim() == cited).map(|(index, _)| index + 1);
+        let nearest = same.min_by_key(|line| line.abs_diff(citation.line));
+        return Some(nearest.map_or(Became::Gone, |line| at(citation.line, line)));
     };
     let same_name = functions_of(&citation.file, &new).into_iter().filter(|(_, _, other)| *other == name);
     let same_name: Vec<_> = same_name.collect();

@@ -16,11 +16,13 @@ use super::named::Named;
 use super::{Unusable, digest, manifest, write_if_new};
 use crate::exec::environment;
 use crate::exec::toolkit::Toolkit;
-use crate::oracle::Functions;
 use crate::store::{keep_executable, lock};
 
 /// The project from whose sources this program was built.
 const PROJECT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// What of the project the whole library includes besides its sources. Workers need none of it, fuzz targets do.
+const INCLUDED: [&str; 2] = ["corpora", "docs"];
 
 /// How many times ops are left out, at most.
 const ROUNDS: usize = 40;
@@ -81,24 +83,9 @@ impl Workspace {
         self.folder.join(&self.name)
     }
 
-    /// The version of candle.
-    pub fn version(&self) -> &str {
-        &self.crates.version
-    }
-
-    /// The functions of candle's sources.
-    pub fn functions(&self) -> anyhow::Result<Functions> {
-        self.crates.functions()
-    }
-
     /// Whether candle lacks [`DType::RECENT`](crate::tensor::DType::RECENT).
     pub fn few_dtypes(&self) -> bool {
         self.few_dtypes
-    }
-
-    /// A digest of candle's sources.
-    pub fn digest(&self) -> &str {
-        &self.digest
     }
 
     /// A digest of all that a worker is built from.
@@ -133,6 +120,25 @@ impl Workspace {
             }
         }
         bail!("the worker with {} does not compile whatever is left out", self.described)
+    }
+
+    /// Writes the package with the fuzz targets beside the workspace, which was built before. Returns its folder.
+    pub fn write_fuzz_package(&self) -> anyhow::Result<PathBuf> {
+        let project = Path::new(PROJECT);
+        for included in INCLUDED {
+            for path in files(&project.join(included))? {
+                let copy = self.packages().join("snuffer").join(path.strip_prefix(project)?);
+                write_if_new(&copy, &fs::read(&path)?)?;
+            }
+        }
+        let folder = self.folder.with_file_name("fuzz");
+        let own = fs::read_to_string(project.join("fuzz/Cargo.toml"))?.parse()?;
+        let manifest = manifest::of_fuzz(&own, &self.crates, &self.name, project)?.to_string();
+        write_if_new(&folder.join("Cargo.toml"), manifest.as_bytes())?;
+        if !folder.join("Cargo.lock").is_file() {
+            write_if_new(&folder.join("Cargo.lock"), &fs::read(project.join("fuzz/Cargo.lock"))?)?;
+        }
+        Ok(folder)
     }
 
     /// Writes the files that changed, and removes those that are not part of the workspace any more.

@@ -1,9 +1,10 @@
-//! `snuffer bisect`: the oldest candle release in which a case behaves as it does today.
+//! `snuffer bisect`: the oldest candle release in which a case behaves as it does today, or as with another candle.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{StoreArg, UsageError, cases, duration};
+use super::candle_arg::check_lacking;
+use super::{CandleArg, StoreArg, UsageError, cases, duration};
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::exit_code::Exit;
@@ -18,6 +19,8 @@ pub struct Args {
     /// Device to run on.
     #[arg(long, default_value = "cpu")]
     device: Device,
+    #[command(flatten)]
+    candle: CandleArg,
     /// Releases of candle, oldest first, or paths of checkouts of candle's repository.
     #[arg(long, value_delimiter = ',', default_values = RELEASES)]
     versions: Vec<String>,
@@ -38,13 +41,11 @@ pub struct Args {
 /// Finds the oldest tested release in which the case behaves as it does today.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case) = cases::named(&args.case, store)?;
-    let releases = Releases {
-        versions: &args.versions,
-        all: args.all,
-        device: args.device,
-        target: &args.target,
-        limits: Limits { deadline: args.timeout, ..Limits::default() },
-    };
+    let limits = Limits { deadline: args.timeout, ..Limits::default() };
+    let limits = args.candle.apply(&[args.device], limits)?;
+    check_lacking(&case, limits)?;
+    let releases =
+        Releases { versions: &args.versions, all: args.all, device: args.device, target: &args.target, limits };
     let bisected = bisect(op, &case, releases, |tried| {
         if !args.json {
             println!("{:<9} {tried}", tried.version);

@@ -2,10 +2,11 @@
 
 use super::{Pattern, StoreArg, UsageError};
 use crate::CANDLE;
-use crate::candles::{Named, prepare};
+use crate::candles::{Named, edited_kernels, prepare};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Limits, OtherCandle};
+use crate::exec::{EditedKernels, Limits, OtherCandle};
+use crate::kernels::{Edits, OtherParameters};
 use crate::ops::Op;
 use crate::tensor::DType;
 
@@ -22,7 +23,7 @@ impl CandleArg {
     /// `limits` with the candle that is named, whose workers for `devices` are built. Says on the error stream which ops it lacks.
     pub fn apply(&self, devices: &[Device], mut limits: Limits) -> anyhow::Result<Limits> {
         let Some(named) = &self.named else { return Ok(limits) };
-        limits.candle = prepare(named, devices)?;
+        limits.candle = other_candle(named, devices)?;
         match limits.candle {
             None => eprintln!("testing   {named}, which is candle {CANDLE}, the release under test"),
             Some(candle) => {
@@ -42,6 +43,28 @@ impl CandleArg {
     pub fn store(&self, store: &StoreArg) -> anyhow::Result<StoreArg> {
         let Some(named) = self.named.as_ref().filter(|named| *named != CANDLE) else { return Ok(store.clone()) };
         Ok(store.within(&format!("candle-{}", Named::parse(named)?.folder())))
+    }
+}
+
+/// The candle that `named` names, whose workers for `devices` are built, and kept for the rest of the process. `None` for the release under
+/// test.
+pub fn other_candle(named: &str, devices: &[Device]) -> anyhow::Result<Option<&'static OtherCandle>> {
+    let kernels = replaced(named, devices)?;
+    if let Some(kernels) = kernels {
+        eprintln!("edited    {} of {named}", kernels.files.join(", "));
+    }
+    prepare(named, devices, kernels)
+}
+
+/// The kernels that a simulated device can load in place of those of the release under test, if there are some and their candle needs no
+/// other worker for them: compiling one takes seconds, building all into a worker minutes.
+fn replaced(named: &str, devices: &[Device]) -> anyhow::Result<Option<&'static EditedKernels>> {
+    let simulated = devices.iter().find(|device| matches!(device, Device::Sim(_)));
+    let Some((folder, &device)) = edited_kernels(named)?.zip(simulated) else { return Ok(None) };
+    match Edits::compile(&folder, device) {
+        Ok(edits) => Ok(edits.kernels.filter(|_| edits.ignored.is_empty())),
+        Err(error) if error.is::<OtherParameters>() => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

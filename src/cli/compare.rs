@@ -6,9 +6,10 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::candle_arg::other_candle;
 use super::hunt::{matching, now, stop_on_signal};
 use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, duration, present};
-use crate::candles::{Changed, Sources, crates, prepare};
+use crate::candles::{Changed, Sources, crates};
 use crate::compare::{Order, Plan, compare, distances};
 use crate::console::count;
 use crate::device::Device;
@@ -118,7 +119,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
 
 /// The resources of a case on one side, whose workers are built. Says on the error stream which candle that is.
 fn limits(args: &Args, side: &str, named: &str, devices: &[Device]) -> anyhow::Result<Limits> {
-    let limits = Limits { candle: prepare(named, devices)?, ..args.common.limits() };
+    let limits = Limits { candle: other_candle(named, devices)?, ..args.common.limits() };
     eprintln!("{side:<9} {}", OtherCandle::described(limits.candle));
     Ok(limits)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::hunt::{Shown, campaign, name, stop_on_signal};
-use super::{Common, JobsArg, StoreArg, UsageError, cases, duration};
+use super::{CandleArg, Common, JobsArg, StoreArg, UsageError, cases, duration};
 use crate::exit_code::Exit;
 use crate::generate::Mode;
 use crate::hunt::{Plan, Shard};
@@ -19,6 +19,8 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    candle: CandleArg,
     #[command(flatten)]
     jobs: JobsArg,
     /// Time limit for minimizing one finding.
@@ -43,12 +45,13 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         return Err(UsageError("no file has a case; name the artifacts or the corpus of a fuzzer".to_string()).into());
     }
     let (devices, spread) = (args.common.devices()?, args.common.devices.spread());
-    let limits = args.common.limits();
+    let limits = args.candle.apply(&devices, args.common.limits())?;
+    let store = &args.candle.store(store)?;
     let mut ops: Vec<String> = given.iter().map(|case| case.op.clone()).collect();
     ops.sort_unstable();
     ops.dedup();
     let record = Record {
-        versions: versions(None),
+        versions: versions(limits.candle),
         imported: true,
         modes: vec![Mode::Valid.name().to_string()],
         devices: devices.iter().map(ToString::to_string).collect(),

@@ -1,28 +1,42 @@
-//! `snuffer moved`: what another release of candle means for the contracts of this suite.
+//! `snuffer moved`: what another release of candle means for this suite.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use semver::Version;
 
+use super::{CandleArg, Common, present};
 use crate::CANDLE;
 use crate::candles::{Became, Sources, became, citations, crates, dtypes, files, public_functions};
+use crate::console;
+use crate::device::Device;
+use crate::exec::Limits;
 use crate::exit_code::Exit;
+use crate::matrix::{self, Row};
+use crate::ops::{self, Op};
+use crate::tensor::DType;
 
 /// Arguments of `snuffer moved`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The release.
     version: Version,
+    #[command(flatten)]
+    common: Common,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let [base, head] =
-        [CANDLE.to_string(), args.version.to_string()].map(|version| Sources::of(&crates(&version)?, true));
-    let (base, head) = (base?, head?);
+    let version = args.version.to_string();
+    let sources = |version: &str| Sources::of(&crates(version)?, true);
+    let (base, head) = (sources(CANDLE)?, sources(&version)?);
     cited(&base, &head)?;
     named("function", &public_functions(&base), &public_functions(&head));
     named("dtype", &dtypes(&base), &dtypes(&head));
+    let devices = args.common.devices()?;
+    let limits = CandleArg { named: Some(version) }.apply(&devices, args.common.limits())?;
+    let ops = present(ops::ALL.to_vec(), &[], limits.candle)?;
+    let measure = |limits: Limits| measured(&ops, &devices, limits);
+    supported(&measure(args.common.limits())?, &measure(limits)?);
     Ok(Exit::Clean)
 }
 
@@ -55,4 +69,30 @@ fn cited(base: &Sources, head: &Sources) -> anyhow::Result<()> {
 fn named(what: &str, base: &BTreeSet<String>, head: &BTreeSet<String>) {
     head.difference(base).for_each(|name| println!("new       {what} {name}"));
     base.difference(head).for_each(|name| println!("removed   {what} {name}"));
+}
+
+/// What each op does in each dtype.
+fn measured(ops: &[&'static Op], devices: &[Device], limits: Limits) -> anyhow::Result<Vec<Row>> {
+    let bar = console::bar(ops.len());
+    let mut rows = matrix::measure(ops, devices, limits, &bar)?;
+    rows.sort_by_key(|row| (row.op, row.device.to_string()));
+    Ok(rows)
+}
+
+/// Prints the dtypes of ops that do something else than before.
+fn supported(base: &[Row], head: &[Row]) {
+    for (before, after) in base.iter().zip(head) {
+        let letters = |dtype: &DType| [before.letter(*dtype), after.letter(*dtype)];
+        let differ = DType::ALL.into_iter().filter(|dtype| letters(dtype)[0] != letters(dtype)[1]);
+        let differ: Vec<String> = differ
+            .map(|dtype| {
+                let [before, after] = letters(&dtype);
+                format!("{dtype} {before} → {after}")
+            })
+            .collect();
+        if !differ.is_empty() {
+            println!("dtypes    {} on {}: {}", before.op, before.device, differ.join(", "));
+        }
+    }
+    println!("dtypes    letters are those of `snuffer ops --matrix`");
 }

@@ -7,7 +7,7 @@ pub use describe::{example, explained};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Common, UsageError};
+use super::{CandleArg, Common, UsageError, present};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::matrix;
@@ -30,6 +30,8 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    candle: CandleArg,
 }
 
 /// The measured matrix.
@@ -75,11 +77,14 @@ fn selected(name: &str) -> Result<Vec<&'static Op>, UsageError> {
 }
 
 fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
+    let devices = args.common.devices()?;
+    let limits = args.candle.apply(&devices, args.common.limits())?;
+    let ops = present(ops.to_vec(), &[], limits.candle)?;
     let bar = console::bar(ops.len());
-    let rows = matrix::measure(ops, &args.common.devices()?, args.common.limits(), &bar)?;
+    let rows = matrix::measure(&ops, &devices, limits, &bar)?;
     drop(bar);
     if args.json {
-        let matrix = Matrix { versions: crate::settle::versions(None), cases: matrix::CASES, rows };
+        let matrix = Matrix { versions: crate::settle::versions(limits.candle), cases: matrix::CASES, rows };
         println!("{}", serde_json::to_string(&matrix)?);
     } else {
         print!("{}", matrix::text(&rows));

@@ -59,13 +59,13 @@ pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
 
 /// The command that starts a worker of `build` for `device`, with another candle if one is named.
 pub fn command_of(device: Device, build: Build, candle: Option<&OtherCandle>) -> anyhow::Result<Command> {
-    let executable = match candle {
+    let executable = match candle.and_then(|candle| Some((candle, candle.workers.as_ref()?))) {
         None => executable(device, build)?,
         Some(_) if capability(device).is_some() => {
             bail!("workers of another candle are for compute capability 9.0; unset SNUFFER_SIM_CAPABILITY")
         }
-        Some(candle) if build == Build::Checked => candle.workers.join(name(device)),
-        Some(candle) => bail!("{candle} is built with checks only"),
+        Some((_, workers)) if build == Build::Checked => workers.join(name(device)),
+        Some((candle, _)) => bail!("{candle} is built with checks only"),
     };
     let mut command = Command::new(executable);
     // Otherwise candle drops the graph of a backward pass, and second derivatives are impossible.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::EditedKernels;
 use crate::case::Case;
 use crate::oracle::Functions;
 use crate::tensor::DType;
@@ -28,9 +29,12 @@ pub struct OtherCandle {
     /// Its functions. The lines of the release under test are others.
     #[serde(skip)]
     pub functions: Functions,
-    /// The folder of its workers.
+    /// The folder of its workers. `None` if only its kernels differ: then those of the release under test are its workers, too.
     #[serde(skip)]
-    pub workers: PathBuf,
+    pub workers: Option<PathBuf>,
+    /// Its kernels, which simulated devices load in place of those that its workers have.
+    #[serde(skip)]
+    pub kernels: Option<&'static EditedKernels>,
 }
 
 impl fmt::Display for OtherCandle {

@@ -16,7 +16,7 @@ use super::deadline::{Timed, Timer};
 use super::missing::{DeviceMissing, lacks};
 use super::protocol::{self, Hello};
 use super::sanitizer::Sanitizer;
-use super::{Build, Limits, Variable, environment};
+use super::{Build, DeviceBehaviour, Limits, Variable, environment};
 use crate::case::Case;
 use crate::device::Device;
 use crate::outcome::signal_name;
@@ -112,7 +112,8 @@ impl Started {
             command = tool.start(&command)?;
         }
         let slowdown = tool.map_or(1, |_| Sanitizer::SLOWDOWN);
-        environment::set_behaviour(&mut command, device, limits.behaviour);
+        let kernels = limits.behaviour.kernels.or_else(|| limits.candle?.kernels);
+        environment::set_behaviour(&mut command, device, DeviceBehaviour { kernels, ..limits.behaviour });
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
         command.env(environment::REPORTS, folder.path().join(REPORTS));

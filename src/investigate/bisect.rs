@@ -92,7 +92,7 @@ impl std::fmt::Display for Bisection {
         let lacks =
             |version: &String| self.tried.iter().any(|it| it.version == *version && it.behaviour == Behaviour::Lacks);
         match (&self.since, &self.before) {
-            (None, _) => f.write_str("the newest release behaves differently from this build of snuffer"),
+            (None, _) => f.write_str("the newest of these behaves differently from the candle that was asked about"),
             (Some(since), None) => write!(f, "{verb} in {since} and since, perhaps longer"),
             (Some(since), Some(before)) if lacks(before) => {
                 write!(f, "{verb} since {since}; {before} has no such call")

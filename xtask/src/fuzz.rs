@@ -30,6 +30,9 @@ pub struct Args {
     target: String,
     #[command(flatten)]
     devices: Devices,
+    /// Fuzz this candle instead: a release, a checkout or patches, as for `snuffer hunt`. Only for targets whose inputs are cases.
+    #[arg(long, value_name = "WHAT")]
+    candle: Option<String>,
     /// Only ops whose names match, such as `loss.*`; not for `program`.
     #[arg(long)]
     ops: Option<String>,
@@ -42,6 +45,33 @@ pub struct Args {
     /// Arguments of libFuzzer, such as `-seed=1`.
     #[arg(last = true)]
     options: Vec<String>,
+}
+
+/// What is fuzzed.
+struct Subject {
+    /// The package with the targets.
+    package: PathBuf,
+    /// The store of its findings, which are not reported again.
+    store: String,
+}
+
+/// The targets with another candle.
+fn other_candle(args: &Args, candle: &str) -> anyhow::Result<Subject> {
+    ensure!(
+        CASES.contains(&args.target.as_str()),
+        "{} reads no cases; --candle is for {}",
+        args.target,
+        CASES.join(", ")
+    );
+    set_up::snuffer()?;
+    let device = if args.devices.can_be_simulated() { "sim:0" } else { "cpu" };
+    let mut snuffer = Command::new(target()?.join("debug/snuffer"));
+    snuffer.args(["fuzz-package", "--candle", candle, "--device", device, "--store", &args.store]);
+    let output = snuffer.stderr(Stdio::inherit()).output().context("cannot run snuffer")?;
+    ensure!(output.status.success(), "candle {candle} cannot be fuzzed");
+    let printed = String::from_utf8(output.stdout)?;
+    let (package, store) = printed.trim_end().split_once('\n').context("snuffer names a package and a store")?;
+    Ok(Subject { package: package.into(), store: store.to_string() })
 }
 
 /// The folders of a target.
@@ -73,14 +103,19 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         "coverage needs a nightly Rust, which is missing: {}",
         remedy("nightly Rust")
     );
-    let binary = build(&args.target, set_up::simulated(args.devices)?.as_ref())?;
+    let toolkit = set_up::simulated(args.devices)?;
+    let subject = match &args.candle {
+        None => Subject { package: "fuzz".into(), store: args.store.clone() },
+        Some(candle) => other_candle(args, candle)?,
+    };
+    let binary = build(&args.target, &subject.package, toolkit.as_ref())?;
     let folders = Folders::of(&args.target)?;
     let left = target()?.join("fuzz").join(format!("{}.coverage", args.target));
     if left.exists() {
         std::fs::remove_file(&left)?;
     }
     let (starts, executed, code) = restarted(args, || {
-        let mut fuzzer = fuzzer(&binary, args, &folders)?;
+        let mut fuzzer = fuzzer(&binary, args, &subject, &folders)?;
         fuzzer.env("SNUFFER_SIM_COVERAGE", &left);
         Ok(fuzzer)
     })?;
@@ -148,15 +183,16 @@ fn seeds(name: &str) -> Vec<&'static str> {
     }
 }
 
-/// Builds a target. Only the code under test is instrumented for coverage; the library of the simulated device is not.
-fn build(name: &str, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
+/// Builds a target of `package`. Only the code under test is instrumented for coverage; the library of the simulated device is not.
+fn build(name: &str, package: &Path, cuda: Option<&Toolkit>) -> anyhow::Result<PathBuf> {
     let is_case = CASES.contains(&name);
     // Two folders, because the two kinds of instrumentation build each crate differently.
     let folder = target()?.join(if is_case { "fuzz" } else { "fuzz-readers" });
     let mut fuzz = Command::new(cargo_fuzz()?);
     // Run the `cargo` of the nightly toolchain.
     fuzz.env("RUSTUP_TOOLCHAIN", "nightly").env_remove("CARGO");
-    fuzz.args(["fuzz", "build", "--sanitizer", "none", "--target-dir"]).arg(&folder).arg(name);
+    fuzz.args(["fuzz", "build", "--sanitizer", "none", "--fuzz-dir"]).arg(package);
+    fuzz.arg("--target-dir").arg(&folder).arg(name);
     if is_case {
         fuzz.env("RUSTC_WRAPPER", std::path::absolute("fuzz/rustc.sh")?);
     }
@@ -195,7 +231,7 @@ pub struct Corpus {
 
 /// Adds to the seeds of a target the fewest fuzzed inputs that reach more code.
 pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
-    let binary = build(&args.target, set_up::simulated(args.devices)?.as_ref())?;
+    let binary = build(&args.target, Path::new("fuzz"), set_up::simulated(args.devices)?.as_ref())?;
     let (seeds, folders) = (Path::new("corpora").join(&args.target), Folders::of(&args.target)?);
     let fuzzed = std::fs::read_dir(&folders.corpus)?.next().is_some();
     ensure!(fuzzed, "there is nothing to add: run `cargo xtask fuzz {}` first", args.target);
@@ -229,8 +265,8 @@ fn libfuzzer(binary: &Path, store: &str, devices: Devices, folders: &Folders) ->
     Ok(fuzzer)
 }
 
-fn fuzzer(binary: &Path, args: &Args, folders: &Folders) -> anyhow::Result<Command> {
-    let mut fuzzer = libfuzzer(binary, &args.store, args.devices, folders)?;
+fn fuzzer(binary: &Path, args: &Args, subject: &Subject, folders: &Folders) -> anyhow::Result<Command> {
+    let mut fuzzer = libfuzzer(binary, &subject.store, args.devices, folders)?;
     fuzzer.arg(&folders.corpus).args(seeds(&args.target));
     // Prefer fast inputs.
     fuzzer.args(["-max_len=8192", "-print_final_stats=1", "-entropic_scale_per_exec_time=1"]).args(&args.options);
@@ -253,6 +289,7 @@ fn import(args: &Args, Folders { artifacts, fatal, .. }: &Folders) -> anyhow::Re
     }
     let mut snuffer = Command::new(target()?.join("debug/snuffer"));
     snuffer.arg("import").arg(artifacts).args(["--store", &args.store]);
+    snuffer.args(args.candle.iter().flat_map(|candle| ["--candle", candle]));
     let code = status(args.devices.limit(&mut snuffer))?;
     if ![0, 2].contains(&code) {
         bail!("`snuffer import {}` failed with {code}; its files are kept", artifacts.display());

@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 use crate::set_up::{Devices, Ready};
 use crate::toolkit::Capability;
 
+mod candle;
 mod candle_tests;
 #[path = "../../src/candles/compiler.rs"]
 mod compiler;
@@ -83,6 +84,8 @@ enum Task {
     Fuzz(fuzz::Args),
     /// Add to the seeds of a fuzz target the fewest fuzzed inputs that reach more code.
     Corpus(fuzz::Corpus),
+    /// Move the suite to another release of candle: say what is to be read again, then pin it.
+    Candle(candle::Args),
     /// Run the CUDA tests that candle publishes on the simulated device.
     CandleTests {
         /// Only tests whose name contains this.
@@ -151,6 +154,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Corpus(args) => fuzz::corpus(&args),
+        Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests { filter, list } => candle_tests::run(&set_up::toolkit()?, &filter, list),
         Task::GpuReport(args) => gpu_report::run(&args),
         Task::StandIn { command } => stand_in::run(&command),
