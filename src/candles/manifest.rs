@@ -86,6 +86,10 @@ pub fn of_library(own: &Table, crates: &Crates) -> anyhow::Result<Table> {
     for key in ["lib", "features", "dependencies"] {
         manifest.insert(key.into(), own[key].clone());
     }
+    // The flag of workers of older candles is known to the compiler.
+    let known = own["workspace"]["lints"]["rust"]["unexpected_cfgs"].clone();
+    let lints = Table::from_iter([("unexpected_cfgs".to_string(), known)]);
+    manifest.insert("lints".into(), Table::from_iter([("rust".to_string(), lints.into())]).into());
     let wanted = manifest["dependencies"].as_table_mut().context("the project has no [dependencies]")?;
     for name in ["candle-core", "candle-nn"] {
         let is_own = crates.own.contains_key(name);

@@ -20,17 +20,16 @@ pub const TESTS: &[Test] = tests![
     a_removed_kernel_is_a_symbol_that_is_not_found,
     an_edit_that_cannot_be_tried_is_said,
     only_ops_that_launch_an_edited_kernel_are_drawn,
+    a_candle_whose_kernels_alone_differ_has_the_workers_that_are_there,
     a_save_is_hunted_until_an_interrupt
 ];
 
 /// A checkout of candle, as far as it has kernels.
 fn checkout() -> TempDir {
     let (folder, from) = (tempfile::tempdir().expect("a folder"), original().expect("the worker was built from them"));
-    let to = folder.path().join("candle-kernels/src");
-    let copied = Command::new("cp").arg("-r").arg("--").arg(from).arg(folder.path().join("copy")).status();
+    let (from, to) = (from.parent().expect("a crate"), folder.path().join("candle-kernels"));
+    let copied = Command::new("cp").arg("-r").arg("--").arg(from).arg(to).status();
     assert!(copied.expect("cp runs").success());
-    fs::create_dir(folder.path().join("candle-kernels")).expect("writable");
-    fs::rename(folder.path().join("copy"), to).expect("writable");
     folder
 }
 
@@ -208,4 +207,22 @@ fn a_save_is_hunted_until_an_interrupt(_: Device) {
     assert!(interrupt.expect("kill runs").success());
     assert_eq!(watching.wait().expect("it ends").code(), Some(2), "as the last hunt");
     assert!(findings(checkout).iter().any(|(name, _)| name.contains("wrong-value")));
+}
+
+fn a_candle_whose_kernels_alone_differ_has_the_workers_that_are_there(_: Device) {
+    let checkout = checkout();
+    let checkout = checkout.path();
+    edit(checkout, "affine.cu", "affine_f32, x * mul + add", "affine_f32, x * mul - add");
+    let drawn = "--device cpu,sim:0 --seed 1 --cases 40 --ops tensor.affine";
+    let both = [
+        format!("hunt --candle {} {drawn}", checkout.display()),
+        format!("compare {} {} {drawn}", snuffer::CANDLE, checkout.display()),
+    ];
+    for args in both {
+        let run = snuffer(checkout, &args);
+        let (said, shown) = (text(&run.stderr), text(&run.stdout));
+        assert_eq!(code(&run), 2, "{args}: {said}{shown}");
+        assert!(said.contains("edited    affine.cu of ") && !said.contains("building"), "{said}");
+        assert!(shown.contains("tensor.affine returns a wrong value"), "{shown}");
+    }
 }

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use snuffer::CANDLE;
-use snuffer::candles::{CompileError, Crates, LeftOut, Named, errors, of_candle, of_library, of_workspace, released};
+use snuffer::candles::{
+    CompileError, Crates, LeftOut, Named, errors, of_candle, of_fuzz, of_library, of_workspace, released,
+};
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::{OtherCandle, protocol};
@@ -146,6 +148,21 @@ fn manifests_lead_to_the_copies() {
     assert_eq!(root["dependencies"]["snuffer"]["path"].as_str(), Some("mine-0123abc/snuffer"));
     assert_eq!(root["workspace"]["package"]["version"].as_str(), Some("0.12.0"));
     assert_eq!(root["profile"]["dev"]["opt-level"], ours["profile"]["dev"]["opt-level"], "dependencies are shared");
+}
+
+#[test]
+fn the_fuzz_targets_link_the_library_of_the_workspace_and_stay_where_they_are() {
+    let project = Path::new("/project");
+    let crates = Crates::read(checkout().path()).expect("readable");
+    let ours = include_str!("../../fuzz/Cargo.toml").parse().expect("TOML");
+    let fuzz = of_fuzz(&ours, &crates, "mine-0123abc", project).expect("a manifest");
+    assert_eq!(fuzz["dependencies"]["snuffer"]["path"].as_str(), Some("../workspace/mine-0123abc/snuffer"));
+    assert_eq!(fuzz["dependencies"]["simulator"]["path"].as_str(), Some("/project/simulator"));
+    assert_eq!(fuzz["bin"][0]["path"].as_str(), Some("/project/fuzz/fuzz_targets/forward.rs"));
+    assert_eq!(fuzz["patch"]["crates-io"]["candle-nn"]["path"].as_str(), Some("../workspace/mine-0123abc/candle-nn"));
+    let [package, library] =
+        [&fuzz["package"]["name"], &fuzz["lib"]["name"]].map(|name| name.as_str().expect("a name"));
+    assert_eq!((package, library), ("snuffer_fuzz-mine-0123abc", "snuffer_fuzz"), "Cargo tells candles apart by it");
 }
 
 #[test]

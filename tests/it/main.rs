@@ -34,6 +34,7 @@ mod lifecycle;
 mod links;
 mod lists;
 mod minimizer;
+mod moved;
 mod number;
 mod ops;
 #[path = "../common/output.rs"]

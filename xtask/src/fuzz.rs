@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 
+mod subject;
+
+use self::subject::Subject;
 use crate::set_up::{self, Devices, Ready};
 use crate::toolkit::{self, Toolkit, succeeds};
 use crate::tools::remedy;
@@ -47,33 +50,6 @@ pub struct Args {
     options: Vec<String>,
 }
 
-/// What is fuzzed.
-struct Subject {
-    /// The package with the targets.
-    package: PathBuf,
-    /// The store of its findings, which are not reported again.
-    store: String,
-}
-
-/// The targets with another candle.
-fn other_candle(args: &Args, candle: &str) -> anyhow::Result<Subject> {
-    ensure!(
-        CASES.contains(&args.target.as_str()),
-        "{} reads no cases; --candle is for {}",
-        args.target,
-        CASES.join(", ")
-    );
-    set_up::snuffer()?;
-    let device = if args.devices.can_be_simulated() { "sim:0" } else { "cpu" };
-    let mut snuffer = Command::new(target()?.join("debug/snuffer"));
-    snuffer.args(["fuzz-package", "--candle", candle, "--device", device, "--store", &args.store]);
-    let output = snuffer.stderr(Stdio::inherit()).output().context("cannot run snuffer")?;
-    ensure!(output.status.success(), "candle {candle} cannot be fuzzed");
-    let printed = String::from_utf8(output.stdout)?;
-    let (package, store) = printed.trim_end().split_once('\n').context("snuffer names a package and a store")?;
-    Ok(Subject { package: package.into(), store: store.to_string() })
-}
-
 /// The folders of a target.
 struct Folders {
     /// Inputs that increased coverage.
@@ -104,10 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         remedy("nightly Rust")
     );
     let toolkit = set_up::simulated(args.devices)?;
-    let subject = match &args.candle {
-        None => Subject { package: "fuzz".into(), store: args.store.clone() },
-        Some(candle) => other_candle(args, candle)?,
-    };
+    let subject = Subject::of(args)?;
     let binary = build(&args.target, &subject.package, toolkit.as_ref())?;
     let folders = Folders::of(&args.target)?;
     let left = target()?.join("fuzz").join(format!("{}.coverage", args.target));

@@ -4,10 +4,11 @@ use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{
-    AFFINE_DTYPES, CONSTANTS, case, evened, is_float, is_ordinary, without_overflow,
+    AFFINE_DTYPES, CONSTANTS, case, evened, holds_number, is_float, is_ordinary, without_overflow,
 };
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
+use crate::tensor::DType;
 
 /// `x.affine(mul, add)`: `x mul + add`. The constants are cast to the dtype first, as documented.
 pub static AFFINE: Op = Op {
@@ -18,18 +19,25 @@ pub static AFFINE: Op = Op {
     params: &[ParamSpec::float("add", 0.0, "The summand."), ParamSpec::float("mul", 1.0, "The factor.")],
     generate: |draw| {
         let case = evened(case(draw, AFFINE_DTYPES)?);
-        let choices: &[f64] = if is_float(&case) { &CONSTANTS } else { &[0.0, 1.0, 2.0] };
+        let choices: &[f64] = match case.tensor("x").map(|x| x.dtype) {
+            // The last one does not fit into 32 bits.
+            Some(DType::I64) => &[0.0, 1.0, 2.0, 4_294_967_299.0],
+            _ if is_float(&case) => &CONSTANTS,
+            _ => &[0.0, 1.0, 2.0],
+        };
         let (mul, add) = (*draw.choose(choices)?, *draw.choose(choices)?);
         Ok(case.param("mul", mul).param("add", add))
     },
     contract: |case| {
         let (mul, add) = (case.float("mul", 1.0), case.float("add", 0.0));
-        let whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
+        let is_kept = |value: f64| value.fract() == 0.0 && value >= 0.0 && holds_number(case, value);
         match case.tensor("x") {
-            Some(x) if !(x.dtype.is_float() || whole(mul) && whole(add)) => {
+            Some(x) if !x.dtype.is_float() && !(is_kept(mul) && is_kept(add)) => {
                 Contract::Unspecified("a constant that the cast changes")
             }
-            _ if !(is_ordinary(mul) && is_ordinary(add)) => Contract::Unspecified("an extraordinary constant"),
+            _ if is_float(case) && !(is_ordinary(mul) && is_ordinary(add)) => {
+                Contract::Unspecified("an extraordinary constant")
+            }
             _ => without_overflow(case, |x| x * mul as i128 + add as i128),
         }
     },
