@@ -33,7 +33,7 @@ pub use cost::Cost;
 pub use edited::EditedKernels;
 pub use environment::{Build, Variable};
 pub use missing::DeviceMissing;
-pub use other_candle::OtherCandle;
+pub use other_candle::{OtherCandle, from_here};
 pub use process::{Answer, Worker};
 pub use protocol::Hello;
 pub use reproduction::Ran;

@@ -14,8 +14,8 @@ use super::crates::{Crates, files};
 use super::left_out::LeftOut;
 use super::named::Named;
 use super::{Unusable, digest, manifest, write_if_new};
-use crate::exec::environment;
 use crate::exec::toolkit::Toolkit;
+use crate::exec::{environment, from_here};
 use crate::store::{keep_executable, lock};
 
 /// The project from whose sources this program was built.
@@ -68,7 +68,7 @@ impl Workspace {
         Ok(Self {
             few_dtypes: dtypes.is_some_and(|text| !text.contains("F8E4M3")),
             folder: all.join(&name).join("workspace"),
-            described: format!("candle {}", named.text()),
+            described: format!("candle {}", from_here(&named.text())),
             name,
             digest: crates.digest(),
             crates,

@@ -1,7 +1,8 @@
 //! Another candle than the one that this program is linked with. Only workers have it.
 
+use std::env;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,12 +38,19 @@ pub struct OtherCandle {
     pub kernels: Option<&'static EditedKernels>,
 }
 
+/// A path as one types it here: from the current folder if it is below. A release stays as it is.
+pub fn from_here(named: &str) -> String {
+    let here = env::current_dir().ok();
+    let below = here.and_then(|here| Path::new(named).strip_prefix(here).ok().map(|path| path.display().to_string()));
+    below.filter(|path| !path.is_empty()).unwrap_or_else(|| named.to_string())
+}
+
 impl fmt::Display for OtherCandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.named == self.version {
             write!(f, "candle {}", self.version)
         } else {
-            write!(f, "candle {} of {} (digest {})", self.version, self.named, self.digest)
+            write!(f, "candle {} of {} (digest {})", self.version, from_here(&self.named), self.digest)
         }
     }
 }

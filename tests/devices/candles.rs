@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use snuffer::candles::released;
+use snuffer::exec::from_here;
 use snuffer::store::{Record, Store};
 
 use crate::output::{code, text};
@@ -53,7 +54,8 @@ fn a_patch_is_found_and_the_release_does_not_show_it() {
     let record =
         Record::latest(&Store::existing(&own).expect("a store").campaigns()).expect("readable").expect("one").1;
     assert_eq!(record.candle.expect("said which").named, patches.display().to_string());
-    let replay = format!("--candle {} --store {}", patches.display(), own.display());
+    let typed = from_here(&patches.display().to_string());
+    let replay = format!("--candle {typed} --store {}", own.display());
     assert!(shown.contains(&format!("replay ID {replay}")), "{shown}");
 
     let all = Store::existing(&own).expect("a store").all().expect("readable");
@@ -66,10 +68,7 @@ fn a_patch_is_found_and_the_release_does_not_show_it() {
     assert_eq!(code(&released), 0, "{}", text(&released.stdout));
     assert!(text(&released.stderr).contains("note: the finding is of candle"), "{}", text(&released.stderr));
     let shown = text(&snuffer(&own, &format!("findings show {name}")).stdout);
-    assert!(
-        shown.contains(&format!("--candle {}", patches.display())) && shown.contains("\ncandle    candle "),
-        "{shown}"
-    );
+    assert!(shown.contains(&format!("--candle {typed}")) && shown.contains("\ncandle    candle "), "{shown}");
     let report = snuffer(&store, &format!("report {finding}"));
     assert_eq!((code(&report), text(&report.stderr).contains("reports are of candle")), (1, true));
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use snuffer::candles::released;
+use snuffer::exec::from_here;
 
 use crate::candles::patched;
 use crate::json::valid;
@@ -47,7 +48,10 @@ fn what_a_patch_changes_is_reported_in_each_direction() {
     let [before, after] = [&[][..], &["--candle", patches]]
         .map(|on| snuffer(folder.path(), &[&["replay", file, "--device", "cpu"], on].concat()));
     assert_eq!((code(&before), code(&after)), (0, 2), "{}{}", text(&before.stdout), text(&after.stdout));
-    assert!(main["replay"][1].as_str().expect("a command").ends_with(&format!("--candle {patches}")), "{main}");
+    assert!(
+        main["replay"][1].as_str().expect("a command").ends_with(&format!("--candle {}", from_here(patches))),
+        "{main}"
+    );
 
     let mended = compare(patches, snuffer::CANDLE);
     let report = valid("comparison", &text(&mended.stdout)).remove(0);
