@@ -145,7 +145,7 @@ class Run:
     def save(self, given):
         """Keeps a folder. That of the action is the project's own, and stays where it is."""
         path = self.workspace / given["path"]
-        if path.is_relative_to(PROJECT):
+        if not path.is_relative_to(self.workspace):
             self.runner.caches[given["key"]] = None
         elif path.is_dir():
             copy = self.folder / "cache"
