@@ -60,6 +60,8 @@ pub struct Difference {
     pub seen: Both,
     /// Whether no simpler case shows it, as far as the minimizer can tell.
     pub minimal: bool,
+    /// How many cases had run with both when it was first seen, that one included.
+    pub after_cases: u64,
 }
 
 /// The result of a comparison.
@@ -167,13 +169,14 @@ impl Shared<'_> {
         }
         let seen = pair.observe(case)?;
         let turned = kept.map_or_else(Vec::new, |(name, kept)| Turned::of(name, kept, op, &seen));
-        {
+        let after_cases = {
             let compared = &mut self.state().compared;
             compared.cases += 1;
             compared.turned.extend(turned);
-        }
+            compared.cases
+        };
         for change in pair::between(op, case, &seen[0], &seen[1]) {
-            self.settle(pair, op, case, &change)?;
+            self.settle(pair, op, case, &change, after_cases)?;
         }
         Ok(())
     }

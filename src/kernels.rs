@@ -20,14 +20,19 @@ use compile::Compiler;
 use entries::{Entries, entries, refuse_other_parameters};
 use sources::Sources;
 
-pub use entries::OtherParameters;
 pub use launching::launching;
 pub use sources::{folder, original};
 
 /// Kernels that cannot be used, and why.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Unusable(String);
+pub enum Unusable {
+    /// They cannot be read or compiled.
+    #[error("{0}")]
+    Sources(String),
+    /// The worker would launch one with the wrong parameters.
+    #[error("{0}")]
+    OtherParameters(String),
+}
 
 /// What is edited in a folder of kernels.
 #[derive(Debug)]

@@ -86,12 +86,16 @@ pub fn manifest(name: &str, program: &str, device: Device, candle: Candle) -> St
             Candle::Checkout(path) => format!("{krate} = {{ path = \"{path}/{krate}\"{cuda} }}\n"),
         };
     }
-    // candle before 0.8.4 does not compile with later releases of half.
-    let is_old = matches!(candle, Candle::Release("0.8.0" | "0.8.1" | "0.8.2" | "0.8.3"));
-    for (krate, version) in [("half", if is_old { "=2.4.1" } else { "2" }), ("float8", "0.7")] {
-        if program.contains(&format!("{krate}::")) || is_old && krate == "half" {
+    let half = if let Candle::Release(version) = candle { half_for(version) } else { None };
+    for (krate, version) in [("half", half.unwrap_or("2")), ("float8", "0.7")] {
+        if program.contains(&format!("{krate}::")) || half.is_some() && krate == "half" {
             text += &format!("{krate} = \"{version}\"\n");
         }
     }
     text
+}
+
+/// The releases of `half` that a release of candle compiles with, if later ones do not do.
+pub fn half_for(candle: &str) -> Option<&'static str> {
+    matches!(candle, "0.8.0" | "0.8.1" | "0.8.2" | "0.8.3").then_some("~2.4")
 }

@@ -54,11 +54,26 @@ fn file_of_op(file: &Path, ops: &Path) -> Option<(String, String)> {
 
 /// The module of a family without these files: neither declared nor in the list of ops.
 fn without(text: &str, files: &BTreeSet<String>) -> String {
-    let is_gone = |line: &str| {
-        let line = line.trim();
-        let declared = line.strip_suffix(';').and_then(|line| line.rsplit(' ').next());
-        let listed = line.strip_prefix('&').and_then(|line| line.split("::").next());
-        declared.or(listed).is_some_and(|name| files.contains(name))
+    let kept = |line: &str| {
+        let declared = line.trim().strip_suffix(';').and_then(|line| line.rsplit(' ').next());
+        if declared.is_some_and(|name| files.contains(name)) {
+            return String::new();
+        }
+        let kept = files.iter().fold(line.to_string(), |line, file| unlisted(line, file));
+        if kept.trim().is_empty() && !line.trim().is_empty() { String::new() } else { kept }
     };
-    text.split_inclusive('\n').filter(|line| !is_gone(line)).collect()
+    text.split_inclusive('\n').map(kept).collect()
+}
+
+/// A line of the list of ops without those of a file.
+fn unlisted(mut line: String, file: &str) -> String {
+    let prefix = format!("&{file}::");
+    while let Some(start) = line.find(&prefix) {
+        let name = start + prefix.len();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let end = line[name..].find(|c| !is_part(c)).map_or(line.len(), |length| name + length);
+        let rest = line[end..].trim_start_matches([',', ' ']).to_string();
+        line.replace_range(start.., &rest);
+    }
+    line
 }

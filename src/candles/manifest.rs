@@ -8,6 +8,7 @@ use toml::{Table, Value};
 use super::compiler::profile;
 use super::crates::Crates;
 use crate::CANDLE;
+use crate::program::half_for;
 
 /// The package that has the worker.
 pub const WORKER: &str = "worker";
@@ -105,7 +106,8 @@ pub fn of_library(own: &Table, crates: &Crates) -> anyhow::Result<Table> {
     for (name, spec) in dependencies(&of_candle).filter(|(name, _)| ["float8", "half"].contains(&name.as_str())) {
         let inherited = || crates.workspace.get("dependencies")?.get(name);
         let spec = if spec.get("workspace").is_some() { inherited().unwrap_or(spec) } else { spec };
-        if let Some(version) = spec.get("version").unwrap_or(spec).as_str() {
+        let only = half_for(&crates.version).filter(|_| name == "half");
+        if let Some(version) = only.or_else(|| spec.get("version").unwrap_or(spec).as_str()) {
             wanted.insert(name.clone(), version.into());
         }
     }

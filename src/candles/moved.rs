@@ -51,8 +51,8 @@ pub fn became(citation: &Citation, base: &Sources, head: &Sources) -> Option<Bec
     let cited = lines.get(citation.line.checked_sub(1)?)?.trim();
     let Some(new) = text(head, &citation.file) else { return Some(Became::Gone) };
     let rows: Vec<&str> = new.lines().collect();
-    let around = functions_of(&citation.file, &old).into_iter();
-    let around = around.filter(|(first, last, _)| (*first..=*last).contains(&citation.line)).next_back();
+    let is_around = |(first, last, _): &(usize, usize, String)| (*first..=*last).contains(&citation.line);
+    let around = functions_of(&citation.file, &old).into_iter().rfind(is_around);
     let Some((first, last, name)) = around else {
         // Outside of functions a line is known by its text, which may stand in several places.
         let same = rows.iter().enumerate().filter(|(_, row)| row.trim() == cited).map(|(index, _)| index + 1);

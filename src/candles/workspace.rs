@@ -24,6 +24,14 @@ const PROJECT: &str = env!("CARGO_MANIFEST_DIR");
 /// What of the project the whole library includes besides its sources. Workers need none of it, fuzz targets do.
 const INCLUDED: [&str; 2] = ["corpora", "docs"];
 
+/// The compiler's flags for what older candles lack and all ops share: each with a file of candle-core and a text in it that shows that
+/// it is there.
+const FLAGS: [(&str, &str, &str); 2] =
+    [(FEW_DTYPES, "src/dtype.rs", "F8E4M3"), ("no_error_context", "src/error.rs", "    Context {")];
+
+/// The flag of a candle without [`DType::RECENT`](crate::tensor::DType::RECENT).
+const FEW_DTYPES: &str = "few_dtypes";
+
 /// How many times ops are left out, at most.
 const ROUNDS: usize = 40;
 
@@ -37,7 +45,7 @@ pub struct Workspace {
     name: String,
     crates: Crates,
     digest: String,
-    few_dtypes: bool,
+    flags: Vec<&'static str>,
     /// The project's manifest and lock file.
     manifest: Table,
     lock: Vec<u8>,
@@ -64,9 +72,11 @@ impl Workspace {
         let manifest = String::from_utf8(read(&project.join("Cargo.toml"))?)?.parse()?;
         let name = named.folder();
         let core = crates.get("candle-core")?;
-        let dtypes = core.files.get("src/dtype.rs").map(|bytes| String::from_utf8_lossy(bytes));
+        let lacks = |file: &str, text: &str| {
+            core.files.get(file).is_some_and(|bytes| !String::from_utf8_lossy(bytes).contains(text))
+        };
         Ok(Self {
-            few_dtypes: dtypes.is_some_and(|text| !text.contains("F8E4M3")),
+            flags: FLAGS.iter().filter(|(_, file, text)| lacks(file, text)).map(|(flag, ..)| *flag).collect(),
             folder: all.join(&name).join("workspace"),
             described: format!("candle {}", from_here(&named.text())),
             name,
@@ -85,7 +95,7 @@ impl Workspace {
 
     /// Whether candle lacks [`DType::RECENT`](crate::tensor::DType::RECENT).
     pub fn few_dtypes(&self) -> bool {
-        self.few_dtypes
+        self.flags.contains(&FEW_DTYPES)
     }
 
     /// A digest of all that a worker is built from.
@@ -151,9 +161,10 @@ impl Workspace {
         content.insert("src/main.rs".into(), main.clone());
         let library = manifest::of_library(&self.manifest, &self.crates)?.to_string();
         content.insert(packages.join("snuffer/Cargo.toml"), library.into_bytes());
-        if self.few_dtypes {
-            let script = "fn main() {\n    println!(\"cargo::rustc-cfg=few_dtypes\");\n}\n";
-            content.insert(packages.join("snuffer/build.rs"), script.into());
+        if !self.flags.is_empty() {
+            let line = |flag: &&str| format!("    println!(\"cargo::rustc-cfg={flag}\");\n");
+            let lines: String = self.flags.iter().map(line).collect();
+            content.insert(packages.join("snuffer/build.rs"), format!("fn main() {{\n{lines}}}\n").into_bytes());
         }
         for (path, bytes) in &self.sources {
             let bytes = match String::from_utf8(bytes.clone()) {

@@ -6,7 +6,7 @@ use crate::candles::{Named, edited_kernels, prepare};
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{EditedKernels, Limits, OtherCandle};
-use crate::kernels::{Edits, OtherParameters};
+use crate::kernels::{self, Edits};
 use crate::ops::Op;
 use crate::tensor::DType;
 
@@ -63,7 +63,7 @@ fn replaced(named: &str, devices: &[Device]) -> anyhow::Result<Option<&'static E
     let Some((folder, &device)) = edited_kernels(named)?.zip(simulated) else { return Ok(None) };
     match Edits::compile(&folder, device) {
         Ok(edits) => Ok(edits.kernels.filter(|_| edits.ignored.is_empty())),
-        Err(error) if error.is::<OtherParameters>() => Ok(None),
+        Err(error) if matches!(error.downcast_ref(), Some(kernels::Unusable::OtherParameters(_))) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -27,8 +27,15 @@ pub struct Claim {
 }
 
 impl Shared<'_> {
-    /// Settles `change` in `case`, unless that or a plainer one is claimed.
-    pub(super) fn settle(&self, pair: &mut Pair, op: &'static Op, case: &Case, change: &Change) -> anyhow::Result<()> {
+    /// Settles `change` in `case`, the `after_cases`-th that ran, unless that or a plainer one is claimed.
+    pub(super) fn settle(
+        &self,
+        pair: &mut Pair,
+        op: &'static Op,
+        case: &Case,
+        change: &Change,
+        after_cases: u64,
+    ) -> anyhow::Result<()> {
         let (op, case, change) = match single_step(pair, case, change)? {
             Some(step) => step,
             None => (op, case.clone(), change.clone()),
@@ -55,7 +62,7 @@ impl Shared<'_> {
             None => confirmed(self.plan, op, &case, &change)?.map(|shown| (case, shown)),
         };
         if let Some((case, (change, seen))) = shown {
-            let difference = Difference { change, case, seen, minimal };
+            let difference = Difference { change, case, seen, minimal, after_cases };
             (self.on_difference)(&difference);
             self.state().compared.differences.push(difference);
         }

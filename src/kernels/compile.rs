@@ -39,7 +39,7 @@ pub struct Compiled {
 impl Compiler {
     /// The compiler for the kernels of `device`'s worker.
     pub fn find(device: Device) -> anyhow::Result<Self> {
-        let nvcc = nvcc().map_err(|problem| Unusable(format!("{problem:#}")))?;
+        let nvcc = nvcc().map_err(|problem| Unusable::Sources(format!("{problem:#}")))?;
         let version = Command::new(&nvcc).arg("--version").output();
         let version = version.with_context(|| format!("cannot run {}", nvcc.display()))?.stdout;
         let architecture = architecture(device);
@@ -78,7 +78,7 @@ impl Compiler {
             let said = [output.stdout, output.stderr].concat();
             let said =
                 String::from_utf8_lossy(&said).replace(&*folder.to_string_lossy(), &sources.folder.to_string_lossy());
-            return Err(Unusable(format!("{file} does not compile\n{}", said.trim())).into());
+            return Err(Unusable::Sources(format!("{file} does not compile\n{}", said.trim())).into());
         }
         let ptx = temporary.path().join(file).with_extension("ptx");
         std::fs::read_to_string(&ptx).with_context(|| format!("nvcc wrote no {}", ptx.display()))

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::Unusable;
 use crate::CANDLE;
-
-/// A kernel that the worker cannot launch, and why.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct OtherParameters(String);
 
 /// The types of the parameters of each kernel, by its name.
 pub type Entries = BTreeMap<String, Vec<String>>;
@@ -29,11 +25,11 @@ pub fn entries(ptx: &str) -> Entries {
 
 /// Refuses kernels that take other parameters than candle's own: the worker passes those of its candle, and a device would read
 /// what is behind them.
-pub fn refuse_other_parameters(file: &str, own: &Entries, new: &Entries) -> Result<(), OtherParameters> {
+pub fn refuse_other_parameters(file: &str, own: &Entries, new: &Entries) -> Result<(), Unusable> {
     let differs = |(name, params): &(&String, &Vec<String>)| new.get(*name).is_some_and(|other| other != *params);
     match own.iter().find(differs) {
         None => Ok(()),
-        Some((name, _)) => Err(OtherParameters(format!(
+        Some((name, _)) => Err(Unusable::OtherParameters(format!(
             "{file}: `{name}` takes other parameters than candle {CANDLE} passes to it; a change of these needs a change of \
              candle's host code, and a worker that is built with it"
         ))),

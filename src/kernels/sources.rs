@@ -20,13 +20,16 @@ pub fn folder(named: &Path) -> Result<PathBuf, Unusable> {
     let has_kernels = |folder: &PathBuf| fs::read_dir(folder).is_ok_and(|mut entries| entries.any(is_kernel));
     let candidates = [named.join(IN_CHECKOUT), named.join("src"), named.to_path_buf()];
     candidates.into_iter().find(has_kernels).ok_or_else(|| {
-        Unusable(format!("{} has no kernels; name a checkout of candle, or its folder {IN_CHECKOUT}", named.display()))
+        Unusable::Sources(format!(
+            "{} has no kernels; name a checkout of candle, or its folder {IN_CHECKOUT}",
+            named.display()
+        ))
     })
 }
 
 /// The kernels of the release under test, as Cargo fetched them when the worker was built.
 pub fn original() -> Result<PathBuf, Unusable> {
-    released("candle-kernels").map(|folder| folder.join("src")).map_err(|why| Unusable(why.to_string()))
+    released("candle-kernels").map(|folder| folder.join("src")).map_err(|why| Unusable::Sources(why.to_string()))
 }
 
 /// The files of a folder of kernels, by their path in it.
@@ -69,7 +72,9 @@ impl Sources {
         let modules: Vec<&String> = self.files.keys().filter(|file| is_module(file)).collect();
         if let Some(missing) = modules.iter().find(|file| !theirs.files.contains_key(**file)) {
             let folder = theirs.folder.display();
-            return Err(Unusable(format!("{folder} has no {missing}, which candle {CANDLE} loads; put it back")));
+            return Err(Unusable::Sources(format!(
+                "{folder} has no {missing}, which candle {CANDLE} loads; put it back"
+            )));
         }
         let is_edited = |file: &&&String| self.of(file) != theirs.of(file);
         Ok(modules.iter().filter(is_edited).map(|file| (*file).clone()).collect())

@@ -51,6 +51,7 @@ pub(super) mod roll;
 pub(super) mod round_to;
 pub(super) mod scalar;
 pub(super) mod scatter;
+pub(super) mod scatter_add;
 pub(super) mod slice_assign;
 pub(super) mod slice_scatter;
 pub(super) mod slice_set;
@@ -151,7 +152,7 @@ pub(super) const OPS: &[&Op] = &[
     &unary::ROUND,
     &round_to::ROUND_TO,
     &scatter::SCATTER,
-    &scatter::SCATTER_ADD,
+    &scatter_add::SCATTER_ADD,
     &scatter::SCATTER_ADD_SET,
     &scatter::SCATTER_SET,
     &unary::SIGN,

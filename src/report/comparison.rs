@@ -73,6 +73,8 @@ pub struct Difference {
     pub replay: [String; 2],
     /// Whether the minimizer came to its end.
     pub minimal: bool,
+    /// How many cases had run with both when it was first seen, that one included.
+    pub after_cases: u64,
 }
 
 /// A regression that turned.
@@ -156,7 +158,7 @@ impl Comparison {
         let differences = self.differences.iter().map(|it| {
             let [base, head] = &it.replay;
             let lines = [
-                format!("on {}: {}", it.device, it.detail),
+                format!("on {}, after {}: {}", it.device, cases(it.after_cases), it.detail),
                 format!("base: {}", it.before),
                 format!("head: {}", it.after),
                 format!("replay: {base}"),
@@ -183,9 +185,10 @@ impl Comparison {
     pub fn markdown(&self) -> String {
         let mut text = format!("## {} against {}\n\n**{}**\n\n", self.head, self.base, self.counted());
         if !self.differences.is_empty() {
-            text += "| | what | on |\n|---|---|---|\n";
+            text += "| | what | on | after |\n|---|---|---|---|\n";
             for it in &self.differences {
-                let _ = writeln!(text, "| {} | {} | {} |", it.class.name(), cell(&it.what), it.device);
+                let (what, after) = (cell(&it.what), cases(it.after_cases));
+                let _ = writeln!(text, "| {} | {what} | {} | {after} |", it.class.name(), it.device);
             }
         }
         for it in self.differences.iter().take(FOLDED) {
@@ -221,6 +224,11 @@ impl Comparison {
         let _ = writeln!(text, "\n{}.{files}", self.extent());
         text
     }
+}
+
+/// A number of cases.
+fn cases(count: u64) -> String {
+    if count == 1 { "1 case".to_string() } else { format!("{count} cases") }
 }
 
 /// Text in Markdown that may hold what HTML reads as tags.

@@ -8,11 +8,21 @@ use crate::tensor::DType;
 
 /// The innermost error, without backtrace and context.
 pub fn refusal(error: &Error) -> Refusal {
-    let mut inner = error;
-    while let Error::WithBacktrace { inner: next, .. } | Error::Context { inner: next, .. } = inner {
-        inner = next;
+    let mut innermost = error;
+    while let Some(next) = inner(innermost) {
+        innermost = next;
     }
-    Refusal { variant: variant(inner).to_string(), message: inner.to_string() }
+    Refusal { variant: variant(innermost).to_string(), message: innermost.to_string() }
+}
+
+/// The error that this one wraps.
+fn inner(error: &Error) -> Option<&Error> {
+    match error {
+        Error::WithBacktrace { inner, .. } => Some(inner),
+        #[cfg(not(no_error_context))]
+        Error::Context { inner, .. } => Some(inner),
+        _ => None,
+    }
 }
 
 /// A CUDA error in words, derived from its code, and candle's message. The words become the kind of a violation.

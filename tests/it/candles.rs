@@ -194,6 +194,10 @@ fn ops_that_do_not_compile_are_left_out_and_the_rest_stays() {
                   &interleaved::INTERLEAVED,\n];\n";
     let kept = "pub(super) mod concat;\nuse super::Op;\nconst OPS: &[&Op] = &[\n    &concat::CONCAT,\n];\n";
     assert_eq!(left_out.apply(Path::new("src/ops/cache.rs"), family.to_string()), kept);
+    let in_a_row =
+        "const OPS: &[&Op] =\n    &[&concat::CONCAT, &interleaved::INTERLEAVED, &interleaved::RAW, &kv::KV];\n";
+    let kept = "const OPS: &[&Op] =\n    &[&concat::CONCAT, &kv::KV];\n";
+    assert_eq!(left_out.apply(Path::new("src/ops/cache.rs"), in_a_row.to_string()), kept);
     for other in ["src/ops/loss.rs", "src/cache.rs", "src/ops/cache/concat.rs"] {
         assert_eq!(left_out.apply(Path::new(other), family.to_string()), family, "{other}");
     }

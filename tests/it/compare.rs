@@ -91,6 +91,7 @@ fn difference(class: Class, what: &str) -> Difference {
         file: "findings/x.toml".into(),
         replay: ["snuffer replay findings/x.toml", "snuffer replay findings/x.toml --candle new"].map(String::from),
         minimal: true,
+        after_cases: 17,
     }
 }
 
@@ -107,11 +108,12 @@ fn reports_say_what_happens_and_how_to_run_it() {
     let both = of(vec![worse, better]);
     let plain = both.text();
     assert!(plain.contains("changed         a < b\n") && plain.contains("1 changed, 1 newly passing\n"), "{plain}");
+    assert!(plain.contains("on cpu, after 17 cases: element 0: 1 before, 2 after\n"), "{plain}");
     assert!(plain.contains("replay: snuffer replay findings/x.toml\n"), "{plain}");
     let markdown = both.markdown();
     for part in [
         "## candle 2 against candle 1",
-        "| changed | a &lt; b | cpu |",
+        "| changed | a &lt; b | cpu | 17 cases |",
         "a\\|b",
         "snuffer replay case.toml --candle new",
     ] {

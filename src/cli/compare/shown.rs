@@ -88,6 +88,7 @@ fn difference(it: &compare::Difference, folder: &Path, shells: &[Shell; 2]) -> a
         replay: shells.each_ref().map(|shell| shell.replay(&file)),
         file: file.display().to_string(),
         minimal: it.minimal,
+        after_cases: it.after_cases,
     })
 }
 

@@ -5,9 +5,27 @@ use ndarray::{ArrayD, Dimension};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::ids::{bad_id, dim, id_rules, writes_nothing};
 use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Tensor};
+
+/// The drawn parts of a scatter: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
+pub type Shapes = (DType, Vec<usize>, Vec<usize>, usize, DType);
+
+/// Draws them.
+pub fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
+    let x = draw.shape(1, 3)?;
+    let dim = draw.between(0, x.len() - 1)?;
+    let mut src = x.clone();
+    if draw.one_in(2)? {
+        src[dim] = draw.between(x[dim].min(1), x[dim])?;
+    }
+    let dtype = draw.dtype(COPIES)?;
+    // Ids that count upwards must fit their dtype.
+    let id_dtype = if x[dim] > 255 { DType::I64 } else { draw.id_dtype()? };
+    Ok((dtype, x, src, dim, id_dtype))
+}
 
 /// A case that writes a drawn `src` of this shape into a drawn `x` at `ids`.
 pub fn drawn_scatter(

@@ -32,7 +32,7 @@ pub static AFFINE: Op = Op {
         let (mul, add) = (case.float("mul", 1.0), case.float("add", 0.0));
         let is_kept = |value: f64| value.fract() == 0.0 && value >= 0.0 && holds_number(case, value);
         match case.tensor("x") {
-            Some(x) if !x.dtype.is_float() && !(is_kept(mul) && is_kept(add)) => {
+            Some(x) if !(x.dtype.is_float() || is_kept(mul) && is_kept(add)) => {
                 Contract::Unspecified("a constant that the cast changes")
             }
             _ if is_float(case) && !(is_ordinary(mul) && is_ordinary(add)) => {

@@ -1,13 +1,14 @@
-//! `Tensor::scatter` and `Tensor::scatter_add`, in a copy and in place.
+//! `Tensor::scatter`, in a copy and in place, and `Tensor::scatter_add` in place.
 
 use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::ids::dim;
-use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scattered};
+use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scatter_shapes, scattered};
+use crate::ops::tensor::scatter_add::SCATTER_ADD;
 use crate::ops::{Contract, Op, why};
-use crate::tensor::{DType, Tensor, Value, Values, View};
+use crate::tensor::{Tensor, Value, Values, View};
 
 /// `x.scatter(ids, src, dim)`: `out[.., ids[.., i, ..], ..] = src[.., i, ..]`.
 pub static SCATTER: Op = Op {
@@ -51,40 +52,6 @@ pub static SCATTER: Op = Op {
         scattered(inputs, |index| ids.get(index).copied(), |_, new| new)
     }),
     promise: "candle-core/src/tensor.rs:1638-1692; torch.Tensor.scatter_; the largest id of its dtype as for index_add",
-    ulps: 4.0,
-    differentiable: &["src", "x"],
-};
-
-/// `x.scatter_add(ids, src, dim)`: as `scatter`, but adds to the old value.
-pub static SCATTER_ADD: Op = Op {
-    name: "tensor.scatter_add",
-    covers: &["Tensor::scatter_add"],
-    support: COPIES,
-    inputs: &[ANY, InputSpec::new("ids", "integers that index `dim` of `x`"), InputSpec::new("src", "shaped as `ids`")],
-    params: &[DIM],
-    generate: |draw| {
-        let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
-        let ids = draw.ids(id_dtype, &src, x[dim])?;
-        drawn_scatter(draw, dtype, &x, &src, dim, ids)
-    },
-    contract: |case| {
-        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
-        if ids.shape != src.shape {
-            return Contract::Rejects(why::SHAPES);
-        }
-        scatter_contract(case, [x, ids, src], true, |_| true)
-    },
-    call: |call| {
-        let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
-        Ok(vec![call.tensor("x")?.scatter_add(ids, src, call.size("dim", 0))?])
-    },
-    source: "x.scatter_add(&ids, &src, {{ dim|default(0) }})?",
-    torch: r#"x.scatter_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
-    reference: Some(|inputs| {
-        let ids = inputs.ids("ids");
-        scattered(inputs, |index| ids.get(index).copied(), |old, new| old + new)
-    }),
-    promise: "candle-core/src/tensor.rs:1711-1731; torch.Tensor.scatter_add_; the largest id of its dtype as for index_add",
     ulps: 4.0,
     differentiable: &["src", "x"],
 };
@@ -138,22 +105,6 @@ pub static SCATTER_ADD_SET: Op = Op {
     differentiable: &[],
     promise: "candle-core/src/tensor.rs:1733-1747; as for scatter_add",
 };
-
-/// The drawn parts of a scatter: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
-type Shapes = (DType, Vec<usize>, Vec<usize>, usize, DType);
-
-fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
-    let x = draw.shape(1, 3)?;
-    let dim = draw.between(0, x.len() - 1)?;
-    let mut src = x.clone();
-    if draw.one_in(2)? {
-        src[dim] = draw.between(x[dim].min(1), x[dim])?;
-    }
-    let dtype = draw.dtype(COPIES)?;
-    // Ids that count upwards must fit their dtype.
-    let id_dtype = if x[dim] > 255 { DType::I64 } else { draw.id_dtype()? };
-    Ok((dtype, x, src, dim, id_dtype))
-}
 
 /// Whether two ids of one line along `dim` name the same place.
 fn writes_twice(ids: &Tensor, dim: usize, size: usize) -> bool {
