@@ -57,6 +57,8 @@ fn an_error_of_a_cuda_library_is_no_refusal_of_an_invalid_call() {
         assert_eq!(verdict(&invalid, &[(SIM, refused(variant, message))]), expected, "{message}");
     }
     const NOT_REFUSED: &str = "invalid not refused: shapes do not match, left to the device";
+    let empty_launch = refused("Cuda", "DriverError(CUDA_ERROR_INVALID_VALUE, \"invalid argument\")");
+    assert_eq!(verdict(&product(&[0, 3], &[4, 2]), &[(SIM, empty_launch)]), "pass", "it says nothing of the shapes");
 }
 
 #[test]

@@ -94,10 +94,12 @@ pub fn draw_shifted(draw: &mut Draw, op: &Op) -> arbitrary::Result<Case> {
 
 /// The reference of `op` for its main input, with the rounding of the shift there and back.
 pub fn shifted_reference(inputs: &ReferenceInputs, op: &Op) -> Vec<ArrayD<Num>> {
+    op.reference.map_or_else(Vec::new, |reference| reference(&shifted(inputs, op.support.of)))
+}
+
+/// `inputs`, of which `name` was shifted and shifted back.
+pub fn shifted<'a>(inputs: &ReferenceInputs<'a>, name: &'static str) -> ReferenceInputs<'a> {
     let shift = Num::exact(shift(inputs.case));
-    let x = inputs.array(op.support.of).mapv(|x| (x + shift) - shift);
-    let flowing = Some((op.support.of, x));
-    op.reference.map_or_else(Vec::new, |of| {
-        of(&ReferenceInputs { case: inputs.case, direction: inputs.direction, shift: inputs.shift, flowing })
-    })
+    let x = inputs.array(name).mapv(|x| (x + shift) - shift);
+    ReferenceInputs { case: inputs.case, direction: inputs.direction, shift: inputs.shift, flowing: Some((name, x)) }
 }
