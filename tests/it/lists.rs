@@ -202,7 +202,8 @@ fn shells_complete_every_command_and_each_has_a_man_page() {
     use clap::CommandFactory;
     let folder = tempfile::tempdir().expect("a folder");
     let root = snuffer::cli::Cli::command();
-    let names: Vec<&str> = root.get_subcommands().map(clap::Command::get_name).collect();
+    let shown = root.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
     for shell in ["bash", "zsh", "fish"] {
         let script = text(&snuffer(folder.path(), &["completions", shell]).stdout);
         for name in &names {
