@@ -55,11 +55,8 @@ pub fn crates(what: &str) -> anyhow::Result<Crates> {
 /// crate does not.
 pub fn edited_kernels(what: &str) -> anyhow::Result<Option<PathBuf>> {
     let crates = crates(what)?;
-    Ok(crates
-        .root
-        .as_ref()
-        .filter(|_| crates.differs_in_kernels_alone().unwrap_or(false))
-        .map(|root| root.join(KERNELS).join("src")))
+    let is_alone = crates.differs_in_kernels_alone()?;
+    Ok(crates.root.filter(|_| is_alone).map(|root| root.join(KERNELS).join("src")))
 }
 
 /// Builds the workers of the candle that `what` names, for `devices`, unless they are there. Says on the error stream what it does.

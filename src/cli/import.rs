@@ -52,6 +52,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     ops.dedup();
     let record = Record {
         versions: versions(limits.candle),
+        candle: limits.candle.cloned(),
         imported: true,
         modes: vec![Mode::Valid.name().to_string()],
         devices: devices.iter().map(ToString::to_string).collect(),
