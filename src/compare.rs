@@ -16,7 +16,8 @@ use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Limits, pool};
 use crate::ops::{Contract, Op, find, why};
-use crate::oracle::{Change, Signature};
+use crate::oracle::Change;
+use crate::report::changed;
 use crate::store::regression::Regression;
 
 use pair::Pair;
@@ -62,6 +63,15 @@ pub struct Difference {
     pub minimal: bool,
     /// How many cases had run with both when it was first seen, that one included.
     pub after_cases: u64,
+}
+
+impl Difference {
+    /// Its place in a list with the worst first, which is the same whichever thread was done first.
+    fn place(&self) -> impl Ord + use<> {
+        let Change { class, signature, .. } = &self.change;
+        let broken = signature.as_ref().map(|signature| (signature.rank(), signature.oracle));
+        (*class, broken, changed(&self.case.op, &self.change), self.case.to_text())
+    }
 }
 
 /// The result of a comparison.
@@ -114,10 +124,7 @@ pub fn compare(
     )?;
     let mut compared = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner).compared;
     compared.seconds = shared.started.elapsed().as_secs_f64();
-    compared.differences.sort_by(|one, other| {
-        let key = |it: &Difference| (it.change.class, it.change.signature.as_ref().map(Signature::rank));
-        (key(one), &one.case.op, &one.change.site).cmp(&(key(other), &other.case.op, &other.change.site))
-    });
+    compared.differences.sort_by_cached_key(Difference::place);
     compared.turned.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(compared)
 }
