@@ -165,7 +165,7 @@ impl Num {
         let result = Self::sum(terms.iter().map(|&term| (term - largest).exp())).ln() + largest;
         let tied: Vec<f64> = terms.iter().filter(|term| term.value == most).map(|term| term.slope.abs()).collect();
         let share = tied.iter().sum::<f64>() / (tied.len() as f64).max(1.0);
-        let residue = scaled(terms.len() as f64 * result.unit.min(SINGLE), share);
+        let residue = scaled(terms.len() as f64 * accumulator(result.unit), share);
         Self { slope_error: result.slope_error + residue, ..result }
     }
 
@@ -216,6 +216,12 @@ fn normal(dtype: DType) -> f64 {
 fn format_of(unit: f64) -> Option<DType> {
     let dtypes = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8e4m3];
     dtypes.into_iter().find(|dtype| dtype.unit_roundoff() == unit)
+}
+
+/// The unit roundoff that sums of terms in the format with this one are accumulated with: at least that of `f32`. PyTorch does not
+/// add 8-bit floats up, so of these nothing wider than their own is promised.
+pub fn accumulator(unit: f64) -> f64 {
+    if format_of(unit) == Some(DType::F8e4m3) { unit } else { unit.min(SINGLE) }
 }
 
 /// `a * b`, but 0 if `a` is exactly 0: no error or slope stays none even times infinity.

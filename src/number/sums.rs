@@ -1,6 +1,6 @@
 //! Sums of many terms: what a careful implementation makes of them in any order.
 
-use super::{Num, SINGLE, format_of, is_held, scaled};
+use super::{Num, SINGLE, accumulator, format_of, is_held, scaled};
 use crate::tensor::DType;
 
 /// How many standard deviations the accumulated roundoff of a sum may reach. Roundoff errors of different signs make a sum of `n`
@@ -9,7 +9,7 @@ use crate::tensor::DType;
 const LEVEL: f64 = 8.0;
 
 impl Num {
-    /// A sum of many terms, accumulated in at least `f32` whatever the dtype and in any order, as PyTorch and candle's
+    /// A sum of many terms, accumulated in at least `f32` (8-bit floats: [`accumulator`]) and in any order, as PyTorch and candle's
     /// CUDA kernels do; one rounding to the dtype at the end. Exact if no partial sum in any order is rounded.
     pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
         let mut terms_so_far = Accumulated::default();
@@ -45,8 +45,7 @@ impl Num {
         f(&wide).into_iter().map(|result| result.stored(unit)).collect()
     }
 
-    /// This number, as an operand of a computation in at least `f32`. PyTorch does not compute in 8-bit floats: of these nothing
-    /// wider is promised.
+    /// This number, as an operand of a computation in at least `f32`, unless it is an 8-bit float.
     fn widened(self) -> Self {
         let Some(dtype @ (DType::F16 | DType::Bf16)) = format_of(self.unit) else { return self };
         let overflows = self.peak > dtype.max() || (self.value.is_finite() && self.value.abs() > dtype.max());
@@ -116,7 +115,7 @@ impl Accumulated {
         self.only = if self.count == 0.0 { Some(term.value) } else { self.only.filter(|only| *only == term.value) };
         self.magnitude += term.value.abs();
         self.slopes += term.slope.abs();
-        self.grain = self.grain.min(if is_held(term.value, term.unit.min(SINGLE)) { grain(term.value) } else { 0.0 });
+        self.grain = self.grain.min(if is_held(term.value, accumulator(term.unit)) { grain(term.value) } else { 0.0 });
         self.has_nan |= term.value.is_nan();
         self.has_infinity |= term.value.is_infinite();
         self.count += 1.0;
@@ -124,7 +123,7 @@ impl Accumulated {
 
     /// The sum of the terms so far.
     pub fn total(&self) -> Num {
-        let accumulator = self.sum.unit.min(SINGLE);
+        let accumulator = accumulator(self.sum.unit);
         // No partial sum in any order needs more bits than the accumulator has.
         let exact = self.sum.error == 0.0 && scaled(accumulator, self.magnitude) <= self.grain;
         // The roundoffs of equal terms may all have one sign.

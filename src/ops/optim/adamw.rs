@@ -103,15 +103,16 @@ fn params(case: &Case) -> ParamsAdamW {
 
 fn adamw(params: &ParamsAdamW, start: Num, grads: &[Num]) -> Num {
     let ParamsAdamW { lr, beta1, beta2, eps, weight_decay } = *params;
-    let exact = Num::exact;
-    let (mut theta, mut first, mut second) = (start, exact(0.0), exact(0.0));
+    // The constants are cast to the dtype.
+    let constant = |value| Num::constant(value, start.unit);
+    let (mut theta, mut first, mut second) = (start, constant(0.0), constant(0.0));
     for (t, &grad) in (1..).zip(grads) {
-        first = exact(beta1) * first + exact(1.0 - beta1) * grad;
-        second = exact(beta2) * second + exact(1.0 - beta2) * (grad * grad);
-        let (mean, square) = (first / exact(1.0 - beta1.powi(t)), second / exact(1.0 - beta2.powi(t)));
+        first = constant(beta1) * first + constant(1.0 - beta1) * grad;
+        second = constant(beta2) * second + constant(1.0 - beta2) * (grad * grad);
+        let (mean, square) = (first / constant(1.0 - beta1.powi(t)), second / constant(1.0 - beta2.powi(t)));
         // If squares and eps underflow, as in f16, the error bound is infinite: PyTorch's AdamW divides by 0 there too.
-        let step = mean / (square.sqrt() + exact(eps));
-        theta = theta * exact(1.0 - lr * weight_decay) - exact(lr) * step;
+        let step = mean / (square.sqrt() + constant(eps));
+        theta = theta * constant(1.0 - lr * weight_decay) - constant(lr) * step;
     }
     // If a value is infinite, or its square overflows the dtype, the result is open.
     let peak = start.peak.max(first.peak).max(second.peak);

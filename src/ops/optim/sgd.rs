@@ -60,8 +60,9 @@ pub static SGD_STEPS: Op = Op {
         {% include "descent" %}
     "#,
     reference: Some(|inputs| {
-        let lr = Num::exact(inputs.case.float("lr", 0.1));
-        vec![per_element(inputs, |theta, grads| grads.iter().fold(theta, |theta, &grad| theta - lr * grad))]
+        let lr = inputs.case.float("lr", 0.1);
+        let step = |theta: Num, grad: &Num| theta - Num::constant(lr, grad.unit) * *grad;
+        vec![per_element(inputs, |theta, grads| grads.iter().fold(theta, step))]
     }),
     ulps: 4.0,
     differentiable: &[],

@@ -4,7 +4,7 @@ use ndarray::{ArrayD, Axis};
 
 use crate::case::Case;
 use crate::generate::Draw;
-use crate::number::{Num, SINGLE};
+use crate::number::{Num, accumulator};
 use crate::ops::ReferenceInputs;
 use crate::tensor::Support;
 
@@ -59,7 +59,7 @@ fn shifted(row: &[Num]) -> Shifted {
     let terms: Vec<Num> = row.iter().map(|&x| x - Num::exact(largest)).collect();
     let sum = Num::sum(terms.iter().map(|x| x.exp()));
     let slopes = row.iter().filter(|x| x.value == largest).map(|x| x.slope.abs());
-    let residue = slopes.fold(0.0, f64::max) * row.len() as f64 * sum.unit.min(SINGLE);
+    let residue = slopes.fold(0.0, f64::max) * row.len() as f64 * accumulator(sum.unit);
     Shifted { terms, sum, residue }
 }
 
