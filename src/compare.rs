@@ -69,7 +69,8 @@ impl Difference {
     /// Its place in a list with the worst first, which is the same whichever thread was done first.
     fn place(&self) -> impl Ord + use<> {
         let Change { class, signature, .. } = &self.change;
-        let broken = signature.as_ref().map(|signature| (signature.rank(), signature.oracle));
+        // Oracles are declared in order of authority.
+        let broken = signature.as_ref().map(|signature| (signature.rank(), signature.oracle as u8));
         (*class, broken, changed(&self.case.op, &self.change), self.case.to_text())
     }
 }

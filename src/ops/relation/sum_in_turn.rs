@@ -5,7 +5,7 @@ use ndarray::Axis;
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::dtypes::FLOATS;
+use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Contract, Op, why};
 
@@ -13,7 +13,7 @@ use crate::ops::{Contract, Op, why};
 pub static SUM_IN_TURN: Op = Op {
     name: "relation.sum_in_turn",
     covers: &["Tensor::sum_all", "Tensor::sum"],
-    support: FLOATS,
+    support: FLOATS_AND_F8,
     inputs: &[ANY],
     params: &[],
     generate: |draw| {
