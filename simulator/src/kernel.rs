@@ -46,7 +46,7 @@ pub enum Op {
     Atomic { space: Space, bytes: u8, update: fn(u64, u64, u64) -> u64 },
     /// Faults if `args[0] + offset` is not a multiple of `bytes`: a vector is aligned as a whole.
     Align { space: Space, bytes: u8 },
-    /// `d` = the kernel's parameter at byte `offset`.
+    /// `d` = the kernel's parameter at byte `args[0] + offset`.
     Param { bytes: u8, signed: bool },
     /// `d, d2 = shuffle(args[0], lane args[1], clamp args[2], members args[3])`
     Shuffle(Choose),

@@ -12,8 +12,8 @@ mod matrix;
 mod taint;
 
 use crate::fault::Kind;
-use crate::kernel::{CARRY, Inst, Op};
-use crate::lanes::{Lanes, WARP, mask_of};
+use crate::kernel::{CARRY, Inst, Op, ZERO};
+use crate::lanes::{Lanes, WARP, lanes, mask_of};
 use crate::shadowed_buffer::ShadowedBuffer;
 use fragments::{Fragment, State};
 use loop_detection::LoopDetector;
@@ -172,8 +172,8 @@ impl Warp {
                     self.access(machine, inst, mask)?;
                 }
                 Op::Param { bytes, signed } => {
-                    let value = parameter(machine.params, inst, bytes, signed, mask)?;
-                    write(&mut registers[inst.d as usize], &[value; WARP], mask);
+                    let value = parameters(machine.params, inst, &registers[a], (bytes, signed), mask)?;
+                    write(&mut registers[inst.d as usize], &value, mask);
                 }
                 Op::Shuffle(_) | Op::Vote(_) | Op::LoadMatrix { .. } | Op::Multiply { .. } | Op::WarpBarrier => {
                     machine.pc = pc as u32;
@@ -208,15 +208,26 @@ impl Warp {
     }
 }
 
-fn parameter(params: &[u8], inst: &Inst, bytes: u8, signed: bool, mask: u32) -> Result<u64, Stop> {
-    let at = inst.offset as usize;
-    let Some(found) = params.get(at..at + usize::from(bytes)) else {
-        let detail = "Invalid __param__ read of a parameter that was not passed".to_string();
-        return Err(stop(Kind::OutOfWindow, inst, mask, detail));
+/// What lanes read of the parameters, at the addresses in `base`: all the same unless a parameter is indexed.
+fn parameters(params: &[u8], inst: &Inst, base: &Lanes, (bytes, signed): (u8, bool), mask: u32) -> Result<Lanes, Stop> {
+    let read = |base: u64, mask: u32| {
+        let at = usize::try_from(base.wrapping_add_signed(inst.offset)).unwrap_or(usize::MAX);
+        let Some(found) = at.checked_add(bytes.into()).and_then(|end| params.get(at..end)) else {
+            let detail = "Invalid __param__ read of a parameter that was not passed".to_string();
+            return Err(stop(Kind::OutOfWindow, inst, mask, detail));
+        };
+        let mut wide = [0; 8];
+        wide[..found.len()].copy_from_slice(found);
+        Ok(extend(u64::from_le_bytes(wide), bytes, signed))
     };
-    let mut wide = [0; 8];
-    wide[..found.len()].copy_from_slice(found);
-    Ok(extend(u64::from_le_bytes(wide), bytes, signed))
+    if inst.args[0] == ZERO {
+        return Ok([read(0, mask)?; WARP]);
+    }
+    let mut values = [0; WARP];
+    for lane in lanes(mask) {
+        values[lane] = read(base[lane], 1 << lane)?;
+    }
+    Ok(values)
 }
 
 /// Computes a register that may also be a source, and writes the lanes of `mask`.

@@ -11,11 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use snuffer_toolkit::Toolkit;
 use wait_timeout::ChildExt;
 
 use self::workspace::Test;
-use crate::toolkit::Toolkit;
-use crate::{simulator, target};
+use crate::{set_up, target};
 
 pub mod workspace;
 
@@ -57,7 +57,7 @@ pub fn run(toolkit: &Toolkit, filter: &str, list: bool) -> anyhow::Result<u8> {
         Toolkit::Installed(_) => None,
         // Libraries without code are enough to list the tests.
         Toolkit::Assembled(home) if list => Some(home.join("lib")),
-        Toolkit::Assembled(_) => Some(simulator::install()?),
+        Toolkit::Assembled(_) => Some(set_up::simulator()?),
     };
     let library = library.as_deref();
     let mut tests = Vec::new();

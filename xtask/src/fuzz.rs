@@ -9,13 +9,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use snuffer_toolkit::{Toolkit, once, remedy, succeeds};
 
 mod subject;
 
 use self::subject::Subject;
 use crate::set_up::{self, Devices, Ready};
-use crate::toolkit::{self, Toolkit, succeeds};
-use crate::tools::remedy;
 use crate::{cargo, status, target};
 
 /// The targets whose inputs are cases.
@@ -180,7 +179,7 @@ fn build(name: &str, package: &Path, cuda: Option<&Toolkit>) -> anyhow::Result<P
 fn cargo_fuzz() -> anyhow::Result<PathBuf> {
     const VERSION: &str = "0.13.2";
     let folder = target()?.join("cargo-fuzz");
-    toolkit::once(&folder, VERSION, |folder| {
+    once(&folder, VERSION, |folder| {
         let mut install = cargo();
         // Without optimizations, which would take longer than all that it ever does.
         install.args(["install", "cargo-fuzz", "--debug", "--locked", "--version", VERSION, "--root"]).arg(folder);

@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use snuffer_toolkit::Toolkit;
 use wait_timeout::ChildExt;
 
 use self::questions::{By, QUESTIONS, Question};
 use crate::set_up::{self, Devices};
-use crate::toolkit::Toolkit;
 use crate::{cargo, say, target};
 
 mod questions;

@@ -9,30 +9,23 @@ use std::process::{Command, ExitCode};
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 
+use crate::capability::Capability;
 use crate::set_up::{Devices, Ready};
-use crate::toolkit::Capability;
 
 mod candle;
 mod candle_tests;
+mod capability;
 #[path = "../../src/candles/compiler.rs"]
 mod compiler;
-#[path = "../../src/exec/toolkit.rs"]
-mod cuda;
 mod dist;
 mod functions;
 #[path = "../../src/candles/functions.rs"]
 mod functions_of;
 mod fuzz;
-#[path = "../../src/exec/gpu.rs"]
-mod gpu;
 mod gpu_report;
 mod host_mutants;
 mod set_up;
-mod simulator;
 mod stand_in;
-mod stubs;
-mod toolkit;
-mod tools;
 
 /// Sets `snuffer` up and runs it.
 #[derive(Debug, Parser)]
@@ -158,7 +151,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::CandleTests { filter, list } => candle_tests::run(&set_up::toolkit()?, &filter, list),
         Task::GpuReport(args) => gpu_report::run(&args),
         Task::StandIn { command } => stand_in::run(&command),
-        Task::Simulator => simulator::install().map(|_| 0),
+        Task::Simulator => set_up::simulator().map(|_| 0),
         Task::Dist => dist::run(),
         Task::HostMutants(args) => host_mutants::run(&args),
         Task::Functions { check } => functions::run(root, check),

@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io::PipeReader;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use snuffer_toolkit::{Toolkit, build_driver, install_driver, succeeds, there_is_one};
 
-use crate::toolkit::{self, Capability, Toolkit};
-use crate::{cargo, say, simulator, status, target};
+use crate::capability::Capability;
+use crate::{cargo, say, status, target};
 
 /// How long each step takes when there is nothing to do.
 const SECOND_TIME: &str = "else a second";
@@ -37,12 +39,12 @@ impl Devices {
 
     /// Whether a CUDA device, real or simulated, can be set up.
     pub fn can_have_cuda(self) -> bool {
-        !self.cpu && toolkit::there_is_one()
+        !self.cpu && there_is_one()
     }
 
     /// Whether fuzzers run on the simulated device: on machines without a GPU on which NVIDIA's compiler runs.
     pub fn can_be_simulated(self) -> bool {
-        !self.cpu && toolkit::there_is_one() && Toolkit::installed().is_none()
+        !self.cpu && there_is_one() && Toolkit::installed().is_none()
     }
 }
 
@@ -80,7 +82,7 @@ pub fn rest(devices: Devices) -> anyhow::Result<Ready> {
     if devices.cpu {
         return Ok(Ready { devices: "cpu; without sim:0 and cuda:0, because of --cpu", toolkit: None });
     }
-    if !toolkit::there_is_one() {
+    if !there_is_one() {
         let devices = "cpu; without cuda:0, and without sim:0, which needs NVIDIA's compiler (x86-64 Linux)";
         return Ok(Ready { devices, toolkit: None });
     }
@@ -92,7 +94,7 @@ pub fn rest(devices: Devices) -> anyhow::Result<Ready> {
         Toolkit::Installed(_) => "cpu, sim:0 and cuda:0",
         Toolkit::Assembled(_) => "cpu and sim:0; without cuda:0, which needs a GPU and a CUDA toolkit",
     };
-    simulator::install()?;
+    simulator()?;
     Ok(Ready { devices, toolkit: Some(toolkit) })
 }
 
@@ -103,7 +105,7 @@ pub fn simulated(devices: Devices) -> anyhow::Result<Option<Toolkit>> {
         return Ok(None);
     }
     let toolkit = toolkit().context("cannot set up a CUDA device (--cpu skips it)")?;
-    simulator::install()?;
+    simulator()?;
     Ok(Some(toolkit))
 }
 
@@ -149,7 +151,7 @@ fn worker(name: &str, features: &str) -> Command {
 /// Starts the rest of a first set-up in the background. Returns a pipe that ends when the set-up does. `None` if nothing is
 /// left to do.
 pub fn rest_in_background(devices: Devices) -> anyhow::Result<Option<PipeReader>> {
-    let built = target()?.join("debug/snuffer-worker-cuda").is_file() || !toolkit::there_is_one();
+    let built = target()?.join("debug/snuffer-worker-cuda").is_file() || !there_is_one();
     if devices.cpu || built {
         return Ok(None);
     }
@@ -168,7 +170,20 @@ pub fn toolkit() -> anyhow::Result<Toolkit> {
     if let Some(installed) = Toolkit::installed() {
         return Ok(installed);
     }
-    step("fetching NVIDIA's compiler", "half a minute on a new machine", Toolkit::assemble)
+    step("fetching NVIDIA's compiler", "half a minute on a new machine", || {
+        let (toolkit, is_new) = Toolkit::assemble(&target()?)?;
+        if is_new {
+            succeeds(cargo().args(["clean", "--quiet", "--package", "candle-kernels"]));
+        }
+        Ok(toolkit)
+    })
+}
+
+/// Builds and installs the simulated device. Returns the folder in which workers find it.
+pub fn simulator() -> anyhow::Result<PathBuf> {
+    let folder = target()?;
+    build("the simulated device", "a minute on a new machine", build_driver(&mut cargo(), &folder))?;
+    install_driver(&folder)
 }
 
 /// Runs a `cargo` that builds `what`, as a step.

@@ -10,9 +10,9 @@ use std::process::Command;
 use std::{env, fs};
 
 use anyhow::{Context, ensure};
+use snuffer_toolkit::{COMPUTE_CAP, CUDA_VERSION, Toolkit, once};
 
-use crate::toolkit::{COMPUTE_CAP, CUDA_VERSION, Toolkit, once};
-use crate::{say, set_up, simulator, status, target};
+use crate::{say, set_up, status, target};
 
 const NVIDIA_SMI: &str = include_str!("../nvidia-smi.sh");
 
@@ -22,7 +22,7 @@ pub fn run(command: &[OsString]) -> anyhow::Result<u8> {
         say("this machine has a GPU and needs no stand-in: run the command itself");
         return Ok(5);
     };
-    let driver = simulator::install()?;
+    let driver = set_up::simulator()?;
     let folder = target()?.join("stand-in");
     once(&folder, NVIDIA_SMI, assemble)?;
     let path = env::var_os("PATH").unwrap_or_default();

@@ -13,6 +13,7 @@ pub(crate) mod gemm;
 pub(crate) mod generator;
 pub(crate) mod happens_before;
 pub(crate) mod hide;
+pub(crate) mod host_calls;
 pub(crate) mod image;
 pub(crate) mod inject;
 pub(crate) mod linked_kernels;

@@ -65,6 +65,7 @@ const PASSES: &[Pass] = &[
     pass("warp_sync_sites.ptx", 32, |t| vec![if t.lane < 16 { 131 - t.lane } else { 31 - t.lane }], &[]),
     pass("spin_lock.ptx", 32, |_| vec![31 * 16], &[]),
     pass("mixed_spaces.ptx", 32, |t| vec![if t.number % 2 == 0 { t.number } else { t.number + 1000 }], &[]),
+    pass("param_address.ptx", 32, |t| vec![t.number, 1], &[]),
     pass("operands.ptx", 32, |t| vec![if t.lane < 8 { 2 } else { 1 }, !0xff, t.number, 77], &[]),
     pass("if_else.ptx", 64, |t| vec![if t.number % 2 == 0 { t.number * 3 } else { t.number + 100 }, 32], &[2; 4]),
     pass("loop.ptx", 32, |t| vec![t.number * t.number.saturating_sub(1) / 2, u32::MAX], &[1, 31, 1]),

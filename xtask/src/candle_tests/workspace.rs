@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
+use snuffer_toolkit::{Toolkit, once};
 
 use crate::set_up::step;
-use crate::toolkit::{Toolkit, once};
 use crate::{cargo, target};
 
 const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context, bail};
+use snuffer_toolkit::Toolkit;
 
 use super::source::{copies, copy_crates};
 use crate::compiler::{CompileError, errors, profile};
 use crate::set_up::step;
-use crate::toolkit::Toolkit;
 use crate::{cargo, target};
 
 /// Writes the workspace: copies of candle's crates, and a package with the worker.

@@ -1,6 +1,8 @@
-//! cuBLAS: the products that candle calls.
+//! cuBLAS: handles, and what all products share.
 
+pub mod products;
 pub mod status_names;
+pub mod vectors;
 
 use crate::api::put;
 use crate::objects::blas::Blas;
@@ -20,6 +22,14 @@ const INVALID_VALUE: Code = 7;
 const EXECUTION_FAILED: Code = 13;
 const NOT_SUPPORTED: Code = 15;
 
+// Values of `cudaDataType_t` and `cublasComputeType_t`.
+const F32: u32 = 0;
+const F64: u32 = 1;
+const F16: u32 = 2;
+const COMPUTE_F16: u32 = 64;
+const COMPUTE_F32: u32 = 68;
+const COMPUTE_F64: u32 = 70;
+
 /// Makes a handle for the current context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasCreate_v2(handle: *mut usize) -> Code {
@@ -27,7 +37,31 @@ pub unsafe extern "C" fn cublasCreate_v2(handle: *mut usize) -> Code {
         let context = driver.current().map_err(|_| NOT_INITIALIZED)?;
         driver.context(context).and_then(|context| context.check()).map_err(|_| NOT_INITIALIZED)?;
         // SAFETY: the caller's promise.
-        unsafe { put(handle, driver.blas.insert(Blas { context, stream: 0 })) }.map_err(|_| INVALID_VALUE)
+        unsafe { put(handle, driver.blas.insert(Blas { context, stream: 0, factors_on_device: false })) }
+            .map_err(|_| INVALID_VALUE)
+    })
+}
+
+/// The pointer mode of a handle: 0 for factors and results on the host, 1 for those on the device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cublasGetPointerMode_v2(handle: usize, mode: *mut u32) -> Code {
+    call("cublasGetPointerMode_v2", |driver| {
+        let on_device = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?.factors_on_device;
+        // SAFETY: the caller's promise.
+        unsafe { put(mode, u32::from(on_device)) }.map_err(|_| INVALID_VALUE)
+    })
+}
+
+/// Sets it.
+#[unsafe(no_mangle)]
+pub extern "C" fn cublasSetPointerMode_v2(handle: usize, mode: u32) -> Code {
+    call("cublasSetPointerMode_v2", |driver| {
+        let blas = driver.blas.get_mut(handle).ok_or(NOT_INITIALIZED)?;
+        blas.factors_on_device = match mode {
+            0 | 1 => mode == 1,
+            _ => return Err(INVALID_VALUE),
+        };
+        Ok(())
     })
 }
 
@@ -92,7 +126,11 @@ fn run(
     arguments: &Arguments,
     multiply: impl FnOnce(&mut Device, Shape, &[Matrix; 3]) -> Result<Result<(), Fault>, Code>,
 ) -> Result<(), Code> {
-    let &Blas { context: ordinal, stream } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
+    let &Blas { context: ordinal, stream, factors_on_device } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
+    if factors_on_device {
+        report::unsupported("factors of cuBLAS on the device");
+        return Err(NOT_SUPPORTED);
+    }
     let (shape, matrices) = arguments.checked()?;
     let context = driver.context(ordinal).map_err(|_| EXECUTION_FAILED)?;
     context.check().map_err(|_| EXECUTION_FAILED)?;
@@ -145,65 +183,43 @@ fn exact<T: Real>(x: T) -> T {
 
 /// Whether a compute type supports these elements.
 fn takes(compute: u32, [a, b, c]: [Element; 3]) -> bool {
-    use Element::{Bf16, F16, F32, F64};
     match compute {
-        64 | 65 => [a, b, c] == [F16; 3],
-        68 | 69 | 74 | 75 | 77 => a == b && matches!((a, c), (F16 | Bf16 | F32, F32) | (F16, F16) | (Bf16, Bf16)),
-        70 | 71 => [a, b, c] == [F64; 3],
+        COMPUTE_F16 | 65 => [a, b, c] == [Element::F16; 3],
+        COMPUTE_F32 | 69 | 74 | 75 | 77 => {
+            let is_single = c == Element::F32 && a != Element::F64;
+            a == b && (is_single || a == c && matches!(a, Element::F16 | Element::Bf16))
+        }
+        COMPUTE_F64 | 71 => [a, b, c] == [Element::F64; 3],
         _ => false,
     }
 }
 
-/// Multiplies a batch of matrices, in one of several precisions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasGemmStridedBatchedEx(
+/// A product in the type of computation `compute`, which also says the type of the factors.
+///
+/// # Safety
+/// The factors are null or valid for a read of one number of that type.
+unsafe fn gemm(
+    name: &'static str,
     handle: usize,
-    operation_a: u32,
-    operation_b: u32,
-    m: c_int,
-    n: c_int,
-    k: c_int,
-    alpha: *const c_void,
-    a: u64,
-    type_a: u32,
-    leading_a: c_int,
-    stride_a: c_longlong,
-    b: u64,
-    type_b: u32,
-    leading_b: c_int,
-    stride_b: c_longlong,
-    beta: *const c_void,
-    c: u64,
-    type_c: u32,
-    leading_c: c_int,
-    stride_c: c_longlong,
-    batch: c_int,
+    arguments: &Arguments,
     compute: u32,
-    _algorithm: c_int,
+    [alpha, beta]: [*const c_void; 2],
 ) -> Code {
-    let arguments = Arguments {
-        operations: [operation_a, operation_b],
-        sizes: [m, n, k, batch],
-        matrices: [
-            (a, type_a, leading_a, stride_a),
-            (b, type_b, leading_b, stride_b),
-            (c, type_c, leading_c, stride_c),
-        ],
-    };
-    call("cublasGemmStridedBatchedEx", |driver| {
-        run(driver, handle, "cublasGemmStridedBatchedEx", &arguments, |device, shape, matrices| {
+    call(name, |driver| {
+        run(driver, handle, name, arguments, |device, shape, matrices| {
             if !takes(compute, matrices.map(|matrix| matrix.element)) {
-                report::unsupported(&format!("cuBLAS compute type {compute} with types {type_a}, {type_b}, {type_c}"));
+                let [(_, a, ..), (_, b, ..), (_, c, ..)] = arguments.matrices;
+                report::unsupported(&format!("cuBLAS compute type {compute} with types {a}, {b}, {c}"));
                 return Err(NOT_SUPPORTED);
             }
             // SAFETY: the factors have the type that the type of computation says, as the caller promises.
             unsafe {
                 Ok(match compute {
-                    64 | 65 => {
+                    COMPUTE_F16 | 65 => {
                         let factors = factors::<f16>(alpha, beta)?.map(f16::to_f32);
                         multiply(device, shape, matrices, factors, exact, to_half)
                     }
-                    70 | 71 => multiply(device, shape, matrices, factors::<f64>(alpha, beta)?, exact, exact),
+                    COMPUTE_F64 | 71 => multiply(device, shape, matrices, factors::<f64>(alpha, beta)?, exact, exact),
                     _ => {
                         let factors = factors::<f32>(alpha, beta)?;
                         match compute {
@@ -215,43 +231,6 @@ pub unsafe extern "C" fn cublasGemmStridedBatchedEx(
                     }
                 })
             }
-        })
-    })
-}
-
-/// Multiplies a batch of matrices of doubles.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasDgemmStridedBatched(
-    handle: usize,
-    operation_a: u32,
-    operation_b: u32,
-    m: c_int,
-    n: c_int,
-    k: c_int,
-    alpha: *const f64,
-    a: u64,
-    leading_a: c_int,
-    stride_a: c_longlong,
-    b: u64,
-    leading_b: c_int,
-    stride_b: c_longlong,
-    beta: *const f64,
-    c: u64,
-    leading_c: c_int,
-    stride_c: c_longlong,
-    batch: c_int,
-) -> Code {
-    const F64: u32 = 1;
-    let arguments = Arguments {
-        operations: [operation_a, operation_b],
-        sizes: [m, n, k, batch],
-        matrices: [(a, F64, leading_a, stride_a), (b, F64, leading_b, stride_b), (c, F64, leading_c, stride_c)],
-    };
-    call("cublasDgemmStridedBatched", |driver| {
-        run(driver, handle, "cublasDgemmStridedBatched", &arguments, |device, shape, matrices| {
-            // SAFETY: the caller's promise.
-            let factors = unsafe { factors::<f64>(alpha.cast(), beta.cast())? };
-            Ok(multiply(device, shape, matrices, factors, exact, exact))
         })
     })
 }

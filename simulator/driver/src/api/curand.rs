@@ -161,3 +161,36 @@ pub extern "C" fn curandGenerateNormalDouble(
     };
     call("curandGenerateNormalDouble", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
+
+/// Numbers of 32 random bits.
+#[unsafe(no_mangle)]
+pub extern "C" fn curandGenerate(generator: usize, address: u64, n: usize) -> Code {
+    let draw = |words: &mut Philox| [words.next(), words.next()].map(u32::to_le_bytes);
+    call("curandGenerate", |driver| generate(driver, generator, address, n, draw))
+}
+
+/// Numbers whose logarithms are normal. Their count must be even.
+#[unsafe(no_mangle)]
+pub extern "C" fn curandGenerateLogNormal(generator: usize, address: u64, n: usize, mean: f32, deviation: f32) -> Code {
+    let draw = |words: &mut Philox| {
+        let (u, v) = (f64::from(single(words)), f64::from(single(words)));
+        normal(u, v, mean.into(), deviation.into()).map(|x| (x.exp() as f32).to_le_bytes())
+    };
+    call("curandGenerateLogNormal", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
+}
+
+/// Doubles whose logarithms are normal. Their count must be even.
+#[unsafe(no_mangle)]
+pub extern "C" fn curandGenerateLogNormalDouble(
+    generator: usize,
+    address: u64,
+    n: usize,
+    mean: f64,
+    deviation: f64,
+) -> Code {
+    let draw = |words: &mut Philox| {
+        let (u, v) = (double(words), double(words));
+        normal(u, v, mean, deviation).map(|x| x.exp().to_le_bytes())
+    };
+    call("curandGenerateLogNormalDouble", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
+}

@@ -4,4 +4,6 @@
 pub struct Blas {
     pub context: usize,
     pub stream: usize,
+    /// Whether factors and results of single numbers are in device memory.
+    pub factors_on_device: bool,
 }

@@ -1,6 +1,7 @@
 //! Reports: for people on the error stream, and for programs as records in the file that `SNUFFER_SIM_REPORTS` names, a JSON
 //! object on each line.
 
+use super::host_calls::{self, Frame};
 use serde::Serialize;
 use simulator::{Fault, Kind};
 use std::fs::{File, OpenOptions};
@@ -41,6 +42,8 @@ struct Record<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<u64>,
     message: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    host: Vec<Frame>,
 }
 
 /// Prints a line. It is one write, so that lines of other threads do not come between; a closed error stream is no failure.
@@ -65,8 +68,8 @@ fn record(record: &Record) {
 
 /// Appends a record that has no place in a kernel.
 fn without_place(severity: Severity, kind: &str, function: &str, message: &str) {
-    let (file, line, block, thread, address) = (None, None, None, None, None);
-    record(&Record { severity, kind, kernel: function, file, line, block, thread, address, message });
+    let (file, line, block, thread, address, host) = (None, None, None, None, None, host_calls::frames());
+    record(&Record { severity, kind, kernel: function, file, line, block, thread, address, message, host });
 }
 
 /// Reports what the simulator cannot do: the limit is the simulator's, not the program's fault.
@@ -112,6 +115,7 @@ fn found(severity: Severity, fault: &Fault) {
         thread: of_kernel.then_some(fault.thread),
         address: fault.address,
         message: &fault.message(),
+        host: host_calls::frames(),
     });
     print(&fault.to_string());
 }

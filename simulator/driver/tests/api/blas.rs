@@ -3,6 +3,7 @@
 use crate::{
     BROKEN_BY_BLAS, BROKEN_BY_RESULT, INVALID_ADDRESS_TEST, WELL, allocate, download, said_in, upload, with_device,
 };
+use cuda::api::cublas::products::*;
 use cuda::api::cublas::*;
 use cuda::api::driver::context::cuCtxSynchronize;
 use half::{bf16, f16};

@@ -14,6 +14,7 @@ mod random;
 mod records;
 mod replacement;
 mod runtime;
+mod single_products;
 mod sticky;
 
 use cuda::api::driver::{context, device, launch, memory as mem, module};

@@ -16,7 +16,9 @@ impl<'a> Decoder<'a> {
     ) -> Result<(), String> {
         let [to, Operand::Address(base, offset)] = operands else { return Err("a load from no address".to_string()) };
         let to: Vec<&Operand> = if let Operand::Vector(parts) = to { parts.iter().collect() } else { vec![to] };
-        if let (Space::Param, Operand::Name(name)) = (space, &**base) {
+        if let (Space::Param, Operand::Name(name)) = (space, &**base)
+            && self.names.register(name).is_none()
+        {
             for (place, to) in to.iter().enumerate() {
                 let d = self.destination(to)?;
                 let offset = offset + place as i64 * i64::from(access.bytes);
@@ -29,7 +31,10 @@ impl<'a> Decoder<'a> {
         for (place, to) in to.iter().enumerate() {
             let d = self.destination(to)?;
             let offset = offset + place as i64 * i64::from(access.bytes);
-            let what = Op::Load { space, bytes: access.bytes, signed: access.signed };
+            let what = match space {
+                Space::Param => Op::Param { bytes: access.bytes, signed: access.signed },
+                _ => Op::Load { space, bytes: access.bytes, signed: access.signed },
+            };
             let (args, strong) = ([address, ZERO, ZERO, ZERO], access.strong);
             self.push(Inst { d, args, offset, source, strong, acquires: strong, ..Inst::new(what) });
         }
@@ -103,12 +108,11 @@ impl<'a> Decoder<'a> {
         }
         let d = self.names.fresh();
         let args = [address, ZERO, ZERO, ZERO];
-        self.push(Inst {
-            args,
-            offset,
-            source,
-            ..Inst::new(Op::Align { space, bytes: access.bytes * access.elements })
-        });
+        // Parameters are bytes of the launch's buffer.
+        if space != Space::Param {
+            let align = Op::Align { space, bytes: access.bytes * access.elements };
+            self.push(Inst { args, offset, source, ..Inst::new(align) });
+        }
         self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
         Ok(d)
     }

@@ -37,8 +37,11 @@ impl<'a> Decoder<'a> {
         if name == "WARP_SZ" {
             return Ok(self.names.constant(WARP as u64));
         }
-        if let Some(Binding::Address(address)) = self.names.variable(name) {
-            return Ok(self.names.constant(address));
+        match self.names.variable(name) {
+            Some(Binding::Address(address)) => return Ok(self.names.constant(address)),
+            // Within the parameters, as `ld.param` takes it.
+            Some(Binding::KernelParam(at)) => return Ok(self.names.constant(at.into())),
+            _ => {}
         }
         if let Some(&address) = self.addresses.get(name) {
             return Ok(self.names.constant(address));

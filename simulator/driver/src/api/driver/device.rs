@@ -1,10 +1,11 @@
 //! The driver itself, and its devices.
 
 use crate::api::put;
-use crate::objects::codes::{Code, INVALID_VALUE, NOT_INITIALIZED};
+use crate::objects::codes::{Code, INVALID_VALUE, NOT_FOUND, NOT_INITIALIZED};
 use crate::objects::process::call;
 use crate::objects::visible;
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ptr;
 
 /// Starts the driver.
 #[unsafe(no_mangle)]
@@ -17,6 +18,13 @@ pub extern "C" fn cuInit(flags: c_uint) -> Code {
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
     // SAFETY: the caller's promise.
     call("cuDriverGetVersion", |_| unsafe { put(version, 13000) })
+}
+
+/// A private table of the driver's functions: there is none. NVIDIA's libraries ask for some, and go on without.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetExportTable(table: *mut *const c_void, _id: *const c_void) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuGetExportTable", |_| unsafe { put(table, ptr::null()).and(Err(NOT_FOUND)) })
 }
 
 /// The number of devices.

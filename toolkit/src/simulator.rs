@@ -3,31 +3,36 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context;
 
-use crate::set_up::build;
 use crate::stubs::{LIBRARIES, soname};
-use crate::{cargo, target};
 
-/// Builds and installs the driver. Returns the folder in which workers of a simulated device find it.
-pub fn install() -> anyhow::Result<PathBuf> {
-    let folder = target()?.join("simulator");
-    let mut cargo = cargo();
-    cargo
-        .args(["build", "--locked", "--profile", "driver", "--package", "snuffer-simulator-driver", "--target-dir"])
-        .arg(&folder);
+/// Where programs find the driver that is installed in `folder`.
+pub fn libraries(folder: &Path) -> PathBuf {
+    folder.join("simulator/lib")
+}
+
+/// Gives `cargo`, which runs among the suite's sources, the arguments that build the driver below `folder`.
+pub fn build_driver<'a>(cargo: &'a mut Command, folder: &Path) -> &'a mut Command {
+    cargo.args(["build", "--locked", "--profile", "driver", "--package", "snuffer-simulator-driver", "--target-dir"]);
     // Warps are simulated with vectors. The driver has its own target folder, so that this flag rebuilds nothing else.
     if wide_vectors() {
         cargo.env("RUSTFLAGS", "-C target-cpu=x86-64-v3");
     }
-    build("the simulated device", "a minute on a new machine", &mut cargo)?;
-    let lib = folder.join("lib");
+    cargo.arg(folder.join("simulator"))
+}
+
+/// Installs the driver that was built below `folder`, under the names of all libraries that it replaces. Returns the folder in which
+/// programs find it.
+pub fn install_driver(folder: &Path) -> anyhow::Result<PathBuf> {
+    let lib = libraries(folder);
     let [(driver, version), others @ ..] = &LIBRARIES;
     let driver = soname(driver, *version);
     fs::create_dir_all(&lib).with_context(|| format!("cannot make {}", lib.display()))?;
-    // Renamed into place, so that running hunts keep the library that they have loaded.
-    let (built, new) = (folder.join("driver/libcuda.so"), lib.join("new"));
+    // Renamed into place, so that running programs keep the library that they have loaded.
+    let (built, new) = (folder.join("simulator/driver/libcuda.so"), lib.join("new"));
     fs::copy(&built, &new).with_context(|| format!("cannot copy {} to {}", built.display(), new.display()))?;
     fs::rename(new, lib.join(&driver)).with_context(|| format!("cannot replace {driver} in {}", lib.display()))?;
     for (library, version) in others {

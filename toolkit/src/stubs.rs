@@ -13,11 +13,11 @@ pub const LIBRARIES: [(&str, u32); 6] =
 
 const NVCC: &str = include_str!("nvcc.sh");
 /// The symbols that the libraries export: one `library symbol` per line.
-const SYMBOLS: &str = "simulator/driver/symbols.txt";
+const SYMBOLS: &str = include_str!("../../simulator/driver/symbols.txt");
 
 /// Everything that [`assemble`] depends on.
-pub fn stamp() -> anyhow::Result<String> {
-    Ok(format!("{NVCC}{LIBRARIES:?}\n{}", symbols()?))
+pub fn stamp() -> String {
+    format!("{NVCC}{LIBRARIES:?}\n{SYMBOLS}")
 }
 
 /// Fills `home`, which is next to the folder `packages`.
@@ -32,9 +32,8 @@ pub fn assemble(home: &Path) -> anyhow::Result<()> {
     let lib = home.join("lib");
     fs::create_dir(&lib)?;
     symlink("lib", home.join("lib64"))?;
-    let symbols = symbols()?;
     for (library, version) in LIBRARIES {
-        let exported = symbols.lines().filter_map(|line| line.strip_prefix(library)?.strip_prefix(' '));
+        let exported = SYMBOLS.lines().filter_map(|line| line.strip_prefix(library)?.strip_prefix(' '));
         let source: Vec<_> = exported.map(|symbol| format!("int {symbol}(void) {{ return 0; }}\n")).collect();
         compile(&source.concat(), &lib, &soname(library, version))
             .with_context(|| format!("cannot make lib{library}.so"))?;
@@ -46,10 +45,6 @@ pub fn assemble(home: &Path) -> anyhow::Result<()> {
 /// The file name of a library that programs load when they start.
 pub fn soname(library: &str, version: u32) -> String {
     format!("lib{library}.so.{version}")
-}
-
-fn symbols() -> anyhow::Result<String> {
-    fs::read_to_string(SYMBOLS).with_context(|| format!("cannot read {SYMBOLS}"))
 }
 
 fn compile(source: &str, lib: &Path, soname: &str) -> anyhow::Result<()> {

@@ -1,0 +1,99 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// Run any program that uses CUDA on a simulated CUDA device, which checks every access. No GPU is needed.
+#[derive(Debug, Parser)]
+#[command(name = "cargo snuffer", bin_name = "cargo snuffer", version, max_term_width = 80)]
+pub struct Cargo {
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Run tests, each in a process of its own: `cargo test` with all its arguments.
+    #[command(after_help = ARGUMENTS)]
+    Test(Options),
+    /// Run tests with cargo-nextest: `cargo nextest` with all its arguments, such as `run`.
+    #[command(after_help = ARGUMENTS)]
+    Nextest(Options),
+    /// Run a binary or an example of your package: `cargo run` with all its arguments.
+    #[command(after_help = ARGUMENTS)]
+    Run(Options),
+    /// Run a program that is built already.
+    Exec(Options),
+    /// Fetch NVIDIA's compiler and build the simulated device. The other commands do this when it is needed.
+    Setup {
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+        /// Also fetch NVIDIA's NVRTC, for programs that compile kernels while they run.
+        #[arg(long)]
+        nvrtc: bool,
+    },
+    /// Say what is set up, and what this machine lacks.
+    Doctor,
+    /// What Cargo runs in place of a test binary or program.
+    #[command(hide = true)]
+    Runner {
+        /// The binary and its arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+const ARGUMENTS: &str = "Options of `cargo snuffer` come first. From the first argument that is none of them, everything goes to Cargo: \
+    `cargo snuffer test --junit out.xml --features cuda -- --nocapture`.";
+
+/// What to watch and what to write.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+pub struct Options {
+    /// Which checkers run beside bounds, lifetime and barriers, which are always checked: `all`, `none`, or some of `initialization`,
+    /// `races`, `streams`, `arithmetic` and `loops`.
+    #[arg(long, default_value = "all")]
+    pub checks: String,
+    /// The least that makes the command fail although all tests pass.
+    #[arg(long, value_enum, default_value_t = FailOn::Report)]
+    pub fail_on: FailOn,
+    /// Findings that are known and let pass. By default `snuffer-suppressions.toml` in this folder, if it is there.
+    #[arg(long, value_name = "FILE")]
+    pub suppress: Option<PathBuf>,
+    /// Write the results as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write what the device saw as SARIF, for code scanning.
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Write the results and what the device saw as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Time limit of one test.
+    #[arg(long, default_value = "10m", value_parser = humantime::parse_duration)]
+    pub timeout: Duration,
+    /// How many devices there are, 1 to 8.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub devices: u8,
+    /// Arguments of Cargo, or the program and its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    #[serde(skip)]
+    pub args: Vec<OsString>,
+}
+
+/// What fails a run whose tests pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+pub enum FailOn {
+    /// Also what the simulated device cannot do: the run says less than it seems to.
+    Unsupported,
+    /// A report of a checker, or a fault.
+    Report,
+    /// A fault: what ends a kernel with an error on hardware.
+    Fault,
+    /// Nothing.
+    Never,
+}

@@ -1,0 +1,108 @@
+//! The folder with NVIDIA's compiler and the simulated device, which all programs of a user share.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail, ensure};
+use etcetera::{BaseStrategy, choose_base_strategy};
+use snuffer_toolkit::{Toolkit, build_driver, fetch_nvrtc, install_driver, libraries, nvrtc, there_is_one};
+
+/// The variable that names another folder.
+const VARIABLE: &str = "SNUFFER_HOME";
+/// Where this program was built: the device's sources are beside it.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// What programs are built with and run on.
+pub struct Home {
+    pub toolkit: Toolkit,
+    /// The folders of libraries that programs load: the simulated device's, and before it NVRTC's if that is installed.
+    pub libraries: OsString,
+}
+
+impl Home {
+    /// The folder: `SNUFFER_HOME`, or one in the user's cache for this version.
+    pub fn folder() -> anyhow::Result<PathBuf> {
+        if let Some(folder) = std::env::var_os(VARIABLE) {
+            return Ok(std::path::absolute(folder)?);
+        }
+        let user =
+            choose_base_strategy().with_context(|| format!("there is no home folder; name a folder in {VARIABLE}"))?;
+        Ok(user.cache_dir().join("snuffer").join(env!("CARGO_PKG_VERSION")))
+    }
+
+    /// What is set up, after setting it up if it is not. Asks a person first.
+    pub fn ready(is_agreed: bool) -> anyhow::Result<Self> {
+        let folder = Self::folder()?;
+        if let Some(home) = Self::found(&folder) {
+            return Ok(home);
+        }
+        ensure!(there_is_one(), "the simulated device needs NVIDIA's compiler, which PyPI has for x86-64 Linux only");
+        if !is_agreed && !agrees(&folder)? {
+            bail!("nothing is set up; `cargo snuffer setup` does it");
+        }
+        eprintln!("cargo snuffer: fetching NVIDIA's compiler from PyPI into {} (half a minute)", folder.display());
+        Toolkit::assemble(&folder)?;
+        eprintln!("cargo snuffer: building the simulated device (a minute)");
+        build(&folder)?;
+        install_driver(&folder)?;
+        Self::found(&folder).context("the set-up is not complete; run `cargo snuffer setup`")
+    }
+
+    /// What is set up in `folder`, if all is.
+    pub fn found(folder: &Path) -> Option<Self> {
+        let simulator = libraries(folder);
+        if !Toolkit::is_assembled(folder) || !simulator.join("libcuda.so.1").is_file() {
+            return None;
+        }
+        let libraries = std::env::join_paths(nvrtc(folder).into_iter().chain([simulator])).ok()?;
+        Some(Self { toolkit: Toolkit::Assembled(folder.join("cuda/home")), libraries })
+    }
+}
+
+/// `cargo snuffer setup`: what is there is built again if its sources changed.
+pub fn set_up(is_agreed: bool, with_nvrtc: bool) -> anyhow::Result<u8> {
+    let folder = Home::folder()?;
+    if with_nvrtc {
+        eprintln!("cargo snuffer: fetching NVRTC from PyPI into {} (90 MB)", folder.display());
+        fetch_nvrtc(&folder)?;
+    }
+    if Home::found(&folder).is_some() {
+        build(&folder)?;
+        install_driver(&folder)?;
+    } else {
+        Home::ready(is_agreed)?;
+    }
+    println!("ready in {}", folder.display());
+    Ok(0)
+}
+
+/// Builds the driver from the sources that this program was built from.
+fn build(folder: &Path) -> anyhow::Result<()> {
+    let manifest = Path::new(SOURCES).join("simulator/driver/Cargo.toml");
+    ensure!(
+        manifest.is_file(),
+        "the simulated device's sources are gone from {SOURCES}; install cargo-snuffer from where they are now"
+    );
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let status = build_driver(cargo.current_dir(SOURCES), folder).status().context("cannot run cargo")?;
+    ensure!(status.success(), "the simulated device did not build");
+    Ok(())
+}
+
+/// Whether a person agrees to the set-up. Where nobody can be asked, asking for a run is agreement.
+fn agrees(folder: &Path) -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    eprint!(
+        "This is the first use of the simulated device. It needs NVIDIA's compiler (100 MB from PyPI, under NVIDIA's licence) and two \
+         minutes to build, once, in {}. Go on? [Y/n] ",
+        folder.display()
+    );
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(!answer.trim().to_lowercase().starts_with('n'))
+}

@@ -1,0 +1,68 @@
+//! One process on the simulated device: a test or a program.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use wait_timeout::ChildExt;
+
+use crate::record::{launches, records};
+use crate::test_result::{Outcome, TestResult};
+
+/// How a process is watched.
+pub struct Watch {
+    /// The package and the target.
+    pub binary: String,
+    /// The test that runs in it.
+    pub test: Option<String>,
+    /// Whether its output is kept instead of shown.
+    pub keeps_output: bool,
+    /// When it is killed.
+    pub timeout: Option<Duration>,
+}
+
+impl Watch {
+    /// Runs `command` to its end or the timeout, and reads what the device wrote. Returns also its status, unless it was killed.
+    pub fn run(self, command: &mut Command) -> anyhow::Result<(TestResult, Option<ExitStatus>)> {
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let [reports, trace, output] = ["reports", "trace", "output"].map(|name| folder.path().join(name));
+        command.env("SNUFFER_SIM_REPORTS", &reports).env("SNUFFER_SIM_TRACE", &trace);
+        command.env("SNUFFER_SIM_BACKTRACE", "1");
+        if self.keeps_output {
+            let file = File::create(&output)?;
+            command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        }
+        let begun = Instant::now();
+        let mut child = command.spawn().with_context(|| format!("cannot run {}", command.get_program().display()))?;
+        let status = match self.timeout {
+            Some(timeout) => child.wait_timeout(timeout)?,
+            None => Some(child.wait()?),
+        };
+        if status.is_none() {
+            child.kill()?;
+            child.wait()?;
+        }
+        let outcome = match status {
+            None => Outcome::TimedOut,
+            Some(status) if status.success() => Outcome::Passed,
+            Some(status) => Outcome::Failed(status.to_string()),
+        };
+        let result = TestResult {
+            binary: self.binary,
+            test: self.test,
+            outcome,
+            seconds: begun.elapsed().as_secs_f64(),
+            launches: launches(&trace),
+            records: records(&reports),
+            output: text(&output),
+        };
+        Ok((result, status))
+    }
+}
+
+/// The text in a file, as far as it is text.
+fn text(file: &Path) -> String {
+    std::fs::read(file).map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+}

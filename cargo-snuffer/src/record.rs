@@ -1,0 +1,105 @@
+//! What the simulated device writes down: reports, and the launches of kernels.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// How grave a record is, the gravest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Ends a kernel or a call with an error, on hardware too.
+    Fault,
+    /// Is wrong and ends nothing.
+    Report,
+    /// The simulated device cannot do it.
+    Unsupported,
+    /// Is odd and may be meant.
+    Fact,
+    /// A call that `SNUFFER_SIM_FAIL` made fail.
+    Injected,
+}
+
+/// A function of the program that was running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    pub function: String,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+}
+
+impl Frame {
+    /// Whether it is of the user's own code, not of a dependency, of Rust or of the C library.
+    fn is_own(&self) -> bool {
+        let is_elsewhere = |file: &str| {
+            ["/registry/src/", "/git/checkouts/", "/rustc/", "/rustlib/", "/nptl/", "/sysdeps/"]
+                .iter()
+                .any(|part| file.contains(part))
+        };
+        self.file.as_deref().is_some_and(|file| !is_elsewhere(file))
+    }
+
+    /// `FILE:LINE`, if it is known.
+    pub fn place(&self) -> Option<String> {
+        Some(format!("{}:{}", self.file.as_ref()?, self.line?))
+    }
+}
+
+/// A report of the device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub severity: Severity,
+    /// `assert`, `race`, `out of bounds` …
+    pub kind: String,
+    /// The kernel, or the function of CUDA that was called.
+    pub kernel: String,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    /// Its lines, joined by `; `.
+    pub message: String,
+    /// The calls that led to it, the innermost first.
+    #[serde(default)]
+    pub host: Vec<Frame>,
+}
+
+impl Record {
+    /// What happened, without where in which thread.
+    pub fn headline(&self) -> &str {
+        self.message.split("; ").next().unwrap_or_default()
+    }
+
+    /// The calls in the user's own code, the innermost first, without the closures that a call is wrapped in.
+    pub fn own_frames(&self) -> impl Iterator<Item = &Frame> {
+        let own: Vec<&Frame> = self.host.iter().filter(|frame| frame.is_own()).collect();
+        let wraps = |at: usize| at > 0 && own[at].function == format!("{}::{{{{closure}}}}", own[at - 1].function);
+        (0..own.len()).filter(|at| !wraps(*at)).map(|at| own[at]).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The innermost of these.
+    pub fn own_frame(&self) -> Option<&Frame> {
+        self.own_frames().next()
+    }
+
+    /// The call that the user's own code made.
+    pub fn called(&self) -> Option<&Frame> {
+        let own = self.host.iter().position(Frame::is_own)?;
+        self.host[..own].last()
+    }
+}
+
+/// The reports in a file, and nothing if there is no file. A line that is cut is left out.
+pub fn records(file: &Path) -> Vec<Record> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// How often each kernel was launched.
+pub fn launches(file: &Path) -> BTreeMap<String, u64> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut launches = BTreeMap::new();
+    for kernel in text.lines().filter_map(|line| line.strip_prefix("launch\t")) {
+        *launches.entry(kernel.to_string()).or_default() += 1;
+    }
+    launches
+}

@@ -1,0 +1,72 @@
+//! What became of a test or program.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Record;
+
+/// How a test or program ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Passed,
+    /// Why, in words, such as `exit status: 101`.
+    Failed(String),
+    TimedOut,
+    Ignored,
+}
+
+/// A test or program that ran.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TestResult {
+    /// The package and the target: `mine/it`.
+    pub binary: String,
+    /// The test; `None` for a program.
+    pub test: Option<String>,
+    pub outcome: Outcome,
+    pub seconds: f64,
+    /// How often each kernel was launched.
+    pub launches: BTreeMap<String, u64>,
+    /// What the device reported.
+    pub records: Vec<Record>,
+    /// What it printed, if that was kept.
+    #[serde(default)]
+    pub output: String,
+}
+
+impl TestResult {
+    /// A test that is not to run.
+    pub fn ignored(binary: &str, test: &str) -> Self {
+        Self {
+            binary: binary.to_string(),
+            test: Some(test.to_string()),
+            outcome: Outcome::Ignored,
+            seconds: 0.0,
+            launches: BTreeMap::new(),
+            records: Vec::new(),
+            output: String::new(),
+        }
+    }
+
+    /// The name for people.
+    pub fn name(&self) -> String {
+        self.test.as_ref().map_or_else(|| self.binary.clone(), |test| format!("{}: {test}", self.binary))
+    }
+
+    /// Whether it failed.
+    pub fn failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(_) | Outcome::TimedOut)
+    }
+
+    /// The results that runners left in `folder`, in order of name.
+    pub fn all(folder: &Path) -> anyhow::Result<Vec<Self>> {
+        let mut results = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            results.push(serde_json::from_slice::<Self>(&std::fs::read(entry?.path())?)?);
+        }
+        results.sort_by_key(Self::name);
+        Ok(results)
+    }
+}
