@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use wait_timeout::ChildExt;
 
-use crate::record::{launches, records};
+use crate::record::Files;
 use crate::test_result::{Outcome, TestResult};
 
 /// How a process is watched.
@@ -27,9 +27,8 @@ impl Watch {
     /// Runs `command` to its end or the timeout, and reads what the device wrote. Returns also its status, unless it was killed.
     pub fn run(self, command: &mut Command) -> anyhow::Result<(TestResult, Option<ExitStatus>)> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let [reports, trace, output] = ["reports", "trace", "output"].map(|name| folder.path().join(name));
-        command.env("SNUFFER_SIM_REPORTS", &reports).env("SNUFFER_SIM_TRACE", &trace);
-        command.env("SNUFFER_SIM_BACKTRACE", "1");
+        let (files, output) = (Files::new(folder.path(), ""), folder.path().join("output"));
+        files.name(command);
         if self.keeps_output {
             let file = File::create(&output)?;
             command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
@@ -49,16 +48,10 @@ impl Watch {
             Some(status) if status.success() => Outcome::Passed,
             Some(status) => Outcome::Failed(status.to_string()),
         };
-        let result = TestResult {
-            binary: self.binary,
-            test: self.test,
-            outcome,
-            seconds: begun.elapsed().as_secs_f64(),
-            launches: launches(&trace),
-            records: records(&reports),
-            output: text(&output),
-        };
-        Ok((result, status))
+        let (seconds, output) = (begun.elapsed().as_secs_f64(), text(&output));
+        let (launches, records) = files.read();
+        let result = TestResult::new(&self.binary, self.test.as_deref());
+        Ok((TestResult { outcome, seconds, launches, records, output, ..result }, status))
     }
 }
 

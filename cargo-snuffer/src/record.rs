@@ -1,7 +1,8 @@
 //! What the simulated device writes down: reports, and the launches of kernels.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
@@ -88,18 +89,33 @@ impl Record {
     }
 }
 
-/// The reports in a file, and nothing if there is no file. A line that is cut is left out.
-pub fn records(file: &Path) -> Vec<Record> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+/// The files that the device writes of a process.
+pub struct Files {
+    reports: PathBuf,
+    trace: PathBuf,
 }
 
-/// How often each kernel was launched.
-pub fn launches(file: &Path) -> BTreeMap<String, u64> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let mut launches = BTreeMap::new();
-    for kernel in text.lines().filter_map(|line| line.strip_prefix("launch\t")) {
-        *launches.entry(kernel.to_string()).or_default() += 1;
+impl Files {
+    /// Files in `folder` whose names begin with `prefix`.
+    pub fn new(folder: &Path, prefix: &str) -> Self {
+        let file = |name: &str| folder.join(format!("{prefix}{name}"));
+        Self { reports: file("reports"), trace: file("trace") }
     }
-    launches
+
+    /// Tells the device in `command` to write them.
+    pub fn name(&self, command: &mut Command) {
+        command.env("SNUFFER_SIM_REPORTS", &self.reports).env("SNUFFER_SIM_TRACE", &self.trace);
+        command.env("SNUFFER_SIM_BACKTRACE", "1");
+    }
+
+    /// How often each kernel was launched, and the reports. A line that is cut is left out, and what is not there is empty.
+    pub fn read(&self) -> (BTreeMap<String, u64>, Vec<Record>) {
+        let text = |file: &Path| std::fs::read_to_string(file).unwrap_or_default();
+        let mut launches = BTreeMap::new();
+        for kernel in text(&self.trace).lines().filter_map(|line| line.strip_prefix("launch\t")) {
+            *launches.entry(kernel.to_string()).or_default() += 1;
+        }
+        let records = text(&self.reports).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        (launches, records)
+    }
 }

@@ -148,9 +148,10 @@ impl Finding {
             let place = frame.place().map_or_else(String::new, |place| format!(" ({})", short(&place)));
             let _ = writeln!(text, "    from {}{place}", frame.function);
         }
-        match self.tests.len() {
-            0 | 1 => {}
-            number => text += &format!("    in {number} tests\n"),
+        match (self.tests.len(), &self.again, self.tests.first()) {
+            (1, None, Some(only)) => text += &format!("    in {only}\n"),
+            (1, ..) => {}
+            (number, ..) => text += &format!("    in {number} tests\n"),
         }
         if let Some(again) = &self.again {
             let _ = writeln!(text, "    again: {again}");

@@ -74,7 +74,7 @@ fn each(session: &Session, name: &str, binary: &Binary, tests: &[(String, bool)]
     let work = || -> anyhow::Result<()> {
         while let Some((test, is_ignored)) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
             let result = if *is_ignored {
-                TestResult::ignored(name, test)
+                TestResult { outcome: Outcome::Ignored, ..TestResult::new(name, Some(test)) }
             } else {
                 let timeout = Some(session.options.timeout);
                 let watch = Watch { binary: name.into(), test: Some(test.clone()), keeps_output: true, timeout };

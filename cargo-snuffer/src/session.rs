@@ -8,9 +8,10 @@ use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::REPORTED;
-use crate::arguments::{FailOn, Options};
+use crate::arguments::Options;
 use crate::home::Home;
 use crate::process::Watch;
+use crate::record::Files;
 use crate::report::Summary;
 use crate::suppressions::Suppressions;
 use crate::test_result::TestResult;
@@ -46,6 +47,18 @@ impl Session {
         Ok(())
     }
 
+    /// Where the device writes of processes that no runner started, such as documentation tests.
+    fn files_of_others(&self) -> Files {
+        Files::new(&self.folder, "others-")
+    }
+
+    /// What the device wrote of them, if anything.
+    fn others(&self) -> Option<TestResult> {
+        let (launches, records) = self.files_of_others().read();
+        let seen = !launches.is_empty() || !records.is_empty();
+        seen.then(|| TestResult { launches, records, ..TestResult::new("documentation tests and others", None) })
+    }
+
     fn results(&self) -> PathBuf {
         self.folder.join("results")
     }
@@ -70,25 +83,26 @@ impl Session {
 
     /// Prints and writes the summary. Returns the code to end with, if the tests themselves ended with `code`.
     fn end(&self, suppressions: &Suppressions, code: u8) -> anyhow::Result<u8> {
-        let results = TestResult::all(&self.results())?;
+        let mut results = TestResult::all(&self.results())?;
+        results.extend(self.others());
         if results.is_empty() && code != 0 {
             // Cargo has said why.
             return Ok(code);
         }
         let summary = Summary::of(results, suppressions, |test| self.again(test));
         eprint!("{}", summary.text());
-        for (file, write) in [
-            (&self.options.junit, Summary::junit as fn(&Summary, FailOn) -> anyhow::Result<String>),
-            (&self.options.sarif, |summary, _| summary.sarif()),
-            (&self.options.json, |summary, _| summary.json()),
-        ] {
-            if let Some(file) = file {
-                let text = write(&summary, self.options.fail_on)?;
-                std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
-            }
-        }
-        Ok(if code == 0 && summary.reaches(self.options.fail_on) { REPORTED } else { code })
+        let Options { junit, sarif, json, fail_on, .. } = &self.options;
+        write(junit.as_deref(), || summary.junit(*fail_on))?;
+        write(sarif.as_deref(), || summary.sarif())?;
+        write(json.as_deref(), || summary.json())?;
+        Ok(if code == 0 && summary.reaches(*fail_on) { REPORTED } else { code })
     }
+}
+
+/// Writes what `text` makes to a file, if one is named.
+fn write(file: Option<&Path>, text: impl FnOnce() -> anyhow::Result<String>) -> anyhow::Result<()> {
+    let Some(file) = file else { return Ok(()) };
+    std::fs::write(file, text()?).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Runs `cargo WHAT` with the user's arguments, and each of its binaries on the simulated device.
@@ -134,4 +148,5 @@ fn watched(command: &mut Command, home: &Home, session: &Session) {
     command.env("SNUFFER_SIM_CHECKS", checks).env("SNUFFER_SIM_DEVICES", devices.to_string());
     // That is the user's choice among GPUs.
     command.env_remove("CUDA_VISIBLE_DEVICES");
+    session.files_of_others().name(command);
 }

@@ -8,6 +8,7 @@ use crate::command::{PROGRAM, built, parts, snuffer};
 pub const TESTS: &[Test] = &[
     ("sound_tests_end_with_0", sound_tests_end_with_0),
     ("a_passing_test_that_faults_fails_the_run_unless_that_is_let_pass", a_passing_test_that_faults_fails_the_run),
+    ("what_documentation_tests_do_is_seen_too", what_documentation_tests_do_is_seen_too),
     ("a_program_is_run_and_ends_as_it_ends", a_program_is_run_and_ends_as_it_ends),
     ("what_does_not_build_is_cargos_to_explain", what_does_not_build_is_cargos_to_explain),
     ("bad_options_are_one_line", bad_options_are_one_line),
@@ -39,6 +40,15 @@ fn a_passing_test_that_faults_fails_the_run() {
         assert_eq!(code, Some(expected), "{options:?} {kernel}: {shown}{said}");
         assert!(shown.contains("1 passed; 0 failed") && said.contains(says), "{options:?} {kernel}: {shown}{said}");
     }
+}
+
+fn what_documentation_tests_do_is_seen_too() {
+    let (code, shown, said) = parts(&snuffer(&["test", "--doc"]));
+    assert_eq!(code, Some(2), "{shown}{said}");
+    assert!(
+        said.contains("fault: out of bounds in pick") && said.contains("from program::pick (src/lib.rs:"),
+        "{said}"
+    );
 }
 
 fn a_program_is_run_and_ends_as_it_ends() {

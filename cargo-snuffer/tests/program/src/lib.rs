@@ -29,6 +29,11 @@ const PICK: &str = "
 ";
 
 /// The elements of `values` at `places`.
+///
+/// ```
+/// // The error is dropped.
+/// let _ = program::pick(&[10, 20, 30], &[1 << 20]);
+/// ```
 pub fn pick(values: &[u32], places: &[u32]) -> Result<Vec<u32>, DriverError> {
     let stream = CudaContext::new(0)?.default_stream();
     let kernel = stream.context().load_module(Ptx::from_src(PICK))?.load_function("pick")?;
