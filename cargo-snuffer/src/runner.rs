@@ -26,7 +26,7 @@ pub fn run(command: &[OsString]) -> anyhow::Result<u8> {
     let [binary, args @ ..] = command else { anyhow::bail!("there is nothing to run") };
     let name = name(Path::new(binary));
     let texts: Option<Vec<String>> = args.iter().map(|arg| arg.to_str().map(str::to_string)).collect();
-    let args_of_tests = texts.filter(|_| session.runs_tests);
+    let args_of_tests = texts.filter(|_| session.runs_tests && !is_documentation(Path::new(binary)));
     if let Some(args) = &args_of_tests {
         if args.iter().any(|arg| arg == "--list") {
             return Err(Command::new(binary).args(args).exec()).context("cannot run the test binary");
@@ -42,6 +42,11 @@ pub fn run(command: &[OsString]) -> anyhow::Result<u8> {
     }
     let watch = Watch { binary: name, test: None, keeps_output: false, timeout: None };
     whole(&session, watch, Command::new(binary).args(args))
+}
+
+/// Whether rustdoc made this binary, of one or more documentation tests. It runs them whatever its arguments are.
+fn is_documentation(binary: &Path) -> bool {
+    binary.components().any(|part| part.as_os_str().to_string_lossy().starts_with("rustdoctest"))
 }
 
 /// The test that cargo-nextest asks for: it runs each in a process of its own already.
@@ -127,6 +132,7 @@ fn name(binary: &Path) -> String {
     let stem = binary.file_stem().unwrap_or_default().to_string_lossy();
     let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let target = stem.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(&*stem, |(target, _)| target);
+    let target = if is_documentation(binary) { "documentation" } else { target };
     match std::env::var("CARGO_PKG_NAME") {
         Ok(package) if package != target => format!("{package}/{target}"),
         _ => target.to_string(),

@@ -47,7 +47,7 @@ impl Session {
         Ok(())
     }
 
-    /// Where the device writes of processes that no runner started, such as documentation tests.
+    /// Where the device writes of processes that no runner started.
     fn files_of_others(&self) -> Files {
         Files::new(&self.folder, "others-")
     }
@@ -56,7 +56,7 @@ impl Session {
     fn others(&self) -> Option<TestResult> {
         let (launches, records) = self.files_of_others().read();
         let seen = !launches.is_empty() || !records.is_empty();
-        seen.then(|| TestResult { launches, records, ..TestResult::new("documentation tests and others", None) })
+        seen.then(|| TestResult { launches, records, ..TestResult::new("other processes", None) })
     }
 
     fn results(&self) -> PathBuf {

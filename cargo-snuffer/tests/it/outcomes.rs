@@ -49,7 +49,8 @@ fn what_documentation_tests_do_is_seen_too() {
         said.contains("fault: out of bounds in pick") && said.contains("from program::pick (src/lib.rs:"),
         "{said}"
     );
-    assert!(said.contains("    in documentation tests and others\n"), "{said}");
+    assert!(said.contains("1 process, 0 failed; 1 launch of 1 kernel"), "{said}");
+    assert!(said.contains("    in program/documentation\n"), "{said}");
 }
 
 fn a_program_is_run_and_ends_as_it_ends() {
