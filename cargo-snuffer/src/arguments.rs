@@ -48,7 +48,7 @@ pub enum Task {
     },
 }
 
-const ARGUMENTS: &str = "Options of `cargo snuffer` come first. From the first argument that is none of them, everything goes to Cargo: \
+const ARGUMENTS: &str = "Put the options of `cargo snuffer` first. Everything from the first other argument on goes to Cargo: \
     `cargo snuffer test --junit out.xml --features cuda -- --nocapture`.";
 
 /// What to watch and what to write.

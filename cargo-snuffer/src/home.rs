@@ -53,11 +53,9 @@ impl Home {
     /// What is set up in `folder`, if all is.
     pub fn found(folder: &Path) -> Option<Self> {
         let simulator = libraries(folder);
-        if !Toolkit::is_assembled(folder) || !simulator.join("libcuda.so.1").is_file() {
-            return None;
-        }
+        let toolkit = Toolkit::assembled(folder).filter(|_| simulator.join("libcuda.so.1").is_file())?;
         let libraries = std::env::join_paths(nvrtc(folder).into_iter().chain([simulator])).ok()?;
-        Some(Self { toolkit: Toolkit::Assembled(folder.join("cuda/home")), libraries })
+        Some(Self { toolkit, libraries })
     }
 }
 

@@ -72,9 +72,9 @@ impl Record {
 
     /// The calls in the user's own code, the innermost first, without the closures that a call is wrapped in.
     pub fn own_frames(&self) -> impl Iterator<Item = &Frame> {
-        let own: Vec<&Frame> = self.host.iter().filter(|frame| frame.is_own()).collect();
-        let wraps = |at: usize| at > 0 && own[at].function == format!("{}::{{{{closure}}}}", own[at - 1].function);
-        (0..own.len()).filter(|at| !wraps(*at)).map(|at| own[at]).collect::<Vec<_>>().into_iter()
+        let mut own: Vec<&Frame> = self.host.iter().filter(|frame| frame.is_own()).collect();
+        own.dedup_by(|outer, inner| outer.function.strip_prefix(&inner.function) == Some("::{{closure}}"));
+        own.into_iter()
     }
 
     /// The innermost of these.
@@ -108,7 +108,7 @@ impl Files {
         command.env("SNUFFER_SIM_BACKTRACE", "1");
     }
 
-    /// How often each kernel was launched, and the reports. A line that is cut is left out, and what is not there is empty.
+    /// Returns how often each kernel was launched, and the reports. Skips lines that are cut off; a missing file counts as empty.
     pub fn read(&self) -> (BTreeMap<String, u64>, Vec<Record>) {
         let text = |file: &Path| std::fs::read_to_string(file).unwrap_or_default();
         let mut launches = BTreeMap::new();

@@ -34,9 +34,11 @@ impl Toolkit {
         Ok((Self::Assembled(home), is_new))
     }
 
-    /// Whether [`Toolkit::assemble`] has nothing to do.
-    pub fn is_assembled(folder: &Path) -> bool {
-        is_done(&folder.join("cuda/packages"), PACKAGES) && is_done(&Self::assembled_home(folder), &stubs::stamp())
+    /// What [`Toolkit::assemble`] left below `folder`, if it has nothing to do.
+    pub fn assembled(folder: &Path) -> Option<Self> {
+        let home = Self::assembled_home(folder);
+        let is_complete = is_done(&folder.join("cuda/packages"), PACKAGES) && is_done(&home, &stubs::stamp());
+        is_complete.then_some(Self::Assembled(home))
     }
 
     fn assembled_home(folder: &Path) -> PathBuf {

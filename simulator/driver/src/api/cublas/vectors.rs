@@ -10,6 +10,7 @@ use crate::api::put;
 use crate::objects::codes::Code;
 use crate::objects::process::call;
 use crate::objects::{report, trace};
+use simulator::Fault;
 
 /// The arguments of `y = alpha * op(A) * x + beta * y`, as those of the product of the rows x and y with the transpose of `op(A)`: a row
 /// may have any distance from one element to the next.
@@ -54,22 +55,20 @@ fn absolute_sum<const N: usize>(
         context.synchronize().map_err(|_| EXECUTION_FAILED)?;
         let Some(device) = context.working() else { return Err(EXECUTION_FAILED) };
         trace::record_library(name);
-        let mut sum = 0.0;
-        // The real library returns 0 for these.
-        let places = if step > 0 { 0..u64::try_from(n).unwrap_or(0) } else { 0..0 };
-        let mut wrong = None;
-        for place in places {
-            match device.bytes(x + place * u64::from(step.unsigned_abs()) * N as u64, N as u64) {
-                Ok(bytes) => sum += number(*bytes.as_chunks().0.first().expect("N bytes")).abs(),
-                Err(fault) => wrong = wrong.or(Some(fault)),
+        // The real library returns 0 for other steps.
+        let mut places = if step > 0 { 0..u64::try_from(n).unwrap_or(0) } else { 0..0 };
+        let sum = places.try_fold(0.0, |sum, place| {
+            let address = x.wrapping_add(place * u64::from(step.unsigned_abs()) * N as u64);
+            let bytes = device.bytes(address, N as u64)?;
+            Ok(sum + number(bytes.try_into().expect("N bytes")).abs())
+        });
+        let sum = match sum {
+            Ok(sum) => sum,
+            Err(fault) => {
+                let _ = driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault });
+                return Err(EXECUTION_FAILED);
             }
-        }
-        if let Some(fault) = wrong {
-            driver
-                .fault(ordinal, &simulator::Fault { kernel: name.to_owned(), ..fault })
-                .map_err(|_| EXECUTION_FAILED)?;
-            return Err(EXECUTION_FAILED);
-        }
+        };
         let read = driver.allocation_at(x, false);
         driver.record_work((ordinal, stream), read.as_slice(), name);
         give(sum)
