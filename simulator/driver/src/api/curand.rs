@@ -118,6 +118,16 @@ fn normal(u: f64, v: f64, mean: f64, deviation: f64) -> [f64; 2] {
     [radius * sine + mean, radius * cosine + mean]
 }
 
+/// Two normal numbers from single uniform ones.
+fn normal_singles(words: &mut Philox, mean: f32, deviation: f32) -> [f64; 2] {
+    normal(single(words).into(), single(words).into(), mean.into(), deviation.into())
+}
+
+/// Two normal numbers from double uniform ones.
+fn normal_doubles(words: &mut Philox, mean: f64, deviation: f64) -> [f64; 2] {
+    normal(double(words), double(words), mean, deviation)
+}
+
 fn even(n: usize) -> Result<(), Code> {
     if n.is_multiple_of(2) { Ok(()) } else { Err(LENGTH_NOT_MULTIPLE) }
 }
@@ -139,10 +149,7 @@ pub extern "C" fn curandGenerateUniformDouble(generator: usize, address: u64, n:
 /// Normal numbers. Their count must be even.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateNormal(generator: usize, address: u64, n: usize, mean: f32, deviation: f32) -> Code {
-    let draw = |words: &mut Philox| {
-        let (u, v) = (f64::from(single(words)), f64::from(single(words)));
-        normal(u, v, mean.into(), deviation.into()).map(|x| (x as f32).to_le_bytes())
-    };
+    let draw = |words: &mut Philox| normal_singles(words, mean, deviation).map(|x| (x as f32).to_le_bytes());
     call("curandGenerateNormal", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
 
@@ -155,10 +162,7 @@ pub extern "C" fn curandGenerateNormalDouble(
     mean: f64,
     deviation: f64,
 ) -> Code {
-    let draw = |words: &mut Philox| {
-        let (u, v) = (double(words), double(words));
-        normal(u, v, mean, deviation).map(f64::to_le_bytes)
-    };
+    let draw = |words: &mut Philox| normal_doubles(words, mean, deviation).map(f64::to_le_bytes);
     call("curandGenerateNormalDouble", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
 
@@ -172,10 +176,7 @@ pub extern "C" fn curandGenerate(generator: usize, address: u64, n: usize) -> Co
 /// Numbers whose logarithms are normal. Their count must be even.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateLogNormal(generator: usize, address: u64, n: usize, mean: f32, deviation: f32) -> Code {
-    let draw = |words: &mut Philox| {
-        let (u, v) = (f64::from(single(words)), f64::from(single(words)));
-        normal(u, v, mean.into(), deviation.into()).map(|x| (x.exp() as f32).to_le_bytes())
-    };
+    let draw = |words: &mut Philox| normal_singles(words, mean, deviation).map(|x| (x.exp() as f32).to_le_bytes());
     call("curandGenerateLogNormal", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
 
@@ -188,9 +189,6 @@ pub extern "C" fn curandGenerateLogNormalDouble(
     mean: f64,
     deviation: f64,
 ) -> Code {
-    let draw = |words: &mut Philox| {
-        let (u, v) = (double(words), double(words));
-        normal(u, v, mean, deviation).map(|x| x.exp().to_le_bytes())
-    };
+    let draw = |words: &mut Philox| normal_doubles(words, mean, deviation).map(|x| x.exp().to_le_bytes());
     call("curandGenerateLogNormalDouble", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
