@@ -18,8 +18,8 @@ pub struct CanaryReport {
     pub overflow_checks: bool,
 }
 
-/// Plants every fault on every device, in workers with this candle, under tight limits. Faults that were not noticed get a second try with ten times the
-/// deadline: on a busy machine the first one may have been too short.
+/// Plants every fault on every device, in workers with this candle, under tight limits. A fault that is not noticed, or spoils the case after it,
+/// gets a second try with ten times the deadline: on a busy machine the first one may have been too short.
 pub fn check(devices: &[Device], candle: Option<&'static OtherCandle>) -> anyhow::Result<CanaryReport> {
     let behaviour = DeviceBehaviour { ignore_overrides: true, ..DeviceBehaviour::default() };
     // Whether a GPU has memory for its workers is not this function's to say.
@@ -27,24 +27,33 @@ pub fn check(devices: &[Device], candle: Option<&'static OtherCandle>) -> anyhow
     let limits = Limits { deadline, memory_mib, gpu_memory_mib, behaviour, candle, ..Limits::default() };
     let long_limits = Limits { deadline: limits.deadline * 10, ..limits };
     let mut report = CanaryReport { faults: 0, missed: Vec::new(), overflow_checks: true };
-    let harmless = case("none");
     for &device in devices {
         let mut executor = Executor::start(&[device], Build::Checked, limits)?;
         for fault in faults(&[device]) {
             report.faults += 1;
-            let start_second = || Executor::start(&[device], Build::Checked, long_limits);
-            if !is_noticed(&mut executor, fault)? && !is_noticed(&mut start_second()?, fault)? {
-                report.missed.push(format!("{} was planted on {device} but not noticed", fault.name));
+            if problem(&mut executor, fault)?.is_none() {
+                continue;
             }
-            // The fault must not affect the next case.
-            let after = executor.observe(&harmless, Deadline::Full)?;
-            if judge(&Evidence::new(&CANARY, &harmless, &after)) != Verdict::Pass {
-                report.missed.push(format!("{} was charged to the case after it on {device}", fault.name));
+            if let Some(problem) = problem(&mut Executor::start(&[device], Build::Checked, long_limits)?, fault)? {
+                report.missed.push(format!("{} was planted on {device} but {problem}", fault.name));
             }
         }
         report.overflow_checks &= executor.hellos().all(|hello| hello.checked);
     }
     Ok(report)
+}
+
+/// What went wrong with a planted fault and the harmless case after it.
+fn problem(executor: &mut Executor, fault: Fault) -> anyhow::Result<Option<&'static str>> {
+    let is_noticed = is_noticed(executor, fault)?;
+    let harmless = case("none");
+    let after = executor.observe(&harmless, Deadline::Full)?;
+    let is_charged_alone = judge(&Evidence::new(&CANARY, &harmless, &after)) == Verdict::Pass;
+    Ok(match (is_noticed, is_charged_alone) {
+        (true, true) => None,
+        (false, _) => Some("not noticed"),
+        (true, false) => Some("charged to the case after it"),
+    })
 }
 
 /// Whether the planted fault comes back as the right violation on every device.

@@ -75,7 +75,19 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         write(&args.into, &answers, &folder, &version, args.short)?;
     }
     say(&format!("wrote {}", args.into.display()));
-    Ok(u8::from(answers.iter().any(|(question, answer)| question.has_failed(answer))))
+    let failed: Vec<_> = answers.iter().filter(|(question, answer)| question.has_failed(answer)).collect();
+    for (question, answer) in &failed {
+        let Answer::Ended(code, _) = answer else { continue };
+        let output = output(question, &folder);
+        say(&format!(
+            "{}: {}; {} ends with",
+            question.line(args.short, &folder),
+            question.said(*code),
+            output.display()
+        ));
+        eprintln!("{}", last_lines(&output));
+    }
+    Ok(u8::from(!failed.is_empty()))
 }
 
 /// Asks a question, unless its answer is kept.
@@ -116,8 +128,12 @@ fn answer(
     };
     let (code, seconds) =
         (status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(5), begun.elapsed().as_secs());
-    fs::write(kept, format!("{code} {seconds}\n"))?;
-    Ok(Answer::Ended(code, seconds))
+    let answer = Answer::Ended(code, seconds);
+    // A question that failed is asked again.
+    if !question.has_failed(&answer) {
+        fs::write(kept, format!("{code} {seconds}\n"))?;
+    }
+    Ok(answer)
 }
 
 fn runs(tool: &str) -> bool {
@@ -126,6 +142,13 @@ fn runs(tool: &str) -> bool {
 
 fn output(question: &Question, folder: &Path) -> PathBuf {
     folder.join(question.name).with_extension("txt")
+}
+
+/// The last lines of an output.
+fn last_lines(output: &Path) -> String {
+    let printed = fs::read_to_string(output).unwrap_or_default();
+    let lines: Vec<&str> = printed.lines().collect();
+    lines[lines.len().saturating_sub(SHOWN)..].join("\n")
 }
 
 /// The first line that a command prints, or a dash.
@@ -169,10 +192,7 @@ fn write(
             text += format!("\n{document}").replace("\n#", "\n###").trim_start();
             continue;
         }
-        let printed = fs::read_to_string(output(question, folder)).unwrap_or_default();
-        let lines: Vec<&str> = printed.lines().collect();
-        let last = lines[lines.len().saturating_sub(SHOWN)..].join("\n");
-        text += &format!("```text\n{last}\n```\n");
+        text += &format!("```text\n{}\n```\n", last_lines(&output(question, folder)));
     }
     if let Some(parent) = into.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         fs::create_dir_all(parent)?;
