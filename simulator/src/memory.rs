@@ -3,8 +3,9 @@
 
 mod checks;
 mod lanes;
+mod managed;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::dump;
@@ -61,6 +62,8 @@ pub struct Memory {
     slots: Vec<Slot>,
     freed: VecDeque<usize>,
     now: Moment,
+    /// The slots of managed memory, by the address in the host's memory where their bytes are.
+    managed: BTreeMap<u64, usize>,
 }
 
 impl Memory {
@@ -77,6 +80,7 @@ impl Memory {
             slots: vec![Slot::default()],
             freed: VecDeque::new(),
             now: Moment::default(),
+            managed: BTreeMap::new(),
         }
     }
 
@@ -96,9 +100,9 @@ impl Memory {
         self.in_use
     }
 
-    /// Whether `address` is in this device's range.
+    /// Whether `address` is in this device's range, or in its managed memory.
     pub fn owns(&self, address: u64) -> bool {
-        address >> (SLOT_BITS + NUMBER_BITS) == self.ordinal
+        self.in_slot(address) >> (SLOT_BITS + NUMBER_BITS) == self.ordinal
     }
 
     /// The address of a new allocation; `None` if it exceeds the budget.
@@ -123,6 +127,7 @@ impl Memory {
 
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), AccessError> {
+        let address = self.in_slot(address);
         let (number, offset) = locate(address);
         match self.slots.get_mut(number).filter(|_| self.ordinal == address >> (SLOT_BITS + NUMBER_BITS)) {
             Some(slot) if slot.live && address & ((1 << SLOT_BITS) - 1) == BASE => {
@@ -143,6 +148,7 @@ impl Memory {
 
     /// `bytes` bytes at `address`, all of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], AccessError> {
+        let address = self.in_slot(address);
         let (number, offset) = locate(address);
         let found =
             self.slots.get(number).and_then(|slot| slot.buffer.data.get(offset..offset.checked_add(bytes as usize)?));
@@ -155,7 +161,7 @@ impl Memory {
     /// [`Self::bytes`] for writing.
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], AccessError> {
         self.bytes(address, bytes)?;
-        let (number, offset) = locate(address);
+        let (number, offset) = locate(self.in_slot(address));
         let ShadowedBuffer { data, undefined, .. } = &mut self.slots[number].buffer;
         undefined.clear(offset, bytes as usize);
         Ok(&mut data[offset..offset + bytes as usize])
@@ -163,6 +169,7 @@ impl Memory {
 
     /// Where an address is in its live allocation, in words.
     pub fn describe(&self, address: u64) -> String {
+        let address = self.in_slot(address);
         let (number, offset) = locate(address);
         let bytes = self.slots.get(number).map_or(0, |slot| slot.bytes);
         format!("at offset {offset} of an allocation of size {bytes} bytes")
@@ -170,6 +177,7 @@ impl Memory {
 
     /// The base of the live allocation at this address.
     pub fn base(&self, address: u64) -> Option<u64> {
+        let address = self.in_slot(address);
         let (number, _) = locate(address);
         self.is_live(address, number).then(|| self.address(number))
     }

@@ -11,6 +11,11 @@ impl Device {
         self.memory.allocate(bytes)
     }
 
+    /// The address of `bytes` new bytes that the host accesses at the same address; `None` if memory is used up.
+    pub fn allocate_managed(&mut self, bytes: u64) -> Option<u64> {
+        self.memory.allocate_managed(bytes)
+    }
+
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
         self.memory.free(address).map_err(|error| host_fault("Invalid free of memory".to_string(), error))

@@ -11,14 +11,17 @@ impl Memory {
     /// Which of these bytes were never written; none, if they are not in an allocation.
     pub fn undefined(&self, address: u64, bytes: u64) -> ByteSet {
         match self.bytes(address, bytes) {
-            Ok(_) => self.slots[locate(address).0].buffer.undefined.slice(locate(address).1, bytes as usize),
+            Ok(_) => {
+                let (number, offset) = locate(self.in_slot(address));
+                self.slots[number].buffer.undefined.slice(offset, bytes as usize)
+            }
             Err(_) => ByteSet::empty(bytes as usize),
         }
     }
 
     /// Sets which of these bytes, which were just written, are undefined because their source was.
     pub fn set_undefined(&mut self, address: u64, undefined: &ByteSet) {
-        let (number, offset) = locate(address);
+        let (number, offset) = locate(self.in_slot(address));
         if self.tracked && self.bytes(address, undefined.length() as u64).is_ok() {
             self.slots[number].buffer.undefined.copy_from(offset, undefined);
         }
@@ -46,7 +49,7 @@ impl Memory {
 
     /// Hides bytes of an allocation: kernels must not access them.
     pub fn hide(&mut self, address: u64, hidden: ByteSet) {
-        let (number, offset) = locate(address);
+        let (number, offset) = locate(self.in_slot(address));
         if offset == 0 && self.bytes(address, hidden.length() as u64).is_ok_and(|bytes| bytes.len() == hidden.length())
         {
             self.slots[number].buffer.hidden = hidden;
@@ -55,7 +58,7 @@ impl Memory {
 
     /// The first hidden byte of these.
     pub fn hidden(&self, address: u64, bytes: u64) -> Option<usize> {
-        let (number, offset) = locate(address);
+        let (number, offset) = locate(self.in_slot(address));
         let slot = self.slots.get(number).filter(|slot| slot.live && !slot.buffer.hidden.is_empty())?;
         self.bytes(address, bytes).ok()?;
         slot.buffer.hidden.find_in(offset, bytes as usize).map(|(first, _)| first - offset)
@@ -63,7 +66,7 @@ impl Memory {
 
     /// Hides the same bytes in a copy of a whole allocation.
     pub fn copy_hidden(&mut self, to: u64, from: u64, bytes: u64) {
-        let (number, offset) = locate(from);
+        let (number, offset) = locate(self.in_slot(from));
         let hidden = &self.slots[number].buffer.hidden;
         if offset == 0 && !hidden.is_empty() && hidden.length() as u64 == bytes {
             let copy = hidden.slice(0, bytes as usize);
@@ -73,7 +76,7 @@ impl Memory {
 
     /// When the allocation at an address was made and freed, a line each.
     pub fn life(&self, address: u64) -> Vec<String> {
-        self.slots.get(locate(address).0).map_or_else(Vec::new, |slot| slot.lifetime.notes())
+        self.slots.get(locate(self.in_slot(address)).0).map_or_else(Vec::new, |slot| slot.lifetime.notes())
     }
 
     /// Starts to record which allocations are accessed.

@@ -21,6 +21,9 @@ impl Warp {
         for address in &mut at {
             *address = displaced(space, *address, inst.offset);
         }
+        if matches!(space, Space::Global | Space::Generic) {
+            machine.memory.in_slots(&mut at, mask);
+        }
         if space == Space::Generic {
             return self.generic(machine, inst, &at, mask);
         }

@@ -4,6 +4,7 @@ pub mod context;
 pub mod device;
 pub mod error_names;
 pub mod launch;
+pub mod managed;
 pub mod memory;
 pub mod module;
 pub mod stream;

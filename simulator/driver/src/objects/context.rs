@@ -1,4 +1,4 @@
-//! The primary context of a device, and its health.
+//! A context of a device, and its health.
 //!
 //! A kernel's fault is sticky. Delivered late, as on hardware, it stays unseen until the program waits: before the first
 //! synchronizing call every call succeeds; launches, copies and fills do nothing, and only allocation works. From that call
@@ -7,7 +7,7 @@
 
 use super::codes::Code;
 use simulator::Device;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::thread;
 
@@ -22,9 +22,12 @@ pub enum Health {
     Hanging,
 }
 
-/// The primary context of a device, while it is retained.
+/// A context, with memory and modules of its own.
 pub struct Context {
+    /// The device that it is of.
+    pub(crate) ordinal: usize,
     pub(crate) device: Device,
+    /// The users of a primary context; one of any other.
     pub(crate) retained: usize,
     pub(crate) health: Health,
     /// The modules of linked fat binaries that were used.
@@ -60,16 +63,29 @@ impl Context {
 }
 
 thread_local! {
-    /// The handle of the thread's current context, or null.
-    static CURRENT: Cell<usize> = const { Cell::new(0) };
+    /// The handles of the thread's contexts, the current one last. A null handle is no context.
+    static CONTEXTS: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The handle of the thread's current context, or null.
 pub(crate) fn current() -> usize {
-    CURRENT.get()
+    CONTEXTS.with_borrow(|contexts| contexts.last().copied().unwrap_or(0))
 }
 
-/// Makes a context current to the thread; null for no context.
+/// Makes a context current to the thread in the place of the one that is; null for none.
 pub(crate) fn make_current(handle: usize) {
-    CURRENT.set(handle);
+    pop();
+    if handle != 0 {
+        push(handle);
+    }
+}
+
+/// Makes a context current to the thread, until it is popped.
+pub(crate) fn push(handle: usize) {
+    CONTEXTS.with_borrow_mut(|contexts| contexts.push(handle));
+}
+
+/// Makes the context current that was so before the last push; returns the one that was current.
+pub(crate) fn pop() -> Option<usize> {
+    CONTEXTS.with_borrow_mut(Vec::pop)
 }

@@ -1,14 +1,15 @@
-//! The state of the process: the devices, their primary contexts, and the objects that the program has handles of.
+//! The state of the process: its contexts, and the objects that the program has handles of.
 
 mod attributes;
+mod contexts;
 mod kernels;
 mod memory;
 mod modules;
 mod waiting;
 
 use super::blas::Blas;
-use super::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_HANDLE, NOT_INITIALIZED, OUT_OF_MEMORY};
-use super::context::{Context, Health, current};
+use super::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_HANDLE};
+use super::context::{Context, Health};
 use super::environment::{Delivery, Settings};
 use super::function::Function;
 use super::generator::Generator;
@@ -16,10 +17,10 @@ use super::happens_before::{HappensBefore, Key, Work};
 use super::inject::Injection;
 use super::module::Module;
 use super::replacement::Replacement;
+use super::report;
 use super::slab::Slab;
 use super::stream::{Event, Stream};
 use super::wedge::Wedge;
-use super::{coverage, report};
 use simulator::{Config, Device, Fault, Kind};
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -40,6 +41,7 @@ pub struct Driver {
     /// Whether the environment's configuration is invalid.
     pub(crate) malformed: bool,
     pub(crate) initialized: bool,
+    /// The primary contexts, device by device, and the others behind them.
     pub(crate) contexts: Vec<Option<Context>>,
     pub(crate) streams: Slab<Stream>,
     pub(crate) events: Slab<Event>,
@@ -51,9 +53,6 @@ pub struct Driver {
     pub(crate) pinned: HashMap<usize, Layout>,
     pub(crate) happens_before: HappensBefore,
 }
-
-/// Context handles are this and the device's ordinal.
-const CONTEXT: usize = 0xC0 << 56;
 
 impl Driver {
     pub(crate) fn new(settings: Settings, malformed: bool) -> Self {
@@ -81,52 +80,8 @@ impl Driver {
         }
     }
 
-    /// Adds a user of a device's primary context; the first one creates it, if the device has memory for it.
-    pub(crate) fn retain(&mut self, ordinal: usize) -> Result<usize, Code> {
-        if self.config.memory == 0 {
-            return Err(OUT_OF_MEMORY);
-        }
-        let config = &self.config;
-        let device = || Device::new(ordinal, config);
-        let new = || Context { device: device(), retained: 0, health: Health::Sound, linked: HashMap::new() };
-        self.contexts[ordinal].get_or_insert_with(new).retained += 1;
-        Ok(CONTEXT | ordinal)
-    }
-
-    /// Removes a user; the last one destroys the context and what was made in it.
-    pub(crate) fn release(&mut self, ordinal: usize) -> Result<(), Code> {
-        let slot = &mut self.contexts[ordinal];
-        let context = slot.as_mut().ok_or(INVALID_CONTEXT)?;
-        context.retained -= 1;
-        if context.retained == 0 {
-            coverage::record(&context.device);
-            *slot = None;
-            self.streams.retain(|stream| stream.context != ordinal);
-            self.events.retain(|event| event.context != ordinal);
-            self.modules.retain(|module| module.context != ordinal);
-            self.functions.retain(|function| function.context != ordinal);
-        }
-        Ok(())
-    }
-
-    /// The users of a device's primary context.
-    pub(crate) fn retained(&self, ordinal: usize) -> usize {
-        self.contexts[ordinal].as_ref().map_or(0, |context| context.retained)
-    }
-
     pub(crate) fn context(&mut self, ordinal: usize) -> Result<&mut Context, Code> {
         self.contexts.get_mut(ordinal).and_then(Option::as_mut).ok_or(CONTEXT_IS_DESTROYED)
-    }
-
-    /// The device of a context's handle.
-    pub(crate) fn ordinal(&self, handle: usize) -> Result<usize, Code> {
-        let ordinal = handle & !CONTEXT;
-        if handle & CONTEXT == CONTEXT && ordinal < self.contexts.len() { Ok(ordinal) } else { Err(INVALID_CONTEXT) }
-    }
-
-    /// The thread's current context, by its device.
-    pub(crate) fn current(&self) -> Result<usize, Code> {
-        if self.initialized { self.ordinal(current()) } else { Err(NOT_INITIALIZED) }
     }
 
     /// The context of a stream; the current one for the default streams.

@@ -5,10 +5,12 @@
 #![allow(unsafe_code)]
 
 mod blas;
+mod contexts;
 mod device_time;
 mod driver;
 mod function_names;
 mod happens_before;
+mod managed;
 mod memory;
 mod random;
 mod records;
@@ -67,12 +69,13 @@ const BROKEN_BY_RUNTIME: i32 = 4;
 const SMALL: i32 = 5;
 const BROKEN_BY_LINKED: i32 = 6;
 const BROKEN_BY_RESULT: i32 = 7;
+const BROKEN_BY_MANAGED: i32 = 8;
 
 /// Makes the primary context of a device current, and returns its handle.
 fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
-        let config = Config { devices: 8, memory: MEMORY, ..Config::default() };
+        let config = Config { devices: 9, memory: MEMORY, ..Config::default() };
         assert!(process::configure(config, process::Delivery::Late));
     });
     let mut handle = 0;

@@ -1,10 +1,11 @@
 //! Contexts.
 
 use crate::api::put;
-use crate::objects::codes::{Code, INVALID_CONTEXT, NOT_INITIALIZED};
+use crate::objects::codes::{Code, INVALID_CONTEXT, NOT_INITIALIZED, NOT_SUPPORTED};
 use crate::objects::context;
 use crate::objects::process::call;
-use std::ffi::{c_int, c_uint};
+use crate::objects::report;
+use std::ffi::{c_int, c_uint, c_void};
 
 /// Retains the primary context of a device.
 #[unsafe(no_mangle)]
@@ -54,8 +55,8 @@ pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut usize) -> Code {
 pub extern "C" fn cuCtxSetCurrent(context: usize) -> Code {
     call("cuCtxSetCurrent", |driver| {
         if context != 0 {
-            let ordinal = driver.ordinal(context)?;
-            driver.context(ordinal)?;
+            let index = driver.index(context)?;
+            driver.context(index)?;
         }
         context::make_current(context);
         Ok(())
@@ -66,7 +67,7 @@ pub extern "C" fn cuCtxSetCurrent(context: usize) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetDevice(device: *mut c_int) -> Code {
     call("cuCtxGetDevice", |driver| {
-        let ordinal = driver.current()?;
+        let ordinal = driver.current_device()?;
         // SAFETY: the caller's promise.
         unsafe { put(device, ordinal as c_int) }
     })
@@ -82,8 +83,73 @@ pub extern "C" fn cuCtxSynchronize() -> Code {
     })
 }
 
-/// Destroys a context that is not primary. There are none.
+/// Makes a context that is not primary, and makes it current. Its flags say how a host waits, which is of no effect here.
 #[unsafe(no_mangle)]
-pub extern "C" fn cuCtxDestroy_v2(_context: usize) -> Code {
-    INVALID_CONTEXT
+pub unsafe extern "C" fn cuCtxCreate_v2(context: *mut usize, _flags: c_uint, device: c_int) -> Code {
+    call("cuCtxCreate_v2", |driver| {
+        let ordinal = driver.device(device)?;
+        let handle = driver.create_context(ordinal)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(context, handle) }
+    })
+}
+
+/// Makes a context that is not primary, without a limit on its multiprocessors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxCreate_v3(
+    context: *mut usize,
+    limits: *const c_void,
+    count: c_int,
+    flags: c_uint,
+    device: c_int,
+) -> Code {
+    if !limits.is_null() || count != 0 {
+        report::unsupported("a limit on the multiprocessors of a context");
+        return NOT_SUPPORTED;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { cuCtxCreate_v2(context, flags, device) }
+}
+
+/// Makes a context that is not primary, without parameters.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxCreate_v4(
+    context: *mut usize,
+    params: *const c_void,
+    flags: c_uint,
+    device: c_int,
+) -> Code {
+    if !params.is_null() {
+        report::unsupported("the parameters of cuCtxCreate_v4");
+        return NOT_SUPPORTED;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { cuCtxCreate_v2(context, flags, device) }
+}
+
+/// Destroys a context that is not primary.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxDestroy_v2(context: usize) -> Code {
+    call("cuCtxDestroy_v2", |driver| driver.destroy_context(context))
+}
+
+/// Makes a context current, until it is popped.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxPushCurrent_v2(context: usize) -> Code {
+    call("cuCtxPushCurrent_v2", |driver| {
+        let index = driver.index(context)?;
+        driver.context(index)?;
+        context::push(context);
+        Ok(())
+    })
+}
+
+/// Makes the context before the last push current. The pointer to the one that was current may be null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxPopCurrent_v2(popped: *mut usize) -> Code {
+    call("cuCtxPopCurrent_v2", |_| {
+        let handle = context::pop().ok_or(INVALID_CONTEXT)?;
+        // SAFETY: the caller's promise.
+        if popped.is_null() { Ok(()) } else { unsafe { put(popped, handle) } }
+    })
 }

@@ -129,8 +129,8 @@ pub extern "C" fn cuMemcpyPeerAsync(
 ) -> Code {
     call("cuMemcpyPeerAsync", |driver| {
         for (context, address) in [(to_context, to), (from_context, from)] {
-            let ordinal = driver.ordinal(context)?;
-            if bytes > 0 && !driver.context(ordinal)?.device.owns(address) {
+            let index = driver.index(context)?;
+            if bytes > 0 && !driver.context(index)?.device.owns(address) {
                 return Err(INVALID_VALUE);
             }
         }

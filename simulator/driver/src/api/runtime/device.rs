@@ -11,7 +11,7 @@ pub unsafe extern "C" fn cudaGetDevice(device: *mut c_int) -> Code {
     runtime("cudaGetDevice", |driver| {
         driver.initialize()?;
         // SAFETY: the caller's promise.
-        unsafe { put(device, driver.current().unwrap_or(0) as c_int) }
+        unsafe { put(device, driver.current_device().unwrap_or(0) as c_int) }
     })
 }
 

@@ -72,6 +72,8 @@ impl Driver {
             // The L1 cache holds globals and locals; shared memory of a multiprocessor, and the most for a block.
             79 | 80 => 1,
             81 => self.most_shared() + 1024,
+            // Managed memory, which the host may access while a kernel runs: there is none that does.
+            83 | 89 => 1,
             97 => self.most_shared(),
             106 => 32,
             111 => 1024,

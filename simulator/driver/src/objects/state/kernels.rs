@@ -77,7 +77,8 @@ impl Driver {
         }
         // SAFETY: the caller's promise.
         let params = unsafe { parameters(entry, values)? };
-        let in_machine = self.visible[context];
+        let ordinal = self.context(context)?.ordinal;
+        let in_machine = self.visible[ordinal];
         let holds =
             self.context(context)?.working().is_some() && self.wedge.as_ref().is_some_and(|it| it.holds(in_machine));
         if holds {

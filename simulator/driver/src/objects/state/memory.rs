@@ -24,13 +24,20 @@ impl Driver {
         self.context_of(stream)?.device.allocate(bytes as u64).ok_or(OUT_OF_MEMORY)
     }
 
+    /// Allocates memory of the current device that the host accesses too.
+    pub(crate) fn allocate_managed(&mut self, bytes: usize) -> Result<u64, Code> {
+        self.current_context()?.device.allocate_managed(bytes as u64).ok_or(OUT_OF_MEMORY)
+    }
+
     /// Frees memory. Does so in a dead context too, and then returns its error.
     pub(crate) fn free(&mut self, address: u64, stream: usize) -> Result<(), Code> {
         let calling = self.calling;
         let freed = self.allocation_at(address, true);
         self.device_of(address, stream)?.free(address).map_err(|fault| refused(calling, fault))?;
         self.record_work((self.stream_context(stream)?, stream), freed.as_slice(), calling);
-        self.happens_before.forget(address);
+        if let Some((base, _)) = freed {
+            self.happens_before.forget(base);
+        }
         self.context_of(stream).map(drop)
     }
 

@@ -1,0 +1,103 @@
+//! Contexts: a primary one for each device, which its users share, and those that the program makes.
+
+use super::Driver;
+use crate::objects::codes::{Code, INVALID_CONTEXT, NOT_INITIALIZED, OUT_OF_MEMORY};
+use crate::objects::context::{self, Context, Health};
+use crate::objects::coverage;
+use simulator::Device;
+use std::collections::HashMap;
+
+/// Context handles are this and the context's index.
+const CONTEXT: usize = 0xC0 << 56;
+
+/// How many contexts there can be at once: each has a range of addresses of its own.
+const MOST: usize = 15;
+
+impl Driver {
+    /// Adds a user of a device's primary context; the first one creates it, if the device has memory for it.
+    pub(crate) fn retain(&mut self, ordinal: usize) -> Result<usize, Code> {
+        if self.contexts[ordinal].is_none() {
+            self.contexts[ordinal] = Some(self.new_context(ordinal, ordinal)?);
+        }
+        self.context(ordinal)?.retained += 1;
+        Ok(CONTEXT | ordinal)
+    }
+
+    /// Removes a user; the last one destroys the context and what was made in it.
+    pub(crate) fn release(&mut self, ordinal: usize) -> Result<(), Code> {
+        let context = self.contexts[ordinal].as_mut().ok_or(INVALID_CONTEXT)?;
+        context.retained -= 1;
+        if context.retained == 0 {
+            self.destroy(ordinal);
+        }
+        Ok(())
+    }
+
+    /// The users of a device's primary context.
+    pub(crate) fn retained(&self, ordinal: usize) -> usize {
+        self.contexts[ordinal].as_ref().map_or(0, |context| context.retained)
+    }
+
+    /// Makes a context of a device that is not primary, and makes it current to the thread.
+    pub(crate) fn create_context(&mut self, ordinal: usize) -> Result<usize, Code> {
+        let devices = self.config.devices;
+        let free = (devices..self.contexts.len()).find(|&index| self.contexts[index].is_none());
+        let index = free.unwrap_or(self.contexts.len());
+        if index >= MOST {
+            return Err(OUT_OF_MEMORY);
+        }
+        let new = Context { retained: 1, ..self.new_context(index, ordinal)? };
+        self.contexts.resize_with(self.contexts.len().max(index + 1), || None);
+        self.contexts[index] = Some(new);
+        context::push(CONTEXT | index);
+        Ok(CONTEXT | index)
+    }
+
+    /// Destroys a context that is not primary, with what was made in it. The thread's context before it becomes current.
+    pub(crate) fn destroy_context(&mut self, handle: usize) -> Result<(), Code> {
+        let index = self.index(handle)?;
+        if index < self.config.devices || self.contexts[index].is_none() {
+            return Err(INVALID_CONTEXT);
+        }
+        self.destroy(index);
+        if context::current() == handle {
+            context::pop();
+        }
+        Ok(())
+    }
+
+    /// The index of a context's handle.
+    pub(crate) fn index(&self, handle: usize) -> Result<usize, Code> {
+        let index = handle & !CONTEXT;
+        if handle & CONTEXT == CONTEXT && index < self.contexts.len() { Ok(index) } else { Err(INVALID_CONTEXT) }
+    }
+
+    /// The index of the thread's current context. A primary context has that of its device.
+    pub(crate) fn current(&self) -> Result<usize, Code> {
+        if self.initialized { self.index(context::current()) } else { Err(NOT_INITIALIZED) }
+    }
+
+    /// The device of the thread's current context.
+    pub(crate) fn current_device(&mut self) -> Result<usize, Code> {
+        let index = self.current()?;
+        Ok(self.context(index)?.ordinal)
+    }
+
+    fn new_context(&self, index: usize, ordinal: usize) -> Result<Context, Code> {
+        if self.config.memory == 0 {
+            return Err(OUT_OF_MEMORY);
+        }
+        let device = Device::new(index, &self.config);
+        Ok(Context { ordinal, device, retained: 0, health: Health::Sound, linked: HashMap::new() })
+    }
+
+    fn destroy(&mut self, index: usize) {
+        if let Some(context) = self.contexts[index].take() {
+            coverage::record(&context.device);
+        }
+        self.streams.retain(|stream| stream.context != index);
+        self.events.retain(|event| event.context != index);
+        self.modules.retain(|module| module.context != index);
+        self.functions.retain(|function| function.context != index);
+    }
+}

@@ -1,0 +1,45 @@
+//! Managed memory, which the host accesses without a call: an allocation whose address is that of its bytes in the process.
+
+use super::{BASE, Memory, NUMBER_BITS, SLOT_BITS, locate};
+use crate::byte_set::ByteSet;
+use crate::lanes::{Lanes, lanes};
+
+/// How far behind managed memory an address still counts as one of it, and as out of its bounds.
+const NEAR: u64 = 1 << 20;
+
+impl Memory {
+    /// The address of a new allocation in the process's own memory; `None` if it exceeds the budget. Its bytes count as written: the
+    /// host's writes are not seen.
+    pub fn allocate_managed(&mut self, bytes: u64) -> Option<u64> {
+        let (number, _) = locate(self.allocate(bytes)?);
+        let buffer = &mut self.slots[number].buffer;
+        buffer.undefined = ByteSet::empty(bytes as usize);
+        let host = buffer.data.as_ptr().addr() as u64;
+        // What was freed there before can no longer be told apart.
+        self.managed.retain(|&start, other| start >= host + bytes || start + self.slots[*other].bytes <= host);
+        self.managed.insert(host, number);
+        Some(host)
+    }
+
+    /// The addresses in slots of what a warp accesses.
+    pub fn in_slots(&self, at: &mut Lanes, mask: u32) {
+        if !self.managed.is_empty() {
+            lanes(mask).for_each(|lane| at[lane] = self.in_slot(at[lane]));
+        }
+    }
+
+    /// The address in its slot of a byte of managed memory. Other addresses stay as they are.
+    pub(super) fn in_slot(&self, address: u64) -> u64 {
+        if address >> (SLOT_BITS + NUMBER_BITS) != 0 {
+            return address;
+        }
+        match self.managed.range(..=address).next_back() {
+            Some((start, &number)) if address - start < self.slots[number].bytes + NEAR => {
+                self.address(number) + (address - start)
+            }
+            _ => address,
+        }
+    }
+}
+
+const _: () = assert!(NEAR < BASE);
