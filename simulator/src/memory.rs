@@ -4,6 +4,7 @@
 mod checks;
 mod lanes;
 mod managed;
+mod reserved;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct AccessError {
 struct Slot {
     buffer: ShadowedBuffer,
     live: bool,
+    /// Whether it is a graph's, which allocates it anew at each launch.
+    reserved: bool,
     bytes: u64,
     lifetime: Lifetime,
 }
@@ -112,7 +115,7 @@ impl Memory {
         }
         let lifetime = Lifetime { allocated: self.now.clone(), freed: None };
         let buffer = ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked);
-        let slot = Slot { buffer, live: true, bytes, lifetime };
+        let slot = Slot { buffer, live: true, reserved: false, bytes, lifetime };
         let number = if self.freed.len() > QUARANTINE || self.slots.len() == 1 << NUMBER_BITS {
             let number = self.freed.pop_front()?;
             self.slots[number] = slot;
@@ -135,7 +138,9 @@ impl Memory {
                 slot.lifetime.freed = Some(self.now.clone());
                 slot.buffer = ShadowedBuffer::default();
                 self.in_use -= slot.bytes;
-                self.freed.push_back(number);
+                if !slot.reserved {
+                    self.freed.push_back(number);
+                }
                 Ok(())
             }
             Some(slot) if !slot.live && offset == 0 && number != 0 => {

@@ -11,6 +11,7 @@ pub mod error_names;
 pub(crate) mod function;
 pub(crate) mod gemm;
 pub(crate) mod generator;
+pub(crate) mod graph;
 pub(crate) mod happens_before;
 pub(crate) mod hide;
 pub(crate) mod host_calls;

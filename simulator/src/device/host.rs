@@ -16,6 +16,16 @@ impl Device {
         self.memory.allocate_managed(bytes)
     }
 
+    /// An address for `bytes` bytes, which a graph allocates when it is launched; `None` if memory is used up.
+    pub fn reserve(&mut self, bytes: u64) -> Option<u64> {
+        self.memory.reserve(bytes)
+    }
+
+    /// Allocates at a reserved address. `None` if it is in use, or memory is used up.
+    pub fn allocate_at(&mut self, address: u64) -> Option<()> {
+        self.memory.allocate_at(address)
+    }
+
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
         self.memory.free(address).map_err(|error| host_fault("Invalid free of memory".to_string(), error))

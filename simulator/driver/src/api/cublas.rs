@@ -118,38 +118,43 @@ impl Arguments {
     }
 }
 
-/// Runs a product on the device of a handle. Its fault comes late, as a kernel's does.
+/// Multiplies matrices of a shape on a device.
+type Product = Box<dyn FnMut(&mut Device, Shape, &[Matrix; 3]) -> Result<(), Fault> + Send>;
+
+/// Runs a product in the stream of a handle. Its fault comes late, as a kernel's does.
 fn run(
     driver: &mut Driver,
     handle: usize,
-    name: &str,
+    name: &'static str,
     arguments: &Arguments,
-    multiply: impl FnOnce(&mut Device, Shape, &[Matrix; 3]) -> Result<Result<(), Fault>, Code>,
+    product: impl FnOnce(&[Matrix; 3]) -> Result<Product, Code>,
 ) -> Result<(), Code> {
-    let &Blas { context: ordinal, stream, factors_on_device } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
+    let &Blas { context, stream, factors_on_device } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
     if factors_on_device {
         report::unsupported("factors of cuBLAS on the device");
         return Err(NOT_SUPPORTED);
     }
     let (shape, matrices) = arguments.checked()?;
-    let context = driver.context(ordinal).map_err(|_| EXECUTION_FAILED)?;
-    context.check().map_err(|_| EXECUTION_FAILED)?;
-    let Some(device) = context.working() else { return Ok(()) };
-    if shape.m == 0 || shape.n == 0 || shape.batch == 0 {
+    let is_working = driver.checked(context).map_err(|_| EXECUTION_FAILED)?.working().is_some();
+    if !is_working || shape.m == 0 || shape.n == 0 || shape.batch == 0 {
         return Ok(());
     }
-    trace::record_library(name);
-    jitter::next_launch();
-    let done = device_time::during(|| multiply(device, shape, &matrices))?;
-    for found in device.reports() {
-        report::finding(&Fault { kernel: name.to_owned(), ..found });
-    }
-    done.or_else(|fault| driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault }))
-        .map_err(|_| EXECUTION_FAILED)?;
-    let [a, b, c] = matrices.map(|matrix| matrix.address);
-    let touched = [(a, false), (b, false), (c, true)].map(|(address, wrote)| driver.allocation_at(address, wrote));
-    driver.record_work((ordinal, stream), &touched.into_iter().flatten().collect::<Vec<_>>(), name);
-    Ok(())
+    let mut multiply = product(&matrices)?;
+    let submitted = driver.submit((context, stream), move |driver, stream| {
+        let Some(device) = driver.checked(stream.0)?.working() else { return Ok(()) };
+        trace::record_library(name);
+        jitter::next_launch();
+        let done = device_time::during(|| multiply(device, shape, &matrices));
+        for found in device.reports() {
+            report::finding(&Fault { kernel: name.to_owned(), ..found });
+        }
+        done.or_else(|fault| driver.fault(stream.0, &Fault { kernel: name.to_owned(), ..fault }))?;
+        let [a, b, c] = matrices.each_ref().map(|matrix| matrix.address);
+        let touched = [(a, false), (b, false), (c, true)].map(|(address, wrote)| driver.allocation_at(address, wrote));
+        driver.record_work(stream, &touched.into_iter().flatten().collect::<Vec<_>>(), name);
+        Ok(())
+    });
+    submitted.map_err(|_| EXECUTION_FAILED)
 }
 
 /// Reads the factors, which have the type of the sums.
@@ -206,8 +211,8 @@ unsafe fn gemm(
     [alpha, beta]: [*const c_void; 2],
 ) -> Code {
     call(name, |driver| {
-        run(driver, handle, name, arguments, |device, shape, matrices| {
-            if !takes(compute, matrices.map(|matrix| matrix.element)) {
+        run(driver, handle, name, arguments, |matrices| {
+            if !takes(compute, matrices.each_ref().map(|matrix| matrix.element)) {
                 let [(_, a, ..), (_, b, ..), (_, c, ..)] = arguments.matrices;
                 report::unsupported(&format!("cuBLAS compute type {compute} with types {a}, {b}, {c}"));
                 return Err(NOT_SUPPORTED);
@@ -215,22 +220,23 @@ unsafe fn gemm(
             // SAFETY: the factors have the type that the type of computation says, as the caller promises.
             unsafe {
                 Ok(match compute {
-                    COMPUTE_F16 | 65 => {
-                        let factors = factors::<f16>(alpha, beta)?.map(f16::to_f32);
-                        multiply(device, shape, matrices, factors, exact, to_half)
-                    }
-                    COMPUTE_F64 | 71 => multiply(device, shape, matrices, factors::<f64>(alpha, beta)?, exact, exact),
-                    _ => {
-                        let factors = factors::<f32>(alpha, beta)?;
-                        match compute {
-                            74 => multiply(device, shape, matrices, factors, to_half, exact),
-                            75 => multiply(device, shape, matrices, factors, to_brain, exact),
-                            77 => multiply(device, shape, matrices, factors, tf32, exact),
-                            _ => multiply(device, shape, matrices, factors, exact, exact),
-                        }
-                    }
+                    COMPUTE_F16 | 65 => product(factors::<f16>(alpha, beta)?.map(f16::to_f32), exact, to_half),
+                    COMPUTE_F64 | 71 => product(factors::<f64>(alpha, beta)?, exact, exact),
+                    74 => product(factors::<f32>(alpha, beta)?, to_half, exact),
+                    75 => product(factors::<f32>(alpha, beta)?, to_brain, exact),
+                    77 => product(factors::<f32>(alpha, beta)?, tf32, exact),
+                    _ => product(factors::<f32>(alpha, beta)?, exact, exact),
                 })
             }
         })
     })
+}
+
+/// The product with these factors, whose operands and sums are rounded like this.
+fn product<T: Real + Send + 'static>(
+    factors: [T; 2],
+    operand: impl Fn(T) -> T + Copy + Send + 'static,
+    sum: impl Fn(T) -> T + Copy + Send + 'static,
+) -> Product {
+    Box::new(move |device, shape, matrices| multiply(device, shape, matrices, factors, operand, sum))
 }

@@ -1,7 +1,7 @@
 //! cuRAND: uniform and normal numbers. They are repeatable and well distributed, but differ from the real library's.
 
 use crate::api::put;
-use crate::objects::codes::Code;
+use crate::objects::codes::{Code, INVALID_HANDLE};
 use crate::objects::generator::Generator;
 use crate::objects::philox::Philox;
 use crate::objects::process::call;
@@ -76,27 +76,30 @@ fn generate<const N: usize>(
     handle: usize,
     address: u64,
     n: usize,
-    mut draw: impl FnMut(&mut Philox) -> [[u8; N]; 2],
+    mut draw: impl FnMut(&mut Philox) -> [[u8; N]; 2] + Send + 'static,
 ) -> Result<(), Code> {
     let generator = generator_of(driver, handle)?;
-    let (ordinal, seed, stream) = (generator.context, generator.seed, generator.stream);
-    let mut words = std::mem::replace(&mut generator.words, Philox::new(seed));
-    let context = driver.context(ordinal).map_err(|_| LAUNCH_FAILURE)?;
-    context.check().map_err(|_| LAUNCH_FAILURE)?;
-    let done = match context.working() {
-        Some(device) if n > 0 => device.bytes_mut(address, (n * N) as u64).map(|bytes| {
-            for pair in bytes.as_chunks_mut::<N>().0.chunks_mut(2) {
-                pair.iter_mut().zip(draw(&mut words)).for_each(|(to, number)| *to = number);
-            }
-        }),
-        _ => Ok(()),
-    };
-    generator_of(driver, handle)?.words = words;
-    let kernel = driver.calling.to_owned();
-    trace::record_library(&kernel);
-    let filled = driver.allocation_at(address, true);
-    driver.record_work((ordinal, stream), filled.as_slice(), &kernel);
-    done.or_else(|fault| driver.fault(ordinal, &Fault { kernel, ..fault })).map_err(|_| LAUNCH_FAILURE)
+    let key = (generator.context, generator.stream);
+    let name = driver.calling;
+    let submitted = driver.submit(key, move |driver, stream| {
+        let generator = driver.generators.get_mut(handle).ok_or(INVALID_HANDLE)?;
+        let seed = generator.seed;
+        let mut words = std::mem::replace(&mut generator.words, Philox::new(seed));
+        let done = match driver.checked(stream.0)?.working() {
+            Some(device) if n > 0 => device.bytes_mut(address, (n * N) as u64).map(|bytes| {
+                for pair in bytes.as_chunks_mut::<N>().0.chunks_mut(2) {
+                    pair.iter_mut().zip(draw(&mut words)).for_each(|(to, number)| *to = number);
+                }
+            }),
+            _ => Ok(()),
+        };
+        driver.generators.get_mut(handle).ok_or(INVALID_HANDLE)?.words = words;
+        trace::record_library(name);
+        let filled = driver.allocation_at(address, true);
+        driver.record_work(stream, filled.as_slice(), name);
+        done.or_else(|fault| driver.fault(stream.0, &Fault { kernel: name.to_owned(), ..fault }))
+    });
+    submitted.map_err(|_| LAUNCH_FAILURE)
 }
 
 /// A number from 0, exclusive, to 1, inclusive.
@@ -135,21 +138,21 @@ fn even(n: usize) -> Result<(), Code> {
 /// Uniform numbers in (0, 1].
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateUniform(generator: usize, address: u64, n: usize) -> Code {
-    let draw = |words: &mut Philox| [single(words), single(words)].map(f32::to_le_bytes);
+    let draw = move |words: &mut Philox| [single(words), single(words)].map(f32::to_le_bytes);
     call("curandGenerateUniform", |driver| generate(driver, generator, address, n, draw))
 }
 
 /// Uniform doubles in (0, 1].
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateUniformDouble(generator: usize, address: u64, n: usize) -> Code {
-    let draw = |words: &mut Philox| [double(words), double(words)].map(f64::to_le_bytes);
+    let draw = move |words: &mut Philox| [double(words), double(words)].map(f64::to_le_bytes);
     call("curandGenerateUniformDouble", |driver| generate(driver, generator, address, n, draw))
 }
 
 /// Normal numbers. Their count must be even.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateNormal(generator: usize, address: u64, n: usize, mean: f32, deviation: f32) -> Code {
-    let draw = |words: &mut Philox| normal_singles(words, mean, deviation).map(|x| (x as f32).to_le_bytes());
+    let draw = move |words: &mut Philox| normal_singles(words, mean, deviation).map(|x| (x as f32).to_le_bytes());
     call("curandGenerateNormal", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
 
@@ -162,21 +165,21 @@ pub extern "C" fn curandGenerateNormalDouble(
     mean: f64,
     deviation: f64,
 ) -> Code {
-    let draw = |words: &mut Philox| normal_doubles(words, mean, deviation).map(f64::to_le_bytes);
+    let draw = move |words: &mut Philox| normal_doubles(words, mean, deviation).map(f64::to_le_bytes);
     call("curandGenerateNormalDouble", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
 
 /// Numbers of 32 random bits.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerate(generator: usize, address: u64, n: usize) -> Code {
-    let draw = |words: &mut Philox| [words.next(), words.next()].map(u32::to_le_bytes);
+    let draw = move |words: &mut Philox| [words.next(), words.next()].map(u32::to_le_bytes);
     call("curandGenerate", |driver| generate(driver, generator, address, n, draw))
 }
 
 /// Numbers whose logarithms are normal. Their count must be even.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateLogNormal(generator: usize, address: u64, n: usize, mean: f32, deviation: f32) -> Code {
-    let draw = |words: &mut Philox| normal_singles(words, mean, deviation).map(|x| (x.exp() as f32).to_le_bytes());
+    let draw = move |words: &mut Philox| normal_singles(words, mean, deviation).map(|x| (x.exp() as f32).to_le_bytes());
     call("curandGenerateLogNormal", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }
 
@@ -189,6 +192,6 @@ pub extern "C" fn curandGenerateLogNormalDouble(
     mean: f64,
     deviation: f64,
 ) -> Code {
-    let draw = |words: &mut Philox| normal_doubles(words, mean, deviation).map(|x| x.exp().to_le_bytes());
+    let draw = move |words: &mut Philox| normal_doubles(words, mean, deviation).map(|x| x.exp().to_le_bytes());
     call("curandGenerateLogNormalDouble", |driver| even(n).and_then(|()| generate(driver, generator, address, n, draw)))
 }

@@ -3,6 +3,7 @@
 pub mod context;
 pub mod device;
 pub mod error_names;
+pub mod graph;
 pub mod launch;
 pub mod managed;
 pub mod memory;

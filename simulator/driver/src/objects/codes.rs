@@ -30,6 +30,8 @@ pub const INVALID_PTX: Code = 218;
 pub const UNSUPPORTED_PTX_VERSION: Code = 222;
 /// A module's file cannot be read.
 pub const FILE_NOT_FOUND: Code = 301;
+/// A stream is not, or already is, captured.
+pub const ILLEGAL_STATE: Code = 401;
 /// A handle of a stream, event, module or function is invalid, or belongs to another context.
 pub const INVALID_HANDLE: Code = 400;
 /// A module has no function or variable of this name.
@@ -40,6 +42,27 @@ pub const CONTEXT_IS_DESTROYED: Code = 709;
 pub const NOT_SUPPORTED: Code = 801;
 /// The configuration in the environment is malformed.
 pub const SYSTEM_NOT_READY: Code = 802;
+
+/// A call that a capture forbids.
+pub const CAPTURE_UNSUPPORTED: Code = 900;
+/// The capture did something before that it must not.
+pub const CAPTURE_INVALIDATED: Code = 901;
+/// Two captures would become one.
+pub const CAPTURE_MERGE: Code = 902;
+/// The capture did not begin in this stream.
+pub const CAPTURE_UNMATCHED: Code = 903;
+/// The stream of a capture did not wait for the others.
+pub const CAPTURE_UNJOINED: Code = 904;
+/// Captured work would depend on work that is not.
+pub const CAPTURE_ISOLATION: Code = 905;
+/// The legacy stream would depend on captured work.
+pub const CAPTURE_IMPLICIT: Code = 906;
+/// The event was recorded in a capture.
+pub const CAPTURED_EVENT: Code = 907;
+/// Another thread began the capture.
+pub const CAPTURE_WRONG_THREAD: Code = 908;
+/// A graph has other nodes than the one that it should replace.
+pub const GRAPH_UPDATE_FAILURE: Code = 910;
 
 /// The code by which the driver reports a kernel's fault. These are predictions, not yet recorded on hardware.
 pub fn of(kind: Kind) -> Code {

@@ -1,7 +1,9 @@
 //! The state of the process: its contexts, and the objects that the program has handles of.
 
 mod attributes;
+mod captures;
 mod contexts;
+mod graphs;
 mod kernels;
 mod memory;
 mod modules;
@@ -13,6 +15,7 @@ use super::context::{Context, Health};
 use super::environment::{Delivery, Settings};
 use super::function::Function;
 use super::generator::Generator;
+use super::graph::{Capture, Executable, Graph};
 use super::happens_before::{HappensBefore, Key, Work};
 use super::inject::Injection;
 use super::module::Module;
@@ -52,6 +55,12 @@ pub struct Driver {
     /// The pinned host memory of the program.
     pub(crate) pinned: HashMap<usize, Layout>,
     pub(crate) happens_before: HappensBefore,
+    /// The captures that go on.
+    pub(crate) captures: Vec<Capture>,
+    /// How many captures there were.
+    pub(crate) captured: u64,
+    pub(crate) graphs: Slab<Graph>,
+    pub(crate) executables: Slab<Executable>,
 }
 
 impl Driver {
@@ -77,6 +86,10 @@ impl Driver {
             generators: Slab::new(0x61),
             pinned: HashMap::new(),
             happens_before: HappensBefore::default(),
+            captures: Vec::new(),
+            captured: 0,
+            graphs: Slab::new(0x62),
+            executables: Slab::new(0x63),
         }
     }
 
@@ -92,6 +105,11 @@ impl Driver {
         }
     }
 
+    /// A stream with its context.
+    pub(crate) fn key(&self, stream: usize) -> Result<Key, Code> {
+        Ok((self.stream_context(stream)?, stream))
+    }
+
     /// The current context, unless its error was delivered.
     pub(crate) fn current_context(&mut self) -> Result<&mut Context, Code> {
         let context = self.current()?;
@@ -104,18 +122,17 @@ impl Driver {
         self.checked(context)
     }
 
-    fn checked(&mut self, ordinal: usize) -> Result<&mut Context, Code> {
+    pub(crate) fn checked(&mut self, ordinal: usize) -> Result<&mut Context, Code> {
         let context = self.context(ordinal)?;
         context.check()?;
         Ok(context)
     }
 
     /// The device whose memory has this address, whichever context is current: all share one range of addresses. If no
-    /// device has it, the stream's device refuses it.
-    pub(crate) fn device_of(&mut self, address: u64, stream: usize) -> Result<&mut Device, Code> {
+    /// device has it, that of `context` refuses it.
+    pub(crate) fn device_of(&mut self, address: u64, context: usize) -> Result<&mut Device, Code> {
         let owner = self.contexts.iter().position(|one| one.as_ref().is_some_and(|one| one.device.owns(address)));
-        let ordinal = owner.map_or_else(|| self.stream_context(stream), Ok)?;
-        Ok(&mut self.context(ordinal)?.device)
+        Ok(&mut self.context(owner.unwrap_or(context))?.device)
     }
 
     /// Records that work in a stream accesses allocations, and reports unordered work in another stream.

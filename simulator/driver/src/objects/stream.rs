@@ -1,5 +1,6 @@
 //! Streams and events. Work runs to its end at the call, so that waiting only delivers errors.
 
+use super::graph::Captured;
 use super::happens_before::Clock;
 use std::time::Instant;
 
@@ -17,4 +18,8 @@ pub struct Event {
     pub recorded: Option<Instant>,
     /// The work that it marks.
     pub after: Clock,
+    /// Whether it was recorded.
+    pub is_recorded: bool,
+    /// Its place in the capture in which it was recorded.
+    pub captured: Option<Captured>,
 }

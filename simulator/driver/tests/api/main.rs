@@ -9,6 +9,7 @@ mod contexts;
 mod device_time;
 mod driver;
 mod function_names;
+mod graphs;
 mod happens_before;
 mod managed;
 mod memory;
@@ -70,12 +71,13 @@ const SMALL: i32 = 5;
 const BROKEN_BY_LINKED: i32 = 6;
 const BROKEN_BY_RESULT: i32 = 7;
 const BROKEN_BY_MANAGED: i32 = 8;
+const CAPTURED: i32 = 9;
 
 /// Makes the primary context of a device current, and returns its handle.
 fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
-        let config = Config { devices: 9, memory: MEMORY, ..Config::default() };
+        let config = Config { devices: 10, memory: MEMORY, ..Config::default() };
         assert!(process::configure(config, process::Delivery::Late));
     });
     let mut handle = 0;

@@ -51,6 +51,7 @@ fn absolute_sum<const N: usize>(
             report::unsupported("a result of cuBLAS on the device");
             return Err(NOT_SUPPORTED);
         }
+        driver.check_wait((ordinal, stream)).map_err(|_| EXECUTION_FAILED)?;
         let context = driver.context(ordinal).map_err(|_| EXECUTION_FAILED)?;
         context.synchronize().map_err(|_| EXECUTION_FAILED)?;
         let Some(device) = context.working() else { return Err(EXECUTION_FAILED) };

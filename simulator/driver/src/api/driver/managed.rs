@@ -27,6 +27,7 @@ pub unsafe extern "C" fn cuMemAllocManaged(address: *mut u64, bytes: usize, flag
         if bytes == 0 || !matches!(flags, 1 | 2) {
             return Err(INVALID_VALUE);
         }
+        driver.check_unsafe()?;
         let allocated = driver.allocate_managed(bytes)?;
         // SAFETY: the caller's promise.
         unsafe { put(address, allocated) }
@@ -74,7 +75,8 @@ impl Driver {
 
     /// Whether these bytes are of one allocation.
     fn check_range(&mut self, address: u64, bytes: usize) -> Result<(), Code> {
-        let found = self.device_of(address, 0)?.bytes(address, bytes as u64).map(drop);
+        let context = self.current()?;
+        let found = self.device_of(address, context)?.bytes(address, bytes as u64).map(drop);
         found.map_err(|_| INVALID_VALUE)
     }
 }

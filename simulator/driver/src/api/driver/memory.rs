@@ -5,16 +5,6 @@ use crate::objects::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
 use crate::objects::process::call;
 use std::alloc::{self, Layout};
 use std::ffi::{c_uint, c_void};
-use std::slice;
-
-/// The host's memory of a copy; empty if a null pointer is allowed.
-///
-/// # Safety
-/// `from` is valid for a read of `bytes` bytes.
-unsafe fn host<'a>(from: *const c_void, bytes: usize) -> &'a [u8] {
-    // SAFETY: the caller's promise.
-    if bytes == 0 { &[] } else { unsafe { slice::from_raw_parts(from.cast(), bytes) } }
-}
 
 /// Allocates in stream order.
 #[unsafe(no_mangle)]
@@ -35,17 +25,19 @@ pub extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
 /// Allocates; 0 bytes are an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Code {
-    if bytes == 0 {
-        return INVALID_VALUE;
-    }
-    // SAFETY: the caller's promise.
-    unsafe { cuMemAllocAsync(address, bytes, 0) }
+    call("cuMemAlloc_v2", |driver| {
+        driver.check_unsafe()?;
+        let allocated = if bytes == 0 { Err(INVALID_VALUE) } else { driver.allocate(bytes, 0) };
+        // SAFETY: the caller's promise.
+        unsafe { put(address, allocated?) }
+    })
 }
 
 /// Frees, and waits for the device.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
     call("cuMemFree_v2", |driver| {
+        driver.check_unsafe()?;
         driver.free(address, 0)?;
         driver.wait(0)
     })
@@ -78,16 +70,17 @@ pub extern "C" fn cuMemsetD8_v2(address: u64, value: u8, bytes: usize) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: usize) -> Code {
     // SAFETY: the caller's promise.
-    call("cuMemcpyHtoDAsync_v2", |driver| driver.upload(to, unsafe { host(from, bytes) }, stream))
+    call("cuMemcpyHtoDAsync_v2", |driver| unsafe { driver.upload(to, from, bytes, stream) })
 }
 
 /// Copies to the device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) -> Code {
     call("cuMemcpyHtoD_v2", |driver| {
+        driver.check_unsafe()?;
         driver.wait(0)?;
         // SAFETY: the caller's promise.
-        driver.upload(to, unsafe { host(from, bytes) }, 0)
+        unsafe { driver.upload(to, from, bytes, 0) }
     })
 }
 
@@ -101,8 +94,11 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes:
 /// Copies to the host.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) -> Code {
-    // SAFETY: the caller's promise.
-    unsafe { cuMemcpyDtoHAsync_v2(to, from, bytes, 0) }
+    call("cuMemcpyDtoH_v2", |driver| {
+        driver.check_unsafe()?;
+        // SAFETY: the caller's promise.
+        unsafe { driver.download(to, from, bytes, 0) }
+    })
 }
 
 /// Copies within the devices' memory, in stream order.

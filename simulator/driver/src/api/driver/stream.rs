@@ -6,7 +6,6 @@ use crate::objects::happens_before::Clock;
 use crate::objects::process::call;
 use crate::objects::stream::{Event, Stream};
 use std::ffi::{c_int, c_uint};
-use std::time::Instant;
 
 const DISABLE_TIMING: c_uint = 2;
 
@@ -59,20 +58,7 @@ pub extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, flags: c_uint) 
         if flags > 1 {
             return Err(INVALID_VALUE);
         }
-        let context = driver.stream_context(stream)?;
-        let event = driver.events.get(event).ok_or(INVALID_HANDLE)?;
-        driver.happens_before.wait((context, stream), &event.after);
-        driver.context_of(stream).map(drop)
-    })
-}
-
-/// Whether a stream is being captured into a graph: never.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuStreamIsCapturing(stream: usize, status: *mut c_uint) -> Code {
-    call("cuStreamIsCapturing", |driver| {
-        driver.stream_context(stream)?;
-        // SAFETY: the caller's promise.
-        unsafe { put(status, 0) }
+        driver.wait_in_stream(stream, event)
     })
 }
 
@@ -85,7 +71,8 @@ pub unsafe extern "C" fn cuEventCreate(event: *mut usize, flags: c_uint) -> Code
         }
         driver.current_context()?;
         let context = driver.current()?;
-        let new = Event { context, timing: flags & DISABLE_TIMING == 0, recorded: None, after: Clock::new() };
+        let timing = flags & DISABLE_TIMING == 0;
+        let new = Event { context, timing, recorded: None, after: Clock::new(), is_recorded: false, captured: None };
         // SAFETY: the caller's promise.
         unsafe { put(event, driver.events.insert(new)) }
     })
@@ -103,17 +90,7 @@ pub extern "C" fn cuEventDestroy_v2(event: usize) -> Code {
 /// Records an event, in a stream of its own context.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
-    call("cuEventRecord", |driver| {
-        let context = driver.stream_context(stream)?;
-        let after = driver.happens_before.recorded((context, stream));
-        let event = driver.event(event)?;
-        if event.context != context {
-            return Err(INVALID_HANDLE);
-        }
-        event.after = after;
-        event.recorded = event.timing.then(Instant::now);
-        driver.context(context)?.check()
-    })
+    call("cuEventRecord", |driver| driver.record_event(event, stream))
 }
 
 /// Waits for an event.

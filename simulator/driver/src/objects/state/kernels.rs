@@ -4,8 +4,9 @@ use super::Driver;
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
 use crate::objects::context::Health;
 use crate::objects::function::Function;
+use crate::objects::happens_before::Key;
 use crate::objects::{counters, device_time, report, trace};
-use simulator::{Entry, Launch};
+use simulator::{Entry, FunctionId, Launch};
 use std::ffi::{c_int, c_uint, c_void};
 use std::{ptr, slice};
 
@@ -77,23 +78,27 @@ impl Driver {
         }
         // SAFETY: the caller's promise.
         let params = unsafe { parameters(entry, values)? };
-        let ordinal = self.context(context)?.ordinal;
+        let launch = Launch { grid, block, shared, params };
+        self.submit((context, stream), move |driver, stream| driver.execute(id, &launch, stream))
+    }
+
+    fn execute(&mut self, id: FunctionId, launch: &Launch, stream: Key) -> Result<(), Code> {
+        let context = self.checked(stream.0)?;
+        let (is_working, ordinal) = (context.working().is_some(), context.ordinal);
         let in_machine = self.visible[ordinal];
-        let holds =
-            self.context(context)?.working().is_some() && self.wedge.as_ref().is_some_and(|it| it.holds(in_machine));
-        if holds {
-            self.context(context)?.health = Health::Hanging;
+        if is_working && self.wedge.as_ref().is_some_and(|it| it.holds(in_machine)) {
+            self.context(stream.0)?.health = Health::Hanging;
         }
-        let Some(device) = self.context(context)?.working() else { return Ok(()) };
+        let Some(device) = self.context(stream.0)?.working() else { return Ok(()) };
         trace::record_launch(device, id);
-        let result = device_time::during(|| device.launch(id, &Launch { grid, block, shared, params }));
+        let result = device_time::during(|| device.launch(id, launch));
         device.reports().iter().for_each(report::finding);
-        counters::count(device, id, grid);
+        counters::count(device, id, launch.grid);
         let (touched, name) = (device.touched(), device.entry(id).name.clone());
-        self.record_work((context, stream), &touched, &name);
+        self.record_work(stream, &touched, &name);
         match result {
             Ok(()) => Ok(()),
-            Err(fault) => self.fault(context, &fault),
+            Err(fault) => self.fault(stream.0, &fault),
         }
     }
 

@@ -1,11 +1,12 @@
-//! Device memory: allocation, fills and copies, all of which happen at the call.
+//! Device memory: allocation, fills and copies, all of which happen at the call, or when a graph is launched.
 
 use super::Driver;
 use crate::objects::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
+use crate::objects::happens_before::Key;
 use crate::objects::{hide, report};
 use simulator::Fault;
 use std::ffi::c_void;
-use std::ptr;
+use std::{ptr, slice};
 
 /// A fault of the call that the host is in.
 fn in_call(calling: &str, fault: Fault) -> Fault {
@@ -21,7 +22,19 @@ fn refused(calling: &str, fault: Fault) -> Code {
 impl Driver {
     /// Allocates on the device of a stream. 0 bytes have an address too.
     pub(crate) fn allocate(&mut self, bytes: usize, stream: usize) -> Result<u64, Code> {
-        self.context_of(stream)?.device.allocate(bytes as u64).ok_or(OUT_OF_MEMORY)
+        self.context_of(stream)?;
+        let key = self.key(stream)?;
+        let is_captured = self.valid_capture(key)?.is_some();
+        let device = &mut self.context(key.0)?.device;
+        if !is_captured {
+            return device.allocate(bytes as u64).ok_or(OUT_OF_MEMORY);
+        }
+        let address = device.reserve(bytes as u64).ok_or(OUT_OF_MEMORY)?;
+        if let Some(capture) = self.capture_of(key) {
+            capture.nodes.memory.push(address);
+        }
+        self.submit(key, move |driver, key| driver.context(key.0)?.device.allocate_at(address).ok_or(OUT_OF_MEMORY))?;
+        Ok(address)
     }
 
     /// Allocates memory of the current device that the host accesses too.
@@ -31,43 +44,75 @@ impl Driver {
 
     /// Frees memory. Does so in a dead context too, and then returns its error.
     pub(crate) fn free(&mut self, address: u64, stream: usize) -> Result<(), Code> {
-        let calling = self.calling;
-        let freed = self.allocation_at(address, true);
-        self.device_of(address, stream)?.free(address).map_err(|fault| refused(calling, fault))?;
-        self.record_work((self.stream_context(stream)?, stream), freed.as_slice(), calling);
-        if let Some((base, _)) = freed {
-            self.happens_before.forget(base);
+        let (key, calling) = (self.key(stream)?, self.calling);
+        if let Some(capture) = self.valid_capture(key)?
+            && !capture.nodes.memory.contains(&address)
+        {
+            // A graph frees what it has allocated.
+            capture.valid = false;
+            return Err(INVALID_VALUE);
         }
-        self.context_of(stream).map(drop)
+        self.submit(key, move |driver, key| {
+            let freed = driver.allocation_at(address, true);
+            driver.device_of(address, key.0)?.free(address).map_err(|fault| refused(calling, fault))?;
+            driver.record_work(key, freed.as_slice(), calling);
+            if let Some((base, _)) = freed {
+                driver.happens_before.forget(base);
+            }
+            driver.checked(key.0).map(drop)
+        })
     }
 
     /// Fills memory.
     pub(crate) fn fill(&mut self, address: u64, value: u8, bytes: usize, stream: usize) -> Result<(), Code> {
-        if self.context_of(stream)?.working().is_none() || bytes == 0 {
-            return Ok(());
-        }
-        self.writable(address, bytes, stream)?.fill(value);
-        self.record_accesses(&[(address, true)], stream)?;
-        Ok(())
+        let (key, calling) = (self.key(stream)?, self.calling);
+        self.checked(key.0)?;
+        self.submit(key, move |driver, key| {
+            if driver.checked(key.0)?.working().is_none() || bytes == 0 {
+                return Ok(());
+            }
+            let device = driver.device_of(address, key.0)?;
+            device.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))?.fill(value);
+            driver.record_accesses(&[(address, true)], key, calling);
+            Ok(())
+        })
     }
 
     /// Copies from the host.
-    pub(crate) fn upload(&mut self, to: u64, from: &[u8], stream: usize) -> Result<(), Code> {
-        if self.context_of(stream)?.working().is_none() || from.is_empty() {
-            return Ok(());
-        }
-        self.writable(to, from.len(), stream)?.copy_from_slice(from);
-        if let Some(hidden) = hide::of_copy(from.len()) {
-            self.device_of(to, stream)?.hide(to, hidden);
-        }
-        self.record_accesses(&[(to, true)], stream)?;
-        Ok(())
-    }
-
-    /// Copies to the host and waits: the host's memory is taken to be pageable, as candle's is.
     ///
     /// # Safety
-    /// `to` is valid for a write of `bytes` bytes.
+    /// `from` is valid for a read of `bytes` bytes, also when a graph is launched that the copy is part of.
+    pub(crate) unsafe fn upload(
+        &mut self,
+        to: u64,
+        from: *const c_void,
+        bytes: usize,
+        stream: usize,
+    ) -> Result<(), Code> {
+        let (key, calling) = (self.key(stream)?, self.calling);
+        self.checked(key.0)?;
+        let from = from.expose_provenance();
+        self.submit(key, move |driver, key| {
+            if driver.checked(key.0)?.working().is_none() || bytes == 0 {
+                return Ok(());
+            }
+            let device = driver.device_of(to, key.0)?;
+            let there = device.bytes_mut(to, bytes as u64).map_err(|fault| refused(calling, fault))?;
+            // SAFETY: the caller's promise.
+            there.copy_from_slice(unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(from), bytes) });
+            if let Some(hidden) = hide::of_copy(bytes) {
+                device.hide(to, hidden);
+            }
+            driver.record_accesses(&[(to, true)], key, calling);
+            Ok(())
+        })
+    }
+
+    /// Copies to the host and waits: the host's memory is taken to be pageable, as candle's is. What a graph copies is there
+    /// after the launch.
+    ///
+    /// # Safety
+    /// `to` is valid for a write of `bytes` bytes, also when a graph is launched that the copy is part of.
     pub(crate) unsafe fn download(
         &mut self,
         to: *mut c_void,
@@ -75,52 +120,56 @@ impl Driver {
         bytes: usize,
         stream: usize,
     ) -> Result<(), Code> {
-        self.wait(stream)?;
-        if bytes == 0 {
-            return Ok(());
+        let (key, calling) = (self.key(stream)?, self.calling);
+        let is_captured = self.valid_capture(key)?.is_some();
+        if !is_captured {
+            self.wait(stream)?;
         }
-        let (address, calling) = (from, self.calling);
-        let device = self.device_of(from, stream)?;
-        let from = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-        // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), bytes) };
-        device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
-        self.record_accesses(&[(address, false)], stream)?;
-        let context = self.stream_context(stream)?;
-        self.happens_before.synchronize(context, Some(stream));
+        let to = to.expose_provenance();
+        self.submit(key, move |driver, key| {
+            if driver.checked(key.0)?.working().is_none() || bytes == 0 {
+                return Ok(());
+            }
+            let device = driver.device_of(from, key.0)?;
+            let data = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
+            // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
+            unsafe { ptr::copy_nonoverlapping(data.as_ptr(), ptr::with_exposed_provenance_mut(to), bytes) };
+            device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
+            driver.record_accesses(&[(from, false)], key, calling);
+            Ok(())
+        })?;
+        if !is_captured && bytes > 0 {
+            self.happens_before.synchronize(key.0, Some(stream));
+        }
         Ok(())
     }
 
     /// Copies within the memory of all devices.
     pub(crate) fn copy(&mut self, to: u64, from: u64, bytes: usize, stream: usize) -> Result<(), Code> {
-        if self.context_of(stream)?.working().is_none() || bytes == 0 {
-            return Ok(());
-        }
-        let calling = self.calling;
-        let device = self.device_of(from, stream)?;
-        if device.owns(to) {
-            device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-            device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
-        } else {
-            let (data, undefined) = device.take(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-            let there = self.device_of(to, stream)?;
-            there.put(to, &data, &undefined).map_err(|fault| refused(calling, fault))?;
-        }
-        self.record_accesses(&[(from, false), (to, true)], stream)?;
-        Ok(())
+        let (key, calling) = (self.key(stream)?, self.calling);
+        self.checked(key.0)?;
+        self.submit(key, move |driver, key| {
+            if driver.checked(key.0)?.working().is_none() || bytes == 0 {
+                return Ok(());
+            }
+            let device = driver.device_of(from, key.0)?;
+            if device.owns(to) {
+                device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
+                device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
+            } else {
+                let (data, undefined) = device.take(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
+                let there = driver.device_of(to, key.0)?;
+                there.put(to, &data, &undefined).map_err(|fault| refused(calling, fault))?;
+            }
+            driver.record_accesses(&[(from, false), (to, true)], key, calling);
+            Ok(())
+        })
     }
 
-    /// Records that the host's call accesses these addresses.
-    fn record_accesses(&mut self, addresses: &[(u64, bool)], stream: usize) -> Result<(), Code> {
-        let context = self.stream_context(stream)?;
+    /// Records that a call of the host accesses these addresses.
+    fn record_accesses(&mut self, addresses: &[(u64, bool)], stream: Key, calling: &str) {
         let touched: Vec<_> =
             addresses.iter().filter_map(|&(address, wrote)| self.allocation_at(address, wrote)).collect();
-        self.record_work((context, stream), &touched, self.calling);
-        Ok(())
-    }
-
-    fn writable(&mut self, address: u64, bytes: usize, stream: usize) -> Result<&mut [u8], Code> {
-        let calling = self.calling;
-        self.device_of(address, stream)?.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))
+        self.record_work(stream, &touched, calling);
     }
 }

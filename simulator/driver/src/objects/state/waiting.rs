@@ -1,15 +1,18 @@
-//! Waits for streams and events.
+//! Events, and waits for them and for streams.
 
 use super::Driver;
-use crate::objects::codes::{Code, INVALID_HANDLE};
+use crate::objects::codes::{CAPTURE_ISOLATION, CAPTURE_MERGE, CAPTURED_EVENT, Code, INVALID_HANDLE};
+use crate::objects::graph::Captured;
 use crate::objects::stream::Event;
+use std::time::Instant;
 
 impl Driver {
     /// Waits for a stream.
     pub(crate) fn wait(&mut self, stream: usize) -> Result<(), Code> {
-        let context = self.stream_context(stream)?;
-        self.happens_before.synchronize(context, Some(stream));
-        self.context(context)?.synchronize()
+        let key = self.key(stream)?;
+        self.check_wait(key)?;
+        self.happens_before.synchronize(key.0, Some(stream));
+        self.context(key.0)?.synchronize()
     }
 
     /// The event of a handle.
@@ -17,9 +20,54 @@ impl Driver {
         self.events.get_mut(handle).ok_or(INVALID_HANDLE)
     }
 
-    /// Waits for an event's context, which has no work left.
+    /// Records an event, in a stream of its own context.
+    pub(crate) fn record_event(&mut self, event: usize, stream: usize) -> Result<(), Code> {
+        let key = self.key(stream)?;
+        let captured = self.valid_capture(key)?;
+        let captured = captured.map(|capture| Captured { capture: capture.id, after: capture.order.recorded(key) });
+        let after = self.happens_before.recorded(key);
+        let event = self.event(event)?;
+        if event.context != key.0 {
+            return Err(INVALID_HANDLE);
+        }
+        event.is_recorded = true;
+        if captured.is_none() {
+            event.after = after;
+            event.recorded = event.timing.then(Instant::now);
+        }
+        event.captured = captured;
+        self.context(key.0)?.check()
+    }
+
+    /// Makes a stream wait for an event. A stream that waits for captured work is captured from then on.
+    pub(crate) fn wait_in_stream(&mut self, stream: usize, event: usize) -> Result<(), Code> {
+        let key = self.key(stream)?;
+        let waiting = self.valid_capture(key)?.map(|capture| capture.id);
+        let event = self.events.get(event).ok_or(INVALID_HANDLE)?;
+        match (waiting, &event.captured) {
+            (None, None) => self.happens_before.wait(key, &event.after),
+            (Some(_), None) if !event.is_recorded => {}
+            (Some(id), None) => return self.invalidate(|capture| capture.id == id, CAPTURE_ISOLATION),
+            (Some(id), Some(captured)) if captured.capture != id => {
+                let both = [id, captured.capture];
+                return self.invalidate(|capture| both.contains(&capture.id), CAPTURE_MERGE);
+            }
+            (_, Some(captured)) => {
+                let id = captured.capture;
+                let capture = self.captures.iter_mut().find(|capture| capture.id == id).ok_or(CAPTURED_EVENT)?;
+                capture.streams.insert(key);
+                capture.order.wait(key, &captured.after);
+            }
+        }
+        self.context_of(stream).map(drop)
+    }
+
+    /// Waits for an event's context, which has no work left. What was captured cannot be waited for.
     pub(crate) fn wait_for_event(&mut self, handle: usize) -> Result<(), Code> {
         let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;
+        if let Some(Captured { capture: id, .. }) = event.captured {
+            return self.invalidate(|capture| capture.id == id, CAPTURED_EVENT).and(Err(CAPTURED_EVENT));
+        }
         let context = event.context;
         self.happens_before.host_waits(&event.after);
         self.context(context)?.synchronize()

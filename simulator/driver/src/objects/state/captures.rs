@@ -1,0 +1,135 @@
+//! Captures: work of a stream that is kept for a graph and does not run.
+
+use super::Driver;
+use crate::objects::codes::{
+    CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNMATCHED, CAPTURE_UNSUPPORTED,
+    CAPTURE_WRONG_THREAD, Code, ILLEGAL_STATE,
+};
+use crate::objects::graph::{Capture, Graph, Mode, Nodes};
+use crate::objects::happens_before::{HappensBefore, Key};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+impl Driver {
+    /// Runs work in a stream, or keeps it if the stream is being captured.
+    pub(crate) fn submit(
+        &mut self,
+        stream: Key,
+        mut work: impl FnMut(&mut Self, Key) -> Result<(), Code> + Send + 'static,
+    ) -> Result<(), Code> {
+        match self.valid_capture(stream)? {
+            Some(capture) => {
+                capture.add(stream, Box::new(work));
+                Ok(())
+            }
+            None => work(self, stream),
+        }
+    }
+
+    /// The capture that a stream is part of.
+    pub(crate) fn capture_of(&mut self, stream: Key) -> Option<&mut Capture> {
+        self.captures.iter_mut().find(|capture| capture.streams.contains(&stream))
+    }
+
+    /// The capture that a stream is part of; an error if work in the stream is forbidden.
+    pub(crate) fn valid_capture(&mut self, stream: Key) -> Result<Option<&mut Capture>, Code> {
+        self.check_implicit(stream)?;
+        match self.capture_of(stream) {
+            Some(capture) if !capture.valid => Err(CAPTURE_INVALIDATED),
+            capture => Ok(capture),
+        }
+    }
+
+    /// Begins a capture.
+    pub(crate) fn begin_capture(&mut self, stream: Key, mode: Mode) -> Result<(), Code> {
+        if matches!(stream.1, 0 | 1) {
+            return Err(CAPTURE_UNSUPPORTED);
+        }
+        if self.capture_of(stream).is_some() {
+            return Err(ILLEGAL_STATE);
+        }
+        self.captured += 1;
+        self.captures.push(Capture {
+            id: self.captured,
+            origin: stream,
+            mode,
+            thread: thread::current().id(),
+            streams: HashSet::from([stream]),
+            order: HappensBefore::default(),
+            nodes: Nodes::default(),
+            valid: true,
+        });
+        Ok(())
+    }
+
+    /// Ends the capture that began in a stream.
+    pub(crate) fn end_capture(&mut self, stream: Key) -> Result<Graph, Code> {
+        let Some(at) = self.captures.iter().position(|capture| capture.streams.contains(&stream)) else {
+            return Err(ILLEGAL_STATE);
+        };
+        let capture = &self.captures[at];
+        if capture.origin != stream {
+            return Err(CAPTURE_UNMATCHED);
+        }
+        if capture.mode != Mode::Relaxed && capture.thread != thread::current().id() {
+            return Err(CAPTURE_WRONG_THREAD);
+        }
+        let capture = self.captures.swap_remove(at);
+        match (capture.valid, capture.is_joined()) {
+            (false, _) => Err(CAPTURE_INVALIDATED),
+            (true, false) => Err(CAPTURE_UNJOINED),
+            (true, true) => Ok(Graph { context: stream.0, nodes: Arc::new(Mutex::new(capture.nodes)) }),
+        }
+    }
+
+    /// Refuses a call that waits for a stream while that is captured.
+    pub(crate) fn check_wait(&mut self, stream: Key) -> Result<(), Code> {
+        self.check_implicit(stream)?;
+        let waits = |capture: &Capture| capture.streams.contains(&stream);
+        self.invalidate(waits, CAPTURE_UNSUPPORTED)
+    }
+
+    /// Refuses a call that waits for a context while a stream of it is captured.
+    pub(crate) fn check_wait_for_context(&mut self, context: usize) -> Result<(), Code> {
+        self.invalidate(|capture| capture.origin.0 == context, CAPTURE_UNSUPPORTED)
+    }
+
+    /// Refuses a call that may wait for any stream, unless no capture forbids such calls to this thread.
+    pub(crate) fn check_unsafe(&mut self) -> Result<(), Code> {
+        let thread = thread::current().id();
+        let forbids = |capture: &Capture| match capture.mode {
+            Mode::Global => true,
+            Mode::ThreadLocal => capture.thread == thread,
+            Mode::Relaxed => false,
+        };
+        self.invalidate(forbids, CAPTURE_UNSUPPORTED)
+    }
+
+    /// Invalidates the captures that `concerns` names, and returns `code` if there are any.
+    pub(crate) fn invalidate(&mut self, concerns: impl Fn(&Capture) -> bool, code: Code) -> Result<(), Code> {
+        let mut found = Ok(());
+        for capture in self.captures.iter_mut().filter(|capture| concerns(capture)) {
+            capture.valid = false;
+            found = Err(code);
+        }
+        found
+    }
+
+    /// Refuses work in the legacy stream while a stream is captured that waits for it.
+    fn check_implicit(&mut self, stream: Key) -> Result<(), Code> {
+        if self.captures.is_empty() || !matches!(stream.1, 0 | 1) {
+            return Ok(());
+        }
+        let blocks = |key: &Key| {
+            key.0 == stream.0 && (key.1 == 2 || self.streams.get(key.1).is_some_and(|stream| stream.blocking))
+        };
+        let concerned: Vec<u64> = self
+            .captures
+            .iter()
+            .filter(|capture| capture.streams.iter().any(blocks))
+            .map(|capture| capture.id)
+            .collect();
+        self.invalidate(|capture| concerned.contains(&capture.id), CAPTURE_IMPLICIT)
+    }
+}

@@ -1,0 +1,280 @@
+//! Captures of streams, and the graphs that they become.
+
+use crate::{CAPTURED, download, function, upload, with_device};
+use cuda::api::cublas::{cublasCreate_v2, cublasSetStream_v2, products::cublasSgemm_v2};
+use cuda::api::driver::{context::*, graph::*, launch::cuLaunchKernel, memory::*, stream::*};
+use std::ptr;
+
+const THREAD_LOCAL: u32 = 1;
+const RELAXED: u32 = 2;
+const UNSUPPORTED: u32 = 900;
+const INVALIDATED: u32 = 901;
+
+fn stream() -> usize {
+    let mut stream = 0;
+    assert_eq!(unsafe { cuStreamCreate(&raw mut stream, 1) }, 0);
+    stream
+}
+
+fn event() -> usize {
+    let mut event = 0;
+    assert_eq!(unsafe { cuEventCreate(&raw mut event, 2) }, 0);
+    event
+}
+
+fn begin(mode: u32) -> usize {
+    let stream = stream();
+    assert_eq!(cuStreamBeginCapture_v2(stream, mode), 0);
+    stream
+}
+
+fn end(stream: usize) -> Result<usize, u32> {
+    let mut graph = 1;
+    match unsafe { cuStreamEndCapture(stream, &raw mut graph) } {
+        0 => Ok(graph),
+        code => {
+            assert_eq!(graph, 0);
+            Err(code)
+        }
+    }
+}
+
+fn instantiate(graph: usize, flags: u64) -> Result<usize, u32> {
+    let mut executable = 0;
+    match unsafe { cuGraphInstantiateWithFlags(&raw mut executable, graph, flags) } {
+        0 => Ok(executable),
+        code => Err(code),
+    }
+}
+
+fn nodes(graph: usize) -> usize {
+    let mut count = 0;
+    assert_eq!(unsafe { cuGraphGetNodes(graph, ptr::null_mut(), &raw mut count) }, 0);
+    count
+}
+
+/// Runs something that concerns all captures of a context.
+fn in_own_context(run: impl FnOnce()) {
+    let mut context = 0;
+    assert_eq!(unsafe { cuCtxCreate_v2(&raw mut context, 0, CAPTURED) }, 0);
+    run();
+    assert_eq!(cuCtxDestroy_v2(context), 0);
+}
+
+/// Stores a word with a kernel, in a stream.
+fn put(address: u64, value: u32, stream: usize) -> u32 {
+    let values = [(&raw const address).cast(), (&raw const value).cast()];
+    unsafe { cuLaunchKernel(function(c"put"), 1, 1, 1, 1, 1, 1, 0, stream, values.as_ptr(), ptr::null()) }
+}
+
+#[test]
+fn captured_work_runs_at_each_launch_and_not_before() {
+    with_device(CAPTURED);
+    let (address, mut word) = (upload(&[1_u32, 2, 3, 4]), 7_u32);
+    let stream = begin(THREAD_LOCAL);
+    assert_eq!(put(address, 9, stream), 0);
+    assert_eq!(cuMemsetD8Async(address + 4, 0, 4, stream), 0);
+    assert_eq!(cuMemcpyDtoDAsync_v2(address + 8, address, 4, stream), 0);
+    assert_eq!(unsafe { cuMemcpyHtoDAsync_v2(address + 12, (&raw const word).cast(), 4, stream) }, 0);
+    let graph = end(stream).expect("it is valid");
+    assert_eq!(nodes(graph), 4);
+    assert_eq!(download(address, 4), Ok(vec![1_u32, 2, 3, 4]));
+
+    let executable = instantiate(graph, 0).expect("it is valid");
+    assert_eq!(cuGraphDestroy(graph), 0);
+    assert_eq!(cuGraphUpload(executable, stream), 0);
+    assert_eq!(cuGraphLaunch(executable, stream), 0);
+    assert_eq!(download(address, 4), Ok(vec![9_u32, 0, 9, 7]));
+    // The host's memory is read at the launch.
+    word = 8;
+    assert_eq!(cuGraphLaunch(executable, stream), 0);
+    assert_eq!(download(address + 12, 1), Ok(vec![word]));
+    assert_eq!(cuGraphExecDestroy(executable), 0);
+    assert_eq!(cuGraphLaunch(executable, stream), 400);
+}
+
+#[test]
+fn a_product_can_be_captured() {
+    with_device(CAPTURED);
+    let (a, b, c) = (upload(&[2_f32]), upload(&[3_f32]), upload(&[0_f32]));
+    let (mut handle, alpha, beta) = (0, 1_f32, 0_f32);
+    let stream = begin(THREAD_LOCAL);
+    assert_eq!(unsafe { cublasCreate_v2(&raw mut handle) }, 0);
+    assert_eq!(cublasSetStream_v2(handle, stream), 0);
+    let factors = [(&raw const alpha).cast(), (&raw const beta).cast()];
+    assert_eq!(unsafe { cublasSgemm_v2(handle, 0, 0, 1, 1, 1, factors[0], a, 1, b, 1, factors[1], c, 1) }, 0);
+    let graph = end(stream).expect("it is valid");
+    assert_eq!(download(c, 1), Ok(vec![0_f32]));
+    assert_eq!(cuGraphLaunch(instantiate(graph, 0).expect("it is valid"), stream), 0);
+    assert_eq!(download(c, 1), Ok(vec![6_f32]));
+}
+
+#[test]
+fn memory_of_a_graph_lives_from_its_allocation_to_its_free() {
+    with_device(CAPTURED);
+    let kept = upload(&[0_u32]);
+    let stream = begin(THREAD_LOCAL);
+    let mut address = 0;
+    assert_eq!(unsafe { cuMemAllocAsync(&raw mut address, 4, stream) }, 0);
+    assert_eq!(put(address, 5, stream), 0);
+    assert_eq!(cuMemcpyDtoDAsync_v2(kept, address, 4, stream), 0);
+    assert_eq!(cuMemFreeAsync(address, stream), 0);
+    let executable = instantiate(end(stream).expect("it is valid"), 0).expect("it is valid");
+    assert_eq!(download::<u32>(address, 1), Err(1), "it is not allocated before the launch");
+    for _ in 0..2 {
+        assert_eq!(cuGraphLaunch(executable, stream), 0);
+        assert_eq!(download(kept, 1), Ok(vec![5_u32]));
+        assert_eq!(download::<u32>(address, 1), Err(1), "it was freed");
+    }
+}
+
+#[test]
+fn a_launch_is_refused_while_the_memory_of_the_last_one_is_there_unless_it_frees_it() {
+    with_device(CAPTURED);
+    for (flags, second) in [(0, 1), (1, 0)] {
+        let stream = begin(THREAD_LOCAL);
+        let mut address = 0;
+        assert_eq!(unsafe { cuMemAllocAsync(&raw mut address, 4, stream) }, 0);
+        let executable = instantiate(end(stream).expect("it is valid"), flags).expect("it is valid");
+        assert_eq!(cuGraphLaunch(executable, stream), 0);
+        assert_eq!(cuGraphLaunch(executable, stream), second);
+        assert_eq!(cuMemFreeAsync(address, stream), 0);
+        assert_eq!(cuGraphLaunch(executable, stream), 0);
+    }
+}
+
+#[test]
+fn a_graph_frees_only_what_it_has_allocated() {
+    with_device(CAPTURED);
+    let address = upload(&[1_u32]);
+    let stream = begin(THREAD_LOCAL);
+    assert_eq!(cuMemFreeAsync(address, stream), 1);
+    assert_eq!(end(stream), Err(INVALIDATED));
+    assert_eq!(download(address, 1), Ok(vec![1_u32]));
+}
+
+#[test]
+fn a_stream_that_waits_for_captured_work_is_captured_and_must_be_waited_for() {
+    with_device(CAPTURED);
+    let address = upload(&[0_u32; 2]);
+    for is_joined in [true, false] {
+        let (origin, other, fork, join) = (begin(THREAD_LOCAL), stream(), event(), event());
+        assert_eq!(put(address, 1, origin), 0);
+        assert_eq!(cuEventRecord(fork, origin), 0);
+        assert_eq!(cuStreamWaitEvent(other, fork, 0), 0);
+        assert_eq!(put(address + 4, 2, other), 0);
+        assert_eq!(end(other), Err(903), "the capture did not begin there");
+        if is_joined {
+            assert_eq!(cuEventRecord(join, other), 0);
+            assert_eq!(cuStreamWaitEvent(origin, join, 0), 0);
+        }
+        let graph = end(origin);
+        assert_eq!(graph.map(nodes), if is_joined { Ok(2) } else { Err(904) });
+    }
+    assert_eq!(download(address, 2), Ok(vec![0_u32; 2]));
+}
+
+#[test]
+fn waiting_ends_a_capture() {
+    with_device(CAPTURED);
+    // An `extern` function is no `fn`.
+    let waits: [fn(usize) -> u32; 4] = [
+        |stream| cuStreamSynchronize(stream),
+        |stream| cuStreamQuery(stream),
+        |_| cuCtxSynchronize(),
+        |_| unsafe { cuMemAlloc_v2(&mut 0, 4) },
+    ];
+    for wait in waits {
+        in_own_context(|| {
+            let stream = begin(THREAD_LOCAL);
+            assert_eq!(wait(stream), UNSUPPORTED);
+            let mut status = 0;
+            assert_eq!(unsafe { cuStreamIsCapturing(stream, &raw mut status) }, 0);
+            assert_eq!(status, 2);
+            assert_eq!(cuMemsetD8Async(8, 0, 4, stream), INVALIDATED);
+            assert_eq!(end(stream), Err(INVALIDATED));
+        });
+    }
+}
+
+#[test]
+fn a_relaxed_capture_lets_its_thread_allocate() {
+    with_device(CAPTURED);
+    let stream = begin(RELAXED);
+    assert_eq!(unsafe { cuMemAlloc_v2(&mut 0, 4) }, 0);
+    assert!(end(stream).is_ok());
+}
+
+#[test]
+fn an_event_of_a_capture_cannot_be_waited_for() {
+    with_device(CAPTURED);
+    let (stream, event) = (begin(THREAD_LOCAL), event());
+    assert_eq!(cuEventRecord(event, stream), 0);
+    assert_eq!(cuEventQuery(event), 907);
+    assert_eq!(end(stream), Err(INVALIDATED));
+    assert_eq!(cuEventSynchronize(event), 907);
+    assert_eq!(cuEventRecord(event, stream), 0);
+    assert_eq!(cuEventSynchronize(event), 0);
+}
+
+#[test]
+fn captured_work_cannot_wait_for_an_event_from_outside() {
+    with_device(CAPTURED);
+    let (outside, never, before) = (event(), event(), stream());
+    assert_eq!(cuEventRecord(outside, before), 0);
+    let stream = begin(THREAD_LOCAL);
+    assert_eq!(cuStreamWaitEvent(stream, never, 0), 0, "it was not recorded");
+    assert_eq!(cuStreamWaitEvent(stream, outside, 0), 905);
+    assert_eq!(end(stream), Err(INVALIDATED));
+}
+
+#[test]
+fn two_captures_do_not_become_one() {
+    with_device(CAPTURED);
+    let (first, second, event) = (begin(THREAD_LOCAL), begin(THREAD_LOCAL), event());
+    assert_eq!(cuEventRecord(event, first), 0);
+    assert_eq!(cuStreamWaitEvent(second, event, 0), 902);
+    assert_eq!((end(first), end(second)), (Err(INVALIDATED), Err(INVALIDATED)));
+}
+
+#[test]
+fn what_cannot_begin_or_end_is_refused() {
+    with_device(CAPTURED);
+    assert_eq!(cuStreamBeginCapture_v2(0, THREAD_LOCAL), UNSUPPORTED, "the legacy stream");
+    let stream = stream();
+    assert_eq!(cuStreamBeginCapture_v2(stream, 3), 1);
+    assert_eq!(end(stream), Err(401));
+    assert_eq!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL), 0);
+    assert_eq!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL), 401);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            with_device(CAPTURED);
+            assert_eq!(end(stream), Err(908), "another thread");
+        });
+    });
+    let graph = end(stream).expect("it is valid");
+    // Freed at the launch and launched by a kernel do not go together.
+    assert_eq!(instantiate(graph, 5), Err(1));
+    assert_eq!(instantiate(graph, 16), Err(1));
+}
+
+#[test]
+fn a_graph_takes_the_work_of_another_with_as_many_nodes() {
+    with_device(CAPTURED);
+    let address = upload(&[0_u32]);
+    let graph = |values: &[u32]| {
+        let stream = begin(THREAD_LOCAL);
+        for &value in values {
+            assert_eq!(put(address, value, stream), 0);
+        }
+        end(stream).expect("it is valid")
+    };
+    let executable = instantiate(graph(&[1]), 0).expect("it is valid");
+    let mut result = 9;
+    assert_eq!(unsafe { cuGraphExecUpdate_v2(executable, graph(&[2]), &raw mut result) }, 0);
+    assert_eq!(result, 0);
+    assert_eq!(cuGraphLaunch(executable, stream()), 0);
+    assert_eq!(download(address, 1), Ok(vec![2_u32]));
+    assert_eq!(unsafe { cuGraphExecUpdate_v2(executable, graph(&[2, 3]), &raw mut result) }, 910);
+    assert_eq!(result, 2);
+}
