@@ -141,10 +141,17 @@ pub fn program(options: &Options) -> anyhow::Result<u8> {
     session.end(&suppressions, code.unwrap_or(1))
 }
 
+/// Warp instructions that a launch may execute: about a minute's.
+const BUDGET: &str = "20000000000";
+
 /// Lets `command` and all that it starts find the session and the simulated device.
 fn watched(command: &mut Command, home: &Home, session: &Session) {
     let Options { checks, devices, .. } = &session.options;
     command.env(VARIABLE, &session.folder).env("LD_LIBRARY_PATH", &home.libraries);
+    // A loop that does not end is found by itself, or by the time limit; one that ends late is the program's choice.
+    if std::env::var_os("SNUFFER_SIM_BUDGET").is_none() {
+        command.env("SNUFFER_SIM_BUDGET", BUDGET);
+    }
     command.env("SNUFFER_SIM_CHECKS", checks).env("SNUFFER_SIM_DEVICES", devices.to_string());
     // That is the user's choice among GPUs.
     command.env_remove("CUDA_VISIBLE_DEVICES");

@@ -1,6 +1,7 @@
 //! The exported C functions, by library. Each keeps the contract of the CUDA function of its name.
 
 pub mod cublas;
+pub mod cublaslt;
 pub mod curand;
 pub mod driver;
 pub mod nvrtc;

@@ -1,5 +1,6 @@
 //! cuBLAS: handles, and what all products share.
 
+pub mod pointer_arrays;
 pub mod products;
 pub mod status_names;
 pub mod vectors;
@@ -8,7 +9,8 @@ use crate::api::put;
 use crate::objects::blas::Blas;
 use crate::objects::codes::Code;
 use crate::objects::device_time;
-use crate::objects::gemm::{Element, Matrix, Real, Shape, multiply};
+use crate::objects::gemm::{Element, Matrix, Output, Real, Shape, multiply};
+use crate::objects::happens_before::Key;
 use crate::objects::process::call;
 use crate::objects::report;
 use crate::objects::state::Driver;
@@ -17,10 +19,10 @@ use half::{bf16, f16};
 use simulator::{Device, Fault, jitter};
 use std::ffi::{c_int, c_longlong, c_void};
 
-const NOT_INITIALIZED: Code = 1;
-const INVALID_VALUE: Code = 7;
-const EXECUTION_FAILED: Code = 13;
-const NOT_SUPPORTED: Code = 15;
+pub(super) const NOT_INITIALIZED: Code = 1;
+pub(super) const INVALID_VALUE: Code = 7;
+pub(super) const EXECUTION_FAILED: Code = 13;
+pub(super) const NOT_SUPPORTED: Code = 15;
 
 // Values of `cudaDataType_t` and `cublasComputeType_t`.
 const F32: u32 = 0;
@@ -86,11 +88,12 @@ pub extern "C" fn cublasSetStream_v2(handle: usize, stream: usize) -> Code {
 }
 
 /// The arguments of a product, without the factors.
-struct Arguments {
-    operations: [u32; 2],
+pub(super) struct Arguments {
+    pub(super) operations: [u32; 2],
     /// m, n, k and the size of the batch.
-    sizes: [c_int; 4],
-    matrices: [(u64, u32, c_int, c_longlong); 3],
+    pub(super) sizes: [c_int; 4],
+    /// The address, type, leading dimension and stride of each matrix.
+    pub(super) matrices: [(u64, u32, c_int, c_longlong); 3],
 }
 
 impl Arguments {
@@ -119,39 +122,64 @@ impl Arguments {
 }
 
 /// Multiplies matrices of a shape on a device.
-type Product = Box<dyn FnMut(&mut Device, Shape, &[Matrix; 3]) -> Result<(), Fault> + Send>;
+type Product = Box<dyn FnMut(&mut Device, Shape, &[Matrix; 3], &Output) -> Result<(), Fault> + Send>;
 
 /// Runs a product in the stream of a handle. Its fault comes late, as a kernel's does.
-fn run(
+///
+/// # Safety
+/// That of [`product_in`].
+unsafe fn run(
     driver: &mut Driver,
     handle: usize,
     name: &'static str,
     arguments: &Arguments,
-    product: impl FnOnce(&[Matrix; 3]) -> Result<Product, Code>,
+    compute: u32,
+    factors: [*const c_void; 2],
 ) -> Result<(), Code> {
     let &Blas { context, stream, factors_on_device } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
     if factors_on_device {
         report::unsupported("factors of cuBLAS on the device");
         return Err(NOT_SUPPORTED);
     }
+    // SAFETY: the caller's promise.
+    unsafe { submit(driver, (context, stream), name, arguments, Output::default(), compute, factors) }
+}
+
+/// Submits a product to a stream, in the type of computation `compute`.
+///
+/// # Safety
+/// That of [`product_in`].
+pub(super) unsafe fn submit(
+    driver: &mut Driver,
+    (context, stream): Key,
+    name: &'static str,
+    arguments: &Arguments,
+    output: Output,
+    compute: u32,
+    factors: [*const c_void; 2],
+) -> Result<(), Code> {
     let (shape, matrices) = arguments.checked()?;
     let is_working = driver.checked(context).map_err(|_| EXECUTION_FAILED)?.working().is_some();
     if !is_working || shape.m == 0 || shape.n == 0 || shape.batch == 0 {
         return Ok(());
     }
-    let mut multiply = product(&matrices)?;
+    // SAFETY: the caller's promise.
+    let mut multiply = unsafe { product_in(compute, factors, &matrices)? };
     let submitted = driver.submit((context, stream), move |driver, stream| {
         let Some(device) = driver.checked(stream.0)?.working() else { return Ok(()) };
         trace::record_library(name);
         jitter::next_launch();
-        let done = device_time::during(|| multiply(device, shape, &matrices));
+        let done = device_time::during(|| multiply(device, shape, &matrices, &output));
         for found in device.reports() {
             report::finding(&Fault { kernel: name.to_owned(), ..found });
         }
         done.or_else(|fault| driver.fault(stream.0, &Fault { kernel: name.to_owned(), ..fault }))?;
-        let [a, b, c] = matrices.each_ref().map(|matrix| matrix.address);
-        let touched = [(a, false), (b, false), (c, true)].map(|(address, wrote)| driver.allocation_at(address, wrote));
-        driver.record_work(stream, &touched.into_iter().flatten().collect::<Vec<_>>(), name);
+        let [a, b, c] = matrices.each_ref();
+        let to = output.matrix.as_ref().unwrap_or(c);
+        let read = [a, b, c].into_iter().chain(&output.bias).map(|matrix| (matrix, false));
+        let touched = read.chain([(to, true)]).filter_map(|(it, wrote)| driver.allocation_at(it.address, wrote));
+        let touched: Vec<_> = touched.collect();
+        driver.record_work(stream, &touched, name);
         Ok(())
     });
     submitted.map_err(|_| EXECUTION_FAILED)
@@ -172,6 +200,12 @@ unsafe fn factors<T: Copy>(alpha: *const c_void, beta: *const c_void) -> Result<
 /// Truncates to the 10 bits of mantissa that tensor cores use of an `f32`.
 fn tf32(x: f32) -> f32 {
     if x.is_finite() { f32::from_bits(x.to_bits() & !0x1fff) } else { x }
+}
+
+/// Whether tensor cores can load these matrices of floats, 16 bytes at a time. Else the type of computation allows them and the
+/// product is computed without.
+fn are_aligned(matrices: &[Matrix; 3]) -> bool {
+    matrices.iter().all(|matrix| matrix.address.is_multiple_of(16) && matrix.leading.is_multiple_of(4))
 }
 
 fn to_half(x: f32) -> f32 {
@@ -208,28 +242,34 @@ unsafe fn gemm(
     handle: usize,
     arguments: &Arguments,
     compute: u32,
-    [alpha, beta]: [*const c_void; 2],
+    factors: [*const c_void; 2],
 ) -> Code {
-    call(name, |driver| {
-        run(driver, handle, name, arguments, |matrices| {
-            if !takes(compute, matrices.each_ref().map(|matrix| matrix.element)) {
-                let [(_, a, ..), (_, b, ..), (_, c, ..)] = arguments.matrices;
-                report::unsupported(&format!("cuBLAS compute type {compute} with types {a}, {b}, {c}"));
-                return Err(NOT_SUPPORTED);
-            }
-            // SAFETY: the factors have the type that the type of computation says, as the caller promises.
-            unsafe {
-                Ok(match compute {
-                    COMPUTE_F16 | 65 => product(factors::<f16>(alpha, beta)?.map(f16::to_f32), exact, to_half),
-                    COMPUTE_F64 | 71 => product(factors::<f64>(alpha, beta)?, exact, exact),
-                    74 => product(factors::<f32>(alpha, beta)?, to_half, exact),
-                    75 => product(factors::<f32>(alpha, beta)?, to_brain, exact),
-                    77 => product(factors::<f32>(alpha, beta)?, tf32, exact),
-                    _ => product(factors::<f32>(alpha, beta)?, exact, exact),
-                })
-            }
+    // SAFETY: the caller's promise.
+    call(name, |driver| unsafe { run(driver, handle, name, arguments, compute, factors) })
+}
+
+/// The product of these matrices in the type of computation `compute`, which also says the type of the factors.
+///
+/// # Safety
+/// The factors are null or valid for a read of one number of that type.
+unsafe fn product_in(compute: u32, [alpha, beta]: [*const c_void; 2], matrices: &[Matrix; 3]) -> Result<Product, Code> {
+    let elements = matrices.each_ref().map(|matrix| matrix.element);
+    if !takes(compute, elements) {
+        let [a, b, c] = elements;
+        report::unsupported(&format!("cuBLAS compute type {compute} with types {a:?}, {b:?}, {c:?}"));
+        return Err(NOT_SUPPORTED);
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        Ok(match compute {
+            COMPUTE_F16 | 65 => product(factors::<f16>(alpha, beta)?.map(f16::to_f32), exact, to_half),
+            COMPUTE_F64 | 71 => product(factors::<f64>(alpha, beta)?, exact, exact),
+            74 => product(factors::<f32>(alpha, beta)?, to_half, exact),
+            75 => product(factors::<f32>(alpha, beta)?, to_brain, exact),
+            77 if are_aligned(matrices) => product(factors::<f32>(alpha, beta)?, tf32, exact),
+            _ => product(factors::<f32>(alpha, beta)?, exact, exact),
         })
-    })
+    }
 }
 
 /// The product with these factors, whose operands and sums are rounded like this.
@@ -238,5 +278,5 @@ fn product<T: Real + Send + 'static>(
     operand: impl Fn(T) -> T + Copy + Send + 'static,
     sum: impl Fn(T) -> T + Copy + Send + 'static,
 ) -> Product {
-    Box::new(move |device, shape, matrices| multiply(device, shape, matrices, factors, operand, sum))
+    Box::new(move |device, shape, matrices, output| multiply(device, shape, matrices, output, factors, operand, sum))
 }

@@ -37,7 +37,9 @@ impl Element {
 }
 
 /// A number type in which a product is computed.
-pub trait Real: Copy + Default + PartialEq + Add<Output = Self> + Mul<Output = Self> {
+pub trait Real: Copy + Default + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
+    /// The Gaussian error linear unit, in the approximation by `tanh`.
+    fn gelu(self) -> Self;
     /// Reads the elements in the bytes and appends them.
     fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>);
     /// Rounds the numbers to elements, as many as the bytes have room for.
@@ -45,6 +47,10 @@ pub trait Real: Copy + Default + PartialEq + Add<Output = Self> + Mul<Output = S
 }
 
 impl Real for f32 {
+    fn gelu(self) -> Self {
+        f64::from(self).gelu() as Self
+    }
+
     fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {
         match element {
             Element::F16 => to.extend(bytes.as_chunks().0.iter().map(|&bits| f16::from_le_bytes(bits).to_f32())),
@@ -65,6 +71,11 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
+    fn gelu(self) -> Self {
+        let inner = (2.0 / std::f64::consts::PI).sqrt() * (0.044_715 * self * self).mul_add(self, self);
+        0.5 * self * (1.0 + inner.tanh())
+    }
+
     fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {
         if element == Element::F64 {
             return to.extend(bytes.as_chunks().0.iter().map(|&bits| f64::from_le_bytes(bits)));
@@ -93,7 +104,7 @@ fn store<T: Copy, const N: usize>(from: &[T], bytes: &mut [u8], encode: impl Fn(
 /// Matrices of a batch in device memory, each stored column by column.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix {
-    /// `A`, `B` or `C`.
+    /// `A`, `B`, `C`, `D`, or a lower-case `b` for the bias.
     pub name: char,
     pub address: u64,
     pub element: Element,
@@ -143,14 +154,27 @@ impl Matrix {
         let mut stored = Vec::with_capacity(rows * columns);
         // Columns without elements have no address.
         for column in 0..if height > 0 { width } else { 0 } {
-            let bytes = device.bytes(self.column(batch, column), height as u64 * self.element.size());
-            let bytes = bytes.map_err(|fault| self.first_wrong(device, batch, column, height).unwrap_or(fault))?;
-            T::read(self.element, bytes, &mut stored);
+            stored.extend(self.read_column::<T>(device, batch, column, height)?);
         }
         if !self.transposed {
             return Ok(stored);
         }
         Ok((0..columns).flat_map(|column| stored.iter().skip(column).step_by(columns).copied()).collect())
+    }
+
+    /// A stored column.
+    fn read_column<T: Real>(
+        &self,
+        device: &Device,
+        batch: usize,
+        column: usize,
+        height: usize,
+    ) -> Result<Vec<T>, Fault> {
+        let bytes = device.bytes(self.column(batch, column), height as u64 * self.element.size());
+        let bytes = bytes.map_err(|fault| self.first_wrong(device, batch, column, height).unwrap_or(fault))?;
+        let mut found = Vec::with_capacity(height);
+        T::read(self.element, bytes, &mut found);
+        Ok(found)
     }
 
     /// The fault of the first element of a stored column that is out of bounds.
@@ -173,11 +197,43 @@ pub struct Shape {
     pub batch: usize,
 }
 
+/// What is done to each element of a product before it is stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Activation {
+    #[default]
+    None,
+    Relu,
+    Gelu,
+}
+
+/// Where a product goes, and what is done to it.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// The matrix that takes it, if that is not C.
+    pub matrix: Option<Matrix>,
+    /// A column that is added to each column.
+    pub bias: Option<Matrix>,
+    pub activation: Activation,
+}
+
+impl Output {
+    /// Finishes a column of the product.
+    fn finish<T: Real>(&self, column: &mut [T], bias: &[T], round: impl Fn(T) -> T) {
+        column.iter_mut().zip(bias).for_each(|(x, &bias)| *x = round(*x + bias));
+        match self.activation {
+            Activation::None => {}
+            Activation::Relu => column.iter_mut().filter(|x| **x < T::default()).for_each(|x| *x = T::default()),
+            Activation::Gelu => column.iter_mut().for_each(|x| *x = round(x.gelu())),
+        }
+    }
+}
+
 /// Multiplies. `input` rounds the elements read, `round` the result of each step.
 pub fn multiply<T: Real>(
     device: &mut Device,
     Shape { m, n, k, batch }: Shape,
     [a, b, c]: &[Matrix; 3],
+    output: &Output,
     [alpha, beta]: [T; 2],
     input: impl Fn(T) -> T,
     round: impl Fn(T) -> T,
@@ -190,27 +246,27 @@ pub fn multiply<T: Real>(
         let mut right = b.read(device, batch, k, n)?;
         left.iter_mut().chain(&mut right).for_each(|x| *x = input(*x));
         let mut result = product(&left, &right, m, n, k, &round);
-        let mut old = Vec::new();
+        let bias = output.bias.as_ref().map_or(Ok(Vec::new()), |bias| bias.read(device, batch, m, 1))?;
+        let to = output.matrix.as_ref().unwrap_or(c);
         for (column, result) in result.chunks_exact_mut(m).enumerate() {
-            let (address, size) = (c.column(batch, column), m as u64 * c.element.size());
-            if let Err(fault) = device.bytes(address, size) {
-                let detail = format!("Invalid __global__ write of size {} bytes", c.element.size());
-                return Err(c.first_wrong(device, batch, column, m).map_or(fault, |wrong| Fault { detail, ..wrong }));
-            }
-            let bytes = device.bytes_mut(address, size)?;
             for x in &mut *result {
                 *x = round(alpha * *x);
             }
             // If the factor is zero, C is not read: it may hold anything, NaN included.
             if beta != T::default() {
-                old.clear();
-                T::read(c.element, bytes, &mut old);
+                let old: Vec<T> = c.read_column(device, batch, column, m)?;
                 result.iter_mut().zip(&old).for_each(|(x, &old)| *x = round(*x + round(beta * old)));
             }
-            T::write(c.element, result, bytes);
+            output.finish(result, &bias, &round);
+            let (address, size) = (to.column(batch, column), m as u64 * to.element.size());
+            if let Err(fault) = device.bytes(address, size) {
+                let detail = format!("Invalid __global__ write of size {} bytes", to.element.size());
+                return Err(to.first_wrong(device, batch, column, m).map_or(fault, |wrong| Fault { detail, ..wrong }));
+            }
+            T::write(to.element, result, device.bytes_mut(address, size)?);
             for (row, undefined) in rows.iter().enumerate() {
                 if *undefined || columns[column] {
-                    device.make_undefined(c.column(batch, column) + row as u64 * c.element.size(), c.element.size());
+                    device.make_undefined(address + row as u64 * to.element.size(), to.element.size());
                 }
             }
         }

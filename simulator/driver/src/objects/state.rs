@@ -19,6 +19,7 @@ use super::graph::{Capture, Executable, Graph};
 use super::happens_before::{HappensBefore, Key, Work};
 use super::inject::Injection;
 use super::module::Module;
+use super::product_description::Description;
 use super::replacement::Replacement;
 use super::report;
 use super::slab::Slab;
@@ -51,6 +52,7 @@ pub struct Driver {
     pub(crate) modules: Slab<Module>,
     pub(crate) functions: Slab<Function>,
     pub(crate) blas: Slab<Blas>,
+    pub(crate) descriptions: Slab<Description>,
     pub(crate) generators: Slab<Generator>,
     /// The pinned host memory of the program.
     pub(crate) pinned: HashMap<usize, Layout>,
@@ -83,6 +85,7 @@ impl Driver {
             modules: Slab::new(0x40),
             functions: Slab::new(0xF1),
             blas: Slab::new(0xB1),
+            descriptions: Slab::new(0xB2),
             generators: Slab::new(0x61),
             pinned: HashMap::new(),
             happens_before: HappensBefore::default(),

@@ -1,34 +1,27 @@
-//! Captures of streams, and the graphs that they become.
+//! Graphs: what was captured is launched.
 
 use crate::{CAPTURED, download, function, upload, with_device};
 use cuda::api::cublas::{cublasCreate_v2, cublasSetStream_v2, products::cublasSgemm_v2};
-use cuda::api::driver::{context::*, graph::*, launch::cuLaunchKernel, memory::*, stream::*};
+use cuda::api::driver::{graph::*, launch::cuLaunchKernel, memory::*, stream::*};
+use std::ffi::c_void;
 use std::ptr;
 
-const THREAD_LOCAL: u32 = 1;
-const RELAXED: u32 = 2;
-const UNSUPPORTED: u32 = 900;
-const INVALIDATED: u32 = 901;
+pub const THREAD_LOCAL: u32 = 1;
+pub const INVALIDATED: u32 = 901;
 
-fn stream() -> usize {
+pub fn stream() -> usize {
     let mut stream = 0;
     assert_eq!(unsafe { cuStreamCreate(&raw mut stream, 1) }, 0);
     stream
 }
 
-fn event() -> usize {
-    let mut event = 0;
-    assert_eq!(unsafe { cuEventCreate(&raw mut event, 2) }, 0);
-    event
-}
-
-fn begin(mode: u32) -> usize {
+pub fn begin(mode: u32) -> usize {
     let stream = stream();
     assert_eq!(cuStreamBeginCapture_v2(stream, mode), 0);
     stream
 }
 
-fn end(stream: usize) -> Result<usize, u32> {
+pub fn end(stream: usize) -> Result<usize, u32> {
     let mut graph = 1;
     match unsafe { cuStreamEndCapture(stream, &raw mut graph) } {
         0 => Ok(graph),
@@ -39,7 +32,7 @@ fn end(stream: usize) -> Result<usize, u32> {
     }
 }
 
-fn instantiate(graph: usize, flags: u64) -> Result<usize, u32> {
+pub fn instantiate(graph: usize, flags: u64) -> Result<usize, u32> {
     let mut executable = 0;
     match unsafe { cuGraphInstantiateWithFlags(&raw mut executable, graph, flags) } {
         0 => Ok(executable),
@@ -47,22 +40,14 @@ fn instantiate(graph: usize, flags: u64) -> Result<usize, u32> {
     }
 }
 
-fn nodes(graph: usize) -> usize {
+pub fn nodes(graph: usize) -> usize {
     let mut count = 0;
     assert_eq!(unsafe { cuGraphGetNodes(graph, ptr::null_mut(), &raw mut count) }, 0);
     count
 }
 
-/// Runs something that concerns all captures of a context.
-fn in_own_context(run: impl FnOnce()) {
-    let mut context = 0;
-    assert_eq!(unsafe { cuCtxCreate_v2(&raw mut context, 0, CAPTURED) }, 0);
-    run();
-    assert_eq!(cuCtxDestroy_v2(context), 0);
-}
-
 /// Stores a word with a kernel, in a stream.
-fn put(address: u64, value: u32, stream: usize) -> u32 {
+pub fn put(address: u64, value: u32, stream: usize) -> u32 {
     let values = [(&raw const address).cast(), (&raw const value).cast()];
     unsafe { cuLaunchKernel(function(c"put"), 1, 1, 1, 1, 1, 1, 0, stream, values.as_ptr(), ptr::null()) }
 }
@@ -109,6 +94,27 @@ fn a_product_can_be_captured() {
     assert_eq!(download(c, 1), Ok(vec![6_f32]));
 }
 
+/// Counts its calls.
+unsafe extern "C" fn count(calls: *mut c_void) {
+    unsafe { *calls.cast::<u32>() += 1 };
+}
+
+#[test]
+fn a_function_of_the_host_runs_at_the_call_or_at_each_launch() {
+    with_device(CAPTURED);
+    let mut calls = 0_u32;
+    let data = (&raw mut calls).cast();
+    assert_eq!(unsafe { cuLaunchHostFunc(stream(), Some(count), data) }, 0);
+    assert_eq!(calls, 1);
+    let stream = begin(THREAD_LOCAL);
+    assert_eq!(unsafe { cuLaunchHostFunc(stream, Some(count), data) }, 0);
+    let executable = instantiate(end(stream).expect("it is valid"), 0).expect("it is valid");
+    assert_eq!(calls, 1);
+    assert_eq!((cuGraphLaunch(executable, stream), cuGraphLaunch(executable, stream)), (0, 0));
+    assert_eq!(calls, 3);
+    assert_eq!(unsafe { cuLaunchHostFunc(stream, None, data) }, 1);
+}
+
 #[test]
 fn memory_of_a_graph_lives_from_its_allocation_to_its_free() {
     with_device(CAPTURED);
@@ -151,111 +157,6 @@ fn a_graph_frees_only_what_it_has_allocated() {
     assert_eq!(cuMemFreeAsync(address, stream), 1);
     assert_eq!(end(stream), Err(INVALIDATED));
     assert_eq!(download(address, 1), Ok(vec![1_u32]));
-}
-
-#[test]
-fn a_stream_that_waits_for_captured_work_is_captured_and_must_be_waited_for() {
-    with_device(CAPTURED);
-    let address = upload(&[0_u32; 2]);
-    for is_joined in [true, false] {
-        let (origin, other, fork, join) = (begin(THREAD_LOCAL), stream(), event(), event());
-        assert_eq!(put(address, 1, origin), 0);
-        assert_eq!(cuEventRecord(fork, origin), 0);
-        assert_eq!(cuStreamWaitEvent(other, fork, 0), 0);
-        assert_eq!(put(address + 4, 2, other), 0);
-        assert_eq!(end(other), Err(903), "the capture did not begin there");
-        if is_joined {
-            assert_eq!(cuEventRecord(join, other), 0);
-            assert_eq!(cuStreamWaitEvent(origin, join, 0), 0);
-        }
-        let graph = end(origin);
-        assert_eq!(graph.map(nodes), if is_joined { Ok(2) } else { Err(904) });
-    }
-    assert_eq!(download(address, 2), Ok(vec![0_u32; 2]));
-}
-
-#[test]
-fn waiting_ends_a_capture() {
-    with_device(CAPTURED);
-    // An `extern` function is no `fn`.
-    let waits: [fn(usize) -> u32; 4] = [
-        |stream| cuStreamSynchronize(stream),
-        |stream| cuStreamQuery(stream),
-        |_| cuCtxSynchronize(),
-        |_| unsafe { cuMemAlloc_v2(&mut 0, 4) },
-    ];
-    for wait in waits {
-        in_own_context(|| {
-            let stream = begin(THREAD_LOCAL);
-            assert_eq!(wait(stream), UNSUPPORTED);
-            let mut status = 0;
-            assert_eq!(unsafe { cuStreamIsCapturing(stream, &raw mut status) }, 0);
-            assert_eq!(status, 2);
-            assert_eq!(cuMemsetD8Async(8, 0, 4, stream), INVALIDATED);
-            assert_eq!(end(stream), Err(INVALIDATED));
-        });
-    }
-}
-
-#[test]
-fn a_relaxed_capture_lets_its_thread_allocate() {
-    with_device(CAPTURED);
-    let stream = begin(RELAXED);
-    assert_eq!(unsafe { cuMemAlloc_v2(&mut 0, 4) }, 0);
-    assert!(end(stream).is_ok());
-}
-
-#[test]
-fn an_event_of_a_capture_cannot_be_waited_for() {
-    with_device(CAPTURED);
-    let (stream, event) = (begin(THREAD_LOCAL), event());
-    assert_eq!(cuEventRecord(event, stream), 0);
-    assert_eq!(cuEventQuery(event), 907);
-    assert_eq!(end(stream), Err(INVALIDATED));
-    assert_eq!(cuEventSynchronize(event), 907);
-    assert_eq!(cuEventRecord(event, stream), 0);
-    assert_eq!(cuEventSynchronize(event), 0);
-}
-
-#[test]
-fn captured_work_cannot_wait_for_an_event_from_outside() {
-    with_device(CAPTURED);
-    let (outside, never, before) = (event(), event(), stream());
-    assert_eq!(cuEventRecord(outside, before), 0);
-    let stream = begin(THREAD_LOCAL);
-    assert_eq!(cuStreamWaitEvent(stream, never, 0), 0, "it was not recorded");
-    assert_eq!(cuStreamWaitEvent(stream, outside, 0), 905);
-    assert_eq!(end(stream), Err(INVALIDATED));
-}
-
-#[test]
-fn two_captures_do_not_become_one() {
-    with_device(CAPTURED);
-    let (first, second, event) = (begin(THREAD_LOCAL), begin(THREAD_LOCAL), event());
-    assert_eq!(cuEventRecord(event, first), 0);
-    assert_eq!(cuStreamWaitEvent(second, event, 0), 902);
-    assert_eq!((end(first), end(second)), (Err(INVALIDATED), Err(INVALIDATED)));
-}
-
-#[test]
-fn what_cannot_begin_or_end_is_refused() {
-    with_device(CAPTURED);
-    assert_eq!(cuStreamBeginCapture_v2(0, THREAD_LOCAL), UNSUPPORTED, "the legacy stream");
-    let stream = stream();
-    assert_eq!(cuStreamBeginCapture_v2(stream, 3), 1);
-    assert_eq!(end(stream), Err(401));
-    assert_eq!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL), 0);
-    assert_eq!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL), 401);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            with_device(CAPTURED);
-            assert_eq!(end(stream), Err(908), "another thread");
-        });
-    });
-    let graph = end(stream).expect("it is valid");
-    // Freed at the launch and launched by a kernel do not go together.
-    assert_eq!(instantiate(graph, 5), Err(1));
-    assert_eq!(instantiate(graph, 16), Err(1));
 }
 
 #[test]

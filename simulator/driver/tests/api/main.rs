@@ -5,7 +5,9 @@
 #![allow(unsafe_code)]
 
 mod blas;
+mod captures;
 mod contexts;
+mod described_products;
 mod device_time;
 mod driver;
 mod function_names;

@@ -5,7 +5,8 @@ use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
 use crate::objects::happens_before::Clock;
 use crate::objects::process::call;
 use crate::objects::stream::{Event, Stream};
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr;
 
 const DISABLE_TIMING: c_uint = 2;
 
@@ -60,6 +61,39 @@ pub extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, flags: c_uint) 
         }
         driver.wait_in_stream(stream, event)
     })
+}
+
+/// A function of the host that is part of a stream. It must not call CUDA.
+type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// Runs a function of the host after the work of a stream, which is done: at the call, or when the graph is launched that the
+/// stream is captured for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchHostFunc(stream: usize, function: Option<HostFunction>, data: *mut c_void) -> Code {
+    let Some(function) = function else { return INVALID_VALUE };
+    let data = data.expose_provenance();
+    // SAFETY: the caller's promise.
+    let run = move || unsafe { function(ptr::with_exposed_provenance_mut(data)) };
+    let mut runs_now = false;
+    let code = call("cuLaunchHostFunc", |driver| {
+        let key = driver.key(stream)?;
+        let is_working = driver.checked(key.0)?.working().is_some();
+        if driver.valid_capture(key)?.is_none() {
+            runs_now = is_working;
+            return Ok(());
+        }
+        driver.submit(key, move |driver, key| {
+            if driver.checked(key.0)?.working().is_some() {
+                run();
+            }
+            Ok(())
+        })
+    });
+    // Not under the driver's lock: it may wait for another thread, which may call CUDA.
+    if runs_now {
+        run();
+    }
+    code
 }
 
 /// Makes an event.
