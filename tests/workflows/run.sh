@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the workflows and the action against GitHub's schemas, and runs those for candle's repository from end to end.
+# Checks the workflows and the actions against GitHub's schemas, and runs those for candle's repository from end to end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -9,7 +9,7 @@ if [ ! -x "$tools/bin/check-jsonschema" ]; then
 fi
 export PYTHONPATH=$PWD/$tools PYTHONDONTWRITEBYTECODE=1
 "$tools/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml docs/workflows/*.yml
-"$tools/bin/check-jsonschema" --builtin-schema vendor.github-actions action.yml
+"$tools/bin/check-jsonschema" --builtin-schema vendor.github-actions action.yml cargo-snuffer/action.yml
 
 # The same place every time, so that workers are built once for it.
 folder=${CARGO_TARGET_DIR:-target}/workflows/run
