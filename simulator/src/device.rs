@@ -84,6 +84,7 @@ pub struct Device {
     names: HashMap<(usize, String), FunctionId>,
     warps: Vec<Warp>,
     reports: Vec<Fault>,
+    printed: String,
     mutated: bool,
     /// What was executed of modules that were unloaded.
     past: Vec<KernelCoverage>,
@@ -101,6 +102,7 @@ impl Device {
             names: HashMap::new(),
             warps: Vec::new(),
             reports: Vec::new(),
+            printed: String::new(),
             mutated: false,
             past: Vec::new(),
         }
@@ -195,7 +197,8 @@ impl Device {
             self.memory.note_touched();
         }
         let (warps, memory, reports) = (&mut self.warps, &mut self.memory, &mut self.reports);
-        let resources = Resources { counters, warps, memory, module: &loaded.module, reports };
+        let printed = &mut self.printed;
+        let resources = Resources { counters, warps, memory, module: &loaded.module, reports, printed };
         launch::run(&kernel, launch, &self.config, resources)
     }
 
@@ -207,6 +210,11 @@ impl Device {
     /// Takes the reports since the last call. They end nothing: the program goes on, as on hardware.
     pub fn reports(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.reports)
+    }
+
+    /// Takes what kernels have printed since the last call.
+    pub fn printed(&mut self) -> String {
+        std::mem::take(&mut self.printed)
     }
 
     /// The changes that a mutation can make to a kernel, by number; none if it cannot be decoded.

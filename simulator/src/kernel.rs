@@ -64,6 +64,8 @@ pub enum Op {
     Trap,
     /// A failed assertion: message, file, line, function; `offset` is its number in [`Kernel::assertions`].
     Assert,
+    /// `d` = the number of arguments that `printf` took: the format is at `args[0]`, the arguments at `args[1]`.
+    Print,
     /// Nothing; replaces an instruction that a mutation drops.
     Nothing,
     /// The thread ends.

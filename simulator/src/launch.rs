@@ -33,6 +33,8 @@ pub struct Resources<'a> {
     pub module: &'a Module,
     /// Receives what is found and does not end the launch.
     pub reports: &'a mut Vec<Fault>,
+    /// Receives what the threads print.
+    pub printed: &'a mut String,
 }
 
 /// How many instructions a launch may execute. A grid of many small blocks is no loop: each warp adds something, up to four times the
@@ -46,7 +48,7 @@ fn budget(least: u64, launch: &Launch) -> u64 {
 
 /// Runs `kernel` to its end or first fault.
 pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Resources) -> Result<(), Fault> {
-    let Resources { counters, warps, memory, module, reports } = resources;
+    let Resources { counters, warps, memory, module, reports, printed } = resources;
     counters.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
     let count = threads.div_ceil(WARP);
@@ -77,6 +79,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         budget: budget(config.budget, launch),
         blocks: &mut counters.blocks,
         branches: &mut counters.branches,
+        printed,
         reports: Vec::new(),
     };
     let shared = kernel.shared as usize + launch.shared as usize;

@@ -23,6 +23,7 @@ mod launch;
 mod lifetime;
 mod memory;
 mod mutate;
+mod printf;
 mod ptx;
 mod race;
 mod shadowed_buffer;

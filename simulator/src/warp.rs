@@ -9,6 +9,7 @@ mod fragments;
 mod loop_detection;
 mod machine;
 mod matrix;
+mod print;
 mod taint;
 
 use crate::fault::Kind;
@@ -191,6 +192,7 @@ impl Warp {
                         edges.find_map(|edge| edge.values_compared(registers, failed.lane)).unwrap_or_default();
                     return Err(failed);
                 }
+                Op::Print => self.print(machine, inst, mask)?,
                 Op::Exit => return Ok(Pause::Ended),
             }
             if next <= pc {

@@ -44,6 +44,8 @@ pub struct Machine<'a> {
     pub blocks: &'a mut [u64],
     /// How often each branch was not taken, and taken.
     pub branches: &'a mut [[u64; 2]],
+    /// What the threads have printed.
+    pub printed: &'a mut String,
     /// Reports that do not end the launch: the warp's number, and what was found.
     pub reports: Vec<(usize, Stop)>,
 }

@@ -13,4 +13,5 @@ mod memory;
 mod mutation;
 mod oracle;
 mod passes;
+mod print;
 mod types;

@@ -51,6 +51,14 @@ pub fn print(text: &str) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
+/// Writes what a kernel has printed, to the output as on hardware. A closed output is no failure.
+pub fn output(printed: &str) {
+    if !printed.is_empty() {
+        let mut output = io::stdout().lock();
+        let _ = output.write_all(printed.as_bytes()).and_then(|()| output.flush());
+    }
+}
+
 /// Appends a record with one write, so that it is whole even if the process is killed next.
 fn record(record: &Record) {
     static FILE: OnceLock<Option<File>> = OnceLock::new();

@@ -1,8 +1,8 @@
-//! Decodes calls of device functions, which are inlined, and failed assertions.
+//! Decodes calls of device functions, which are inlined, of `printf`, and of failed assertions.
 
 use super::{Body, Decoder};
 use crate::kernel::operands::Binding;
-use crate::kernel::{Inst, Op};
+use crate::kernel::{Inst, Op, ZERO};
 use crate::ptx::Operand;
 
 impl<'a> Decoder<'a> {
@@ -30,6 +30,13 @@ impl<'a> Decoder<'a> {
             let args = [arg(0, 8)?, arg(1, 8)?, arg(2, 4)?, arg(3, 8)?];
             self.push(Inst { args, offset: self.assertions, source: body.source, ..Inst::new(Op::Assert) });
             self.assertions += 1;
+            return Ok(());
+        }
+        if let ("vprintf", [format, arguments, printed]) = (name, places.as_slice()) {
+            let mut place = |place: &u32, bytes| self.names.device_param(*place, 0, bytes);
+            let args = [place(format, 8)?, place(arguments, 8)?, ZERO, ZERO];
+            let d = place(printed, 4)?;
+            self.push(Inst { d, args, source: body.source, ..Inst::new(Op::Print) });
             return Ok(());
         }
         let Some(function) = self.module.functions.get(name) else { return Err(format!("call of `{name}`")) };

@@ -92,6 +92,7 @@ impl Driver {
         let Some(device) = self.context(stream.0)?.working() else { return Ok(()) };
         trace::record_launch(device, id);
         let result = device_time::during(|| device.launch(id, launch));
+        report::output(&device.printed());
         device.reports().iter().for_each(report::finding);
         counters::count(device, id, launch.grid);
         let (touched, name) = (device.touched(), device.entry(id).name.clone());
