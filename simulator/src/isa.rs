@@ -115,7 +115,8 @@ fn table() -> &'static HashMap<String, Form> {
 
 /// The form of this name, such as `add.s32`.
 pub fn form(name: &str) -> Option<Action> {
-    table().get(name).map(|form| form.action)
+    let named = |name: &str| table().get(name).map(|form| form.action);
+    named(name).or_else(|| named(&memory::canonical(name)?))
 }
 
 /// What a product without a rounding modifier is where a sum without one uses it: a GPU may fuse the two. `None` for anything

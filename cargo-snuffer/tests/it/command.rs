@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 pub const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program");
 
 /// Cargo's target folder, where `cargo xtask` sets everything up.
-fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder").to_path_buf()
 }
 

@@ -3,6 +3,7 @@
 //! `cargo xtask test` sets up what this needs. `SNUFFER_TEST_WITHOUT=sim:0` leaves it out, and then it is shown as ignored.
 
 mod command;
+mod intrinsics;
 mod outcomes;
 mod summary;
 
@@ -14,7 +15,7 @@ pub type Test = (&'static str, fn());
 fn main() {
     let is_excused =
         std::env::var("SNUFFER_TEST_WITHOUT").is_ok_and(|names| names.split(',').any(|name| name == "sim:0"));
-    let tests = [outcomes::TESTS, summary::TESTS].concat();
+    let tests = [intrinsics::TESTS, outcomes::TESTS, summary::TESTS].concat();
     let trial = |(name, run): Test| {
         let run = move || {
             run();

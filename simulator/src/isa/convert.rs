@@ -38,6 +38,8 @@ fn moves(table: &mut Table) {
     table.add("cvta.to.global.u64", op!(|a: u64| a));
     table.add("cvta.shared.u64", op!(|a: u64| a | super::Space::SHARED_WINDOW));
     table.add("cvta.to.shared.u64", op!(|a: u64| a & !super::Space::SHARED_WINDOW));
+    table.add("cvta.const.u64", op!(|a: u64| a));
+    table.add("cvta.to.const.u64", op!(|a: u64| a));
     table.add("cvta.local.u64", op!(|a: u64| a | super::Space::LOCAL_WINDOW));
     table.add("cvta.to.local.u64", op!(|a: u64| a & !super::Space::LOCAL_WINDOW));
 }
@@ -76,8 +78,15 @@ fn to_float(table: &mut Table) {
     macro_rules! directed {
         ($from:ident $name:literal: $($suffix:literal $mode:ident),+) => {$(
             table.add(concat!("cvt.", $suffix, ".f32.", $name), op!(|a: $from| {
-                f32::from_bits(narrow(f64::from(a), Format::F32, Rounding::$mode))
+                f32::from_bits(narrow(odd(a.into()), Format::F32, Rounding::$mode))
             }));
+            table.add(concat!("cvt.", $suffix, ".f16.", $name), op!(|a: $from| {
+                narrow(odd(a.into()), Format::F16, Rounding::$mode) as u16
+            }));
+            table.add(concat!("cvt.", $suffix, ".bf16.", $name), op!(|a: $from| {
+                narrow(odd(a.into()), Format::BF16, Rounding::$mode) as u16
+            }));
+            table.add(concat!("cvt.", $suffix, ".f64.", $name), op!(|a: $from| double(a.into(), Rounding::$mode)));
         )+};
     }
     exact_in_double!(u8 "u8", i8 "s8", u16 "u16", i16 "s16", u32 "u32", i32 "s32");
@@ -85,6 +94,37 @@ fn to_float(table: &mut Table) {
     table.add("cvt.rn.f64.s64", op!(|a: i64| a as f64));
     table.add("cvt.rn.f32.u64", op!(|a: u64| a as f32));
     table.add("cvt.rn.f32.s64", op!(|a: i64| a as f32));
+    directed!(u64 "u64": "rz" Zero, "rm" Down, "rp" Up);
+    directed!(i64 "s64": "rz" Zero, "rm" Down, "rp" Up);
+    macro_rules! halves {
+        ($($from:ident $name:literal),+) => {$(
+            table.add(concat!("cvt.rn.f16.", $name), op!(|a: $from| {
+                narrow(odd(a.into()), Format::F16, Rounding::NearestEven) as u16
+            }));
+            table.add(concat!("cvt.rn.bf16.", $name), op!(|a: $from| {
+                narrow(odd(a.into()), Format::BF16, Rounding::NearestEven) as u16
+            }));
+        )+};
+    }
+    halves!(u64 "u64", i64 "s64");
+}
+
+/// An integer of 64 bits, rounded to odd: a second rounding to a narrower format is right in any mode.
+fn odd(x: i128) -> f64 {
+    let toward_zero = double(x, Rounding::Zero);
+    if toward_zero as i128 == x { toward_zero } else { f64::from_bits(toward_zero.to_bits() | 1) }
+}
+
+/// An integer of 64 bits as a double.
+fn double(x: i128, rounding: Rounding) -> f64 {
+    let near = x as f64;
+    let error = x - near as i128;
+    match rounding {
+        Rounding::Zero if error.signum() * x.signum() < 0 => f64::from_bits(near.to_bits() - 1),
+        Rounding::Down if error < 0 => near.next_down(),
+        Rounding::Up if error > 0 => near.next_up(),
+        _ => near,
+    }
 }
 
 /// Numbers out of range saturate. NaN becomes 0, but 1 << (width − 1) if source or destination has 64 bits (9.7.9.22).

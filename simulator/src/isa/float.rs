@@ -9,6 +9,7 @@ use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
     arithmetic(table);
+    directed(table);
     halves(table);
     fused(table);
     signs(table);
@@ -32,19 +33,63 @@ fn arithmetic(table: &mut Table) {
     table.add("sub.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) - flush(b))));
     table.add("mul.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) * flush(b))));
     table.add("add.rz.f64", op!(|a: f64, b: f64| add_rz(a, b)));
-    table.add(
-        "add.rz.f32",
-        op!(|a: f32, b: f32| {
-            let sum = add_odd(f64::from(a), f64::from(b));
-            f32::from_bits(narrow(sum, Format::F32, Rounding::Zero))
-        }),
-    );
     table.add("min.f64", op!(|a: f64, b: f64| lesser(a, b)));
     table.add("max.f64", op!(|a: f64, b: f64| -lesser(-a, -b)));
     table.add("min.f32", op!(|a: f32, b: f32| lesser(a.into(), b.into()) as f32));
     table.add("max.f32", op!(|a: f32, b: f32| -lesser((-a).into(), (-b).into()) as f32));
     table.add("min.NaN.f32", op!(|a: f32, b: f32| lesser_or_nan(a, b)));
     table.add("max.NaN.f32", op!(|a: f32, b: f32| -lesser_or_nan(-a, -b)));
+}
+
+/// Single precision in the rounding modes that processors do not offer: in double precision, where a product is exact and what is
+/// not is rounded to odd, and then once to the result.
+fn directed(table: &mut Table) {
+    macro_rules! modes {
+        ($($suffix:literal $mode:ident),+) => {$(
+            table.add(concat!("add.", $suffix, ".f32"), op!(|a: f32, b: f32| sum(a, b, Rounding::$mode)));
+            table.add(concat!("sub.", $suffix, ".f32"), op!(|a: f32, b: f32| sum(a, -b, Rounding::$mode)));
+            table.add(concat!("mul.", $suffix, ".f32"), op!(|a: f32, b: f32| single(f64::from(a) * f64::from(b), Rounding::$mode)));
+            table.add(concat!("div.", $suffix, ".f32"), op!(|a: f32, b: f32| single(quotient_odd(a, b), Rounding::$mode)));
+            table.add(concat!("rcp.", $suffix, ".f32"), op!(|a: f32| single(quotient_odd(1.0, a), Rounding::$mode)));
+            table.add(concat!("sqrt.", $suffix, ".f32"), op!(|a: f32| single(root_odd(a), Rounding::$mode)));
+        )+};
+    }
+    modes!("rz" Zero, "rm" Down, "rp" Up);
+}
+
+fn single(x: f64, rounding: Rounding) -> f32 {
+    f32::from_bits(narrow(x, Format::F32, rounding))
+}
+
+/// An exact zero from terms of opposite signs is negative in rounding down (IEEE 754, 6.3).
+fn sum(a: f32, b: f32, rounding: Rounding) -> f32 {
+    let sum = add_odd(a.into(), b.into());
+    let cancelled = sum == 0.0 && a.is_sign_negative() != b.is_sign_negative();
+    single(if cancelled && rounding == Rounding::Down { -0.0 } else { sum }, rounding)
+}
+
+/// A quotient, rounded to odd.
+fn quotient_odd(a: f32, b: f32) -> f64 {
+    let (a, b) = (f64::from(a), f64::from(b));
+    let near = a / b;
+    // The remainder is exact.
+    to_odd(near, near.mul_add(-b, a) * b.signum())
+}
+
+/// A square root, rounded to odd.
+fn root_odd(a: f32) -> f64 {
+    let a = f64::from(a);
+    let near = a.sqrt();
+    to_odd(near, near.mul_add(-near, a))
+}
+
+/// A number that is rounded to the nearest, and of which the rest has this sign, rounded to odd.
+fn to_odd(near: f64, rest: f64) -> f64 {
+    if rest == 0.0 || rest.is_nan() || !near.is_finite() {
+        return near;
+    }
+    let toward_zero = if (rest < 0.0) == (near < 0.0) { near } else { f64::from_bits(near.to_bits() - 1) };
+    f64::from_bits(toward_zero.to_bits() | 1)
 }
 
 /// The lesser of two numbers; of a number and NaN, the number. −0 is less than +0 (9.7.3.11).

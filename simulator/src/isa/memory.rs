@@ -79,7 +79,10 @@ pub(super) fn forms(table: &mut Table) {
                 }
                 if space == Space::Global {
                     let access = Access { bytes, signed, elements, strong: false };
-                    table.add(format!("ld.global.nc{vector}.{suffix}"), Action::Load(space, access));
+                    // Constant variables are in global memory.
+                    for read_only in ["global.nc", "const"] {
+                        table.add(format!("ld.{read_only}{vector}.{suffix}"), Action::Load(space, access));
+                    }
                 }
             }
         }
@@ -90,7 +93,7 @@ pub(super) fn forms(table: &mut Table) {
 fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
     table.group("Atomics (9.7.13.5)");
     type Update = fn(u64, u64, u64) -> u64;
-    let updates: [(&str, &str, u8, Update); 16] = [
+    let updates: [(&str, &str, u8, Update); 28] = [
         ("add", "u32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
         ("add", "s32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
         ("add", "u64", 8, |old, b, _| old.wrapping_add(b)),
@@ -107,6 +110,18 @@ fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
         ("max", "s32", 4, |old, b, _| u64::from((old as i32).max(b as i32) as u32)),
         ("min", "u32", 4, |old, b, _| u64::from((old as u32).min(b as u32))),
         ("max", "u32", 4, |old, b, _| u64::from((old as u32).max(b as u32))),
+        ("min", "s64", 8, |old, b, _| (old as i64).min(b as i64) as u64),
+        ("max", "s64", 8, |old, b, _| (old as i64).max(b as i64) as u64),
+        ("min", "u64", 8, |old, b, _| old.min(b)),
+        ("max", "u64", 8, |old, b, _| old.max(b)),
+        ("and", "b32", 4, |old, b, _| old & b),
+        ("and", "b64", 8, |old, b, _| old & b),
+        ("or", "b32", 4, |old, b, _| old | b),
+        ("or", "b64", 8, |old, b, _| old | b),
+        ("xor", "b32", 4, |old, b, _| old ^ b),
+        ("xor", "b64", 8, |old, b, _| old ^ b),
+        ("inc", "u32", 4, |old, b, _| if old as u32 >= b as u32 { 0 } else { old + 1 }),
+        ("dec", "u32", 4, |old, b, _| if old as u32 == 0 || old as u32 > b as u32 { b } else { old - 1 }),
     ];
     for &(space_name, space) in spaces {
         for (name, suffix, bytes, update) in updates {
@@ -119,4 +134,21 @@ fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
 fn add_half(a: u64, b: u64, format: Format) -> u64 {
     let value = |bits: u64| widen(bits as u32 & 0xffff, format);
     u64::from(narrow(f64::from(value(a) + value(b)), format, Rounding::NearestEven))
+}
+
+/// The name under which the table has a form of this name. A warp's accesses happen one after the other and reach memory at once. So
+/// order and scope of an atomic do not matter (PTX ISA 8.4, 8.5), those of a load or store only say that other threads may access the
+/// same bytes, and how an access is cached does not matter either (9.7.9.1, 9.7.9.2).
+pub fn canonical(name: &str) -> Option<String> {
+    const ORDERS: [&str; 4] = ["relaxed", "acquire", "release", "acq_rel"];
+    const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+    const CACHED: [&str; 7] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt"];
+    let kind = name.split('.').next().filter(|kind| ["atom", "ld", "st"].contains(kind))?;
+    let ignored = |word: &&str| SCOPES.contains(word) || kind != "atom" && CACHED.contains(word);
+    let (orders, mut words): (Vec<&str>, Vec<&str>) =
+        name.split('.').filter(|word| !ignored(word)).partition(|word| ORDERS.contains(word));
+    if kind != "atom" && !orders.is_empty() {
+        words.splice(1..1, ["relaxed", "gpu"]);
+    }
+    Some(words.join("."))
 }

@@ -61,7 +61,20 @@ pub(super) fn forms(table: &mut Table) {
     table.add("barrier.sync", Action::Barrier);
     table.add("barrier.sync.aligned", Action::Barrier);
     table.add("bar.warp.sync", Action::WarpBarrier);
-    for name in ["membar.cta", "membar.gl", "membar.sys", "fence.acq_rel.gpu", "fence.sc.gpu", "nanosleep.u32"] {
+    for name in [
+        "membar.cta",
+        "membar.gl",
+        "membar.sys",
+        "fence.acq_rel.gpu",
+        "fence.sc.gpu",
+        "nanosleep.u32",
+        "fence.acq_rel.cta",
+        "fence.sc.cta",
+        "fence.acq_rel.sys",
+        "fence.sc.sys",
+        "prefetch.global.L1",
+        "prefetch.global.L2",
+    ] {
         table.add(name, Action::Nothing);
     }
     for (name, choose) in

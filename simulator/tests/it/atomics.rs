@@ -3,6 +3,8 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, Round};
 
+use simulator::isa;
+
 use crate::machine::{HEADER, Shape, longs, run, table};
 use crate::oracle::float::{bits, with};
 use crate::types::{Random, Type, ones};
@@ -19,7 +21,8 @@ fn parse(name: &str) -> Option<Form> {
     let rest = name.strip_prefix("atom.")?;
     let space = [".global", ".shared"].into_iter().find(|space| rest.starts_with(&space[1..])).unwrap_or("");
     let (operation, suffix) = rest[space.len()..].rsplit_once('.')?;
-    let known = ["add", "add.noftz", "cas", "exch", "min", "max"].contains(&operation);
+    let known =
+        ["add", "add.noftz", "cas", "exch", "min", "max", "and", "or", "xor", "inc", "dec"].contains(&operation);
     let operation = operation.to_string();
     known.then_some(Form { name: name.to_string(), space, operation, one: Type::named(suffix)? })
 }
@@ -40,6 +43,24 @@ impl Form {
                     other
                 } else {
                     old
+                }
+            }
+            "and" => old & operand,
+            "or" => old | operand,
+            "xor" => old ^ operand,
+            // Counts up to the operand and begins again, or down from it.
+            "inc" => {
+                if number(old) >= number(operand) {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            "dec" => {
+                if old == 0 || number(old) > number(operand) {
+                    operand
+                } else {
+                    old - 1
                 }
             }
             "min" => {
@@ -95,7 +116,7 @@ impl Form {
 #[test]
 fn lanes_that_collide_update_one_after_the_other() {
     let forms: Vec<Form> = table().iter().filter_map(|name| parse(name)).collect();
-    assert!(forms.len() >= 48, "only {} forms", forms.len());
+    assert!(forms.len() >= 84, "only {} forms", forms.len());
     for form in forms {
         let (edges, specials) = (form.one.edges(), form.one.specials());
         let windows: &[bool] = match form.space {
@@ -127,4 +148,21 @@ fn lanes_that_collide_update_one_after_the_other() {
             assert_eq!(plain(longs(&buffers[0])), plain(left), "what {} left", form.name);
         }
     }
+}
+
+#[test]
+fn order_scope_and_cache_name_the_same_operation() {
+    for (name, plain) in [
+        ("atom.global.cta.add.u32", "atom.global.add.u32"),
+        ("atom.add.relaxed.gpu.s32", "atom.add.s32"),
+        ("atom.acq_rel.sys.shared.cas.b64", "atom.shared.cas.b64"),
+        ("ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32"),
+        ("st.release.sys.b64", "st.relaxed.gpu.b64"),
+        ("ld.global.cg.v4.f32", "ld.global.v4.f32"),
+        ("st.global.wt.b32", "st.global.b32"),
+    ] {
+        let [named, plain] = [name, plain].map(|name| isa::form(name).map(|action| format!("{action:?}")));
+        assert!(named.is_some() && named == plain, "{name}: {named:?}");
+    }
+    assert!(isa::form("atom.relaxed.gpu.nonsense.u32").is_none());
 }

@@ -31,12 +31,17 @@ fn parse(name: &str) -> Option<Form> {
         _ => return None,
     };
     let one = Type::named(parts.pop()?)?;
-    let space =
-        [("global", Place::Global), ("shared", Place::Shared), ("local", Place::Local), ("param", Place::Param)];
+    let space = [
+        ("global", Place::Global),
+        ("const", Place::Global),
+        ("shared", Place::Shared),
+        ("local", Place::Local),
+        ("param", Place::Param),
+    ];
     let space = space.into_iter().find(|(name, _)| parts.contains(name)).map(|(_, space)| space);
     let elements = if parts.contains(&"v4") { 4 } else { 1 + usize::from(parts.contains(&"v2")) };
     parts.retain(|part| {
-        !["volatile", "relaxed", "gpu", "global", "shared", "local", "param", "nc", "v2", "v4"].contains(part)
+        !["volatile", "relaxed", "gpu", "global", "const", "shared", "local", "param", "nc", "v2", "v4"].contains(part)
     });
     parts.is_empty().then(|| Form { name: name.to_string(), store, space, elements, one })
 }

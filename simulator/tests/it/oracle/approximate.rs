@@ -1,7 +1,7 @@
 //! Approximations. The ISA gives bounds; the simulator claims the correctly rounded value, which CORE-MATH computes.
 
-use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{IeeeFloat, Semantics, Single};
+use rustc_apfloat::{Float, Round};
 
 use super::float::Root;
 use super::{Oracle, typed};
@@ -43,7 +43,7 @@ pub fn of(name: &str) -> Option<Oracle> {
             "lg2" => core_math::log2f(x[0]),
             "rsqrt" => core_math::rsqrtf(x[0]),
             "rcp" => hard((soft(1.0) / soft(x[0])).value),
-            "sqrt" => hard(soft(x[0]).root()),
+            "sqrt" => hard(soft(x[0]).root(Round::NearestTiesToEven)),
             // Divisors beyond 2^126: the quotient is zero, and that of an infinity NaN.
             _ if approximate && x[1].abs() > 2f32.powi(126) && x[1].is_finite() => {
                 if x[0].is_finite() {

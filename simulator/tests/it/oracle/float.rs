@@ -96,7 +96,7 @@ fn calculate<F: Float + Root>(kind: &str, x: &[F], round: Round, nan: bool) -> F
         "div" => x[0].div_r(x[1], round).value,
         "fma" => x[0].mul_add_r(x[1], x[2], round).value,
         "rcp" => F::from_u128(1).value.div_r(x[0], round).value,
-        "sqrt" => x[0].root(),
+        "sqrt" => x[0].root(round),
         "neg" => -x[0],
         "abs" => x[0].abs(),
         "copysign" => x[1].copy_sign(x[0]),
@@ -115,7 +115,8 @@ fn calculate<F: Float + Root>(kind: &str, x: &[F], round: Round, nan: bool) -> F
 
 /// The square root, which LLVM leaves to the processor.
 pub trait Root {
-    fn root(self) -> Self;
+    /// Rounded in a mode.
+    fn root(self, round: Round) -> Self;
 }
 
 impl<F> Root for F
@@ -124,7 +125,7 @@ where
     Quad: FloatConvert<F>,
 {
     /// The integer root of the significand, a last bit to say that it is inexact, and one rounding.
-    fn root(self) -> Self {
+    fn root(self, round: Round) -> Self {
         if self.is_nan() || self.is_zero() || self.is_pos_infinity() {
             return self;
         }
@@ -139,7 +140,7 @@ where
         let root = scaled.isqrt();
         let sticky = u128::from(root * root != scaled);
         let root = Quad::from_u128(root << 1 | sticky).value.scalbn(half - 1);
-        root.convert(&mut exact).value
+        root.convert_r(round, &mut exact).value
     }
 }
 
