@@ -32,6 +32,6 @@ pub enum Description {
     Library,
     Layout(Layout),
     Operation(Operation),
-    /// Which algorithm to choose, of which there is one.
+    /// A preference for some algorithm. There is only one.
     Preference,
 }

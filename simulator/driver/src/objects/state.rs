@@ -96,8 +96,8 @@ impl Driver {
         }
     }
 
-    pub(crate) fn context(&mut self, ordinal: usize) -> Result<&mut Context, Code> {
-        self.contexts.get_mut(ordinal).and_then(Option::as_mut).ok_or(CONTEXT_IS_DESTROYED)
+    pub(crate) fn context(&mut self, index: usize) -> Result<&mut Context, Code> {
+        self.contexts.get_mut(index).and_then(Option::as_mut).ok_or(CONTEXT_IS_DESTROYED)
     }
 
     /// The context of a stream; the current one for the default streams.
@@ -125,8 +125,8 @@ impl Driver {
         self.checked(context)
     }
 
-    pub(crate) fn checked(&mut self, ordinal: usize) -> Result<&mut Context, Code> {
-        let context = self.context(ordinal)?;
+    pub(crate) fn checked(&mut self, index: usize) -> Result<&mut Context, Code> {
+        let context = self.context(index)?;
         context.check()?;
         Ok(context)
     }

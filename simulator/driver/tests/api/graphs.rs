@@ -2,6 +2,7 @@
 
 use crate::{CAPTURED, download, function, upload, with_device};
 use cuda::api::cublas::{cublasCreate_v2, cublasSetStream_v2, products::cublasSgemm_v2};
+use cuda::api::driver::context::{cuCtxCreate_v2, cuCtxDestroy_v2};
 use cuda::api::driver::{graph::*, launch::cuLaunchKernel, memory::*, stream::*};
 use std::ffi::c_void;
 use std::ptr;
@@ -157,6 +158,19 @@ fn a_graph_frees_only_what_it_has_allocated() {
     assert_eq!(cuMemFreeAsync(address, stream), 1);
     assert_eq!(end(stream), Err(INVALIDATED));
     assert_eq!(download(address, 1), Ok(vec![1_u32]));
+}
+
+#[test]
+fn a_graph_dies_with_its_context() {
+    with_device(CAPTURED);
+    let mut contexts = [0; 2];
+    assert_eq!(unsafe { cuCtxCreate_v2(&raw mut contexts[0], 0, CAPTURED) }, 0);
+    let executable = instantiate(end(begin(THREAD_LOCAL)).expect("it is valid"), 0).expect("it is valid");
+    assert_eq!(cuCtxDestroy_v2(contexts[0]), 0);
+    // It may have the place of the one before.
+    assert_eq!(unsafe { cuCtxCreate_v2(&raw mut contexts[1], 0, CAPTURED) }, 0);
+    assert_eq!(cuGraphLaunch(executable, stream()), 400);
+    assert_eq!(cuCtxDestroy_v2(contexts[1]), 0);
 }
 
 #[test]

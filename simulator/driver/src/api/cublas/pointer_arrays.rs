@@ -7,10 +7,12 @@ use super::{
     Arguments, COMPUTE_F16, COMPUTE_F32, COMPUTE_F64, EXECUTION_FAILED, F32, F64, INVALID_VALUE, NOT_INITIALIZED,
     NOT_SUPPORTED, run,
 };
+use crate::objects::blas::Blas;
 use crate::objects::codes::Code;
 use crate::objects::process::call;
 use crate::objects::report;
 use crate::objects::state::Driver;
+use simulator::Fault;
 
 /// Products of one shape: the operations and the shape, and for each matrix its array, type and leading dimension.
 struct Group {
@@ -35,9 +37,8 @@ unsafe fn run_group(
     compute: u32,
 ) -> Result<(), Code> {
     let count = usize::try_from(group.count).map_err(|_| INVALID_VALUE)?;
-    let context = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?.context;
-    let key = (context, driver.blas.get(handle).ok_or(NOT_INITIALIZED)?.stream);
-    if driver.capture_of(key).is_some() {
+    let &Blas { context, stream, .. } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
+    if driver.capture_of((context, stream)).is_some() {
         report::unsupported("a capture of products whose matrices are named by pointers");
         return Err(NOT_SUPPORTED);
     }
@@ -66,7 +67,7 @@ fn pointers(
     match device.bytes(array, 8 * count as u64) {
         Ok(bytes) => Ok(bytes.as_chunks().0.iter().map(|&pointer| u64::from_le_bytes(pointer)).collect()),
         Err(fault) => {
-            let fault = simulator::Fault { kernel: name.to_owned(), ..fault };
+            let fault = Fault { kernel: name.to_owned(), ..fault };
             driver.fault(context, &fault).map_err(|_| EXECUTION_FAILED)?;
             Err(EXECUTION_FAILED)
         }
