@@ -133,11 +133,6 @@ pub fn add_odd(a: f64, b: f64) -> f64 {
     if exact { sum.0 } else { f64::from_bits(sum.0.to_bits() | 1) }
 }
 
-/// The sum rounded toward zero.
-pub fn add_rz(a: f64, b: f64) -> f64 {
-    add_toward_zero(a, b).0
-}
-
 /// The sum rounded toward zero, and whether that lost anything.
 fn add_toward_zero(a: f64, b: f64) -> (f64, bool) {
     let sum = a + b;
@@ -195,4 +190,15 @@ pub fn to_e4m3(x: f32) -> u8 {
     let eighths = (x.abs() * 2f32.powi(3 - exponent)).round_ties_even() as u8;
     // Sixteen eighths carry into the exponent.
     sign | ((((exponent + 7) as u8) << 3) + (eighths - 8))
+}
+
+/// The value of an e5m2 byte: the upper half of binary16.
+pub fn e5m2(bits: u8) -> f32 {
+    widen(u32::from(bits) << 8, Format::F16)
+}
+
+/// [`to_e4m3`] for e5m2: what is larger than 57344 becomes that.
+pub fn to_e5m2(x: f32) -> u8 {
+    let bits = narrow(x.into(), Format { exponent: 5, fraction: 2 }, Rounding::NearestEven) as u8;
+    if !x.is_nan() && bits & 0x7f == 0x7c { bits - 1 } else { bits }
 }

@@ -4,7 +4,9 @@
 mod compare;
 mod convert;
 mod float;
+mod half;
 mod integer;
+mod logic;
 mod matrix;
 mod memory;
 mod taint_rules;
@@ -103,7 +105,9 @@ fn table() -> &'static HashMap<String, Form> {
     TABLE.get_or_init(|| {
         let mut table = Table::default();
         integer::forms(&mut table);
+        logic::forms(&mut table);
         float::forms(&mut table);
+        half::forms(&mut table);
         compare::forms(&mut table);
         convert::forms(&mut table);
         memory::forms(&mut table);

@@ -63,6 +63,9 @@ macro_rules! halves {
             fn of(bits: u64) -> Self { Self(float::widen(bits as u32 & 0xffff, $format)) }
             fn bits(self) -> u64 { u64::from($nearest(self.0)) }
         }
+        impl From<f32> for $type {
+            fn from(value: f32) -> Self { Self(value) }
+        }
     )*};
 }
 halves!(F16 is Format::F16, rounded by float::nearest_f16, Bf16 is Format::BF16, rounded by float::nearest_bf16);

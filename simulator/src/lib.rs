@@ -12,6 +12,7 @@ mod config;
 mod coverage;
 mod device;
 mod dump;
+mod exact;
 mod fault;
 mod float;
 mod grid;

@@ -24,6 +24,8 @@ pub enum Error {
     Ulps(f64),
     /// A share of the result.
     Relative(f64),
+    /// The same for all results.
+    Absolute(f64),
     /// A share of the result, and absolute for results that are less than 1.
     Logarithm(f64),
     /// No number is documented.
@@ -35,7 +37,9 @@ const fn form(of: &'static str, having: &'static str, words: &'static str, at: &
 }
 
 /// Everything that is left open and that candle's kernels have. `simulator/src/jitter.rs` varies just this.
-pub const LATITUDES: [Latitude; 11] = [
+pub const LATITUDES: [Latitude; 18] = [
+    form("ex2.approx", "bf16", "a relative error of 2^-7", "PTX ISA 9.7.4.11", Error::Relative(1.0 / 128.0)),
+    form("ex2.approx", "f16", "a relative error of 2^-9.9", "PTX ISA 9.7.4.11", Error::Relative(1.047e-3)),
     form("ex2.approx", "f32", "at most 2 ulp from the correctly rounded result", "PTX ISA 9.7.3.21", Error::Ulps(2.0)),
     form(
         "lg2.approx",
@@ -44,6 +48,11 @@ pub const LATITUDES: [Latitude; 11] = [
         "PTX ISA 9.7.3.20",
         Error::Logarithm(1.0 / 4_194_304.0),
     ),
+    form("sin.approx", "f32", CIRCULAR, "PTX ISA 9.7.3.18", Error::Undocumented),
+    form("cos.approx", "f32", CIRCULAR, "PTX ISA 9.7.3.19", Error::Undocumented),
+    form("tanh.approx", "bf16", "an absolute error of 2^-8", "PTX ISA 9.7.4.10", Error::Absolute(1.0 / 256.0)),
+    form("tanh.approx", "f16", "an absolute error of 2^-10.987", "PTX ISA 9.7.4.10", Error::Absolute(4.927e-4)),
+    form("tanh.approx", "f32", "a relative error of 2^-11", "PTX ISA 9.7.3.22", Error::Relative(1.0 / 2048.0)),
     form("rcp.approx", "f32", "at most 1 ulp", "PTX ISA 9.7.3.13", Error::Ulps(1.0)),
     form("rcp.approx", "f64", "a gross approximation, without a bound", "PTX ISA 9.7.3.14", Error::Undocumented),
     form("rsqrt.approx", "f32", "a relative error of 2^-22.9", "PTX ISA 9.7.3.16", Error::Relative(1.277_6e-7)),
@@ -60,6 +69,8 @@ pub const LATITUDES: [Latitude; 11] = [
     ),
     form("cublas", "", "sums in any order, fused or not", "cuBLAS, Results Reproducibility", Error::Undocumented),
 ];
+
+const CIRCULAR: &str = "an absolute error of 2^-20.5 for operands within ±2π, of 2^-14.7 within ±100π, and without a bound beyond";
 
 /// The functions of cuRAND: the simulated device has other random numbers.
 pub const RANDOM: &str = "curand";
@@ -79,6 +90,7 @@ impl Latitude {
     pub fn allows(&self, result: f64, ulp: f64) -> Option<f64> {
         Some(match self.error {
             Error::Ulps(ulps) => ulps * ulp,
+            Error::Absolute(error) => error + ulp,
             Error::Relative(error) => error * result.abs() + ulp,
             Error::Logarithm(error) => error * result.abs().max(1.0) + ulp,
             Error::Undocumented => return None,

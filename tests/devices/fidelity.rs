@@ -168,6 +168,9 @@ fn latitude_is_of_the_documented_instructions_only() {
     for (name, source) in [
         ("ex2.approx.ftz.f32", "PTX ISA 9.7.3.21"),
         ("lg2.approx.f32", "PTX ISA 9.7.3.20"),
+        ("sin.approx.ftz.f32", "PTX ISA 9.7.3.18"),
+        ("tanh.approx.f16x2", "PTX ISA 9.7.4.10"),
+        ("ex2.approx.ftz.bf16", "PTX ISA 9.7.4.11"),
         ("rcp.approx.ftz.f32", "PTX ISA 9.7.3.13"),
         ("rsqrt.approx.f32", "PTX ISA 9.7.3.16"),
         ("sqrt.approx.ftz.f32", "PTX ISA 9.7.3.15"),

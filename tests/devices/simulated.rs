@@ -95,7 +95,7 @@ fn every_kernel_fault_has_its_kind_and_place(device: Device) {
 fn an_unsupported_instruction_is_named_and_is_not_a_violation(device: Device) {
     let mut worker = worker(device);
     let outcome = run(&mut worker, &canary::case("canary_unsupported"));
-    assert_eq!(outcome, Outcome::Unsupported("canary_unsupported: sin.approx.f32".to_string()));
+    assert_eq!(outcome, Outcome::Unsupported("canary_unsupported: istypep.texref".to_string()));
     let case = canary::case("canary_unsupported");
     let seen = [Observation::new(device, outcome)];
     assert!(matches!(judge(&Evidence::new(&canary::CANARY, &case, &seen)), Verdict::Skip(_)));

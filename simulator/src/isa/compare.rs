@@ -1,7 +1,7 @@
 //! Comparison and selection (PTX ISA 9.7.6, 9.7.7).
 
 use super::{Action, Table, op};
-use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
+use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 /// Adds `setp` and `set` of one comparison for one type.
 macro_rules! comparison {
@@ -28,29 +28,46 @@ macro_rules! comparison {
     };
 }
 
+/// Adds `set` of one comparison for a pair of halves. As an integer, each half of the result is all ones or zero.
+macro_rules! packed {
+    ($table:ident, $name:literal, $suffix:literal, $type:ty, |$a:ident, $b:ident| $test:expr) => {
+        packed!(@ $table, concat!("set.", $name, ".", $suffix, ".", $suffix), $type, |$a, $b| <$type>::from(if $test { 1.0 } else { 0.0 }));
+        for kind in ["u32", "s32"] {
+            let form = format!(concat!("set.", $name, ".{}.", $suffix), kind);
+            packed!(@ $table, form, $type, |$a, $b| if $test { u16::MAX } else { 0 });
+        }
+    };
+    (@ $table:ident, $form:expr, $type:ty, |$a:ident, $b:ident| $value:expr) => {
+        $table.add($form, op!(|x: Two<$type>, y: Two<$type>| {
+            let compute = |$a: $type, $b: $type| $value;
+            Two(compute(x.0, y.0), compute(x.1, y.1))
+        }));
+    };
+}
+
 macro_rules! ordered {
-    ($table:ident, [$($suffix:literal: $type:ty),+], |$x:ident| $value:expr) => {$(
-        comparison!($table, "eq", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) == f(b) });
-        comparison!($table, "lt", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) < f(b) });
-        comparison!($table, "le", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) <= f(b) });
-        comparison!($table, "gt", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) > f(b) });
-        comparison!($table, "ge", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) >= f(b) });
+    ($kind:ident, $table:ident, [$($suffix:literal: $type:ty),+], |$x:ident| $value:expr) => {$(
+        $kind!($table, "eq", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) == f(b) });
+        $kind!($table, "lt", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) < f(b) });
+        $kind!($table, "le", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) <= f(b) });
+        $kind!($table, "gt", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) > f(b) });
+        $kind!($table, "ge", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) >= f(b) });
     )+};
 }
 
 /// The comparisons that only floats have: `ne` is ordered, and the `u` forms hold if either operand is NaN.
 macro_rules! floats {
-    ($table:ident, [$($suffix:literal: $type:ty),+], |$x:ident| $value:expr) => {$(
-        ordered!($table, [$suffix: $type], |$x| $value);
-        comparison!($table, "ne", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) < f(b) || f(a) > f(b) });
-        comparison!($table, "equ", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) < f(b) || f(a) > f(b)) });
-        comparison!($table, "neu", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) != f(b) });
-        comparison!($table, "ltu", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) >= f(b)) });
-        comparison!($table, "leu", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) > f(b)) });
-        comparison!($table, "gtu", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) <= f(b)) });
-        comparison!($table, "geu", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) < f(b)) });
-        comparison!($table, "num", $suffix, $type, |a, b| { let f = |$x: $type| $value; !f(a).is_nan() && !f(b).is_nan() });
-        comparison!($table, "nan", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a).is_nan() || f(b).is_nan() });
+    ($kind:ident, $table:ident, [$($suffix:literal: $type:ty),+], |$x:ident| $value:expr) => {$(
+        ordered!($kind, $table, [$suffix: $type], |$x| $value);
+        $kind!($table, "ne", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) < f(b) || f(a) > f(b) });
+        $kind!($table, "equ", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) < f(b) || f(a) > f(b)) });
+        $kind!($table, "neu", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a) != f(b) });
+        $kind!($table, "ltu", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) >= f(b)) });
+        $kind!($table, "leu", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) > f(b)) });
+        $kind!($table, "gtu", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) <= f(b)) });
+        $kind!($table, "geu", $suffix, $type, |a, b| { let f = |$x: $type| $value; !(f(a) < f(b)) });
+        $kind!($table, "num", $suffix, $type, |a, b| { let f = |$x: $type| $value; !f(a).is_nan() && !f(b).is_nan() });
+        $kind!($table, "nan", $suffix, $type, |a, b| { let f = |$x: $type| $value; f(a).is_nan() || f(b).is_nan() });
     )+};
 }
 
@@ -73,15 +90,16 @@ macro_rules! unsigned {
 #[allow(clippy::neg_cmp_op_on_partial_ord, reason = "an unordered comparison is the negation of an ordered one")]
 pub(super) fn forms(table: &mut Table) {
     table.group("Comparison (9.7.6)");
-    ordered!(table, ["u16": u16, "s16": i16, "u32": u32, "s32": i32, "u64": u64, "s64": i64], |x| x);
+    ordered!(comparison, table, ["u16": u16, "s16": i16, "u32": u32, "s32": i32, "u64": u64, "s64": i64], |x| x);
     unequal!(table, ["u16": u16, "s16": i16, "u32": u32, "s32": i32, "u64": u64, "s64": i64]);
     unequal!(table, ["b16": u16, "b32": u32, "b64": u64]);
     unsigned!(table, ["u16": u16, "u32": u32, "u64": u64]);
     comparison!(table, "eq", "b16", u16, |a, b| a == b);
     comparison!(table, "eq", "b32", u32, |a, b| a == b);
     comparison!(table, "eq", "b64", u64, |a, b| a == b);
-    floats!(table, ["f32": f32, "f64": f64], |x| x);
-    floats!(table, ["f16": F16, "bf16": Bf16], |x| x.0);
+    floats!(comparison, table, ["f32": f32, "f64": f64], |x| x);
+    floats!(comparison, table, ["f16": F16, "bf16": Bf16], |x| x.0);
+    floats!(packed, table, ["f16x2": F16, "bf16x2": Bf16], |x| x.0);
 
     table.group("Selection (9.7.6.3)");
     for suffix in ["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"] {

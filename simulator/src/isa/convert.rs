@@ -3,7 +3,7 @@
 #![allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one macro converts between all pairs of types")]
 
 use super::{Action, Table, op};
-use crate::float::{Format, Rounding, e4m3, narrow, to_e4m3};
+use crate::float::{Format, Rounding, e4m3, e5m2, narrow, to_e4m3, to_e5m2};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
@@ -12,7 +12,8 @@ pub(super) fn forms(table: &mut Table) {
     to_float(table);
     to_integer(table);
     between_floats(table);
-    eight_bits(table);
+    pairs(table);
+    reduced(table);
 }
 
 fn moves(table: &mut Table) {
@@ -210,6 +211,8 @@ fn between_floats(table: &mut Table) {
         ($($suffix:literal $round:ident),+) => {$(
             table.add(concat!("cvt.", $suffix, ".f32.f32"), op!(|a: f32| a.$round()));
             table.add(concat!("cvt.", $suffix, ".f64.f64"), op!(|a: f64| a.$round()));
+            table.add(concat!("cvt.", $suffix, ".f16.f16"), op!(|a: F16| F16(a.0.$round())));
+            table.add(concat!("cvt.", $suffix, ".bf16.bf16"), op!(|a: Bf16| Bf16(a.0.$round())));
         )+};
     }
     to_integral!("rzi" trunc, "rni" round_ties_even, "rmi" floor, "rpi" ceil);
@@ -218,15 +221,53 @@ fn between_floats(table: &mut Table) {
     table.add("cvt.sat.f64.f64", op!(|a: f64| if a > 0.0 { a.min(1.0) } else { 0.0 }));
 }
 
-/// Pairs of e4m3 bytes; the first source is the upper one.
-fn eight_bits(table: &mut Table) {
-    table.add("cvt.rn.satfinite.e4m3x2.f32", op!(|a: f32, b: f32| u16::from_le_bytes([to_e4m3(b), to_e4m3(a)])));
-    table.add("cvt.rn.satfinite.e4m3x2.f16x2", op!(|a: Two<F16>| u16::from_le_bytes([to_e4m3(a.0.0), to_e4m3(a.1.0)])));
-    table.add(
-        "cvt.rn.f16x2.e4m3x2",
-        op!(|a: u16| {
-            let [low, high] = a.to_le_bytes();
-            Two(F16(e4m3(low)), F16(e4m3(high)))
-        }),
-    );
+/// Two numbers in one register. The first source is the upper one.
+fn pairs(table: &mut Table) {
+    macro_rules! pairs {
+        ($($mode:literal $rounding:ident),+) => {$(
+            pairs!(@ $mode, $rounding, "f16x2" F16, |x| x);
+            pairs!(@ $mode, $rounding, "bf16x2" BF16, |x| x);
+            pairs!(@ concat!($mode, ".relu"), $rounding, "f16x2" F16, |x| if x & 0x8000 == 0 { x } else { 0 });
+            pairs!(@ concat!($mode, ".relu"), $rounding, "bf16x2" BF16, |x| if x & 0x8000 == 0 { x } else { 0 });
+        )+};
+        (@ $mode:expr, $rounding:ident, $to:literal $format:ident, |$x:ident| $value:expr) => {
+            table.add(format!("cvt.{}.{}.f32", $mode, $to), op!(|a: f32, b: f32| {
+                let narrowed = |x: f32| {
+                    let $x = narrow(x.into(), Format::$format, Rounding::$rounding) as u16;
+                    $value
+                };
+                Two(narrowed(b), narrowed(a))
+            }));
+        };
+    }
+    pairs!("rn" NearestEven, "rz" Zero);
+    macro_rules! eight_bits {
+        ($($name:literal: $to:path, $from:path);+) => {$(
+            table.add(concat!("cvt.rn.satfinite.", $name, ".f32"), op!(|a: f32, b: f32| u16::from_le_bytes([$to(b), $to(a)])));
+            table.add(
+                concat!("cvt.rn.satfinite.", $name, ".f16x2"),
+                op!(|a: Two<F16>| u16::from_le_bytes([$to(a.0.0), $to(a.1.0)])),
+            );
+            table.add(
+                concat!("cvt.rn.f16x2.", $name),
+                op!(|a: u16| {
+                    let [low, high] = a.to_le_bytes();
+                    Two(F16($from(low)), F16($from(high)))
+                }),
+            );
+        )+};
+    }
+    eight_bits!("e4m3x2": to_e4m3, e4m3; "e5m2x2": to_e5m2, e5m2);
+}
+
+/// Single precision with ten bits of fraction, which tensor cores take.
+fn reduced(table: &mut Table) {
+    table.add("cvt.rna.tf32.f32", op!(|a: f32| tf32(a, 0x1000)));
+    table.add("cvt.rn.tf32.f32", op!(|a: f32| tf32(a, 0xfff + (a.to_bits() >> 13 & 1))));
+    table.add("cvt.rz.tf32.f32", op!(|a: f32| tf32(a, 0)));
+}
+
+/// `a` plus something below the last bit that is kept, cut. NaN is the canonical one, as far as it is kept.
+fn tf32(a: f32, half: u32) -> u32 {
+    (if a.is_nan() { 0x7fff_ffff } else { a.to_bits() + half }) & !0x1fff
 }

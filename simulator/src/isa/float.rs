@@ -3,14 +3,14 @@
 
 use super::integer::each;
 use super::{Action, Table, op};
-use crate::float::{Format, Rounding, add_odd, add_rz, flush, fma, narrow};
+use crate::exact::{self, Precision};
+use crate::float::{Rounding, flush};
 use crate::jitter::{self, Bound, approximate};
-use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
+use crate::lanes::{Lane, Lanes, WARP};
 
 pub(super) fn forms(table: &mut Table) {
     arithmetic(table);
     directed(table);
-    halves(table);
     fused(table);
     signs(table);
     roots(table);
@@ -32,7 +32,6 @@ fn arithmetic(table: &mut Table) {
     table.add("add.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) + flush(b))));
     table.add("sub.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) - flush(b))));
     table.add("mul.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) * flush(b))));
-    table.add("add.rz.f64", op!(|a: f64, b: f64| add_rz(a, b)));
     table.add("min.f64", op!(|a: f64, b: f64| lesser(a, b)));
     table.add("max.f64", op!(|a: f64, b: f64| -lesser(-a, -b)));
     table.add("min.f32", op!(|a: f32, b: f32| lesser(a.into(), b.into()) as f32));
@@ -41,59 +40,30 @@ fn arithmetic(table: &mut Table) {
     table.add("max.NaN.f32", op!(|a: f32, b: f32| -lesser_or_nan(-a, -b)));
 }
 
-/// Single precision in the rounding modes that processors do not offer: in double precision, where a product is exact and what is
-/// not is rounded to odd, and then once to the result.
+/// The rounding modes that processors do not offer.
 fn directed(table: &mut Table) {
     macro_rules! modes {
-        ($($suffix:literal $mode:ident),+) => {$(
-            table.add(concat!("add.", $suffix, ".f32"), op!(|a: f32, b: f32| sum(a, b, Rounding::$mode)));
-            table.add(concat!("sub.", $suffix, ".f32"), op!(|a: f32, b: f32| sum(a, -b, Rounding::$mode)));
-            table.add(concat!("mul.", $suffix, ".f32"), op!(|a: f32, b: f32| single(f64::from(a) * f64::from(b), Rounding::$mode)));
-            table.add(concat!("div.", $suffix, ".f32"), op!(|a: f32, b: f32| single(quotient_odd(a, b), Rounding::$mode)));
-            table.add(concat!("rcp.", $suffix, ".f32"), op!(|a: f32| single(quotient_odd(1.0, a), Rounding::$mode)));
-            table.add(concat!("sqrt.", $suffix, ".f32"), op!(|a: f32| single(root_odd(a), Rounding::$mode)));
+        ($type:ident $precision:ident $name:literal: $($suffix:literal $mode:ident),+) => {$(
+            modes!(@ $type $name $suffix, (Precision::$precision, Rounding::$mode));
         )+};
+        (@ $type:ident $name:literal $suffix:literal, $round:expr) => {
+            table.add(concat!("add.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::sum(a.into(), b.into(), $round) as $type));
+            table.add(concat!("sub.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::sum(a.into(), (-b).into(), $round) as $type));
+            table.add(concat!("mul.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::product(a.into(), b.into(), $round) as $type));
+            table.add(concat!("div.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::quotient(a.into(), b.into(), $round) as $type));
+            table.add(concat!("rcp.", $suffix, ".", $name), op!(|a: $type| exact::quotient(1.0, a.into(), $round) as $type));
+            table.add(concat!("sqrt.", $suffix, ".", $name), op!(|a: $type| exact::root(a.into(), $round) as $type));
+            table.add(concat!("fma.", $suffix, ".", $name), op!(|a: $type, b: $type, c: $type| {
+                exact::fused(a.into(), b.into(), c.into(), $round) as $type
+            }));
+        };
     }
-    modes!("rz" Zero, "rm" Down, "rp" Up);
-}
-
-fn single(x: f64, rounding: Rounding) -> f32 {
-    f32::from_bits(narrow(x, Format::F32, rounding))
-}
-
-/// An exact zero from terms of opposite signs is negative in rounding down (IEEE 754, 6.3).
-fn sum(a: f32, b: f32, rounding: Rounding) -> f32 {
-    let sum = add_odd(a.into(), b.into());
-    let cancelled = sum == 0.0 && a.is_sign_negative() != b.is_sign_negative();
-    single(if cancelled && rounding == Rounding::Down { -0.0 } else { sum }, rounding)
-}
-
-/// A quotient, rounded to odd.
-fn quotient_odd(a: f32, b: f32) -> f64 {
-    let (a, b) = (f64::from(a), f64::from(b));
-    let near = a / b;
-    // The remainder is exact.
-    to_odd(near, near.mul_add(-b, a) * b.signum())
-}
-
-/// A square root, rounded to odd.
-fn root_odd(a: f32) -> f64 {
-    let a = f64::from(a);
-    let near = a.sqrt();
-    to_odd(near, near.mul_add(-near, a))
-}
-
-/// A number that is rounded to the nearest, and of which the rest has this sign, rounded to odd.
-fn to_odd(near: f64, rest: f64) -> f64 {
-    if rest == 0.0 || rest.is_nan() || !near.is_finite() {
-        return near;
-    }
-    let toward_zero = if (rest < 0.0) == (near < 0.0) { near } else { f64::from_bits(near.to_bits() - 1) };
-    f64::from_bits(toward_zero.to_bits() | 1)
+    modes!(f32 SINGLE "f32": "rz" Zero, "rm" Down, "rp" Up);
+    modes!(f64 DOUBLE "f64": "rz" Zero, "rm" Down, "rp" Up);
 }
 
 /// The lesser of two numbers; of a number and NaN, the number. −0 is less than +0 (9.7.3.11).
-fn lesser(a: f64, b: f64) -> f64 {
+pub(super) fn lesser(a: f64, b: f64) -> f64 {
     match () {
         () if a.is_nan() => b,
         () if b.is_nan() => a,
@@ -114,63 +84,15 @@ fn lesser(a: f64, b: f64) -> f64 {
     }
 }
 
-fn lesser_or_nan(a: f32, b: f32) -> f32 {
+pub(super) fn lesser_or_nan(a: f32, b: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { lesser(a.into(), b.into()) as f32 }
 }
 
-/// A half-precision form, scalar and packed, computed in `f32` and rounded once. That is right for one operation on 11 bits,
-/// as 24 ≥ 2·11 + 2 (Figueroa, "When is double rounding innocuous?", 1995).
-macro_rules! half_forms {
-    ($table:ident, [$($name:literal),+], |$a:ident, $b:ident| $body:expr) => {$(
-        half_forms!(@ $table, concat!($name, ".f16"), concat!($name, ".f16x2"), F16, |$a, $b| $body);
-        half_forms!(@ $table, concat!($name, ".bf16"), concat!($name, ".bf16x2"), Bf16, |$a, $b| $body);
-    )+};
-    (@ $table:ident, $name:expr, $packed:expr, $type:ident, |$a:ident, $b:ident| $body:expr) => {
-        $table.add($name, op!(|x: $type, y: $type| {
-            let ($a, $b) = (x.0, y.0);
-            $type($body)
-        }));
-        $table.add($packed, op!(|x: Two<$type>, y: Two<$type>| {
-            let compute = |$a: f32, $b: f32| $type($body);
-            Two(compute(x.0.0, y.0.0), compute(x.1.0, y.1.0))
-        }));
-    };
-}
-
-fn halves(table: &mut Table) {
-    table.group("Half-precision arithmetic (9.7.4)");
-    half_forms!(table, ["add", "add.rn"], |a, b| a + b);
-    half_forms!(table, ["sub", "sub.rn"], |a, b| a - b);
-    half_forms!(table, ["mul", "mul.rn"], |a, b| a * b);
-    half_forms!(table, ["min"], |a, b| lesser(a.into(), b.into()) as f32);
-    half_forms!(table, ["max"], |a, b| -lesser((-a).into(), (-b).into()) as f32);
-    half_forms!(table, ["min.NaN"], |a, b| lesser_or_nan(a, b));
-    half_forms!(table, ["max.NaN"], |a, b| -lesser_or_nan(-a, -b));
-}
-
 fn fused(table: &mut Table) {
-    table.group("Fused multiply-add (9.7.3.6, 9.7.4.4)");
+    table.group("Fused multiply-add (9.7.3.6)");
     table.add("fma.rn.f32", op!(|a: f32, b: f32, c: f32| a.mul_add(b, c)));
     table.add("fma.rn.f64", op!(|a: f64, b: f64, c: f64| a.mul_add(b, c)));
     table.add("fma.rn.ftz.f32", op!(|a: f32, b: f32, c: f32| flush(flush(a).mul_add(flush(b), flush(c)))));
-    macro_rules! directed {
-        ($($name:literal $mode:ident),+) => {$(
-            table.add($name, op!(|a: f32, b: f32, c: f32| f32::from_bits(fma(a, b, c, Format::F32, Rounding::$mode))));
-        )+};
-    }
-    directed!("fma.rm.f32" Down, "fma.rp.f32" Up, "fma.rz.f32" Zero);
-    macro_rules! narrowed {
-        ($($name:literal $packed:literal $type:ident $format:ident),+) => {$(
-            table.add($name, op!(|a: $type, b: $type, c: $type| {
-                fma(a.0, b.0, c.0, Format::$format, Rounding::NearestEven) as u16
-            }));
-            table.add($packed, op!(|a: Two<$type>, b: Two<$type>, c: Two<$type>| {
-                let low = fma(a.0.0, b.0.0, c.0.0, Format::$format, Rounding::NearestEven);
-                low | fma(a.1.0, b.1.0, c.1.0, Format::$format, Rounding::NearestEven) << 16
-            }));
-        )+};
-    }
-    narrowed!("fma.rn.f16" "fma.rn.f16x2" F16 F16, "fma.rn.bf16" "fma.rn.bf16x2" Bf16 BF16);
 }
 
 fn signs(table: &mut Table) {
@@ -216,11 +138,16 @@ fn approximations(table: &mut Table) {
         "rcp": |a| 1.0 / a, |_exact| Bound::Ulps(1);
         "rsqrt": |a| 1.0 / a.sqrt(), |exact| Bound::Absolute(ERROR_22_9 * exact);
         "sqrt": |a| a.sqrt(), |exact| Bound::Absolute(ERROR_23 * exact);
+        // The bound is that of operands within 2π (9.7.3.18, 9.7.3.19).
+        "sin": |a| libm::sin(a), |_exact| Bound::Absolute(ERROR_20_5);
+        "cos": |a| libm::cos(a), |_exact| Bound::Absolute(ERROR_20_5);
     }
+    table.add("tanh.approx.f32", op!(|a: f32| hyperbolic(a.into(), 11)));
     table.add("div.approx.f32", op!(|a: f32, b: f32| divide(a, b)));
     table.add("div.approx.ftz.f32", op!(|a: f32, b: f32| flush(divide(flush(a), flush(b)))));
     table.add("div.full.f32", op!(|a: f32, b: f32| quotient(a, b)));
     table.add("rcp.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a)));
+    table.add("rsqrt.approx.f64", op!(|a: f64| exact::reciprocal_root(a, (Precision::DOUBLE, Rounding::NearestEven))));
     table.add("rsqrt.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a.sqrt())));
 }
 
@@ -228,8 +155,16 @@ fn approximations(table: &mut Table) {
 const ERROR_22: f64 = 1.0 / 4_194_304.0;
 /// 2^-22.9, rounded down.
 const ERROR_22_9: f64 = 1.277_6e-7;
+/// 2^-20.5, rounded down.
+const ERROR_20_5: f64 = 6.743e-7;
 /// 2^-23
 const ERROR_23: f64 = ERROR_22 / 2.0;
+
+/// A hyperbolic tangent with a relative error of at most two to the power of `-bits`.
+pub(super) fn hyperbolic(a: f64, bits: i32) -> f32 {
+    let exact = libm::tanh(a);
+    approximate(exact, || Bound::Absolute(exact.abs() * 2f64.powi(-bits)))
+}
 
 /// A quotient within two units in the last place. Without jitter it is correctly rounded: 53 bits are enough for that.
 fn quotient(a: f32, b: f32) -> f32 {

@@ -1,12 +1,13 @@
-//! Integer arithmetic, carry chains, logic, shifts and byte permutation (PTX ISA 9.7.1, 9.7.2, 9.7.8).
+//! Integer arithmetic and carry chains (PTX ISA 9.7.1, 9.7.2).
 
 use super::{Action, Table, op};
-use crate::lanes::{Lane, Lanes, WARP};
+use crate::lanes::{Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
     arithmetic(table);
+    narrow(table);
+    pairs(table);
     carries(table);
-    logic(table);
 }
 
 /// Adds one form per type: `each!(table, "min", [s32: i32, …], |a, b| a.min(b))`.
@@ -42,13 +43,23 @@ fn arithmetic(table: &mut Table) {
     integers!(table, "rem", |a, b| if b == 0 { a } else { a.wrapping_rem(b) });
     each!(table, "neg", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_neg());
     each!(table, "abs", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_abs());
+    integers!(table, "sad", |a, b, c| a.max(b).wrapping_sub(a.min(b)).wrapping_add(c));
+    each!(table, "add.sat", ["s32": i32], |a, b| a.saturating_add(b));
+    each!(table, "sub.sat", ["s32": i32], |a, b| a.saturating_sub(b));
+    each!(table, "min.relu", ["s32": i32], |a, b| a.min(b).max(0));
+    each!(table, "max.relu", ["s32": i32], |a, b| a.max(b).max(0));
 
-    table.add("mul.hi.u16", op!(|a: u16, b: u16| ((u32::from(a) * u32::from(b)) >> 16) as u16));
-    table.add("mul.hi.s16", op!(|a: i16, b: i16| ((i32::from(a) * i32::from(b)) >> 16) as i16));
-    table.add("mul.hi.u32", op!(|a: u32, b: u32| ((u64::from(a) * u64::from(b)) >> 32) as u32));
-    table.add("mul.hi.s32", op!(|a: i32, b: i32| ((i64::from(a) * i64::from(b)) >> 32) as i32));
-    table.add("mul.hi.u64", op!(|a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64));
-    table.add("mul.hi.s64", op!(|a: i64, b: i64| ((i128::from(a) * i128::from(b)) >> 64) as i64));
+    macro_rules! high {
+        ($($suffix:literal: $type:ident as $wide:ident),+) => {$(
+            high!("mul.hi.", $suffix, |a: $type, b: $type| ((a as $wide * b as $wide) >> $type::BITS) as $type);
+            high!("mad.hi.", $suffix, |a: $type, b: $type, c: $type| {
+                c.wrapping_add(((a as $wide * b as $wide) >> $type::BITS) as $type)
+            });
+        )+};
+        ($name:literal, $suffix:literal, $($rest:tt)+) => { table.add(concat!($name, $suffix), op!($($rest)+)) };
+    }
+    high!("u16": u16 as u32, "s16": i16 as i32, "u32": u32 as u64, "s32": i32 as i64, "u64": u64 as u128, "s64": i64 as i128);
+    table.add("mad.hi.sat.s32", op!(|a: i32, b: i32, c: i32| c.saturating_add((i64::from(a) * i64::from(b) >> 32) as i32)));
     table.add("mul.wide.u16", op!(|a: u16, b: u16| u32::from(a) * u32::from(b)));
     table.add("mul.wide.s16", op!(|a: i16, b: i16| i32::from(a) * i32::from(b)));
     table.add("mul.wide.u32", op!(|a: u32, b: u32| u64::from(a) * u64::from(b)));
@@ -57,19 +68,74 @@ fn arithmetic(table: &mut Table) {
     table.add("mad.wide.s16", op!(|a: i16, b: i16, c: i32| (i32::from(a) * i32::from(b)).wrapping_add(c)));
     table.add("mad.wide.u32", op!(|a: u32, b: u32, c: u64| (u64::from(a) * u64::from(b)).wrapping_add(c)));
     table.add("mad.wide.s32", op!(|a: i32, b: i32, c: i64| (i64::from(a) * i64::from(b)).wrapping_add(c)));
-    table.add(
-        "dp4a.s32.s32",
-        op!(|a: u32, b: u32, c: i32| dot(a, b, c, |x| i32::from(x as i8), |x| i32::from(x as i8))),
-    );
-    table.add("dp4a.s32.u32", op!(|a: u32, b: u32, c: i32| dot(a, b, c, |x| i32::from(x as i8), i32::from)));
-    table.add("dp4a.u32.s32", op!(|a: u32, b: u32, c: i32| dot(a, b, c, i32::from, |x| i32::from(x as i8))));
-    table.add("dp4a.u32.u32", op!(|a: u32, b: u32, c: i32| dot(a, b, c, i32::from, i32::from)));
 }
 
-/// The dot product of four bytes, added to `c`.
-fn dot(a: u32, b: u32, c: i32, left: fn(u8) -> i32, right: fn(u8) -> i32) -> i32 {
-    let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| left(a) * right(b));
-    products.fold(c, i32::wrapping_add)
+/// Products of numbers narrower than their register.
+fn narrow(table: &mut Table) {
+    macro_rules! signs {
+        ($($name:literal $a:ident $b:ident),+) => {$(
+            table.add(concat!("dp4a.", $name), op!(|a: u32, b: u32, c: i32| {
+                dot(a.to_le_bytes().map(|a| i32::from(a as $a)), b.to_le_bytes().map(|b| i32::from(b as $b)), c)
+            }));
+            table.add(concat!("dp2a.lo.", $name), op!(|a: u32, b: u32, c: i32| {
+                let [first, second, ..] = b.to_le_bytes().map(|b| i32::from(b as $b));
+                dot(halves(a).map(|a| i32::from(a as signs!(@ $a))), [first, second], c)
+            }));
+            table.add(concat!("dp2a.hi.", $name), op!(|a: u32, b: u32, c: i32| {
+                let [.., first, second] = b.to_le_bytes().map(|b| i32::from(b as $b));
+                dot(halves(a).map(|a| i32::from(a as signs!(@ $a))), [first, second], c)
+            }));
+        )+};
+        (@ u8) => { u16 };
+        (@ i8) => { i16 };
+    }
+    signs!("s32.s32" i8 i8, "s32.u32" i8 u8, "u32.s32" u8 i8, "u32.u32" u8 u8);
+    // 24 bits of each factor; `lo` has the low 32 bits of the product's 48, and `hi` those above the low 16 (9.7.1.5, 9.7.1.6).
+    macro_rules! low_24 {
+        ($($suffix:literal: $type:ty as $wide:ty),+) => {$(
+            each!(table, "mul24.lo", [$suffix: $type], |a, b| (a << 8 >> 8).wrapping_mul(b << 8 >> 8));
+            each!(table, "mad24.lo", [$suffix: $type], |a, b, c| (a << 8 >> 8).wrapping_mul(b << 8 >> 8).wrapping_add(c));
+            each!(table, "mul24.hi", [$suffix: $type], |a, b| (<$wide>::from(a << 8 >> 8) * <$wide>::from(b << 8 >> 8) >> 16) as $type);
+            each!(table, "mad24.hi", [$suffix: $type], |a, b, c| {
+                c.wrapping_add((<$wide>::from(a << 8 >> 8) * <$wide>::from(b << 8 >> 8) >> 16) as $type)
+            });
+        )+};
+    }
+    low_24!("u32": u32 as u64, "s32": i32 as i64);
+    each!(table, "mad24.hi.sat", ["s32": i32], |a, b, c| {
+        c.saturating_add((i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8) >> 16) as i32)
+    });
+}
+
+/// The dot product, added to `c`.
+fn dot<const N: usize>(a: [i32; N], b: [i32; N], c: i32) -> i32 {
+    a.into_iter().zip(b).map(|(a, b)| a.wrapping_mul(b)).fold(c, i32::wrapping_add)
+}
+
+fn halves(x: u32) -> [u16; 2] {
+    [x as u16, (x >> 16) as u16]
+}
+
+/// Two numbers of 16 bits in one register.
+fn pairs(table: &mut Table) {
+    macro_rules! pairs {
+        ($($name:literal $type:ty: |$a:ident, $b:ident| $body:expr);+ $(;)?) => {$(
+            table.add($name, op!(|x: Two<$type>, y: Two<$type>| {
+                let compute = |$a: $type, $b: $type| $body;
+                Two(compute(x.0, y.0), compute(x.1, y.1))
+            }));
+        )+};
+    }
+    pairs! {
+        "add.u16x2" u16: |a, b| a.wrapping_add(b);
+        "add.s16x2" i16: |a, b| a.wrapping_add(b);
+        "min.u16x2" u16: |a, b| a.min(b);
+        "min.s16x2" i16: |a, b| a.min(b);
+        "max.u16x2" u16: |a, b| a.max(b);
+        "max.s16x2" i16: |a, b| a.max(b);
+        "min.relu.s16x2" i16: |a, b| a.min(b).max(0);
+        "max.relu.s16x2" i16: |a, b| a.max(b).max(0);
+    }
 }
 
 /// A carry form: `|a, b, c, carry_in| (result, carry_out)` on 128-bit numbers.
@@ -92,7 +158,7 @@ macro_rules! carry {
 
 /// The extended-precision instructions of one width. The flag is one bit per lane; `sub.cc` sets it on borrow.
 macro_rules! carry_family {
-    ($table:ident, $suffix:literal, $type:ty, $wide:ty) => {
+    ($table:ident, $suffix:literal, $type:ty as $sign:ty, $wide:ty) => {
         $table.add(concat!("add.cc.", $suffix), carry!($type, |a, b, _c, _in| {
             let (sum, over) = a.overflowing_add(b);
             (sum, Some(over))
@@ -115,19 +181,19 @@ macro_rules! carry_family {
             let (difference, second) = difference.overflowing_sub(cin);
             (difference, Some(first | second))
         }));
-        carry_family!(@mad $table, $suffix, $type, $wide, "lo", |product: $wide| product as $type);
-        carry_family!(@mad $table, $suffix, $type, $wide, "hi", |product: $wide| (product >> <$type>::BITS) as $type);
+        carry_family!(@mad $table, $suffix, $type as $sign, $wide, "lo", |product: $wide| product as $type);
+        carry_family!(@mad $table, $suffix, $type as $sign, $wide, "hi", |product: $wide| (product >> <$type>::BITS) as $type);
     };
-    (@mad $table:ident, $suffix:literal, $type:ty, $wide:ty, $half:literal, $pick:expr) => {
+    (@mad $table:ident, $suffix:literal, $type:ty as $sign:ty, $wide:ty, $half:literal, $pick:expr) => {
         $table.add(concat!("mad.", $half, ".cc.", $suffix), carry!($type, |a, b, c, _in| {
-            let (sum, over) = ($pick)(<$wide>::from(a) * <$wide>::from(b)).overflowing_add(c);
+            let (sum, over) = ($pick)((a as $sign as $wide).wrapping_mul(b as $sign as $wide)).overflowing_add(c);
             (sum, Some(over))
         }));
         $table.add(concat!("madc.", $half, ".", $suffix), carry!($type, |a, b, c, cin| {
-            (($pick)(<$wide>::from(a) * <$wide>::from(b)).wrapping_add(c).wrapping_add(cin), None)
+            (($pick)((a as $sign as $wide).wrapping_mul(b as $sign as $wide)).wrapping_add(c).wrapping_add(cin), None)
         }));
         $table.add(concat!("madc.", $half, ".cc.", $suffix), carry!($type, |a, b, c, cin| {
-            let (sum, first) = ($pick)(<$wide>::from(a) * <$wide>::from(b)).overflowing_add(c);
+            let (sum, first) = ($pick)((a as $sign as $wide).wrapping_mul(b as $sign as $wide)).overflowing_add(c);
             let (sum, second) = sum.overflowing_add(cin);
             (sum, Some(first | second))
         }));
@@ -136,87 +202,9 @@ macro_rules! carry_family {
 
 fn carries(table: &mut Table) {
     table.group("Extended-precision arithmetic (9.7.2)");
-    carry_family!(table, "u32", u32, u64);
-    carry_family!(table, "u64", u64, u128);
-}
-
-macro_rules! bits {
-    ($table:ident, $name:literal, |$($arg:ident),+| $body:expr) => {
-        each!($table, $name, ["pred": bool, "b16": u16, "b32": u32, "b64": u64], |$($arg),+| $body)
-    };
-}
-
-fn logic(table: &mut Table) {
-    table.group("Logic and shift (9.7.8)");
-    bits!(table, "and", |a, b| a & b);
-    bits!(table, "or", |a, b| a | b);
-    bits!(table, "xor", |a, b| a ^ b);
-    bits!(table, "not", |a| !a);
-    // Amounts beyond the width count as the width (9.7.8.7, 9.7.8.8).
-    table.add("shl.b16", op!(|a: u16, b: u32| a.checked_shl(b).unwrap_or(0)));
-    table.add("shl.b32", op!(|a: u32, b: u32| a.checked_shl(b).unwrap_or(0)));
-    table.add("shl.b64", op!(|a: u64, b: u32| a.checked_shl(b).unwrap_or(0)));
-    table.add("shr.u16", op!(|a: u16, b: u32| a.checked_shr(b).unwrap_or(0)));
-    table.add("shr.u32", op!(|a: u32, b: u32| a.checked_shr(b).unwrap_or(0)));
-    table.add("shr.u64", op!(|a: u64, b: u32| a.checked_shr(b).unwrap_or(0)));
-    table.add("shr.b32", op!(|a: u32, b: u32| a.checked_shr(b).unwrap_or(0)));
-    table.add("shr.b64", op!(|a: u64, b: u32| a.checked_shr(b).unwrap_or(0)));
-    table.add("shr.s16", op!(|a: i16, b: u32| a >> b.min(15)));
-    table.add("shr.s32", op!(|a: i32, b: u32| a >> b.min(31)));
-    table.add("shr.s64", op!(|a: i64, b: u32| a >> b.min(63)));
-    each!(table, "clz", ["b32": u32, "b64": u64], |a| a.leading_zeros());
-    each!(table, "popc", ["b32": u32, "b64": u64], |a| a.count_ones());
-    each!(table, "brev", ["b32": u32, "b64": u64], |a| a.reverse_bits());
-    table.add("bfi.b32", op!(|a: u32, b: u32, c: u32, e: u32| insert(a.into(), b.into(), c, e, 32) as u32));
-    table.add("bfi.b64", op!(|a: u64, b: u64, c: u32, e: u32| insert(a, b, c, e, 64)));
-    table.add("bfe.u32", op!(|a: u32, b: u32, c: u32| extract(i64::from(a), b, c, 32, false) as u32));
-    table.add("bfe.s32", op!(|a: i32, b: u32, c: u32| extract(i64::from(a), b, c, 32, true) as u32));
-    table.add("lop3.b32", op!(|a: u32, b: u32, c: u32, e: u8| logic3(a, b, c, e)));
-    table.add(
-        "shf.l.wrap.b32",
-        op!(|a: u32, b: u32, c: u32| ((u64::from(b) << 32 | u64::from(a)) << (c & 31) >> 32) as u32),
-    );
-    table.add("shf.r.wrap.b32", op!(|a: u32, b: u32, c: u32| ((u64::from(b) << 32 | u64::from(a)) >> (c & 31)) as u32));
-    table.add("prmt.b32", op!(|a: u32, b: u32, c: u32| permute(u64::from(b) << 32 | u64::from(a), c)));
-}
-
-/// Four bytes of `source`, chosen by four nibbles. If a nibble's top bit is set, the byte's sign is used instead.
-fn permute(source: u64, control: u32) -> u32 {
-    let byte = |place: u32| {
-        let control = control >> (4 * place) & 15;
-        let byte = (source >> (8 * (control & 7))) as u8;
-        let byte = if control & 8 == 0 { byte } else { ((byte as i8) >> 7) as u8 };
-        u32::from(byte) << (8 * place)
-    };
-    (0..4).map(byte).sum()
-}
-
-/// The low `length` bits of `a` put into `b` at bit `at`; both amounts are bytes of their registers (9.7.1.17).
-fn insert(a: u64, b: u64, at: u32, length: u32, width: u32) -> u64 {
-    let (at, length) = (at & 0xff, (length & 0xff).min(width));
-    let ones = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
-    let mask = ones.checked_shl(at).unwrap_or(0);
-    b & !mask | a.checked_shl(at).unwrap_or(0) & mask
-}
-
-/// `length` bits of `a` from bit `at`, extended by the last of them where `signed` (9.7.1.16).
-fn extract(a: i64, at: u32, length: u32, width: u32, signed: bool) -> i64 {
-    let (at, length) = (at & 0xff, length & 0xff);
-    let sign_at = (at + length).saturating_sub(1).min(width - 1);
-    let sign = signed && length > 0 && a >> sign_at & 1 != 0;
-    (0..width)
-        .map(|bit| {
-            let set = if bit < length && at + bit < width { a >> (at + bit) & 1 != 0 } else { sign };
-            i64::from(set) << bit
-        })
-        .sum()
-}
-
-/// Any function of three bits, by its table of eight (9.7.8.6).
-fn logic3(a: u32, b: u32, c: u32, table: u8) -> u32 {
-    let pick = |bits: u32, set: bool| if set { bits } else { !bits };
-    (0..8u8)
-        .filter(|row| table >> row & 1 != 0)
-        .map(|row| pick(a, row & 4 != 0) & pick(b, row & 2 != 0) & pick(c, row & 1 != 0))
-        .fold(0, |all, one| all | one)
+    // The sign matters to the upper half of a product only.
+    carry_family!(table, "u32", u32 as u32, u64);
+    carry_family!(table, "s32", u32 as i32, u64);
+    carry_family!(table, "u64", u64 as u64, u128);
+    carry_family!(table, "s64", u64 as i64, u128);
 }

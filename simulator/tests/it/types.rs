@@ -14,6 +14,8 @@ pub enum Type {
     F16x2,
     Bf16x2,
     E4m3x2,
+    E5m2x2,
+    Tf32,
 }
 
 impl Type {
@@ -28,6 +30,8 @@ impl Type {
             "f16x2" => Self::F16x2,
             "bf16x2" => Self::Bf16x2,
             "e4m3x2" => Self::E4m3x2,
+            "e5m2x2" => Self::E5m2x2,
+            "tf32" => Self::Tf32,
             _ => {
                 let bits = name.get(1..)?.parse().ok().filter(|bits| [8, 16, 32, 64].contains(bits))?;
                 match name.as_bytes()[0] {
@@ -55,8 +59,8 @@ impl Type {
         match self {
             Self::Pred => 1,
             Self::Bits(bits) | Self::Unsigned(bits) | Self::Signed(bits) => bits,
-            Self::F16 | Self::Bf16 | Self::E4m3x2 => 16,
-            Self::F32 | Self::F16x2 | Self::Bf16x2 => 32,
+            Self::F16 | Self::Bf16 | Self::E4m3x2 | Self::E5m2x2 => 16,
+            Self::F32 | Self::F16x2 | Self::Bf16x2 | Self::Tf32 => 32,
             Self::F64 => 64,
         }
     }
@@ -127,7 +131,7 @@ impl Type {
         match self {
             Self::Pred => vec![0, 1],
             Self::Bits(bits) | Self::Unsigned(bits) | Self::Signed(bits) => integer_edges(bits),
-            Self::E4m3x2 => (0..=255).map(|byte| byte << 8 | (255 - byte)).collect(),
+            Self::E4m3x2 | Self::E5m2x2 => (0..=255).map(|byte| byte << 8 | (255 - byte)).collect(),
             Self::F16x2 => pairs(&Self::F16.edges()),
             Self::Bf16x2 => pairs(&Self::Bf16.edges()),
             _ => self.layout().map(|(exponent, fraction)| float_edges(exponent, fraction)).unwrap_or_default(),

@@ -1,9 +1,9 @@
 //! Approximations. The ISA gives bounds; the simulator claims the correctly rounded value, which CORE-MATH computes.
 
-use rustc_apfloat::ieee::{IeeeFloat, Semantics, Single};
-use rustc_apfloat::{Float, Round};
+use rustc_apfloat::ieee::{BFloat, Double, Half, IeeeFloat, Semantics, Single};
+use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::float::Root;
+use super::float::{Root, bits, with};
 use super::{Oracle, typed};
 use crate::types::Type;
 
@@ -25,10 +25,14 @@ pub fn of(name: &str) -> Option<Oracle> {
         ("approx.ftz", Type::F32) => (true, true),
         ("full", Type::F32) => (false, false),
         ("approx.ftz", Type::F64) => return coarse(name, kind),
+        ("approx", Type::F64) if kind == "rsqrt" => {
+            return Some(Oracle::plain(name, vec![one], one, |x| core_math::rsqrt(f64::from_bits(x[0])).to_bits()));
+        }
+        ("approx" | "approx.ftz", Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) => return half(name, kind, one),
         _ => return None,
     };
     let operands = match kind {
-        "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" => 1,
+        "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "tanh" => 1,
         "div" => 2,
         _ => return None,
     };
@@ -42,6 +46,9 @@ pub fn of(name: &str) -> Option<Oracle> {
             "ex2" => core_math::exp2f(x[0]),
             "lg2" => core_math::log2f(x[0]),
             "rsqrt" => core_math::rsqrtf(x[0]),
+            "sin" => core_math::sinf(x[0]),
+            "cos" => core_math::cosf(x[0]),
+            "tanh" => core_math::tanhf(x[0]),
             "rcp" => hard((soft(1.0) / soft(x[0])).value),
             "sqrt" => hard(soft(x[0]).root(Round::NearestTiesToEven)),
             // Divisors beyond 2^126: the quotient is zero, and that of an infinity NaN.
@@ -56,6 +63,30 @@ pub fn of(name: &str) -> Option<Oracle> {
         };
         let result = flush(result);
         u64::from(if result.is_nan() { 0x7fff_ffff } else { result.to_bits() })
+    }))
+}
+
+/// The function in single precision, rounded again.
+fn half(name: &str, kind: &str, one: Type) -> Option<Oracle> {
+    let function = match kind {
+        "ex2" => core_math::exp2f,
+        "tanh" => core_math::tanhf,
+        _ => return None,
+    };
+    let single = if matches!(one, Type::F16 | Type::F16x2) { Type::F16 } else { Type::Bf16 };
+    let flushes = name.contains(".ftz");
+    let value = move |x: u64| {
+        let mut exact = false;
+        with!(single, F => {
+            let x = F::from_bits(x.into());
+            let x: Single = (if flushes && x.is_denormal() { F::ZERO } else { x }).convert(&mut exact).value;
+            let result: F = Single::from_bits(function(f32::from_bits(x.to_bits() as u32)).to_bits().into()).convert(&mut exact).value;
+            bits(single, result)
+        })
+    };
+    let pair = one != single;
+    Some(Oracle::plain(name, vec![one], one, move |x| {
+        value(x[0] & 0xffff) | if pair { value(x[0] >> 16) << 16 } else { 0 }
     }))
 }
 

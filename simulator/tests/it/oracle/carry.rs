@@ -8,7 +8,7 @@ pub fn of(name: &str) -> Option<Oracle> {
     let parts: Vec<&str> = operation.split('.').collect();
     let (base, high, carries) = (parts[0], parts.contains(&"hi"), parts.contains(&"cc"));
     let takes = ["addc", "subc", "madc"].contains(&base);
-    if !matches!(one, Type::Unsigned(_)) || !carries && !takes {
+    if !matches!(one, Type::Unsigned(_) | Type::Signed(_)) || !carries && !takes {
         return None;
     }
     let sources = if base.starts_with("mad") { "%a0, %a1, %a2" } else { "%a0, %a1" };
@@ -27,8 +27,9 @@ pub fn of(name: &str) -> Option<Oracle> {
             "add" => (a + b + carry, (a + b + carry) >> bits != 0),
             "sub" => (a.wrapping_sub(b).wrapping_sub(carry), a < b + carry),
             _ => {
-                let product = if high { (a * b) >> bits } else { (a * b) & u128::from(ones(bits)) };
-                let sum = product + u128::from(x[2]) + carry;
+                let product = one.integer(x[0]).wrapping_mul(one.integer(x[1])) as u128;
+                let half = (if high { product >> bits } else { product }) & u128::from(ones(bits));
+                let sum = half + u128::from(x[2]) + carry;
                 (sum, sum >> bits != 0)
             }
         };

@@ -17,6 +17,10 @@ pub fn of(name: &str) -> Option<Oracle> {
         ["setp", test, _] => Some(comparison(name, test, Type::Pred, 1)),
         ["set", test, to, _] => {
             let to = Type::named(to)?;
+            let from = typed(name)?.1;
+            if matches!(from, Type::F16x2 | Type::Bf16x2) {
+                return Some(packed(name, test, from, to));
+            }
             let truth = match to {
                 Type::F32 => 0x3f80_0000,
                 Type::F16 => 0x3c00,
@@ -36,6 +40,16 @@ fn comparison(name: &str, test: &str, to: Type, truth: u64) -> Oracle {
         let order =
             if one.is_integer() { Some(one.integer(x[0]).cmp(&one.integer(x[1]))) } else { order(one, x[0], x[1]) };
         if holds(&test, order) { truth } else { 0 }
+    })
+}
+
+/// Two comparisons, each with a half of the result.
+fn packed(name: &str, test: &str, from: Type, to: Type) -> Oracle {
+    let (half, one) = if from == Type::F16x2 { (Type::F16, 0x3c00) } else { (Type::Bf16, 0x3f80) };
+    let (test, truth) = (test.to_string(), if to == from { one } else { 0xffff });
+    Oracle::plain(name, vec![from; 2], to, move |x| {
+        let compared = |at: u32| holds(&test, order(half, x[0] >> at & 0xffff, x[1] >> at & 0xffff));
+        [0, 16].into_iter().filter(|at| compared(*at)).map(|at| truth << at).sum()
     })
 }
 

@@ -1,6 +1,6 @@
 //! Conversions: exactly to a wider format first, then rounded once.
 
-use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Half, Quad, Single};
+use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, IeeeFloat, Quad, Semantics, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::Oracle;
@@ -15,14 +15,30 @@ pub fn of(name: &str) -> Option<Oracle> {
     let saturates = parts.contains(&"sat");
     let round = parts.iter().find_map(|part| rounding(part)).unwrap_or(Round::NearestTiesToEven);
     Some(match (from, to) {
-        (Type::F32, Type::E4m3x2) => {
-            Oracle::plain(name, vec![from; 2], to, |x| to_eight(Type::F32, x[1]) | to_eight(Type::F32, x[0]) << 8)
-        }
-        (Type::F16x2, Type::E4m3x2) => Oracle::plain(name, vec![from], to, |x| {
-            to_eight(Type::F16, x[0] & 0xffff) | to_eight(Type::F16, x[0] >> 16) << 8
+        (Type::F32, Type::E4m3x2 | Type::E5m2x2) => Oracle::plain(name, vec![from; 2], to, move |x| {
+            to_eight(Type::F32, to, x[1]) | to_eight(Type::F32, to, x[0]) << 8
         }),
-        (Type::E4m3x2, Type::F16x2) => {
-            Oracle::plain(name, vec![from], to, |x| from_eight(x[0] & 0xff) | from_eight(x[0] >> 8 & 0xff) << 16)
+        (Type::F16x2, Type::E4m3x2 | Type::E5m2x2) => Oracle::plain(name, vec![from], to, move |x| {
+            to_eight(Type::F16, to, x[0] & 0xffff) | to_eight(Type::F16, to, x[0] >> 16) << 8
+        }),
+        (Type::E4m3x2 | Type::E5m2x2, Type::F16x2) => Oracle::plain(name, vec![from], to, move |x| {
+            from_eight(from, x[0] & 0xff) | from_eight(from, x[0] >> 8 & 0xff) << 16
+        }),
+        (Type::F32, Type::F16x2 | Type::Bf16x2) => {
+            let rectified = parts.contains(&"relu");
+            let half = move |x: u64| {
+                let half = narrow(quad(from, x), to, round);
+                if rectified && half >> 15 == 1 { 0 } else { half }
+            };
+            Oracle::plain(name, vec![from; 2], to, move |x| half(x[1]) | half(x[0]) << 16)
+        }
+        (Type::F32, Type::Tf32) => {
+            let round = if parts.contains(&"rna") { Round::NearestTiesToAway } else { round };
+            Oracle::plain(name, vec![from], to, move |x| {
+                let mut exact = false;
+                let result: IeeeFloat<Tf32> = quad(from, x[0]).convert_r(round, &mut exact).value;
+                if result.is_nan() { 0x7fff_e000 } else { (result.to_bits() as u64) << 13 }
+            })
         }
         _ if to.is_integer() => {
             // The register is wider than a small type, and the result is extended to it.
@@ -84,21 +100,44 @@ fn narrow(value: Quad, to: Type, round: Round) -> u64 {
     })
 }
 
+/// Single precision with ten bits of fraction.
+struct Tf32;
+
+impl Semantics for Tf32 {
+    const BITS: usize = 19;
+    const EXP_BITS: usize = 8;
+}
+
+/// The same expression with `$F` as the type that implements an eight-bit format.
+macro_rules! eight {
+    ($one:expr, $F:ident => $body:expr) => {
+        if $one == Type::E4m3x2 {
+            type $F = Float8E4M3FN;
+            $body
+        } else {
+            type $F = Float8E5M2;
+            $body
+        }
+    };
+}
+
 /// `.satfinite`: beyond the largest is the largest, and only NaN is NaN.
-fn to_eight(from: Type, operand: u64) -> u64 {
+fn to_eight(from: Type, to: Type, operand: u64) -> u64 {
     let value = quad(from, operand);
     if value.is_nan() {
         return 0x7f;
     }
     let mut exact = false;
-    let most: Quad = Float8E4M3FN::largest().convert(&mut exact).value;
-    let limited = if value.abs() > most { most.copy_sign(value) } else { value };
-    let result: Float8E4M3FN = limited.convert(&mut exact).value;
-    result.to_bits() as u64
+    eight!(to, F => {
+        let most: Quad = F::largest().convert(&mut exact).value;
+        let limited = if value.abs() > most { most.copy_sign(value) } else { value };
+        let result: F = limited.convert(&mut exact).value;
+        result.to_bits() as u64
+    })
 }
 
-fn from_eight(byte: u64) -> u64 {
+fn from_eight(from: Type, byte: u64) -> u64 {
     let mut exact = false;
-    let value: Half = Float8E4M3FN::from_bits(byte.into()).convert(&mut exact).value;
+    let value: Half = eight!(from, F => F::from_bits(byte.into()).convert(&mut exact).value);
     bits(Type::F16, value)
 }

@@ -41,10 +41,13 @@ pub fn of(name: &str) -> Option<Oracle> {
     let mut parts = operation.split('.');
     let kind = parts.next()?.to_string();
     let (mut round, mut flushes, mut nan) = (Round::NearestTiesToEven, false, false);
+    let (mut saturates, mut rectified) = (false, false);
     for part in parts {
         match part {
             "ftz" => flushes = true,
             "NaN" => nan = true,
+            "sat" => saturates = true,
+            "relu" => rectified = true,
             _ => round = rounding(part)?,
         }
     }
@@ -59,7 +62,14 @@ pub fn of(name: &str) -> Option<Oracle> {
         with!(one, F => {
             let flush = |x: F| if flushes && x.is_denormal() { F::ZERO.copy_sign(x) } else { x };
             let x: Vec<F> = x.iter().map(|&bits| flush(F::from_bits(bits.into()))).collect();
-            bits(one, flush(calculate(&kind, &x, round, nan)))
+            let result = flush(calculate(&kind, &x, round, nan));
+            let unit = F::from_u128(1).value;
+            bits(one, match () {
+                () if saturates && (result.is_nan() || result.is_negative()) => F::ZERO,
+                () if saturates => result.minimum(unit),
+                () if rectified && result.is_negative() && !result.is_nan() => F::ZERO,
+                () => result,
+            })
         })
     };
     let value = move |x: &[u64]| {

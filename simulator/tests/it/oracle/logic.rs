@@ -6,6 +6,9 @@ use crate::types::{Type, ones};
 const WORD: Type = Type::Unsigned(32);
 
 pub fn of(name: &str) -> Option<Oracle> {
+    if let Some(mode) = name.strip_prefix("prmt.b32.") {
+        return rotated(name, mode);
+    }
     let (operation, one) = typed(name)?;
     if one.is_float() {
         return None;
@@ -25,6 +28,18 @@ pub fn of(name: &str) -> Option<Oracle> {
             let fill = if matches!(one, Type::Signed(_)) { bit(x[0], width - 1) } else { 0 };
             build(bits, |at| if at + x[1] < width { bit(x[0], at + x[1]) } else { fill })
         }),
+        "cnot" => Oracle::plain(name, vec![one], one, |x| u64::from(x[0] == 0)),
+        "bfind" => Oracle::plain(name, vec![one], WORD, move |x| highest(one, x[0]).unwrap_or(ones(32))),
+        "bfind.shiftamt" => {
+            Oracle::plain(name, vec![one], WORD, move |x| highest(one, x[0]).map_or(ones(32), |at| width - 1 - at))
+        }
+        "fns" => Oracle::plain(name, vec![one, one, one], one, |x| nth(x[0], x[1], x[2])),
+        "bmsk.clamp" => Oracle::plain(name, vec![one; 2], one, move |x| build(bits, |at| u64::from(at >= x[0] && at < x[0] + x[1]))),
+        "bmsk.wrap" => Oracle::plain(name, vec![one; 2], one, move |x| {
+            build(bits, |at| u64::from(at >= x[0] % 32 && at < x[0] % 32 + x[1] % 32))
+        }),
+        "szext.clamp" => Oracle::plain(name, vec![one; 2], one, move |x| sized(one, x[0], x[1].min(32))),
+        "szext.wrap" => Oracle::plain(name, vec![one; 2], one, move |x| sized(one, x[0], x[1] % 32)),
         "clz" => Oracle::plain(name, vec![one], WORD, move |x| {
             (0..width).rev().position(|at| bit(x[0], at) == 1).unwrap_or(bits as usize) as u64
         }),
@@ -48,6 +63,14 @@ pub fn of(name: &str) -> Option<Oracle> {
         "shf.l.wrap" => Oracle::plain(name, vec![one; 3], one, move |x| {
             let (pair, by) = (x[1] << 32 | x[0], x[2] % 32);
             build(32, |at| bit(pair, 32 + at - by))
+        }),
+        "shf.l.clamp" => Oracle::plain(name, vec![one; 3], one, move |x| {
+            let (pair, by) = (x[1] << 32 | x[0], x[2].min(32));
+            build(32, |at| bit(pair, 32 + at - by))
+        }),
+        "shf.r.clamp" => Oracle::plain(name, vec![one; 3], one, move |x| {
+            let (pair, by) = (x[1] << 32 | x[0], x[2].min(32));
+            build(32, |at| bit(pair, at + by))
         }),
         "shf.r.wrap" => Oracle::plain(name, vec![one; 3], one, move |x| {
             let (pair, by) = (x[1] << 32 | x[0], x[2] % 32);
@@ -92,4 +115,52 @@ fn permute(a: u64, b: u64, control: u64) -> u64 {
         (if nibble >= 8 { sign } else { byte }) << (8 * place)
     };
     (0..4).map(pick).sum::<u64>() & ones(32)
+}
+
+/// The highest bit that is not a copy of the sign.
+fn highest(one: Type, word: u64) -> Option<u64> {
+    let number = one.integer(word);
+    (0..u64::from(one.bits())).rev().find(|at| number >> at & 1 != if number < 0 { 1 } else { 0 })
+}
+
+/// The bit that is the `count`-th set one from `from` on, in the direction of the count's sign.
+fn nth(word: u64, from: u64, count: u64) -> u64 {
+    let (mut left, step) = match count as u32 as i32 {
+        0 => return if from < 32 && word >> from & 1 == 1 { from } else { ones(32) },
+        count => (i64::from(count).abs(), i64::from(count.signum())),
+    };
+    let mut at = from as i64;
+    while (0..32).contains(&at) {
+        left -= (word >> at & 1) as i64;
+        if left == 0 {
+            return at as u64;
+        }
+        at += step;
+    }
+    ones(32)
+}
+
+/// The low bits of a word, with the sign that they have.
+fn sized(one: Type, word: u64, bits: u64) -> u64 {
+    let sign = if matches!(one, Type::Signed(_)) && bits > 0 { word >> (bits - 1) & 1 } else { 0 };
+    build(32, |at| if at < bits { word >> at & 1 } else { sign })
+}
+
+/// `prmt` with a mode: the bytes that it takes for each of four numbers, the last one first (PTX ISA 9.7.9.7).
+fn rotated(name: &str, mode: &str) -> Option<Oracle> {
+    let pick: fn(u64, u64) -> u64 = match mode {
+        // Four bytes forward, or backward.
+        "f4e" => |number, place| number + place,
+        "b4e" => |number, place| (8 + number - place) % 8,
+        "rc8" => |number, _| number,
+        // No lower, or no higher, than the number.
+        "ecl" => |number, place| place.max(number),
+        "ecr" => |number, place| place.min(number),
+        "rc16" => |number, place| number % 2 * 2 + place % 2,
+        _ => return None,
+    };
+    Some(Oracle::plain(name, vec![WORD; 3], WORD, move |x| {
+        let pair = x[1] << 32 | x[0];
+        (0..4).map(|place| (pair >> (8 * pick(x[2] % 4, place)) & 0xff) << (8 * place)).sum()
+    }))
 }

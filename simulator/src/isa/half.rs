@@ -1,0 +1,104 @@
+//! Half-precision arithmetic (PTX ISA 9.7.4): each form for one number and for two in a register.
+
+use super::float::{hyperbolic, lesser, lesser_or_nan};
+use super::{Action, Table, op};
+use crate::float::{Format, Rounding, fma};
+use crate::jitter::{Bound, approximate};
+use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
+
+pub(super) fn forms(table: &mut Table) {
+    table.group("Half-precision arithmetic (9.7.4)");
+    two(table);
+    fused(table);
+    one(table);
+}
+
+/// A half-precision form, scalar and packed, computed in `f32` and rounded once. That is right for one operation on 11 bits,
+/// as 24 ≥ 2·11 + 2 (Figueroa, "When is double rounding innocuous?", 1995).
+macro_rules! half_forms {
+    ($table:ident, [$($name:literal),+], |$a:ident, $b:ident| $body:expr) => {$(
+        half_forms!(@ $table, $name, "f16", F16, |$a, $b| $body);
+        half_forms!(@ $table, $name, "bf16", Bf16, |$a, $b| $body);
+    )+};
+    (@ $table:ident, $name:literal, $suffix:literal, $type:ident, |$a:ident| $body:expr) => {
+        $table.add(concat!($name, ".", $suffix), op!(|x: $type| {
+            let $a = x.0;
+            $type($body)
+        }));
+        $table.add(concat!($name, ".", $suffix, "x2"), op!(|x: Two<$type>| {
+            let compute = |$a: f32| $type($body);
+            Two(compute(x.0.0), compute(x.1.0))
+        }));
+    };
+    (@ $table:ident, $name:literal, $suffix:literal, $type:ident, |$a:ident, $b:ident| $body:expr) => {
+        $table.add(concat!($name, ".", $suffix), op!(|x: $type, y: $type| {
+            let ($a, $b) = (x.0, y.0);
+            $type($body)
+        }));
+        $table.add(concat!($name, ".", $suffix, "x2"), op!(|x: Two<$type>, y: Two<$type>| {
+            let compute = |$a: f32, $b: f32| $type($body);
+            Two(compute(x.0.0, y.0.0), compute(x.1.0, y.1.0))
+        }));
+    };
+}
+
+fn two(table: &mut Table) {
+    half_forms!(table, ["add", "add.rn"], |a, b| a + b);
+    half_forms!(table, ["sub", "sub.rn"], |a, b| a - b);
+    half_forms!(table, ["mul", "mul.rn"], |a, b| a * b);
+    half_forms!(table, ["add.sat", "add.rn.sat"], |a, b| saturate(a + b));
+    half_forms!(table, ["sub.sat", "sub.rn.sat"], |a, b| saturate(a - b));
+    half_forms!(table, ["mul.sat", "mul.rn.sat"], |a, b| saturate(a * b));
+    half_forms!(table, ["min"], |a, b| lesser(a.into(), b.into()) as f32);
+    half_forms!(table, ["max"], |a, b| -lesser((-a).into(), (-b).into()) as f32);
+    half_forms!(table, ["min.NaN"], |a, b| lesser_or_nan(a, b));
+    half_forms!(table, ["max.NaN"], |a, b| -lesser_or_nan(-a, -b));
+}
+
+/// Within 0 and 1. NaN and −0 become +0 (9.7.4).
+fn saturate(x: f32) -> f32 {
+    if x > 0.0 { x.min(1.0) } else { 0.0 }
+}
+
+fn fused(table: &mut Table) {
+    macro_rules! narrowed {
+        ($($name:literal $suffix:literal $type:ident $format:ident, |$x:ident| $body:expr);+ $(;)?) => {$(
+            table.add(concat!($name, ".", $suffix), op!(|a: $type, b: $type, c: $type| {
+                let $x = fma(a.0, b.0, c.0, Format::$format, Rounding::NearestEven);
+                ($body) as u16
+            }));
+            table.add(concat!($name, ".", $suffix, "x2"), op!(|a: Two<$type>, b: Two<$type>, c: Two<$type>| {
+                let compute = |a: $type, b: $type, c: $type| {
+                    let $x = fma(a.0, b.0, c.0, Format::$format, Rounding::NearestEven);
+                    ($body) as u16
+                };
+                Two(compute(a.0, b.0, c.0), compute(a.1, b.1, c.1))
+            }));
+        )+};
+    }
+    narrowed! {
+        "fma.rn" "f16" F16 F16, |x| x;
+        "fma.rn" "bf16" Bf16 BF16, |x| x;
+        "fma.rn.relu" "f16" F16 F16, |x| rectified(x);
+        "fma.rn.relu" "bf16" Bf16 BF16, |x| rectified(x);
+        "fma.rn.sat" "f16" F16 F16, |x| if x > 0x7c00 { 0 } else { x.min(0x3c00) };
+    }
+}
+
+/// The bits of a half, zero if the sign is set. NaN has none.
+fn rectified(bits: u32) -> u32 {
+    if bits & 0x8000 == 0 { bits } else { 0 }
+}
+
+fn one(table: &mut Table) {
+    half_forms!(@ table, "ex2.approx", "f16", F16, |a| exponential(a, 9.9));
+    half_forms!(@ table, "ex2.approx.ftz", "bf16", Bf16, |a| exponential(if a.is_subnormal() { 0.0 } else { a }, 7.0));
+    half_forms!(@ table, "tanh.approx", "f16", F16, |a| hyperbolic(a.into(), 11));
+    half_forms!(@ table, "tanh.approx", "bf16", Bf16, |a| hyperbolic(a.into(), 8));
+}
+
+/// A power of two with a relative error of at most two to the power of `-bits` (9.7.4.11).
+fn exponential(a: f32, bits: f64) -> f32 {
+    let exact = libm::exp2(a.into());
+    approximate(exact, || Bound::Absolute(exact * (-bits).exp2()))
+}
