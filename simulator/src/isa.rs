@@ -19,7 +19,7 @@ use crate::lanes::Lanes;
 
 pub use memory::{Access, Space};
 pub use taint_rules::{ArithmeticCheck, Real, TaintRule};
-pub use warp::{Choose, Vote};
+pub use warp::{BlockBarrier, Choose, Gather, Reduction};
 
 /// Writes every lane of its last argument.
 pub type One = fn(&Lanes, &mut Lanes);
@@ -51,16 +51,18 @@ pub enum Action {
     Atomic(Space, Access, fn(u64, u64, u64) -> u64),
     /// `d[lane] = a[choose(lane, b, c)]` among the lanes of the member mask.
     Shuffle(Choose),
-    /// `d = vote(a)` among the lanes of the member mask.
-    Vote(Vote),
+    /// `d, p = gather(a)` among the lanes of the member mask.
+    Gather(Gather),
+    /// `d` = the lanes that execute this.
+    ActiveMask,
     /// Loads this many matrices of eight rows of 16 bytes, spread over the lanes.
     LoadMatrix(u8),
     /// Multiplies matrices of bytes that are spread over the lanes, with this inner dimension, and adds.
     Multiply(u8),
     /// Waits for the lanes of the member mask.
     WarpBarrier,
-    /// Waits for all threads of the block.
-    Barrier,
+    /// Waits for threads of the block, or arrives where they wait.
+    Barrier(BlockBarrier),
     /// Ends the grid: the kernel aborts.
     Trap,
     /// Orders memory, or sleeps: does nothing, because one warp runs at a time.

@@ -6,7 +6,7 @@ mod condition;
 mod decode;
 mod operands;
 
-use crate::isa::{ArithmeticCheck, Choose, Four, One, Space, TaintRule, Three, Two, Vote};
+use crate::isa::{ArithmeticCheck, BlockBarrier, Choose, Four, Gather, One, Space, TaintRule, Three, Two};
 use crate::lanes::Lanes;
 use crate::ptx::Source;
 
@@ -50,16 +50,19 @@ pub enum Op {
     Param { bytes: u8, signed: bool },
     /// `d, d2 = shuffle(args[0], lane args[1], clamp args[2], members args[3])`
     Shuffle(Choose),
-    /// `d = vote(args[0], members args[1])`
-    Vote(Vote),
+    /// `d, d2 = gather(args[0], members args[1])`
+    Gather(Gather),
+    /// `d` = the lanes that execute this.
+    ActiveMask,
     /// The registers of list `list` = as many matrices, one row at each lane's `args[0] + offset`.
     LoadMatrix { list: u32 },
     /// The first four registers of list `list` = the product of the next ones, plus the last four.
     Multiply { depth: u8, list: u32 },
     /// Lanes of the mask `args[0]` meet.
     WarpBarrier,
-    /// The block's threads meet.
-    Barrier,
+    /// Threads of the block meet at barrier `args[0]`: as many as `args[1]` says, or all if it is zero. `d` is what they learn of
+    /// each other's `args[2]`.
+    Barrier(BlockBarrier),
     /// The kernel's own `trap`.
     Trap,
     /// A failed assertion: message, file, line, function; `offset` is its number in [`Kernel::assertions`].

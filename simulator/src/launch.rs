@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::ptx::Module;
 use crate::race::EPOCHS;
 use crate::shadowed_buffer::ShadowedBuffer;
-use crate::warp::{Machine, Stop, Warp, deadlock};
+use crate::warp::{BARRIERS, Machine, Stop, Warp, complete, deadlock};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -72,6 +72,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         epoch,
         block: 0,
         phase: 0,
+        arrived: [0; BARRIERS],
         has_acquired: false,
         alone: count == 1 && launch.grid == [1; 3],
         effects: 0,
@@ -93,7 +94,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
                     machine.shared.cells.clear();
                 }
                 let block = [x, y, z];
-                (machine.phase, machine.has_acquired) = (0, false);
+                (machine.phase, machine.arrived, machine.has_acquired) = (0, [0; BARRIERS], false);
                 let done = if kernel.barriers {
                     interleaved(&mut machine, &mut warps[..count], launch, block)
                 } else {
@@ -150,13 +151,15 @@ fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block
                 machine.report(number, found);
             }
         }
-        // Threads that have ended are not waited for (PTX ISA 9.7.13.1).
-        if let Some((number, stuck)) = warps.iter().enumerate().find(|(_, warp)| !warp.waits()) {
+        if !complete(warps, machine) {
+            let alive = |(_, warp): &(usize, &Warp)| !warp.ended();
+            let stuck = warps.iter().enumerate().find(|(_, warp)| !warp.waits());
+            let stuck = stuck.or_else(|| warps.iter().enumerate().find(alive));
+            let (number, stuck) = stuck.expect("not all have ended");
             return Err((number, deadlock(stuck, warps, machine)));
         }
         machine.phase += 1;
         machine.effects += 1;
-        warps.iter_mut().for_each(Warp::release);
     }
 }
 

@@ -154,7 +154,7 @@ fn kinds(kernel: &Kernel, at: usize) -> &'static [Kind] {
     let inst = &kernel.code[at];
     match inst.op {
         Op::If { .. } => &[Kind::NeverTaken, Kind::AlwaysTaken, Kind::Inverted],
-        Op::Barrier => &[Kind::BarrierDropped],
+        Op::Barrier(_) => &[Kind::BarrierDropped],
         Op::Assert => &[Kind::AssertionDropped],
         Op::Store { .. } => &[Kind::StoreDropped, Kind::StoreMoved],
         Op::Load { .. } => &[Kind::LoadMoved],

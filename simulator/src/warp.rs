@@ -21,7 +21,7 @@ use loop_detection::LoopDetector;
 use machine::{assertion, stop};
 use taint::Taint;
 
-pub use barrier::deadlock;
+pub use barrier::{BARRIERS, complete, deadlock};
 pub use machine::{Machine, Stop};
 
 /// A warp: its registers, and where its lanes are.
@@ -176,13 +176,18 @@ impl Warp {
                     let value = parameters(machine.params, inst, &registers[a], (bytes, signed), mask)?;
                     write(&mut registers[inst.d as usize], &value, mask);
                 }
-                Op::Shuffle(_) | Op::Vote(_) | Op::LoadMatrix { .. } | Op::Multiply { .. } | Op::WarpBarrier => {
+                Op::ActiveMask => write(&mut registers[inst.d as usize], &[mask.into(); WARP], mask),
+                Op::Shuffle(_) | Op::Gather(_) | Op::LoadMatrix { .. } | Op::Multiply { .. } | Op::WarpBarrier => {
                     machine.pc = pc as u32;
                     if let Some(state) = self.collective(machine, inst, mask)? {
                         return Ok(Pause::Wait(state, pc));
                     }
                 }
-                Op::Barrier => return Ok(Pause::Wait(State::Barrier, pc)),
+                Op::Barrier(barrier) => {
+                    if let Some(state) = self.arrive(machine, barrier, inst, mask)? {
+                        return Ok(Pause::Wait(state, pc));
+                    }
+                }
                 Op::Trap => return Err(stop(Kind::Trap, inst, mask, "Kernel executed `trap`".to_string())),
                 Op::Assert => {
                     let mut failed = stop(Kind::Assert, inst, mask, String::new());

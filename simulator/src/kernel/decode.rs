@@ -2,6 +2,7 @@
 //! unsupported, by name.
 
 mod access;
+mod barriers;
 mod calls;
 mod fusing;
 mod matrix;
@@ -191,19 +192,15 @@ impl<'a> Decoder<'a> {
             Action::LoadMatrix(count) => return self.load_matrix(count, operands, source),
             Action::Multiply(depth) => return self.multiply(depth, operands, source),
             Action::Shuffle(choose) => (Op::Shuffle(choose), 4),
-            Action::Vote(vote) => (Op::Vote(vote), 2),
+            Action::Gather(gather) => (Op::Gather(gather), 2),
+            Action::ActiveMask => (Op::ActiveMask, 0),
             Action::WarpBarrier => {
                 let [mask] = operands else { return Err(malformed()) };
                 let args = [self.value(mask)?, ZERO, ZERO, ZERO];
                 self.push(Inst { args, source, ..Inst::new(Op::WarpBarrier) });
                 return Ok(());
             }
-            Action::Barrier => {
-                // Only barrier 0 for the whole block is modelled.
-                let [Operand::Number(0)] = operands else { return Err(malformed()) };
-                self.push(Inst { source, ..Inst::new(Op::Barrier) });
-                return Ok(());
-            }
+            Action::Barrier(barrier) => return self.barrier(barrier, operands, source),
             Action::Trap => {
                 self.push(Inst { source, ..Inst::new(Op::Trap) });
                 return Ok(());
@@ -224,7 +221,7 @@ impl<'a> Decoder<'a> {
             Operand::Pair(d, d2) => (self.named(d)?, self.named(d2)?),
             one => (self.destination(one)?, SINK),
         };
-        let paired = matches!(form, Action::Shuffle(_)) || opcode.starts_with("setp.");
+        let paired = matches!(form, Action::Shuffle(_) | Action::Gather(_)) || opcode.starts_with("setp.");
         if d2 != SINK && !paired {
             return Err(malformed());
         }
@@ -275,7 +272,7 @@ impl<'a> Decoder<'a> {
         let order = reverse_post_order(&blocks);
         let assertions = if self.assertions > 0 { edges(&self.origins, &blocks, &order) } else { Vec::new() };
         let code = lay_out(&blocks, &order, |label| targets[label as usize]);
-        let barriers = code.iter().any(|inst| matches!(inst.op, Op::Barrier));
+        let barriers = code.iter().any(|inst| matches!(inst.op, Op::Barrier(_)));
         let begins = |inst: &Inst| matches!(inst.op, Op::Enter { .. });
         let blocks = code.iter().filter(|inst| begins(inst)).map(|inst| inst.source).collect();
         Ok(Kernel {

@@ -1,21 +1,88 @@
-//! Reports threads that wait at different barriers of one warp, or forever, with every place where threads wait.
+//! The block's sixteen barriers (PTX ISA 9.7.13.1): who arrives, when one completes, and what the waiting threads then learn.
+//! Reports threads of one warp that wait at different ones, or forever, with every place where threads wait.
 
 use std::collections::BTreeMap;
 
-use super::{Machine, State, Stop, Warp};
+use super::taint::Taint;
+use super::{Fragment, Machine, State, Stop, Warp, stop, write};
 use crate::fault::Kind;
-use crate::kernel::Op;
+use crate::isa::{BlockBarrier, Reduction};
+use crate::kernel::{Inst, Op};
+use crate::lanes::{WARP, lanes, mask_of};
+
+/// How many barriers a block has.
+pub const BARRIERS: usize = 16;
 
 impl Warp {
+    /// Lanes of `mask` arrive at a barrier. They wait there in the state that this returns, or go on.
+    pub(super) fn arrive(
+        &mut self,
+        machine: &mut Machine,
+        barrier: BlockBarrier,
+        inst: &Inst,
+        mask: u32,
+    ) -> Result<Option<State>, Stop> {
+        let lane = mask.trailing_zeros() as usize;
+        let [number, threads, ..] = inst.args.map(|arg| self.registers[arg as usize][lane] as u32);
+        let all = threads == 0 && barrier.waits;
+        if number as usize >= BARRIERS || !all && (threads == 0 || !(threads as usize).is_multiple_of(WARP)) {
+            let detail = "Barrier error detected. Invalid arguments".to_string();
+            let notes = vec![format!(
+                "barrier {number} for {threads} threads: there are {BARRIERS} barriers, and a count is a multiple of {WARP}"
+            )];
+            return Err(Stop { notes, ..stop(Kind::Barrier, inst, mask, detail) });
+        }
+        if barrier.waits {
+            return Ok(Some(State::Barrier(number as u8)));
+        }
+        machine.arrived[number as usize] += self.counted(mask);
+        Ok(None)
+    }
+
+    /// How many threads arrive with the lanes of `mask`. Warps arrive as a whole.
+    fn counted(&self, mask: u32) -> u32 {
+        if mask == self.live { WARP as u32 } else { mask.count_ones() }
+    }
+
+    fn waiting_at(&self, number: usize) -> impl Iterator<Item = &Fragment> {
+        self.fragments.iter().filter(move |fragment| fragment.state == State::Barrier(number as u8))
+    }
+
+    fn mask_at(&self, number: usize) -> u32 {
+        self.waiting_at(number).fold(0, |all, fragment| all | fragment.mask)
+    }
+
+    /// Lets the threads go on that wait at barrier `number`. Those that learn something of the others get `answers`, by
+    /// [`Reduction`].
+    fn release(&mut self, machine: &Machine, number: usize, answers: [u64; 3], taint: &Taint) {
+        for index in 0..self.fragments.len() {
+            let Fragment { pc, mask, state } = self.fragments[index];
+            if state != State::Barrier(number as u8) {
+                continue;
+            }
+            let inst = &machine.kernel.code[pc];
+            if let Op::Barrier(BlockBarrier { reduction: Some(reduction), .. }) = inst.op {
+                write(&mut self.registers[inst.d as usize], &[answers[reduction as usize]; WARP], mask);
+                if self.tainted || taint.undefined != [0; WARP] {
+                    self.taint(inst.d, mask, taint);
+                }
+            }
+            self.fragments[index] = Fragment { pc: pc + 1, mask, state: State::Ready };
+        }
+    }
+
     /// The report if some threads of this warp wait for the block, and others elsewhere: all threads of a warp must reach an
     /// aligned barrier together (PTX ISA 9.7.13.1).
     pub fn diverged(&self, machine: &Machine) -> Option<Stop> {
-        let waits = |state: State| state == State::Barrier;
-        if self.fragments.len() < 2 || !self.fragments.iter().any(|fragment| waits(fragment.state)) {
+        let waits = |fragment: &&Fragment| matches!(fragment.state, State::Barrier(_));
+        let aligned = |fragment: &Fragment| {
+            matches!(machine.kernel.code[fragment.pc].op, Op::Barrier(BlockBarrier { aligned: true, .. }))
+        };
+        let mut waiting = self.fragments.iter().filter(waits);
+        if self.fragments.len() < 2 || !waiting.any(aligned) {
             return None;
         }
-        let first =
-            self.fragments.iter().filter(|fragment| waits(fragment.state)).min_by_key(|fragment| fragment.pc)?;
+        let first = self.fragments.iter().filter(waits).min_by_key(|fragment| fragment.pc)?;
         Some(Stop {
             kind: Kind::Barrier,
             lane: first.mask.trailing_zeros() as usize,
@@ -26,6 +93,56 @@ impl Warp {
             notes: waiting_places([self], machine),
         })
     }
+}
+
+/// Lets threads go on where enough have arrived; `false` if that is nowhere. Threads that have ended are not waited for.
+pub fn complete(warps: &mut [Warp], machine: &mut Machine) -> bool {
+    let mut any = false;
+    for number in 0..BARRIERS {
+        let Some((warp, fragment)) = warps.iter().find_map(|warp| Some((warp, warp.waiting_at(number).next()?))) else {
+            continue;
+        };
+        let inst = &machine.kernel.code[fragment.pc];
+        let needed = warp.registers[inst.args[1] as usize][fragment.mask.trailing_zeros() as usize] as u32;
+        let masks = || warps.iter().map(|warp| (warp, warp.mask_at(number)));
+        let enough = match needed {
+            0 => masks().all(|(warp, mask)| mask == warp.live),
+            _ => {
+                let waiting = masks().filter(|(_, mask)| *mask != 0).map(|(warp, mask)| warp.counted(mask)).sum::<u32>();
+                machine.arrived[number] + waiting >= needed
+            }
+        };
+        if enough {
+            let (answers, taint) = reduced(warps, machine, number);
+            warps.iter_mut().for_each(|warp| warp.release(machine, number, answers, &taint));
+            machine.arrived[number] = 0;
+            any = true;
+        }
+    }
+    any
+}
+
+/// What the threads that wait at a barrier learn of each other's predicates, by [`Reduction`], and whether that is undefined.
+fn reduced(warps: &[Warp], machine: &Machine, number: usize) -> ([u64; 3], Taint) {
+    let (mut holds, mut fails, mut taint) = (0, 0, Taint::default());
+    for warp in warps {
+        for fragment in warp.waiting_at(number) {
+            let inst = &machine.kernel.code[fragment.pc];
+            if let Op::Barrier(BlockBarrier { reduction: Some(_), .. }) = inst.op {
+                let held = (mask_of(&warp.registers[inst.args[2] as usize]) & fragment.mask).count_ones();
+                (holds, fails) = (holds + held, fails + fragment.mask.count_ones() - held);
+                let its = warp.taint_of(inst.args[2]);
+                if lanes(fragment.mask).any(|lane| its.undefined[lane] != 0) {
+                    taint = Taint { undefined: [u8::MAX; WARP], origin: its.origin, ..taint };
+                }
+            }
+        }
+    }
+    let mut answers = [0; 3];
+    answers[Reduction::Count as usize] = u64::from(holds);
+    answers[Reduction::All as usize] = u64::from(fails == 0);
+    answers[Reduction::Any as usize] = u64::from(holds > 0);
+    (answers, taint)
 }
 
 /// The fault of a block in which no thread can go on; `stuck` is the first warp that does not only wait for the block.
@@ -51,7 +168,7 @@ fn waiting_places<'a>(warps: impl IntoIterator<Item = &'a Warp>, machine: &Machi
     let line = |(pc, count): (usize, u32)| {
         let inst = &machine.kernel.code[pc];
         let wait = if count == 1 { "thread waits" } else { "threads wait" };
-        let whom = if matches!(inst.op, Op::Barrier) { "the block" } else { "others of the warp" };
+        let whom = if matches!(inst.op, Op::Barrier(_)) { "the block" } else { "others of the warp" };
         let file = machine.module.files.get(&inst.source.file).filter(|_| inst.source.line > 0);
         let source = file.map_or(String::new(), |file| format!(" at {file}:{},", inst.source.line));
         format!("{count} {wait} for {whom}{source} in line {} of the PTX", inst.source.ptx)

@@ -3,9 +3,9 @@
 use super::taint::Taint;
 use super::{Machine, State, Stop, Warp, stop, write};
 use crate::fault::Kind;
-use crate::isa::{Choose, Vote};
+use crate::isa::{Choose, Gather};
 use crate::kernel::{Inst, Op};
-use crate::lanes::{WARP, lanes, mask_of};
+use crate::lanes::{WARP, lanes};
 
 impl Warp {
     /// Executes a collective instruction, or returns how to wait for the lanes that are missing.
@@ -13,7 +13,7 @@ impl Warp {
         let [a, b, _, e] = inst.args.map(|arg| arg as usize);
         let (missing, state) = match inst.op {
             Op::Shuffle(_) => (self.missing(inst, e, mask)? != 0, State::Lanes),
-            Op::Vote(_) => (self.missing(inst, b, mask)? != 0, State::Lanes),
+            Op::Gather(_) => (self.missing(inst, b, mask)? != 0, State::Lanes),
             Op::WarpBarrier => (self.missing(inst, a, mask)? != 0, State::Warp),
             _ => (self.lanes_are_missing(inst, mask)?, State::Lanes),
         };
@@ -26,9 +26,9 @@ impl Warp {
                 self.check_members(machine, inst, e, mask);
                 self.shuffle(machine, choose, inst, mask);
             }
-            Op::Vote(vote) => {
+            Op::Gather(gather) => {
                 self.check_members(machine, inst, b, mask);
-                self.vote(vote, inst, mask);
+                self.gather(gather, inst, mask);
             }
             Op::LoadMatrix { list } => self.load_matrix(machine, inst, &lists[list as usize])?,
             Op::Multiply { depth, list } => self.multiply(usize::from(depth), &lists[list as usize]),
@@ -85,26 +85,22 @@ impl Warp {
         }
     }
 
-    fn vote(&mut self, vote: Vote, inst: &Inst, mask: u32) {
-        let [votes, members] = [0, 1].map(|arg| self.registers[inst.args[arg] as usize]);
-        let votes = mask_of(&votes);
-        let mut answers = [0; WARP];
+    fn gather(&mut self, gather: Gather, inst: &Inst, mask: u32) {
+        let [values, members] = [0, 1].map(|arg| self.registers[inst.args[arg] as usize]);
+        let (mut answers, mut holds) = ([0; WARP], [0; WARP]);
         for lane in lanes(mask) {
-            let members = members[lane] as u32 & mask;
-            let ballot = votes & members;
-            answers[lane] = match vote {
-                Vote::All => u64::from(ballot == members),
-                Vote::Any => u64::from(ballot != 0),
-                Vote::Uniform => u64::from(ballot == 0 || ballot == members),
-                Vote::Ballot => u64::from(ballot),
-            };
+            let (answer, held) = gather(&values, members[lane] as u32 & mask, lane);
+            (answers[lane], holds[lane]) = (answer, held.into());
         }
         write(&mut self.registers[inst.d as usize], &answers, mask);
+        write(&mut self.registers[inst.d2 as usize], &holds, mask);
         if self.tainted {
-            // If one vote is undefined, so is the answer.
+            // If one value is undefined, so is the answer.
             let taint = self.taint_of(inst.args[0]);
             let known = lanes(mask).all(|lane| taint.undefined[lane] == 0);
-            self.taint(inst.d, mask, &Taint { undefined: [if known { 0 } else { u8::MAX }; WARP], ..taint });
+            let new = Taint { undefined: [if known { 0 } else { u8::MAX }; WARP], ..taint };
+            self.taint(inst.d, mask, &new);
+            self.taint(inst.d2, mask, &new);
         }
     }
 

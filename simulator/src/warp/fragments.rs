@@ -7,8 +7,8 @@ use crate::jitter;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Ready,
-    /// At a block barrier.
-    Barrier,
+    /// At the block's barrier of this number.
+    Barrier(u8),
     /// Waits for other lanes of its warp to reach this instruction.
     Lanes,
     /// At `bar.warp.sync`: waits for other lanes to reach any.
@@ -24,17 +24,9 @@ pub struct Fragment {
 }
 
 impl Warp {
-    /// Releases threads that wait at the block's barrier.
-    pub fn release(&mut self) {
-        for fragment in self.fragments.iter_mut().filter(|fragment| fragment.state == State::Barrier) {
-            fragment.state = State::Ready;
-            fragment.pc += 1;
-        }
-    }
-
-    /// Whether every living thread waits at the block's barrier.
+    /// Whether every living thread waits at a barrier of the block.
     pub fn waits(&self) -> bool {
-        self.fragments.iter().all(|fragment| fragment.state == State::Barrier)
+        self.fragments.iter().all(|fragment| matches!(fragment.state, State::Barrier(_)))
     }
 
     /// The ready fragment that is furthest behind; a tired one comes last.
@@ -60,14 +52,15 @@ impl Warp {
         while index + 1 < self.fragments.len() {
             let Fragment { pc, state, .. } = self.fragments[index];
             let same = |other: &Fragment| {
-                other.pc == pc && (other.state == state || state != State::Barrier && other.state != State::Barrier)
+                let elsewhere = |state: State| !matches!(state, State::Barrier(_));
+                other.pc == pc && (other.state == state || elsewhere(state) && elsewhere(other.state))
             };
             match self.fragments[index + 1..].iter().position(same) {
                 Some(place) => {
                     let other = self.fragments.swap_remove(index + 1 + place);
                     let merged = &mut self.fragments[index];
                     merged.mask |= other.mask;
-                    merged.state = if state == State::Barrier { state } else { State::Ready };
+                    merged.state = if let State::Barrier(_) = state { state } else { State::Ready };
                 }
                 None => index += 1,
             }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::barrier::BARRIERS;
 use crate::config::Checks;
 use crate::fault::Kind;
 use crate::grid::{Launch, coordinates};
@@ -30,6 +31,8 @@ pub struct Machine<'a> {
     pub block: u32,
     /// How many barriers the block has passed.
     pub phase: u32,
+    /// How many threads have arrived at each of the block's barriers without waiting there.
+    pub arrived: [u32; BARRIERS],
     /// Whether the block has read a lock or flag.
     pub has_acquired: bool,
     /// Whether the launch has one warp.

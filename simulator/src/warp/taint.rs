@@ -37,7 +37,7 @@ impl Warp {
             Op::One(_) | Op::Two(_) | Op::Three(_) | Op::Four(_) | Op::Carry(_) => {
                 self.taint_result(machine, inst, pc, mask, arithmetic_check);
             }
-            Op::Print => self.clear_taint(inst.d, mask),
+            Op::Print | Op::ActiveMask => self.clear_taint(inst.d, mask),
             Op::Param { .. } => {
                 self.report_undefined(machine, inst, inst.args[0], mask, "is used as an address");
                 self.clear_taint(inst.d, mask);
@@ -52,7 +52,7 @@ impl Warp {
                     self.report_undefined(machine, inst, *arg, mask, "decides what a shuffle reads");
                 }
             }
-            Op::Vote(_) => self.report_undefined(machine, inst, inst.args[1], mask, "is used as a member mask"),
+            Op::Gather(_) => self.report_undefined(machine, inst, inst.args[1], mask, "is used as a member mask"),
             Op::WarpBarrier => self.report_undefined(machine, inst, inst.args[0], mask, "is used as a member mask"),
             _ => {}
         }

@@ -99,7 +99,7 @@ fn unsupported_bodies_are_named() {
         ("add.s32 %r1, %r2;", "add.s32 with these operands"),
         ("mov.u32 %r1, %nowhere;", "unknown name `%nowhere`"),
         ("mov.u32 %x9, 1;", "undeclared register `%x9`"),
-        ("bar.sync 3;", "bar.sync with these operands"),
+        ("bar.sync 3, 32, 1;", "a barrier with these operands"),
         ("\n  add.s32 %r1 %r2;", "line 6: expected `,`, met Word(\"%r2\")"),
     ] {
         let text = format!(".version 8.0\n.target sm_80\n.visible .entry k()\n{{ .reg .b32 %r<4>;\n{body}\nret; }}\n");

@@ -7,6 +7,7 @@ mod atomics;
 mod faults;
 mod forms;
 mod front_end;
+mod gathers;
 mod lifetime;
 mod machine;
 mod memory;
