@@ -103,15 +103,9 @@ impl AddressSpace<'_> {
 pub fn resolve(space: Space, at: &mut Lanes, mask: u32) -> u32 {
     let mut found = 0;
     for lane in lanes(mask) {
-        let (own, window) = match at[lane] {
-            address if address >> 34 != 0 => (Space::Global, 0),
-            address if address & Space::SHARED_WINDOW != 0 => (Space::Shared, Space::SHARED_WINDOW),
-            address if address & Space::LOCAL_WINDOW != 0 => (Space::Local, Space::LOCAL_WINDOW),
-            _ => (Space::Global, 0),
-        };
-        if own == space {
+        if Space::of_generic(at[lane]) == space {
             found |= 1 << lane;
-            at[lane] -= window;
+            at[lane] -= space.window();
         }
     }
     found

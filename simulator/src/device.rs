@@ -271,6 +271,13 @@ impl Device {
             self.memory.bytes_mut(address, u64::from(variable.bytes)).ok()?.copy_from_slice(&variable.data);
             addresses.insert(name.clone(), address);
         }
+        for (name, variable) in &loaded.module.variables {
+            for (at, target, added) in &variable.pointers {
+                let target = addresses.get(target).copied().or_else(|| loaded.module.address_of(target))?;
+                let bytes = self.memory.bytes_mut(*addresses.get(name)? + *at as u64, 8).ok()?;
+                bytes.copy_from_slice(&target.wrapping_add(*added).to_le_bytes());
+            }
+        }
         loaded.variables = Some(addresses);
         Some(())
     }

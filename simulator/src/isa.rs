@@ -1,6 +1,7 @@
 //! The instruction table: every PTX form that the simulator executes, by its full name. The decoder and the documentation
 //! read it. A form that is not here is reported as unsupported, by name.
 
+mod asynchronous;
 mod compare;
 mod convert;
 mod float;
@@ -10,6 +11,7 @@ mod logic;
 mod matrix;
 mod memory;
 mod taint_rules;
+mod video;
 mod warp;
 
 use std::collections::HashMap;
@@ -17,7 +19,8 @@ use std::sync::OnceLock;
 
 use crate::lanes::Lanes;
 
-pub use memory::{Access, Space};
+pub use asynchronous::BarrierObject;
+pub use memory::{Access, Space, Update};
 pub use taint_rules::{ArithmeticCheck, Real, TaintRule};
 pub use warp::{BlockBarrier, Choose, Gather, Reduction};
 
@@ -48,7 +51,24 @@ pub enum Action {
     /// `[a + offset] = b`
     Store(Space, Access),
     /// `d = [a]; [a] = f(d, b, c)`, one lane after the other.
-    Atomic(Space, Access, fn(u64, u64, u64) -> u64),
+    Atomic(Space, Access, Update),
+    /// Begins to copy `c` bytes from `[b]` in global memory to `[a]` in shared memory.
+    CopyAsync,
+    /// Puts the copies that the thread has begun since the last time into a group.
+    CommitCopies,
+    /// Waits for the thread's copies: for all, or for all groups but the last ones.
+    AwaitCopies,
+    /// `[a]` = a barrier object for `b` arrivals, or none.
+    InitBarrierObject(Space),
+    /// Waits for the thread's copies and arrives at a barrier object.
+    ArriveAfterCopies(Space),
+    /// `p` = whether a phase of the barrier object at `[a]` has ended; other warps run while it has not.
+    TestPhase {
+        /// Where the barrier object is.
+        space: Space,
+        /// Whether `b` is the parity of the phase, or the state before it.
+        parity: bool,
+    },
     /// `d[lane] = a[choose(lane, b, c)]` among the lanes of the member mask.
     Shuffle(Choose),
     /// `d, p = gather(a)` among the lanes of the member mask.
@@ -63,8 +83,10 @@ pub enum Action {
     WarpBarrier,
     /// Waits for threads of the block, or arrives where they wait.
     Barrier(BlockBarrier),
-    /// Ends the grid: the kernel aborts.
-    Trap,
+    /// Ends the grid: the kernel aborts, by the instruction of this name.
+    Trap(&'static str),
+    /// `p` = whether the generic address `a` is that of a constant variable.
+    IsConstant,
     /// Orders memory, or sleeps: does nothing, because one warp runs at a time.
     Nothing,
     /// Ends the thread, or returns from a device function.
@@ -108,11 +130,13 @@ fn table() -> &'static HashMap<String, Form> {
         let mut table = Table::default();
         integer::forms(&mut table);
         logic::forms(&mut table);
+        video::forms(&mut table);
         float::forms(&mut table);
         half::forms(&mut table);
         compare::forms(&mut table);
         convert::forms(&mut table);
         memory::forms(&mut table);
+        asynchronous::forms(&mut table);
         warp::forms(&mut table);
         matrix::forms(&mut table);
         table.forms

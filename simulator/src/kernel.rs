@@ -6,7 +6,7 @@ mod condition;
 mod decode;
 mod operands;
 
-use crate::isa::{ArithmeticCheck, BlockBarrier, Choose, Four, Gather, One, Space, TaintRule, Three, Two};
+use crate::isa::{ArithmeticCheck, BlockBarrier, Choose, Four, Gather, One, Space, TaintRule, Three, Two, Update};
 use crate::lanes::Lanes;
 use crate::ptx::Source;
 
@@ -24,6 +24,8 @@ pub const ZERO: Register = 0;
 pub const CARRY: Register = 1;
 /// Written and never read.
 pub const SINK: Register = 2;
+/// The address in local memory where the frame of the present function begins.
+pub const FRAME: Register = 3;
 
 /// What one instruction does.
 #[derive(Debug, Clone, Copy)]
@@ -43,11 +45,20 @@ pub enum Op {
     /// `[args[0] + offset] = args[1]`
     Store { space: Space, bytes: u8 },
     /// `d = [args[0] + offset]`, which becomes `update(d, args[1], args[2])`.
-    Atomic { space: Space, bytes: u8, update: fn(u64, u64, u64) -> u64 },
+    Atomic { space: Space, bytes: u8, update: Update },
     /// Faults if `args[0] + offset` is not a multiple of `bytes`: a vector is aligned as a whole.
     Align { space: Space, bytes: u8 },
     /// `d` = the kernel's parameter at byte `args[0] + offset`.
     Param { bytes: u8, signed: bool },
+    /// Begins to copy `bytes` bytes to `args[0]` in shared memory: from `args[1] + offset` in global memory, as many as `args[2]`
+    /// says, and zeros. `d` and `d2` hold what the checks need.
+    CopyAsync { bytes: u8 },
+    /// Ends the group of copies that the threads have begun.
+    CommitCopies,
+    /// The threads' copies end: all of them, or without the last `args[0]` groups.
+    AwaitCopies { all: bool },
+    /// Other warps run before the lanes go on in which `args[0]` does not hold.
+    Poll,
     /// `d, d2 = shuffle(args[0], lane args[1], clamp args[2], members args[3])`
     Shuffle(Choose),
     /// `d, d2 = gather(args[0], members args[1])`
@@ -63,12 +74,23 @@ pub enum Op {
     /// Threads of the block meet at barrier `args[0]`: as many as `args[1]` says, or all if it is zero. `d` is what they learn of
     /// each other's `args[2]`.
     Barrier(BlockBarrier),
-    /// The kernel's own `trap`.
-    Trap,
+    /// The kernel ends itself, by the instruction of this name.
+    Trap(&'static str),
+    /// Calls a function of [`Kernel::functions`], or the one at the address `args[0]`, with the registers of list `list`. Its frame
+    /// begins `args[1]` bytes after the present one.
+    Call { function: Option<u32>, list: u32 },
+    /// Goes back to where this function was called.
+    Return,
+    /// `d` = the address of `args[0]` new bytes of global memory.
+    Allocate,
+    /// Frees what begins at the address `args[0]`.
+    Free,
     /// A failed assertion: message, file, line, function; `offset` is its number in [`Kernel::assertions`].
     Assert,
     /// `d` = the number of arguments that `printf` took: the format is at `args[0]`, the arguments at `args[1]`.
     Print,
+    /// `d` = how many warp instructions the launch has executed.
+    Clock,
     /// Nothing; replaces an instruction that a mutation drops.
     Nothing,
     /// The thread ends.
@@ -133,8 +155,31 @@ pub enum Special {
     Lane,
     /// `%warpid`
     Warp,
+    /// `%gridid`
+    Grid,
+    /// Bytes of shared memory: what the launch asks for, and with what the kernel declares.
+    Shared { dynamic_only: bool },
+    /// The same for all threads of all launches.
+    Fixed(u64),
     /// `%lanemask_…`: any of the lanes below this one, itself and those above.
     LaneMask { below: bool, itself: bool, above: bool },
+}
+
+/// A function that is not inlined: a recursive one, or one that is called by its address.
+#[derive(Debug)]
+pub struct Callee {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: u64,
+    /// Where it begins.
+    pub entry: u32,
+    /// Its registers, which a call saves for the calls of it that have not ended.
+    pub registers: std::ops::Range<Register>,
+    /// The registers of these that get the addresses of parameters and results.
+    pub formals: Vec<Register>,
+    /// Why it cannot run, if it cannot.
+    pub unsupported: Option<String>,
 }
 
 /// A decoded kernel.
@@ -150,6 +195,10 @@ pub struct Kernel {
     pub constants: Vec<(Register, u64)>,
     /// Registers that the launch fills.
     pub specials: Vec<(Register, Special)>,
+    /// The functions that are not inlined.
+    pub functions: Vec<Callee>,
+    /// The address of the frames of these functions, if there are any.
+    pub frames: Option<u64>,
     /// The registers of instructions that have too many for [`Inst`].
     pub lists: Vec<Vec<Register>>,
     /// Bytes of shared memory that the kernel declares.

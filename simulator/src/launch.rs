@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::fault::Fault;
 use crate::grid::{Launch, coordinates};
 use crate::jitter;
-use crate::kernel::{Kernel, Special};
+use crate::kernel::{FRAME, Kernel, Special};
 use crate::lanes::WARP;
 use crate::memory::Memory;
 use crate::ptx::Module;
@@ -76,7 +76,10 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         has_acquired: false,
         alone: count == 1 && launch.grid == [1; 3],
         effects: 0,
+        writes: 0,
         origins: HashMap::new(),
+        allowed: budget(config.budget, launch),
+        clock_reads: 0,
         budget: budget(config.budget, launch),
         blocks: &mut counters.blocks,
         branches: &mut counters.branches,
@@ -137,6 +140,7 @@ fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block
         enter(warp, machine, launch, block, (number * WARP) as u32);
     }
     let count = warps.len();
+    let mut polled_at = None;
     loop {
         for turn in 0..count {
             let number = jitter::scheduled(turn, count, u64::from(machine.block) << 20 ^ u64::from(machine.phase));
@@ -151,15 +155,17 @@ fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block
                 machine.report(number, found);
             }
         }
-        if !complete(warps, machine) {
+        let asks_again = warps.iter_mut().filter_map(|warp| warp.resume_polls().then_some(())).count() > 0;
+        if complete(warps, machine) {
+            machine.phase += 1;
+            machine.effects += 1;
+        } else if !asks_again || polled_at.replace(machine.writes) == Some(machine.writes) {
             let alive = |(_, warp): &(usize, &Warp)| !warp.ended();
             let stuck = warps.iter().enumerate().find(|(_, warp)| !warp.waits());
             let stuck = stuck.or_else(|| warps.iter().enumerate().find(alive));
             let (number, stuck) = stuck.expect("not all have ended");
             return Err((number, deadlock(stuck, warps, machine)));
         }
-        machine.phase += 1;
-        machine.effects += 1;
     }
 }
 
@@ -183,7 +189,12 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch) {
                     u64::from(pick(below, under) | pick(itself, one) | pick(above, !(under | one)))
                 });
             }
-            Special::Thread(_) | Special::Block(_) | Special::Warp => {}
+            Special::Shared { dynamic_only } => {
+                let declared = if dynamic_only { 0 } else { kernel.shared };
+                *lanes = [u64::from(declared + launch.shared); WARP];
+            }
+            Special::Fixed(value) => *lanes = [value; WARP],
+            Special::Thread(_) | Special::Block(_) | Special::Warp | Special::Grid => {}
         }
     }
 }
@@ -199,9 +210,13 @@ fn enter(warp: &mut Warp, machine: &Machine, launch: &Launch, block: [u32; 3], f
                 *lanes = std::array::from_fn(|lane| u64::from(coordinates(first + lane as u32, launch.block)[axis]));
             }
             Special::Block(axis) => *lanes = [u64::from(block[axis]); WARP],
+            Special::Grid => *lanes = [machine.epoch.into(); WARP],
             Special::Warp => *lanes = [u64::from(first) / WARP as u64; WARP],
             _ => {}
         }
+    }
+    if let Some(frames) = kernel.frames {
+        warp.registers[FRAME as usize] = [frames; WARP];
     }
     let threads = launch.block.iter().product::<u32>() - first;
     warp.begin(first as usize / WARP, if threads >= 32 { u32::MAX } else { (1 << threads) - 1 });

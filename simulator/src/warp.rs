@@ -4,7 +4,9 @@
 mod access;
 mod access_checks;
 mod barrier;
+mod calls;
 mod collectives;
+mod copies;
 mod fragments;
 mod loop_detection;
 mod machine;
@@ -16,9 +18,11 @@ use crate::fault::Kind;
 use crate::kernel::{CARRY, Inst, Op, ZERO};
 use crate::lanes::{Lanes, WARP, lanes, mask_of};
 use crate::shadowed_buffer::ShadowedBuffer;
+use calls::OpenCall;
+use copies::Copies;
 use fragments::{Fragment, State};
 use loop_detection::LoopDetector;
-use machine::{assertion, stop};
+use machine::stop;
 use taint::Taint;
 
 pub use barrier::{BARRIERS, complete, deadlock};
@@ -40,6 +44,9 @@ pub struct Warp {
     tainted: bool,
     /// How many warp barriers it has passed.
     step: u32,
+    copies: Copies,
+    /// The calls of each lane that have not ended, the last one last.
+    calls: [Vec<OpenCall>; WARP],
     loop_detector: LoopDetector,
 }
 
@@ -66,7 +73,8 @@ impl Warp {
             self.taints.fill(Taint::default());
             self.tainted = false;
         }
-        (self.step, self.loop_detector) = (0, LoopDetector::default());
+        (self.step, self.copies, self.loop_detector) = (0, Copies::default(), LoopDetector::default());
+        self.calls.iter_mut().for_each(Vec::clear);
         self.fragments.clear();
         self.fragments.push(Fragment { pc: 0, mask, state: State::Ready });
     }
@@ -97,6 +105,7 @@ impl Warp {
                     tired = mask;
                 }
                 Pause::Ended => {
+                    self.end_copies(machine, mask, None)?;
                     self.live &= !mask;
                     self.fragments.swap_remove(index);
                     // Wakes lanes that wait for these.
@@ -148,20 +157,11 @@ impl Warp {
                     write(&mut registers[inst.d as usize], &value, mask);
                     write(&mut registers[CARRY as usize], &carry, mask);
                 }
-                Op::Enter { block, length } => {
-                    machine.blocks[block as usize] += 1;
-                    machine.budget = machine.budget.checked_sub(u64::from(length)).ok_or_else(|| {
-                        stop(Kind::Budget, inst, mask, "Launch used up its budget of instructions".to_string())
-                    })?;
-                }
+                Op::Enter { block, length } => machine.enter(inst, block, length, mask)?,
                 Op::Nothing => {}
                 Op::Goto(to) => next = to as usize,
                 Op::If { to, negated, branch } => {
-                    let holds = mask_of(&registers[a]);
-                    let taken = mask & if negated { !holds } else { holds };
-                    let counts = &mut machine.branches[branch as usize];
-                    counts[0] += u64::from(taken != mask);
-                    counts[1] += u64::from(taken != 0);
+                    let taken = machine.taken(mask_of(&registers[a]), negated, branch, mask);
                     match taken {
                         0 => {}
                         _ if taken == mask => next = to as usize,
@@ -172,11 +172,17 @@ impl Warp {
                     machine.pc = pc as u32;
                     self.access(machine, inst, mask)?;
                 }
+                Op::CopyAsync { .. } | Op::CommitCopies | Op::AwaitCopies { .. } => {
+                    self.copy(machine, inst, pc, mask)?;
+                }
+                Op::Poll if mask & !mask_of(&registers[a]) != 0 => return Ok(Pause::Wait(State::Polls, pc + 1)),
+                Op::Poll => {}
                 Op::Param { bytes, signed } => {
                     let value = parameters(machine.params, inst, &registers[a], (bytes, signed), mask)?;
                     write(&mut registers[inst.d as usize], &value, mask);
                 }
                 Op::ActiveMask => write(&mut registers[inst.d as usize], &[mask.into(); WARP], mask),
+                Op::Clock => write(&mut registers[inst.d as usize], &[machine.time(); WARP], mask),
                 Op::Shuffle(_) | Op::Gather(_) | Op::LoadMatrix { .. } | Op::Multiply { .. } | Op::WarpBarrier => {
                     machine.pc = pc as u32;
                     if let Some(state) = self.collective(machine, inst, mask)? {
@@ -188,15 +194,16 @@ impl Warp {
                         return Ok(Pause::Wait(state, pc));
                     }
                 }
-                Op::Trap => return Err(stop(Kind::Trap, inst, mask, "Kernel executed `trap`".to_string())),
-                Op::Assert => {
-                    let mut failed = stop(Kind::Assert, inst, mask, String::new());
-                    failed.detail = assertion(machine.memory, registers, inst, failed.lane);
-                    let mut edges = kernel.assertions[inst.offset as usize].iter();
-                    failed.notes =
-                        edges.find_map(|edge| edge.values_compared(registers, failed.lane)).unwrap_or_default();
-                    return Err(failed);
+                Op::Trap(_) | Op::Assert => return Err(self.aborted(machine, inst, mask)),
+                Op::Call { .. } | Op::Return => {
+                    let (to, lanes) = self.transfer(machine, inst, pc, mask)?;
+                    if lanes != mask {
+                        return Ok(Pause::Split(to, lanes, pc));
+                    }
+                    pc = to;
+                    continue;
                 }
+                Op::Allocate | Op::Free => self.heap(machine, inst, mask)?,
                 Op::Print => self.print(machine, inst, mask)?,
                 Op::Exit => return Ok(Pause::Ended),
             }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one macro converts between all pairs of types")]
 
-use super::{Action, Table, op};
+use super::{Action, Space, Table, op};
 use crate::float::{Format, Rounding, e4m3, e5m2, narrow, to_e4m3, to_e5m2};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
@@ -33,16 +33,22 @@ fn moves(table: &mut Table) {
     table.add("pack.16", op!(|low: u16, high: u16| u32::from(low) | u32::from(high) << 16));
     table.add("pack.32", op!(|low: u32, high: u32| u64::from(low) | u64::from(high) << 32));
 
-    table.group("Address spaces (9.7.9.21)");
+    table.group("Address spaces (9.7.9.20, 9.7.9.21)");
     // Global addresses are their own generic addresses; the other spaces have windows (see `isa/memory.rs`).
     table.add("cvta.global.u64", op!(|a: u64| a));
     table.add("cvta.to.global.u64", op!(|a: u64| a));
-    table.add("cvta.shared.u64", op!(|a: u64| a | super::Space::SHARED_WINDOW));
-    table.add("cvta.to.shared.u64", op!(|a: u64| a & !super::Space::SHARED_WINDOW));
+    table.add("cvta.shared.u64", op!(|a: u64| a | Space::SHARED_WINDOW));
+    table.add("cvta.to.shared.u64", op!(|a: u64| a & !Space::SHARED_WINDOW));
     table.add("cvta.const.u64", op!(|a: u64| a));
     table.add("cvta.to.const.u64", op!(|a: u64| a));
-    table.add("cvta.local.u64", op!(|a: u64| a | super::Space::LOCAL_WINDOW));
-    table.add("cvta.to.local.u64", op!(|a: u64| a & !super::Space::LOCAL_WINDOW));
+    table.add("cvta.local.u64", op!(|a: u64| a | Space::LOCAL_WINDOW));
+    table.add("cvta.to.local.u64", op!(|a: u64| a & !Space::LOCAL_WINDOW));
+    table.add("isspacep.global", op!(|a: u64| Space::of_generic(a) == Space::Global));
+    table.add("isspacep.shared", op!(|a: u64| Space::of_generic(a) == Space::Shared));
+    table.add("isspacep.shared::cta", op!(|a: u64| Space::of_generic(a) == Space::Shared));
+    table.add("isspacep.shared::cluster", op!(|a: u64| Space::of_generic(a) == Space::Shared));
+    table.add("isspacep.local", op!(|a: u64| Space::of_generic(a) == Space::Local));
+    table.add("isspacep.const", Action::IsConstant);
 }
 
 /// Every pair of integer types. Reading extends by the source's sign. Writing cuts to the destination's width and extends by

@@ -51,15 +51,18 @@ fn arithmetic(table: &mut Table) {
 
     macro_rules! high {
         ($($suffix:literal: $type:ident as $wide:ident),+) => {$(
-            high!("mul.hi.", $suffix, |a: $type, b: $type| ((a as $wide * b as $wide) >> $type::BITS) as $type);
+            high!("mul.hi.", $suffix, |a: $type, b: $type| (($wide::from(a) * $wide::from(b)) >> $type::BITS) as $type);
             high!("mad.hi.", $suffix, |a: $type, b: $type, c: $type| {
-                c.wrapping_add(((a as $wide * b as $wide) >> $type::BITS) as $type)
+                c.wrapping_add((($wide::from(a) * $wide::from(b)) >> $type::BITS) as $type)
             });
         )+};
         ($name:literal, $suffix:literal, $($rest:tt)+) => { table.add(concat!($name, $suffix), op!($($rest)+)) };
     }
     high!("u16": u16 as u32, "s16": i16 as i32, "u32": u32 as u64, "s32": i32 as i64, "u64": u64 as u128, "s64": i64 as i128);
-    table.add("mad.hi.sat.s32", op!(|a: i32, b: i32, c: i32| c.saturating_add((i64::from(a) * i64::from(b) >> 32) as i32)));
+    table.add(
+        "mad.hi.sat.s32",
+        op!(|a: i32, b: i32, c: i32| c.saturating_add(((i64::from(a) * i64::from(b)) >> 32) as i32)),
+    );
     table.add("mul.wide.u16", op!(|a: u16, b: u16| u32::from(a) * u32::from(b)));
     table.add("mul.wide.s16", op!(|a: i16, b: i16| i32::from(a) * i32::from(b)));
     table.add("mul.wide.u32", op!(|a: u32, b: u32| u64::from(a) * u64::from(b)));
@@ -95,15 +98,15 @@ fn narrow(table: &mut Table) {
         ($($suffix:literal: $type:ty as $wide:ty),+) => {$(
             each!(table, "mul24.lo", [$suffix: $type], |a, b| (a << 8 >> 8).wrapping_mul(b << 8 >> 8));
             each!(table, "mad24.lo", [$suffix: $type], |a, b, c| (a << 8 >> 8).wrapping_mul(b << 8 >> 8).wrapping_add(c));
-            each!(table, "mul24.hi", [$suffix: $type], |a, b| (<$wide>::from(a << 8 >> 8) * <$wide>::from(b << 8 >> 8) >> 16) as $type);
+            each!(table, "mul24.hi", [$suffix: $type], |a, b| ((<$wide>::from(a << 8 >> 8) * <$wide>::from(b << 8 >> 8)) >> 16) as $type);
             each!(table, "mad24.hi", [$suffix: $type], |a, b, c| {
-                c.wrapping_add((<$wide>::from(a << 8 >> 8) * <$wide>::from(b << 8 >> 8) >> 16) as $type)
+                c.wrapping_add(((<$wide>::from(a << 8 >> 8) * <$wide>::from(b << 8 >> 8)) >> 16) as $type)
             });
         )+};
     }
     low_24!("u32": u32 as u64, "s32": i32 as i64);
     each!(table, "mad24.hi.sat", ["s32": i32], |a, b, c| {
-        c.saturating_add((i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8) >> 16) as i32)
+        c.saturating_add(((i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8)) >> 16) as i32)
     });
 }
 

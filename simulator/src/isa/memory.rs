@@ -24,6 +24,25 @@ impl Space {
     pub const SHARED_WINDOW: u64 = 1 << 32;
     /// Marks a generic address as one of local memory.
     pub const LOCAL_WINDOW: u64 = 1 << 33;
+
+    /// The space of a generic address. Constant variables are in global memory.
+    pub fn of_generic(address: u64) -> Self {
+        match address {
+            address if address >> 34 != 0 => Self::Global,
+            address if address & Self::SHARED_WINDOW != 0 => Self::Shared,
+            address if address & Self::LOCAL_WINDOW != 0 => Self::Local,
+            _ => Self::Global,
+        }
+    }
+
+    /// What a generic address of this space adds to one of its own.
+    pub fn window(self) -> u64 {
+        match self {
+            Self::Shared => Self::SHARED_WINDOW,
+            Self::Local => Self::LOCAL_WINDOW,
+            _ => 0,
+        }
+    }
 }
 
 /// How one lane reads or writes.
@@ -39,6 +58,9 @@ pub struct Access {
     /// "strong").
     pub strong: bool,
 }
+
+/// What an atomic makes of the old value and up to two operands.
+pub type Update = fn(u64, u64, u64) -> u64;
 
 const TYPES: [(&str, u8, bool); 17] = [
     ("b8", 1, false),
@@ -92,8 +114,7 @@ pub(super) fn forms(table: &mut Table) {
 
 fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
     table.group("Atomics (9.7.13.5)");
-    type Update = fn(u64, u64, u64) -> u64;
-    let updates: [(&str, &str, u8, Update); 28] = [
+    let updates: [(&str, &str, u8, Update); 30] = [
         ("add", "u32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
         ("add", "s32", 4, |old, b, _| u64::from((old as u32).wrapping_add(b as u32))),
         ("add", "u64", 8, |old, b, _| old.wrapping_add(b)),
@@ -101,6 +122,8 @@ fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
         ("add", "f64", 8, |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits()),
         ("add.noftz", "f16", 2, |old, b, _| add_half(old, b, Format::F16)),
         ("add.noftz", "bf16", 2, |old, b, _| add_half(old, b, Format::BF16)),
+        ("add.noftz", "f16x2", 4, |old, b, _| add_halves(old, b, Format::F16)),
+        ("add.noftz", "bf16x2", 4, |old, b, _| add_halves(old, b, Format::BF16)),
         ("cas", "b16", 2, |old, b, c| if old as u16 == b as u16 { c } else { old }),
         ("cas", "b32", 4, |old, b, c| if old as u32 == b as u32 { c } else { old }),
         ("cas", "b64", 8, |old, b, c| if old == b { c } else { old }),
@@ -136,18 +159,32 @@ fn add_half(a: u64, b: u64, format: Format) -> u64 {
     u64::from(narrow(f64::from(value(a) + value(b)), format, Rounding::NearestEven))
 }
 
+fn add_halves(a: u64, b: u64, format: Format) -> u64 {
+    add_half(a, b, format) | add_half(a >> 16, b >> 16, format) << 16
+}
+
 /// The name under which the table has a form of this name. A warp's accesses happen one after the other and reach memory at once. So
 /// order and scope of an atomic do not matter (PTX ISA 8.4, 8.5), those of a load or store only say that other threads may access the
-/// same bytes, and how an access is cached does not matter either (9.7.9.1, 9.7.9.2).
+/// same bytes, and how an access is cached does not matter either (9.7.9.1, 9.7.9.2). A cluster has one block. `red` is an atomic
+/// without a result.
 pub fn canonical(name: &str) -> Option<String> {
     const ORDERS: [&str; 4] = ["relaxed", "acquire", "release", "acq_rel"];
     const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
     const CACHED: [&str; 7] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt"];
-    let kind = name.split('.').next().filter(|kind| ["atom", "ld", "st"].contains(kind))?;
-    let ignored = |word: &&str| SCOPES.contains(word) || kind != "atom" && CACHED.contains(word);
-    let (orders, mut words): (Vec<&str>, Vec<&str>) =
-        name.split('.').filter(|word| !ignored(word)).partition(|word| ORDERS.contains(word));
-    if kind != "atom" && !orders.is_empty() {
+    let kind = match name.split('.').next()? {
+        "red" => "atom",
+        kind => ["atom", "ld", "st", "cp", "mbarrier"].into_iter().find(|known| *known == kind)?,
+    };
+    let is_hint = |word: &str| (word.starts_with("L1::") || word.starts_with("L2::")) && word != "L2::cache_hint";
+    let is_cached = |word: &str| ["ld", "st"].contains(&kind) && CACHED.contains(&word);
+    let (orders, mut words): (Vec<&str>, Vec<&str>) = name
+        .split('.')
+        .skip(1)
+        .filter(|word| !SCOPES.contains(word) && !is_hint(word) && !is_cached(word))
+        .map(|word| if word.starts_with("shared::") { "shared" } else { word })
+        .partition(|word| ORDERS.contains(word));
+    words.insert(0, kind);
+    if ["ld", "st"].contains(&kind) && !orders.is_empty() {
         words.splice(1..1, ["relaxed", "gpu"]);
     }
     Some(words.join("."))

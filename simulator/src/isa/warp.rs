@@ -67,7 +67,9 @@ pub(super) fn forms(table: &mut Table) {
     table.add("ret", Action::Return);
     table.add("ret.uni", Action::Return);
     table.add("exit", Action::Return);
-    table.add("trap", Action::Trap);
+    table.add("trap", Action::Trap("trap"));
+    // Without a debugger it ends the kernel too.
+    table.add("brkpt", Action::Trap("brkpt"));
 
     table.group("Barriers and lanes (9.7.9.6, 9.7.13)");
     barriers(table);

@@ -27,7 +27,7 @@ pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>)
         let ended = blocks[last]
             .code
             .last()
-            .is_some_and(|inst| matches!(inst.op, Op::Goto(_) | Op::If { .. } | Op::Exit | Op::Trap));
+            .is_some_and(|inst| matches!(inst.op, Op::Goto(_) | Op::If { .. } | Op::Exit | Op::Return | Op::Trap(_)));
         if ended || matches!(item, Item::Label(_)) && !blocks[last].code.is_empty() {
             blocks.push(Block { code: Vec::new(), next: Vec::new() });
         }
@@ -47,19 +47,19 @@ pub fn split(items: Vec<Item>, labels: usize) -> Result<(Vec<Block>, Vec<usize>)
         block.next = match block.code.last().map(|inst| inst.op) {
             Some(Op::Goto(label)) => vec![to(label)?],
             Some(Op::If { to: label, .. }) => vec![number + 1, to(label)?],
-            Some(Op::Exit | Op::Trap) => Vec::new(),
+            Some(Op::Exit | Op::Return | Op::Trap(_)) => Vec::new(),
             _ => vec![number + 1],
         };
     }
     Ok((blocks, targets))
 }
 
-/// The blocks reachable from block 0, in reverse post-order.
-pub fn reverse_post_order(blocks: &[Block]) -> Vec<usize> {
-    let loops = loops(blocks);
+/// The blocks reachable from block `root`, in reverse post-order.
+pub fn reverse_post_order(blocks: &[Block], root: usize) -> Vec<usize> {
+    let loops = loops(blocks, root);
     let innermost = |block: usize| loops.iter().filter(|(_, body)| body[block]).min_by_key(|(size, _)| *size);
     let mut post = Vec::new();
-    walk(blocks, &mut |block| post.push(block), |block| {
+    walk(blocks, root, &mut |block| post.push(block), |block| {
         let mut next: Vec<usize> = blocks[block].next.iter().rev().copied().collect();
         // What is visited first comes last, so that exits of the loop are visited first.
         if let Some((_, body)) = innermost(block) {
@@ -72,7 +72,7 @@ pub fn reverse_post_order(blocks: &[Block]) -> Vec<usize> {
 }
 
 /// The natural loops: the number of their blocks, and which blocks.
-fn loops(blocks: &[Block]) -> Vec<(usize, Vec<bool>)> {
+fn loops(blocks: &[Block], root: usize) -> Vec<(usize, Vec<bool>)> {
     let mut before = vec![Vec::new(); blocks.len()];
     for (from, block) in blocks.iter().enumerate() {
         for &to in &block.next {
@@ -81,7 +81,7 @@ fn loops(blocks: &[Block]) -> Vec<(usize, Vec<bool>)> {
     }
     let mut loops: Vec<(usize, Vec<bool>)> = Vec::new();
     let mut headers: Vec<usize> = Vec::new();
-    for (from, to) in back_edges(blocks) {
+    for (from, to) in back_edges(blocks, root) {
         let index = headers.iter().position(|&header| header == to).unwrap_or_else(|| {
             headers.push(to);
             let mut body = vec![false; blocks.len()];
@@ -102,12 +102,12 @@ fn loops(blocks: &[Block]) -> Vec<(usize, Vec<bool>)> {
 }
 
 /// Edges to a block that is still being visited. In a reducible graph they close loops.
-fn back_edges(blocks: &[Block]) -> Vec<(usize, usize)> {
+fn back_edges(blocks: &[Block], root: usize) -> Vec<(usize, usize)> {
     let mut open = vec![false; blocks.len()];
     let mut seen = vec![false; blocks.len()];
     let mut edges = Vec::new();
-    let mut stack = vec![(0, 0)];
-    (open[0], seen[0]) = (true, true);
+    let mut stack = vec![(root, 0)];
+    (open[root], seen[root]) = (true, true);
     while let Some((block, place)) = stack.last_mut() {
         let from = *block;
         if let Some(&to) = blocks[from].next.get(*place) {
@@ -127,10 +127,10 @@ fn back_edges(blocks: &[Block]) -> Vec<(usize, usize)> {
 }
 
 /// Visits blocks depth first and calls `post` for each after its successors.
-fn walk(blocks: &[Block], post: &mut impl FnMut(usize), next: impl Fn(usize) -> Vec<usize>) {
+fn walk(blocks: &[Block], root: usize, post: &mut impl FnMut(usize), next: impl Fn(usize) -> Vec<usize>) {
     let mut seen = vec![false; blocks.len()];
-    seen[0] = true;
-    let mut stack = vec![(0, next(0))];
+    seen[root] = true;
+    let mut stack = vec![(root, next(root))];
     while let Some((block, pending)) = stack.last_mut() {
         match pending.first().copied() {
             Some(to) => {
@@ -148,8 +148,8 @@ fn walk(blocks: &[Block], post: &mut impl FnMut(usize), next: impl Fn(usize) -> 
 }
 
 /// Lays `blocks` out in `order`: an `Enter` before each, branches to instructions, and a jump if a block is not followed by
-/// the one that it falls through to. `target` gives the block of a label.
-pub fn lay_out(blocks: &[Block], order: &[usize], target: impl Fn(u32) -> usize) -> Vec<Inst> {
+/// the one that it falls through to. `target` gives the block of a label. Also gives the instruction at which each block begins.
+pub fn lay_out(blocks: &[Block], order: &[usize], target: impl Fn(u32) -> usize) -> (Vec<Inst>, Vec<usize>) {
     let mut code: Vec<Inst> = Vec::new();
     let mut starts = vec![0; blocks.len()];
     let mut jumps = Vec::new();
@@ -170,7 +170,7 @@ pub fn lay_out(blocks: &[Block], order: &[usize], target: impl Fn(u32) -> usize)
                 _ => code.push(*inst),
             }
         }
-        let ends = block.code.last().is_some_and(|inst| matches!(inst.op, Op::Goto(_) | Op::Exit));
+        let ends = block.code.last().is_some_and(|inst| matches!(inst.op, Op::Goto(_) | Op::Exit | Op::Return));
         let falls = block.next.first().copied().filter(|&next| !ends && following != Some(next));
         if let Some(next) = falls {
             jumps.push((code.len(), next));
@@ -183,5 +183,5 @@ pub fn lay_out(blocks: &[Block], order: &[usize], target: impl Fn(u32) -> usize)
             _ => {}
         }
     }
-    code
+    (code, starts)
 }

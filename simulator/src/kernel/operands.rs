@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{CARRY, Register, SINK, Special, ZERO};
+use super::{FRAME, Register, Special, ZERO};
 use crate::ptx::Parameter;
 
 /// What the name of a variable stands for.
@@ -14,6 +14,10 @@ pub enum Binding {
     KernelParam(u32),
     /// A parameter of a device function, by number. Registers hold it.
     DeviceParam(u32),
+    /// A variable in local memory, so many bytes from the beginning of the function's frame.
+    Frame(u32),
+    /// A parameter in local memory, at the address in a register.
+    Formal(Register),
 }
 
 /// One pair of braces.
@@ -21,6 +25,8 @@ pub enum Binding {
 struct Scope<'a> {
     registers: HashMap<&'a str, Register>,
     ranges: Vec<(&'a str, u32)>,
+    /// The names, and prefixes of names, of predicates.
+    predicates: Vec<&'a str>,
     variables: HashMap<String, Binding>,
 }
 
@@ -34,18 +40,21 @@ pub struct Names<'a> {
     param_registers: HashMap<(u32, i64), (Register, u8)>,
     device_params: u32,
     dynamic: Option<Register>,
+    /// Registers with constants that are known later.
+    later: Vec<(Register, u64)>,
 }
 
 impl<'a> Names<'a> {
     pub fn new() -> Self {
         Self {
             scopes: Vec::new(),
-            count: SINK.max(CARRY) + 1,
+            count: FRAME + 1,
             constants: HashMap::from([(0, ZERO)]),
             specials: Vec::new(),
             param_registers: HashMap::new(),
             device_params: 0,
             dynamic: None,
+            later: Vec::new(),
         }
     }
 
@@ -71,8 +80,11 @@ impl<'a> Names<'a> {
         self.count - 1
     }
 
-    pub fn declare(&mut self, names: &[(&'a str, Option<u32>)]) {
+    pub fn declare(&mut self, predicates: bool, names: &[(&'a str, Option<u32>)]) {
         for &(name, count) in names {
+            if predicates {
+                self.scope().predicates.push(name);
+            }
             match count {
                 Some(count) => self.scope().ranges.push((name, count)),
                 None => {
@@ -81,6 +93,13 @@ impl<'a> Names<'a> {
                 }
             }
         }
+    }
+
+    /// Whether this is the name of a predicate.
+    pub fn is_predicate(&self, name: &str) -> bool {
+        let digits = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+        let mut known = self.scopes.iter().flat_map(|scope| &scope.predicates);
+        known.any(|known| name.strip_prefix(known).is_some_and(digits))
     }
 
     pub fn define(&mut self, name: &str, named: Binding) {
@@ -94,7 +113,7 @@ impl<'a> Names<'a> {
     /// The register of this name.
     pub fn register(&mut self, name: &'a str) -> Option<Register> {
         if name == "_" {
-            return Some(SINK);
+            return Some(super::SINK);
         }
         let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
         let number = name[digits..].parse::<u32>().ok();
@@ -132,6 +151,11 @@ impl<'a> Names<'a> {
         let register = self.fresh();
         self.constants.insert(value, register);
         register
+    }
+
+    /// Gives a register that was reserved for a constant its value.
+    pub fn set_constant(&mut self, register: Register, value: u64) {
+        self.later.push((register, value));
     }
 
     fn special(&mut self, special: Special) -> Register {
@@ -177,6 +201,7 @@ impl<'a> Names<'a> {
     /// The registers that hold constants, with dynamic shared memory at `dynamic`.
     pub fn constants(&self, dynamic: u64) -> Vec<(Register, u64)> {
         let mut constants: Vec<_> = self.constants.iter().map(|(&value, &register)| (register, value)).collect();
+        constants.extend(&self.later);
         constants.extend(self.dynamic.map(|register| (register, dynamic)));
         constants.sort_unstable();
         constants
@@ -211,6 +236,17 @@ fn special(name: &str) -> Option<Special> {
         "%nctaid" => Special::GridSize(axis),
         "%laneid" => Special::Lane,
         "%warpid" => Special::Warp,
+        "%gridid" => Special::Grid,
+        "%dynamic_smem_size" => Special::Shared { dynamic_only: true },
+        "%total_smem_size" => Special::Shared { dynamic_only: false },
+        // One multiprocessor with room for 64 warps, and clusters of one block.
+        "%smid" | "%cluster_ctaid" | "%cluster_ctarank" | "%is_explicit_cluster" => Special::Fixed(0),
+        "%nsmid" | "%cluster_nctaid" | "%cluster_nctarank" => Special::Fixed(1),
+        "%nwarpid" => Special::Fixed(64),
+        "%clusterid" => Special::Block(axis),
+        "%nclusterid" => Special::GridSize(axis),
+        // What only the driver's own code defines.
+        _ if base.starts_with("%envreg") => Special::Fixed(0),
         "%lanemask_eq" => Special::LaneMask { below: false, itself: true, above: false },
         "%lanemask_lt" => Special::LaneMask { below: true, itself: false, above: false },
         "%lanemask_le" => Special::LaneMask { below: true, itself: true, above: false },

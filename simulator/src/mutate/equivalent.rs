@@ -98,7 +98,7 @@ pub(super) fn following(kernel: &Kernel, at: usize) -> Vec<usize> {
     let mut to = match kernel.code[at].op {
         Op::Goto(to) => vec![to as usize],
         Op::If { to, .. } => vec![at + 1, to as usize],
-        Op::Exit | Op::Trap => Vec::new(),
+        Op::Exit | Op::Return | Op::Trap(_) => Vec::new(),
         _ => vec![at + 1],
     };
     to.retain(|to| *to < kernel.code.len());

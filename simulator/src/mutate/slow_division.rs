@@ -33,7 +33,7 @@ fn tests_high_half(kernel: &Kernel, at: usize) -> bool {
 }
 
 fn ends_block(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Goto(_) | Op::If { .. } | Op::Exit | Op::Trap)
+    matches!(inst.op, Op::Goto(_) | Op::If { .. } | Op::Exit | Op::Return | Op::Trap(_))
 }
 
 /// Whether two functions agree on all pairs of [`PATTERNS`], apart from divisions by zero.

@@ -36,6 +36,8 @@ pub struct Variable {
     pub align: u32,
     /// What it holds at first.
     pub data: Vec<u8>,
+    /// Where it holds the address of a variable or function: the offset in the data, the name, and what is added.
+    pub pointers: Vec<(usize, String, u64)>,
 }
 
 /// A module's table of contents.
@@ -51,6 +53,15 @@ pub struct Module {
     pub variables: HashMap<String, Variable>,
     /// Source files by number.
     pub files: HashMap<u32, String>,
+}
+
+impl Module {
+    /// The address of a function: one that no memory has.
+    pub fn address_of(&self, function: &str) -> Option<u64> {
+        self.functions.get(function)?;
+        let before = self.functions.keys().filter(|name| name.as_str() < function).count() as u64;
+        Some(0xf << 60 | (before + 1) << 4)
+    }
 }
 
 /// Reads the table of contents of `text`.
@@ -214,13 +225,22 @@ fn parameters(lexer: &mut Lexer) -> Result<Vec<Parameter>, SyntaxError> {
 
 fn variable(mut lexer: Lexer, module: &mut Module, space: &str) -> Result<(), SyntaxError> {
     let declared = parameter(&mut lexer)?;
-    let mut data = Vec::new();
+    let (mut data, mut pointers) = (Vec::new(), Vec::new());
     if lexer.accept(b'=')? {
         let braces = lexer.accept(b'{')?;
         loop {
-            let negative = lexer.accept(b'-')?;
-            let value = lexer.number()?;
-            let value = if negative { value.wrapping_neg() } else { value };
+            let value = match lexer.peek() {
+                Token::Word(_) => {
+                    let (name, added) = pointer(&mut lexer)?;
+                    pointers.push((data.len(), name, added));
+                    0
+                }
+                _ => {
+                    let negative = lexer.accept(b'-')?;
+                    let value = lexer.number()?;
+                    if negative { value.wrapping_neg() } else { value }
+                }
+            };
             data.extend_from_slice(&value.to_le_bytes()[..declared.element as usize]);
             if !braces || !lexer.accept(b',')? {
                 break;
@@ -229,7 +249,18 @@ fn variable(mut lexer: Lexer, module: &mut Module, space: &str) -> Result<(), Sy
     }
     let bytes = if declared.bytes == 0 { data.len() as u32 } else { declared.bytes };
     data.resize(if space == ".shared" { 0 } else { bytes as usize }, 0);
-    let variable = Variable { space: space.to_string(), bytes, align: declared.align, data };
+    let variable = Variable { space: space.to_string(), bytes, align: declared.align, data, pointers };
     module.variables.insert(declared.name, variable);
     Ok(())
+}
+
+/// `name`, `generic(name)` or either plus a number.
+fn pointer(lexer: &mut Lexer) -> Result<(String, u64), SyntaxError> {
+    let mut name = lexer.word()?;
+    if lexer.accept(b'(')? {
+        name = lexer.word()?;
+        lexer.expect(b')')?;
+    }
+    let added = if lexer.accept(b'+')? { lexer.number()? } else { 0 };
+    Ok((name.to_string(), added))
 }

@@ -101,7 +101,7 @@ impl<'a> Lexer<'a> {
                 self.at = start + length + 2;
                 Ok(Token::Text(&self.text[start + 1..=start + length]))
             }
-            _ if is_word(first) => match self.run(is_word) {
+            _ if is_word(first) => match self.qualified() {
                 ".loc" => self.location(),
                 word => Ok(Token::Word(word)),
             },
@@ -110,6 +110,19 @@ impl<'a> Lexer<'a> {
                 Ok(Token::Mark(first))
             }
         }
+    }
+
+    /// A name, which may have parts like `shared::cta` and `L2::128B`.
+    fn qualified(&mut self) -> &'a str {
+        let start = self.at;
+        self.run(is_word);
+        while self.text[self.at..].starts_with("::")
+            && self.text.as_bytes().get(self.at + 2).copied().is_some_and(is_word)
+        {
+            self.at += 2;
+            self.run(is_word);
+        }
+        &self.text[start..self.at]
     }
 
     fn run(&mut self, belongs: impl Fn(u8) -> bool) -> &'a str {

@@ -55,8 +55,8 @@ pub enum Statement<'a> {
     Close,
     /// `name:`
     Label(&'a str),
-    /// `.reg`: names, or a prefix and a count.
-    Registers(Vec<(&'a str, Option<u32>)>),
+    /// `.reg`: whether they are predicates, and names, or a prefix and a count.
+    Registers(bool, Vec<(&'a str, Option<u32>)>),
     /// `.local`, `.shared` or `.param` in a body.
     Variable(&'a str, Parameter),
     /// An instruction, with its guard and whether that is negated.
@@ -75,6 +75,12 @@ pub fn body(text: &str, line: u32) -> Result<Vec<Statement<'_>>, SyntaxError> {
             Token::Mark(b'{') => statements.push(Statement::Open),
             Token::Mark(b'}') => statements.push(Statement::Close),
             Token::Mark(b';') => {}
+            // What a call by address passes is in its operands too.
+            Token::Word(".callprototype" | ".calltargets") => {
+                while !lexer.accept(b';')? {
+                    lexer.take()?;
+                }
+            }
             Token::Mark(b'@') => {
                 let negated = lexer.accept(b'!')?;
                 let guard = Some((negated, lexer.word()?));
@@ -142,8 +148,12 @@ fn bytes_of(suffix: &str) -> Option<u32> {
 }
 
 fn registers<'a>(lexer: &mut Lexer<'a>) -> Result<Statement<'a>, SyntaxError> {
-    // The type is redundant: instructions have theirs.
-    while matches!(lexer.peek(), Token::Word(word) if word.starts_with('.')) {
+    // Other types are redundant: instructions have theirs.
+    let mut predicates = false;
+    while let Token::Word(word) = lexer.peek()
+        && word.starts_with('.')
+    {
+        predicates |= word == ".pred";
         lexer.take()?;
     }
     let mut names = Vec::new();
@@ -158,7 +168,7 @@ fn registers<'a>(lexer: &mut Lexer<'a>) -> Result<Statement<'a>, SyntaxError> {
         };
         names.push((name, count));
         if !lexer.accept(b',')? {
-            return Ok(Statement::Registers(names));
+            return Ok(Statement::Registers(predicates, names));
         }
     }
 }

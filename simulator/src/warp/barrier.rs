@@ -108,13 +108,16 @@ pub fn complete(warps: &mut [Warp], machine: &mut Machine) -> bool {
         let enough = match needed {
             0 => masks().all(|(warp, mask)| mask == warp.live),
             _ => {
-                let waiting = masks().filter(|(_, mask)| *mask != 0).map(|(warp, mask)| warp.counted(mask)).sum::<u32>();
+                let waiting =
+                    masks().filter(|(_, mask)| *mask != 0).map(|(warp, mask)| warp.counted(mask)).sum::<u32>();
                 machine.arrived[number] + waiting >= needed
             }
         };
         if enough {
             let (answers, taint) = reduced(warps, machine, number);
-            warps.iter_mut().for_each(|warp| warp.release(machine, number, answers, &taint));
+            for warp in &mut *warps {
+                warp.release(machine, number, answers, &taint);
+            }
             machine.arrived[number] = 0;
             any = true;
         }

@@ -11,6 +11,8 @@ pub enum State {
     Barrier(u8),
     /// Waits for other lanes of its warp to reach this instruction.
     Lanes,
+    /// Has asked whether others have done something, and will ask again.
+    Polls,
     /// At `bar.warp.sync`: waits for other lanes to reach any.
     Warp,
 }
@@ -27,6 +29,15 @@ impl Warp {
     /// Whether every living thread waits at a barrier of the block.
     pub fn waits(&self) -> bool {
         self.fragments.iter().all(|fragment| matches!(fragment.state, State::Barrier(_)))
+    }
+
+    /// Lets lanes ask again; `false` if none do.
+    pub fn resume_polls(&mut self) -> bool {
+        let mut any = false;
+        for fragment in self.fragments.iter_mut().filter(|fragment| fragment.state == State::Polls) {
+            (fragment.state, any) = (State::Ready, true);
+        }
+        any
     }
 
     /// The ready fragment that is furthest behind; a tired one comes last.
@@ -52,7 +63,7 @@ impl Warp {
         while index + 1 < self.fragments.len() {
             let Fragment { pc, state, .. } = self.fragments[index];
             let same = |other: &Fragment| {
-                let elsewhere = |state: State| !matches!(state, State::Barrier(_));
+                let elsewhere = |state: State| !matches!(state, State::Barrier(_) | State::Polls);
                 other.pc == pc && (other.state == state || elsewhere(state) && elsewhere(other.state))
             };
             match self.fragments[index + 1..].iter().position(same) {

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::Warp;
 use super::barrier::BARRIERS;
 use crate::config::Checks;
 use crate::fault::Kind;
 use crate::grid::{Launch, coordinates};
 use crate::isa::Space;
-use crate::kernel::{Inst, Kernel};
+use crate::kernel::{Inst, Kernel, Op};
 use crate::lanes::Lanes;
 use crate::memory::Memory;
 use crate::ptx::{Module, Source};
@@ -39,8 +40,14 @@ pub struct Machine<'a> {
     pub alone: bool,
     /// Counts the events by which threads can affect each other.
     pub effects: u64,
+    /// Counts the writes and atomics.
+    pub writes: u64,
     /// Where each instruction read undefined bytes: their address, and what is there.
     pub origins: HashMap<u32, (u64, String)>,
+    /// Warp instructions that the launch may execute.
+    pub allowed: u64,
+    /// How often the clock was read.
+    pub clock_reads: u64,
     /// Warp instructions left.
     pub budget: u64,
     /// How often each block was entered.
@@ -54,6 +61,30 @@ pub struct Machine<'a> {
 }
 
 impl Machine<'_> {
+    /// Counts a block that is entered, and takes its instructions off the budget.
+    pub fn enter(&mut self, inst: &Inst, block: u32, length: u32, mask: u32) -> Result<(), Stop> {
+        self.blocks[block as usize] += 1;
+        let left = self.budget.checked_sub(u64::from(length));
+        self.budget = left
+            .ok_or_else(|| stop(Kind::Budget, inst, mask, "Launch used up its budget of instructions".to_string()))?;
+        Ok(())
+    }
+
+    /// The lanes that take a branch, which is counted.
+    pub fn taken(&mut self, holds: u32, negated: bool, branch: u32, mask: u32) -> u32 {
+        let taken = mask & if negated { !holds } else { holds };
+        let counts = &mut self.branches[branch as usize];
+        counts[0] += u64::from(taken != mask);
+        counts[1] += u64::from(taken != 0);
+        taken
+    }
+
+    /// The time, in warp instructions: later whenever somebody asks.
+    pub fn time(&mut self) -> u64 {
+        self.clock_reads += 1;
+        self.allowed - self.budget + self.clock_reads
+    }
+
     /// Keeps a report that ends nothing, once for each instruction.
     pub fn report(&mut self, warp: usize, found: Stop) {
         let same = |(_, known): &(usize, Stop)| known.kind == found.kind && known.source == found.source;
@@ -108,7 +139,7 @@ pub fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {
 }
 
 /// `file:line: function: … Assertion …`, with a placeholder for block and thread, which the launch fills in.
-pub fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize) -> String {
+fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize) -> String {
     let arg = |index: usize| registers[inst.args[index] as usize][lane];
     let text = |address: u64| {
         let byte = |at: u64| memory.bytes(address + at, 1).ok().map(|bytes| bytes[0]).filter(|byte| *byte != 0);
@@ -116,4 +147,19 @@ pub fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize)
     };
     let line = arg(2) as u32;
     format!("{}:{line}: {}: {{place}} Assertion `{}` failed.", text(arg(1)), text(arg(3)), text(arg(0)))
+}
+
+impl Warp {
+    /// Why a kernel ends itself.
+    pub(super) fn aborted(&self, machine: &Machine, inst: &Inst, mask: u32) -> Stop {
+        let Op::Trap(instruction) = inst.op else {
+            let mut failed = stop(Kind::Assert, inst, mask, String::new());
+            failed.detail = assertion(machine.memory, &self.registers, inst, failed.lane);
+            let mut edges = machine.kernel.assertions[inst.offset as usize].iter();
+            failed.notes =
+                edges.find_map(|edge| edge.values_compared(&self.registers, failed.lane)).unwrap_or_default();
+            return failed;
+        };
+        stop(Kind::Trap, inst, mask, format!("Kernel executed `{instruction}`"))
+    }
 }

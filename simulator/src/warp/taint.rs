@@ -37,7 +37,7 @@ impl Warp {
             Op::One(_) | Op::Two(_) | Op::Three(_) | Op::Four(_) | Op::Carry(_) => {
                 self.taint_result(machine, inst, pc, mask, arithmetic_check);
             }
-            Op::Print | Op::ActiveMask => self.clear_taint(inst.d, mask),
+            Op::Print | Op::ActiveMask | Op::Clock => self.clear_taint(inst.d, mask),
             Op::Param { .. } => {
                 self.report_undefined(machine, inst, inst.args[0], mask, "is used as an address");
                 self.clear_taint(inst.d, mask);
@@ -46,6 +46,11 @@ impl Warp {
             Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Align { .. } => {
                 self.report_undefined(machine, inst, inst.args[0], mask, "is used as an address");
                 self.report_wrong_address(machine, inst, mask);
+            }
+            Op::CopyAsync { .. } => {
+                for arg in &inst.args[..2] {
+                    self.report_undefined(machine, inst, *arg, mask, "is used as an address");
+                }
             }
             Op::Shuffle(_) => {
                 for arg in &inst.args[1..] {

@@ -77,10 +77,20 @@ impl Form {
                     operand
                 }
             }
-            _ if one.is_float() => with!(one, F => {
-                let sum = F::from_bits(old.into()).add_r(F::from_bits(operand.into()), Round::NearestTiesToEven);
-                bits(one, sum.value)
-            }),
+            _ if one.is_float() => {
+                let add = |old: u64, operand: u64| {
+                    with!(one, F => {
+                        let sum = F::from_bits(old.into()).add_r(F::from_bits(operand.into()), Round::NearestTiesToEven);
+                        bits(one, sum.value)
+                    })
+                };
+                match one {
+                    Type::F16x2 | Type::Bf16x2 => {
+                        add(old & 0xffff, operand & 0xffff) | add(old >> 16, operand >> 16) << 16
+                    }
+                    _ => add(old, operand),
+                }
+            }
             _ => (number(old) + number(operand)) as u64 & ones(one.bits()),
         }
     }

@@ -113,6 +113,11 @@ fn moves_put_bits_side_by_side() {
 }
 
 #[test]
+fn video_instructions_agree_with_a_loop_over_bytes() {
+    check(oracle::video::of, 24);
+}
+
+#[test]
 fn every_form_of_the_table_has_a_test() {
     let texts: String = crate::passes::texts().chain(crate::faults::texts()).collect();
     let words: std::collections::HashSet<&str> =

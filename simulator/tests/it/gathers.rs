@@ -83,7 +83,8 @@ fn lanes_learn_of_the_values_of_their_group() {
             let values: Vec<u64> = (0..32).map(values).collect();
             let from = values.iter().flat_map(|value| value.to_le_bytes()).collect();
             let mut buffers = [from, vec![0; 32 * 16]];
-            run(&gather(&name), Shape::line(1, 32), &mut buffers, &[]).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            run(&gather(&name), Shape::line(1, 32), &mut buffers, &[])
+                .unwrap_or_else(|fault| panic!("{name}: {fault}"));
             for (lane, got) in words(&buffers[1]).chunks(4).enumerate() {
                 let pair = |group: u32| {
                     let (number, holds) = expected(&name, &values, group, lane);

@@ -8,6 +8,7 @@ pub mod float;
 pub mod integer;
 pub mod logic;
 pub mod moves;
+pub mod video;
 
 use crate::types::Type;
 
@@ -31,7 +32,7 @@ type Value = Box<dyn Fn(&[u64]) -> Vec<u64>>;
 type Family = fn(&str) -> Option<Oracle>;
 
 /// One oracle per family. A form belongs to at most one family.
-pub const FAMILIES: [(&str, Family); 8] = [
+pub const FAMILIES: [(&str, Family); 9] = [
     ("integer", integer::of),
     ("carry", carry::of),
     ("logic", logic::of),
@@ -40,6 +41,7 @@ pub const FAMILIES: [(&str, Family); 8] = [
     ("approximate", approximate::of),
     ("convert", convert::of),
     ("moves", moves::of),
+    ("video", video::of),
 ];
 
 impl Oracle {

@@ -59,6 +59,18 @@ const SOLID: Shape = Shape { grid: [2, 3, 2], block: [5, 3, 4], shared: 0 };
 const DYNAMIC: Shape = Shape { grid: [2, 1, 1], block: [64, 1, 1], shared: 256 };
 
 const PASSES: &[Pass] = &[
+    pass("barrier_object.ptx", 64, handed_over, &[]),
+    pass("barrier_object_generic.ptx", 64, handed_over, &[]),
+    pass("copies.ptx", 1, |_| vec![77, 1, 77, 2, 3, 77, 7, 8, 9, 0, 0, 0, 13, 1], &[]),
+    pass("calls_recursive.ptx", 32, |t| FIBONACCI[t.lane as usize % 8].to_vec(), &[]),
+    pass(
+        "calls_by_address.ptx",
+        32,
+        |t| vec![[t.number + 1, t.number * t.number, 2 * t.number][t.number as usize % 3]],
+        &[],
+    ),
+    pass("heap.ptx", 32, |t| vec![t.number + 5, t.number], &[]),
+    pass("hints.ptx", 1, |_| vec![8, 9], &[]),
     pass("matrix.ptx", 32, matrices, &[]),
     pass("matrix_generic.ptx", 32, matrices, &[]),
     pass("member_masks.ptx", 32, |t| vec![t.lane ^ 1, if t.lane < 16 { 0xffff } else { 0 }], &[]),
@@ -88,6 +100,13 @@ const PASSES: &[Pass] = &[
     pass("scopes.ptx", 32, |t| vec![t.number + 1, t.number + 20, t.number + 300], &[]),
     pass("labels.ptx", 32, |t| vec![if t.number % 3 == 0 { 11 } else { 22 } + t.number], &[]),
     Pass { file: "specials.ptx", shape: SOLID, expected: specials, blocks: &[] },
+    Pass {
+        file: "specials_of_the_launch.ptx",
+        shape: Shape { grid: [2, 1, 1], block: [1, 1, 1], shared: 256 },
+        expected: |t| vec![3, 65, 1, 256, 512, 1, 1 + t.block[0]],
+        blocks: &[],
+    },
+    pass("spaces.ptx", 1, |_| vec![1, 14, 16, 33], &[]),
     pass(
         "lane_masks.ptx",
         64,
@@ -109,6 +128,15 @@ const PASSES: &[Pass] = &[
     pass("order.ptx", 64, |t| vec![t.own ^ 63, t.own], &[]),
     pass("windows.ptx", 32, |t| vec![t.own + 1, t.own + 2, t.own + 3, t.own + 1, t.own + 2, t.own + 3], &[]),
 ];
+
+/// The numbers of Fibonacci, and how many calls each takes.
+const FIBONACCI: [[u32; 2]; 8] = [[0, 1], [1, 1], [1, 3], [2, 5], [3, 9], [5, 15], [8, 25], [13, 41]];
+
+/// What the first warp reads of the second; the arrivals that the last phase needs, in the first thread; whether any were missing.
+fn handed_over(t: &Thread) -> Vec<u32> {
+    let read = |first: u32| if t.own < 32 { first + t.own } else { 0 };
+    vec![read(132), read(1032), if t.own == 0 { 33 } else { 0 }, u32::from(t.own < 32)]
+}
 
 fn exits(number: u32) -> u32 {
     for i in 0..20 {

@@ -1,9 +1,9 @@
 //! Decodes loads, stores and vectors.
 
 use super::Decoder;
-use crate::isa::{self, Access, Action, Space, TaintRule};
+use crate::isa::{self, Access, Action, Space, TaintRule, Update};
 use crate::kernel::operands::Binding;
-use crate::kernel::{Inst, Op, Register, ZERO};
+use crate::kernel::{FRAME, Inst, Op, Register, SINK, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
@@ -49,14 +49,67 @@ impl<'a> Decoder<'a> {
                 Ok(Inst { offset: offset + i64::from(at), ..Inst::new(what) })
             }
             Some(Binding::DeviceParam(place)) => {
-                let from = self.names.device_param(place, offset, access.bytes)?;
+                let from = self.param_register(place, offset, access.bytes)?;
                 let (sign, bits) = (if access.signed { 's' } else { 'u' }, 8 * access.bytes);
                 let extend = Self::one(&format!("cvt.{sign}64.{sign}{bits}"))?;
                 let taint_rule = TaintRule::Bytes(access.bytes);
                 Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(extend) })
             }
-            _ => Err(format!("unknown parameter `{name}`")),
+            Some(place) => {
+                let (base, at) = self.place(place);
+                let what = Op::Load { space: Space::Local, bytes: access.bytes, signed: access.signed };
+                Ok(Inst { args: [base, ZERO, ZERO, ZERO], offset: at + offset, ..Inst::new(what) })
+            }
+            None => Err(format!("unknown parameter `{name}`")),
         }
+    }
+
+    fn store_param(&mut self, place: Binding, offset: i64, bytes: u8, from: Register) -> Result<Inst, String> {
+        if let Binding::DeviceParam(place) = place {
+            let d = self.param_register(place, offset, bytes)?;
+            let taint_rule = TaintRule::Bytes(8);
+            return Ok(Inst { d, args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::one("mov.b64")?) });
+        }
+        let (base, at) = self.place(place);
+        let what = Op::Store { space: Space::Local, bytes };
+        Ok(Inst { args: [base, from, ZERO, ZERO], offset: at + offset, ..Inst::new(what) })
+    }
+
+    /// The register that holds a piece of a parameter.
+    fn param_register(&mut self, place: u32, offset: i64, bytes: u8) -> Result<Register, String> {
+        let register = self.names.device_param(place, offset, bytes);
+        self.needs_memory |= register.is_err();
+        register
+    }
+
+    /// A base register, and an offset from it, of a parameter in local memory.
+    fn place(&mut self, place: Binding) -> (Register, i64) {
+        match place {
+            Binding::Formal(register) => (register, 0),
+            Binding::Frame(at) => (FRAME, at.into()),
+            Binding::Address(address) => (self.names.constant(address), 0),
+            Binding::KernelParam(at) | Binding::DeviceParam(at) => (ZERO, at.into()),
+        }
+    }
+
+    /// The register with an argument of a call of the system's.
+    pub(super) fn argument(&mut self, place: Binding, bytes: u8, source: Source) -> Result<Register, String> {
+        if let Binding::DeviceParam(place) = place {
+            return self.param_register(place, 0, bytes);
+        }
+        let (d, (base, offset)) = (self.names.fresh(), self.place(place));
+        let what = Op::Load { space: Space::Local, bytes, signed: false };
+        self.push(Inst { d, args: [base, ZERO, ZERO, ZERO], offset, source, ..Inst::new(what) });
+        Ok(d)
+    }
+
+    /// Adds a call of the system's, whose result goes to a parameter.
+    pub(super) fn result(&mut self, call: Inst, place: Binding, bytes: u8) -> Result<(), String> {
+        let d = self.names.fresh();
+        self.push(Inst { d, ..call });
+        let store = self.store_param(place, 0, bytes, d)?;
+        self.push(Inst { source: call.source, ..store });
+        Ok(())
     }
 
     pub(super) fn store(
@@ -70,15 +123,13 @@ impl<'a> Decoder<'a> {
         let from: Vec<&Operand> = if let Operand::Vector(parts) = from { parts.iter().collect() } else { vec![from] };
         if space == Space::Param {
             let Operand::Name(name) = **base else { return Err("a parameter without a name".to_string()) };
-            let Some(Binding::DeviceParam(place)) = self.names.variable(name) else {
-                return Err(format!("unknown parameter `{name}`"));
-            };
+            let place = self.names.variable(name).filter(|place| !matches!(place, Binding::KernelParam(_)));
+            let place = place.ok_or_else(|| format!("unknown parameter `{name}`"))?;
             for (index, from) in from.iter().enumerate() {
-                let args = [self.value(from)?, ZERO, ZERO, ZERO];
+                let from = self.value(from)?;
                 let offset = offset + index as i64 * i64::from(access.bytes);
-                let d = self.names.device_param(place, offset, access.bytes)?;
-                let taint_rule = TaintRule::Bytes(8);
-                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::one("mov.b64")?) });
+                let inst = self.store_param(place, offset, access.bytes, from)?;
+                self.push(Inst { source, ..inst });
             }
             return Ok(());
         }
@@ -89,6 +140,32 @@ impl<'a> Decoder<'a> {
             let what = Op::Store { space, bytes: access.bytes };
             self.push(Inst { args, offset, source, strong: access.strong, ..Inst::new(what) });
         }
+        Ok(())
+    }
+
+    /// `[d,] [address] [, operand [, other operand]]`. An arrival at a barrier object counts once if no operand says otherwise.
+    pub(super) fn atomic(
+        &mut self,
+        (space, access, update): (Space, Access, Update),
+        opcode: &str,
+        operands: &[Operand<'a>],
+        source: Source,
+    ) -> Result<(), String> {
+        let (d, rest) = match operands {
+            [Operand::Address(..), ..] => (SINK, operands),
+            [d, rest @ ..] => (self.destination(d)?, rest),
+            [] => (SINK, operands),
+        };
+        let [Operand::Address(base, offset), rest @ ..] = rest else {
+            return Err(format!("{opcode} with these operands"));
+        };
+        let mut args = [self.value(base)?, self.names.constant(1), ZERO, ZERO];
+        for (arg, operand) in args[1..].iter_mut().zip(rest) {
+            *arg = self.value(operand)?;
+        }
+        let what = Op::Atomic { space, bytes: access.bytes, update };
+        let (offset, acquires) = (*offset, opcode.contains(".cas.") || opcode.contains(".exch."));
+        self.push(Inst { d, args, offset, source, strong: true, acquires, ..Inst::new(what) });
         Ok(())
     }
 
@@ -175,6 +252,13 @@ impl<'a> Decoder<'a> {
     pub(super) fn one(name: &str) -> Result<Op, String> {
         match isa::form(name) {
             Some(Action::One(f)) => Ok(Op::One(f)),
+            _ => Err(name.to_string()),
+        }
+    }
+
+    pub(super) fn three(name: &str) -> Result<Op, String> {
+        match isa::form(name) {
+            Some(Action::Three(f)) => Ok(Op::Three(f)),
             _ => Err(name.to_string()),
         }
     }

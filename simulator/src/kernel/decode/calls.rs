@@ -1,47 +1,122 @@
-//! Decodes calls of device functions, which are inlined, of `printf`, and of failed assertions.
+//! Decodes calls: of device functions, and of what the system provides.
 
-use super::{Body, Decoder};
+use super::{Body, DEPTH, Decoder, End, Item};
 use crate::kernel::operands::Binding;
-use crate::kernel::{Inst, Op, ZERO};
-use crate::ptx::Operand;
+use crate::kernel::{FRAME, Inst, Op, Register, ZERO};
+use crate::ptx::{Operand, Source};
+
+/// What a call names: a function, or a register with its address.
+enum Target<'a> {
+    Name(&'a str),
+    Address(Register),
+}
 
 impl<'a> Decoder<'a> {
     pub(super) fn call(&mut self, operands: &[Operand<'a>], body: &Body<'a>) -> Result<(), String> {
         let (returns, name, args) = match operands {
-            [Operand::List(returns), Operand::Name(name), Operand::List(args)] => {
+            // What follows the parameters of a call by address says what functions it may be.
+            [Operand::List(returns), Operand::Name(name), Operand::List(args), ..] => {
                 (returns.as_slice(), *name, args.as_slice())
             }
-            [Operand::Name(name), Operand::List(args)] => (&[][..], *name, args.as_slice()),
-            [Operand::Name(name)] => (&[][..], *name, &[][..]),
-            _ => return Err("an indirect call".to_string()),
+            [Operand::Name(name), Operand::List(args), ..] => (&[][..], *name, args.as_slice()),
+            [Operand::Name(name), ..] => (&[][..], *name, &[][..]),
+            _ => return Err("a call with these operands".to_string()),
         };
         let mut places = Vec::new();
         for operand in args.iter().chain(returns) {
-            match operand {
-                Operand::Name(name) => match self.names.variable(name) {
-                    Some(Binding::DeviceParam(place)) => places.push(place),
-                    _ => return Err(format!("unknown parameter `{name}`")),
-                },
-                _ => return Err("a call with a parameter that has no name".to_string()),
+            let Operand::Name(name) = operand else {
+                return Err("a call with a parameter that has no name".to_string());
+            };
+            let variable = self.names.variable(name);
+            let passed = |one: &Binding| !matches!(one, Binding::KernelParam(_));
+            places.push(variable.filter(passed).ok_or_else(|| format!("unknown parameter `{name}`"))?);
+        }
+        if let Some(address) = self.names.register(name) {
+            if !self.in_memory {
+                self.needs_memory = true;
+                return Err("an indirect call".to_string());
             }
+            self.callees_by_address(args.len(), returns.len());
+            return self.call_frame(&Target::Address(address), &places, body.source);
         }
-        if name == "__assertfail" && places.len() >= 4 {
-            let mut arg = |index: usize, bytes| self.names.device_param(places[index], 0, bytes);
-            let args = [arg(0, 8)?, arg(1, 8)?, arg(2, 4)?, arg(3, 8)?];
-            self.push(Inst { args, offset: self.assertions, source: body.source, ..Inst::new(Op::Assert) });
-            self.assertions += 1;
-            return Ok(());
-        }
-        if let ("vprintf", [format, arguments, printed]) = (name, places.as_slice()) {
-            let mut place = |place: &u32, bytes| self.names.device_param(*place, 0, bytes);
-            let args = [place(format, 8)?, place(arguments, 8)?, ZERO, ZERO];
-            let d = place(printed, 4)?;
-            self.push(Inst { d, args, source: body.source, ..Inst::new(Op::Print) });
+        if self.system(name, &places, body.source)? {
             return Ok(());
         }
         let Some(function) = self.module.functions.get(name) else { return Err(format!("call of `{name}`")) };
+        if self.inlined.iter().any(|known| known == name) || body.depth == DEPTH {
+            if !self.in_memory {
+                self.needs_memory = true;
+                return Err(format!("recursion in `{name}`"));
+            }
+            return self.call_frame(&Target::Name(name), &places, body.source);
+        }
         let formal = function.params.iter().chain(&function.returns);
-        let bound = formal.zip(places).map(|(param, place)| (param.name.clone(), Binding::DeviceParam(place)));
-        self.function(function, bound.collect(), body.depth + 1)
+        let bound = formal.zip(places).map(|(param, place)| (param.name.clone(), place));
+        let end = self.label();
+        self.inlined.push(name.to_string());
+        self.body(function, bound.collect(), End::Label(end), body.depth + 1)?;
+        self.inlined.pop();
+        self.items.push(Item::Label(end));
+        Ok(())
+    }
+
+    /// A call that is not inlined, with the addresses of parameters and results.
+    fn call_frame(&mut self, target: &Target, places: &[Binding], source: Source) -> Result<(), String> {
+        let mut list = Vec::new();
+        for place in places {
+            list.push(self.address(*place, source)?);
+        }
+        let (function, address) = match target {
+            Target::Name(name) => (Some(self.callee(&self.module.functions[*name])), ZERO),
+            Target::Address(address) => (None, *address),
+        };
+        // The frame of the function that calls; a kernel has none.
+        let own = self.functions.iter().rev().find(|pending| pending.is_open());
+        let frame = own.map_or(ZERO, |pending| pending.frame);
+        self.lists.push(list);
+        let what = Op::Call { function, list: self.lists.len() as u32 - 1 };
+        self.push(Inst { args: [address, frame, ZERO, ZERO], source, ..Inst::new(what) });
+        Ok(())
+    }
+
+    /// The register with the address of a parameter in local memory.
+    fn address(&mut self, place: Binding, source: Source) -> Result<Register, String> {
+        match place {
+            Binding::Address(address) => Ok(self.names.constant(address)),
+            Binding::Formal(register) => Ok(register),
+            Binding::Frame(at) => {
+                let at = self.names.constant(at.into());
+                self.emit("add.u64", [FRAME, at], source)
+            }
+            _ => Err("a parameter that is not in memory".to_string()),
+        }
+    }
+
+    /// Calls what the system provides, if that is its name: `printf`, a failed assertion, the device's heap.
+    fn system(&mut self, name: &str, places: &[Binding], source: Source) -> Result<bool, String> {
+        match (name, places) {
+            ("__assertfail", [message, file, line, function, ..]) => {
+                let mut args = [ZERO; 4];
+                for (arg, (place, bytes)) in args.iter_mut().zip([(message, 8), (file, 8), (line, 4), (function, 8)]) {
+                    *arg = self.argument(*place, bytes, source)?;
+                }
+                self.push(Inst { args, offset: self.assertions, source, ..Inst::new(Op::Assert) });
+                self.assertions += 1;
+            }
+            ("vprintf", [format, arguments, printed]) => {
+                let args = [self.argument(*format, 8, source)?, self.argument(*arguments, 8, source)?, ZERO, ZERO];
+                self.result(Inst { args, source, ..Inst::new(Op::Print) }, *printed, 4)?;
+            }
+            ("malloc", [bytes, address]) => {
+                let args = [self.argument(*bytes, 8, source)?, ZERO, ZERO, ZERO];
+                self.result(Inst { args, source, ..Inst::new(Op::Allocate) }, *address, 8)?;
+            }
+            ("free", [address]) => {
+                let args = [self.argument(*address, 8, source)?, ZERO, ZERO, ZERO];
+                self.push(Inst { args, source, ..Inst::new(Op::Free) });
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }

@@ -1,10 +1,10 @@
 //! The registers of operands: sources, destinations, and the variables of shared and local memory.
 
 use super::{Decoder, Inst};
+use crate::isa::{self, Action};
 use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
 use crate::kernel::operands::Binding;
-use crate::kernel::{Register, ZERO};
-use crate::lanes::WARP;
+use crate::kernel::{FRAME, Op, Register, ZERO};
 use crate::ptx::{Operand, Parameter, Source};
 
 impl<'a> Decoder<'a> {
@@ -34,16 +34,24 @@ impl<'a> Decoder<'a> {
         if let Some(register) = self.names.register(name) {
             return Ok(register);
         }
-        if name == "WARP_SZ" {
-            return Ok(self.names.constant(WARP as u64));
+        if let Some(register) = self.computed(name)? {
+            return Ok(register);
         }
         match self.names.variable(name) {
             Some(Binding::Address(address)) => return Ok(self.names.constant(address)),
             // Within the parameters, as `ld.param` takes it.
             Some(Binding::KernelParam(at)) => return Ok(self.names.constant(at.into())),
+            Some(Binding::Formal(register)) => return Ok(register),
+            Some(Binding::Frame(at)) => {
+                let at = self.names.constant(at.into());
+                return self.emit("add.u64", [FRAME, at], Source::default());
+            }
             _ => {}
         }
         if let Some(&address) = self.addresses.get(name) {
+            return Ok(self.names.constant(address));
+        }
+        if let Some(address) = self.module.address_of(name) {
             return Ok(self.names.constant(address));
         }
         self.module_shared(name)?.ok_or_else(|| format!("unknown name `{name}`"))
@@ -51,9 +59,13 @@ impl<'a> Decoder<'a> {
 
     /// Declares a variable of a body.
     pub(super) fn variable(&mut self, space: &str, variable: &Parameter) -> Result<Binding, String> {
+        let in_local = space == ".local" || space == ".param" && self.in_memory;
+        if in_local && let Some(place) = self.in_frame(variable)? {
+            return Ok(place);
+        }
         let (arrays, most) = match space {
             ".shared" => (&mut self.shared_arrays, MOST_SHARED),
-            ".local" => (&mut self.local_arrays, MOST_LOCAL),
+            _ if in_local => (&mut self.local_arrays, MOST_LOCAL),
             _ => return Ok(Binding::DeviceParam(self.names.new_device_param())),
         };
         Ok(Binding::Address(arrays.place(&variable.name, variable.bytes, variable.align, most)?))
@@ -83,5 +95,17 @@ impl<'a> Decoder<'a> {
         self.origins.add("not.pred", what, d, args);
         self.push(Inst { d, args, source, ..Inst::new(what) });
         Ok(())
+    }
+
+    /// Adds an instruction with a result in a new register.
+    pub(super) fn emit(&mut self, form: &str, [a, b]: [Register; 2], source: Source) -> Result<Register, String> {
+        let op = match isa::form(form) {
+            Some(Action::One(f)) => Op::One(f),
+            Some(Action::Two(f)) => Op::Two(f),
+            _ => return Err(form.to_string()),
+        };
+        let d = self.names.fresh();
+        self.push(Inst { d, args: [a, b, ZERO, ZERO], source, ..Inst::new(op) });
+        Ok(d)
     }
 }

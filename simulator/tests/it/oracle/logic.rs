@@ -34,7 +34,9 @@ pub fn of(name: &str) -> Option<Oracle> {
             Oracle::plain(name, vec![one], WORD, move |x| highest(one, x[0]).map_or(ones(32), |at| width - 1 - at))
         }
         "fns" => Oracle::plain(name, vec![one, one, one], one, |x| nth(x[0], x[1], x[2])),
-        "bmsk.clamp" => Oracle::plain(name, vec![one; 2], one, move |x| build(bits, |at| u64::from(at >= x[0] && at < x[0] + x[1]))),
+        "bmsk.clamp" => {
+            Oracle::plain(name, vec![one; 2], one, move |x| build(bits, |at| u64::from(at >= x[0] && at < x[0] + x[1])))
+        }
         "bmsk.wrap" => Oracle::plain(name, vec![one; 2], one, move |x| {
             build(bits, |at| u64::from(at >= x[0] % 32 && at < x[0] % 32 + x[1] % 32))
         }),

@@ -1,0 +1,49 @@
+//! The last step: blocks, their order, and what the launch must know.
+
+use super::Decoder;
+use crate::kernel::block_layout::{lay_out, reverse_post_order, split};
+use crate::kernel::condition::edges;
+use crate::kernel::{Callee, Inst, Kernel, Op};
+
+impl Decoder<'_> {
+    pub(super) fn finish(&mut self, name: &str) -> Result<Kernel, String> {
+        let dynamic = match &self.dynamic {
+            Some((name, align)) => self.shared_arrays.place_dynamic(name, *align)?,
+            None => 0,
+        };
+        let frames = self.place_frames()?;
+        let (blocks, targets) = split(std::mem::take(&mut self.items), self.labels as usize)?;
+        let mut order = reverse_post_order(&blocks, 0);
+        for function in &self.functions {
+            order.extend(reverse_post_order(&blocks, targets[function.entry as usize]));
+        }
+        let assertions = if self.assertions > 0 { edges(&self.origins, &blocks, &order) } else { Vec::new() };
+        let (code, starts) = lay_out(&blocks, &order, |label| targets[label as usize]);
+        let entry = |label: u32| starts[targets[label as usize]] as u32;
+        let functions: Vec<Callee> = self.functions.drain(..).map(|function| function.callee(entry)).collect();
+        let barriers = code.iter().any(|inst| matches!(inst.op, Op::Barrier(_) | Op::Poll));
+        let begins = |inst: &&Inst| matches!(inst.op, Op::Enter { .. });
+        let blocks = code.iter().filter(begins).map(|inst| inst.source).collect();
+        let shared_arrays = std::mem::take(&mut self.shared_arrays);
+        let local_arrays = std::mem::take(&mut self.local_arrays);
+        Ok(Kernel {
+            name: name.to_string(),
+            code,
+            registers: self.names.count(),
+            constants: self.names.constants(dynamic),
+            specials: self.names.specials().to_vec(),
+            shared: shared_arrays.bytes,
+            local: local_arrays.bytes.next_multiple_of(16),
+            shared_arrays,
+            local_arrays,
+            barriers,
+            blocks,
+            branches: std::mem::take(&mut self.branches),
+            functions,
+            frames,
+            lists: std::mem::take(&mut self.lists),
+            forms: std::mem::take(&mut self.forms).into_iter().collect(),
+            assertions,
+        })
+    }
+}
