@@ -104,6 +104,8 @@ pub struct Form {
     pub action: Action,
     /// The group of the table.
     pub group: &'static str,
+    /// Whether subnormal sources and results in single precision count as zero, which the action does not know.
+    pub flushes: bool,
 }
 
 /// The table under construction.
@@ -120,7 +122,16 @@ impl Table {
     }
 
     fn add(&mut self, name: impl Into<String>, action: Action) {
-        self.forms.insert(name.into(), Form { action, group: self.group });
+        self.forms.insert(name.into(), Form { action, group: self.group, flushes: false });
+    }
+
+    /// Adds the `.ftz` form of each form in single precision that has none yet.
+    fn flush(&mut self) {
+        for (name, form) in self.forms.clone() {
+            if let Some(name) = flushed(&name) {
+                self.forms.entry(name).or_insert(Form { flushes: true, ..form });
+            }
+        }
     }
 }
 
@@ -139,6 +150,7 @@ fn table() -> &'static HashMap<String, Form> {
         asynchronous::forms(&mut table);
         warp::forms(&mut table);
         matrix::forms(&mut table);
+        table.flush();
         table.forms
     })
 }
@@ -147,6 +159,35 @@ fn table() -> &'static HashMap<String, Form> {
 pub fn form(name: &str) -> Option<Action> {
     let named = |name: &str| table().get(name).map(|form| form.action);
     named(name).or_else(|| named(&memory::canonical(name)?))
+}
+
+/// Whether a form's sources, and whether its results, are in single precision and have to be flushed.
+pub fn flushes(name: &str) -> (bool, bool) {
+    let Some(Form { flushes: true, .. }) = table().get(name) else { return (false, false) };
+    let parts: Vec<&str> = name.split('.').collect();
+    let single = |from_end: usize| parts.get(parts.len() - from_end) == Some(&"f32");
+    match parts[0] {
+        "setp" => (true, false),
+        "cvt" | "set" => (single(1), single(2)),
+        _ => (true, true),
+    }
+}
+
+/// The name of a form with `.ftz`, for those that may have it.
+fn flushed(name: &str) -> Option<String> {
+    const KINDS: [&str; 14] =
+        ["add", "sub", "mul", "fma", "div", "rcp", "sqrt", "min", "max", "abs", "neg", "set", "setp", "cvt"];
+    let mut parts: Vec<&str> = name.split('.').collect();
+    let types = if ["cvt", "set"].contains(&parts[0]) { 2 } else { 1 };
+    let mut at = parts.len().checked_sub(types).filter(|at| *at > 0 && KINDS.contains(&parts[0]))?;
+    if parts.contains(&"ftz") || !parts[at..].contains(&"f32") || parts[0] == "set" && parts[at + 1] != "f32" {
+        return None;
+    }
+    while ["sat", "NaN"].contains(&parts[at - 1]) {
+        at -= 1;
+    }
+    parts.insert(at, "ftz");
+    Some(parts.join("."))
 }
 
 /// What a product without a rounding modifier is where a sum without one uses it: a GPU may fuse the two. `None` for anything

@@ -70,7 +70,8 @@ pub const LATITUDES: [Latitude; 18] = [
     form("cublas", "", "sums in any order, fused or not", "cuBLAS, Results Reproducibility", Error::Undocumented),
 ];
 
-const CIRCULAR: &str = "an absolute error of 2^-20.5 for operands within ±2π, of 2^-14.7 within ±100π, and without a bound beyond";
+const CIRCULAR: &str =
+    "an absolute error of 2^-20.5 for operands within ±2π, of 2^-14.7 within ±100π, and without a bound beyond";
 
 /// The functions of cuRAND: the simulated device has other random numbers.
 pub const RANDOM: &str = "curand";

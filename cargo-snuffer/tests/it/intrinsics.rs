@@ -1,4 +1,4 @@
-//! What `nvcc` makes of CUDA's intrinsics: the kernels of `tests/intrinsics/`, optimized and not, on the simulated device.
+//! What `nvcc` makes of CUDA's intrinsics: the kernels of `tests/intrinsics/`, optimized, not, and with fast math, on the simulated device.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,8 +59,8 @@ fn document() -> String {
     files.sort();
     let (mut count, mut lines) = (0, String::new());
     for file in &files {
-        let mut unsupported: BTreeMap<String, [Option<String>; 2]> = BTreeMap::new();
-        for (way, options) in [&["-O3"][..], &["-G", "-O0"]].into_iter().enumerate() {
+        let mut unsupported: BTreeMap<String, [Option<String>; 3]> = BTreeMap::new();
+        for (way, options) in [&["-O3"][..], &["-G", "-O0"], &["-use_fast_math"]].into_iter().enumerate() {
             let ptx = compiled(file, options);
             for kernel in kernels(&ptx) {
                 count += usize::from(way == 0);
@@ -71,18 +71,18 @@ fn document() -> String {
         }
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         for (kernel, ways) in unsupported {
-            let [optimized, debug] =
+            let [optimized, debug, fast] =
                 ways.map(|what| what.map_or("runs".to_owned(), |what| format!("`{}`", what.replace('`', ""))));
-            lines += &format!("| {name} | {} | {optimized} | {debug} |\n", kernel.trim_start_matches("test_"));
+            lines += &format!("| {name} | {} | {optimized} | {debug} | {fast} |\n", kernel.trim_start_matches("test_"));
         }
     }
     let runs = count - lines.lines().count();
     format!(
         "# CUDA's intrinsics on the simulated device\n\n\
          Made by `UPDATE_DOCS=1 cargo test -p cargo-snuffer intrinsics` from the kernels of `cargo-snuffer/tests/intrinsics/`, which `nvcc`\n\
-         compiles for compute capability 9.0, optimized (`-O3`) and not (`-G -O0`).\n\n\
+         compiles for compute capability 9.0: optimized (`-O3`), not (`-G -O0`), and with `-use_fast_math`.\n\n\
          **{runs} of {count} kernels run.** The others, and the first thing that each lacks:\n\n\
-         | file | kernel | optimized | not optimized |\n|---|---|---|---|\n{lines}"
+         | file | kernel | optimized | not optimized | fast math |\n|---|---|---|---|---|\n{lines}"
     )
 }
 

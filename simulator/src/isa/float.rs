@@ -25,6 +25,8 @@ macro_rules! floats {
 
 fn arithmetic(table: &mut Table) {
     table.group("Floating-point arithmetic (9.7.3)");
+    // What `.ftz` does, for the forms that are decoded into this and others.
+    table.add("flush.f32", op!(|a: f32| flush(a)));
     floats!(table, ["add", "add.rn"], |a, b| a + b);
     floats!(table, ["sub", "sub.rn"], |a, b| a - b);
     floats!(table, ["mul", "mul.rn"], |a, b| a * b);

@@ -8,7 +8,7 @@ const FEW: u32 = 0x3ff;
 
 /// Values with repetitions, one per lane. The upper halves matter to forms of 64 bits only.
 const VALUES: [fn(u64) -> u64; 5] = [
-    |lane| lane % 5 | (lane % 2) << 40,
+    |lane| (lane % 5) | ((lane % 2) << 40),
     |lane| 0xffff_fff0 + lane % 3 * 7,
     |_| 0x1_8000_0001,
     |lane| lane ^ 0xffff_ffff,

@@ -29,7 +29,7 @@ pub struct Oracle {
 type Value = Box<dyn Fn(&[u64]) -> Vec<u64>>;
 
 /// What a form of a family must compute; `None` for a form of another family.
-type Family = fn(&str) -> Option<Oracle>;
+pub type Family = fn(&str) -> Option<Oracle>;
 
 /// One oracle per family. A form belongs to at most one family.
 pub const FAMILIES: [(&str, Family); 9] = [
@@ -51,6 +51,22 @@ impl Oracle {
         let code = format!("{name} %d0, {};", operands.join(", "));
         Self { code, from, to: vec![to], any_nan: false, value: Box::new(move |operands| vec![value(operands)]) }
     }
+}
+
+/// The oracle of a form with `.ftz`, by that of the form without it: subnormal sources and results in single precision count as zero.
+pub fn flushed(name: &str, of: Family) -> Option<Oracle> {
+    let base = name.replacen(".ftz", "", 1);
+    let Oracle { code, from, to, any_nan, value } = of(&base)?;
+    let flush = |one: &Type, bits: u64| {
+        let is_subnormal = *one == Type::F32 && f32::from_bits(bits as u32).is_subnormal();
+        if is_subnormal { bits & 0x8000_0000 } else { bits }
+    };
+    let (sources, results) = (from.clone(), to.clone());
+    let value = move |x: &[u64]| {
+        let x: Vec<u64> = sources.iter().zip(x).map(|(one, &bits)| flush(one, bits)).collect();
+        value(&x).into_iter().zip(&results).map(|(bits, one)| flush(one, bits)).collect()
+    };
+    Some(Oracle { code: code.replacen(&base, name, 1), from, to, any_nan, value: Box::new(value) })
 }
 
 /// The operation and its type: `mul.wide.u16` is `mul.wide` of `u16`.

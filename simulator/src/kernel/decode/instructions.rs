@@ -104,10 +104,19 @@ impl<'a> Decoder<'a> {
         for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
             *arg = self.value(operand)?;
         }
+        let (flushes_sources, flushes_result) = isa::flushes(opcode);
+        if flushes_sources {
+            for arg in &mut args[..count] {
+                *arg = self.emit("flush.f32", [*arg, ZERO], source)?;
+            }
+        }
         self.fuse(opcode, args);
         self.origins.add(opcode, what, d, args);
         let (taint_rule, arithmetic_check) = (TaintRule::of(opcode), ArithmeticCheck::of(opcode));
         self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
+        if flushes_result {
+            self.push(Inst { d, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::one("flush.f32")?) });
+        }
         if isa::fusible(opcode).is_some() {
             self.products.insert(d, (opcode, self.items.len() - 1));
         }

@@ -24,6 +24,7 @@ pub fn of(name: &str) -> Option<Oracle> {
         ("approx", Type::F32) => (false, true),
         ("approx.ftz", Type::F32) => (true, true),
         ("full", Type::F32) => (false, false),
+        ("full.ftz", Type::F32) => (true, false),
         ("approx.ftz", Type::F64) => return coarse(name, kind),
         ("approx", Type::F64) if kind == "rsqrt" => {
             return Some(Oracle::plain(name, vec![one], one, |x| core_math::rsqrt(f64::from_bits(x[0])).to_bits()));

@@ -3,10 +3,13 @@
 use std::cmp::Ordering;
 
 use super::float::order;
-use super::{Oracle, typed};
+use super::{Oracle, flushed, typed};
 use crate::types::{Type, ones};
 
 pub fn of(name: &str) -> Option<Oracle> {
+    if name.contains(".ftz.") {
+        return flushed(name, of);
+    }
     let parts: Vec<&str> = name.split('.').collect();
     match parts[..] {
         ["selp", suffix] => {

@@ -3,11 +3,14 @@
 use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, IeeeFloat, Quad, Semantics, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::Oracle;
 use super::float::{bits, rounding, with};
+use super::{Oracle, flushed};
 use crate::types::{Type, ones};
 
 pub fn of(name: &str) -> Option<Oracle> {
+    if name.contains(".ftz.") {
+        return flushed(name, of);
+    }
     let rest = name.strip_prefix("cvt.")?;
     let mut parts = rest.split('.').collect::<Vec<_>>();
     let from = Type::named(parts.pop()?)?;

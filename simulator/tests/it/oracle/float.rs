@@ -40,7 +40,7 @@ pub fn of(name: &str) -> Option<Oracle> {
     }
     let mut parts = operation.split('.');
     let kind = parts.next()?.to_string();
-    let (mut round, mut flushes, mut nan) = (Round::NearestTiesToEven, false, false);
+    let (mut round, mut flushes, mut nan) = (Round::NearestTiesToEven, kind == "flush", false);
     let (mut saturates, mut rectified) = (false, false);
     for part in parts {
         match part {
@@ -54,7 +54,7 @@ pub fn of(name: &str) -> Option<Oracle> {
     let operands = match kind.as_str() {
         "add" | "sub" | "mul" | "div" | "min" | "max" | "copysign" => 2,
         "fma" => 3,
-        "neg" | "abs" | "rcp" | "sqrt" => 1,
+        "neg" | "abs" | "rcp" | "sqrt" | "flush" => 1,
         _ => return None,
     };
     let any_nan = ["neg", "abs", "copysign"].contains(&kind.as_str());
@@ -107,6 +107,7 @@ fn calculate<F: Float + Root>(kind: &str, x: &[F], round: Round, nan: bool) -> F
         "fma" => x[0].mul_add_r(x[1], x[2], round).value,
         "rcp" => F::from_u128(1).value.div_r(x[0], round).value,
         "sqrt" => x[0].root(round),
+        "flush" => x[0],
         "neg" => -x[0],
         "abs" => x[0].abs(),
         "copysign" => x[1].copy_sign(x[0]),

@@ -122,7 +122,7 @@ fn permute(a: u64, b: u64, control: u64) -> u64 {
 /// The highest bit that is not a copy of the sign.
 fn highest(one: Type, word: u64) -> Option<u64> {
     let number = one.integer(word);
-    (0..u64::from(one.bits())).rev().find(|at| number >> at & 1 != if number < 0 { 1 } else { 0 })
+    (0..u64::from(one.bits())).rev().find(|at| number >> at & 1 != i128::from(number < 0))
 }
 
 /// The bit that is the `count`-th set one from `from` on, in the direction of the count's sign.
