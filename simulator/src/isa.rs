@@ -20,6 +20,7 @@ use std::sync::OnceLock;
 use crate::lanes::Lanes;
 
 pub use asynchronous::BarrierObject;
+pub use matrix::{Arithmetic, Element, Matrix, MatrixFragment, Product};
 pub use memory::{Access, Space, Update};
 pub use taint_rules::{ArithmeticCheck, Real, TaintRule};
 pub use warp::{BlockBarrier, Choose, Gather, Reduction};
@@ -75,10 +76,8 @@ pub enum Action {
     Gather(Gather),
     /// `d` = the lanes that execute this.
     ActiveMask,
-    /// Loads this many matrices of eight rows of 16 bytes, spread over the lanes.
-    LoadMatrix(u8),
-    /// Multiplies matrices of bytes that are spread over the lanes, with this inner dimension, and adds.
-    Multiply(u8),
+    /// Loads, stores or multiplies matrices that are spread over the lanes.
+    Matrix(Matrix),
     /// Waits for the lanes of the member mask.
     WarpBarrier,
     /// Waits for threads of the block, or arrives where they wait.

@@ -6,7 +6,9 @@ mod condition;
 mod decode;
 mod operands;
 
-use crate::isa::{ArithmeticCheck, BlockBarrier, Choose, Four, Gather, One, Space, TaintRule, Three, Two, Update};
+use crate::isa::{
+    ArithmeticCheck, BlockBarrier, Choose, Four, Gather, Matrix, One, Space, TaintRule, Three, Two, Update,
+};
 use crate::lanes::Lanes;
 use crate::ptx::Source;
 
@@ -65,10 +67,8 @@ pub enum Op {
     Gather(Gather),
     /// `d` = the lanes that execute this.
     ActiveMask,
-    /// The registers of list `list` = as many matrices, one row at each lane's `args[0] + offset`.
-    LoadMatrix { list: u32 },
-    /// The first four registers of list `list` = the product of the next ones, plus the last four.
-    Multiply { depth: u8, list: u32 },
+    /// This one of [`Kernel::matrices`]; if it accesses memory, from `args[0] + offset` on, its lines `args[1]` elements apart.
+    Matrix(u32),
     /// Lanes of the mask `args[0]` meet.
     WarpBarrier,
     /// Threads of the block meet at barrier `args[0]`: as many as `args[1]` says, or all if it is zero. `d` is what they learn of
@@ -140,6 +140,13 @@ impl Inst {
     }
 }
 
+/// What an instruction on matrices does, and the registers of its vectors, one after the other.
+#[derive(Debug)]
+pub struct MatrixInst {
+    pub what: Matrix,
+    pub registers: Vec<Register>,
+}
+
 /// A read-only register that the hardware fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Special {
@@ -201,6 +208,8 @@ pub struct Kernel {
     pub frames: Option<u64>,
     /// The registers of instructions that have too many for [`Inst`].
     pub lists: Vec<Vec<Register>>,
+    /// The instructions on matrices.
+    pub matrices: Vec<MatrixInst>,
     /// Bytes of shared memory that the kernel declares.
     pub shared: u32,
     /// Bytes of local memory of each thread.

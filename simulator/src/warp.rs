@@ -183,7 +183,7 @@ impl Warp {
                 }
                 Op::ActiveMask => write(&mut registers[inst.d as usize], &[mask.into(); WARP], mask),
                 Op::Clock => write(&mut registers[inst.d as usize], &[machine.time(); WARP], mask),
-                Op::Shuffle(_) | Op::Gather(_) | Op::LoadMatrix { .. } | Op::Multiply { .. } | Op::WarpBarrier => {
+                Op::Shuffle(_) | Op::Gather(_) | Op::Matrix(_) | Op::WarpBarrier => {
                     machine.pc = pc as u32;
                     if let Some(state) = self.collective(machine, inst, mask)? {
                         return Ok(Pause::Wait(state, pc));

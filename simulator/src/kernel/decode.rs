@@ -19,7 +19,7 @@ use super::arrays::Arrays;
 use super::block_layout::Item;
 use super::condition::Origins;
 use super::operands::{Binding, Names, offsets};
-use super::{Inst, Kernel, Op, Register, ZERO};
+use super::{Inst, Kernel, MatrixInst, Op, Register, ZERO};
 use crate::isa::{self, Action};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
@@ -63,6 +63,7 @@ pub(super) struct Decoder<'a> {
     assertions: i64,
     branches: Vec<Source>,
     pub(super) lists: Vec<Vec<Register>>,
+    pub(super) matrices: Vec<MatrixInst>,
     forms: BTreeSet<String>,
     /// The registers that hold a product without a rounding modifier: its form, and its place among the items.
     products: HashMap<Register, (&'a str, usize)>,
@@ -112,6 +113,7 @@ impl<'a> Decoder<'a> {
             assertions: 0,
             branches: Vec::new(),
             lists: Vec::new(),
+            matrices: Vec::new(),
             forms: BTreeSet::new(),
             products: HashMap::new(),
             in_memory,

@@ -86,7 +86,7 @@ fn orders_nothing(kernel: &Kernel, at: usize) -> bool {
         }
     }
     let accesses = |edges: &[Vec<usize>]| -> Vec<(Space, bool)> {
-        reached(edges, at).filter_map(|at| access(kernel.code[at].op)).collect()
+        reached(edges, at).filter_map(|at| access(kernel, kernel.code[at].op)).collect()
     };
     let (before, behind) = (accesses(&last), accesses(&next));
     let meet = |a: Space, b: Space| a == b || a == Space::Generic || b == Space::Generic;
@@ -118,11 +118,11 @@ pub(super) fn reached(edges: &[Vec<usize>], at: usize) -> impl Iterator<Item = u
 }
 
 /// The space that an instruction accesses, if other threads of the block share it, and whether it writes.
-fn access(what: Op) -> Option<(Space, bool)> {
+fn access(kernel: &Kernel, what: Op) -> Option<(Space, bool)> {
     let (space, writes) = match what {
         Op::Load { space, .. } => (space, false),
         Op::Store { space, .. } | Op::Atomic { space, .. } => (space, true),
-        Op::LoadMatrix { .. } => (Space::Shared, false),
+        Op::Matrix(number) => kernel.matrices[number as usize].what.access()?,
         _ => return None,
     };
     (!matches!(space, Space::Local | Space::Param)).then_some((space, writes))

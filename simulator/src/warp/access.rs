@@ -11,23 +11,36 @@ use crate::memory::AccessError;
 
 impl Warp {
     pub(super) fn access(&mut self, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<(), Stop> {
-        let [a, ..] = inst.args.map(|arg| arg as usize);
-        let mut at = self.registers[a];
         let (space, bytes) = match inst.op {
             Op::Load { space, bytes, .. } | Op::Store { space, bytes } => (space, bytes),
             Op::Atomic { space, bytes, .. } | Op::Align { space, bytes } => (space, bytes),
             _ => return Ok(()),
         };
+        let mut at = self.registers[inst.args[0] as usize];
         for address in &mut at {
             *address = displaced(space, *address, inst.offset);
         }
+        self.access_at(space, bytes, machine, inst, &mut at, mask)
+    }
+
+    /// Accesses memory at these addresses.
+    #[inline]
+    pub(super) fn access_at(
+        &mut self,
+        space: Space,
+        bytes: u8,
+        machine: &mut Machine,
+        inst: &Inst,
+        at: &mut Lanes,
+        mask: u32,
+    ) -> Result<(), Stop> {
         if matches!(space, Space::Global | Space::Generic) {
-            machine.memory.in_slots(&mut at, mask);
+            machine.memory.in_slots(at, mask);
         }
         if space == Space::Generic {
-            return self.generic(machine, inst, &at, mask);
+            return self.generic(machine, inst, at, mask);
         }
-        self.access_in(space, bytes, machine, inst, &at, mask)
+        self.access_in(space, bytes, machine, inst, at, mask)
     }
 
     /// Lanes of a generic access may be in different spaces, which are accessed one after the other.
@@ -105,7 +118,7 @@ impl Warp {
 }
 
 /// An address plus its offset. An address of shared or local memory may be in a register of 32 bits, and wraps there.
-fn displaced(space: Space, address: u64, offset: i64) -> u64 {
+pub(super) fn displaced(space: Space, address: u64, offset: i64) -> u64 {
     match u32::try_from(address) {
         Ok(narrow) if matches!(space, Space::Shared | Space::Local) => u64::from(narrow.wrapping_add(offset as u32)),
         _ => address.wrapping_add(offset as u64),

@@ -28,6 +28,14 @@ impl Warp {
         self.tainted = false;
     }
 
+    /// Reports an address that is undefined, or a wrong number.
+    pub(super) fn check_address(&self, machine: &mut Machine, inst: &Inst, mask: u32) {
+        if self.tainted {
+            self.report_undefined(machine, inst, inst.args[0], mask, "is used as an address");
+            self.report_wrong_address(machine, inst, mask);
+        }
+    }
+
     /// Checks the access that an instruction is about to make.
     pub(super) fn check_access(&mut self, machine: &mut Machine, inst: &Inst, access: WarpAccess) {
         match inst.op {

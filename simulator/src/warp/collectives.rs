@@ -20,7 +20,6 @@ impl Warp {
         if missing {
             return Ok(Some(state));
         }
-        let lists = &machine.kernel.lists;
         match inst.op {
             Op::Shuffle(choose) => {
                 self.check_members(machine, inst, e, mask);
@@ -30,8 +29,7 @@ impl Warp {
                 self.check_members(machine, inst, b, mask);
                 self.gather(gather, inst, mask);
             }
-            Op::LoadMatrix { list } => self.load_matrix(machine, inst, &lists[list as usize])?,
-            Op::Multiply { depth, list } => self.multiply(usize::from(depth), &lists[list as usize]),
+            Op::Matrix(number) => self.matrix(machine, inst, number)?,
             _ => self.release_members(a, mask),
         }
         Ok(None)

@@ -1,101 +1,177 @@
-//! Matrices spread over the lanes: lane `l` is number `l % 4` of group `l / 4`. The layouts are those of PTX ISA 9.7.15.5
-//! (`mma.m16n8k16` and `m16n8k32` of bytes) and 9.7.15.5.15 (`ldmatrix`).
+//! Matrices spread over the lanes: `ldmatrix`, `stmatrix`, `movmatrix`, and the loads and stores of `wmma`. Each is made of
+//! plain loads and stores of all lanes, so that these check it.
 
-use super::access_checks::WarpAccess;
+mod product;
+
+use super::access::displaced;
 use super::taint::Taint;
 use super::{Machine, Stop, Warp, stop};
 use crate::address_space::{AddressSpace, resolve};
-use crate::isa::Space;
-use crate::kernel::{Inst, Register};
-use crate::lanes::WARP;
+use crate::isa::{Matrix, MatrixFragment, Space};
+use crate::kernel::{Inst, Op, Register, ZERO};
+use crate::lanes::{Lanes, WARP};
+
+/// The bytes of a row that has an address of its own.
+const ROW: u64 = 16;
 
 impl Warp {
-    /// Each register gets one matrix: rows of 16 bytes, four bytes to a lane. Lane `8m + r` has the address of row `r` of
-    /// matrix `m`.
-    pub(super) fn load_matrix(&mut self, machine: &mut Machine, inst: &Inst, to: &[Register]) -> Result<(), Stop> {
-        let mut at = self.registers[inst.args[0] as usize];
-        for address in &mut at {
-            *address = address.wrapping_add(inst.offset as u64);
-        }
-        let named = if to.len() == 4 { u32::MAX } else { (1 << (8 * to.len())) - 1 };
-        // Addresses are generic ones of shared memory, or its own.
-        resolve(Space::Shared, &mut at, named);
-        for (matrix, &register) in to.iter().enumerate() {
-            let rows = std::array::from_fn(|lane| at[8 * matrix + lane / 4] + 4 * (lane as u64 % 4));
-            let access = WarpAccess { space: Space::Shared, bytes: 4, at: &rows, mask: u32::MAX };
-            self.check_read(machine, inst, access, register);
-            let (memory, shared, local) = (&mut *machine.memory, &mut machine.shared.data, &mut self.local.data);
-            let mut address_space =
-                AddressSpace { space: Space::Shared, kernel: machine.kernel, memory, shared, local };
-            let misaligned = (8 * matrix..8 * matrix + 8).find(|&row| !at[row].is_multiple_of(16));
-            let read = match misaligned {
-                Some(row) => Err((row, AddressSpace::misaligned(at[row], 16))),
-                // The lane that passed the row's address is at fault.
-                None => address_space
-                    .load(4, &rows, u32::MAX, &mut self.registers[register as usize])
-                    .map_err(|(lane, error)| (8 * matrix + lane / 4, error)),
-            };
-            read.map_err(|(lane, error)| {
-                let detail = "Invalid __shared__ read of size 16 bytes".to_string();
-                let stop = stop(error.kind, inst, 1 << lane, detail);
-                Stop { address: Some(error.address), near: error.place, notes: error.notes, ..stop }
-            })?;
+    pub(super) fn matrix(&mut self, machine: &mut Machine, inst: &Inst, number: u32) -> Result<(), Stop> {
+        let matrix = &machine.kernel.matrices[number as usize];
+        let registers = &matrix.registers;
+        match matrix.what {
+            Matrix::Rows { transposed, writes, .. } => self.rows(machine, inst, registers, transposed, writes)?,
+            Matrix::Whole { fragment, space, along, writes } => {
+                let elements = if along { fragment.element.per_register() } else { 1 };
+                let bytes = (elements * fragment.element.bits() / 8) as u8;
+                let part = part_of(inst, space, bytes, writes);
+                self.whole(machine, inst, &part, (&fragment, along), registers)?;
+            }
+            Matrix::Transpose => self.transpose(registers[0], registers[1]),
+            Matrix::Multiply(product) => self.multiply(&product, registers),
         }
         Ok(())
     }
 
-    /// `d = a · b + c` of 16 × `depth` and `depth` × 8 signed bytes, in wrapping 32-bit arithmetic.
-    pub(super) fn multiply(&mut self, depth: usize, list: &[Register]) {
-        let (d, rest) = list.split_at(4);
-        let (a, rest) = rest.split_at(depth / 8);
-        let (b, c) = rest.split_at(depth / 16);
-        let byte = |register: Register, lane: usize, place: usize| {
-            i32::from((self.registers[register as usize][lane] >> (8 * place)) as i8)
-        };
-        let (mut left, mut right) = ([[0; 32]; 16], [[0; 32]; 8]);
-        for lane in 0..WARP {
-            let (group, own) = (lane / 4, lane % 4);
-            for place in 0..4 {
-                for (number, &register) in a.iter().enumerate() {
-                    left[group + 8 * (number % 2)][own * 4 + place + 16 * (number / 2)] = byte(register, lane, place);
-                }
-                for (number, &register) in b.iter().enumerate() {
-                    right[group][own * 4 + place + 16 * number] = byte(register, lane, place);
-                }
+    /// Each register has one matrix, four bytes of a row to a lane. Lane `8m + r` has the address of row `r` of matrix `m`.
+    fn rows(
+        &mut self,
+        machine: &mut Machine,
+        inst: &Inst,
+        registers: &[Register],
+        transposed: bool,
+        writes: bool,
+    ) -> Result<(), Stop> {
+        let base = &self.registers[inst.args[0] as usize];
+        let mut at: Lanes = std::array::from_fn(|lane| displaced(Space::Shared, base[lane], inst.offset));
+        let named = u32::MAX >> (WARP - 8 * registers.len());
+        self.check_address(machine, inst, named);
+        // Addresses are generic ones of shared memory, or its own.
+        resolve(Space::Shared, &mut at, named);
+        // The lane that passed the row's address is at fault.
+        let access = if writes { "write" } else { "read" };
+        let detail = || format!("Invalid __shared__ {access} of size {ROW} bytes");
+        // Transposed, a lane has two elements of a column, which are in two rows.
+        let parts = if transposed { 2 } else { 1 };
+        let part = part_of(inst, Space::Shared, 4 / parts as u8, writes);
+        for (matrix, &register) in registers.iter().enumerate() {
+            if let Some(row) = (8 * matrix..8 * matrix + 8).find(|&row| !at[row].is_multiple_of(ROW)) {
+                let error = AddressSpace::misaligned(at[row], ROW);
+                let stop = stop(error.kind, inst, 1 << row, detail());
+                return Err(Stop { address: Some(error.address), near: error.place, ..stop });
+            }
+            for number in 0..parts {
+                // Whose address it is, and how far from there.
+                let row_of = |lane: usize| {
+                    let (row, byte) =
+                        if transposed { (lane % 4 * 2 + number, 2 * (lane / 4)) } else { (lane / 4, 4 * (lane % 4)) };
+                    (8 * matrix + row, byte)
+                };
+                let places = std::array::from_fn(|lane| at[row_of(lane).0] + row_of(lane).1 as u64);
+                self.move_part(machine, &part, register, 2 * number, places).map_err(|stop| Stop {
+                    lane: row_of(stop.lane).0,
+                    detail: detail(),
+                    ..stop
+                })?;
             }
         }
-        let mut results = [[0; WARP]; 4];
-        for (number, result) in results.iter_mut().enumerate() {
-            for (lane, sum) in result.iter_mut().enumerate() {
-                let (row, column) = (lane / 4 + 8 * (number / 2), lane % 4 * 2 + number % 2);
-                let addend = self.registers[c[number] as usize][lane] as i32;
-                let products = left[row].iter().zip(&right[column]).map(|(x, y)| x * y);
-                *sum = u64::from(products.fold(addend, i32::wrapping_add) as u32);
-            }
-        }
-        for (number, (result, &register)) in results.iter().zip(d).enumerate() {
-            self.registers[register as usize] = *result;
-            if self.tainted {
-                self.taint(register, u32::MAX, &self.product_taint(number, [a, b, c]));
-            }
-        }
+        Ok(())
     }
 
-    /// The taint of one register of a product: of elements whose row or column of the factors is tainted.
-    fn product_taint(&self, number: usize, [a, b, c]: [&[Register]; 3]) -> Taint {
-        let doubtful = |register: &Register, lane: usize| self.taints[*register as usize].undefined[lane] != 0;
-        let mut new = self.taint_of(c[number]);
-        let tainted = a.iter().chain(b).map(|&register| self.taint_of(register));
-        new.origin = tainted.filter(|taint| taint.undefined != [0; WARP]).fold(new.origin, |_, taint| taint.origin);
-        for lane in 0..WARP {
-            let (half, column) = (number / 2, lane % 4 * 2 + number % 2);
-            let row =
-                (lane / 4 * 4..lane / 4 * 4 + 4).any(|own| a.iter().skip(half).step_by(2).any(|r| doubtful(r, own)));
-            let column = (column * 4..column * 4 + 4).any(|own| b.iter().any(|r| doubtful(r, own)));
-            if row || column {
-                new.undefined[lane] = u8::MAX;
-            }
+    /// Loads, or stores, the elements of a matrix in memory: as many at once as a register has, if they are side by side.
+    fn whole(
+        &mut self,
+        machine: &mut Machine,
+        inst: &Inst,
+        part: &Inst,
+        (fragment, along): (&MatrixFragment, bool),
+        registers: &[Register],
+    ) -> Result<(), Stop> {
+        self.check_address(machine, inst, u32::MAX);
+        if self.tainted {
+            self.report_undefined(machine, inst, inst.args[1], u32::MAX, "is used as a stride");
         }
-        new
+        let (Op::Load { space, .. } | Op::Store { space, .. }) = part.op else { return Ok(()) };
+        let (base, stride) = (self.registers[inst.args[0] as usize], self.registers[inst.args[1] as usize]);
+        let (bits, step) = (fragment.element.bits(), if along { fragment.element.per_register() } else { 1 });
+        for index in (0..fragment.elements()).step_by(step) {
+            let (down, right) = fragment.of_index(index);
+            let at = std::array::from_fn(|lane| {
+                let (line, place) = fragment.of_lane(lane);
+                let (line, place) = (line + down, place + right);
+                let (far, near) = if along { (line, place) } else { (place, line) };
+                // The stride has 32 bits (9.7.15.4.3).
+                let elements = far as u64 * (stride[lane] & 0xffff_ffff) + near as u64;
+                displaced(space, base[lane], inst.offset.wrapping_add((elements * bits as u64 / 8) as i64))
+            });
+            let (register, bit) = fragment.position(index);
+            self.move_part(machine, part, registers[register], bit / 8, at)?;
+        }
+        Ok(())
     }
+
+    /// Moves a part of a register, from byte `byte` of it on, from or to memory. What is loaded into byte 0 clears the others.
+    fn move_part(
+        &mut self,
+        machine: &mut Machine,
+        inst: &Inst,
+        register: Register,
+        byte: usize,
+        mut at: Lanes,
+    ) -> Result<(), Stop> {
+        let (Op::Load { space, bytes, .. } | Op::Store { space, bytes }) = inst.op else { return Ok(()) };
+        let (whole, part) = (register as usize, inst.d as usize);
+        if let Op::Store { .. } = inst.op {
+            self.registers[part] = self.registers[whole].map(|bits| bits >> (8 * byte));
+            if self.tainted {
+                let taint = self.taint_of(register);
+                let undefined = taint.undefined.map(|bytes| bytes >> byte);
+                self.taint(inst.d, u32::MAX, &Taint { undefined, ..taint });
+            }
+            return self.access_at(space, bytes, machine, inst, &mut at, u32::MAX);
+        }
+        self.access_at(space, bytes, machine, inst, &mut at, u32::MAX)?;
+        let kept = if byte == 0 { [0; WARP] } else { self.registers[whole] };
+        self.registers[whole] = std::array::from_fn(|lane| kept[lane] | self.registers[part][lane] << (8 * byte));
+        if self.tainted {
+            let kept = if byte == 0 { Taint::default() } else { self.taint_of(register) };
+            let mut new = self.taint_of(inst.d);
+            for (undefined, kept) in new.undefined.iter_mut().zip(kept.undefined) {
+                *undefined = *undefined << byte | kept;
+            }
+            if kept.undefined != [0; WARP] {
+                new.origin = kept.origin;
+            }
+            self.taint(register, u32::MAX, &new);
+        }
+        Ok(())
+    }
+
+    /// A lane has two elements of a row, the lower first, and gets two of a column.
+    fn transpose(&mut self, to: Register, from: Register) {
+        let (bits, taint) = (self.registers[from as usize], self.taint_of(from));
+        // The lane and the half that have what becomes half `half` of a lane.
+        let source = |lane: usize, half: usize| (8 * (lane % 4) + 4 * half + lane / 8, lane / 4 % 2);
+        let half_of = |lane: usize, half: usize| {
+            let (lane, from) = source(lane, half);
+            (bits[lane] >> (16 * from) & 0xffff) << (16 * half)
+        };
+        self.registers[to as usize] = std::array::from_fn(|lane| half_of(lane, 0) | half_of(lane, 1));
+        if self.tainted {
+            let half_of = |lane: usize, half: usize| {
+                let (lane, from) = source(lane, half);
+                (taint.undefined[lane] >> (2 * from) & 3) << (2 * half)
+            };
+            let undefined = std::array::from_fn(|lane| half_of(lane, 0) | half_of(lane, 1));
+            self.taint(to, u32::MAX, &Taint { undefined, wrong: [0; WARP], ..taint });
+        }
+    }
+}
+
+/// The load, or the store, of a part of a register by an instruction on matrices: by its register for parts, `d`.
+fn part_of(inst: &Inst, space: Space, bytes: u8, writes: bool) -> Inst {
+    if writes {
+        let [address, ..] = inst.args;
+        return Inst { op: Op::Store { space, bytes }, args: [address, inst.d, ZERO, ZERO], ..*inst };
+    }
+    Inst { op: Op::Load { space, bytes, signed: false }, ..*inst }
 }

@@ -44,8 +44,7 @@ impl Warp {
             }
             Op::If { .. } => self.report_undefined(machine, inst, inst.args[0], mask, "decides a branch"),
             Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Align { .. } => {
-                self.report_undefined(machine, inst, inst.args[0], mask, "is used as an address");
-                self.report_wrong_address(machine, inst, mask);
+                self.check_address(machine, inst, mask);
             }
             Op::CopyAsync { .. } => {
                 for arg in &inst.args[..2] {
@@ -187,7 +186,14 @@ impl Warp {
     }
 
     /// Reports a register with undefined bytes that decides something.
-    fn report_undefined(&self, machine: &mut Machine, inst: &Inst, register: Register, mask: u32, how: &str) {
+    pub(super) fn report_undefined(
+        &self,
+        machine: &mut Machine,
+        inst: &Inst,
+        register: Register,
+        mask: u32,
+        how: &str,
+    ) {
         let taint = &self.taints[register as usize];
         let Some(lane) = lanes(mask).find(|&lane| taint.undefined[lane] != 0) else { return };
         let mut found = stop(Kind::Uninitialized, inst, 1 << lane, format!("Uninitialized value {how}"));
@@ -199,7 +205,7 @@ impl Warp {
     }
 
     /// Reports a wrong number that is used as an address.
-    fn report_wrong_address(&self, machine: &mut Machine, inst: &Inst, mask: u32) {
+    pub(super) fn report_wrong_address(&self, machine: &mut Machine, inst: &Inst, mask: u32) {
         let taint = &self.taints[inst.args[0] as usize];
         let wrong = |lane: usize| taint.wrong[lane] & !WRAPPED_SIGNED;
         let Some(lane) = lanes(mask).find(|&lane| wrong(lane) != 0) else { return };

@@ -126,7 +126,7 @@ fn every_form_of_the_table_has_a_test() {
         .into_iter()
         .filter(|name| {
             let computed = oracle::FAMILIES.iter().any(|(_, of)| of(name).is_some());
-            let memory = crate::memory::covers(name) || crate::atomics::covers(name);
+            let memory = crate::memory::covers(name) || crate::atomics::covers(name) || crate::matrices::covers(name);
             !computed && !memory && !crate::gathers::covers(name) && !words.contains(name.as_str())
         })
         .collect();

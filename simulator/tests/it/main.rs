@@ -10,6 +10,7 @@ mod front_end;
 mod gathers;
 mod lifetime;
 mod machine;
+mod matrices;
 mod memory;
 mod mutation;
 mod oracle;

@@ -73,6 +73,7 @@ const PASSES: &[Pass] = &[
     pass("hints.ptx", 1, |_| vec![8, 9], &[]),
     pass("matrix.ptx", 32, matrices, &[]),
     pass("matrix_generic.ptx", 32, matrices, &[]),
+    pass("matrix_specials.ptx", 32, |_| special_products(), &[]),
     pass("member_masks.ptx", 32, |t| vec![t.lane ^ 1, if t.lane < 16 { 0xffff } else { 0 }], &[]),
     pass("warp_sync_sites.ptx", 32, |t| vec![if t.lane < 16 { 131 - t.lane } else { 31 - t.lane }], &[]),
     pass("spin_lock.ptx", 32, |_| vec![31 * 16], &[]),
@@ -251,4 +252,9 @@ fn matrices(thread: &Thread) -> Vec<u32> {
     let own = lane / 4 * 32 + lane % 4 * 4;
     let loaded = [own + 8 * 32, own + 16, own + 512 + 16, own + 512].map(word);
     whole.iter().copied().chain(more).map(|sum| sum as u32).chain(loaded).collect()
+}
+
+/// Infinity by zero, in f32 and f16; eight squares of 65504, and one plus it, in f32; eight times 65504 in f16; infinity and NaN.
+fn special_products() -> Vec<u32> {
+    vec![0x7fff_ffff, 0x7fff_7fff, (8.0 * 65504f32 * 65504.0 + 1.0).to_bits(), 0x7c00_7c00, 0x7f80_0000 ^ 0x7fff_ffff]
 }

@@ -42,6 +42,7 @@ impl Decoder<'_> {
             functions,
             frames,
             lists: std::mem::take(&mut self.lists),
+            matrices: std::mem::take(&mut self.matrices),
             forms: std::mem::take(&mut self.forms).into_iter().collect(),
             assertions,
         })

@@ -31,8 +31,7 @@ impl<'a> Decoder<'a> {
             Action::Atomic(space, access, update) => {
                 return self.atomic((space, access, update), opcode, operands, source);
             }
-            Action::LoadMatrix(count) => return self.load_matrix(count, operands, source),
-            Action::Multiply(depth) => return self.multiply(depth, operands, source),
+            Action::Matrix(what) => return self.matrix(what, operands, source),
             Action::Shuffle(choose) => (Op::Shuffle(choose), 4),
             Action::Gather(gather) => (Op::Gather(gather), 2),
             Action::ActiveMask => (Op::ActiveMask, 0),

@@ -1,39 +1,57 @@
-//! Decodes instructions on matrices: their operands are vectors of registers, kept in lists.
+//! Decodes instructions on matrices: their operands are vectors of registers, kept beside the instructions.
 
 use super::Decoder;
-use crate::kernel::{Inst, Op, Register, ZERO};
+use crate::isa::Matrix;
+use crate::kernel::{Inst, MatrixInst, Op, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
-    pub(super) fn load_matrix(&mut self, count: u8, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
-        let [Operand::Vector(to), Operand::Address(base, offset)] = operands else {
-            return Err("ldmatrix with these operands".to_string());
+    pub(super) fn matrix(&mut self, what: Matrix, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let (address, vectors, stride) = match (what.access(), operands) {
+            (Some((_, false)), [to, address, stride @ ..]) => (Some(address), vec![to], stride),
+            (Some((_, true)), [address, from, stride @ ..]) => (Some(address), vec![from], stride),
+            _ => (None, operands.iter().collect(), &[][..]),
         };
-        let list = self.list(&[to], &[usize::from(count)])?;
-        let args = [self.value(base)?, ZERO, ZERO, ZERO];
-        self.push(Inst { args, offset: *offset, source, ..Inst::new(Op::LoadMatrix { list }) });
-        Ok(())
-    }
-
-    /// `d, a, b, c`, of which `a` and `b` have a register for every 8 and 16 of the inner dimension.
-    pub(super) fn multiply(&mut self, depth: u8, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
-        let [Operand::Vector(d), Operand::Vector(a), Operand::Vector(b), Operand::Vector(c)] = operands else {
-            return Err("mma with these operands".to_string());
-        };
-        let deep = usize::from(depth);
-        let list = self.list(&[d, a, b, c], &[4, deep / 8, deep / 16, 4])?;
-        self.push(Inst { source, ..Inst::new(Op::Multiply { depth, list }) });
-        Ok(())
-    }
-
-    /// A new list of the registers of `vectors`, which have these lengths.
-    fn list(&mut self, vectors: &[&Vec<Operand<'a>>], lengths: &[usize]) -> Result<u32, String> {
-        if vectors.iter().zip(lengths).any(|(vector, &length)| vector.len() != length) {
-            return Err("a matrix in another number of registers than it has".to_string());
+        let mut inst = Inst { source, ..Inst::new(Op::Matrix(self.matrices.len() as u32)) };
+        if let Some(address) = address {
+            let Operand::Address(base, offset) = address else { return Err("a matrix at no address".to_string()) };
+            // One part of a register at a time is loaded to `d`, or stored from it.
+            inst.d = self.names.fresh();
+            inst.args = [self.value(base)?, self.stride(what, stride)?, ZERO, ZERO];
+            inst.offset = *offset;
         }
-        let registers = vectors.iter().flat_map(|vector| vector.iter()).map(|operand| self.value(operand));
-        let registers = registers.collect::<Result<Vec<Register>, _>>()?;
-        self.lists.push(registers);
-        Ok(self.lists.len() as u32 - 1)
+        let mut registers = Vec::new();
+        if vectors.len() != what.registers().len() {
+            return Err("a matrix instruction with these operands".to_string());
+        }
+        let stores = what.access().is_some_and(|(_, writes)| writes);
+        for (number, (vector, count)) in vectors.into_iter().zip(what.registers()).enumerate() {
+            let parts = if let Operand::Vector(parts) = vector { parts } else { std::slice::from_ref(vector) };
+            if parts.len() != count {
+                return Err("a matrix in another number of registers than it has".to_string());
+            }
+            for part in parts {
+                let is_result = number == 0 && !stores;
+                let register = if is_result { self.destination(part)? } else { self.value(part)? };
+                self.products.remove(&register);
+                registers.push(register);
+            }
+        }
+        self.matrices.push(MatrixInst { what, registers });
+        self.push(inst);
+        Ok(())
+    }
+
+    /// The register with the distance of lines, or of the elements of a line, if those are not side by side.
+    fn stride(&mut self, what: Matrix, operands: &[Operand<'a>]) -> Result<u32, String> {
+        match (what, operands) {
+            (Matrix::Whole { fragment, along, .. }, []) => {
+                let dense = if along { fragment.length } else { fragment.lines };
+                Ok(self.names.constant(dense as u64))
+            }
+            (Matrix::Whole { .. }, [stride]) => self.value(stride),
+            (_, []) => Ok(ZERO),
+            _ => Err("a matrix instruction with these operands".to_string()),
+        }
     }
 }
