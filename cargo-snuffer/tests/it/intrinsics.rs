@@ -77,12 +77,20 @@ fn document() -> String {
         }
     }
     let runs = count - lines.lines().count();
+    let others = if lines.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " The others, and the first thing that each lacks:\n\n\
+             | file | kernel | optimized | not optimized | fast math |\n|---|---|---|---|---|\n{}",
+            lines.trim_end()
+        )
+    };
     format!(
         "# CUDA's intrinsics on the simulated device\n\n\
          Made by `UPDATE_DOCS=1 cargo test -p cargo-snuffer intrinsics` from the kernels of `cargo-snuffer/tests/intrinsics/`, which `nvcc`\n\
          compiles for compute capability 9.0: optimized (`-O3`), not (`-G -O0`), and with `-use_fast_math`.\n\n\
-         **{runs} of {count} kernels run.** The others, and the first thing that each lacks:\n\n\
-         | file | kernel | optimized | not optimized | fast math |\n|---|---|---|---|---|\n{lines}"
+         **{runs} of {count} kernels run.**{others}\n"
     )
 }
 
