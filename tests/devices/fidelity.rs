@@ -178,6 +178,8 @@ fn latitude_is_of_the_documented_instructions_only() {
         ("atom.global.add.f64", "PTX ISA 9.7.13.5 and 8.10"),
         ("atom.add.noftz.bf16", "PTX ISA 9.7.13.5 and 8.10"),
         ("mul.f32+add.f32", "PTX ISA 9.7.3.3 to 9.7.3.5"),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "PTX ISA 9.7.15.5.14"),
+        ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", "PTX ISA 9.7.15.4.5"),
     ] {
         assert_eq!(Latitude::of(name).map(|latitude| latitude.source), Some(source), "{name}");
     }
@@ -190,6 +192,7 @@ fn latitude_is_of_the_documented_instructions_only() {
         "atom.global.add.u32",
         "atom.cas.b32",
         "fma.rn.f32",
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
     ] {
         assert_eq!(Latitude::of(exact), None, "{exact}");
     }
