@@ -46,6 +46,8 @@ struct Slot {
     live: bool,
     /// Whether it is a graph's, which allocates it anew at each launch.
     reserved: bool,
+    /// Whether it is the host's memory, which the device's budget does not count.
+    of_host: bool,
     bytes: u64,
     lifetime: Lifetime,
 }
@@ -113,9 +115,15 @@ impl Memory {
         if bytes > self.budget - self.in_use {
             return None;
         }
+        let address = self.add(bytes, false)?;
+        self.in_use += bytes;
+        Some(address)
+    }
+
+    fn add(&mut self, bytes: u64, of_host: bool) -> Option<u64> {
         let lifetime = Lifetime { allocated: self.now.clone(), freed: None };
         let buffer = ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked);
-        let slot = Slot { buffer, live: true, reserved: false, bytes, lifetime };
+        let slot = Slot { buffer, live: true, reserved: false, of_host, bytes, lifetime };
         let number = if self.freed.len() > QUARANTINE || self.slots.len() == 1 << NUMBER_BITS {
             let number = self.freed.pop_front()?;
             self.slots[number] = slot;
@@ -124,7 +132,6 @@ impl Memory {
             self.slots.push(slot);
             self.slots.len() - 1
         };
-        self.in_use += bytes;
         Some(self.address(number))
     }
 
@@ -137,7 +144,7 @@ impl Memory {
                 slot.live = false;
                 slot.lifetime.freed = Some(self.now.clone());
                 slot.buffer = ShadowedBuffer::default();
-                self.in_use -= slot.bytes;
+                self.in_use -= if slot.of_host { 0 } else { slot.bytes };
                 if !slot.reserved {
                     self.freed.push_back(number);
                 }

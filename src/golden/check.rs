@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use half::{bf16, f16};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -136,22 +137,34 @@ fn form_difference(form: &FormSpec, recorded: &str, outcome: &Outcome) -> Agreem
     agreement
 }
 
-/// Whether the documented error of a form allows this difference.
+/// Whether the documented error of a form allows this difference. The halves of a pair are on their own.
 fn allows(form: &FormSpec, name: &str, now: u64, then: u64) -> bool {
+    if let Some(half) = name.strip_suffix("x2") {
+        return [0, 16].into_iter().all(|at| allows(form, half, now >> at & 0xffff, then >> at & 0xffff));
+    }
     let Some(latitude) = Latitude::of(form.name) else { return false };
-    let (exact, got, ulp) = match name {
-        "f32" => {
-            let (now, then) = (f32::from_bits(now as u32), f32::from_bits(then as u32));
-            (f64::from(now), f64::from(then), f64::from(now.abs().next_up()) - f64::from(now.abs()))
-        }
-        "f64" => {
-            let (now, then) = (f64::from_bits(now), f64::from_bits(then));
-            (now, then, now.abs().next_up() - now.abs())
-        }
-        _ => return false,
-    };
+    let Some(value) = float(name) else { return false };
+    let (exact, got) = (value(now), value(then));
+    let magnitude = now & !sign(name);
+    let ulp = value(magnitude + 1) - value(magnitude);
     let finite = exact.is_finite() && got.is_finite();
     finite && latitude.allows(exact, ulp).is_none_or(|error| (exact - got).abs() <= error)
+}
+
+/// The value of a float of this type, by its bits.
+fn float(name: &str) -> Option<fn(u64) -> f64> {
+    Some(match name {
+        "f16" => |bits| f16::from_bits(bits as u16).into(),
+        "bf16" => |bits| bf16::from_bits(bits as u16).into(),
+        "f32" => |bits| f32::from_bits(bits as u32).into(),
+        "f64" => f64::from_bits,
+        _ => return None,
+    })
+}
+
+/// The bit that is a float's sign.
+fn sign(name: &str) -> u64 {
+    layout(name).map_or(0, |(exponent, fraction)| 1 << (exponent + fraction))
 }
 
 /// The bits with every NaN as one, the halves of a pair on their own.

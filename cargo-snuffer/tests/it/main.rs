@@ -6,6 +6,7 @@ mod command;
 mod intrinsics;
 mod outcomes;
 mod summary;
+mod support;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -15,7 +16,7 @@ pub type Test = (&'static str, fn());
 fn main() {
     let is_excused =
         std::env::var("SNUFFER_TEST_WITHOUT").is_ok_and(|names| names.split(',').any(|name| name == "sim:0"));
-    let tests = [intrinsics::TESTS, outcomes::TESTS, summary::TESTS].concat();
+    let tests = [intrinsics::TESTS, outcomes::TESTS, summary::TESTS, support::TESTS].concat();
     let trial = |(name, run): Test| {
         let run = move || {
             run();

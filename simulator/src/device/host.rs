@@ -16,6 +16,11 @@ impl Device {
         self.memory.allocate_managed(bytes)
     }
 
+    /// The address of new pinned memory of the host; `None` if it cannot be had.
+    pub fn allocate_host(&mut self, bytes: u64) -> Option<u64> {
+        self.memory.allocate_host(bytes)
+    }
+
     /// An address for `bytes` bytes, which a graph allocates when it is launched; `None` if memory is used up.
     pub fn reserve(&mut self, bytes: u64) -> Option<u64> {
         self.memory.reserve(bytes)

@@ -1,4 +1,4 @@
-//! Managed memory, which the host accesses without a call: an allocation whose address is that of its bytes in the process.
+//! Managed memory, and pinned memory of the host, which host and device access without a call: an allocation whose address is that of its bytes in the process.
 
 use super::{BASE, Memory, NUMBER_BITS, SLOT_BITS, locate};
 use crate::byte_set::ByteSet;
@@ -8,17 +8,28 @@ use crate::lanes::{Lanes, lanes};
 const NEAR: u64 = 1 << 20;
 
 impl Memory {
-    /// The address of a new allocation in the process's own memory; `None` if it exceeds the budget. Its bytes count as written: the
-    /// host's writes are not seen.
+    /// The address of new managed memory, in the process's own memory; `None` if it exceeds the budget.
     pub fn allocate_managed(&mut self, bytes: u64) -> Option<u64> {
-        let (number, _) = locate(self.allocate(bytes)?);
+        let address = self.allocate(bytes)?;
+        Some(self.in_process(address, bytes))
+    }
+
+    /// The address of new memory of the host, which kernels may access; `None` if there is no slot for it.
+    pub fn allocate_host(&mut self, bytes: u64) -> Option<u64> {
+        let address = self.add(bytes, true)?;
+        Some(self.in_process(address, bytes))
+    }
+
+    /// Gives an allocation the address of its bytes in the process. They count as written: the host's writes are not seen.
+    fn in_process(&mut self, address: u64, bytes: u64) -> u64 {
+        let (number, _) = locate(address);
         let buffer = &mut self.slots[number].buffer;
         buffer.undefined = ByteSet::empty(bytes as usize);
         let host = buffer.data.as_ptr().addr() as u64;
         // What was freed there before can no longer be told apart.
         self.managed.retain(|&start, other| start >= host + bytes || start + self.slots[*other].bytes <= host);
         self.managed.insert(host, number);
-        Some(host)
+        host
     }
 
     /// The addresses in slots of what a warp accesses.

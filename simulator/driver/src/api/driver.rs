@@ -8,4 +8,5 @@ pub mod launch;
 pub mod managed;
 pub mod memory;
 pub mod module;
+pub mod pinned;
 pub mod stream;

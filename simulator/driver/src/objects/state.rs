@@ -26,8 +26,8 @@ use super::slab::Slab;
 use super::stream::{Event, Stream};
 use super::wedge::Wedge;
 use simulator::{Config, Device, Fault, Kind};
-use std::alloc::Layout;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ffi::c_uint;
 
 pub(crate) use kernels::fits;
 
@@ -54,8 +54,8 @@ pub struct Driver {
     pub(crate) blas: Slab<Blas>,
     pub(crate) descriptions: Slab<Description>,
     pub(crate) generators: Slab<Generator>,
-    /// The pinned host memory of the program.
-    pub(crate) pinned: HashMap<usize, Layout>,
+    /// The program's pinned memory of the host: where it begins, its bytes, and the flags that it was allocated with.
+    pub(crate) pinned: BTreeMap<u64, (u64, c_uint)>,
     pub(crate) happens_before: HappensBefore,
     /// The captures that go on.
     pub(crate) captures: Vec<Capture>,
@@ -87,7 +87,7 @@ impl Driver {
             blas: Slab::new(0xB1),
             descriptions: Slab::new(0xB2),
             generators: Slab::new(0x61),
-            pinned: HashMap::new(),
+            pinned: BTreeMap::new(),
             happens_before: HappensBefore::default(),
             captures: Vec::new(),
             captured: 0,

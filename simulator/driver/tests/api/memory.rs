@@ -2,6 +2,7 @@
 
 use crate::{MEMORY, OTHER, SMALL, WELL, allocate, download, put, said_in, upload, with_device};
 use cuda::api::driver::memory::*;
+use cuda::api::driver::pinned::*;
 use std::ptr;
 
 #[test]
@@ -157,13 +158,24 @@ fn a_kernel_writes_what_the_host_reads() {
 }
 
 #[test]
-fn host_memory_of_the_driver_is_freed_once() {
+fn pinned_memory_of_the_host_is_the_devices_too_until_it_is_freed_once() {
     with_device(WELL);
-    let mut pointer = ptr::null_mut();
+    let (mut pointer, mut address, mut flags) = (ptr::null_mut(), 0, 0);
     unsafe {
-        assert_eq!(cuMemHostAlloc(&raw mut pointer, 10, 0), 0);
-        pointer.cast::<u8>().write_bytes(1, 10);
+        assert_eq!(cuMemHostAlloc(&raw mut pointer, 0, 0), 1);
+        assert_eq!(cuMemHostAlloc(&raw mut pointer, 8, 8), 1);
+        assert_eq!(cuMemHostAlloc(&raw mut pointer, 8, 4), 0);
+        assert_eq!(cuMemHostGetFlags(&raw mut flags, pointer), 0);
+        assert_eq!(flags, 6);
+        assert_eq!(cuMemHostGetDevicePointer_v2(&raw mut address, pointer, 0), 0);
+        assert_eq!(address, pointer.addr() as u64);
+        pointer.cast::<u32>().write_bytes(0, 2);
+        assert_eq!(put(address + 4, 9), 0);
+        assert_eq!(pointer.cast::<u32>().add(1).read(), 9);
         assert_eq!(cuMemFreeHost(pointer), 0);
         assert_eq!(cuMemFreeHost(pointer), 1);
+        assert_eq!(cuMemHostGetDevicePointer_v2(&raw mut address, pointer, 0), 1);
+        assert_eq!(cuMemAllocHost_v2(&raw mut pointer, 8), 0);
+        assert_eq!(cuMemFreeHost(pointer), 0);
     }
 }

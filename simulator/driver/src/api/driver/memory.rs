@@ -1,10 +1,9 @@
 //! Device memory: allocation, fills and copies.
 
 use crate::api::put;
-use crate::objects::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
+use crate::objects::codes::{Code, INVALID_VALUE};
 use crate::objects::process::call;
-use std::alloc::{self, Layout};
-use std::ffi::{c_uint, c_void};
+use std::ffi::c_void;
 
 /// Allocates in stream order.
 #[unsafe(no_mangle)]
@@ -131,36 +130,5 @@ pub extern "C" fn cuMemcpyPeerAsync(
             }
         }
         driver.copy(to, from, bytes, stream)
-    })
-}
-
-/// Allocates pinned host memory.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
-    call("cuMemHostAlloc", |driver| {
-        driver.current_context()?;
-        let layout = Layout::from_size_align(bytes, 4096).map_err(|_| OUT_OF_MEMORY)?;
-        if bytes == 0 || flags > 7 {
-            return Err(INVALID_VALUE);
-        }
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { alloc::alloc(layout) };
-        if memory.is_null() {
-            return Err(OUT_OF_MEMORY);
-        }
-        driver.pinned.insert(memory.addr(), layout);
-        // SAFETY: the caller's promise.
-        unsafe { put(pointer, memory.cast()) }
-    })
-}
-
-/// Frees pinned host memory.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Code {
-    call("cuMemFreeHost", |driver| {
-        let layout = driver.pinned.remove(&pointer.addr()).ok_or(INVALID_VALUE)?;
-        // SAFETY: allocated with this layout, and not freed before, or it would not have been in the table.
-        unsafe { alloc::dealloc(pointer.cast(), layout) };
-        driver.current_context().map(drop)
     })
 }
