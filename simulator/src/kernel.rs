@@ -218,8 +218,8 @@ pub struct Kernel {
     pub shared_arrays: Arrays,
     /// The arrays of a thread's local memory.
     pub local_arrays: Arrays,
-    /// Whether threads of a block wait for each other.
-    pub barriers: bool,
+    /// Whether threads of a block may wait for each other: at barriers, or for what another one writes.
+    pub waits: bool,
     /// The source line where each block begins.
     pub blocks: Vec<Source>,
     /// The source line of each conditional branch.

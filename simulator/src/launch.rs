@@ -52,8 +52,8 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
     counters.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
     let count = threads.div_ceil(WARP);
-    // Without barriers warps run one after the other and share one register file.
-    let files = if kernel.barriers { count } else { 1 };
+    // If they do not wait for each other, warps run one after the other and share one register file.
+    let files = if kernel.waits { count } else { 1 };
     warps.resize_with(files.max(warps.len()), Warp::default);
     for warp in &mut warps[..files] {
         prepare(warp, kernel, launch);
@@ -76,6 +76,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         has_acquired: false,
         alone: count == 1 && launch.grid == [1; 3],
         effects: 0,
+        takes_turns: kernel.waits && count > 1,
         writes: 0,
         origins: HashMap::new(),
         allowed: budget(config.budget, launch),
@@ -98,7 +99,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
                 }
                 let block = [x, y, z];
                 (machine.phase, machine.arrived, machine.has_acquired) = (0, [0; BARRIERS], false);
-                let done = if kernel.barriers {
+                let done = if kernel.waits {
                     interleaved(&mut machine, &mut warps[..count], launch, block)
                 } else {
                     one_by_one(&mut machine, &mut warps[0], launch, block)

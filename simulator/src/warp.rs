@@ -57,13 +57,10 @@ enum Pause {
     /// Some lanes (the mask) branch to the first; the rest goes on at the second.
     Split(usize, u32, usize),
     Wait(State, usize),
-    /// It has looped for long while others could run.
+    /// It has looped for long while others of its warp could run.
     Tired(usize),
     Ended,
 }
-
-/// How often a fragment may jump back before others get a turn: it may wait for one of them.
-const PATIENCE: u32 = 1 << 12;
 
 impl Warp {
     /// Lanes of `mask` begin the kernel, as warp `number` of their block.
@@ -208,13 +205,9 @@ impl Warp {
                 Op::Exit => return Ok(Pause::Ended),
             }
             if next <= pc {
-                if machine.checks.loops && self.loops_forever(next, mask, machine.effects) {
-                    let detail = "Infinite loop detected. The warp comes back to where it was".to_string();
-                    return Err(stop(Kind::Loop, inst, mask, detail));
-                }
                 back += 1;
-                if back > PATIENCE && self.fragments.len() > 1 {
-                    return Ok(Pause::Tired(next));
+                if let Some(pause) = self.jumped_back(machine, inst, next, mask, back)? {
+                    return Ok(pause);
                 }
             }
             pc = next;

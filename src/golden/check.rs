@@ -140,7 +140,9 @@ fn form_difference(form: &FormSpec, recorded: &str, outcome: &Outcome) -> Agreem
 /// Whether the documented error of a form allows this difference. The halves of a pair are on their own.
 fn allows(form: &FormSpec, name: &str, now: u64, then: u64) -> bool {
     if let Some(half) = name.strip_suffix("x2") {
-        return [0, 16].into_iter().all(|at| allows(form, half, now >> at & 0xffff, then >> at & 0xffff));
+        let halves = [0, 16].map(|at| (now >> at & 0xffff, then >> at & 0xffff));
+        let same = |now, then| one_nan(half, now) == one_nan(half, then);
+        return halves.into_iter().all(|(now, then)| same(now, then) || allows(form, half, now, then));
     }
     let Some(latitude) = Latitude::of(form.name) else { return false };
     let Some(value) = float(name) else { return false };

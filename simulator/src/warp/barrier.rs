@@ -79,7 +79,9 @@ impl Warp {
             matches!(machine.kernel.code[fragment.pc].op, Op::Barrier(BlockBarrier { aligned: true, .. }))
         };
         let mut waiting = self.fragments.iter().filter(waits);
-        if self.fragments.len() < 2 || !waiting.any(aligned) {
+        // Who asks again may come.
+        let comes = self.fragments.iter().any(|fragment| fragment.state == State::Polls);
+        if comes || self.fragments.len() < 2 || !waiting.any(aligned) {
             return None;
         }
         let first = self.fragments.iter().filter(waits).min_by_key(|fragment| fragment.pc)?;

@@ -1,11 +1,16 @@
 //! Finds infinite loops: a warp that returns to a state with all registers unchanged, and no effect of other threads in
-//! between, will repeat forever.
+//! between, will repeat forever. Other long loops let others run: they may wait for them.
 
-use super::{Fragment, Warp};
+use super::{Fragment, Machine, Pause, State, Stop, Warp, stop};
+use crate::fault::Kind;
+use crate::kernel::Inst;
 use crate::lanes::Lanes;
 
 /// How often a warp jumps back before it is checked: most legitimate loops end before.
 const FIRST: u64 = 1 << 12;
+
+/// How often a fragment may jump back before others get a turn.
+const PATIENCE: u32 = 1 << 12;
 
 /// Counts the backward jumps of a warp, and keeps its state at one of them.
 #[derive(Debug, Default)]
@@ -24,9 +29,33 @@ struct Snapshot {
 }
 
 impl Warp {
+    /// What a jump back to `pc` leads to, the `count`-th in a row, if the lanes do not just go on.
+    pub(super) fn jumped_back(
+        &mut self,
+        machine: &mut Machine,
+        inst: &Inst,
+        pc: usize,
+        mask: u32,
+        count: u32,
+    ) -> Result<Option<Pause>, Stop> {
+        if machine.checks.loops && self.loops_forever(pc, mask, machine.effects) {
+            let detail = "Infinite loop detected. The warp comes back to where it was".to_string();
+            return Err(stop(Kind::Loop, inst, mask, detail));
+        }
+        Ok(match count {
+            ..=PATIENCE => None,
+            _ if machine.takes_turns => {
+                machine.writes += 1;
+                Some(Pause::Wait(State::Polls, pc))
+            }
+            _ if self.fragments.len() > 1 => Some(Pause::Tired(pc)),
+            _ => None,
+        })
+    }
+
     /// Whether the warp, which jumps back to `pc`, was in this state before. Snapshots become rarer, so that a cycle of any
     /// length is found (Brent, "An improved Monte Carlo factorization algorithm").
-    pub(super) fn loops_forever(&mut self, pc: usize, mask: u32, effects: u64) -> bool {
+    fn loops_forever(&mut self, pc: usize, mask: u32, effects: u64) -> bool {
         self.loop_detector.count += 1;
         let count = self.loop_detector.count;
         if count < FIRST {

@@ -40,7 +40,9 @@ pub struct Machine<'a> {
     pub alone: bool,
     /// Counts the events by which threads can affect each other.
     pub effects: u64,
-    /// Counts the writes and atomics.
+    /// Whether the block's warps take turns.
+    pub takes_turns: bool,
+    /// Counts what may end another warp's waiting: writes and atomics, and turns that warps gave up.
     pub writes: u64,
     /// Where each instruction read undefined bytes: their address, and what is there.
     pub origins: HashMap<u32, (u64, String)>,

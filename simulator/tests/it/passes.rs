@@ -69,6 +69,8 @@ const PASSES: &[Pass] = &[
         |t| vec![[t.number + 1, t.number * t.number, 2 * t.number][t.number as usize % 3]],
         &[],
     ),
+    pass("flag_between_warps.ptx", 128, |t| vec![4 - t.own / 32], &[]),
+    pass("lock_between_warps.ptx", 128, |_| vec![4], &[]),
     pass("heap.ptx", 32, |t| vec![t.number + 5, t.number], &[]),
     pass("hints.ptx", 1, |_| vec![8, 9], &[]),
     pass("matrix.ptx", 32, matrices, &[]),

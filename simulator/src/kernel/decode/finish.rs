@@ -21,7 +21,8 @@ impl Decoder<'_> {
         let (code, starts) = lay_out(&blocks, &order, |label| targets[label as usize]);
         let entry = |label: u32| starts[targets[label as usize]] as u32;
         let functions: Vec<Callee> = self.functions.drain(..).map(|function| function.callee(entry)).collect();
-        let barriers = code.iter().any(|inst| matches!(inst.op, Op::Barrier(_) | Op::Poll));
+        let waits = |inst: &Inst| matches!(inst.op, Op::Barrier(_) | Op::Poll) || inst.acquires;
+        let waits = code.iter().any(waits);
         let begins = |inst: &&Inst| matches!(inst.op, Op::Enter { .. });
         let blocks = code.iter().filter(begins).map(|inst| inst.source).collect();
         let shared_arrays = std::mem::take(&mut self.shared_arrays);
@@ -36,7 +37,7 @@ impl Decoder<'_> {
             local: local_arrays.bytes.next_multiple_of(16),
             shared_arrays,
             local_arrays,
-            barriers,
+            waits,
             blocks,
             branches: std::mem::take(&mut self.branches),
             functions,
