@@ -7,7 +7,7 @@ use candle_transformers::models::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::weights::{VOCABULARY, tokens, weights};
+use crate::weights::{VOCABULARY, Weights, tokens, weights};
 
 const PROMPT: usize = 7;
 
@@ -61,6 +61,21 @@ pub fn llama(device: &Device) -> Result<Vec<Tensor>> {
     let mut cache = llama::Cache::new(true, DType::F32, &config, device)?;
     let model = llama::Llama::load(weights(device), &config)?;
     continued(PROMPT, device, |text, start| model.forward(text, start, &mut cache))
+}
+
+/// A larger llama, for measuring: its configuration in words, the number of its weights, and a forward pass of 32 tokens.
+pub fn measured_llama(device: &Device) -> Result<(&'static str, usize, impl Fn() -> Result<Tensor> + use<>)> {
+    let changes = json!({"hidden_size": 256, "intermediate_size": 704, "num_hidden_layers": 4, "num_attention_heads": 8});
+    let config = config::<llama::LlamaConfig>(changes).into_config(false);
+    let all = Weights::default();
+    let model = llama::Llama::load(all.builder(device), &config)?;
+    let count = all.asked.lock().expect("no thread panics").iter().map(|(_, shape)| shape.elem_count()).sum();
+    let (text, device) = (tokens(32, device)?, device.clone());
+    let forward = move || {
+        let mut cache = llama::Cache::new(false, DType::F32, &config, &device)?;
+        model.forward(&text, 0, &mut cache)?.to_device(&Device::Cpu)
+    };
+    Ok(("4 layers, hidden size 256, 8 heads and 2 of keys and values, intermediate size 704", count, forward))
 }
 
 pub fn mistral(device: &Device) -> Result<Vec<Tensor>> {
