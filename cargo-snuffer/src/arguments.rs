@@ -85,6 +85,16 @@ pub struct Options {
     pub args: Vec<OsString>,
 }
 
+impl Options {
+    /// Puts a `--` back before the arguments of Cargo: in `cargo snuffer test -- --ignored` it is Cargo's, but clap takes it.
+    pub fn keep_separator(&mut self, words: &[OsString]) {
+        let before = words.len().checked_sub(self.args.len() + 1).and_then(|at| words.get(at));
+        if before.is_some_and(|word| word == "--") {
+            self.args.insert(0, "--".into());
+        }
+    }
+}
+
 /// What fails a run whose tests pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 pub enum FailOn {
@@ -96,4 +106,32 @@ pub enum FailOn {
     Fault,
     /// Nothing.
     Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::Parser;
+
+    use super::{Cargo, Task};
+
+    #[test]
+    fn what_comes_after_the_options_is_handed_to_cargo_as_it_was_written() {
+        for written in [
+            "-- --ignored",
+            "--features cuda -- --ignored",
+            "--features cuda",
+            "name -- --ignored -- more",
+            "-- -- --ignored",
+            "",
+        ] {
+            let mut words: Vec<OsString> = ["snuffer", "test", "--fail-on", "never"].map(Into::into).into();
+            let given: Vec<OsString> = written.split_whitespace().map(Into::into).collect();
+            words.extend(given.clone());
+            let Task::Test(mut options) = Cargo::parse_from(&words).task else { panic!("`test` is the task") };
+            options.keep_separator(&words);
+            assert_eq!(options.args, given, "{written}");
+        }
+    }
 }

@@ -26,7 +26,11 @@ const BROKEN: u8 = 5;
 fn main() -> ExitCode {
     // Cargo calls `cargo-snuffer snuffer …`; by hand it is `cargo-snuffer …`.
     let is_named = std::env::args_os().nth(1).is_some_and(|arg| arg == "snuffer");
-    let Cargo { task } = Cargo::parse_from(std::env::args_os().skip(usize::from(is_named)));
+    let words: Vec<_> = std::env::args_os().skip(usize::from(is_named)).collect();
+    let Cargo { mut task } = Cargo::parse_from(&words);
+    if let Task::Test(options) | Task::Nextest(options) | Task::Run(options) = &mut task {
+        options.keep_separator(&words);
+    }
     let done = match task {
         Task::Test(args) => session::cargo("test", &args),
         Task::Nextest(args) => session::cargo("nextest", &args),
