@@ -1,4 +1,4 @@
-//! For every symbol that the sources do not define, writes a function that reports itself as unsupported.
+//! For every symbol that the sources do not define, writes a function that reports itself as unsupported, or that is NVIDIA's.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,7 +14,8 @@ fn main() {
     for line in symbols.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (library, symbol) = line.split_once(' ').unwrap_or_else(|| panic!("symbols.txt: no library in `{line}`"));
         if !defined.contains(symbol) {
-            writeln!(text, "unsupported!({symbol}, {});", not_supported(library)).expect("a string takes it");
+            let kind = if library == "nvrtc" { "nvrtc" } else { "unsupported" };
+            writeln!(text, "{kind}!({symbol}, {});", not_supported(library)).expect("a string takes it");
         }
     }
     let target = Path::new(&env::var_os("OUT_DIR").expect("set by cargo")).join("unsupported.rs");

@@ -20,6 +20,27 @@ macro_rules! unsupported {
     };
 }
 
+/// An exported function of NVRTC: NVIDIA's, if the program has loaded it, else as above.
+macro_rules! nvrtc {
+    ($name:ident, $code:literal) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> usize {
+            const NAME: &std::ffi::CStr = {
+                match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!("a name has no NUL"),
+                }
+            };
+            static SAID: std::sync::Once = std::sync::Once::new();
+            if let Some(function) = crate::api::nvrtc::of_nvidia(NAME) {
+                return function(a, b, c, d, e, f);
+            }
+            SAID.call_once(|| crate::objects::report::unsupported(concat!(stringify!($name), " is not simulated")));
+            $code
+        }
+    };
+}
+
 pub mod api;
 pub mod objects;
 

@@ -8,5 +8,8 @@ pub mod launch;
 pub mod managed;
 pub mod memory;
 pub mod module;
+pub mod occupancy;
+pub mod older;
 pub mod pinned;
+pub mod preferences;
 pub mod stream;

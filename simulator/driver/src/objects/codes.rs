@@ -34,6 +34,8 @@ pub const FILE_NOT_FOUND: Code = 301;
 pub const ILLEGAL_STATE: Code = 401;
 /// A handle of a stream, event, module or function is invalid, or belongs to another context.
 pub const INVALID_HANDLE: Code = 400;
+/// The device has no such limit.
+pub const UNSUPPORTED_LIMIT: Code = 215;
 /// A module has no function or variable of this name.
 pub const NOT_FOUND: Code = 500;
 /// The current context was released.

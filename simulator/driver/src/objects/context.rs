@@ -22,6 +22,22 @@ pub enum Health {
     Hanging,
 }
 
+/// What a program asked of a context.
+pub struct Preferences {
+    /// By their number in `CUlimit`: the stack, the buffer of `printf`, the heap, launches of kernels by kernels (depth and number),
+    /// the cache's granularity and the part of it that persists.
+    pub(crate) limits: [usize; 7],
+    /// Whether kernels prefer shared memory or a cache: `CUfunc_cache`.
+    pub(crate) cache: u32,
+    /// How wide the banks of shared memory should be: `CUsharedconfig`.
+    pub(crate) banks: u32,
+}
+
+impl Preferences {
+    /// What a context has when it is new.
+    pub(crate) const NEW: Self = Self { limits: [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0], cache: 0, banks: 1 };
+}
+
 /// A context, with memory and modules of its own.
 pub struct Context {
     /// The device that it is of.
@@ -30,6 +46,7 @@ pub struct Context {
     /// The users of a primary context; one of any other.
     pub(crate) retained: usize,
     pub(crate) health: Health,
+    pub(crate) preferences: Preferences,
     /// The modules of linked fat binaries that were used.
     pub(crate) linked: HashMap<usize, usize>,
 }

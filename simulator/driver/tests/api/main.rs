@@ -15,6 +15,7 @@ mod graphs;
 mod happens_before;
 mod managed;
 mod memory;
+mod preferences;
 mod random;
 mod records;
 mod replacement;

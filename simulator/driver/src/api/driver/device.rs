@@ -62,16 +62,9 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_ui
 pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> Code {
     call("cuDeviceGetName", |driver| {
         driver.device(device)?;
-        let Some(room) = usize::try_from(len).ok().and_then(|len| len.checked_sub(1)) else {
-            return Err(INVALID_VALUE);
-        };
         let (major, minor) = driver.config.capability;
-        let text = format!("snuffer simulated device sm_{major}{minor}");
-        for (at, byte) in text.bytes().take(room).chain([0]).enumerate() {
-            // SAFETY: `at` is below `len`, the size of the caller's buffer.
-            unsafe { put(name.wrapping_add(at), byte as c_char)? };
-        }
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { put_text(name, len, &format!("snuffer simulated device sm_{major}{minor}")) }
     })
 }
 
@@ -83,6 +76,40 @@ pub unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) 
         // SAFETY: the caller's promise.
         unsafe { put(uuid, id) }
     })
+}
+
+/// The place of a device on the bus: as if all were on the first, one after the other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, device: c_int) -> Code {
+    call("cuDeviceGetPCIBusId", |driver| {
+        let ordinal = driver.device(device)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_text(id, len, &format!("0000:{:02X}:00.0", driver.visible[ordinal] + 1)) }
+    })
+}
+
+/// Whether kernels on a device may access the memory of another: they may not.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) -> Code {
+    call("cuDeviceCanAccessPeer", |driver| {
+        driver.device(device)?;
+        driver.device(peer)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(can, 0) }
+    })
+}
+
+/// Writes a text that a NUL ends, cut to the caller's buffer.
+///
+/// # Safety
+/// `to` is null or valid for a write of `len` bytes.
+unsafe fn put_text(to: *mut c_char, len: c_int, text: &str) -> Result<(), Code> {
+    let room = usize::try_from(len).ok().and_then(|len| len.checked_sub(1)).ok_or(INVALID_VALUE)?;
+    for (at, byte) in text.bytes().take(room).chain([0]).enumerate() {
+        // SAFETY: `at` is below `len`, the size of the caller's buffer.
+        unsafe { put(to.wrapping_add(at), byte as c_char)? };
+    }
+    Ok(())
 }
 
 /// The memory of a device.

@@ -56,13 +56,37 @@ pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) ->
 /// Fills with a byte, in stream order.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemsetD8Async(address: u64, value: u8, bytes: usize, stream: usize) -> Code {
-    call("cuMemsetD8Async", |driver| driver.fill(address, value, bytes, stream))
+    call("cuMemsetD8Async", |driver| driver.fill(address, [value], bytes, stream))
 }
 
 /// Fills with a byte.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemsetD8_v2(address: u64, value: u8, bytes: usize) -> Code {
     cuMemsetD8Async(address, value, bytes, 0)
+}
+
+/// Fills with values of two bytes, in stream order.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD16Async(address: u64, value: u16, count: usize, stream: usize) -> Code {
+    call("cuMemsetD16Async", |driver| driver.fill(address, value.to_le_bytes(), count, stream))
+}
+
+/// Fills with values of two bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD16_v2(address: u64, value: u16, count: usize) -> Code {
+    cuMemsetD16Async(address, value, count, 0)
+}
+
+/// Fills with values of four bytes, in stream order.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: usize) -> Code {
+    call("cuMemsetD32Async", |driver| driver.fill(address, value.to_le_bytes(), count, stream))
+}
+
+/// Fills with values of four bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> Code {
+    cuMemsetD32Async(address, value, count, 0)
 }
 
 /// Copies to the device, in stream order. Pageable memory is read at the call.

@@ -5,7 +5,7 @@ use crate::objects::codes::{Code, FILE_NOT_FOUND, INVALID_HANDLE, INVALID_VALUE,
 use crate::objects::image;
 use crate::objects::module::Module;
 use crate::objects::process::call;
-use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_uint, c_void};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -20,6 +20,26 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut usize, image: *const c_vo
             put(module, driver.load_in_place_of(ptx)?)
         }
     })
+}
+
+/// Loads a module into the current context, with options of the compiler. There is none: what it would print stays as it is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoadDataEx(
+    module: *mut usize,
+    image: *const c_void,
+    _count: c_uint,
+    _options: *const c_uint,
+    _values: *const *const c_void,
+) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { cuModuleLoadData(module, image) }
+}
+
+/// Loads a fat binary into the current context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut usize, image: *const c_void) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { cuModuleLoadData(module, image) }
 }
 
 /// Loads a module from a file.

@@ -1,7 +1,7 @@
 //! Streams and events.
 
 use crate::api::put;
-use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE, SUCCESS};
 use crate::objects::happens_before::Clock;
 use crate::objects::process::call;
 use crate::objects::stream::{Event, Stream};
@@ -61,6 +61,51 @@ pub extern "C" fn cuStreamWaitEvent(stream: usize, event: usize, flags: c_uint) 
         }
         driver.wait_in_stream(stream, event)
     })
+}
+
+/// How a stream was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamGetFlags(stream: usize, flags: *mut c_uint) -> Code {
+    call("cuStreamGetFlags", |driver| {
+        driver.context_of(stream)?;
+        let is_blocking = driver.streams.get(stream).is_none_or(|stream| stream.blocking);
+        // SAFETY: the caller's promise.
+        unsafe { put(flags, u32::from(!is_blocking)) }
+    })
+}
+
+/// The priority of a stream: all have the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamGetPriority(stream: usize, priority: *mut c_int) -> Code {
+    call("cuStreamGetPriority", |driver| {
+        driver.context_of(stream)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(priority, 0) }
+    })
+}
+
+/// A function of the host that is part of a stream, and gets the stream, the result of what is before it, and its data.
+type Callback = unsafe extern "C" fn(usize, Code, *mut c_void);
+
+/// Runs a function of the host after the work of a stream, which is done. A capture must not have one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamAddCallback(
+    stream: usize,
+    callback: Option<Callback>,
+    data: *mut c_void,
+    flags: c_uint,
+) -> Code {
+    let Some(callback) = callback.filter(|_| flags == 0) else { return INVALID_VALUE };
+    let code = call("cuStreamAddCallback", |driver| {
+        driver.check_unsafe()?;
+        driver.context_of(stream).map(drop)
+    });
+    if code == SUCCESS {
+        // Not under the driver's lock: it may wait for another thread, which may call CUDA.
+        // SAFETY: the caller's promise.
+        unsafe { callback(stream, SUCCESS, data) };
+    }
+    code
 }
 
 /// A function of the host that is part of a stream. It must not call CUDA.
@@ -127,6 +172,12 @@ pub extern "C" fn cuEventRecord(event: usize, stream: usize) -> Code {
     call("cuEventRecord", |driver| driver.record_event(event, stream))
 }
 
+/// Records an event. The one flag is for captures: the event becomes a node of its own, which nothing here waits for.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventRecordWithFlags(event: usize, stream: usize, flags: c_uint) -> Code {
+    if flags > 1 { INVALID_VALUE } else { cuEventRecord(event, stream) }
+}
+
 /// Waits for an event.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventSynchronize(event: usize) -> Code {
@@ -146,6 +197,9 @@ pub unsafe extern "C" fn cuEventElapsedTime_v2(milliseconds: *mut f32, start: us
         driver.wait_for_event(start)?;
         let from = driver.event(start)?.recorded.ok_or(INVALID_HANDLE)?;
         let to = driver.event(end)?.recorded.ok_or(INVALID_HANDLE)?;
+        if driver.event(start)?.context != driver.event(end)?.context {
+            return Err(INVALID_HANDLE);
+        }
         // SAFETY: the caller's promise.
         unsafe { put(milliseconds, to.saturating_duration_since(from).as_secs_f32() * 1e3) }
     })

@@ -44,7 +44,7 @@ pub extern "C" fn cudaFreeAsync_ptsz(address: u64, stream: usize) -> Code {
 pub extern "C" fn cudaMemsetAsync_ptsz(address: u64, value: c_int, bytes: usize, stream: usize) -> Code {
     runtime("cudaMemsetAsync_ptsz", |driver| {
         ensure(driver)?;
-        driver.fill(address, value as u8, bytes, stream)
+        driver.fill(address, [value as u8], bytes, stream)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::Driver;
 use crate::objects::codes::{Code, INVALID_CONTEXT, NOT_INITIALIZED, OUT_OF_MEMORY};
-use crate::objects::context::{self, Context, Health};
+use crate::objects::context::{self, Context, Health, Preferences};
 use crate::objects::coverage;
 use simulator::Device;
 use std::collections::HashMap;
@@ -88,7 +88,14 @@ impl Driver {
             return Err(OUT_OF_MEMORY);
         }
         let device = Device::new(index, &self.config);
-        Ok(Context { ordinal, device, retained: 0, health: Health::Sound, linked: HashMap::new() })
+        Ok(Context {
+            ordinal,
+            device,
+            retained: 0,
+            health: Health::Sound,
+            preferences: Preferences::NEW,
+            linked: HashMap::new(),
+        })
     }
 
     fn destroy(&mut self, index: usize) {

@@ -120,6 +120,13 @@ impl Driver {
         }
     }
 
+    /// Takes a hint for a kernel and does nothing with it.
+    pub(crate) fn take_hint(&mut self, function: usize, is_valid: bool) -> Result<(), Code> {
+        let context = self.kernel(function)?.context;
+        self.checked(context)?;
+        if is_valid { Ok(()) } else { Err(INVALID_VALUE) }
+    }
+
     /// Sets the most dynamic shared memory of a kernel. Other attributes are hints.
     pub(crate) fn set_function_attribute(
         &mut self,

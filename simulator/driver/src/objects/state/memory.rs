@@ -63,16 +63,24 @@ impl Driver {
         })
     }
 
-    /// Fills memory.
-    pub(crate) fn fill(&mut self, address: u64, value: u8, bytes: usize, stream: usize) -> Result<(), Code> {
+    /// Fills memory with `count` values of `N` bytes.
+    pub(crate) fn fill<const N: usize>(
+        &mut self,
+        address: u64,
+        value: [u8; N],
+        count: usize,
+        stream: usize,
+    ) -> Result<(), Code> {
         let (key, calling) = (self.key(stream)?, self.calling);
         self.checked(key.0)?;
+        let bytes = count.checked_mul(N).filter(|_| address.is_multiple_of(N as u64)).ok_or(INVALID_VALUE)?;
         self.submit(key, move |driver, key| {
             if driver.checked(key.0)?.working().is_none() || bytes == 0 {
                 return Ok(());
             }
             let device = driver.device_of(address, key.0)?;
-            device.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))?.fill(value);
+            let there = device.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))?;
+            there.chunks_exact_mut(N).for_each(|part| part.copy_from_slice(&value));
             driver.record_accesses(&[(address, true)], key, calling);
             Ok(())
         })

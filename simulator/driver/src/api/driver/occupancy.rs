@@ -1,0 +1,116 @@
+//! How many blocks of a kernel a multiprocessor holds at once: by threads and shared memory alone, since PTX does not say how many
+//! registers a kernel needs.
+
+use crate::api::put;
+use crate::objects::codes::{Code, INVALID_VALUE};
+use crate::objects::process::call;
+use crate::objects::state::Driver;
+use std::ffi::{c_int, c_uint};
+
+/// The numbers in `CUdevice_attribute` of what a multiprocessor has.
+const MULTIPROCESSORS: c_uint = 16;
+const THREADS: c_uint = 39;
+const SHARED: c_uint = 81;
+const BLOCKS: c_uint = 106;
+/// What the driver itself takes of the shared memory for each block.
+const SHARED_OF_DRIVER: usize = 1024;
+const WARP: usize = 32;
+
+/// The number of blocks of a kernel that a multiprocessor holds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    blocks: *mut c_int,
+    function: usize,
+    threads: c_int,
+    shared: usize,
+) -> Code {
+    call("cuOccupancyMaxActiveBlocksPerMultiprocessor", |driver| {
+        let found = driver.blocks_at_once(function, threads, shared)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(blocks, found as c_int) }
+    })
+}
+
+/// The same. The flag is about a cache.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    blocks: *mut c_int,
+    function: usize,
+    threads: c_int,
+    shared: usize,
+    flags: c_uint,
+) -> Code {
+    if flags > 1 {
+        return INVALID_VALUE;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared) }
+}
+
+/// A function of the program that says how much dynamic shared memory a block of so many threads needs.
+type SharedOfBlock = unsafe extern "C" fn(c_int) -> usize;
+
+/// The size of a block with which a multiprocessor holds most threads, and the size of a grid that fills the device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    grid: *mut c_int,
+    block: *mut c_int,
+    function: usize,
+    shared_of: Option<SharedOfBlock>,
+    shared: usize,
+    limit: c_int,
+) -> Code {
+    call("cuOccupancyMaxPotentialBlockSize", |driver| {
+        let most = driver.function_attribute(function, 0)? as c_int;
+        let most = if limit > 0 { most.min(limit) } else { most };
+        let mut best = (0, 0, 0);
+        // Larger blocks first: of equals, the largest is returned.
+        for threads in (1..=most).rev().filter(|threads| *threads == most || threads % WARP as c_int == 0) {
+            // SAFETY: the caller's promise.
+            let needs = shared_of.map_or(shared, |of| unsafe { of(threads) });
+            let blocks = driver.blocks_at_once(function, threads, needs)?;
+            let held = blocks * threads as usize;
+            if held > best.0 {
+                best = (held, threads, blocks);
+            }
+        }
+        let of_device = driver.attribute(MULTIPROCESSORS)? * best.2 as c_int;
+        // SAFETY: the caller's promise.
+        unsafe { put(block, best.1).and_then(|()| put(grid, of_device)) }
+    })
+}
+
+/// The dynamic shared memory that each of so many blocks on a multiprocessor can have.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
+    shared: *mut usize,
+    function: usize,
+    blocks: c_int,
+    threads: c_int,
+) -> Code {
+    call("cuOccupancyAvailableDynamicSMemPerBlock", |driver| {
+        let at_most = driver.blocks_at_once(function, threads, 0)?;
+        let blocks =
+            usize::try_from(blocks).ok().filter(|blocks| (1..=at_most).contains(blocks)).ok_or(INVALID_VALUE)?;
+        let of_kernel = driver.function_attribute(function, 1)? as usize;
+        let each = driver.attribute(SHARED)? as usize / blocks;
+        let left = each.saturating_sub(SHARED_OF_DRIVER + of_kernel).min(driver.most_shared() as usize - of_kernel);
+        // SAFETY: the caller's promise.
+        unsafe { put(shared, left) }
+    })
+}
+
+impl Driver {
+    /// The number of blocks with so many threads, and so much dynamic shared memory, that a multiprocessor holds.
+    fn blocks_at_once(&mut self, function: usize, threads: c_int, shared: usize) -> Result<usize, Code> {
+        let most = self.function_attribute(function, 0)? as usize;
+        let threads = usize::try_from(threads).ok().filter(|&threads| threads > 0).ok_or(INVALID_VALUE)?;
+        let shared = shared.saturating_add(self.function_attribute(function, 1)? as usize);
+        if threads > most || shared > self.most_shared() as usize {
+            return Ok(0);
+        }
+        let has = |attribute| self.attribute(attribute).map(|value| value as usize);
+        let by_threads = has(THREADS)? / threads.next_multiple_of(WARP);
+        Ok(by_threads.min(has(SHARED)? / (shared + SHARED_OF_DRIVER)).min(has(BLOCKS)?))
+    }
+}
