@@ -14,6 +14,11 @@ const VARIABLE: &str = "SNUFFER_HOME";
 /// Where this program was built: the device's sources are beside it.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
+/// The variables that name the folder of the toolkit, beside `CUDA_HOME`.
+const FOLDER_VARIABLES: [&str; 4] = ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDA_LIBRARY_PATH"];
+/// The variable that chooses the version of CUDA that cudarc binds. Without it and without a feature, that is the compiler's.
+const CUDARC_VERSION: &str = "CUDARC_CUDA_VERSION";
+
 /// What programs are built with and run on.
 pub struct Home {
     pub toolkit: Toolkit,
@@ -48,6 +53,28 @@ impl Home {
         build(&folder)?;
         install_driver(&folder)?;
         Self::found(&folder).context("the set-up is not complete; run `cargo snuffer setup`")
+    }
+
+    /// Sets the variables by which build scripts of any crate find the toolkit in `cargo`.
+    ///
+    /// Of an assembled toolkit, its folder is named by every variable that is in use: crates differ in which they read. A crate that
+    /// names no folder to link from counts on the system's having the libraries, so the linker looks there too.
+    pub fn equip(&self, cargo: &mut Command) -> anyhow::Result<()> {
+        self.toolkit.equip(cargo)?;
+        if let Toolkit::Assembled(folder) = &self.toolkit {
+            for name in FOLDER_VARIABLES {
+                cargo.env(name, folder);
+            }
+            let others = std::env::var_os("LIBRARY_PATH").unwrap_or_default();
+            let places = std::iter::once(folder.join("lib")).chain(std::env::split_paths(&others));
+            cargo.env("LIBRARY_PATH", std::env::join_paths(places)?);
+            // Only the user may choose. A crate may bind another version, and cudarc does not compile for two.
+            match std::env::var_os(CUDARC_VERSION) {
+                Some(version) => cargo.env(CUDARC_VERSION, version),
+                None => cargo.env_remove(CUDARC_VERSION),
+            };
+        }
+        Ok(())
     }
 
     /// What is set up in `folder`, if all is.

@@ -116,7 +116,7 @@ pub fn cargo(what: &str, options: &Options) -> anyhow::Result<u8> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // By an option, not by a variable, which cannot name a path with a space.
     cargo.arg("--config").arg(format!("target.'cfg(unix)'.runner={runner}")).arg(what).args(&options.args);
-    home.toolkit.equip(&mut cargo)?;
+    home.equip(&mut cargo)?;
     watched(&mut cargo, &home, &session);
     let status = cargo.status().context("cannot run cargo")?;
     let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);

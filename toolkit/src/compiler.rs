@@ -1,6 +1,7 @@
 //! NVIDIA's compiler from `PyPI`, checked by hash, and a `CUDA_HOME` around it.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +14,8 @@ use crate::{Toolkit, remedy, stubs, succeeds};
 const PYPI_RUNS_HERE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 const PACKAGES: &str = include_str!("../packages.txt");
 const NVRTC: &str = include_str!("../nvrtc.txt");
+/// Where the package has its libraries.
+const NVRTC_FOLDER: &str = "nvrtc/nvidia/cu13/lib";
 
 /// Whether this machine can have a toolkit.
 pub fn there_is_one() -> bool {
@@ -49,12 +52,18 @@ impl Toolkit {
 /// Installs NVRTC below `folder` if it is missing: the compiler that programs call while they run.
 pub fn fetch_nvrtc(folder: &Path) -> anyhow::Result<()> {
     ensure!(PYPI_RUNS_HERE, "PyPI has NVRTC for x86-64 Linux only");
-    once(&folder.join("nvrtc"), NVRTC, |partial| install(partial, NVRTC)).map(|_| ())
+    once(&folder.join("nvrtc"), NVRTC, |partial| install(partial, NVRTC))?;
+    // The package has only the name with the version. Programs that load it while they run also ask for the other.
+    let name = folder.join(NVRTC_FOLDER).join(stubs::unversioned("nvrtc"));
+    if fs::symlink_metadata(&name).is_err() {
+        symlink(stubs::soname("nvrtc", 13), name)?;
+    }
+    Ok(())
 }
 
 /// The folder with NVRTC's libraries, if it is installed.
 pub fn nvrtc(folder: &Path) -> Option<PathBuf> {
-    is_done(&folder.join("nvrtc"), NVRTC).then(|| folder.join("nvrtc/nvidia/cu13/lib"))
+    is_done(&folder.join("nvrtc"), NVRTC).then(|| folder.join(NVRTC_FOLDER))
 }
 
 /// Installs the packages of a list with hashes in `folder`.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::stubs::{LIBRARIES, soname};
+use crate::stubs::{LIBRARIES, soname, unversioned};
 
 /// Where programs find the driver that is installed in `folder`.
 pub fn libraries(folder: &Path) -> PathBuf {
@@ -37,6 +37,10 @@ pub fn install_driver(folder: &Path) -> anyhow::Result<PathBuf> {
     fs::rename(new, lib.join(&driver)).with_context(|| format!("cannot replace {driver} in {}", lib.display()))?;
     for (library, version) in others {
         link(&driver, &lib.join(soname(library, *version)))?;
+    }
+    // Programs that load them while they run ask for these names, too.
+    for (library, _) in &LIBRARIES {
+        link(&driver, &lib.join(unversioned(library)))?;
     }
     Ok(lib)
 }

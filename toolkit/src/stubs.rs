@@ -37,7 +37,7 @@ pub fn assemble(home: &Path) -> anyhow::Result<()> {
         let source: Vec<_> = exported.map(|symbol| format!("int {symbol}(void) {{ return 0; }}\n")).collect();
         compile(&source.concat(), &lib, &soname(library, version))
             .with_context(|| format!("cannot make lib{library}.so"))?;
-        symlink(soname(library, version), lib.join(format!("lib{library}.so")))?;
+        symlink(soname(library, version), lib.join(unversioned(library)))?;
     }
     Ok(())
 }
@@ -45,6 +45,11 @@ pub fn assemble(home: &Path) -> anyhow::Result<()> {
 /// The file name of a library that programs load when they start.
 pub fn soname(library: &str, version: u32) -> String {
     format!("lib{library}.so.{version}")
+}
+
+/// The file name of a library that the linker looks for.
+pub fn unversioned(library: &str) -> String {
+    format!("lib{library}.so")
 }
 
 fn compile(source: &str, lib: &Path, soname: &str) -> anyhow::Result<()> {
