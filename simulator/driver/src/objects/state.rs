@@ -26,8 +26,13 @@ use super::slab::Slab;
 use super::stream::{Event, Stream};
 use super::wedge::Wedge;
 use simulator::{Config, Device, Fault, Kind};
+<<<<<<< HEAD
 use std::collections::BTreeMap;
 use std::ffi::c_uint;
+=======
+use std::alloc::Layout;
+use std::collections::{HashMap, HashSet};
+>>>>>>> 55d86fb (simulator/driver: copies by unified addresses, and frees that wait)
 
 pub(crate) use kernels::fits;
 
@@ -57,6 +62,8 @@ pub struct Driver {
     /// The program's pinned memory of the host: where it begins, its bytes, and the flags that it was allocated with.
     pub(crate) pinned: BTreeMap<u64, (u64, c_uint)>,
     pub(crate) happens_before: HappensBefore,
+    /// The memory that was allocated in stream order: freeing it waits for nothing.
+    pub(crate) in_order: HashSet<u64>,
     /// The captures that go on.
     pub(crate) captures: Vec<Capture>,
     /// How many captures there were.
@@ -89,6 +96,7 @@ impl Driver {
             generators: Slab::new(0x61),
             pinned: BTreeMap::new(),
             happens_before: HappensBefore::default(),
+            in_order: HashSet::new(),
             captures: Vec::new(),
             captured: 0,
             graphs: Slab::new(0x62),

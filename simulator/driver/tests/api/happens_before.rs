@@ -1,7 +1,7 @@
 //! Work of two streams on the same memory. Reports go to the error stream, so that each scene has its own process.
 
 use super::{WELL, allocate, ptr, with_device};
-use cuda::api::driver::memory::{cuMemcpyDtoHAsync_v2, cuMemsetD8Async};
+use cuda::api::driver::memory::{cuMemAlloc_v2, cuMemFree_v2, cuMemcpyDtoHAsync_v2, cuMemsetD8Async};
 use cuda::api::driver::stream::{cuEventCreate, cuEventRecord, cuStreamCreate, cuStreamSynchronize, cuStreamWaitEvent};
 use std::process::Command;
 
@@ -13,7 +13,14 @@ fn unordered_work_of_two_streams_is_reported() {
     if let Ok(scene) = std::env::var(SCENE) {
         return play(&scene);
     }
-    for (scene, reported) in [("nothing", true), ("event", false), ("wait", false), ("one stream", false)] {
+    for (scene, reported) in [
+        ("nothing", true),
+        ("event", false),
+        ("wait", false),
+        ("one stream", false),
+        ("freed", false),
+        ("freed, and allocated in stream order", true),
+    ] {
         let mut command = Command::new(std::env::current_exe().expect("this test"));
         command
             .args(["--exact", "happens_before::unordered_work_of_two_streams_is_reported", "--nocapture"])
@@ -29,8 +36,11 @@ fn unordered_work_of_two_streams_is_reported() {
 fn play(scene: &str) {
     with_device(WELL);
     let (mut first, mut second, mut event) = (0, 0, 0);
-    let memory = allocate(4);
+    let mut memory = allocate(4);
     unsafe {
+        if scene == "freed" {
+            assert_eq!(cuMemAlloc_v2(&raw mut memory, 4), 0);
+        }
         assert_eq!(cuStreamCreate(&raw mut first, 1), 0);
         assert_eq!(cuStreamCreate(&raw mut second, 1), 0);
         assert_eq!(cuEventCreate(&raw mut event, 2), 0);
@@ -43,6 +53,11 @@ fn play(scene: &str) {
         }
         "wait" => assert_eq!(cuStreamSynchronize(first), 0),
         _ => {}
+    }
+    if scene.starts_with("freed") {
+        // This waits for the device, unless the memory was allocated in stream order.
+        assert_eq!(cuMemFree_v2(memory), 0);
+        return;
     }
     let mut word = 0_u32;
     let stream = if scene == "one stream" { first } else { second };

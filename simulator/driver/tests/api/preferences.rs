@@ -162,6 +162,23 @@ fn events_of_two_contexts_have_no_time_between_them() {
 }
 
 #[test]
+fn a_copy_finds_out_what_it_copies_between() {
+    with_device(WELL);
+    let at = |value: &mut u32| (value as *mut u32).expose_provenance() as u64;
+    let (device, other, mut first, mut second) = (upload(&[1_u32]), allocate(4), 2, 3);
+    let (first, second) = (at(&mut first), at(&mut second));
+    let host = |address: u64| unsafe { ptr::with_exposed_provenance::<u32>(address as usize).read() };
+    unsafe {
+        assert_eq!((cuMemcpy(first, device, 4), host(first)), (0, 1), "to the host");
+        assert_eq!((cuMemcpyAsync(second, first, 4, 0), host(second)), (0, 1), "within the host");
+        assert_eq!((put(device, 7), cuMemcpy(other, device, 4)), (0, 0), "within the device");
+        assert_eq!(cuMemcpy(device, second, 4), 0, "to the device");
+        assert_eq!(cuMemcpy(first, device + 4, 4), INVALID_VALUE, "past the end");
+    }
+    assert_eq!((download(device, 1), download(other, 1)), (Ok(vec![1_u32]), Ok(vec![7_u32])));
+}
+
+#[test]
 fn devices_have_places_on_the_bus_and_no_peers() {
     with_device(WELL);
     let mut id = [0; 16];

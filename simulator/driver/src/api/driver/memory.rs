@@ -10,6 +10,7 @@ use std::ffi::c_void;
 pub unsafe extern "C" fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: usize) -> Code {
     call("cuMemAllocAsync", |driver| {
         let allocated = driver.allocate(bytes, stream)?;
+        driver.in_order.insert(allocated);
         // SAFETY: the caller's promise.
         unsafe { put(address, allocated) }
     })
@@ -18,7 +19,10 @@ pub unsafe extern "C" fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream
 /// Frees in stream order.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
-    call("cuMemFreeAsync", |driver| driver.free(address, stream))
+    call("cuMemFreeAsync", |driver| {
+        driver.in_order.remove(&address);
+        driver.free(address, stream)
+    })
 }
 
 /// Allocates; 0 bytes are an error.
@@ -32,11 +36,15 @@ pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Code 
     })
 }
 
-/// Frees, and waits for the device.
+/// Frees, and waits for the device: before, unless the memory was allocated in stream order, and after.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
     call("cuMemFree_v2", |driver| {
         driver.check_unsafe()?;
+        if !driver.in_order.remove(&address) {
+            let context = driver.current()?;
+            driver.happens_before.synchronize(context, None);
+        }
         driver.free(address, 0)?;
         driver.wait(0)
     })
@@ -121,6 +129,24 @@ pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usiz
         driver.check_unsafe()?;
         // SAFETY: the caller's promise.
         unsafe { driver.download(to, from, bytes, 0) }
+    })
+}
+
+/// Copies between any memory of the host and of the devices, in stream order: unified addresses say which is which.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuMemcpyAsync", |driver| unsafe { driver.copy_any(to, from, bytes, stream) })
+}
+
+/// Copies between any memory of the host and of the devices.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpy(to: u64, from: u64, bytes: usize) -> Code {
+    call("cuMemcpy", |driver| {
+        driver.check_unsafe()?;
+        driver.wait(0)?;
+        // SAFETY: the caller's promise.
+        unsafe { driver.copy_any(to, from, bytes, 0) }
     })
 }
 

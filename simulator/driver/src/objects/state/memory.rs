@@ -174,6 +174,33 @@ impl Driver {
         })
     }
 
+    /// Copies between any memory of the host and of all devices.
+    ///
+    /// # Safety
+    /// What is of the host is valid for a read or write of `bytes` bytes, also when a graph is launched that the copy is part of.
+    pub(crate) unsafe fn copy_any(&mut self, to: u64, from: u64, bytes: usize, stream: usize) -> Result<(), Code> {
+        let of_device = |address| self.contexts.iter().flatten().any(|context| context.device.owns(address));
+        let host = |address: u64| ptr::with_exposed_provenance_mut::<c_void>(address as usize);
+        match (of_device(to), of_device(from)) {
+            (true, true) => self.copy(to, from, bytes, stream),
+            // SAFETY: the caller's promise.
+            (true, false) => unsafe { self.upload(to, host(from), bytes, stream) },
+            // SAFETY: the caller's promise.
+            (false, true) => unsafe { self.download(host(to), from, bytes, stream) },
+            (false, false) => {
+                let key = self.key(stream)?;
+                self.submit(key, move |driver, key| {
+                    let host = |address: u64| ptr::with_exposed_provenance_mut::<u8>(address as usize);
+                    if driver.checked(key.0)?.working().is_some() {
+                        // SAFETY: the caller's promise.
+                        unsafe { ptr::copy(host(from), host(to), bytes) };
+                    }
+                    Ok(())
+                })
+            }
+        }
+    }
+
     /// Records that a call of the host accesses these addresses.
     fn record_accesses(&mut self, addresses: &[(u64, bool)], stream: Key, calling: &str) {
         let touched: Vec<_> =
