@@ -2,6 +2,7 @@
 
 pub mod pointer_arrays;
 pub mod products;
+pub mod settings;
 pub mod status_names;
 pub mod vectors;
 
@@ -39,7 +40,7 @@ pub unsafe extern "C" fn cublasCreate_v2(handle: *mut usize) -> Code {
         let context = driver.current().map_err(|_| NOT_INITIALIZED)?;
         driver.context(context).and_then(|context| context.check()).map_err(|_| NOT_INITIALIZED)?;
         // SAFETY: the caller's promise.
-        unsafe { put(handle, driver.blas.insert(Blas { context, stream: 0, factors_on_device: false })) }
+        unsafe { put(handle, driver.blas.insert(Blas { context, stream: 0, factors_on_device: false, math_mode: 0 })) }
             .map_err(|_| INVALID_VALUE)
     })
 }
@@ -136,7 +137,7 @@ unsafe fn run(
     compute: u32,
     factors: [*const c_void; 2],
 ) -> Result<(), Code> {
-    let &Blas { context, stream, factors_on_device } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
+    let &Blas { context, stream, factors_on_device, .. } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
     if factors_on_device {
         report::unsupported("factors of cuBLAS on the device");
         return Err(NOT_SUPPORTED);

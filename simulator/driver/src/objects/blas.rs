@@ -6,4 +6,6 @@ pub struct Blas {
     pub stream: usize,
     /// Whether factors and results of single numbers are in device memory.
     pub factors_on_device: bool,
+    /// How exact products should at least be, which all are: `cublasMath_t`.
+    pub math_mode: u32,
 }

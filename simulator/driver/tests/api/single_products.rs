@@ -2,6 +2,7 @@
 
 use crate::{WELL, download, upload, with_device};
 use cuda::api::cublas::products::*;
+use cuda::api::cublas::settings::*;
 use cuda::api::cublas::vectors::*;
 use cuda::api::cublas::*;
 use half::f16;
@@ -122,4 +123,20 @@ fn the_pointer_mode_is_kept_and_factors_on_the_device_are_not_simulated() {
     let (one, x) = (1_f32, upload(&[1_f32]));
     let run = unsafe { cublasSgemm_v2(handle, 0, 0, 1, 1, 1, pointer(&one), x, 1, x, 1, pointer(&one), x, 1) };
     assert_eq!(run, 15);
+}
+
+#[test]
+fn the_math_mode_is_kept_and_other_settings_are_taken() {
+    with_device(WELL);
+    let (mut handle, mut mode) = (0, 9);
+    assert_eq!(unsafe { cublasCreate_v2(&raw mut handle) }, 0);
+    for set in [3, 1, 16, 18, 0] {
+        assert_eq!(cublasSetMathMode(handle, set), 0);
+        assert_eq!((unsafe { cublasGetMathMode(handle, &raw mut mode) }, mode), (0, set));
+    }
+    assert_eq!((cublasSetMathMode(handle, 4), cublasSetMathMode(0xbad, 0)), (7, 1));
+    assert_eq!((cublasSetAtomicsMode(handle, 1), cublasSetAtomicsMode(handle, 2)), (0, 7));
+    assert_eq!(cublasSetWorkspace_v2(handle, ptr::null_mut(), 0), 0);
+    assert_eq!(cublasDestroy_v2(handle), 0);
+    assert_eq!(cublasSetWorkspace_v2(handle, ptr::null_mut(), 0), 1);
 }
