@@ -1,5 +1,6 @@
 //! What the driver keeps, and its support code. Nothing here knows the C functions in `api`, which are built on it.
 
+pub mod array;
 pub(crate) mod blas;
 pub(crate) mod codes;
 pub(crate) mod context;

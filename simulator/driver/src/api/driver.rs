@@ -1,5 +1,6 @@
 //! The driver API.
 
+pub mod array;
 pub mod context;
 pub mod device;
 pub mod error_names;

@@ -9,6 +9,7 @@ mod memory;
 mod modules;
 mod waiting;
 
+use super::array::Array;
 use super::blas::Blas;
 use super::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_HANDLE};
 use super::context::{Context, Health};
@@ -56,6 +57,7 @@ pub struct Driver {
     pub(crate) events: Slab<Event>,
     pub(crate) modules: Slab<Module>,
     pub(crate) functions: Slab<Function>,
+    pub(crate) arrays: Slab<Array>,
     pub(crate) blas: Slab<Blas>,
     pub(crate) descriptions: Slab<Description>,
     pub(crate) generators: Slab<Generator>,
@@ -91,6 +93,7 @@ impl Driver {
             events: Slab::new(0xE1),
             modules: Slab::new(0x40),
             functions: Slab::new(0xF1),
+            arrays: Slab::new(0xA1),
             blas: Slab::new(0xB1),
             descriptions: Slab::new(0xB2),
             generators: Slab::new(0x61),

@@ -4,6 +4,7 @@
 // Every pointer passed here points to a local variable, or is null if that is tested.
 #![allow(unsafe_code)]
 
+mod arrays;
 mod blas;
 mod captures;
 mod contexts;

@@ -1,6 +1,7 @@
 //! The properties of a device.
 
 use super::Driver;
+use crate::objects::array;
 use crate::objects::codes::{Code, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, NOT_INITIALIZED, SYSTEM_NOT_READY};
 use std::ffi::{c_int, c_uint};
 
@@ -59,6 +60,14 @@ impl Driver {
             13 | 36 => 1_000_000,
             14 => 512,
             16 => self.config.multiprocessors,
+            // The largest arrays: lines, planes, spaces, layers, cube maps, for textures and for surfaces.
+            21 | 55 => array::LINE as u32,
+            22 | 56 => array::PLANE[0] as u32,
+            23 | 57 => array::PLANE[1] as u32,
+            24..=26 | 58..=60 => array::SPACE as u32,
+            27 | 28 | 42 | 52 | 53 | 61 | 63 | 64 | 66 | 67 => array::LAYER as u32,
+            29 | 43 | 62 | 65 => array::LAYERS as u32,
+            54 | 68 => array::CUBE_LAYERS as u32,
             // Overlap of copies, mapped host memory, concurrent kernels, unified addressing.
             15 | 19 | 31 | 41 => 1,
             // Bus width, size of the L2 cache, threads of a multiprocessor, copy engines, texture pitch.

@@ -106,6 +106,7 @@ impl Driver {
         self.events.retain(|event| event.context != index);
         self.modules.retain(|module| module.context != index);
         self.functions.retain(|function| function.context != index);
+        self.arrays.retain(|array| array.context != index);
         self.captures.retain(|capture| capture.origin.0 != index);
         self.graphs.retain(|graph| graph.context != index);
         self.executables.retain(|executable| executable.graph.context != index);
