@@ -10,16 +10,31 @@ fn main() {
     println!("cargo::rerun-if-changed=src");
     let defined = defined(Path::new("src"));
     let symbols = fs::read_to_string("symbols.txt").expect("symbols.txt");
-    let mut text = String::new();
+    let (mut text, mut functions) = (String::new(), BTreeSet::new());
     for line in symbols.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (library, symbol) = line.split_once(' ').unwrap_or_else(|| panic!("symbols.txt: no library in `{line}`"));
+        if library == "cuda" {
+            functions.insert(symbol);
+        }
         if !defined.contains(symbol) {
             let kind = if library == "nvrtc" { "nvrtc" } else { "unsupported" };
             writeln!(text, "{kind}!({symbol}, {});", not_supported(library)).expect("a string takes it");
         }
     }
-    let target = Path::new(&env::var_os("OUT_DIR").expect("set by cargo")).join("unsupported.rs");
-    fs::write(target, text).expect("OUT_DIR can be written");
+    let out = env::var_os("OUT_DIR").expect("set by cargo");
+    fs::write(Path::new(&out).join("unsupported.rs"), text).expect("OUT_DIR can be written");
+    fs::write(Path::new(&out).join("exports.rs"), exports(&functions)).expect("OUT_DIR can be written");
+}
+
+/// A table of the driver's functions, sorted by name.
+fn exports(functions: &BTreeSet<&str>) -> String {
+    let declared: Vec<_> = functions.iter().map(|name| format!("fn {name}();")).collect();
+    let listed: Vec<_> = functions.iter().map(|name| format!("(\"{name}\", {name}),")).collect();
+    format!(
+        "unsafe extern \"C\" {{ {} }}\npub static TABLE: &[(&str, unsafe extern \"C\" fn())] = &[{}];\n",
+        declared.join(" "),
+        listed.join(" ")
+    )
 }
 
 /// The code by which a library refuses what it does not do, or the nearest that it has.

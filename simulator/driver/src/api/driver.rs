@@ -6,6 +6,7 @@ pub mod device;
 pub mod error_names;
 pub mod graph;
 pub mod launch;
+pub mod lookup;
 pub mod managed;
 pub mod memory;
 pub mod module;

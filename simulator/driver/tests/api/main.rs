@@ -14,6 +14,7 @@ mod driver;
 mod function_names;
 mod graphs;
 mod happens_before;
+mod lookup;
 mod managed;
 mod memory;
 mod preferences;
