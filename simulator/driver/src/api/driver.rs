@@ -13,5 +13,6 @@ pub mod module;
 pub mod occupancy;
 pub mod older;
 pub mod pinned;
+pub mod pool;
 pub mod preferences;
 pub mod stream;

@@ -7,6 +7,7 @@ mod graphs;
 mod kernels;
 mod memory;
 mod modules;
+mod pools;
 mod waiting;
 
 use super::array::Array;
@@ -20,6 +21,7 @@ use super::graph::{Capture, Executable, Graph};
 use super::happens_before::{HappensBefore, Key, Work};
 use super::inject::Injection;
 use super::module::Module;
+use super::pool::Pool;
 use super::product_description::Description;
 use super::replacement::Replacement;
 use super::report;
@@ -32,8 +34,12 @@ use std::collections::BTreeMap;
 use std::ffi::c_uint;
 =======
 use std::alloc::Layout;
+<<<<<<< HEAD
 use std::collections::{HashMap, HashSet};
 >>>>>>> 55d86fb (simulator/driver: copies by unified addresses, and frees that wait)
+=======
+use std::collections::HashMap;
+>>>>>>> 9d49975 (simulator/driver: pools of memory)
 
 pub(crate) use kernels::fits;
 
@@ -64,8 +70,12 @@ pub struct Driver {
     /// The program's pinned memory of the host: where it begins, its bytes, and the flags that it was allocated with.
     pub(crate) pinned: BTreeMap<u64, (u64, c_uint)>,
     pub(crate) happens_before: HappensBefore,
-    /// The memory that was allocated in stream order: freeing it waits for nothing.
-    pub(crate) in_order: HashSet<u64>,
+    /// The memory that was allocated in stream order, with its pool and its bytes. Freeing it waits for nothing.
+    pub(crate) in_order: HashMap<u64, (usize, u64)>,
+    pub(crate) pools: Slab<Pool>,
+    /// The pools that devices have from the start, and those that the program chose for them.
+    pub(crate) default_pools: HashMap<usize, usize>,
+    pub(crate) chosen_pools: HashMap<usize, usize>,
     /// The captures that go on.
     pub(crate) captures: Vec<Capture>,
     /// How many captures there were.
@@ -99,7 +109,10 @@ impl Driver {
             generators: Slab::new(0x61),
             pinned: BTreeMap::new(),
             happens_before: HappensBefore::default(),
-            in_order: HashSet::new(),
+            in_order: HashMap::new(),
+            pools: Slab::new(0x90),
+            default_pools: HashMap::new(),
+            chosen_pools: HashMap::new(),
             captures: Vec::new(),
             captured: 0,
             graphs: Slab::new(0x62),

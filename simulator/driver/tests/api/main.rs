@@ -17,6 +17,7 @@ mod happens_before;
 mod lookup;
 mod managed;
 mod memory;
+mod pools;
 mod preferences;
 mod random;
 mod records;

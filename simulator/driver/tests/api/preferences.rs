@@ -164,7 +164,7 @@ fn events_of_two_contexts_have_no_time_between_them() {
 #[test]
 fn a_copy_finds_out_what_it_copies_between() {
     with_device(WELL);
-    let at = |value: &mut u32| (value as *mut u32).expose_provenance() as u64;
+    let at = |value: &mut u32| ptr::from_mut(value).expose_provenance() as u64;
     let (device, other, mut first, mut second) = (upload(&[1_u32]), allocate(4), 2, 3);
     let (first, second) = (at(&mut first), at(&mut second));
     let host = |address: u64| unsafe { ptr::with_exposed_provenance::<u32>(address as usize).read() };

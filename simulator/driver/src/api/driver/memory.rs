@@ -9,8 +9,7 @@ use std::ffi::c_void;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: usize) -> Code {
     call("cuMemAllocAsync", |driver| {
-        let allocated = driver.allocate(bytes, stream)?;
-        driver.in_order.insert(allocated);
+        let allocated = driver.allocate_of_pool(None, bytes, stream)?;
         // SAFETY: the caller's promise.
         unsafe { put(address, allocated) }
     })
@@ -20,7 +19,7 @@ pub unsafe extern "C" fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: usize) -> Code {
     call("cuMemFreeAsync", |driver| {
-        driver.in_order.remove(&address);
+        driver.leave_pool(address);
         driver.free(address, stream)
     })
 }
@@ -41,7 +40,7 @@ pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Code 
 pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
     call("cuMemFree_v2", |driver| {
         driver.check_unsafe()?;
-        if !driver.in_order.remove(&address) {
+        if !driver.leave_pool(address) {
             let context = driver.current()?;
             driver.happens_before.synchronize(context, None);
         }
