@@ -15,6 +15,7 @@ use snuffer_toolkit::Toolkit;
 use wait_timeout::ChildExt;
 
 use self::workspace::Test;
+use crate::known::{KnownFailure, failure};
 use crate::{set_up, target};
 
 pub mod workspace;
@@ -23,24 +24,6 @@ pub mod workspace;
 const KNOWN: &str = "xtask/candle-tests.toml";
 /// Time limit of one test.
 const DEADLINE: Duration = Duration::from_secs(300);
-
-/// A failure that is known.
-struct KnownFailure<'a> {
-    /// A part of the line that says how it fails. A test that fails in another way is unexpected.
-    fails: &'a str,
-    /// Whose fault it is, with the source line that proves it.
-    cause: &'a str,
-}
-
-impl<'a> KnownFailure<'a> {
-    fn read(table: &'a toml::Value) -> anyhow::Result<Self> {
-        let text = |name: &str| {
-            let text = table.get(name).and_then(toml::Value::as_str).filter(|text| !text.is_empty());
-            text.with_context(|| format!("{KNOWN}: each test needs a text `{name}`"))
-        };
-        Ok(Self { fails: text("fails")?, cause: text("cause")? })
-    }
-}
 
 enum Outcome {
     Pass,
@@ -85,13 +68,9 @@ fn run_all(tests: &[Test], library: Option<&Path>, known: &toml::Table) -> anyho
             let Some(test) = queue.lock().expect("no thread panics").next() else { return Ok(()) };
             let begun = Instant::now();
             let outcome = run_one(test, library, &logs)?;
-            let failure = known.get(&test.binary).and_then(|tests| tests.get(&test.name)).map(KnownFailure::read);
-            totals.lock().expect("no thread panics").add(
-                test,
-                &outcome,
-                failure.transpose()?.as_ref(),
-                begun.elapsed(),
-            );
+            let entry = known.get(&test.binary).and_then(|tests| tests.get(&test.name)).and_then(toml::Value::as_table);
+            let failure = entry.map(|entry| KnownFailure::of(entry, KNOWN)).transpose()?;
+            totals.lock().expect("no thread panics").add(test, &outcome, failure.as_ref(), begun.elapsed());
         }
     };
     thread::scope(|scope| {
@@ -167,20 +146,4 @@ fn run_one(test: &Test, library: Option<&Path>, logs: &Path) -> anyhow::Result<O
         None if status.success() && !output.contains("========= ") => Outcome::Pass,
         None => Outcome::Fail(format!("{} ({status})", failure(&output))),
     })
-}
-
-/// The most informative line about a failure: the device's diagnosis, else the panic, else the error.
-fn failure(output: &str) -> String {
-    let lines: Vec<&str> = output.lines().filter(|line| !line.is_empty()).collect();
-    let find = |sign: &str| lines.iter().position(|line| line.contains(sign));
-    if let Some(at) = find("========= ").or_else(|| find("Assertion `")) {
-        return lines[at].to_string();
-    }
-    if let Some(at) = find("panicked at ") {
-        // The location and the message: an assertion of equality prints both sides on lines of their own.
-        let message = lines[at + 1..].iter().take_while(|line| !line.starts_with("note: ")).take(3);
-        return lines[at..=at].iter().chain(message).map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-    }
-    let at = find("Error: ").unwrap_or(lines.len().saturating_sub(1));
-    lines.get(at).map_or_else(|| "no output".to_string(), |line| (*line).to_string())
 }

@@ -17,6 +17,7 @@ mod candle_tests;
 mod capability;
 #[path = "../../src/candles/compiler.rs"]
 mod compiler;
+mod crates;
 mod dist;
 mod functions;
 #[path = "../../src/candles/functions.rs"]
@@ -24,6 +25,7 @@ mod functions_of;
 mod fuzz;
 mod gpu_report;
 mod host_mutants;
+mod known;
 mod set_up;
 mod stand_in;
 
@@ -88,6 +90,8 @@ enum Task {
         #[arg(long)]
         list: bool,
     },
+    /// Run the CUDA tests and examples of published crates on the simulated device, and compare with what is known of them.
+    Crates(crates::Args),
     /// On a machine with a GPU: answer everything that only hardware can answer, within an hour, as docs/gpu/REPORT.md.
     GpuReport(gpu_report::Args),
     /// Run a command as on a machine with a GPU, where the simulated device is the driver: `cargo test --features cuda`.
@@ -149,6 +153,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Corpus(args) => fuzz::corpus(&args),
         Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests { filter, list } => candle_tests::run(&set_up::toolkit()?, &filter, list),
+        Task::Crates(args) => crates::run(&args),
         Task::GpuReport(args) => gpu_report::run(&args),
         Task::StandIn { command } => stand_in::run(&command),
         Task::Simulator => set_up::simulator().map(|_| 0),

@@ -29,17 +29,8 @@ use super::slab::Slab;
 use super::stream::{Event, Stream};
 use super::wedge::Wedge;
 use simulator::{Config, Device, Fault, Kind};
-<<<<<<< HEAD
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_uint;
-=======
-use std::alloc::Layout;
-<<<<<<< HEAD
-use std::collections::{HashMap, HashSet};
->>>>>>> 55d86fb (simulator/driver: copies by unified addresses, and frees that wait)
-=======
-use std::collections::HashMap;
->>>>>>> 9d49975 (simulator/driver: pools of memory)
 
 pub(crate) use kernels::fits;
 
