@@ -122,13 +122,11 @@ fn a_callback_gets_its_stream_and_its_data() {
 fn older_functions_do_what_the_newer_ones_do() {
     with_device(WELL);
     let (mut old, mut new) = ([0; 16], [1; 16]);
-    let (mut managed, mut module, mut pinned) = (0, 0, ptr::null_mut());
+    let (mut managed, mut module) = (0, 0);
     unsafe {
         assert_eq!((cuDeviceGetUuid(&raw mut old, WELL), cuDeviceGetUuid_v2(&raw mut new, WELL)), (0, 0));
         assert_eq!(old, new);
         assert_eq!(cuMemAllocManaged(&raw mut managed, 8, 1), 0);
-        assert_eq!(cuMemAllocHost_v2(&raw mut pinned, 8), 0);
-        assert_eq!(cuMemFreeHost(pinned), 0);
         let text = crate::PTX.as_ptr().cast();
         assert_eq!(cuModuleLoadDataEx(&raw mut module, text, 0, ptr::null(), ptr::null()), 0);
         assert_eq!(cuModuleLoadFatBinary(&raw mut module, text), 0);
