@@ -68,7 +68,7 @@ fn the_page_says_which_instructions_and_functions_there_are() {
     let (rows, lists) = functions();
     let intrinsics = fs::read_to_string(Path::new(ROOT).join("docs/intrinsics.md")).expect("docs/intrinsics.md");
     let run = intrinsics.split("**").nth(1).expect("how many run");
-    let page = include_str!("support.md")
+    let page = include_str!("support.template")
         .replace("{instructions}", &instructions())
         .replace("{libraries}", &rows)
         .replace("{functions}", &lists)
