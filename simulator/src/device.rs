@@ -2,6 +2,7 @@
 
 mod executed;
 mod host;
+mod variables;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -171,7 +172,7 @@ impl Device {
 
     /// Address and size of a module's variable.
     pub fn global(&mut self, module: ModuleId, name: &str) -> Option<(u64, u64)> {
-        self.variables(module.0)?;
+        self.variables(module.0).ok()?;
         let loaded = self.modules[module.0].as_ref()?;
         let bytes = loaded.module.variables.get(name)?.bytes;
         loaded.variables.as_ref()?.get(name).map(|&address| (address, u64::from(bytes)))
@@ -245,7 +246,7 @@ impl Device {
     }
 
     fn decode(&mut self, number: usize, function: FunctionId) -> Result<Arc<Kernel>, String> {
-        self.variables(number).ok_or("out of memory for the module's variables")?;
+        self.variables(number)?;
         let loaded = self.modules[number].as_ref().ok_or("its module was unloaded")?;
         let addresses = loaded.variables.as_ref().ok_or("its module has no variables")?;
         let name = &self.functions[function.0].entry.name;
@@ -257,29 +258,6 @@ impl Device {
             eprintln!("snuffer-sim: mutated {what}");
         }
         Ok(Arc::new(kernel))
-    }
-
-    /// Allocates the module's variables on first use. `None` if memory is used up.
-    fn variables(&mut self, number: usize) -> Option<()> {
-        let loaded = self.modules.get_mut(number)?.as_mut()?;
-        if loaded.variables.is_some() {
-            return Some(());
-        }
-        let mut addresses = HashMap::new();
-        for (name, variable) in loaded.module.variables.iter().filter(|(_, variable)| variable.space != ".shared") {
-            let address = self.memory.allocate(u64::from(variable.bytes))?;
-            self.memory.bytes_mut(address, u64::from(variable.bytes)).ok()?.copy_from_slice(&variable.data);
-            addresses.insert(name.clone(), address);
-        }
-        for (name, variable) in &loaded.module.variables {
-            for (at, target, added) in &variable.pointers {
-                let target = addresses.get(target).copied().or_else(|| loaded.module.address_of(target))?;
-                let bytes = self.memory.bytes_mut(*addresses.get(name)? + *at as u64, 8).ok()?;
-                bytes.copy_from_slice(&target.wrapping_add(*added).to_le_bytes());
-            }
-        }
-        loaded.variables = Some(addresses);
-        Some(())
     }
 }
 

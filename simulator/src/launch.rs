@@ -77,7 +77,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         alone: count == 1 && launch.grid == [1; 3],
         effects: 0,
         takes_turns: kernel.waits && count > 1,
-        writes: 0,
+        progress: 0,
         origins: HashMap::new(),
         allowed: budget(config.budget, launch),
         clock_reads: 0,
@@ -156,11 +156,12 @@ fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block
                 machine.report(number, found);
             }
         }
-        let asks_again = warps.iter_mut().filter_map(|warp| warp.resume_polls().then_some(())).count() > 0;
+        let asks_again = warps.iter().any(Warp::polls);
+        warps.iter_mut().for_each(Warp::resume);
         if complete(warps, machine) {
             machine.phase += 1;
             machine.effects += 1;
-        } else if !asks_again || polled_at.replace(machine.writes) == Some(machine.writes) {
+        } else if !asks_again || polled_at.replace(machine.progress) == Some(machine.progress) {
             let alive = |(_, warp): &(usize, &Warp)| !warp.ended();
             let stuck = warps.iter().enumerate().find(|(_, warp)| !warp.waits());
             let stuck = stuck.or_else(|| warps.iter().enumerate().find(alive));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one macro converts between all pairs of types")]
 
+use super::half::rectified;
 use super::{Action, Space, Table, op};
 use crate::float::{Format, Rounding, e4m3, e5m2, narrow, to_e4m3, to_e5m2};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
@@ -233,14 +234,14 @@ fn pairs(table: &mut Table) {
         ($($mode:literal $rounding:ident),+) => {$(
             pairs!(@ $mode, $rounding, "f16x2" F16, |x| x);
             pairs!(@ $mode, $rounding, "bf16x2" BF16, |x| x);
-            pairs!(@ concat!($mode, ".relu"), $rounding, "f16x2" F16, |x| if x & 0x8000 == 0 { x } else { 0 });
-            pairs!(@ concat!($mode, ".relu"), $rounding, "bf16x2" BF16, |x| if x & 0x8000 == 0 { x } else { 0 });
+            pairs!(@ concat!($mode, ".relu"), $rounding, "f16x2" F16, |x| rectified(x));
+            pairs!(@ concat!($mode, ".relu"), $rounding, "bf16x2" BF16, |x| rectified(x));
         )+};
         (@ $mode:expr, $rounding:ident, $to:literal $format:ident, |$x:ident| $value:expr) => {
             table.add(format!("cvt.{}.{}.f32", $mode, $to), op!(|a: f32, b: f32| {
                 let narrowed = |x: f32| {
-                    let $x = narrow(x.into(), Format::$format, Rounding::$rounding) as u16;
-                    $value
+                    let $x = narrow(x.into(), Format::$format, Rounding::$rounding);
+                    ($value) as u16
                 };
                 Two(narrowed(b), narrowed(a))
             }));

@@ -86,7 +86,7 @@ fn fused(table: &mut Table) {
 }
 
 /// The bits of a half, zero if the sign is set. NaN has none.
-fn rectified(bits: u32) -> u32 {
+pub(super) fn rectified(bits: u32) -> u32 {
     if bits & 0x8000 == 0 { bits } else { 0 }
 }
 

@@ -198,11 +198,10 @@ impl<'a> Names<'a> {
         self.count as usize
     }
 
-    /// The registers that hold constants, with dynamic shared memory at `dynamic`.
-    pub fn constants(&self, dynamic: u64) -> Vec<(Register, u64)> {
+    /// The registers that hold constants.
+    pub fn constants(&self) -> Vec<(Register, u64)> {
         let mut constants: Vec<_> = self.constants.iter().map(|(&value, &register)| (register, value)).collect();
         constants.extend(&self.later);
-        constants.extend(self.dynamic.map(|register| (register, dynamic)));
         constants.sort_unstable();
         constants
     }

@@ -81,7 +81,7 @@ impl Warp {
         if !machine.alone || !matches!(inst.op, Op::Load { .. }) {
             machine.effects += 1;
         }
-        machine.writes += u64::from(!matches!(inst.op, Op::Load { .. }));
+        machine.progress += u64::from(!matches!(inst.op, Op::Load { .. }));
         let epoch = match space {
             Space::Global => machine.epoch,
             // Each block has shared memory of its own.

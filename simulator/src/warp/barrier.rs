@@ -80,8 +80,7 @@ impl Warp {
         };
         let mut waiting = self.fragments.iter().filter(waits);
         // Who asks again may come.
-        let comes = self.fragments.iter().any(|fragment| fragment.state == State::Polls);
-        if comes || self.fragments.len() < 2 || !waiting.any(aligned) {
+        if self.polls() || self.fragments.len() < 2 || !waiting.any(aligned) {
             return None;
         }
         let first = self.fragments.iter().filter(waits).min_by_key(|fragment| fragment.pc)?;

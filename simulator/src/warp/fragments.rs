@@ -31,13 +31,16 @@ impl Warp {
         self.fragments.iter().all(|fragment| matches!(fragment.state, State::Barrier(_)))
     }
 
-    /// Lets lanes ask again; `false` if none do.
-    pub fn resume_polls(&mut self) -> bool {
-        let mut any = false;
+    /// Whether any lanes will ask again whether others have done something.
+    pub fn polls(&self) -> bool {
+        self.fragments.iter().any(|fragment| fragment.state == State::Polls)
+    }
+
+    /// Lets such lanes ask.
+    pub fn resume(&mut self) {
         for fragment in self.fragments.iter_mut().filter(|fragment| fragment.state == State::Polls) {
-            (fragment.state, any) = (State::Ready, true);
+            fragment.state = State::Ready;
         }
-        any
     }
 
     /// The ready fragment that is furthest behind; a tired one comes last.

@@ -45,7 +45,7 @@ impl Warp {
         Ok(match count {
             ..=PATIENCE => None,
             _ if machine.takes_turns => {
-                machine.writes += 1;
+                machine.progress += 1;
                 Some(Pause::Wait(State::Polls, pc))
             }
             _ if self.fragments.len() > 1 => Some(Pause::Tired(pc)),

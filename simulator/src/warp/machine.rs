@@ -43,7 +43,7 @@ pub struct Machine<'a> {
     /// Whether the block's warps take turns.
     pub takes_turns: bool,
     /// Counts what may end another warp's waiting: writes and atomics, and turns that warps gave up.
-    pub writes: u64,
+    pub progress: u64,
     /// Where each instruction read undefined bytes: their address, and what is there.
     pub origins: HashMap<u32, (u64, String)>,
     /// Warp instructions that the launch may execute.

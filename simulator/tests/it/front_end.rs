@@ -108,3 +108,13 @@ fn unsupported_bodies_are_named() {
         assert_eq!(fault.to_string(), format!("snuffer-sim: unsupported: k: {expected}"));
     }
 }
+
+#[test]
+fn a_variable_that_cannot_hold_an_address_is_named() {
+    for initializer in [".u64 table[1] = {nowhere}", ".u32 table[1] = {table}"] {
+        let text = format!(".version 8.0\n.target sm_80\n.global {initializer};\n.visible .entry k()\n{{ ret; }}\n");
+        let mut device = Device::new(0, &Config::default());
+        let fault = launch(&mut device, &text, "k", Shape::line(1, 32), Vec::new()).expect_err(initializer);
+        assert!(fault.to_string().contains("`table` cannot hold the address of"), "{fault}");
+    }
+}

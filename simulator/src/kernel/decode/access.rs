@@ -56,7 +56,7 @@ impl<'a> Decoder<'a> {
                 Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(extend) })
             }
             Some(place) => {
-                let (base, at) = self.place(place);
+                let (base, at) = self.place(place)?;
                 let what = Op::Load { space: Space::Local, bytes: access.bytes, signed: access.signed };
                 Ok(Inst { args: [base, ZERO, ZERO, ZERO], offset: at + offset, ..Inst::new(what) })
             }
@@ -70,7 +70,7 @@ impl<'a> Decoder<'a> {
             let taint_rule = TaintRule::Bytes(8);
             return Ok(Inst { d, args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::one("mov.b64")?) });
         }
-        let (base, at) = self.place(place);
+        let (base, at) = self.place(place)?;
         let what = Op::Store { space: Space::Local, bytes };
         Ok(Inst { args: [base, from, ZERO, ZERO], offset: at + offset, ..Inst::new(what) })
     }
@@ -83,13 +83,15 @@ impl<'a> Decoder<'a> {
     }
 
     /// A base register, and an offset from it, of a parameter in local memory.
-    fn place(&mut self, place: Binding) -> (Register, i64) {
-        match place {
+    pub(super) fn place(&mut self, place: Binding) -> Result<(Register, i64), String> {
+        Ok(match place {
             Binding::Formal(register) => (register, 0),
             Binding::Frame(at) => (FRAME, at.into()),
             Binding::Address(address) => (self.names.constant(address), 0),
-            Binding::KernelParam(at) | Binding::DeviceParam(at) => (ZERO, at.into()),
-        }
+            Binding::KernelParam(_) | Binding::DeviceParam(_) => {
+                return Err("a parameter that is not in memory".to_string());
+            }
+        })
     }
 
     /// The register with an argument of a call of the system's.
@@ -97,7 +99,7 @@ impl<'a> Decoder<'a> {
         if let Binding::DeviceParam(place) = place {
             return self.param_register(place, 0, bytes);
         }
-        let (d, (base, offset)) = (self.names.fresh(), self.place(place));
+        let (d, (base, offset)) = (self.names.fresh(), self.place(place)?);
         let what = Op::Load { space: Space::Local, bytes, signed: false };
         self.push(Inst { d, args: [base, ZERO, ZERO, ZERO], offset, source, ..Inst::new(what) });
         Ok(d)

@@ -2,7 +2,7 @@
 
 use super::{Body, DEPTH, Decoder, End, Item};
 use crate::kernel::operands::Binding;
-use crate::kernel::{FRAME, Inst, Op, Register, ZERO};
+use crate::kernel::{Inst, Op, Register, ZERO};
 use crate::ptx::{Operand, Source};
 
 /// What a call names: a function, or a register with its address.
@@ -80,16 +80,13 @@ impl<'a> Decoder<'a> {
     }
 
     /// The register with the address of a parameter in local memory.
-    fn address(&mut self, place: Binding, source: Source) -> Result<Register, String> {
-        match place {
-            Binding::Address(address) => Ok(self.names.constant(address)),
-            Binding::Formal(register) => Ok(register),
-            Binding::Frame(at) => {
-                let at = self.names.constant(at.into());
-                self.emit("add.u64", [FRAME, at], source)
-            }
-            _ => Err("a parameter that is not in memory".to_string()),
+    pub(super) fn address(&mut self, place: Binding, source: Source) -> Result<Register, String> {
+        let (base, offset) = self.place(place)?;
+        if offset == 0 {
+            return Ok(base);
         }
+        let offset = self.names.constant(offset as u64);
+        self.emit("add.u64", [base, offset], source)
     }
 
     /// Calls what the system provides, if that is its name: `printf`, a failed assertion, the device's heap.

@@ -7,10 +7,11 @@ use crate::kernel::{Callee, Inst, Kernel, Op};
 
 impl Decoder<'_> {
     pub(super) fn finish(&mut self, name: &str) -> Result<Kernel, String> {
-        let dynamic = match &self.dynamic {
-            Some((name, align)) => self.shared_arrays.place_dynamic(name, *align)?,
-            None => 0,
-        };
+        if let Some((name, align)) = &self.dynamic {
+            let address = self.shared_arrays.place_dynamic(name, *align)?;
+            let register = self.names.dynamic_shared();
+            self.names.set_constant(register, address);
+        }
         let frames = self.place_frames()?;
         let (blocks, targets) = split(std::mem::take(&mut self.items), self.labels as usize)?;
         let mut order = reverse_post_order(&blocks, 0);
@@ -31,7 +32,7 @@ impl Decoder<'_> {
             name: name.to_string(),
             code,
             registers: self.names.count(),
-            constants: self.names.constants(dynamic),
+            constants: self.names.constants(),
             specials: self.names.specials().to_vec(),
             shared: shared_arrays.bytes,
             local: local_arrays.bytes.next_multiple_of(16),

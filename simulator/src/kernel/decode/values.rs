@@ -4,7 +4,7 @@ use super::{Decoder, Inst};
 use crate::isa::{self, Action};
 use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
 use crate::kernel::operands::Binding;
-use crate::kernel::{FRAME, Op, Register, ZERO};
+use crate::kernel::{Op, Register, ZERO};
 use crate::ptx::{Operand, Parameter, Source};
 
 impl<'a> Decoder<'a> {
@@ -41,11 +41,7 @@ impl<'a> Decoder<'a> {
             Some(Binding::Address(address)) => return Ok(self.names.constant(address)),
             // Within the parameters, as `ld.param` takes it.
             Some(Binding::KernelParam(at)) => return Ok(self.names.constant(at.into())),
-            Some(Binding::Formal(register)) => return Ok(register),
-            Some(Binding::Frame(at)) => {
-                let at = self.names.constant(at.into());
-                return self.emit("add.u64", [FRAME, at], Source::default());
-            }
+            Some(place @ (Binding::Formal(_) | Binding::Frame(_))) => return self.address(place, Source::default()),
             _ => {}
         }
         if let Some(&address) = self.addresses.get(name) {
