@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::SyntaxError;
 use super::lexer::{Lexer, Token};
-use super::parser::{Parameter, parameter};
+use super::parser::{Parameter, constant, parameter};
 
 /// A function or kernel.
 #[derive(Debug, Clone)]
@@ -155,10 +155,9 @@ fn declaration(mut lexer: Lexer, module: &mut Module, body: &Range<usize>) -> Re
     loop {
         match lexer.take()? {
             Token::Word(".version") => {
-                let version = lexer.number()? as u32;
-                // The lexer ends a number at the dot, and reads the dot as the start of a word.
-                let minor = lexer.word()?.trim_start_matches('.').parse().unwrap_or(0);
-                module.version = (version, minor);
+                let version = lexer.decimal()?;
+                let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
+                module.version = (major.parse().unwrap_or(0), minor.parse().unwrap_or(0));
             }
             Token::Word(".target") => {
                 module.target = lexer.word()?.to_string();
@@ -235,11 +234,7 @@ fn variable(mut lexer: Lexer, module: &mut Module, space: &str) -> Result<(), Sy
                     pointers.push((data.len(), name, added));
                     0
                 }
-                _ => {
-                    let negative = lexer.accept(b'-')?;
-                    let value = lexer.number()?;
-                    if negative { value.wrapping_neg() } else { value }
-                }
+                _ => constant(&mut lexer, declared.element)?,
             };
             data.extend_from_slice(&value.to_le_bytes()[..declared.element as usize]);
             if !braces || !lexer.accept(b',')? {

@@ -9,6 +9,8 @@ pub enum Token<'a> {
     Word(&'a str),
     /// An integer, or the bits of a float.
     Number(u64),
+    /// A decimal number with a point or an exponent: `8.5`, `1e-5`, `.5`.
+    Decimal(&'a str),
     /// `.loc file line …`: where the next instructions come from.
     Location { file: u32, line: u32 },
     /// A string without its quotes.
@@ -81,6 +83,13 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    pub fn decimal(&mut self) -> Result<&'a str, SyntaxError> {
+        match self.take()? {
+            Token::Decimal(digits) => Ok(digits),
+            other => Err(self.error(format!("expected a decimal number, met {other:?}"))),
+        }
+    }
+
     pub fn error(&self, message: String) -> SyntaxError {
         SyntaxError { line: self.line, message }
     }
@@ -90,6 +99,11 @@ impl<'a> Lexer<'a> {
         let bytes = self.text.as_bytes();
         let Some(&first) = bytes.get(self.at) else { return Ok(Token::End) };
         let start = self.at;
+        let decimal = decimal_len(&bytes[start..]);
+        if decimal > 0 {
+            self.at += decimal;
+            return Ok(Token::Decimal(&self.text[start..self.at]));
+        }
         match first {
             b'0'..=b'9' => {
                 let word = self.run(|byte| byte.is_ascii_alphanumeric());
@@ -170,6 +184,25 @@ impl<'a> Lexer<'a> {
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
+}
+
+/// The length of the decimal number with a point or an exponent that `text` begins with; 0 if it begins with anything else.
+fn decimal_len(text: &[u8]) -> usize {
+    let digits = |from: usize| text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let whole = digits(0);
+    let point = text.get(whole) == Some(&b'.');
+    let fraction = if point { digits(whole + 1) } else { 0 };
+    if whole + fraction == 0 {
+        return 0;
+    }
+    let mantissa = whole + usize::from(point) + fraction;
+    let sign = usize::from(text.get(mantissa) == Some(&b'e') && matches!(text.get(mantissa + 1), Some(b'+' | b'-')));
+    let exponent = if text.get(mantissa) == Some(&b'e') { digits(mantissa + 1 + sign) } else { 0 };
+    match (exponent, point) {
+        (0, true) => mantissa,
+        (0, false) => 0,
+        _ => mantissa + 1 + sign + exponent,
+    }
 }
 
 /// Decimal, hexadecimal, octal and binary integers, with or without `U`; `0f` and `0d` floats as their bits.

@@ -180,9 +180,11 @@ fn instruction<'a>(
     source: Source,
 ) -> Result<Statement<'a>, SyntaxError> {
     let source = Source { ptx: lexer.line(), ..source };
+    let floats = opcode.rsplit('.').find(|part| part.starts_with('f'));
+    let bytes = floats.and_then(bytes_of).unwrap_or(0);
     let mut operands = Vec::new();
     while !lexer.accept(b';')? {
-        operands.push(operand(lexer)?);
+        operands.push(operand(lexer, bytes)?);
         if lexer.peek() != Token::Mark(b';') {
             lexer.expect(b',')?;
         }
@@ -190,13 +192,14 @@ fn instruction<'a>(
     Ok(Statement::Instruction { guard, opcode, operands, source })
 }
 
-fn operand<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, SyntaxError> {
+/// An operand, in which decimal numbers are floats of so many bytes.
+fn operand<'a>(lexer: &mut Lexer<'a>, bytes: u32) -> Result<Operand<'a>, SyntaxError> {
     match lexer.peek() {
-        Token::Mark(b'{') => Ok(Operand::Vector(list(lexer, b'}')?)),
-        Token::Mark(b'(') => Ok(Operand::List(list(lexer, b')')?)),
+        Token::Mark(b'{') => Ok(Operand::Vector(list(lexer, b'}', bytes)?)),
+        Token::Mark(b'(') => Ok(Operand::List(list(lexer, b')', bytes)?)),
         Token::Mark(b'[') => {
             lexer.take()?;
-            let base = simple(lexer)?;
+            let base = simple(lexer, bytes)?;
             let mut offset = 0;
             if lexer.accept(b'+')? {
                 let negative = lexer.accept(b'-')?;
@@ -206,28 +209,49 @@ fn operand<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, SyntaxError> {
             lexer.expect(b']')?;
             Ok(Operand::Address(Box::new(base), offset))
         }
-        _ => simple(lexer),
+        _ => simple(lexer, bytes),
     }
 }
 
 /// An operand without nested ones.
-fn simple<'a>(lexer: &mut Lexer<'a>) -> Result<Operand<'a>, SyntaxError> {
-    match lexer.take()? {
-        Token::Word(word) if lexer.accept(b'|')? => Ok(Operand::Pair(word, lexer.word()?)),
-        Token::Word(word) => Ok(Operand::Name(word)),
-        Token::Number(number) => Ok(Operand::Number(number)),
-        Token::Mark(b'-') => Ok(Operand::Number(lexer.number()?.wrapping_neg())),
-        Token::Mark(b'!') => Ok(Operand::Not(lexer.word()?)),
+fn simple<'a>(lexer: &mut Lexer<'a>, bytes: u32) -> Result<Operand<'a>, SyntaxError> {
+    match lexer.peek() {
+        Token::Word(word) => {
+            lexer.take()?;
+            Ok(if lexer.accept(b'|')? { Operand::Pair(word, lexer.word()?) } else { Operand::Name(word) })
+        }
+        Token::Mark(b'!') => {
+            lexer.take()?;
+            Ok(Operand::Not(lexer.word()?))
+        }
+        Token::Number(_) | Token::Decimal(_) | Token::Mark(b'-') => Ok(Operand::Number(constant(lexer, bytes)?)),
         other => Err(lexer.error(format!("expected an operand, met {other:?}"))),
     }
 }
 
+/// A number with or without a sign. A decimal number is rounded to a float of so many bytes, and gives its bits.
+pub fn constant(lexer: &mut Lexer, bytes: u32) -> Result<u64, SyntaxError> {
+    let negative = lexer.accept(b'-')?;
+    let Token::Decimal(digits) = lexer.peek() else {
+        let number = lexer.number()?;
+        return Ok(if negative { number.wrapping_neg() } else { number });
+    };
+    lexer.take()?;
+    let magnitude: f64 = digits.parse().map_err(|_| lexer.error(format!("`{digits}` is no number")))?;
+    let value = if negative { -magnitude } else { magnitude };
+    match bytes {
+        4 => Ok((value as f32).to_bits().into()),
+        8 => Ok(value.to_bits()),
+        _ => Err(lexer.error(format!("`{digits}` where no float of 32 or 64 bits is expected"))),
+    }
+}
+
 /// Simple operands between the next mark and `end`.
-fn list<'a>(lexer: &mut Lexer<'a>, end: u8) -> Result<Vec<Operand<'a>>, SyntaxError> {
+fn list<'a>(lexer: &mut Lexer<'a>, end: u8, bytes: u32) -> Result<Vec<Operand<'a>>, SyntaxError> {
     lexer.take()?;
     let mut operands = Vec::new();
     while !lexer.accept(end)? {
-        operands.push(simple(lexer)?);
+        operands.push(simple(lexer, bytes)?);
         if lexer.peek() != Token::Mark(end) {
             lexer.expect(b',')?;
         }

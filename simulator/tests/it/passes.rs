@@ -127,7 +127,7 @@ const PASSES: &[Pass] = &[
         |_| vec![0x0403_0201, (-5i32) as u32, 1.5f32.to_bits(), 0x9abc_def0, 0x1234_5678, 0, 7, 300],
         &[],
     ),
-    pass("immediates.ptx", 1, |_| vec![255, 8, 5, (-3i32) as u32, 0.5f32.to_bits(), 0x3ff0_0000, 32], &[]),
+    pass("immediates.ptx", 1, |_| immediates(), &[]),
     pass("order.ptx", 64, |t| vec![t.own ^ 63, t.own], &[]),
     pass("windows.ptx", 32, |t| vec![t.own + 1, t.own + 2, t.own + 3, t.own + 1, t.own + 2, t.own + 3], &[]),
 ];
@@ -259,4 +259,11 @@ fn matrices(thread: &Thread) -> Vec<u32> {
 /// Infinity by zero, in f32 and f16; eight squares of 65504, and one plus it, in f32; eight times 65504 in f16; infinity and NaN.
 fn special_products() -> Vec<u32> {
     vec![0x7fff_ffff, 0x7fff_7fff, (8.0 * 65504f32 * 65504.0 + 1.0).to_bits(), 0x7c00_7c00, 0x7f80_0000 ^ 0x7fff_ffff]
+}
+
+fn immediates() -> Vec<u32> {
+    let [low, high] = [0, 32].map(|shift| ((-1.25f64).to_bits() >> shift) as u32);
+    let floats = |floats: &[f32]| floats.iter().map(|float| float.to_bits()).collect::<Vec<_>>();
+    let integers = [255, 8, 5, (-3i32) as u32, 0.5f32.to_bits(), 0x3ff0_0000, 32];
+    [&integers[..], &floats(&[8.75]), &[low, high], &floats(&[0.1, 3.0, 1.5, -2.0, 1e3, 0.5])].concat()
 }
