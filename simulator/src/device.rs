@@ -1,5 +1,6 @@
 //! One simulated device: its memory, and the modules that are loaded on it.
 
+mod cooperative;
 mod executed;
 mod host;
 mod variables;
@@ -89,6 +90,8 @@ pub struct Device {
     mutated: bool,
     /// What was executed of modules that were unloaded.
     past: Vec<KernelCoverage>,
+    /// Where blocks of cooperative launches meet, once there was one.
+    workspace: Option<u64>,
 }
 
 impl Device {
@@ -106,6 +109,7 @@ impl Device {
             printed: String::new(),
             mutated: false,
             past: Vec::new(),
+            workspace: None,
         }
     }
 
@@ -185,6 +189,10 @@ impl Device {
 
     /// Runs a kernel to its end or first fault. The driver has checked the sizes.
     pub fn launch(&mut self, function: FunctionId, launch: &Launch) -> Result<(), Fault> {
+        self.run(function, launch, None)
+    }
+
+    fn run(&mut self, function: FunctionId, launch: &Launch, workspace: Option<u64>) -> Result<(), Fault> {
         let kernel = match self.kernel(function) {
             Ok(kernel) => kernel,
             Err(what) => return Err(unsupported(self.entry(function).name.clone(), what)),
@@ -199,13 +207,16 @@ impl Device {
         }
         let (warps, memory, reports) = (&mut self.warps, &mut self.memory, &mut self.reports);
         let printed = &mut self.printed;
-        let resources = Resources { counters, warps, memory, module: &loaded.module, reports, printed };
+        let resources = Resources { counters, warps, memory, module: &loaded.module, workspace, reports, printed };
         launch::run(&kernel, launch, &self.config, resources)
     }
 
     /// The base addresses of the allocations that the last launch accessed, and whether it wrote to them.
     pub fn touched(&mut self) -> Vec<(u64, bool)> {
-        self.memory.touched()
+        let mut touched = self.memory.touched();
+        // Launches of any streams use it one after the other.
+        touched.retain(|(base, _)| Some(*base) != self.workspace);
+        touched
     }
 
     /// Takes the reports since the last call. They end nothing: the program goes on, as on hardware.

@@ -168,6 +168,8 @@ pub enum Special {
     Shared { dynamic_only: bool },
     /// The same for all threads of all launches.
     Fixed(u64),
+    /// Half of the address of a cooperative launch's workspace, 0 in other launches.
+    Workspace { high: bool },
     /// `%lanemask_…`: any of the lanes below this one, itself and those above.
     LaneMask { below: bool, itself: bool, above: bool },
 }

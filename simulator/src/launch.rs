@@ -1,5 +1,7 @@
 //! Runs a launch: one block after the other, each warp until it ends or waits.
 
+mod cooperative;
+
 use crate::config::Config;
 use crate::fault::Fault;
 use crate::grid::{Launch, coordinates};
@@ -10,7 +12,7 @@ use crate::memory::Memory;
 use crate::ptx::Module;
 use crate::race::EPOCHS;
 use crate::shadowed_buffer::ShadowedBuffer;
-use crate::warp::{BARRIERS, Machine, Stop, Warp, complete, deadlock};
+use crate::warp::{BARRIERS, GridBarrier, Machine, Stop, Warp, complete, deadlock};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -31,6 +33,8 @@ pub struct Resources<'a> {
     pub warps: &'a mut Vec<Warp>,
     pub memory: &'a mut Memory,
     pub module: &'a Module,
+    /// Where the blocks of a cooperative launch meet.
+    pub workspace: Option<u64>,
     /// Receives what is found and does not end the launch.
     pub reports: &'a mut Vec<Fault>,
     /// Receives what the threads print.
@@ -48,15 +52,17 @@ fn budget(least: u64, launch: &Launch) -> u64 {
 
 /// Runs `kernel` to its end or first fault.
 pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Resources) -> Result<(), Fault> {
-    let Resources { counters, warps, memory, module, reports, printed } = resources;
+    let Resources { counters, warps, memory, module, workspace, reports, printed } = resources;
     counters.launches += 1;
     let threads = launch.block.iter().product::<u32>() as usize;
     let count = threads.div_ceil(WARP);
     // If they do not wait for each other, warps run one after the other and share one register file.
-    let files = if kernel.waits { count } else { 1 };
+    let together = kernel.waits && workspace.is_some();
+    let blocks = if together { launch.grid.iter().product::<u32>() as usize } else { 1 };
+    let files = if kernel.waits { count * blocks } else { 1 };
     warps.resize_with(files.max(warps.len()), Warp::default);
     for warp in &mut warps[..files] {
-        prepare(warp, kernel, launch);
+        prepare(warp, kernel, launch, workspace.unwrap_or(0));
         warp.track(config.checks);
     }
     let epoch = memory.begin(kernel);
@@ -74,9 +80,10 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         phase: 0,
         arrived: [0; BARRIERS],
         has_acquired: false,
+        grid_barrier: workspace.map(GridBarrier::new),
         alone: count == 1 && launch.grid == [1; 3],
         effects: 0,
-        takes_turns: kernel.waits && count > 1,
+        takes_turns: kernel.waits && count * blocks > 1,
         progress: 0,
         origins: HashMap::new(),
         allowed: budget(config.budget, launch),
@@ -88,6 +95,19 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
         reports: Vec::new(),
     };
     let shared = kernel.shared as usize + launch.shared as usize;
+    let mut done = |machine: &mut Machine, block: [u32; 3], ended: Ended| {
+        let whole = |(warp, stop)| fault(stop, warp, kernel, launch, block, module);
+        for found in machine.reports.drain(..).map(whole) {
+            let same = |known: &Fault| known.kind == found.kind && known.ptx == found.ptx;
+            if !reports.iter().any(same) {
+                reports.push(found);
+            }
+        }
+        ended.map_err(whole)
+    };
+    if together {
+        return cooperative::together(&mut machine, &mut warps[..files], count, shared, done);
+    }
     let [width, height, depth] = launch.grid;
     for z in 0..depth {
         for y in 0..height {
@@ -99,19 +119,12 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
                 }
                 let block = [x, y, z];
                 (machine.phase, machine.arrived, machine.has_acquired) = (0, [0; BARRIERS], false);
-                let done = if kernel.waits {
+                let ended = if kernel.waits {
                     interleaved(&mut machine, &mut warps[..count], launch, block)
                 } else {
                     one_by_one(&mut machine, &mut warps[0], launch, block)
                 };
-                let whole = |(warp, stop)| fault(stop, warp, kernel, launch, block, module);
-                for found in machine.reports.drain(..).map(whole) {
-                    let same = |known: &Fault| known.kind == found.kind && known.ptx == found.ptx;
-                    if !reports.iter().any(same) {
-                        reports.push(found);
-                    }
-                }
-                done.map_err(whole)?;
+                done(&mut machine, block, ended)?;
                 machine.block += 1;
             }
         }
@@ -140,39 +153,64 @@ fn interleaved(machine: &mut Machine, warps: &mut [Warp], launch: &Launch, block
     for (number, warp) in warps.iter_mut().enumerate() {
         enter(warp, machine, launch, block, (number * WARP) as u32);
     }
-    let count = warps.len();
-    let mut polled_at = None;
+    let mut asked_at = None;
     loop {
-        for turn in 0..count {
-            let number = jitter::scheduled(turn, count, u64::from(machine.block) << 20 ^ u64::from(machine.phase));
-            let warp = &mut warps[number];
-            warp.run(machine).map_err(|stop| (number, stop))?;
-        }
-        if warps.iter().all(Warp::ended) {
-            return Ok(());
-        }
-        for (number, warp) in warps.iter().enumerate() {
-            if let Some(found) = warp.diverged(machine) {
-                machine.report(number, found);
+        match round(machine, warps)? {
+            Round::Ended => return Ok(()),
+            Round::Asks if asked_at.replace(machine.progress) == Some(machine.progress) => {
+                return Err(stuck(warps, machine));
             }
-        }
-        let asks_again = warps.iter().any(Warp::polls);
-        warps.iter_mut().for_each(Warp::resume);
-        if complete(warps, machine) {
-            machine.phase += 1;
-            machine.effects += 1;
-        } else if !asks_again || polled_at.replace(machine.progress) == Some(machine.progress) {
-            let alive = |(_, warp): &(usize, &Warp)| !warp.ended();
-            let stuck = warps.iter().enumerate().find(|(_, warp)| !warp.waits());
-            let stuck = stuck.or_else(|| warps.iter().enumerate().find(alive));
-            let (number, stuck) = stuck.expect("not all have ended");
-            return Err((number, deadlock(stuck, warps, machine)));
+            Round::Asks | Round::Advances => {}
         }
     }
 }
 
+/// What a block came to after a turn of each warp.
+enum Round {
+    Ended,
+    /// Threads go on that have waited at a barrier.
+    Advances,
+    /// Some will ask again whether others have done something.
+    Asks,
+}
+
+/// Gives each warp of a block a turn.
+fn round(machine: &mut Machine, warps: &mut [Warp]) -> Result<Round, (usize, Stop)> {
+    let count = warps.len();
+    for turn in 0..count {
+        let number = jitter::scheduled(turn, count, u64::from(machine.block) << 20 ^ u64::from(machine.phase));
+        let warp = &mut warps[number];
+        warp.run(machine).map_err(|stop| (number, stop))?;
+    }
+    if warps.iter().all(Warp::ended) {
+        return Ok(Round::Ended);
+    }
+    for (number, warp) in warps.iter().enumerate() {
+        if let Some(found) = warp.diverged(machine) {
+            machine.report(number, found);
+        }
+    }
+    let asks_again = warps.iter().any(Warp::polls);
+    warps.iter_mut().for_each(Warp::resume);
+    if complete(warps, machine) {
+        machine.phase += 1;
+        machine.effects += 1;
+        return Ok(Round::Advances);
+    }
+    if asks_again { Ok(Round::Asks) } else { Err(stuck(warps, machine)) }
+}
+
+/// The warp of a block to blame if none can go on, and how it stopped.
+fn stuck(warps: &[Warp], machine: &Machine) -> (usize, Stop) {
+    let alive = |(_, warp): &(usize, &Warp)| !warp.ended();
+    let first = warps.iter().enumerate().find(|(_, warp)| !warp.waits());
+    let first = first.or_else(|| warps.iter().enumerate().find(alive));
+    let (number, first) = first.expect("not all have ended");
+    (number, deadlock(first, warps, machine))
+}
+
 /// Sets the registers that are the same for every block.
-fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch) {
+fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch, workspace: u64) {
     warp.registers.clear();
     warp.registers.resize(kernel.registers, [0; WARP]);
     for &(register, value) in &kernel.constants {
@@ -196,6 +234,9 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, launch: &Launch) {
                 *lanes = [u64::from(declared + launch.shared); WARP];
             }
             Special::Fixed(value) => *lanes = [value; WARP],
+            Special::Workspace { high } => {
+                *lanes = [if high { workspace >> 32 } else { workspace & u64::from(u32::MAX) }; WARP];
+            }
             Special::Thread(_) | Special::Block(_) | Special::Warp | Special::Grid => {}
         }
     }

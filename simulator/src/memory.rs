@@ -46,7 +46,7 @@ struct Slot {
     live: bool,
     /// Whether it is a graph's, which allocates it anew at each launch.
     reserved: bool,
-    /// Whether it is the host's memory, which the device's budget does not count.
+    /// Whether it is the host's memory, or the system's, which the device's budget does not count.
     of_host: bool,
     bytes: u64,
     lifetime: Lifetime,
@@ -93,6 +93,11 @@ impl Memory {
     /// on.
     pub fn begin(&mut self, kernel: &Arc<Kernel>) -> u32 {
         self.now.launch(kernel);
+        self.next_epoch()
+    }
+
+    /// Begins what all accesses before are ordered before, and returns its number: a launch, or what follows a barrier of a grid.
+    pub fn next_epoch(&mut self) -> u32 {
         self.epoch += 1;
         if self.epoch == EPOCHS {
             self.epoch = 1;
@@ -118,6 +123,11 @@ impl Memory {
         let address = self.add(bytes, false)?;
         self.in_use += bytes;
         Some(address)
+    }
+
+    /// The address of new memory of the system; `None` if there is no slot for it.
+    pub fn allocate_for_system(&mut self, bytes: u64) -> Option<u64> {
+        self.add(bytes, true)
     }
 
     fn add(&mut self, bytes: u64, of_host: bool) -> Option<u64> {

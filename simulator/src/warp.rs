@@ -8,6 +8,7 @@ mod calls;
 mod collectives;
 mod copies;
 mod fragments;
+mod grid_barrier;
 mod loop_detection;
 mod machine;
 mod matrix;
@@ -26,6 +27,7 @@ use machine::stop;
 use taint::Taint;
 
 pub use barrier::{BARRIERS, complete, deadlock};
+pub use grid_barrier::GridBarrier;
 pub use machine::{Machine, Stop};
 
 /// A warp: its registers, and where its lanes are.

@@ -22,3 +22,16 @@ pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Result<(), Code> {
     unsafe { to.write(value) };
     Ok(())
 }
+
+/// What a pointer and a number say is there. Nothing, if the number is 0.
+///
+/// # Safety
+/// `first` is null or valid for reads of `count` values, which do not change while the result is used.
+pub(crate) unsafe fn all<'a, T>(first: *const T, count: usize) -> Result<&'a [T], Code> {
+    match (first.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(INVALID_VALUE),
+        // SAFETY: not null, and hence valid, as the caller promises.
+        (false, _) => Ok(unsafe { std::slice::from_raw_parts(first, count) }),
+    }
+}

@@ -244,7 +244,9 @@ fn special(name: &str) -> Option<Special> {
         "%nwarpid" => Special::Fixed(64),
         "%clusterid" => Special::Block(axis),
         "%nclusterid" => Special::GridSize(axis),
-        // What only the driver's own code defines.
+        // Where cooperative groups look for the workspace of their grid. The others are what only the driver's own code defines.
+        "%envreg1" => Special::Workspace { high: true },
+        "%envreg2" => Special::Workspace { high: false },
         _ if base.starts_with("%envreg") => Special::Fixed(0),
         "%lanemask_eq" => Special::LaneMask { below: false, itself: true, above: false },
         "%lanemask_lt" => Special::LaneMask { below: true, itself: false, above: false },

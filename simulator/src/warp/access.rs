@@ -76,6 +76,7 @@ impl Warp {
             Op::Atomic { .. } => "atomic",
             _ => "access",
         };
+        let at_barrier = machine.is_at_grid_barrier(inst, space, at, mask);
         self.check_access(machine, inst, WarpAccess { space, bytes: bytes.into(), at, mask });
         let (kernel, memory) = (machine.kernel, &mut *machine.memory);
         let (shared, local) = (&mut machine.shared.data[..], &mut self.local.data[..]);
@@ -108,6 +109,9 @@ impl Warp {
                 None => Ok(()),
             },
         };
+        if at_barrier {
+            machine.update_grid_barrier();
+        }
         done.map_err(|(lane, error)| {
             let space = format!("{space:?}").to_lowercase();
             let detail = format!("Invalid __{space}__ {what} of size {bytes} bytes");

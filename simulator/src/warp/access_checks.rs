@@ -89,7 +89,7 @@ impl Warp {
             _ => return None,
         };
         let has_acquired = machine.has_acquired;
-        machine.has_acquired |= inst.acquires;
+        machine.has_acquired |= inst.acquires && !machine.asks_grid_barrier();
         let accessor = Accessor {
             epoch,
             block: machine.block,

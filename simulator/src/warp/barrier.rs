@@ -32,6 +32,7 @@ impl Warp {
             )];
             return Err(Stop { notes, ..stop(Kind::Barrier, inst, mask, detail) });
         }
+        machine.leave_grid_barrier();
         if barrier.waits {
             return Ok(Some(State::Barrier(number as u8)));
         }
@@ -172,7 +173,12 @@ fn waiting_places<'a>(warps: impl IntoIterator<Item = &'a Warp>, machine: &Machi
     let line = |(pc, count): (usize, u32)| {
         let inst = &machine.kernel.code[pc];
         let wait = if count == 1 { "thread waits" } else { "threads wait" };
-        let whom = if matches!(inst.op, Op::Barrier(_)) { "the block" } else { "others of the warp" };
+        let whom = match inst.op {
+            Op::Barrier(_) => "the block",
+            Op::Shuffle(_) | Op::Gather(_) | Op::Matrix(_) | Op::WarpBarrier => "others of the warp",
+            _ if machine.grid_barrier.is_some() => "others of the grid",
+            _ => "others of the warp",
+        };
         let file = machine.module.files.get(&inst.source.file).filter(|_| inst.source.line > 0);
         let source = file.map_or(String::new(), |file| format!(" at {file}:{},", inst.source.line));
         format!("{count} {wait} for {whom}{source} in line {} of the PTX", inst.source.ptx)

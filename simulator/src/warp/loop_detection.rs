@@ -43,6 +43,7 @@ impl Warp {
             return Err(stop(Kind::Loop, inst, mask, detail));
         }
         Ok(match count {
+            _ if machine.takes_turns && machine.asks_again(pc) => Some(Pause::Wait(State::Polls, pc)),
             ..=PATIENCE => None,
             _ if machine.takes_turns => {
                 machine.progress += 1;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Warp;
 use super::barrier::BARRIERS;
+use super::grid_barrier::GridBarrier;
 use crate::config::Checks;
 use crate::fault::Kind;
 use crate::grid::{Launch, coordinates};
@@ -36,11 +37,13 @@ pub struct Machine<'a> {
     pub arrived: [u32; BARRIERS],
     /// Whether the block has read a lock or flag.
     pub has_acquired: bool,
+    /// The barrier of the grid, if the launch is cooperative.
+    pub grid_barrier: Option<GridBarrier>,
     /// Whether the launch has one warp.
     pub alone: bool,
     /// Counts the events by which threads can affect each other.
     pub effects: u64,
-    /// Whether the block's warps take turns.
+    /// Whether warps take turns: those of a block, or of all blocks.
     pub takes_turns: bool,
     /// Counts what may end another warp's waiting: writes and atomics, and turns that warps gave up.
     pub progress: u64,

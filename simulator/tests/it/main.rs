@@ -4,6 +4,7 @@
 #![allow(clippy::result_large_err, reason = "a fault is the end of a launch, and rare")]
 
 mod atomics;
+mod cooperative;
 mod faults;
 mod forms;
 mod front_end;

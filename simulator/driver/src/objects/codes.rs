@@ -38,6 +38,8 @@ pub const INVALID_HANDLE: Code = 400;
 pub const UNSUPPORTED_LIMIT: Code = 215;
 /// A module has no function or variable of this name.
 pub const NOT_FOUND: Code = 500;
+/// A device cannot hold all blocks of a cooperative launch at once.
+pub const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
 /// The current context was released.
 pub const CONTEXT_IS_DESTROYED: Code = 709;
 /// The simulator does not do this.

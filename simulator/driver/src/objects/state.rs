@@ -32,7 +32,7 @@ use simulator::{Config, Device, Fault, Kind};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_uint;
 
-pub(crate) use kernels::fits;
+pub(crate) use kernels::{Size, fits};
 
 /// The whole state of the library. There is one, and it is never dropped.
 pub struct Driver {

@@ -8,6 +8,7 @@ mod arrays;
 mod blas;
 mod captures;
 mod contexts;
+mod cooperative;
 mod described_products;
 mod device_time;
 mod driver;

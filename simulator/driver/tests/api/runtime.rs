@@ -1,6 +1,6 @@
 //! Kernels that are linked statically, and the runtime library under them.
 
-use crate::{BROKEN_BY_LINKED, BROKEN_BY_RUNTIME, PTX, WELL, allocate, download, with_device};
+use crate::{BROKEN_BY_LINKED, BROKEN_BY_RUNTIME, PTX, WELL, allocate, download, upload, with_device};
 use cuda::api::driver::context::cuCtxSynchronize;
 use cuda::api::runtime::{device::*, error_names::*, kernel::*, launch::*, memory::*, registration::*, *};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -88,6 +88,19 @@ fn a_linked_kernel_runs() {
         assert_eq!([launch(put, 1, &values, 0), launch(put, 32, &values, 0)], [0, 0]);
         assert_eq!(download(address, 1), Ok(vec![value]));
     }
+}
+
+#[test]
+fn a_linked_kernel_is_launched_cooperatively() {
+    with_device(WELL);
+    let meet = kernel(register(1, crate::cooperative::PTX, true), c"meet", 0x6000);
+    let words = upload(&[0_u32; 2]);
+    let values = [(&raw const words).cast()];
+    let launch =
+        |blocks| unsafe { cudaLaunchCooperativeKernel_ptsz(meet, size(blocks), size(1), values.as_ptr(), 0, 0) };
+    assert_eq!(launch(3), 0);
+    assert_eq!(download(words, 2), Ok(vec![3_u32, 9]));
+    assert_eq!((launch(1000), cudaGetLastError()), (720, 720));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Launches of kernels, and their attributes.
 
-use crate::api::put;
+use crate::api::{all, put};
 use crate::objects::codes::{Code, INVALID_VALUE, NOT_SUPPORTED};
 use crate::objects::process::call;
 use crate::objects::report;
+use crate::objects::state::Size;
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Launches a kernel, which has ended when the call returns.
@@ -27,9 +28,47 @@ pub unsafe extern "C" fn cuLaunchKernel(
             return Err(NOT_SUPPORTED);
         }
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let size = Size { grid, block, shared, is_cooperative: false };
         // SAFETY: the caller's promise.
-        unsafe { driver.launch(function, grid, block, shared, stream, values) }
+        unsafe { driver.launch(function, size, stream, values) }
     })
+}
+
+/// Launches a kernel whose blocks may wait for each other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchCooperativeKernel(
+    function: usize,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    stream: usize,
+    values: *const *const c_void,
+) -> Code {
+    call("cuLaunchCooperativeKernel", |driver| {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let size = Size { grid, block, shared, is_cooperative: true };
+        // SAFETY: the caller's promise.
+        unsafe { driver.launch(function, size, stream, values) }
+    })
+}
+
+/// An attribute of a launch: `CUlaunchAttribute`.
+#[repr(C, align(8))]
+#[derive(Debug, Clone, Copy)]
+pub struct Attribute {
+    /// Its number in `CUlaunchAttributeID`.
+    pub id: c_uint,
+    /// A number, or what else it is.
+    pub value: [u64; 8],
+}
+
+impl Attribute {
+    const IGNORED: c_uint = 0;
+    const COOPERATIVE: c_uint = 2;
 }
 
 /// How a kernel is launched: `CUlaunchConfig`.
@@ -45,12 +84,12 @@ pub struct Configuration {
     /// The stream.
     pub stream: usize,
     /// More attributes, and how many they are.
-    pub attributes: *const c_void,
+    pub attributes: *const Attribute,
     /// See above.
     pub count: c_uint,
 }
 
-/// Launches a kernel without attributes.
+/// Launches a kernel with attributes, of which the one is known that makes it cooperative.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLaunchKernelEx(
     configuration: *const Configuration,
@@ -62,13 +101,27 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
         return INVALID_VALUE;
     }
     // SAFETY: not null, and hence the caller's promise.
-    let Configuration { grid: [x, y, z], block: [i, j, k], shared, stream, count, .. } = unsafe { &*configuration };
-    if *count > 0 {
-        report::unsupported("the attributes of cuLaunchKernelEx");
-        return NOT_SUPPORTED;
-    }
-    // SAFETY: the caller's promise.
-    unsafe { cuLaunchKernel(function, *x, *y, *z, *i, *j, *k, *shared, *stream, values, extra) }
+    let &Configuration { grid, block, shared, stream, attributes, count } = unsafe { &*configuration };
+    call("cuLaunchKernelEx", |driver| {
+        if !extra.is_null() {
+            report::unsupported("the argument `extra` of cuLaunchKernelEx");
+            return Err(NOT_SUPPORTED);
+        }
+        let mut size = Size { grid, block, shared, is_cooperative: false };
+        // SAFETY: the caller's promise.
+        for attribute in unsafe { all(attributes, count as usize)? } {
+            match attribute.id {
+                Attribute::IGNORED => {}
+                Attribute::COOPERATIVE => size.is_cooperative = attribute.value[0] as c_int != 0,
+                id => {
+                    report::unsupported(&format!("attribute {id} of cuLaunchKernelEx"));
+                    return Err(NOT_SUPPORTED);
+                }
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { driver.launch(function, size, stream, values) }
+    })
 }
 
 /// An attribute of a kernel.

@@ -102,7 +102,7 @@ pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
 
 impl Driver {
     /// The number of blocks with so many threads, and so much dynamic shared memory, that a multiprocessor holds.
-    fn blocks_at_once(&mut self, function: usize, threads: c_int, shared: usize) -> Result<usize, Code> {
+    pub(crate) fn blocks_at_once(&mut self, function: usize, threads: c_int, shared: usize) -> Result<usize, Code> {
         let most = self.function_attribute(function, 0)? as usize;
         let threads = usize::try_from(threads).ok().filter(|&threads| threads > 0).ok_or(INVALID_VALUE)?;
         let shared = shared.saturating_add(self.function_attribute(function, 1)? as usize);

@@ -4,7 +4,7 @@ use super::{ensure, runtime};
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_VALUE};
 use crate::objects::linked_kernels::linked;
-use crate::objects::state::fits;
+use crate::objects::state::{Driver, Size, fits};
 use std::cell::RefCell;
 use std::ffi::{c_uint, c_void};
 
@@ -71,22 +71,55 @@ pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
     shared: usize,
     stream: usize,
 ) -> Code {
-    runtime("__cudaLaunchKernel_ptsz", |driver| {
-        let kernel = linked(handle)?;
-        ensure(driver)?;
-        driver.context_of(stream)?;
-        let (grid, block) = (grid.sizes, block.sizes);
-        if !fits(grid, block) {
-            return Err(INVALID_CONFIGURATION);
-        }
-        let shared = u32::try_from(shared).map_err(|_| INVALID_VALUE)?;
-        let function = driver.loaded(&kernel).or_else(|code| {
-            // The error sticks: a caller that ignores launch errors would take the unchanged memory for a result.
-            let context = driver.current()?;
-            driver.poison(context, code).and(Err(code))
-        })?;
-        // SAFETY: the caller's promise.
-        unsafe { driver.launch(function, grid, block, shared, stream, values) }
+    // SAFETY: the caller's promise.
+    runtime("__cudaLaunchKernel_ptsz", |driver| unsafe {
+        launch(driver, handle, [grid, block], shared, false, stream, values)
+    })
+}
+
+/// Launches a kernel by its host function or its handle.
+///
+/// # Safety
+/// `values` holds the addresses of the kernel's parameters.
+unsafe fn launch(
+    driver: &mut Driver,
+    function: usize,
+    [grid, block]: [Dim3; 2],
+    shared: usize,
+    is_cooperative: bool,
+    stream: usize,
+    values: *const *const c_void,
+) -> Result<(), Code> {
+    let kernel = linked(function)?;
+    ensure(driver)?;
+    driver.context_of(stream)?;
+    let (grid, block) = (grid.sizes, block.sizes);
+    if !fits(grid, block) {
+        return Err(INVALID_CONFIGURATION);
+    }
+    let shared = u32::try_from(shared).map_err(|_| INVALID_VALUE)?;
+    let function = driver.loaded(&kernel).or_else(|code| {
+        // The error sticks: a caller that ignores launch errors would take the unchanged memory for a result.
+        let context = driver.current()?;
+        driver.poison(context, code).and(Err(code))
+    })?;
+    // SAFETY: the caller's promise.
+    unsafe { driver.launch(function, Size { grid, block, shared, is_cooperative }, stream, values) }
+}
+
+/// Launches a kernel whose blocks may wait for each other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaLaunchCooperativeKernel_ptsz(
+    function: usize,
+    grid: Dim3,
+    block: Dim3,
+    values: *const *const c_void,
+    shared: usize,
+    stream: usize,
+) -> Code {
+    // SAFETY: the caller's promise.
+    runtime("cudaLaunchCooperativeKernel_ptsz", |driver| unsafe {
+        launch(driver, function, [grid, block], shared, true, stream, values)
     })
 }
 

@@ -1,12 +1,12 @@
 //! Launches of kernels, and their attributes.
 
 use super::Driver;
-use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::objects::codes::{COOPERATIVE_LAUNCH_TOO_LARGE, Code, INVALID_HANDLE, INVALID_VALUE};
 use crate::objects::context::Health;
 use crate::objects::function::Function;
 use crate::objects::happens_before::Key;
 use crate::objects::{counters, device_time, report, trace};
-use simulator::{Entry, FunctionId, Launch};
+use simulator::{Device, Entry, FunctionId, Launch};
 use std::ffi::{c_int, c_uint, c_void};
 use std::{ptr, slice};
 
@@ -14,6 +14,20 @@ use std::{ptr, slice};
 const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 const BLOCK: [u32; 3] = [1024, 1024, 64];
 const THREADS: u32 = 1024;
+
+/// The number in `CUdevice_attribute` of how many multiprocessors a device has.
+const MULTIPROCESSORS: c_uint = 16;
+
+/// The size of a launch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// Whether blocks may wait for each other. Then all of them must fit on the device at once.
+    pub is_cooperative: bool,
+}
 
 /// Whether a device accepts a launch of this size.
 pub(crate) fn fits(grid: [u32; 3], block: [u32; 3]) -> bool {
@@ -60,13 +74,12 @@ impl Driver {
     pub(crate) unsafe fn launch(
         &mut self,
         function: usize,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
+        size: Size,
         stream: usize,
         values: *const *const c_void,
     ) -> Result<(), Code> {
         let &Function { context, id, dynamic_shared } = self.kernel(function)?;
+        let Size { grid, block, shared, is_cooperative } = size;
         if self.stream_context(stream)? != context {
             return Err(INVALID_HANDLE);
         }
@@ -78,11 +91,22 @@ impl Driver {
         }
         // SAFETY: the caller's promise.
         let params = unsafe { parameters(entry, values)? };
+        if is_cooperative && !self.fit_at_once(function, size)? {
+            return Err(COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
         let launch = Launch { grid, block, shared, params };
-        self.submit((context, stream), move |driver, stream| driver.execute(id, &launch, stream))
+        self.submit((context, stream), move |driver, stream| driver.execute(id, &launch, is_cooperative, stream))
     }
 
-    fn execute(&mut self, id: FunctionId, launch: &Launch, stream: Key) -> Result<(), Code> {
+    /// Whether the device can hold all blocks of a grid at once.
+    fn fit_at_once(&mut self, function: usize, Size { grid, block, shared, .. }: Size) -> Result<bool, Code> {
+        let threads = block.iter().product::<u32>() as c_int;
+        let each = self.blocks_at_once(function, threads, shared as usize)? as u64;
+        let blocks = grid.iter().fold(1_u64, |blocks, &size| blocks.saturating_mul(size.into()));
+        Ok(blocks <= each * self.attribute(MULTIPROCESSORS)? as u64)
+    }
+
+    fn execute(&mut self, id: FunctionId, launch: &Launch, is_cooperative: bool, stream: Key) -> Result<(), Code> {
         let context = self.checked(stream.0)?;
         let (is_working, ordinal) = (context.working().is_some(), context.ordinal);
         let in_machine = self.visible[ordinal];
@@ -91,7 +115,8 @@ impl Driver {
         }
         let Some(device) = self.context(stream.0)?.working() else { return Ok(()) };
         trace::record_launch(device, id);
-        let result = device_time::during(|| device.launch(id, launch));
+        let run = if is_cooperative { Device::launch_cooperative } else { Device::launch };
+        let result = device_time::during(|| run(device, id, launch));
         report::output(&device.printed());
         device.reports().iter().for_each(report::finding);
         counters::count(device, id, launch.grid);
