@@ -5,6 +5,7 @@ pub mod context;
 pub mod device;
 pub mod error_names;
 pub mod graph;
+pub mod host;
 pub mod launch;
 pub mod lookup;
 pub mod managed;

@@ -19,7 +19,7 @@ thread_local! {
 }
 
 /// Runs `f`, the body of the CUDA function of this name, and keeps its error for `cudaGetLastError`.
-pub(super) fn runtime(name: &'static str, f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+pub(super) fn runtime(name: &'static str, f: impl FnMut(&mut Driver) -> Result<(), Code>) -> Code {
     let code = call(name, f);
     if code != 0 {
         LAST_ERROR.set(code);

@@ -36,6 +36,8 @@ pub const ILLEGAL_STATE: Code = 401;
 pub const INVALID_HANDLE: Code = 400;
 /// The device has no such limit.
 pub const UNSUPPORTED_LIMIT: Code = 215;
+/// Work has not ended.
+pub const NOT_READY: Code = 600;
 /// A module has no function or variable of this name.
 pub const NOT_FOUND: Code = 500;
 /// A device cannot hold all blocks of a cooperative launch at once.

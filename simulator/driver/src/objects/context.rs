@@ -73,6 +73,11 @@ impl Context {
         self.check()
     }
 
+    /// How the work so far has gone, for a function of the host that follows it.
+    pub(crate) fn outcome(&self) -> Result<(), Code> {
+        if let Health::Faulted(code) = self.health { Err(code) } else { self.check() }
+    }
+
     /// The device; `None` after a fault, when work is dropped.
     pub(crate) fn working(&mut self) -> Option<&mut Device> {
         matches!(self.health, Health::Sound).then_some(&mut self.device)

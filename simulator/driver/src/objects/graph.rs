@@ -8,10 +8,28 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
 /// Work of a stream, which runs in the stream that is named.
-pub type Node = Box<dyn FnMut(&mut Driver, Key) -> Result<(), Code> + Send>;
+pub type Work = Arc<Mutex<dyn FnMut(&mut Driver, Key) -> Result<(), Code> + Send>>;
+
+/// A function of the host.
+#[derive(Clone)]
+pub struct Host {
+    /// It gets the code of an error of the work before it, or 0.
+    pub function: Arc<dyn Fn(Code) + Send + Sync>,
+    /// Whether it runs after an error.
+    pub after_errors: bool,
+}
+
+/// What a node of a graph does.
+#[derive(Clone)]
+pub enum Node {
+    Work(Work),
+    Host(Host),
+    /// The nodes of another graph, and whether a launch of it frees what an earlier one has left.
+    Graph(Arc<Mutex<Nodes>>, bool),
+}
 
 /// The work of a capture, in the order in which it was captured: one of those that its streams and events allow.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Nodes {
     pub work: Vec<Node>,
     /// The memory that it allocates at each launch.
@@ -55,9 +73,9 @@ pub struct Capture {
 
 impl Capture {
     /// Adds work of one of its streams.
-    pub fn add(&mut self, stream: Key, work: Node) {
+    pub fn add(&mut self, stream: Key, node: Node) {
         self.order.begin(stream, false);
-        self.nodes.work.push(work);
+        self.nodes.work.push(node);
     }
 
     /// Whether the origin has waited for all work of the other streams.

@@ -1,6 +1,7 @@
 //! The happens-before order of work in streams, by vector clocks. Work on the same memory in two streams must be ordered: by
 //! an event that was waited for, by the program's own waiting, or by the default stream, which waits for the others. Here
-//! work runs at the call, so nothing goes wrong; on hardware it may.
+//! work runs at the call, so nothing goes wrong; on hardware it may. Only functions of the host, and what must wait for them,
+//! do not run at the call: this order says what that is.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +45,14 @@ impl HappensBefore {
         if blocking {
             self.blocking.insert(stream);
         }
-        let mut clock = self.streams.remove(&stream).unwrap_or_default();
+        let mut clock = self.known(stream, blocking);
+        *clock.entry(stream).or_insert(0) += 1;
+        self.streams.insert(stream, clock);
+    }
+
+    /// What work would come after that began in a stream now.
+    pub fn known(&self, stream: Key, blocking: bool) -> Clock {
+        let mut clock = self.recorded(stream);
         join(&mut clock, &self.host);
         let legacy = |key: &Key| LEGACY.contains(&key.1);
         for (other, known) in &self.streams {
@@ -53,14 +61,19 @@ impl HappensBefore {
                 join(&mut clock, known);
             }
         }
-        *clock.entry(stream).or_insert(0) += 1;
-        self.streams.insert(stream, clock);
+        clock
     }
 
-    /// Records that the last work of a stream accesses an allocation. Returns work in another stream that is unordered with
-    /// it.
-    pub fn access(&mut self, stream: Key, allocation: u64, wrote: bool, what: &str) -> Option<Work> {
-        let clock = &self.streams[&stream];
+    /// Records that the last work of a stream, or that of this time, accesses an allocation. Returns work in another stream that
+    /// is unordered with it.
+    pub fn access(
+        &mut self,
+        (stream, time): (Key, Option<&Clock>),
+        allocation: u64,
+        wrote: bool,
+        what: &str,
+    ) -> Option<Work> {
+        let clock = time.unwrap_or_else(|| &self.streams[&stream]);
         let history = self.memory.entry(allocation).or_default();
         let unordered = |work: &&Work| clock.get(&work.stream).is_none_or(|&known| known < work.time);
         let reads = history.reads.iter().filter(|_| wrote);
@@ -123,7 +136,7 @@ mod tests {
     /// Runs work of a stream on one allocation, and says whether it is unordered.
     fn work(order: &mut HappensBefore, stream: (usize, usize), wrote: bool) -> bool {
         order.begin(stream, false);
-        order.access(stream, 7, wrote, "work").is_some()
+        order.access((stream, None), 7, wrote, "work").is_some()
     }
 
     #[test]
@@ -165,11 +178,11 @@ mod tests {
     fn the_default_stream_waits_for_blocking_streams_and_they_for_it() {
         let mut order = HappensBefore::default();
         order.begin(A, true);
-        assert!(order.access(A, 7, true, "work").is_none());
+        assert!(order.access((A, None), 7, true, "work").is_none());
         order.begin(DEFAULT, false);
-        assert!(order.access(DEFAULT, 7, true, "work").is_none());
+        assert!(order.access((DEFAULT, None), 7, true, "work").is_none());
         order.begin(A, true);
-        assert!(order.access(A, 7, true, "work").is_none());
+        assert!(order.access((A, None), 7, true, "work").is_none());
         assert!(work(&mut order, B, false), "a stream that does not block");
     }
 }

@@ -6,7 +6,7 @@ use super::state::Driver;
 use super::{coverage, report};
 use simulator::Config;
 use std::ffi::c_int;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 pub use super::environment::Delivery;
 
@@ -17,9 +17,10 @@ pub fn configure(config: Config, delivery: Delivery) -> bool {
     DRIVER.set(Mutex::new(Driver::new(Settings::of(config, delivery), false))).is_ok()
 }
 
-/// Locks the driver and runs `f`, the body of the CUDA function `name`, unless that call must fail.
-pub(crate) fn call(name: &'static str, f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    let driver = DRIVER.get_or_init(|| {
+/// Locks the driver and runs `f`, the body of the CUDA function `name`, unless that call must fail. If it has to wait for functions of
+/// the host, it runs again after them; before, it must not have changed anything.
+pub(crate) fn call(name: &'static str, mut f: impl FnMut(&mut Driver) -> Result<(), Code>) -> Code {
+    DRIVER.get_or_init(|| {
         let settings = environment::settings(|name| std::env::var(name).ok());
         let sound = settings.clone().unwrap_or_else(|wrong| {
             report::print(&format!("snuffer-sim: {wrong}"));
@@ -29,17 +30,37 @@ pub(crate) fn call(name: &'static str, f: impl FnOnce(&mut Driver) -> Result<(),
         unsafe { atexit(record_coverage) };
         Mutex::new(Driver::new(sound, settings.is_err()))
     });
-    let mut driver = driver.lock().expect("a panic under the lock ends the process");
+    let mut driver = lock();
     if let Some(injection) = &mut driver.injection
         && injection.fails(name)
     {
         return injection.code;
     }
-    driver.calling = name;
-    match f(&mut driver) {
-        Ok(()) => codes::SUCCESS,
-        Err(code) => code,
+    loop {
+        driver.calling = name;
+        let result = f(&mut driver);
+        let awaited = std::mem::take(&mut driver.awaited);
+        if awaited.is_empty() {
+            return result.err().unwrap_or(codes::SUCCESS);
+        }
+        drop(driver);
+        for work in awaited {
+            work.wait();
+        }
+        driver = lock();
     }
+}
+
+/// Locks the driver for work that a call of the function `name` has deferred.
+pub(crate) fn later<T>(name: &'static str, f: impl FnOnce(&mut Driver) -> T) -> T {
+    let mut driver = lock();
+    driver.calling = name;
+    f(&mut driver)
+}
+
+/// The driver, which is there when a function of the library was called.
+fn lock() -> MutexGuard<'static, Driver> {
+    DRIVER.get().expect("it was called").lock().expect("a panic under the lock ends the process")
 }
 
 unsafe extern "C" {

@@ -3,6 +3,7 @@
 mod attributes;
 mod captures;
 mod contexts;
+mod deferred;
 mod graphs;
 mod kernels;
 mod memory;
@@ -18,7 +19,7 @@ use super::environment::{Delivery, Settings};
 use super::function::Function;
 use super::generator::Generator;
 use super::graph::{Capture, Executable, Graph};
-use super::happens_before::{HappensBefore, Key, Work};
+use super::happens_before::{Clock, HappensBefore, Key, Work};
 use super::inject::Injection;
 use super::module::Module;
 use super::pool::Pool;
@@ -31,6 +32,9 @@ use super::wedge::Wedge;
 use simulator::{Config, Device, Fault, Kind};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_uint;
+use std::sync::Arc;
+
+use deferred::{Deferred, Done};
 
 pub(crate) use kernels::{Size, fits};
 
@@ -61,6 +65,12 @@ pub struct Driver {
     /// The program's pinned memory of the host: where it begins, its bytes, and the flags that it was allocated with.
     pub(crate) pinned: BTreeMap<u64, (u64, c_uint)>,
     pub(crate) happens_before: HappensBefore,
+    /// Functions of the host, and work behind them, that may not have ended.
+    deferred: Vec<Deferred>,
+    /// What the present call has to wait for before it can run.
+    pub(crate) awaited: Vec<Arc<Done>>,
+    /// When the work began that now runs, if it was deferred.
+    acting: Option<Clock>,
     /// The memory that was allocated in stream order, with its pool and its bytes. Freeing it waits for nothing.
     pub(crate) in_order: HashMap<u64, (usize, u64)>,
     pub(crate) pools: Slab<Pool>,
@@ -100,6 +110,9 @@ impl Driver {
             generators: Slab::new(0x61),
             pinned: BTreeMap::new(),
             happens_before: HappensBefore::default(),
+            deferred: Vec::new(),
+            awaited: Vec::new(),
+            acting: None,
             in_order: HashMap::new(),
             pools: Slab::new(0x90),
             default_pools: HashMap::new(),
@@ -158,10 +171,11 @@ impl Driver {
         if !self.config.checks.streams {
             return;
         }
-        let stream = key.1;
-        self.happens_before.begin(key, stream == 2 || self.streams.get(stream).is_some_and(|stream| stream.blocking));
+        if self.acting.is_none() {
+            self.happens_before.begin(key, self.is_blocking(key.1));
+        }
         for &(address, wrote) in touched {
-            if let Some(before) = self.happens_before.access(key, address, wrote, what) {
+            if let Some(before) = self.happens_before.access((key, self.acting.as_ref()), address, wrote, what) {
                 report::finding(&unordered(address, wrote, what, &before));
             }
         }

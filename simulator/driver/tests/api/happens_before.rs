@@ -1,8 +1,10 @@
 //! Work of two streams on the same memory. Reports go to the error stream, so that each scene has its own process.
 
 use super::{WELL, allocate, ptr, with_device};
+use cuda::api::driver::host::cuLaunchHostFunc;
 use cuda::api::driver::memory::{cuMemAlloc_v2, cuMemFree_v2, cuMemcpyDtoHAsync_v2, cuMemsetD8Async};
 use cuda::api::driver::stream::{cuEventCreate, cuEventRecord, cuStreamCreate, cuStreamSynchronize, cuStreamWaitEvent};
+use std::ffi::c_void;
 use std::process::Command;
 
 /// Which scene this process plays.
@@ -16,6 +18,8 @@ fn unordered_work_of_two_streams_is_reported() {
     for (scene, reported) in [
         ("nothing", true),
         ("event", false),
+        ("behind a function of the host", true),
+        ("behind a function of the host, and an event", false),
         ("wait", false),
         ("one stream", false),
         ("freed", false),
@@ -32,6 +36,11 @@ fn unordered_work_of_two_streams_is_reported() {
     }
 }
 
+/// Takes some time.
+unsafe extern "C" fn linger(_: *mut c_void) {
+    std::thread::sleep(std::time::Duration::from_millis(20));
+}
+
 /// Fills memory in one stream and reads it in another.
 fn play(scene: &str) {
     with_device(WELL);
@@ -45,9 +54,12 @@ fn play(scene: &str) {
         assert_eq!(cuStreamCreate(&raw mut second, 1), 0);
         assert_eq!(cuEventCreate(&raw mut event, 2), 0);
     }
+    if scene.starts_with("behind a function") {
+        assert_eq!(unsafe { cuLaunchHostFunc(first, Some(linger), ptr::null_mut()) }, 0);
+    }
     assert_eq!(cuMemsetD8Async(memory, 1, 4, first), 0);
     match scene {
-        "event" => {
+        "event" | "behind a function of the host, and an event" => {
             assert_eq!(cuEventRecord(event, first), 0);
             assert_eq!(cuStreamWaitEvent(second, event, 0), 0);
         }
@@ -60,6 +72,12 @@ fn play(scene: &str) {
         return;
     }
     let mut word = 0_u32;
+    if scene == "behind a function of the host" {
+        // Before the fill or after it: neither is right.
+        assert_eq!(unsafe { cuMemcpyDtoHAsync_v2(ptr::from_mut(&mut word).cast(), memory, 4, second) }, 0);
+        assert_eq!(cuStreamSynchronize(first), 0);
+        return;
+    }
     let stream = if scene == "one stream" { first } else { second };
     assert_eq!(unsafe { cuMemcpyDtoHAsync_v2(ptr::from_mut(&mut word).cast(), memory, 4, stream) }, 0);
     assert_eq!(word, 0x0101_0101);

@@ -15,6 +15,7 @@ mod driver;
 mod function_names;
 mod graphs;
 mod happens_before;
+mod host_functions;
 mod lookup;
 mod managed;
 mod memory;
@@ -79,12 +80,13 @@ const BROKEN_BY_LINKED: i32 = 6;
 const BROKEN_BY_RESULT: i32 = 7;
 const BROKEN_BY_MANAGED: i32 = 8;
 const CAPTURED: i32 = 9;
+const WITH_HOST_FUNCTIONS: i32 = 10;
 
 /// Makes the primary context of a device current, and returns its handle.
 fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
-        let config = Config { devices: 10, memory: MEMORY, ..Config::default() };
+        let config = Config { devices: 11, memory: MEMORY, ..Config::default() };
         assert!(process::configure(config, process::Delivery::Late));
     });
     let mut handle = 0;

@@ -2,8 +2,8 @@
 
 use crate::{OTHER, WELL, allocate, download, function, load, put, start, upload, with_device};
 use cuda::api::driver::{
-    context::*, device::*, launch::*, managed::*, memory::*, module::*, occupancy::*, older::*, preferences::*,
-    stream::*,
+    context::*, device::*, host::*, launch::*, managed::*, memory::*, module::*, occupancy::*, older::*,
+    preferences::*, stream::*,
 };
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -108,6 +108,7 @@ fn a_callback_gets_its_stream_and_its_data() {
     unsafe {
         assert_eq!(cuStreamCreate(&raw mut stream, 1), 0);
         assert_eq!(cuStreamAddCallback(stream, Some(keep), (&raw mut seen).cast(), 0), 0);
+        assert_eq!(cuStreamSynchronize(stream), 0);
         assert_eq!(seen, (stream, 0));
         assert_eq!(cuStreamAddCallback(stream, Some(keep), ptr::null_mut(), 1), INVALID_VALUE);
         assert_eq!(cuStreamAddCallback(stream, None, ptr::null_mut(), 0), INVALID_VALUE);

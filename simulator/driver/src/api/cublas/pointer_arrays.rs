@@ -42,6 +42,7 @@ unsafe fn run_group(
         report::unsupported("a capture of products whose matrices are named by pointers");
         return Err(NOT_SUPPORTED);
     }
+    driver.await_stream((context, stream))?;
     let [a, b, c] = group.matrices;
     let mut read = |(array, ..): (u64, u32, c_int)| pointers(driver, name, context, array, count);
     let (all_a, all_b, all_c) = (read(a)?, read(b)?, read(c)?);

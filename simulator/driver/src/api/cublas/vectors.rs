@@ -42,7 +42,7 @@ fn absolute_sum<const N: usize>(
     handle: usize,
     (n, x, step): (c_int, u64, c_int),
     number: impl Fn([u8; N]) -> f64,
-    give: impl FnOnce(f64) -> Result<(), Code>,
+    mut give: impl FnMut(f64) -> Result<(), Code>,
 ) -> Code {
     call(name, |driver| {
         let blas = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
@@ -52,6 +52,7 @@ fn absolute_sum<const N: usize>(
             return Err(NOT_SUPPORTED);
         }
         driver.check_wait((ordinal, stream)).map_err(|_| EXECUTION_FAILED)?;
+        driver.await_stream((ordinal, stream))?;
         let context = driver.context(ordinal).map_err(|_| EXECUTION_FAILED)?;
         context.synchronize().map_err(|_| EXECUTION_FAILED)?;
         let Some(device) = context.working() else { return Err(EXECUTION_FAILED) };

@@ -78,9 +78,7 @@ pub unsafe extern "C" fn cuCtxGetDevice(device: *mut c_int) -> Code {
 pub extern "C" fn cuCtxSynchronize() -> Code {
     call("cuCtxSynchronize", |driver| {
         let context = driver.current()?;
-        driver.check_wait_for_context(context)?;
-        driver.happens_before.synchronize(context, None);
-        driver.context(context)?.synchronize()
+        driver.wait_for_context(context)
     })
 }
 

@@ -40,8 +40,9 @@ pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Code 
 pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
     call("cuMemFree_v2", |driver| {
         driver.check_unsafe()?;
+        let context = driver.current()?;
+        driver.await_context(context)?;
         if !driver.leave_pool(address) {
-            let context = driver.current()?;
             driver.happens_before.synchronize(context, None);
         }
         driver.free(address, 0)?;

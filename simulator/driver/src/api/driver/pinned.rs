@@ -74,7 +74,7 @@ impl Driver {
     }
 
     /// The bytes and flags of the pinned memory that has this address.
-    fn pinned_at(&self, address: u64) -> Option<(u64, c_uint)> {
+    pub(crate) fn pinned_at(&self, address: u64) -> Option<(u64, c_uint)> {
         let (start, found) = self.pinned.range(..=address).next_back()?;
         (address - start < found.0).then_some(*found)
     }

@@ -1,12 +1,11 @@
 //! Streams and events.
 
 use crate::api::put;
-use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE, SUCCESS};
+use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
 use crate::objects::happens_before::Clock;
 use crate::objects::process::call;
 use crate::objects::stream::{Event, Stream};
-use std::ffi::{c_int, c_uint, c_void};
-use std::ptr;
+use std::ffi::{c_int, c_uint};
 
 const DISABLE_TIMING: c_uint = 2;
 
@@ -46,10 +45,10 @@ pub extern "C" fn cuStreamSynchronize(stream: usize) -> Code {
     call("cuStreamSynchronize", |driver| driver.wait(stream))
 }
 
-/// Whether a stream has done all its work: always.
+/// Whether a stream has done all its work. Only functions of the host take time.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamQuery(stream: usize) -> Code {
-    call("cuStreamQuery", |driver| driver.wait(stream))
+    call("cuStreamQuery", |driver| driver.query(stream))
 }
 
 /// Makes a stream wait for an event.
@@ -82,63 +81,6 @@ pub unsafe extern "C" fn cuStreamGetPriority(stream: usize, priority: *mut c_int
         // SAFETY: the caller's promise.
         unsafe { put(priority, 0) }
     })
-}
-
-/// A function of the host that is part of a stream, and gets the stream, the result of what is before it, and its data.
-type Callback = unsafe extern "C" fn(usize, Code, *mut c_void);
-
-/// Runs a function of the host after the work of a stream, which is done. A capture must not have one.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuStreamAddCallback(
-    stream: usize,
-    callback: Option<Callback>,
-    data: *mut c_void,
-    flags: c_uint,
-) -> Code {
-    let Some(callback) = callback.filter(|_| flags == 0) else { return INVALID_VALUE };
-    let code = call("cuStreamAddCallback", |driver| {
-        driver.check_unsafe()?;
-        driver.context_of(stream).map(drop)
-    });
-    if code == SUCCESS {
-        // Not under the driver's lock: it may wait for another thread, which may call CUDA.
-        // SAFETY: the caller's promise.
-        unsafe { callback(stream, SUCCESS, data) };
-    }
-    code
-}
-
-/// A function of the host that is part of a stream. It must not call CUDA.
-type HostFunction = unsafe extern "C" fn(*mut c_void);
-
-/// Runs a function of the host after the work of a stream, which is done: at the call, or when the graph is launched that the
-/// stream is captured for.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuLaunchHostFunc(stream: usize, function: Option<HostFunction>, data: *mut c_void) -> Code {
-    let Some(function) = function else { return INVALID_VALUE };
-    let data = data.expose_provenance();
-    // SAFETY: the caller's promise.
-    let run = move || unsafe { function(ptr::with_exposed_provenance_mut(data)) };
-    let mut runs_now = false;
-    let code = call("cuLaunchHostFunc", |driver| {
-        let key = driver.key(stream)?;
-        let is_working = driver.checked(key.0)?.working().is_some();
-        if driver.valid_capture(key)?.is_none() {
-            runs_now = is_working;
-            return Ok(());
-        }
-        driver.submit(key, move |driver, key| {
-            if driver.checked(key.0)?.working().is_some() {
-                run();
-            }
-            Ok(())
-        })
-    });
-    // Not under the driver's lock: it may wait for another thread, which may call CUDA.
-    if runs_now {
-        run();
-    }
-    code
 }
 
 /// Makes an event.
@@ -184,10 +126,10 @@ pub extern "C" fn cuEventSynchronize(event: usize) -> Code {
     call("cuEventSynchronize", |driver| driver.wait_for_event(event))
 }
 
-/// Whether an event has happened: always.
+/// Whether an event has happened. Only functions of the host take time.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: usize) -> Code {
-    call("cuEventQuery", |driver| driver.wait_for_event(event))
+    call("cuEventQuery", |driver| driver.query_event(event))
 }
 
 /// The milliseconds between two events, which must have timing enabled and be recorded.

@@ -5,25 +5,25 @@ use crate::objects::codes::{
     CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNMATCHED, CAPTURE_UNSUPPORTED,
     CAPTURE_WRONG_THREAD, Code, ILLEGAL_STATE,
 };
-use crate::objects::graph::{Capture, Graph, Mode, Nodes};
+use crate::objects::graph::{Capture, Graph, Mode, Node, Nodes};
 use crate::objects::happens_before::{HappensBefore, Key};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 impl Driver {
-    /// Runs work in a stream, or keeps it if the stream is being captured.
+    /// Runs work in a stream, or keeps it if the stream is being captured. Work behind a function of the host waits for that.
     pub(crate) fn submit(
         &mut self,
         stream: Key,
-        mut work: impl FnMut(&mut Self, Key) -> Result<(), Code> + Send + 'static,
+        work: impl FnMut(&mut Self, Key) -> Result<(), Code> + Send + 'static,
     ) -> Result<(), Code> {
         match self.valid_capture(stream)? {
             Some(capture) => {
-                capture.add(stream, Box::new(work));
+                capture.add(stream, Node::Work(Arc::new(Mutex::new(work))));
                 Ok(())
             }
-            None => work(self, stream),
+            None => self.run_in_order(stream, work),
         }
     }
 

@@ -25,9 +25,12 @@ impl Driver {
 
     /// Removes a user; the last one destroys the context and what was made in it.
     pub(crate) fn release(&mut self, ordinal: usize) -> Result<(), Code> {
-        let context = self.contexts[ordinal].as_mut().ok_or(INVALID_CONTEXT)?;
-        context.retained -= 1;
-        if context.retained == 0 {
+        let retained = self.contexts[ordinal].as_ref().ok_or(INVALID_CONTEXT)?.retained - 1;
+        if retained == 0 {
+            self.await_context(ordinal)?;
+        }
+        self.context(ordinal)?.retained = retained;
+        if retained == 0 {
             self.destroy(ordinal);
         }
         Ok(())
@@ -59,6 +62,7 @@ impl Driver {
         if index < self.config.devices || self.contexts[index].is_none() {
             return Err(INVALID_CONTEXT);
         }
+        self.await_context(index)?;
         self.destroy(index);
         if context::current() == handle {
             context::pop();

@@ -2,7 +2,7 @@
 
 use super::Driver;
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
-use crate::objects::graph::Nodes;
+use crate::objects::graph::{Node, Nodes};
 use crate::objects::happens_before::Key;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,12 +16,36 @@ impl Driver {
             return Err(INVALID_HANDLE);
         }
         let (nodes, frees) = (Arc::clone(&executable.graph.nodes), executable.frees);
-        self.submit(key, move |driver, key| driver.run_nodes(&nodes, frees, key))
+        match self.valid_capture(key)? {
+            Some(capture) => {
+                capture.add(key, Node::Graph(nodes, frees));
+                Ok(())
+            }
+            None => self.run_nodes(&nodes, frees, key),
+        }
     }
 
     fn run_nodes(&mut self, nodes: &Mutex<Nodes>, frees: bool, stream: Key) -> Result<(), Code> {
-        let mut nodes = nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        for &address in &nodes.memory {
+        let Nodes { work, memory } = nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if !memory.is_empty() {
+            self.run_in_order(stream, move |driver, stream| driver.free_left(&memory, frees, stream))?;
+        }
+        for node in work {
+            match node {
+                Node::Work(work) => self.run_in_order(stream, move |driver, stream| {
+                    let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+                    work(driver, stream)
+                })?,
+                Node::Host(function) => self.run_host(stream, function),
+                Node::Graph(nodes, frees) => self.run_nodes(&nodes, frees, stream)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the memory that an earlier launch has left, if the launch is to.
+    fn free_left(&mut self, memory: &[u64], frees: bool, stream: Key) -> Result<(), Code> {
+        for &address in memory {
             let device = &mut self.context(stream.0)?.device;
             if device.base(address).is_some() {
                 // What an earlier launch has left.
@@ -31,6 +55,6 @@ impl Driver {
                 self.happens_before.forget(address);
             }
         }
-        nodes.work.iter_mut().try_for_each(|node| node(self, stream))
+        Ok(())
     }
 }

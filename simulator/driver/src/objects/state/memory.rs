@@ -100,6 +100,10 @@ impl Driver {
         let (key, calling) = (self.key(stream)?, self.calling);
         self.checked(key.0)?;
         let from = from.expose_provenance();
+        if self.valid_capture(key)?.is_none() && self.pinned_at(from as u64).is_none() {
+            // Pageable memory may be gone after the call.
+            self.await_stream(key)?;
+        }
         self.submit(key, move |driver, key| {
             if driver.checked(key.0)?.working().is_none() || bytes == 0 {
                 return Ok(());
@@ -189,6 +193,9 @@ impl Driver {
             (false, true) => unsafe { self.download(host(to), from, bytes, stream) },
             (false, false) => {
                 let key = self.key(stream)?;
+                if self.valid_capture(key)?.is_none() {
+                    self.await_stream(key)?;
+                }
                 self.submit(key, move |driver, key| {
                     let host = |address: u64| ptr::with_exposed_provenance_mut::<u8>(address as usize);
                     if driver.checked(key.0)?.working().is_some() {

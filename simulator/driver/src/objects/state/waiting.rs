@@ -1,8 +1,9 @@
 //! Events, and waits for them and for streams.
 
 use super::Driver;
-use crate::objects::codes::{CAPTURE_ISOLATION, CAPTURE_MERGE, CAPTURED_EVENT, Code, INVALID_HANDLE};
+use crate::objects::codes::{CAPTURE_ISOLATION, CAPTURE_MERGE, CAPTURED_EVENT, Code, INVALID_HANDLE, NOT_READY};
 use crate::objects::graph::Captured;
+use crate::objects::happens_before::{Clock, Key};
 use crate::objects::stream::Event;
 use std::time::Instant;
 
@@ -11,6 +12,7 @@ impl Driver {
     pub(crate) fn wait(&mut self, stream: usize) -> Result<(), Code> {
         let key = self.key(stream)?;
         self.check_wait(key)?;
+        self.await_stream(key)?;
         self.happens_before.synchronize(key.0, Some(stream));
         self.context(key.0)?.synchronize()
     }
@@ -25,7 +27,7 @@ impl Driver {
         let key = self.key(stream)?;
         let captured = self.valid_capture(key)?;
         let captured = captured.map(|capture| Captured { capture: capture.id, after: capture.order.recorded(key) });
-        let after = self.happens_before.recorded(key);
+        let after = self.time_of_event(key);
         let event = self.event(event)?;
         if event.context != key.0 {
             return Err(INVALID_HANDLE);
@@ -37,6 +39,11 @@ impl Driver {
         }
         event.captured = captured;
         self.context(key.0)?.check()
+    }
+
+    /// What an event marks. The default stream's work comes after that of others too, of which it knows only when it begins.
+    fn time_of_event(&self, key: Key) -> Clock {
+        if self.deferred.is_empty() { self.happens_before.recorded(key) } else { self.known(key) }
     }
 
     /// Makes a stream wait for an event. A stream that waits for captured work is captured from then on.
@@ -62,14 +69,44 @@ impl Driver {
         self.context_of(stream).map(drop)
     }
 
-    /// Waits for an event's context, which has no work left. What was captured cannot be waited for.
+    /// Waits for an event. What was captured cannot be waited for.
     pub(crate) fn wait_for_event(&mut self, handle: usize) -> Result<(), Code> {
+        self.check_event(handle)?;
+        let Event { context, after, .. } = self.event(handle)?;
+        let (context, after) = (*context, after.clone());
+        self.await_time(&after)?;
+        self.happens_before.host_waits(&after);
+        self.context(context)?.synchronize()
+    }
+
+    /// The same, unless that would take time.
+    pub(crate) fn query_event(&mut self, handle: usize) -> Result<(), Code> {
+        self.check_event(handle)?;
+        let after = self.event(handle)?.after.clone();
+        if self.is_past(&after) { self.wait_for_event(handle) } else { Err(NOT_READY) }
+    }
+
+    /// Waits for a stream, unless that would take time.
+    pub(crate) fn query(&mut self, stream: usize) -> Result<(), Code> {
+        let key = self.key(stream)?;
+        self.check_wait(key)?;
+        if self.is_idle(key) { self.wait(stream) } else { Err(NOT_READY) }
+    }
+
+    /// Waits for all work of a context.
+    pub(crate) fn wait_for_context(&mut self, context: usize) -> Result<(), Code> {
+        self.check_wait_for_context(context)?;
+        self.await_context(context)?;
+        self.happens_before.synchronize(context, None);
+        self.context(context)?.synchronize()
+    }
+
+    /// Refuses an event that was recorded in a capture.
+    fn check_event(&mut self, handle: usize) -> Result<(), Code> {
         let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;
         if let Some(Captured { capture: id, .. }) = event.captured {
             return self.invalidate(|capture| capture.id == id, CAPTURED_EVENT).and(Err(CAPTURED_EVENT));
         }
-        let context = event.context;
-        self.happens_before.host_waits(&event.after);
-        self.context(context)?.synchronize()
+        Ok(())
     }
 }
