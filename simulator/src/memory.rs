@@ -1,10 +1,13 @@
 //! Global memory: one address slot per allocation, its base in the slot's middle. A wild index stays in the slot of the
 //! buffer that it was meant for. So bounds, lifetime and alignment are exact, attributed, and cost one table look-up.
 
+mod bytes;
 mod checks;
 mod lanes;
 mod managed;
 mod reserved;
+
+pub use bytes::Bytes;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -131,8 +134,12 @@ impl Memory {
     }
 
     fn add(&mut self, bytes: u64, of_host: bool) -> Option<u64> {
-        let lifetime = Lifetime { allocated: self.now.clone(), freed: None };
-        let buffer = ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked);
+        self.place(ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked), of_host)
+    }
+
+    /// Gives a buffer a slot, and returns its address.
+    fn place(&mut self, buffer: ShadowedBuffer, of_host: bool) -> Option<u64> {
+        let (bytes, lifetime) = (buffer.data.len() as u64, Lifetime { allocated: self.now.clone(), freed: None });
         let slot = Slot { buffer, live: true, reserved: false, of_host, bytes, lifetime };
         let number = if self.freed.len() > QUARANTINE || self.slots.len() == 1 << NUMBER_BITS {
             let number = self.freed.pop_front()?;

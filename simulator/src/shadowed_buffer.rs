@@ -3,12 +3,13 @@
 
 use crate::byte_set::ByteSet;
 use crate::lanes::{Lanes, WARP, lanes};
+use crate::memory::Bytes;
 use crate::race::{Accessor, Cells, EarlierAccess};
 
 /// Bytes, which of them were never written, and who accessed them last.
 #[derive(Debug, Default)]
 pub struct ShadowedBuffer {
-    pub data: Vec<u8>,
+    pub data: Bytes,
     pub undefined: ByteSet,
     /// The bytes outside of the tensor's view, which kernels must not access.
     pub hidden: ByteSet,
@@ -45,13 +46,12 @@ impl ShadowedBuffer {
     /// `length` fresh bytes of value `fill`. `defined`: they count as written.
     pub fn new(length: usize, fill: u8, defined: bool) -> Self {
         let undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
-        Self { data: vec![fill; length], undefined, hidden: ByteSet::default(), cells: Cells::default() }
+        Self { data: Bytes::Own(vec![fill; length]), undefined, hidden: ByteSet::default(), cells: Cells::default() }
     }
 
     /// Makes all bytes fresh again.
     pub fn reset(&mut self, length: usize, fill: u8, defined: bool) {
-        self.data.clear();
-        self.data.resize(length, fill);
+        self.data.reset(length, fill);
         self.undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
     }
 

@@ -21,6 +21,7 @@ pub(crate) mod inject;
 pub(crate) mod linked_kernels;
 pub(crate) mod module;
 pub(crate) mod philox;
+pub(crate) mod pinned;
 pub(crate) mod pool;
 pub mod process;
 pub(crate) mod product_description;

@@ -21,6 +21,16 @@ impl Device {
         self.memory.allocate_host(bytes)
     }
 
+    /// Lets kernels access memory of the host at its own address, which is returned; `None` if that cannot be had.
+    pub fn register(&mut self, bytes: &'static mut [u8]) -> Option<u64> {
+        self.memory.register(bytes)
+    }
+
+    /// Ends that.
+    pub fn withdraw(&mut self, address: u64) -> Result<(), Fault> {
+        self.memory.withdraw(address).map_err(|error| host_fault("Invalid free of memory".to_string(), error))
+    }
+
     /// An address for `bytes` bytes, which a graph allocates when it is launched; `None` if memory is used up.
     pub fn reserve(&mut self, bytes: u64) -> Option<u64> {
         self.memory.reserve(bytes)
@@ -115,7 +125,7 @@ impl Device {
 
     /// Whether `address` is in this device's range.
     pub fn owns(&self, address: u64) -> bool {
-        self.memory.owns(address)
+        self.memory.holds(address)
     }
 
     /// Bytes allocated.
@@ -125,7 +135,7 @@ impl Device {
 
     /// The base of the live allocation at this address.
     pub fn base(&self, address: u64) -> Option<u64> {
-        self.memory.base(address)
+        self.memory.base(address).filter(|_| self.owns(address))
     }
 }
 

@@ -1,8 +1,9 @@
-//! Managed memory, and pinned memory of the host, which host and device access without a call: an allocation whose address is that of its bytes in the process.
+//! Managed memory, and pinned or registered memory of the host, which host and device access without a call: an allocation whose address is that of its bytes in the process.
 
-use super::{BASE, Memory, NUMBER_BITS, SLOT_BITS, locate};
+use super::{AccessError, BASE, Bytes, Memory, NUMBER_BITS, SLOT_BITS, locate};
 use crate::byte_set::ByteSet;
 use crate::lanes::{Lanes, lanes};
+use crate::shadowed_buffer::ShadowedBuffer;
 
 /// How far behind managed memory an address still counts as one of it, and as out of its bounds.
 const NEAR: u64 = 1 << 20;
@@ -20,6 +21,20 @@ impl Memory {
         Some(self.in_process(address, bytes))
     }
 
+    /// Lets kernels access memory of the host, which the program keeps there until it is withdrawn. `None` if there is no slot for it.
+    pub fn register(&mut self, bytes: &'static mut [u8]) -> Option<u64> {
+        let length = bytes.len() as u64;
+        let address = self.place(ShadowedBuffer { data: Bytes::OfHost(bytes), ..ShadowedBuffer::default() }, true)?;
+        Some(self.in_process(address, length))
+    }
+
+    /// Ends that. The host may use the memory for something else, so that nothing is known of its addresses from now on.
+    pub fn withdraw(&mut self, address: u64) -> Result<(), AccessError> {
+        self.free(address)?;
+        self.managed.remove(&address);
+        Ok(())
+    }
+
     /// Gives an allocation the address of its bytes in the process. They count as written: the host's writes are not seen.
     fn in_process(&mut self, address: u64, bytes: u64) -> u64 {
         let (number, _) = locate(address);
@@ -30,6 +45,15 @@ impl Memory {
         self.managed.retain(|&start, other| start >= host + bytes || start + self.slots[*other].bytes <= host);
         self.managed.insert(host, number);
         host
+    }
+
+    /// Whether this is an address of this device, or exactly in its managed memory. What is near that may be anything of the host.
+    pub fn holds(&self, address: u64) -> bool {
+        if address >> (SLOT_BITS + NUMBER_BITS) != 0 {
+            return self.owns(address);
+        }
+        let nearest = self.managed.range(..=address).next_back();
+        nearest.is_some_and(|(start, &number)| address - start < self.slots[number].bytes)
     }
 
     /// The addresses in slots of what a warp accesses.

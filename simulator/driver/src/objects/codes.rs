@@ -42,6 +42,10 @@ pub const NOT_READY: Code = 600;
 pub const NOT_FOUND: Code = 500;
 /// A device cannot hold all blocks of a cooperative launch at once.
 pub const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
+/// Memory of the host is registered already, in part at least.
+pub const HOST_MEMORY_ALREADY_REGISTERED: Code = 712;
+/// Memory of the host is not registered.
+pub const HOST_MEMORY_NOT_REGISTERED: Code = 713;
 /// The current context was released.
 pub const CONTEXT_IS_DESTROYED: Code = 709;
 /// The simulator does not do this.

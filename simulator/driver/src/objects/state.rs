@@ -22,6 +22,7 @@ use super::graph::{Capture, Executable, Graph};
 use super::happens_before::{Clock, HappensBefore, Key, Work};
 use super::inject::Injection;
 use super::module::Module;
+use super::pinned::Pinned;
 use super::pool::Pool;
 use super::product_description::Description;
 use super::replacement::Replacement;
@@ -31,7 +32,6 @@ use super::stream::{Event, Stream};
 use super::wedge::Wedge;
 use simulator::{Config, Device, Fault, Kind};
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::c_uint;
 use std::sync::Arc;
 
 use deferred::{Deferred, Done};
@@ -62,8 +62,8 @@ pub struct Driver {
     pub(crate) blas: Slab<Blas>,
     pub(crate) descriptions: Slab<Description>,
     pub(crate) generators: Slab<Generator>,
-    /// The program's pinned memory of the host: where it begins, its bytes, and the flags that it was allocated with.
-    pub(crate) pinned: BTreeMap<u64, (u64, c_uint)>,
+    /// The program's pinned memory of the host, by where it begins.
+    pub(crate) pinned: BTreeMap<u64, Pinned>,
     pub(crate) happens_before: HappensBefore,
     /// Functions of the host, and work behind them, that may not have ended.
     deferred: Vec<Deferred>,

@@ -23,6 +23,7 @@ mod pools;
 mod preferences;
 mod random;
 mod records;
+mod registered;
 mod replacement;
 mod runtime;
 mod single_products;

@@ -1,14 +1,23 @@
-//! Pinned memory of the host, which kernels access at the same address.
+//! Pinned memory of the host, allocated or registered, which kernels access at the same address.
 
 use std::ffi::{c_uint, c_void};
+use std::slice;
 
 use crate::api::put;
-use crate::objects::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
+use crate::objects::codes::{
+    Code, HOST_MEMORY_ALREADY_REGISTERED, HOST_MEMORY_NOT_REGISTERED, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY,
+};
+use crate::objects::pinned::Pinned;
 use crate::objects::process::call;
+use crate::objects::report;
 use crate::objects::state::Driver;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`, `_DEVICEMAP` and `_WRITECOMBINED`.
 const FLAGS: c_uint = 7;
+const PORTABLE: c_uint = 1;
+const MAPPED: c_uint = 2;
+/// With `CU_MEMHOSTREGISTER_IOMEMORY` and `_READ_ONLY`.
+const REGISTRATION_FLAGS: c_uint = 15;
 
 /// Allocates pinned memory.
 #[unsafe(no_mangle)]
@@ -35,8 +44,50 @@ pub unsafe extern "C" fn cuMemAllocHost_v2(pointer: *mut *mut c_void, bytes: usi
 pub extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Code {
     call("cuMemFreeHost", |driver| {
         let address = pointer.addr() as u64;
-        driver.pinned.remove(&address).ok_or(INVALID_VALUE)?;
+        let pinned = driver.pinned.get(&address).filter(|pinned| !pinned.is_registered).ok_or(INVALID_VALUE)?;
+        driver.await_context(pinned.context)?;
+        driver.pinned.remove(&address);
         driver.free(address, 0)
+    })
+}
+
+/// Registers memory of the host, so that it is pinned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: c_uint) -> Code {
+    call("cuMemHostRegister_v2", |driver| {
+        let context = driver.current()?;
+        driver.checked(context)?;
+        let start = pointer.addr() as u64;
+        if pointer.is_null() || bytes == 0 || start.checked_add(bytes as u64).is_none() || flags > REGISTRATION_FLAGS {
+            return Err(INVALID_VALUE);
+        }
+        if flags & !(PORTABLE | MAPPED) != 0 {
+            report::unsupported("registration of memory that is another device's, or that is only read");
+            return Err(NOT_SUPPORTED);
+        }
+        let before = driver.pinned.range(..start + bytes as u64).next_back();
+        if before.is_some_and(|(at, pinned)| at + pinned.bytes > start) {
+            return Err(HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        // SAFETY: the caller's promise, until it is no longer registered. That the program accesses it meanwhile is its purpose.
+        let memory = unsafe { slice::from_raw_parts_mut(pointer.cast(), bytes) };
+        driver.context(context)?.device.register(memory).ok_or(OUT_OF_MEMORY)?;
+        driver.pinned.insert(start, Pinned { context, bytes: bytes as u64, flags, is_registered: true });
+        Ok(())
+    })
+}
+
+/// Ends a registration.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemHostUnregister(pointer: *mut c_void) -> Code {
+    call("cuMemHostUnregister", |driver| {
+        driver.current_context()?;
+        let address = pointer.addr() as u64;
+        let registered = driver.pinned.get(&address).filter(|pinned| pinned.is_registered);
+        let context = registered.ok_or(HOST_MEMORY_NOT_REGISTERED)?.context;
+        driver.await_context(context)?;
+        driver.pinned.remove(&address);
+        driver.withdraw(address, context)
     })
 }
 
@@ -57,9 +108,10 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(address: *mut u64, pointer
 pub unsafe extern "C" fn cuMemHostGetFlags(flags: *mut c_uint, pointer: *mut c_void) -> Code {
     call("cuMemHostGetFlags", |driver| {
         driver.current_context()?;
-        let (_, given) = driver.pinned_at(pointer.addr() as u64).ok_or(INVALID_VALUE)?;
+        let pinned = driver.pinned_at(pointer.addr() as u64).filter(|pinned| !pinned.is_registered);
+        let given = pinned.ok_or(INVALID_VALUE)?.flags;
         // SAFETY: the caller's promise.
-        unsafe { put(flags, given | 2) }
+        unsafe { put(flags, given | MAPPED) }
     })
 }
 
@@ -68,14 +120,15 @@ impl Driver {
         if bytes == 0 || flags > FLAGS {
             return Err(INVALID_VALUE);
         }
-        let pinned = self.current_context()?.device.allocate_host(bytes as u64).ok_or(OUT_OF_MEMORY)?;
-        self.pinned.insert(pinned, (bytes as u64, flags));
+        let context = self.current()?;
+        let pinned = self.checked(context)?.device.allocate_host(bytes as u64).ok_or(OUT_OF_MEMORY)?;
+        self.pinned.insert(pinned, Pinned { context, bytes: bytes as u64, flags, is_registered: false });
         Ok(pinned)
     }
 
-    /// The bytes and flags of the pinned memory that has this address.
-    pub(crate) fn pinned_at(&self, address: u64) -> Option<(u64, c_uint)> {
+    /// The pinned memory that has this address.
+    pub(crate) fn pinned_at(&self, address: u64) -> Option<&Pinned> {
         let (start, found) = self.pinned.range(..=address).next_back()?;
-        (address - start < found.0).then_some(*found)
+        (address - start < found.bytes).then_some(found)
     }
 }

@@ -86,8 +86,8 @@ impl Driver {
             97 => self.most_shared(),
             106 => 32,
             111 => 1024,
-            // Cooperative launches.
-            95 => 1,
+            // Registered memory of the host at its own address, and cooperative launches.
+            91 | 95 | 99 => 1,
             // Memory pools: without them candle's allocations would take another path than on hardware.
             115 => 1,
             // The other attributes of CUDA 13.0: capabilities that this device lacks.

@@ -106,6 +106,7 @@ impl Driver {
         if let Some(context) = self.contexts[index].take() {
             coverage::record(&context.device);
         }
+        self.pinned.retain(|_, pinned| pinned.context != index);
         self.streams.retain(|stream| stream.context != index);
         self.events.retain(|event| event.context != index);
         self.modules.retain(|module| module.context != index);

@@ -63,6 +63,18 @@ impl Driver {
         })
     }
 
+    /// Ends the registration of memory of the host, which is at this address.
+    pub(crate) fn withdraw(&mut self, address: u64, context: usize) -> Result<(), Code> {
+        let (key, calling) = ((context, 0), self.calling);
+        let withdrawn = self.allocation_at(address, true);
+        self.context(context)?.device.withdraw(address).map_err(|fault| refused(calling, fault))?;
+        self.record_work(key, withdrawn.as_slice(), calling);
+        if let Some((base, _)) = withdrawn {
+            self.happens_before.forget(base);
+        }
+        Ok(())
+    }
+
     /// Fills memory with `count` values of `N` bytes.
     pub(crate) fn fill<const N: usize>(
         &mut self,
