@@ -4,6 +4,7 @@ pub mod array;
 pub(crate) mod blas;
 pub(crate) mod codes;
 pub(crate) mod context;
+pub(crate) mod copy;
 pub(crate) mod counters;
 pub(crate) mod coverage;
 pub(crate) mod device_time;

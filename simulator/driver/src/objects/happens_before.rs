@@ -34,10 +34,15 @@ pub struct HappensBefore {
     blocking: HashSet<Key>,
     host: Clock,
     memory: HashMap<u64, History>,
+    /// The streams that stand for paths of a graph, by the stream of its launch and their number.
+    branches: HashMap<(Key, usize), usize>,
 }
 
 /// The handles of the default stream that all threads share.
 const LEGACY: [usize; 2] = [0, 1];
+
+/// Marks what is in the place of a stream's handle for a path of a graph.
+const BRANCH: usize = 0xB7 << 56;
 
 impl HappensBefore {
     /// Begins work in a stream, after everything that the stream and the program know of.
@@ -101,6 +106,12 @@ impl HappensBefore {
     /// A stream waits for an event.
     pub fn wait(&mut self, stream: Key, event: &Clock) {
         join(self.streams.entry(stream).or_default(), event);
+    }
+
+    /// A stream that stands for a path of a graph that is launched in this one. It knows of nothing that the other does not.
+    pub fn branch(&mut self, stream: Key, number: usize) -> Key {
+        let next = self.branches.len();
+        (stream.0, BRANCH | *self.branches.entry((stream, number)).or_insert(next))
     }
 
     /// The program waits for an event.

@@ -34,6 +34,11 @@ impl<T> Slab<T> {
         self.slots[index].1.as_mut()
     }
 
+    /// The first object that satisfies this.
+    pub fn find_mut(&mut self, is_it: impl Fn(&T) -> bool) -> Option<&mut T> {
+        self.slots.iter_mut().filter_map(|slot| slot.1.as_mut()).find(|value| is_it(value))
+    }
+
     pub fn remove(&mut self, handle: usize) -> Option<T> {
         let index = self.index(handle)?;
         self.clear(index)

@@ -3,6 +3,7 @@
 mod attributes;
 mod captures;
 mod contexts;
+mod copies;
 mod deferred;
 mod graphs;
 mod kernels;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 use deferred::{Deferred, Done};
 
+pub use kernels::KernelNode;
 pub(crate) use kernels::{Size, fits};
 
 /// The whole state of the library. There is one, and it is never dropped.

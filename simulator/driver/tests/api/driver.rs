@@ -66,7 +66,7 @@ fn every_code_has_a_name_and_a_text_and_no_other_has() {
 }
 
 unsafe extern "C" {
-    fn cuGraphClone() -> u32;
+    fn cuGraphConditionalHandleCreate() -> u32;
     fn cublasSsymm_v2() -> u32;
     fn curandGeneratePoisson() -> u32;
     fn nvrtcCompileProgram() -> u32;
@@ -74,7 +74,7 @@ unsafe extern "C" {
 
 #[test]
 fn functions_that_are_not_simulated_return_the_code_of_their_library() {
-    assert_eq!(unsafe { [cuGraphClone(), cuGraphClone()] }, [801, 801]);
+    assert_eq!(unsafe { [cuGraphConditionalHandleCreate(), cuGraphConditionalHandleCreate()] }, [801, 801]);
     assert_eq!(unsafe { [cublasSsymm_v2(), curandGeneratePoisson(), nvrtcCompileProgram()] }, [15, 103, 11]);
 }
 

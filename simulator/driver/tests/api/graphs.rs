@@ -3,7 +3,7 @@
 use crate::{CAPTURED, download, function, upload, with_device};
 use cuda::api::cublas::{cublasCreate_v2, cublasSetStream_v2, products::cublasSgemm_v2};
 use cuda::api::driver::context::{cuCtxCreate_v2, cuCtxDestroy_v2};
-use cuda::api::driver::{graph::*, host::*, launch::cuLaunchKernel, memory::*, stream::*};
+use cuda::api::driver::{graph::*, graph_edges::*, host::*, launch::cuLaunchKernel, memory::*, stream::*};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -186,11 +186,11 @@ fn a_graph_takes_the_work_of_another_with_as_many_nodes() {
         end(stream).expect("it is valid")
     };
     let executable = instantiate(graph(&[1]), 0).expect("it is valid");
-    let mut result = 9;
+    let mut result = UpdateResult { result: 9, node: 0, from: 0 };
     assert_eq!(unsafe { cuGraphExecUpdate_v2(executable, graph(&[2]), &raw mut result) }, 0);
-    assert_eq!(result, 0);
+    assert_eq!(result.result, 0);
     assert_eq!(cuGraphLaunch(executable, stream()), 0);
     assert_eq!(download(address, 1), Ok(vec![2_u32]));
     assert_eq!(unsafe { cuGraphExecUpdate_v2(executable, graph(&[2, 3]), &raw mut result) }, 910);
-    assert_eq!(result, 2);
+    assert_eq!(result.result, 2);
 }

@@ -6,6 +6,7 @@
 
 mod arrays;
 mod blas;
+mod built_graphs;
 mod captures;
 mod contexts;
 mod cooperative;

@@ -2,12 +2,12 @@
 
 use crate::api::put;
 use crate::objects::codes::{Code, GRAPH_UPDATE_FAILURE, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
-use crate::objects::graph::{Executable, Graph, Mode, Nodes};
+use crate::objects::graph::{Executable, Graph, Mode};
 use crate::objects::process::call;
 use crate::objects::report;
 use crate::objects::state::Driver;
 use std::ffi::{c_uint, c_ulonglong};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 // The flags of an instantiation.
 const FREE_ON_LAUNCH: c_ulonglong = 1;
@@ -84,30 +84,11 @@ fn status_of(driver: &mut Driver, stream: usize) -> Result<(c_uint, c_ulonglong)
     Ok(driver.capture_of(key).map_or((0, 0), |capture| (if capture.valid { 1 } else { 2 }, capture.id)))
 }
 
-/// The number of a graph's nodes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuGraphGetNodes(graph: usize, nodes: *mut usize, count: *mut usize) -> Code {
-    call("cuGraphGetNodes", |driver| {
-        let graph = driver.graphs.get(graph).ok_or(INVALID_HANDLE)?;
-        if !nodes.is_null() {
-            report::unsupported("nodes of a graph");
-            return Err(NOT_SUPPORTED);
-        }
-        let found = size(&graph.nodes);
-        // SAFETY: the caller's promise.
-        unsafe { put(count, found) }
-    })
-}
-
-fn size(nodes: &Mutex<Nodes>) -> usize {
-    nodes.lock().unwrap_or_else(PoisonError::into_inner).work.len()
-}
-
 /// Makes a graph that can be launched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphInstantiateWithFlags(executable: *mut usize, graph: usize, flags: c_ulonglong) -> Code {
     call("cuGraphInstantiateWithFlags", |driver| {
-        let &Graph { context, ref nodes } = driver.graphs.get(graph).ok_or(INVALID_HANDLE)?;
+        let graph = driver.graphs.get(graph).ok_or(INVALID_HANDLE)?;
         let frees = flags & FREE_ON_LAUNCH != 0;
         if flags > ALL_FLAGS || frees && flags & DEVICE_LAUNCH != 0 {
             return Err(INVALID_VALUE);
@@ -116,28 +97,114 @@ pub unsafe extern "C" fn cuGraphInstantiateWithFlags(executable: *mut usize, gra
             report::unsupported("a graph that a kernel launches");
             return Err(NOT_SUPPORTED);
         }
-        let new = Executable { graph: Graph { context, nodes: Arc::clone(nodes) }, frees };
+        let new = Executable { graph: Arc::new(graph.sorted().ok_or(INVALID_VALUE)?), frees };
         // SAFETY: the caller's promise.
         unsafe { put(executable, driver.executables.insert(new)) }
     })
 }
 
-/// Replaces the work of a graph that can be launched by that of another graph with as many nodes.
+/// How a graph is made that can be launched, and whether that worked: `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct InstantiateParams {
+    /// The flags.
+    pub flags: c_ulonglong,
+    /// A stream for preparations, of which there are none.
+    pub stream: usize,
+    /// The node that is to blame; it is not given.
+    pub node: usize,
+    /// `CUgraphInstantiateResult`.
+    pub result: c_uint,
+}
+
+/// Makes a graph that can be launched.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuGraphExecUpdate_v2(executable: usize, graph: usize, result: *mut c_uint) -> Code {
+pub unsafe extern "C" fn cuGraphInstantiateWithParams(
+    executable: *mut usize,
+    graph: usize,
+    params: *mut InstantiateParams,
+) -> Code {
+    if params.is_null() {
+        return INVALID_VALUE;
+    }
+    // SAFETY: not null, and hence the caller's promise.
+    let params = unsafe { &mut *params };
+    // SAFETY: the caller's promise.
+    let code = unsafe { cuGraphInstantiateWithFlags(executable, graph, params.flags) };
+    // Success, or an error that the code tells.
+    (params.node, params.result) = (0, u32::from(code != 0));
+    code
+}
+
+/// Makes a graph that can be launched, as before CUDA 12. A log and the node that is to blame are not given.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphInstantiate_v2(
+    executable: *mut usize,
+    graph: usize,
+    node: *mut usize,
+    log: *mut u8,
+    length: usize,
+) -> Code {
+    if !node.is_null() {
+        // SAFETY: not null, and hence the caller's promise.
+        unsafe { node.write(0) };
+    }
+    if !log.is_null() && length > 0 {
+        // SAFETY: not null, and hence the caller's promise.
+        unsafe { log.write(0) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { cuGraphInstantiateWithFlags(executable, graph, 0) }
+}
+
+/// How an update went: `CUgraphExecUpdateResultInfo`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UpdateResult {
+    /// 0, or in which way the graphs differ.
+    pub result: c_uint,
+    /// The node that differs.
+    pub node: usize,
+    /// The beginning of an edge that differs; it is not given.
+    pub from: usize,
+}
+
+/// Replaces what the nodes of a graph that can be launched do by what those of another graph do, which has the same nodes and edges.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphExecUpdate_v2(executable: usize, graph: usize, info: *mut UpdateResult) -> Code {
     call("cuGraphExecUpdate_v2", |driver| {
-        let new = Arc::clone(&driver.graphs.get(graph).ok_or(INVALID_HANDLE)?.nodes);
-        let executable = driver.executables.get_mut(executable).ok_or(INVALID_HANDLE)?;
-        let fits = size(&new) == size(&executable.graph.nodes);
-        // What the result calls success, and a change of the topology.
+        let (result, node) = update(driver, executable, graph)?.err().unwrap_or_default();
         // SAFETY: the caller's promise.
-        unsafe { put(result, if fits { 0 } else { 2 })? };
-        if !fits {
-            return Err(GRAPH_UPDATE_FAILURE);
-        }
-        executable.graph.nodes = new;
-        Ok(())
+        unsafe { put(info, UpdateResult { result, node, from: 0 })? };
+        if result == 0 { Ok(()) } else { Err(GRAPH_UPDATE_FAILURE) }
     })
+}
+
+/// The same, as before CUDA 12.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphExecUpdate(
+    executable: usize,
+    graph: usize,
+    node: *mut usize,
+    result: *mut c_uint,
+) -> Code {
+    call("cuGraphExecUpdate", |driver| {
+        let (how, which) = update(driver, executable, graph)?.err().unwrap_or_default();
+        // SAFETY: the caller's promise.
+        unsafe { put(node, which).and_then(|()| put(result, how))? };
+        if how == 0 { Ok(()) } else { Err(GRAPH_UPDATE_FAILURE) }
+    })
+}
+
+fn update(driver: &mut Driver, executable: usize, graph: usize) -> Result<Result<(), (c_uint, usize)>, Code> {
+    let new = driver.graphs.get(graph).ok_or(INVALID_HANDLE)?.sorted().ok_or(INVALID_VALUE)?;
+    let executable = driver.executables.get_mut(executable).ok_or(INVALID_HANDLE)?;
+    let mut updated = Graph::clone(&executable.graph);
+    let done = updated.update(&new);
+    if done.is_ok() {
+        executable.graph = Arc::new(updated);
+    }
+    Ok(done)
 }
 
 /// Runs the work of a graph in a stream.

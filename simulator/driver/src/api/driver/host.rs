@@ -1,7 +1,7 @@
 //! Functions of the host that are part of a stream. Each runs in a thread while the program goes on.
 
 use crate::objects::codes::{Code, INVALID_VALUE};
-use crate::objects::graph::{Host, Node};
+use crate::objects::graph::{Host, Task};
 use crate::objects::process::call;
 use std::ffi::{c_uint, c_void};
 use std::ptr;
@@ -43,10 +43,12 @@ pub unsafe extern "C" fn cuLaunchHostFunc(stream: usize, function: Option<HostFu
         let key = driver.key(stream)?;
         driver.checked(key.0)?;
         match driver.valid_capture(key)? {
-            Some(capture) => capture.add(key, Node::Host(host)),
-            None => driver.run_host(key, host),
+            Some(capture) => capture.add(key, Task::Host(host)),
+            None => {
+                driver.run_host(key, host);
+                Ok(())
+            }
         }
-        Ok(())
     })
 }
 

@@ -5,11 +5,17 @@ use crate::objects::codes::{
     CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNMATCHED, CAPTURE_UNSUPPORTED,
     CAPTURE_WRONG_THREAD, Code, ILLEGAL_STATE,
 };
-use crate::objects::graph::{Capture, Graph, Mode, Node, Nodes};
+use crate::objects::graph::{Capture, Graph, Mode, Task};
 use crate::objects::happens_before::{HappensBefore, Key};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+/// The number in `CUgraphNodeType` of what this function of CUDA adds to a graph. Those of libraries add kernels.
+fn kind_of(function: &str) -> u32 {
+    let kinds = [("Memcpy", 1), ("Memset", 2), ("MemAlloc", 10), ("Malloc", 10), ("MemFree", 11), ("cudaFree", 11)];
+    kinds.into_iter().find(|(part, _)| function.contains(part)).map_or(0, |(_, kind)| kind)
+}
 
 impl Driver {
     /// Runs work in a stream, or keeps it if the stream is being captured. Work behind a function of the host waits for that.
@@ -18,18 +24,16 @@ impl Driver {
         stream: Key,
         work: impl FnMut(&mut Self, Key) -> Result<(), Code> + Send + 'static,
     ) -> Result<(), Code> {
+        let kind = kind_of(self.calling);
         match self.valid_capture(stream)? {
-            Some(capture) => {
-                capture.add(stream, Node::Work(Arc::new(Mutex::new(work))));
-                Ok(())
-            }
+            Some(capture) => capture.add(stream, Task::Work(Arc::new(Mutex::new(work)), kind)),
             None => self.run_in_order(stream, work),
         }
     }
 
     /// The capture that a stream is part of.
     pub(crate) fn capture_of(&mut self, stream: Key) -> Option<&mut Capture> {
-        self.captures.iter_mut().find(|capture| capture.streams.contains(&stream))
+        self.captures.iter_mut().find(|capture| capture.streams.contains_key(&stream))
     }
 
     /// The capture that a stream is part of; an error if work in the stream is forbidden.
@@ -55,9 +59,9 @@ impl Driver {
             origin: stream,
             mode,
             thread: thread::current().id(),
-            streams: HashSet::from([stream]),
+            streams: HashMap::from([(stream, Vec::new())]),
             order: HappensBefore::default(),
-            nodes: Nodes::default(),
+            graph: Graph::new(stream.0),
             valid: true,
         });
         Ok(())
@@ -65,7 +69,7 @@ impl Driver {
 
     /// Ends the capture that began in a stream.
     pub(crate) fn end_capture(&mut self, stream: Key) -> Result<Graph, Code> {
-        let Some(at) = self.captures.iter().position(|capture| capture.streams.contains(&stream)) else {
+        let Some(at) = self.captures.iter().position(|capture| capture.streams.contains_key(&stream)) else {
             return Err(ILLEGAL_STATE);
         };
         let capture = &self.captures[at];
@@ -79,14 +83,14 @@ impl Driver {
         match (capture.valid, capture.is_joined()) {
             (false, _) => Err(CAPTURE_INVALIDATED),
             (true, false) => Err(CAPTURE_UNJOINED),
-            (true, true) => Ok(Graph { context: stream.0, nodes: Arc::new(Mutex::new(capture.nodes)) }),
+            (true, true) => Ok(capture.graph),
         }
     }
 
     /// Refuses a call that waits for a stream while that is captured.
     pub(crate) fn check_wait(&mut self, stream: Key) -> Result<(), Code> {
         self.check_implicit(stream)?;
-        let waits = |capture: &Capture| capture.streams.contains(&stream);
+        let waits = |capture: &Capture| capture.streams.contains_key(&stream);
         self.invalidate(waits, CAPTURE_UNSUPPORTED)
     }
 
@@ -127,7 +131,7 @@ impl Driver {
         let concerned: Vec<u64> = self
             .captures
             .iter()
-            .filter(|capture| capture.streams.iter().any(blocks))
+            .filter(|capture| capture.streams.keys().any(blocks))
             .map(|capture| capture.id)
             .collect();
         self.invalidate(|capture| concerned.contains(&capture.id), CAPTURE_IMPLICIT)

@@ -1,12 +1,27 @@
-//! Launches of graphs.
+//! Launches of graphs. A path of nodes runs as work of a stream. Where paths part, there are more streams, since nothing orders their
+//! work.
 
 use super::Driver;
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
-use crate::objects::graph::{Node, Nodes};
-use crate::objects::happens_before::Key;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::objects::graph::{Graph, Task};
+use crate::objects::happens_before::{Clock, Key};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+/// The streams of a launch: where each node ran, and the last node of each.
+struct Paths {
+    first: Key,
+    places: HashMap<usize, (Key, Clock)>,
+    ends: HashMap<Key, usize>,
+}
 
 impl Driver {
+    /// The graph of a node.
+    pub(crate) fn graph_of(&mut self, node: usize) -> Result<&mut Graph, Code> {
+        self.graphs.find_mut(|graph| graph.node(node).is_some()).ok_or(INVALID_VALUE)
+    }
+
     /// Runs the work of a graph in a stream of its context.
     pub(crate) fn launch_graph(&mut self, executable: usize, stream: usize) -> Result<(), Code> {
         let key = self.key(stream)?;
@@ -15,32 +30,77 @@ impl Driver {
         if executable.graph.context != key.0 {
             return Err(INVALID_HANDLE);
         }
-        let (nodes, frees) = (Arc::clone(&executable.graph.nodes), executable.frees);
+        let (graph, frees) = (Arc::clone(&executable.graph), executable.frees);
         match self.valid_capture(key)? {
-            Some(capture) => {
-                capture.add(key, Node::Graph(nodes, frees));
-                Ok(())
-            }
-            None => self.run_nodes(&nodes, frees, key),
+            Some(capture) => capture.add(key, Task::Graph(graph, frees)),
+            None => self.run_graph(&graph, frees, key),
         }
     }
 
-    fn run_nodes(&mut self, nodes: &Mutex<Nodes>, frees: bool, stream: Key) -> Result<(), Code> {
-        let Nodes { work, memory } = nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if !memory.is_empty() {
-            self.run_in_order(stream, move |driver, stream| driver.free_left(&memory, frees, stream))?;
+    fn run_graph(&mut self, graph: &Arc<Graph>, frees: bool, key: Key) -> Result<(), Code> {
+        if !graph.memory.is_empty() {
+            let graph = Arc::clone(graph);
+            self.run_in_order(key, move |driver, key| driver.free_left(&graph.memory, frees, key))?;
         }
-        for node in work {
-            match node {
-                Node::Work(work) => self.run_in_order(stream, move |driver, stream| {
-                    let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
-                    work(driver, stream)
-                })?,
-                Node::Host(function) => self.run_host(stream, function),
-                Node::Graph(nodes, frees) => self.run_nodes(&nodes, frees, stream)?,
+        let begin = self.known(key);
+        let mut paths = Paths { first: key, places: HashMap::new(), ends: HashMap::new() };
+        for node in &graph.nodes {
+            let stream = self.path(&paths, &node.after);
+            if node.after.is_empty() {
+                self.happens_before.wait(stream, &begin);
             }
+            for before in &node.after {
+                self.happens_before.wait(stream, &paths.places[before].1);
+            }
+            self.run_task(&node.task, stream)?;
+            paths.places.insert(node.handle, (stream, self.happens_before.recorded(stream)));
+            paths.ends.insert(stream, node.handle);
+        }
+        for stream in paths.ends.into_keys() {
+            let end = self.happens_before.recorded(stream);
+            self.happens_before.wait(key, &end);
         }
         Ok(())
+    }
+
+    /// The stream of a node: that of a node before it if nothing else continued that, or a new one.
+    fn path(&mut self, paths: &Paths, after: &[usize]) -> Key {
+        let continued = after.iter().find(|node| paths.ends.get(&paths.places[*node].0) == Some(node));
+        match continued {
+            Some(node) => paths.places[node].0,
+            None if !paths.ends.contains_key(&paths.first) && after.is_empty() => paths.first,
+            None => self.happens_before.branch(paths.first, paths.ends.len()),
+        }
+    }
+
+    fn run_task(&mut self, task: &Task, stream: Key) -> Result<(), Code> {
+        match task.clone() {
+            Task::Work(work, _) => self.run_in_order(stream, move |driver, stream| {
+                let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+                work(driver, stream)
+            }),
+            Task::Kernel(kernel) => self.run_in_order(stream, move |driver, stream| driver.execute(&kernel, stream)),
+            Task::Copy(copy) => self.run_in_order(stream, move |driver, stream| driver.copy_now(&copy, stream)),
+            Task::Fill(fill) => self.run_in_order(stream, move |driver, stream| driver.fill_now(&fill, stream)),
+            Task::Host(function) => {
+                self.run_host(stream, function);
+                Ok(())
+            }
+            Task::Graph(graph, frees) => self.run_graph(&graph, frees, stream),
+            Task::Empty => Ok(()),
+            Task::Wait(event) => {
+                let after = self.event(event)?.after.clone();
+                self.happens_before.wait(stream, &after);
+                Ok(())
+            }
+            Task::Record(event) => {
+                let after = self.known(stream);
+                let event = self.event(event)?;
+                (event.after, event.captured, event.is_recorded) = (after, None, true);
+                event.recorded = event.timing.then(Instant::now);
+                Ok(())
+            }
+        }
     }
 
     /// Frees the memory that an earlier launch has left, if the launch is to.

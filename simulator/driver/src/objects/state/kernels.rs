@@ -4,10 +4,12 @@ use super::Driver;
 use crate::objects::codes::{COOPERATIVE_LAUNCH_TOO_LARGE, Code, INVALID_HANDLE, INVALID_VALUE};
 use crate::objects::context::Health;
 use crate::objects::function::Function;
+use crate::objects::graph::Task;
 use crate::objects::happens_before::Key;
 use crate::objects::{counters, device_time, report, trace};
 use simulator::{Device, Entry, FunctionId, Launch};
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
 use std::{ptr, slice};
 
 /// The most blocks of a grid and threads of a block, by dimension, and the most threads of a block.
@@ -27,6 +29,17 @@ pub(crate) struct Size {
     pub shared: u32,
     /// Whether blocks may wait for each other. Then all of them must fit on the device at once.
     pub is_cooperative: bool,
+}
+
+/// A kernel with all that a launch of it needs.
+pub struct KernelNode {
+    pub(crate) function: usize,
+    pub(crate) context: usize,
+    pub(crate) size: Size,
+    /// The addresses of its parameters, in `launch`.
+    pub(crate) values: Vec<usize>,
+    id: FunctionId,
+    launch: Launch,
 }
 
 /// Whether a device accepts a launch of this size.
@@ -78,12 +91,31 @@ impl Driver {
         stream: usize,
         values: *const *const c_void,
     ) -> Result<(), Code> {
-        let &Function { context, id, dynamic_shared } = self.kernel(function)?;
-        let Size { grid, block, shared, is_cooperative } = size;
+        let context = self.kernel(function)?.context;
         if self.stream_context(stream)? != context {
             return Err(INVALID_HANDLE);
         }
         self.context_of(stream)?;
+        // SAFETY: the caller's promise.
+        let kernel = unsafe { self.kernel_node(function, size, values)? };
+        match self.valid_capture((context, stream))? {
+            Some(capture) => capture.add((context, stream), Task::Kernel(Arc::new(kernel))),
+            None => self.run_in_order((context, stream), move |driver, stream| driver.execute(&kernel, stream)),
+        }
+    }
+
+    /// A kernel as it would be launched.
+    ///
+    /// # Safety
+    /// That of [`parameters`], for the kernel's parameters.
+    pub(crate) unsafe fn kernel_node(
+        &mut self,
+        function: usize,
+        size: Size,
+        values: *const *const c_void,
+    ) -> Result<KernelNode, Code> {
+        let &Function { context, id, dynamic_shared } = self.kernel(function)?;
+        let Size { grid, block, shared, is_cooperative } = size;
         let entry = self.entry(function)?;
         let most = entry.max_threads.unwrap_or(THREADS);
         if !fits(grid, block) || block.iter().product::<u32>() > most || shared > dynamic_shared {
@@ -91,11 +123,11 @@ impl Driver {
         }
         // SAFETY: the caller's promise.
         let params = unsafe { parameters(entry, values)? };
+        let values = entry.params.iter().map(|&(at, _)| params[at as usize..].as_ptr().expose_provenance()).collect();
         if is_cooperative && !self.fit_at_once(function, size)? {
             return Err(COOPERATIVE_LAUNCH_TOO_LARGE);
         }
-        let launch = Launch { grid, block, shared, params };
-        self.submit((context, stream), move |driver, stream| driver.execute(id, &launch, is_cooperative, stream))
+        Ok(KernelNode { function, context, size, values, id, launch: Launch { grid, block, shared, params } })
     }
 
     /// Whether the device can hold all blocks of a grid at once.
@@ -106,7 +138,8 @@ impl Driver {
         Ok(blocks <= each * self.attribute(MULTIPROCESSORS)? as u64)
     }
 
-    fn execute(&mut self, id: FunctionId, launch: &Launch, is_cooperative: bool, stream: Key) -> Result<(), Code> {
+    pub(super) fn execute(&mut self, kernel: &KernelNode, stream: Key) -> Result<(), Code> {
+        let &KernelNode { id, ref launch, size: Size { is_cooperative, .. }, .. } = kernel;
         let context = self.checked(stream.0)?;
         let (is_working, ordinal) = (context.working().is_some(), context.ordinal);
         let in_machine = self.visible[ordinal];

@@ -31,7 +31,7 @@ impl Driver {
         }
         let address = device.reserve(bytes as u64).ok_or(OUT_OF_MEMORY)?;
         if let Some(capture) = self.capture_of(key) {
-            capture.nodes.memory.push(address);
+            capture.graph.memory.push(address);
         }
         self.submit(key, move |driver, key| driver.context(key.0)?.device.allocate_at(address).ok_or(OUT_OF_MEMORY))?;
         Ok(address)
@@ -46,7 +46,7 @@ impl Driver {
     pub(crate) fn free(&mut self, address: u64, stream: usize) -> Result<(), Code> {
         let (key, calling) = (self.key(stream)?, self.calling);
         if let Some(capture) = self.valid_capture(key)?
-            && !capture.nodes.memory.contains(&address)
+            && !capture.graph.memory.contains(&address)
         {
             // A graph frees what it has allocated.
             capture.valid = false;
@@ -86,16 +86,25 @@ impl Driver {
         let (key, calling) = (self.key(stream)?, self.calling);
         self.checked(key.0)?;
         let bytes = count.checked_mul(N).filter(|_| address.is_multiple_of(N as u64)).ok_or(INVALID_VALUE)?;
-        self.submit(key, move |driver, key| {
-            if driver.checked(key.0)?.working().is_none() || bytes == 0 {
-                return Ok(());
-            }
-            let device = driver.device_of(address, key.0)?;
-            let there = device.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))?;
-            there.chunks_exact_mut(N).for_each(|part| part.copy_from_slice(&value));
-            driver.record_accesses(&[(address, true)], key, calling);
-            Ok(())
-        })
+        self.submit(key, move |driver, key| driver.fill_line(address, &value, bytes, key, calling))
+    }
+
+    pub(super) fn fill_line(
+        &mut self,
+        address: u64,
+        value: &[u8],
+        bytes: usize,
+        key: Key,
+        calling: &str,
+    ) -> Result<(), Code> {
+        if self.checked(key.0)?.working().is_none() || bytes == 0 {
+            return Ok(());
+        }
+        let device = self.device_of(address, key.0)?;
+        let there = device.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))?;
+        there.chunks_exact_mut(value.len()).for_each(|part| part.copy_from_slice(value));
+        self.record_accesses(&[(address, true)], key, calling);
+        Ok(())
     }
 
     /// Copies from the host.
@@ -117,19 +126,33 @@ impl Driver {
             self.await_stream(key)?;
         }
         self.submit(key, move |driver, key| {
-            if driver.checked(key.0)?.working().is_none() || bytes == 0 {
-                return Ok(());
-            }
-            let device = driver.device_of(to, key.0)?;
-            let there = device.bytes_mut(to, bytes as u64).map_err(|fault| refused(calling, fault))?;
             // SAFETY: the caller's promise.
-            there.copy_from_slice(unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(from), bytes) });
-            if let Some(hidden) = hide::of_copy(bytes) {
-                device.hide(to, hidden);
-            }
-            driver.record_accesses(&[(to, true)], key, calling);
-            Ok(())
+            unsafe { driver.upload_now(to, ptr::with_exposed_provenance(from), bytes, key, calling) }
         })
+    }
+
+    /// # Safety
+    /// `from` is valid for a read of `bytes` bytes.
+    pub(super) unsafe fn upload_now(
+        &mut self,
+        to: u64,
+        from: *const c_void,
+        bytes: usize,
+        key: Key,
+        calling: &str,
+    ) -> Result<(), Code> {
+        if self.checked(key.0)?.working().is_none() || bytes == 0 {
+            return Ok(());
+        }
+        let device = self.device_of(to, key.0)?;
+        let there = device.bytes_mut(to, bytes as u64).map_err(|fault| refused(calling, fault))?;
+        // SAFETY: the caller's promise.
+        there.copy_from_slice(unsafe { slice::from_raw_parts(from.cast(), bytes) });
+        if let Some(hidden) = hide::of_copy(bytes) {
+            device.hide(to, hidden);
+        }
+        self.record_accesses(&[(to, true)], key, calling);
+        Ok(())
     }
 
     /// Copies to the host and waits: the host's memory is taken to be pageable, as candle's is. What a graph copies is there
@@ -151,16 +174,8 @@ impl Driver {
         }
         let to = to.expose_provenance();
         self.submit(key, move |driver, key| {
-            if driver.checked(key.0)?.working().is_none() || bytes == 0 {
-                return Ok(());
-            }
-            let device = driver.device_of(from, key.0)?;
-            let data = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-            // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
-            unsafe { ptr::copy_nonoverlapping(data.as_ptr(), ptr::with_exposed_provenance_mut(to), bytes) };
-            device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
-            driver.record_accesses(&[(from, false)], key, calling);
-            Ok(())
+            // SAFETY: the caller's promise.
+            unsafe { driver.download_now(ptr::with_exposed_provenance_mut(to), from, bytes, key, calling) }
         })?;
         if !is_captured && bytes > 0 {
             self.happens_before.synchronize(key.0, Some(stream));
@@ -168,26 +183,57 @@ impl Driver {
         Ok(())
     }
 
+    /// # Safety
+    /// `to` is valid for a write of `bytes` bytes.
+    pub(super) unsafe fn download_now(
+        &mut self,
+        to: *mut c_void,
+        from: u64,
+        bytes: usize,
+        key: Key,
+        calling: &str,
+    ) -> Result<(), Code> {
+        if self.checked(key.0)?.working().is_none() || bytes == 0 {
+            return Ok(());
+        }
+        let device = self.device_of(from, key.0)?;
+        let data = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
+        // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
+        unsafe { ptr::copy_nonoverlapping(data.as_ptr(), to.cast(), bytes) };
+        device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
+        self.record_accesses(&[(from, false)], key, calling);
+        Ok(())
+    }
+
     /// Copies within the memory of all devices.
     pub(crate) fn copy(&mut self, to: u64, from: u64, bytes: usize, stream: usize) -> Result<(), Code> {
         let (key, calling) = (self.key(stream)?, self.calling);
         self.checked(key.0)?;
-        self.submit(key, move |driver, key| {
-            if driver.checked(key.0)?.working().is_none() || bytes == 0 {
-                return Ok(());
-            }
-            let device = driver.device_of(from, key.0)?;
-            if device.owns(to) {
-                device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-                device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
-            } else {
-                let (data, undefined) = device.take(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-                let there = driver.device_of(to, key.0)?;
-                there.put(to, &data, &undefined).map_err(|fault| refused(calling, fault))?;
-            }
-            driver.record_accesses(&[(from, false), (to, true)], key, calling);
-            Ok(())
-        })
+        self.submit(key, move |driver, key| driver.copy_within(to, from, bytes, key, calling))
+    }
+
+    pub(super) fn copy_within(
+        &mut self,
+        to: u64,
+        from: u64,
+        bytes: usize,
+        key: Key,
+        calling: &str,
+    ) -> Result<(), Code> {
+        if self.checked(key.0)?.working().is_none() || bytes == 0 {
+            return Ok(());
+        }
+        let device = self.device_of(from, key.0)?;
+        if device.owns(to) {
+            device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
+            device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
+        } else {
+            let (data, undefined) = device.take(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
+            let there = self.device_of(to, key.0)?;
+            there.put(to, &data, &undefined).map_err(|fault| refused(calling, fault))?;
+        }
+        self.record_accesses(&[(from, false), (to, true)], key, calling);
+        Ok(())
     }
 
     /// Copies between any memory of the host and of all devices.

@@ -26,7 +26,7 @@ impl Driver {
     pub(crate) fn record_event(&mut self, event: usize, stream: usize) -> Result<(), Code> {
         let key = self.key(stream)?;
         let captured = self.valid_capture(key)?;
-        let captured = captured.map(|capture| Captured { capture: capture.id, after: capture.order.recorded(key) });
+        let captured = captured.map(|capture| capture.recorded(key));
         let after = self.time_of_event(key);
         let event = self.event(event)?;
         if event.context != key.0 {
@@ -60,10 +60,9 @@ impl Driver {
                 return self.invalidate(|capture| both.contains(&capture.id), CAPTURE_MERGE);
             }
             (_, Some(captured)) => {
-                let id = captured.capture;
+                let (id, captured) = (captured.capture, captured.clone());
                 let capture = self.captures.iter_mut().find(|capture| capture.id == id).ok_or(CAPTURED_EVENT)?;
-                capture.streams.insert(key);
-                capture.order.wait(key, &captured.after);
+                capture.wait(key, &captured);
             }
         }
         self.context_of(stream).map(drop)
