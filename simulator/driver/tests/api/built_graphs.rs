@@ -1,7 +1,7 @@
 //! Graphs that are built node by node.
 
-use crate::graphs::{THREAD_LOCAL, begin, end, instantiate, stream};
-use crate::{CAPTURED, WITH_HOST_FUNCTIONS, allocate, download, function, said_in, upload, with_device};
+use crate::graphs::{instantiate, stream};
+use crate::{CAPTURED, allocate, download, function, upload, with_device};
 use cuda::api::driver::{context::*, graph::*, graph_edges::*, graph_kernels::*, graph_nodes::*, stream::*};
 use std::ffi::c_void;
 use std::ptr;
@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
 
-fn graph() -> usize {
+pub fn graph() -> usize {
     let mut graph = 0;
     assert_eq!(unsafe { cuGraphCreate(&raw mut graph, 0) }, 0);
     graph
 }
 
 /// A node that a function adds.
-fn added(add: impl FnOnce(*mut usize) -> u32) -> usize {
+pub fn added(add: impl FnOnce(*mut usize) -> u32) -> usize {
     let mut node = 0;
     assert_eq!(add(&raw mut node), 0);
     node
@@ -31,7 +31,7 @@ fn with_put<T>(address: u64, value: u32, give: impl FnOnce(&KernelParams) -> T) 
     give(&KernelParams { old, kernel: 0, context: 0 })
 }
 
-fn put(graph: usize, after: &[usize], address: u64, value: u32) -> usize {
+pub fn put(graph: usize, after: &[usize], address: u64, value: u32) -> usize {
     let (first, count) = (after.as_ptr(), after.len());
     with_put(address, value, |with| added(|node| unsafe { cuGraphAddKernelNode_v2(node, graph, first, count, with) }))
 }
@@ -55,17 +55,17 @@ fn fill(graph: usize, after: &[usize], to: u64, value: u32, width: usize) -> usi
     added(|node| unsafe { cuGraphAddMemsetNode(node, graph, first, count, &raw const fill, context) })
 }
 
-fn empty(graph: usize, after: &[usize]) -> usize {
+pub fn empty(graph: usize, after: &[usize]) -> usize {
     added(|node| unsafe { cuGraphAddEmptyNode(node, graph, after.as_ptr(), after.len()) })
 }
 
-fn launch(graph: usize) {
+pub fn launch(graph: usize) {
     let (executable, stream) = (instantiate(graph, 0).expect("it is valid"), stream());
     assert_eq!((cuGraphLaunch(executable, stream), cuStreamSynchronize(stream)), (0, 0));
 }
 
 /// What a function lists.
-fn listed(list: impl Fn(*mut usize, *mut usize) -> u32) -> Vec<usize> {
+pub fn listed(list: impl Fn(*mut usize, *mut usize) -> u32) -> Vec<usize> {
     let mut count = 0;
     assert_eq!(list(ptr::null_mut(), &raw mut count), 0);
     let mut found = vec![0; count];
@@ -74,7 +74,7 @@ fn listed(list: impl Fn(*mut usize, *mut usize) -> u32) -> Vec<usize> {
     found
 }
 
-fn kinds(graph: usize) -> Vec<u32> {
+pub fn kinds(graph: usize) -> Vec<u32> {
     let nodes = listed(|nodes, count| unsafe { cuGraphGetNodes(graph, nodes, count) });
     let kind = |node: usize| {
         let mut kind = 99;
@@ -242,90 +242,6 @@ fn a_copy_has_lines_and_planes() {
     copy(graph, &[], Side { pitch: 8, height: 2, ..side(DEVICE, to) }, from, [8, 2, 2]);
     launch(graph);
     assert_eq!(download(to, 8), Ok(vec![5_u32, 6, 9, 10, 17, 18, 21, 22]));
-}
-
-#[test]
-fn events_order_a_graph_and_a_stream() {
-    with_device(WITH_HOST_FUNCTIONS);
-    let said = said_in("built_graphs::a_stream_waits_for_a_part_of_a_graph");
-    assert!(!said.contains("Stream order: `put` writes what `put` writes"), "{said}");
-}
-
-#[test]
-fn a_stream_waits_for_a_part_of_a_graph() {
-    with_device(CAPTURED);
-    let (graph, address, [mut before, mut after]) = (graph(), upload(&[0_u32]), [0; 2]);
-    let (other, stream) = (stream(), stream());
-    assert_eq!(unsafe { cuEventCreate(&raw mut before, 2) | cuEventCreate(&raw mut after, 2) }, 0);
-    assert_eq!((crate::graphs::put(address, 1, other), cuEventRecord(before, other)), (0, 0));
-    let waited = added(|node| unsafe { cuGraphAddEventWaitNode(node, graph, ptr::null(), 0, before) });
-    let stored = put(graph, &[waited], address, 2);
-    added(|node| unsafe { cuGraphAddEventRecordNode(node, graph, &raw const stored, 1, after) });
-    assert_eq!(kinds(graph), [6, 0, 7]);
-    let executable = instantiate(graph, 0).expect("it is valid");
-    assert_eq!((cuGraphLaunch(executable, stream), cuStreamWaitEvent(other, after, 0)), (0, 0));
-    assert_eq!(crate::graphs::put(address, 3, other), 0);
-    assert_eq!(cuStreamSynchronize(other), 0);
-}
-
-#[test]
-fn nodes_without_a_path_between_them_are_unordered() {
-    for (test, is_reported) in [("unordered", true), ("ordered", false), ("captured", true), ("joined", false)] {
-        let said = said_in(&format!("built_graphs::scene_{test}"));
-        assert_eq!(said.contains("Stream order: `put` writes what `put` writes"), is_reported, "{test}: {said}");
-    }
-}
-
-#[test]
-fn scene_unordered() {
-    with_device(CAPTURED);
-    let (graph, address) = (graph(), upload(&[0_u32]));
-    let root = empty(graph, &[]);
-    put(graph, &[root], address, 1);
-    put(graph, &[root], address, 2);
-    launch(graph);
-}
-
-#[test]
-fn scene_ordered() {
-    with_device(CAPTURED);
-    let (graph, address, other) = (graph(), upload(&[0_u32]), upload(&[0_u32]));
-    let root = put(graph, &[], address, 1);
-    let [left, right] = [put(graph, &[root], address, 2), put(graph, &[root], other, 2)];
-    let end = empty(graph, &[left, right]);
-    put(graph, &[end], address, 3);
-    put(graph, &[end], other, 3);
-    let (executable, stream) = (instantiate(graph, 0).expect("it is valid"), stream());
-    for _ in 0..3 {
-        assert_eq!(cuGraphLaunch(executable, stream), 0);
-    }
-    assert_eq!((crate::graphs::put(address, 4, stream), crate::graphs::put(other, 4, stream)), (0, 0));
-}
-
-/// A captured fork whose paths store to two places.
-fn fork(places: [u64; 2]) {
-    let (origin, other, [mut fork, mut join]) = (begin(THREAD_LOCAL), stream(), [0; 2]);
-    assert_eq!(unsafe { cuEventCreate(&raw mut fork, 2) | cuEventCreate(&raw mut join, 2) }, 0);
-    assert_eq!((cuEventRecord(fork, origin), cuStreamWaitEvent(other, fork, 0)), (0, 0));
-    assert_eq!((crate::graphs::put(places[0], 1, origin), crate::graphs::put(places[1], 2, other)), (0, 0));
-    assert_eq!((cuEventRecord(join, other), cuStreamWaitEvent(origin, join, 0)), (0, 0));
-    assert_eq!(crate::graphs::put(places[1], 3, origin), 0);
-    let graph = end(origin).expect("it is valid");
-    assert_eq!(listed(|nodes, count| unsafe { cuGraphGetRootNodes(graph, nodes, count) }).len(), 2);
-    launch(graph);
-}
-
-#[test]
-fn scene_captured() {
-    with_device(CAPTURED);
-    let address = upload(&[0_u32]);
-    fork([address, address]);
-}
-
-#[test]
-fn scene_joined() {
-    with_device(CAPTURED);
-    fork([upload(&[0_u32]), upload(&[0_u32])]);
 }
 
 #[test]

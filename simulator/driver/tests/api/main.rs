@@ -14,6 +14,7 @@ mod described_products;
 mod device_time;
 mod driver;
 mod function_names;
+mod graph_order;
 mod graphs;
 mod happens_before;
 mod host_functions;
