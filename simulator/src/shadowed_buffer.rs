@@ -75,10 +75,11 @@ impl ShadowedBuffer {
         }
         self.check_view(bytes, starts, mask, observed);
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
-            self.cells.prepare(self.data.len(), bytes);
+            let length = self.data.len();
+            self.cells.prepare(length, bytes);
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
-                if self.holds(start, bytes)
+                if holds(length, start, bytes)
                     && let Some(earlier) = self.cells.read(start, bytes, lane, accessor)
                 {
                     observed.race = observed.race.or(Some((lane, earlier)));
@@ -98,19 +99,21 @@ impl ShadowedBuffer {
         observed: &mut Observed,
     ) {
         if !self.undefined.is_empty() || *written.undefined != [0; WARP] {
+            let length = self.data.len();
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
-                if self.holds(start, bytes) {
+                if holds(length, start, bytes) {
                     self.undefined.set(start, bytes, written.undefined[lane]);
                 }
             }
         }
         self.check_view(bytes, starts, mask, observed);
         if let Some(accessor) = accessor.filter(|_| self.data.len() <= MOST_RACED) {
-            self.cells.prepare(self.data.len(), bytes);
+            let length = self.data.len();
+            self.cells.prepare(length, bytes);
             for lane in lanes(mask) {
                 let start = starts[lane] as usize;
-                if self.holds(start, bytes)
+                if holds(length, start, bytes)
                     && let Some(earlier) = self.cells.write(start, bytes, lane, accessor)
                     && !self.is_same(bytes, start, lane, written.values, &earlier, accessor)
                 {
@@ -148,11 +151,12 @@ impl ShadowedBuffer {
     }
 
     fn valid(&self, bytes: usize, starts: &Lanes, mask: u32) -> impl Iterator<Item = usize> {
-        lanes(mask).filter(move |&lane| self.holds(starts[lane] as usize, bytes))
+        let length = self.data.len();
+        lanes(mask).filter(move |&lane| holds(length, starts[lane] as usize, bytes))
     }
+}
 
-    /// Whether an aligned access of this size is inside.
-    fn holds(&self, start: usize, bytes: usize) -> bool {
-        start & (bytes - 1) == 0 && start < self.data.len() && bytes <= self.data.len() - start
-    }
+/// Whether an aligned access of this size is inside of so many bytes.
+fn holds(length: usize, start: usize, bytes: usize) -> bool {
+    start & (bytes - 1) == 0 && start < length && bytes <= length - start
 }

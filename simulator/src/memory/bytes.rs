@@ -17,6 +17,7 @@ impl Default for Bytes {
 
 impl Bytes {
     /// Makes them so many bytes of this value.
+    #[inline]
     pub fn reset(&mut self, length: usize, fill: u8) {
         match self {
             Self::Own(bytes) => {

@@ -76,7 +76,7 @@ impl Warp {
             Op::Atomic { .. } => "atomic",
             _ => "access",
         };
-        let at_barrier = machine.is_at_grid_barrier(inst, space, at, mask);
+        let at_barrier = machine.grid_barrier.is_some() && machine.is_at_grid_barrier(inst, space, at, mask);
         self.check_access(machine, inst, WarpAccess { space, bytes: bytes.into(), at, mask });
         let (kernel, memory) = (machine.kernel, &mut *machine.memory);
         let (shared, local) = (&mut machine.shared.data[..], &mut self.local.data[..]);
