@@ -44,6 +44,8 @@ fn not_supported(library: &str) -> u32 {
         "cublas" | "cublasLt" => 15,
         // cuRAND has no such status; a type error is the refusal that no data can cause.
         "curand" => 103,
+        // The statuses of cuDNN 9; those of cuDNN 8 are other numbers.
+        "cudnn" => 3000,
         "nvrtc" => 11,
         other => panic!("symbols.txt: unknown library `{other}`"),
     }

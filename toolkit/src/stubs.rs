@@ -8,8 +8,8 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 /// The libraries that candle links, with the version in their names.
-pub const LIBRARIES: [(&str, u32); 6] =
-    [("cuda", 1), ("cublas", 13), ("cublasLt", 13), ("curand", 10), ("nvrtc", 13), ("cudart", 13)];
+pub const LIBRARIES: [(&str, u32); 7] =
+    [("cuda", 1), ("cublas", 13), ("cublasLt", 13), ("curand", 10), ("nvrtc", 13), ("cudart", 13), ("cudnn", 9)];
 
 const NVCC: &str = include_str!("nvcc.sh");
 /// The symbols that the libraries export: one `library symbol` per line.

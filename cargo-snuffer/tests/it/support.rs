@@ -54,6 +54,7 @@ fn functions() -> (String, String) {
             "cudart" => "CUDA runtime (`libcudart.so`)",
             "cublas" => "cuBLAS",
             "cublasLt" => "cuBLASLt",
+            "cudnn" => "cuDNN",
             "curand" => "cuRAND",
             "nvrtc" => "NVRTC, without NVIDIA's own",
             other => panic!("symbols.txt: unknown library `{other}`"),

@@ -2,6 +2,7 @@
 
 pub mod cublas;
 pub mod cublaslt;
+pub mod cudnn;
 pub mod curand;
 pub mod driver;
 pub mod nvrtc;

@@ -1,4 +1,4 @@
-//! The C interfaces of CUDA's driver, runtime, cuBLAS, cuRAND and NVRTC, on simulated devices.
+//! The C interfaces of CUDA's driver, runtime, cuBLAS, cuDNN, cuRAND and NVRTC, on simulated devices.
 //!
 //! The functions that candle calls are here; every other symbol that its bindings name reports itself as unsupported. Each
 //! function keeps the contract of the CUDA function of its name, safety included. A panic in one of them ends the process,

@@ -8,6 +8,7 @@ pub(crate) mod copy;
 pub(crate) mod counters;
 pub(crate) mod coverage;
 pub(crate) mod device_time;
+pub(crate) mod dnn;
 pub(crate) mod environment;
 pub mod error_names;
 pub(crate) mod function;

@@ -9,15 +9,13 @@ pub mod vectors;
 use crate::api::put;
 use crate::objects::blas::Blas;
 use crate::objects::codes::Code;
-use crate::objects::device_time;
 use crate::objects::gemm::{Element, Matrix, Output, Real, Shape, multiply};
 use crate::objects::happens_before::Key;
 use crate::objects::process::call;
 use crate::objects::report;
 use crate::objects::state::Driver;
-use crate::objects::trace;
 use half::{bf16, f16};
-use simulator::{Device, Fault, jitter};
+use simulator::{Device, Fault};
 use std::ffi::{c_int, c_longlong, c_void};
 
 pub(super) const NOT_INITIALIZED: Code = 1;
@@ -166,24 +164,12 @@ pub(super) unsafe fn submit(
     }
     // SAFETY: the caller's promise.
     let mut multiply = unsafe { product_in(compute, factors, &matrices)? };
-    let submitted = driver.submit((context, stream), move |driver, stream| {
-        let Some(device) = driver.checked(stream.0)?.working() else { return Ok(()) };
-        trace::record_library(name);
-        jitter::next_launch();
-        let done = device_time::during(|| multiply(device, shape, &matrices, &output));
-        for found in device.reports() {
-            report::finding(&Fault { kernel: name.to_owned(), ..found });
-        }
-        done.or_else(|fault| driver.fault(stream.0, &Fault { kernel: name.to_owned(), ..fault }))?;
-        let [a, b, c] = matrices.each_ref();
-        let to = output.matrix.as_ref().unwrap_or(c);
-        let read = [a, b, c].into_iter().chain(&output.bias).map(|matrix| (matrix, false));
-        let touched = read.chain([(to, true)]).filter_map(|(it, wrote)| driver.allocation_at(it.address, wrote));
-        let touched: Vec<_> = touched.collect();
-        driver.record_work(stream, &touched, name);
-        Ok(())
-    });
-    submitted.map_err(|_| EXECUTION_FAILED)
+    let [a, b, c] = matrices.each_ref().map(|matrix| matrix.address);
+    let to = output.matrix.as_ref().map_or(c, |matrix| matrix.address);
+    let read = [a, b, c].into_iter().chain(output.bias.as_ref().map(|bias| bias.address));
+    let accesses = read.map(|address| (address, false)).chain([(to, true)]).collect();
+    let work = move |device: &mut Device| multiply(device, shape, &matrices, &output);
+    driver.submit_library((context, stream), name, accesses, work).map_err(|_| EXECUTION_FAILED)
 }
 
 /// Reads the factors, which have the type of the sums.

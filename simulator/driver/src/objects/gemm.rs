@@ -27,7 +27,7 @@ impl Element {
         }
     }
 
-    fn size(self) -> u64 {
+    pub fn size(self) -> u64 {
         match self {
             Self::F16 | Self::Bf16 => 2,
             Self::F32 => 4,

@@ -7,6 +7,7 @@ mod copies;
 mod deferred;
 mod graphs;
 mod kernels;
+mod libraries;
 mod memory;
 mod modules;
 mod pools;
@@ -16,6 +17,7 @@ use super::array::Array;
 use super::blas::Blas;
 use super::codes::{self, CONTEXT_IS_DESTROYED, Code, INVALID_HANDLE};
 use super::context::{Context, Health};
+use super::dnn;
 use super::environment::{Delivery, Settings};
 use super::function::Function;
 use super::generator::Generator;
@@ -63,6 +65,8 @@ pub struct Driver {
     pub(crate) arrays: Slab<Array>,
     pub(crate) blas: Slab<Blas>,
     pub(crate) descriptions: Slab<Description>,
+    pub(crate) dnn: Slab<dnn::Handle>,
+    pub(crate) dnn_descriptions: Slab<dnn::Description>,
     pub(crate) generators: Slab<Generator>,
     /// The program's pinned memory of the host, by where it begins.
     pub(crate) pinned: BTreeMap<u64, Pinned>,
@@ -109,6 +113,8 @@ impl Driver {
             arrays: Slab::new(0xA1),
             blas: Slab::new(0xB1),
             descriptions: Slab::new(0xB2),
+            dnn: Slab::new(0xD1),
+            dnn_descriptions: Slab::new(0xD2),
             generators: Slab::new(0x61),
             pinned: BTreeMap::new(),
             happens_before: HappensBefore::default(),

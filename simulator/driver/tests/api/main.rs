@@ -9,9 +9,13 @@ mod blas;
 mod built_graphs;
 mod captures;
 mod contexts;
+mod convolutions;
 mod cooperative;
 mod described_products;
 mod device_time;
+mod dnn_functions;
+mod dnn_reports;
+mod dnn_statuses;
 mod driver;
 mod function_names;
 mod graph_order;
@@ -84,12 +88,15 @@ const BROKEN_BY_RESULT: i32 = 7;
 const BROKEN_BY_MANAGED: i32 = 8;
 const CAPTURED: i32 = 9;
 const WITH_HOST_FUNCTIONS: i32 = 10;
+const BROKEN_BY_DNN: i32 = 11;
+const BROKEN_BY_GRADIENT: i32 = 12;
+const BROKEN_BY_WORKSPACE: i32 = 13;
 
 /// Makes the primary context of a device current, and returns its handle.
 fn with_device(device: i32) -> usize {
     static CONFIGURED: Once = Once::new();
     CONFIGURED.call_once(|| {
-        let config = Config { devices: 11, memory: MEMORY, ..Config::default() };
+        let config = Config { devices: 14, memory: MEMORY, ..Config::default() };
         assert!(process::configure(config, process::Delivery::Late));
     });
     let mut handle = 0;
