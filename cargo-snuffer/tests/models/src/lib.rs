@@ -1,6 +1,7 @@
 //! Runs small models of candle-transformers on the CPU and on a CUDA device, and compares what they return.
 
 pub mod audio;
+pub mod convolutions;
 pub mod decoders;
 pub mod diffusion;
 pub mod encoders;

@@ -19,6 +19,7 @@ models! {
     decoders, check: falcon gemma gemma2 llama mamba mistral mixtral olmo2 phi qwen2 qwen3 stable_lm starcoder2;
     vision, check: convnext dinov2 efficientnet resnet segformer segment_anything vit;
     audio, check: encodec snac whisper;
+    convolutions, check: lines planes;
     diffusion, check: unet vae;
     quantized, check_quantized: llama_q4_0 llama_q4k llama_q8_0 mixture_q5k qwen2_q6k t5_q5_0;
 }
