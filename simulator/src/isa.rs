@@ -157,7 +157,7 @@ fn table() -> &'static HashMap<String, Form> {
 /// The form of this name, such as `add.s32`.
 pub fn form(name: &str) -> Option<Action> {
     let named = |name: &str| table().get(name).map(|form| form.action);
-    named(name).or_else(|| named(&memory::canonical(name)?))
+    named(name).or_else(|| named(&memory::canonical(name)?)).or_else(|| named(&matrix::canonical(name)?))
 }
 
 /// Whether a form's sources, and whether its results, are in single precision and have to be flushed.

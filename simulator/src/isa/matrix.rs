@@ -162,6 +162,13 @@ pub(super) fn forms(table: &mut Table) {
     }
 }
 
+/// The name of a form whose shape is behind other modifiers, as CUTLASS writes it and PTX allows: `ldmatrix.sync.aligned.x4.m8n8.….b16`.
+pub(super) fn canonical(name: &str) -> Option<String> {
+    let rest = name.strip_prefix("ldmatrix.sync.aligned.").or_else(|| name.strip_prefix("stmatrix.sync.aligned."))?;
+    let (before, after) = rest.split_once(".m8n8")?;
+    Some(format!("{}m8n8.{before}{after}", name.strip_suffix(rest)?))
+}
+
 fn mma(table: &mut Table) {
     for Family { factors, shapes, sums } in &MMA {
         for (&shape, [d, c]) in shapes.iter().flat_map(|shape| sums.iter().map(move |sums| (shape, sums))) {

@@ -47,6 +47,11 @@ fn rows_and_transposed_rows_are_where_they_are_documented() {
     let mut random = Random(13);
     for form in ["ldmatrix.", "stmatrix."].into_iter().flat_map(forms) {
         (0..4).for_each(|_| rows::check(&form, &mut random));
+        // Assemblers also take the shape behind the number of matrices, and behind `.trans`.
+        let (before, after) = form.split_once(".m8n8").expect("their only shape");
+        let modifiers = if after.contains(".trans") { 9 } else { 3 };
+        let (modifiers, after) = after.split_at(modifiers);
+        rows::check(&format!("{before}{modifiers}.m8n8{after}"), &mut random);
     }
     for form in forms("movmatrix.") {
         rows::check_transpose(&form, &mut random);
