@@ -1,6 +1,6 @@
 //! CUDA arrays, which can be made and described.
 
-use crate::{WELL, with_device};
+use crate::{WELL, room, with_device};
 use cuda::api::driver::array::*;
 use cuda::api::driver::context::{cuCtxCreate_v2, cuCtxDestroy_v2};
 use cuda::api::driver::device::cuDeviceGetAttribute;
@@ -79,6 +79,7 @@ fn the_device_says_how_large_arrays_can_be() {
 
 #[test]
 fn flat_arrays_have_descriptions_of_their_own_and_all_end_with_their_context() {
+    let _room = room();
     with_device(WELL);
     let (mut context, mut array) = (0, 0);
     let flat = Flat { size: [10, 20], format: FLOAT, channels: 2 };

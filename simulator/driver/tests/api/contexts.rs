@@ -1,6 +1,6 @@
 //! Contexts that are not primary.
 
-use crate::{OTHER, WELL, download, put, upload, with_device};
+use crate::{OTHER, WELL, download, put, room, upload, with_device};
 use cuda::api::driver::context::*;
 use cuda::api::driver::memory::cuMemFree_v2;
 use std::ptr;
@@ -23,6 +23,7 @@ fn current() -> usize {
 
 #[test]
 fn a_new_context_is_current_until_it_is_destroyed() {
+    let _room = room();
     let primary = with_device(OTHER);
     let context = create(OTHER);
     assert_ne!(context, primary);
@@ -38,6 +39,7 @@ fn a_new_context_is_current_until_it_is_destroyed() {
 
 #[test]
 fn kernels_and_memory_work_in_it() {
+    let _room = room();
     with_device(WELL);
     let context = create(WELL);
     let address = upload(&[1_u32]);
@@ -49,6 +51,7 @@ fn kernels_and_memory_work_in_it() {
 
 #[test]
 fn a_fault_in_it_leaves_the_primary_context_alone() {
+    let _room = room();
     with_device(WELL);
     let kept = upload(&[7_u32]);
     let context = create(WELL);
@@ -61,6 +64,7 @@ fn a_fault_in_it_leaves_the_primary_context_alone() {
 
 #[test]
 fn what_was_pushed_is_popped() {
+    let _room = room();
     let primary = with_device(WELL);
     let (first, second) = (create(WELL), create(OTHER));
     let mut popped = 0;

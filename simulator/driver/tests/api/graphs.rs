@@ -1,6 +1,6 @@
 //! Graphs: what was captured is launched.
 
-use crate::{CAPTURED, download, function, upload, with_device};
+use crate::{CAPTURED, download, function, room, upload, with_device};
 use cuda::api::cublas::{cublasCreate_v2, cublasSetStream_v2, products::cublasSgemm_v2};
 use cuda::api::driver::context::{cuCtxCreate_v2, cuCtxDestroy_v2};
 use cuda::api::driver::{graph::*, graph_edges::*, host::*, launch::cuLaunchKernel, memory::*, stream::*};
@@ -163,6 +163,7 @@ fn a_graph_frees_only_what_it_has_allocated() {
 
 #[test]
 fn a_graph_dies_with_its_context() {
+    let _room = room();
     with_device(CAPTURED);
     let mut contexts = [0; 2];
     assert_eq!(unsafe { cuCtxCreate_v2(&raw mut contexts[0], 0, CAPTURED) }, 0);

@@ -1,7 +1,7 @@
 //! Functions of the host in streams: they run while the program goes on, and what is behind them waits.
 
 use crate::graphs::{THREAD_LOCAL, begin, end, instantiate, put, stream};
-use crate::{CAPTURED, WITH_HOST_FUNCTIONS, download, upload, with_device};
+use crate::{CAPTURED, WITH_HOST_FUNCTIONS, download, room, upload, with_device};
 use cuda::api::driver::{context::*, graph::*, host::*, memory::*, pinned::*, stream::*};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -95,6 +95,7 @@ fn another_stream_waits_for_it_by_an_event() {
 
 #[test]
 fn the_default_stream_waits_for_it_unless_the_stream_is_independent() {
+    let _room = room();
     let mut context = 0;
     with_device(CAPTURED);
     assert_eq!(unsafe { cuCtxCreate_v2(&raw mut context, 0, CAPTURED) }, 0);
@@ -167,6 +168,7 @@ fn a_graph_goes_on_behind_its_function_while_the_program_does() {
 
 #[test]
 fn after_an_error_a_callback_gets_it_and_a_function_does_not_run() {
+    let _room = room();
     unsafe extern "C" fn keep(_: usize, code: u32, data: *mut c_void) {
         unsafe { &*data.cast::<AtomicU32>() }.store(code, Ordering::SeqCst);
     }
@@ -193,6 +195,7 @@ fn after_an_error_a_callback_gets_it_and_a_function_does_not_run() {
 
 #[test]
 fn a_context_is_destroyed_after_its_functions() {
+    let _room = room();
     static CALLS: AtomicU32 = AtomicU32::new(0);
     unsafe extern "C" fn late(_: *mut c_void) {
         thread::sleep(Duration::from_millis(20));

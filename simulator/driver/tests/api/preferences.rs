@@ -1,6 +1,6 @@
 //! What a program asks of a context, the occupancy of kernels, and the functions of older versions of CUDA.
 
-use crate::{OTHER, WELL, allocate, download, function, load, put, start, upload, with_device};
+use crate::{OTHER, WELL, allocate, download, function, load, put, room, start, upload, with_device};
 use cuda::api::driver::{
     context::*, device::*, host::*, launch::*, managed::*, memory::*, module::*, occupancy::*, older::*,
     preferences::*, stream::*,
@@ -14,6 +14,7 @@ const INVALID_HANDLE: u32 = 400;
 
 #[test]
 fn a_context_keeps_what_it_was_asked() {
+    let _room = room();
     with_device(OTHER);
     let mut context = 0;
     assert_eq!(unsafe { cuCtxCreate_v2(&raw mut context, 0, OTHER) }, 0);
@@ -141,6 +142,7 @@ fn older_functions_do_what_the_newer_ones_do() {
 
 #[test]
 fn events_of_two_contexts_have_no_time_between_them() {
+    let _room = room();
     with_device(WELL);
     let event = || {
         let mut event = 0;

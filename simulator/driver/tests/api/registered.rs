@@ -1,6 +1,6 @@
 //! Memory of the host that the program registers, so that kernels access it.
 
-use crate::{CAPTURED, WITH_HOST_FUNCTIONS, put, said_in, with_device};
+use crate::{CAPTURED, WITH_HOST_FUNCTIONS, put, room, said_in, with_device};
 use cuda::api::driver::{context::*, device::*, memory::*, pinned::*};
 use std::ffi::c_void;
 
@@ -84,6 +84,7 @@ fn an_access_behind_it_is_out_of_bounds() {
 
 #[test]
 fn a_kernel_writes_behind_registered_memory() {
+    let _room = room();
     let mut context = 0;
     with_device(CAPTURED);
     assert_eq!(unsafe { cuCtxCreate_v2(&raw mut context, 0, CAPTURED) }, 0);

@@ -14,9 +14,10 @@ const MOST_IN_SPACE: usize = 6;
 /// Makes a descriptor of a convolution, which is to be set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreateConvolutionDescriptor(handle: *mut usize) -> Code {
-    let new = Description::Convolution(None, 1);
     // SAFETY: the caller's promise.
-    call("cudnnCreateConvolutionDescriptor", |driver| unsafe { make(driver, handle, new) })
+    call("cudnnCreateConvolutionDescriptor", |driver| unsafe {
+        make(driver, handle, Description::Convolution(None, 1))
+    })
 }
 
 /// Destroys such a descriptor.
