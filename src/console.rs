@@ -223,6 +223,7 @@ impl Console {
         let event = Event::Finished {
             cases: total.cases,
             passed: total.passed,
+            partly: total.partly,
             skipped: total.skipped,
             failed: total.failed,
             seconds: record.seconds,

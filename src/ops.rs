@@ -143,6 +143,8 @@ pub mod why {
     pub const ID_DTYPE: &str = "ids are not integers";
     /// Inputs of different dtypes.
     pub const MIXED: &str = "inputs of different dtypes";
+    /// Integers beyond their dtype. Rust panics in a checked build and wraps in others, CUDA and PyTorch wrap.
+    pub const OVERFLOW: &str = "integer overflow";
     /// An output that takes seconds to compute. Campaigns skip such cases.
     pub const TOO_LARGE: &str = "an output too large to try";
     /// A wrong number of dimensions.
@@ -156,6 +158,11 @@ impl Op {
     pub fn dtype(&self, case: &Case) -> Option<DType> {
         let main = case.tensor(self.support.of).or_else(|| case.inputs.values().next());
         DType::named(case.text(self.support.of)).or_else(|| main.map(|tensor| tensor.dtype))
+    }
+
+    /// Whether the op compares two calls of another op. That one's own cases cover what it refuses.
+    pub fn is_relation(&self) -> bool {
+        self.name.starts_with("relation.")
     }
 
     /// Whether candle lists the dtype of `case` for this op on `device`; for a sequence, the dtype of every step.

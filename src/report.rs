@@ -56,6 +56,9 @@ pub fn replay(evidence: &Evidence, verdict: &Verdict) -> String {
 fn judged(evidence: &Evidence, verdict: &Verdict, wanted: fn(&Violation) -> bool) -> Vec<String> {
     let violations = match verdict {
         Verdict::Pass => return vec!["verdict   pass".to_string()],
+        Verdict::Partly(why) => {
+            return vec![format!("verdict   nothing is broken, as far as it is judged: {why}")];
+        }
         Verdict::Skip(why) => return vec![format!("verdict   skip: {why}")],
         Verdict::Fail(violations) => violations,
     };

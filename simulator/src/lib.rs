@@ -8,6 +8,7 @@
 
 mod address_space;
 mod byte_set;
+mod bytes;
 mod config;
 mod coverage;
 mod device;

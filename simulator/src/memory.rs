@@ -1,14 +1,10 @@
 //! Global memory: one address slot per allocation, its base in the slot's middle. A wild index stays in the slot of the
 //! buffer that it was meant for. So bounds, lifetime and alignment are exact, attributed, and cost one table look-up.
 
-mod bytes;
 mod checks;
 mod lanes;
 mod managed;
 mod reserved;
-
-pub use bytes::Bytes;
-
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //! fast; here a warp's access is checked before it happens.
 
 use crate::byte_set::ByteSet;
+use crate::bytes::Bytes;
 use crate::lanes::{Lanes, WARP, lanes};
-use crate::memory::Bytes;
 use crate::race::{Accessor, Cells, EarlierAccess};
 
 /// Bytes, which of them were never written, and who accessed them last.

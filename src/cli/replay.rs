@@ -98,6 +98,7 @@ impl Replayed {
     fn new(evidence: &Evidence, verdict: &Verdict) -> Self {
         let (word, why) = match verdict {
             Verdict::Pass => ("pass", None),
+            Verdict::Partly(why) => ("partly", Some(why.to_string())),
             Verdict::Skip(why) => ("skip", Some(why.to_string())),
             Verdict::Fail(violations) => ("fail", violations.first().map(|main| report::reason(evidence, main))),
         };

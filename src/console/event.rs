@@ -90,7 +90,9 @@ pub enum Event {
         cases: u64,
         /// How many kept their contract.
         passed: u64,
-        /// How many have no contract.
+        /// How many keep what holds on any input, and have no other contract.
+        partly: u64,
+        /// How many were not judged.
         skipped: u64,
         /// How many broke their contract.
         failed: u64,

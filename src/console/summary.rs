@@ -12,7 +12,8 @@ pub fn text(summary: &Summary, what: &str, shell: &Shell) -> String {
     let Summary { ran, found } = summary;
     let mut lines = vec![ran_line(ran)];
     let counts = &ran.counts;
-    lines.push(format!("  {} passed, {} skipped, {} failed", counts.passed, counts.skipped, counts.failed));
+    let [passed, partly, skipped, failed] = [counts.passed, counts.partly, counts.skipped, counts.failed];
+    lines.push(format!("  {passed} passed, {partly} partly judged, {skipped} skipped, {failed} failed"));
     lines.push(count(found.findings, what));
     if found.findings > 0 {
         lines.extend(found_lines(found));

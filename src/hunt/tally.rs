@@ -1,8 +1,9 @@
 //! Counts the cases of a campaign and their results.
 
 use super::Sample;
+use crate::ops::Contract;
 use crate::oracle::Verdict;
-use crate::outcome::Observation;
+use crate::outcome::{Observation, Outcome};
 use crate::store::{Counts, Tally};
 use crate::tensor::{DType, Tensor};
 
@@ -24,12 +25,13 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
         *tally.calls.entry(format!("{} {main} {key}", sample.op.name)).or_default() += 1;
         *tally.outcomes.entry(key).or_default() += 1;
     }
+    count_reason(tally, sample, observations);
     for label in &sample.drawn.violations {
         *tally.violations.entry((*label).to_string()).or_default() += 1;
     }
     match verdict {
         Verdict::Pass => {}
-        Verdict::Skip(why) => *tally.skips.entry((*why).to_string()).or_default() += 1,
+        Verdict::Partly(why) | Verdict::Skip(why) => *tally.skips.entry((*why).to_string()).or_default() += 1,
         Verdict::Fail(violations) => {
             for violation in violations {
                 let signature = violation.signature(sample.op.name).slug();
@@ -43,10 +45,26 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
     }
 }
 
+/// Counts what the devices do where the contract leaves it open.
+fn count_reason(tally: &mut Tally, sample: &Sample, observations: &[Observation]) {
+    let (reason, allowed) = match (sample.op.contract)(&sample.drawn.case) {
+        Contract::Unspecified(reason) => (reason, false),
+        Contract::Accepts { refusal: Some(reason), .. } => (reason, true),
+        Contract::Accepts { refusal: None, .. } | Contract::Rejects(_) => return,
+    };
+    for observation in observations {
+        if !allowed || matches!(observation.outcome, Outcome::Rejected(_)) {
+            let outcomes = tally.reasons.entry(reason.to_string()).or_default();
+            *outcomes.entry(format!("{} {}", observation.device, observation.outcome.name())).or_default() += 1;
+        }
+    }
+}
+
 fn add(counts: &mut Counts, verdict: &Verdict) {
     counts.cases += 1;
     match verdict {
         Verdict::Pass => counts.passed += 1,
+        Verdict::Partly(_) => counts.partly += 1,
         Verdict::Skip(_) => counts.skipped += 1,
         Verdict::Fail(_) => counts.failed += 1,
     }

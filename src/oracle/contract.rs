@@ -3,8 +3,9 @@
 
 use super::site::site;
 use super::{Evidence, Kind, OracleName, Verdict, fail};
-use crate::ops::{Contract, SMALL};
-use crate::outcome::{Observation, Outcome, Returned, signal_name};
+use crate::case::Param;
+use crate::ops::{Contract, SMALL, why};
+use crate::outcome::{Observation, Outcome, Refusal, Returned, signal_name};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     match (&seen.outcome, &evidence.contract) {
@@ -30,7 +31,9 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             fail(OracleName::Contract, Kind::NotRefused, site, seen, detail)
         }
         (Outcome::Rejected(_), Contract::Rejects(_)) => Verdict::Pass,
-        (Outcome::Rejected(_), Contract::Accepts { refusal: Some(_), .. }) => Verdict::Pass,
+        (Outcome::Rejected(refusal), Contract::Accepts { refusal: Some(why), .. }) => {
+            limitation(seen, refusal, why).unwrap_or(Verdict::Pass)
+        }
         (Outcome::Rejected(_), Contract::Accepts { .. }) if !evidence.supported(seen.device) => Verdict::Pass,
         (Outcome::Rejected(refusal), Contract::Accepts { .. }) => {
             let contiguous_is_fine = matches!(seen.contiguous, Some(Outcome::Returned(_)));
@@ -42,13 +45,38 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             let detail = format!("expected Ok; got Err: {}", refusal.message);
             fail(OracleName::Contract, Kind::RefusedValid, site.to_string(), seen, detail)
         }
-        (Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Panicked(_), Contract::Unspecified(why))
-        | (Outcome::TimedOut(_) | Outcome::OutOfMemory(_), Contract::Unspecified(why)) => Verdict::Skip(why),
+        (Outcome::Returned(_) | Outcome::Rejected(_), Contract::Unspecified(why)) => Verdict::Partly(why),
+        // Elements that overflow panic in a checked build of Rust only.
+        (Outcome::Panicked(panic), Contract::Unspecified(why))
+            if panic.message.ends_with(" with overflow")
+                && (*why == why::OVERFLOW || panic.place.starts_with("candle-core/src/op.rs")) =>
+        {
+            Verdict::Partly(why)
+        }
+        (Outcome::OutOfMemory(_) | Outcome::TimedOut(_), Contract::Unspecified(why)) if asks_for_much(evidence) => {
+            Verdict::Partly(why)
+        }
         (Outcome::TimedOut(_), Contract::Accepts { .. }) if evidence.contract.elements(evidence.case) > SMALL => {
             Verdict::Skip("slower than the deadline, and large")
         }
         (outcome, contract) => broken(seen, outcome, contract),
     }
+}
+
+/// A refusal of a view whose values candle accepts in contiguous tensors. candle says that it wants them so; PyTorch takes any
+/// layout, and so does candle's other backend in most ops.
+fn limitation(seen: &Observation, refusal: &Refusal, why: &str) -> Option<Verdict> {
+    let contiguous_is_fine = matches!(seen.contiguous, Some(Outcome::Returned(_)));
+    let detail = format!("the same values are accepted in contiguous tensors; got Err: {}", refusal.message);
+    let limited = || fail(OracleName::Contract, Kind::Limitation, "in a view".to_string(), seen, detail);
+    (why == why::CONTIGUOUS && contiguous_is_fine).then(limited)
+}
+
+/// Whether a call whose outputs are not specified may have large ones: a size among its params is large, or an input is.
+fn asks_for_much(evidence: &Evidence) -> bool {
+    let params = evidence.case.params.values().flat_map(Param::numbers);
+    let factors = params.map(|value| value.as_f64().abs()).filter(|factor| *factor > 1.0);
+    evidence.contract.elements(evidence.case) as f64 * factors.product::<f64>() > SMALL as f64
 }
 
 /// Whether an input has no elements.

@@ -103,6 +103,8 @@ kinds! {
     NotSupported = "not supported",
     /// One device accepts the call and another refuses it.
     OnlyOneAccepts = "only one accepts",
+    /// An `Err` where candle can do the same for another layout, and says that it cannot for this one.
+    Limitation = "limitation",
     /// Two runs of one case differ.
     Differs = "differs",
     /// A device-side assertion failed.

@@ -5,11 +5,15 @@
 
 use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::ops::Contract;
-use crate::outcome::{Observation, Outcome, Returned};
+use crate::outcome::{Observation, Outcome, Refusal, Returned};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
-    if matches!(evidence.contract, Contract::Unspecified(_)) {
-        return Verdict::Skip("nothing promised");
+    let unspecified = matches!(evidence.contract, Contract::Unspecified(_));
+    if let (true, Some(contiguous)) = (unspecified, &seen.contiguous)
+        && let Some((site, refusal)) = one_refused(&seen.outcome, contiguous)
+    {
+        let detail = format!("the other layout of the same values is accepted; got Err: {}", refusal.message);
+        return fail(OracleName::Layout, Kind::Limitation, site.to_string(), seen, detail);
     }
     if evidence.expected().is_some() {
         return Verdict::Skip("the reference judges both");
@@ -26,6 +30,15 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             seen,
             format!("viewed and contiguous differ: {detail}"),
         ),
+    }
+}
+
+/// Which of a view and its contiguous copy is refused, if only one is.
+fn one_refused<'a>(viewed: &'a Outcome, contiguous: &'a Outcome) -> Option<(&'static str, &'a Refusal)> {
+    match (viewed, contiguous) {
+        (Outcome::Rejected(refusal), Outcome::Returned(_)) => Some(("in a view", refusal)),
+        (Outcome::Returned(_), Outcome::Rejected(refusal)) => Some(("in contiguous tensors", refusal)),
+        _ => None,
     }
 }
 

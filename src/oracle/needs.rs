@@ -281,7 +281,7 @@ pub fn site_among_devices(evidence: &Evidence, verdicts: &[Vec<Verdict>], violat
     let is_wrong = |other: &Violation| Needs::parse(&other.site).gradient_of == needs.gradient_of;
     let is_right = |verdict: &Verdict| match verdict {
         Verdict::Pass => true,
-        Verdict::Skip(_) => false,
+        Verdict::Partly(_) | Verdict::Skip(_) => false,
         Verdict::Fail(others) => !others.iter().any(is_wrong),
     };
     let on_cpu = |device: Device| device == Device::Cpu;

@@ -17,7 +17,7 @@ pub enum Rank {
     Crash,
     /// A valid call is refused, or an invalid one is not.
     Refusal,
-    /// candle says that it cannot do this, or one device cannot do what another can.
+    /// candle says that it cannot do this, or one device or layout is refused where another is accepted.
     Limit,
 }
 
@@ -48,7 +48,7 @@ impl Signature {
             (_, Kind::Died) => Rank::Memory,
             (_, Kind::Panic | Kind::Hang | Kind::StackOverflow | Kind::OutOfMemory | Kind::Assert) => Rank::Crash,
             (_, Kind::RefusedValid | Kind::NotRefused | Kind::RefusedGradient) => Rank::Refusal,
-            (_, Kind::NotSupported | Kind::OnlyOneAccepts) => Rank::Limit,
+            (_, Kind::NotSupported | Kind::OnlyOneAccepts | Kind::Limitation) => Rank::Limit,
             (_, Kind::WrongValue | Kind::WrongShape | Kind::WrongDtype) => Rank::Wrong,
             (_, Kind::MissingGradient | Kind::Tracked | Kind::Differs | Kind::Device(_)) => Rank::Wrong,
         }

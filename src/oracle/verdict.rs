@@ -10,6 +10,8 @@ use crate::outcome::Observation;
 pub enum Verdict {
     /// No violation.
     Pass,
+    /// No violation of what holds on any input; the result itself is not specified, for this reason.
+    Partly(&'static str),
     /// No verdict is possible, with the reason.
     Skip(&'static str),
     /// The violations, at least one. Those of the oracle with the most authority come first.
@@ -26,7 +28,7 @@ impl Verdict {
     pub fn violations(&self) -> &[Violation] {
         match self {
             Self::Fail(violations) => violations,
-            Self::Pass | Self::Skip(_) => &[],
+            Self::Pass | Self::Partly(_) | Self::Skip(_) => &[],
         }
     }
 
@@ -45,8 +47,8 @@ impl Verdict {
     }
 }
 
-/// The verdict on a case and, beside it, on the same values in contiguous tensors: the violations on all devices, else a skip if
-/// the case has no contract, else a pass.
+/// The verdict on a case and, beside it, on the same values in contiguous tensors: the violations on all devices, else a pass, as
+/// far as the contract of the case goes.
 pub fn judge(evidence: &Evidence) -> Verdict {
     let mut verdict = judge_by(evidence, |_| true);
     let mut contiguous = violations_when_contiguous(evidence);
@@ -90,9 +92,10 @@ fn judge_by(evidence: &Evidence, judges: impl Fn(OracleName) -> bool) -> Verdict
         violation.site = site_among_devices(evidence, &verdicts, violation);
     }
     found.sort_by_key(|it| place(it.oracle));
-    // Only the contract oracle knows whether there is a promise. The others may skip for lack of data.
-    let skips = verdicts.iter().rfind(|own| matches!(own[place(OracleName::Contract)], Verdict::Skip(_)));
-    Verdict::of(merged(found), skips.map_or(Verdict::Pass, |own| own[place(OracleName::Contract)].clone()))
+    // Only the contract oracle knows how much is promised. The others may skip for lack of data.
+    let of_contract = verdicts.iter().map(|own| &own[place(OracleName::Contract)]);
+    let less = of_contract.rev().find(|verdict| matches!(verdict, Verdict::Partly(_) | Verdict::Skip(_)));
+    Verdict::of(merged(found), less.cloned().unwrap_or(Verdict::Pass))
 }
 
 /// The place of an oracle in the order of authority.

@@ -12,6 +12,11 @@ const LISTED: usize = 4;
 pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
     let wrong = wrong_elements(evidence, violation);
     match (&evidence.contract, violation.oracle, &violation.kind) {
+        (Contract::Unspecified(_), OracleName::Agreement, _) => {
+            "Every device accepts the call, or every device refuses it.".to_string()
+        }
+        (_, OracleName::Layout, Kind::Limitation) => "Both layouts are accepted, or both are refused.".to_string(),
+        (_, _, Kind::Limitation) => "The same result as for contiguous inputs.".to_string(),
         (Contract::Unspecified(why), ..) => {
             format!(
                 "Anything but this: nothing is promised of the result ({why}), but the process and the device must survive."

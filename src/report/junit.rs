@@ -45,9 +45,10 @@ fn test(op: &str, tally: &Tally, findings: &[Found]) -> TestCase {
     let mut test = TestCase::new(op, status);
     if let Some(counts) = tally.ops.get(op) {
         test.set_system_out(format!(
-            "{} cases: {} passed, {} skipped, {} failed\n{} known findings\n{}",
+            "{} cases: {} passed, {} partly judged, {} skipped, {} failed\n{} known findings\n{}",
             counts.cases,
             counts.passed,
+            counts.partly,
             counts.skipped,
             counts.failed,
             known.len(),

@@ -104,9 +104,10 @@ impl Summary {
 
     /// As Markdown, for the summary of a CI job: the campaigns, then what was found.
     pub fn markdown(&self, records: &[&Record]) -> String {
-        let mut text =
-            String::from("| campaign | devices | cases | passed | skipped | failed | canaries | seconds |\n");
-        text += "|---|---|---|---|---|---|---|---|\n";
+        let mut text = String::from(
+            "| campaign | devices | cases | passed | partly judged | skipped | failed | canaries | seconds |\n",
+        );
+        text += "|---|---|---|---|---|---|---|---|---|\n";
         for record in records {
             text += &row(record);
         }
@@ -251,10 +252,11 @@ fn row(record: &Record) -> String {
         (right, all) => format!("{right} of {all}"),
     };
     format!(
-        "| {description} | {} | {} | {} | {} | {} | {canaries} | {:.0} |\n",
+        "| {description} | {} | {} | {} | {} | {} | {} | {canaries} | {:.0} |\n",
         record.devices.join(", "),
         total.cases,
         total.passed,
+        total.partly,
         total.skipped,
         total.failed,
         record.seconds

@@ -15,7 +15,7 @@ pub fn failure(signature: &Signature) -> String {
     match (signature.oracle, &signature.kind) {
         // The variant of an error without one of its own says nothing.
         _ if ["", "Msg"].contains(&place.as_str()) => what,
-        (_, Kind::NotSupported) => what,
+        (_, Kind::NotSupported | Kind::Limitation) => what,
         _ if is_file => format!("{what} in {place}"),
         _ if is_phrase => format!("{what} {place}"),
         (OracleName::Gradient, Kind::WrongValue) => format!("computes a wrong {place}"),
@@ -42,6 +42,8 @@ pub fn what(signature: &Signature) -> String {
         (OracleName::Gradient, Kind::NotSupported) => "has no backward pass",
         (OracleName::Gradient, Kind::WrongValue) => "computes a wrong gradient",
         (OracleName::SecondDerivative, Kind::WrongValue) => "computes a wrong second derivative",
+        (OracleName::Layout, Kind::Limitation) => "accepts only one of two layouts",
+        (_, Kind::Limitation) => "refuses what it accepts in contiguous tensors",
         (OracleName::Layout, Kind::WrongValue) => "returns other values for a view",
         (OracleName::Agreement, Kind::WrongValue) => "returns different values on different devices",
         (OracleName::Agreement, Kind::OnlyOneAccepts) => "refuses a call that another device accepts",

@@ -106,7 +106,7 @@ fn compared(subject: &Subject, baseline_case: &BaselineCase, examined: &Examined
         // If two runs differ without the change, a difference proves nothing.
         _ if baseline_case.digest.is_none_or(is_same) => Difference::NotReached,
         Verdict::Pass => Difference::Allowed,
-        Verdict::Skip(_) => Difference::NotPromised,
+        Verdict::Partly(_) | Verdict::Skip(_) => Difference::NotPromised,
         // A failing case may return arbitrary memory: its bits prove nothing.
         Verdict::Fail(_) => Difference::NotReached,
     };

@@ -142,6 +142,9 @@ impl Tally {
         for (name, devices) in &other.charged {
             add(self.charged.entry(name.clone()).or_default(), devices);
         }
+        for (reason, outcomes) in &other.reasons {
+            add(self.reasons.entry(reason.clone()).or_default(), outcomes);
+        }
         for (name, (right, all)) in &other.canaries {
             let mine = self.canaries.entry(name.clone()).or_default();
             *mine = (mine.0.saturating_add(*right), mine.1.saturating_add(*all));
@@ -160,6 +163,7 @@ impl Counts {
     fn add(&mut self, other: &Self) {
         self.cases = self.cases.saturating_add(other.cases);
         self.passed = self.passed.saturating_add(other.passed);
+        self.partly = self.partly.saturating_add(other.partly);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.failed = self.failed.saturating_add(other.failed);
     }

@@ -20,6 +20,9 @@ use crate::exec::{EditedKernels, OtherCandle, Sanitizer};
 pub struct Counts {
     pub cases: u64,
     pub passed: u64,
+    /// Those of which only what holds on any input was judged. Older builds counted them as skipped.
+    #[serde(default)]
+    pub partly: u64,
     pub skipped: u64,
     pub failed: u64,
 }
@@ -51,9 +54,12 @@ pub struct Tally {
     /// Cases that made this suite itself panic.
     #[serde(default)]
     pub broken: u64,
-    /// Skips by reason.
+    /// Cases that were judged in part or not at all, by reason.
     #[serde(default)]
     pub skips: BTreeMap<String, u64>,
+    /// Where a result is not specified, or an `Err` is allowed: cases by the reason, and by device and outcome, such as `cpu rejected`.
+    #[serde(default)]
+    pub reasons: BTreeMap<String, BTreeMap<String, u64>>,
     /// Failures by signature.
     #[serde(default)]
     pub signatures: BTreeMap<String, u64>,

@@ -129,7 +129,7 @@ fn check_tests(
             Verdict::Fail(all) if all[0].oracle == OracleName::Checker || all[0].kind == Kind::Hang => continue,
             Verdict::Fail(all) => vec![all[0].oracle],
             Verdict::Pass => vec![OracleName::Reference, OracleName::Gradient],
-            Verdict::Skip(_) => continue,
+            Verdict::Partly(_) | Verdict::Skip(_) => continue,
         };
         for oracle in oracles {
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);

@@ -23,6 +23,7 @@ fn verdict(case: &Case, outcomes: &[(Device, Outcome)]) -> String {
         outcomes.iter().map(|(device, outcome)| Observation::new(*device, outcome.clone())).collect();
     match judge(&Evidence::new(op, case, &seen)) {
         Verdict::Pass => "pass".to_string(),
+        Verdict::Partly(why) => format!("partly: {why}"),
         Verdict::Skip(why) => format!("skip: {why}"),
         Verdict::Fail(violations) => format!("{}: {}", violations[0].kind, violations[0].site),
     }

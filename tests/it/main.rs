@@ -39,6 +39,7 @@ mod number;
 mod ops;
 #[path = "../common/output.rs"]
 mod output;
+mod promises;
 mod regressions;
 mod report;
 mod reports;

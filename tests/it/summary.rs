@@ -51,7 +51,7 @@ fn findings() -> Vec<(String, Finding)> {
 }
 
 fn record() -> Record {
-    let total = Counts { cases: 1200, passed: 900, skipped: 100, failed: 200 };
+    let total = Counts { cases: 1200, passed: 900, partly: 80, skipped: 20, failed: 200 };
     let ops = ["tensor.roll", "loss.nll"].map(|op| (op.to_string(), Counts::default()));
     let tally = Tally { total, ops: ops.into(), ..Tally::default() };
     let devices = vec!["cpu".to_string(), "sim:0".to_string()];
@@ -171,7 +171,7 @@ fn the_markdown_of_a_summary_has_the_campaigns_and_the_same_findings() {
     let folder = stored();
     let shown = summary(folder.path(), 80, &["--format", "markdown"]);
     for expected in [
-        "| hunt, seed 7 | cpu, sim:0 | 1200 | 900 | 100 | 200 | at the start | 60 |",
+        "| hunt, seed 7 | cpu, sim:0 | 1200 | 900 | 80 | 20 | 200 | at the start | 60 |",
         "15 findings, 15 of them new.",
         "| memory | 1 |\n| wrong | 7 |",
         "| 4 | new | in gather (candle-kernels/src/indexing.cu) |",

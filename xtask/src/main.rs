@@ -26,6 +26,7 @@ mod fuzz;
 mod gpu_report;
 mod host_mutants;
 mod known;
+mod promises;
 mod set_up;
 mod stand_in;
 
@@ -113,6 +114,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Hunt, and write the table of where contracts leave a result open, in `docs/promises.md`.
+    Promises {
+        /// How many cases to run.
+        #[arg(long, default_value_t = 40_000)]
+        cases: u64,
+    },
 }
 
 fn main() -> ExitCode {
@@ -160,6 +167,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Dist => dist::run(),
         Task::HostMutants(args) => host_mutants::run(&args),
         Task::Functions { check } => functions::run(root, check),
+        Task::Promises { cases } => promises::run(root, cases),
     }
 }
 

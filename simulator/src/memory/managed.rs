@@ -1,7 +1,8 @@
 //! Managed memory, and pinned or registered memory of the host, which host and device access without a call: an allocation whose address is that of its bytes in the process.
 
-use super::{AccessError, BASE, Bytes, Memory, NUMBER_BITS, SLOT_BITS, locate};
+use super::{AccessError, BASE, Memory, NUMBER_BITS, SLOT_BITS, locate};
 use crate::byte_set::ByteSet;
+use crate::bytes::Bytes;
 use crate::lanes::{Lanes, lanes};
 use crate::shadowed_buffer::ShadowedBuffer;
 

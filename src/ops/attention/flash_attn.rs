@@ -145,7 +145,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects(why::MIXED);
     }
     if !q.dtype.is_float() {
-        return Contract::Unspecified("attention of integers");
+        return Contract::Rejects("attention of integers");
     }
     if k.shape != v.shape || k.shape[0] != q.shape[0] || k.shape[3] != q.shape[3] {
         return Contract::Rejects(why::SHAPES);

@@ -192,11 +192,11 @@ fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> ca
 
 fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
     let (dim, max) = (case.size("dim"), case.size("max"));
-    let (dtype, shape) = part_shape(case, dim)?;
-    if max == 0 {
-        return Err(Contract::Unspecified("a cache of size 0"));
+    if case.tensor("k0").is_some_and(|k| !affords(k.dtype, &k.shape, dim, max)) {
+        return Err(TOO_LARGE);
     }
-    if affords(dtype, &shape, dim, max) { Ok((dtype, shape)) } else { Err(TOO_LARGE) }
+    let known = part_shape(case, dim)?;
+    if max == 0 { Err(Contract::Unspecified("a cache of size 0")) } else { Ok(known) }
 }
 
 /// One append; positions count from the last reset.

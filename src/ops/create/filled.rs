@@ -2,14 +2,20 @@
 
 use candle_core::Tensor;
 
+use crate::case::Case;
+use crate::ops::Op;
 use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
-use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
 /// Uploads take every dtype.
 const UPLOADED: &Support = &Support::both("dtype", &DType::ALL);
+
+/// The case with as many columns as rows, for the contract and reference of any matrix.
+fn square(case: &Case) -> Case {
+    case.clone().param("columns", case.int("rows", 0))
+}
 
 /// The dtypes of kernels that fill.
 const FILLED: &Support = &Support { of: "dtype", cpu: &DType::ALL, cuda: &DType::STANDARD };
@@ -60,24 +66,21 @@ macro_rules! squares {
             covers: &[concat!("Tensor::", stringify!($function))],
             support: FILLED,
             inputs: &[],
-            params: &[COLUMNS, DTYPE, ROWS],
+            params: &[DTYPE, ROWS],
             generate: |draw| {
-                let case = generate(draw, FILLED)?;
+                let mut case = generate(draw, FILLED)?;
+                case.params.remove("columns");
                 let size = case.int("rows", 0).min(600);
-                Ok(case.param("rows", size).param("columns", size))
+                Ok(case.param("rows", size))
             },
-            contract: |case| match contract(case) {
-                accepts if case.int("rows", 0) == case.int("columns", 0) => accepts,
-                Contract::Accepts { .. } => Contract::Unspecified("rows and columns differ"),
-                _ => Contract::Unspecified(why::TOO_LARGE),
-            },
+            contract: |case| contract(&square(case)),
             call: |call| Ok(vec![Tensor::$function(call.size("rows", 0), candle_dtype(dtype(call.case)), call.device)?]),
             source: concat!(
                 "Tensor::", stringify!($function), "({{ rows|default(0) }}, {{ dtype|dtype }}, &device)?"
             ),
             torch: $torch,
             reference: Some(|inputs| {
-                filled(inputs.case, |row: usize, column: usize| if $holds(&row, &column) { 1.0 } else { 0.0 })
+                filled(&square(inputs.case), |row: usize, column: usize| if $holds(&row, &column) { 1.0 } else { 0.0 })
             }),
             ulps: 4.0,
             differentiable: &[],

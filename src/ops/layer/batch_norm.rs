@@ -169,7 +169,7 @@ fn contract(case: &Case, train: bool) -> Contract {
         return Contract::Rejects(why::SHAPES);
     };
     if !x.dtype.is_float() || !variance.dtype.is_float() {
-        return Contract::Unspecified("the norm of integers");
+        return Contract::Rejects("the norm of integers");
     }
     let weights: Vec<&Tensor> = ["weight", "bias"].iter().filter_map(|name| case.tensor(name)).collect();
     if weights.len() == 1 {

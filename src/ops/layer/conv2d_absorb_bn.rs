@@ -46,7 +46,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         let layer = contract(case, conv::contract, 2);
         let Contract::Accepts { .. } = layer else { return layer };
         if case.inputs.values().any(|tensor| !tensor.dtype.is_float()) {
-            return Contract::Unspecified("the normalization of integers");
+            return Contract::Rejects("the normalization of integers");
         }
         let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else { return layer };
         for name in ["beta", "gamma", "mean", "variance"] {

@@ -33,11 +33,11 @@ pub static EMBEDDING: Op = Op {
             return Contract::Rejects(why::SHAPES);
         };
         if weight.shape.len() != 2 {
-            return Contract::Unspecified("a table without exactly two dimensions");
+            return Contract::Rejects("a table without exactly two dimensions");
         }
         let hidden = weight.shape[1];
         if usize::try_from(case.int("hidden", 0)).ok() != Some(hidden) {
-            return Contract::Unspecified("a hidden size that differs from the table");
+            return Contract::Rejects("a hidden size that differs from the table");
         }
         if hidden == 0 && bad_id(ids, weight.shape[0]) {
             return Contract::Unspecified("an id out of range where nothing is read");

@@ -60,7 +60,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Rejects(why::SHAPES);
     };
     if !x.dtype.is_float() {
-        return Contract::Unspecified("the norm of integers");
+        return Contract::Rejects("the norm of integers");
     }
     let size = |name| usize::try_from(case.int(name, 1)).unwrap_or(0);
     let (channels, groups) = (size("channels"), size("groups"));

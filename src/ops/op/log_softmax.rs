@@ -5,8 +5,6 @@ use candle_nn::ops;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::ids::dim;
-use crate::ops::support::reductions::EMPTY;
-use crate::ops::support::reductions::gradient_of_nothing;
 use crate::ops::support::softmax::{along, draw_x, log_softmax};
 use crate::ops::{Contract, Op, why};
 
@@ -25,17 +23,13 @@ pub static LOG_SOFTMAX: Op = Op {
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-        let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+        if dim(case, x).is_none() {
+            return Contract::Rejects(why::DIM);
+        }
         if !x.dtype.is_float() {
-            return Contract::Unspecified("softmax of integers");
+            return Contract::Rejects("softmax of integers");
         }
-        if x.shape[dim] == 0 {
-            return Contract::Unspecified("the maximum of nothing");
-        }
-        if gradient_of_nothing(case) {
-            return Contract::Unspecified("gradients of nothing");
-        }
-        Contract::accepts(x.dtype, &x.shape).may_refuse(x.shape.contains(&0), EMPTY)
+        Contract::accepts(x.dtype, &x.shape)
     },
     call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
     source: "candle_nn::ops::log_softmax(&x, {{ dim|default(0) }})?",

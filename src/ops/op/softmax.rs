@@ -45,7 +45,7 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
             return Contract::Rejects(why::RANK);
         }
         if !x.dtype.is_float() {
-            return Contract::Unspecified("softmax of integers");
+            return Contract::Rejects("softmax of integers");
         }
         Contract::accepts(x.dtype, &x.shape).may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },

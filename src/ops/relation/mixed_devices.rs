@@ -38,7 +38,7 @@ pub static MIXED_DEVICES: Op = Op {
             return Contract::Rejects(why::MIXED);
         }
         if !x.dtype.is_float() {
-            return Contract::Unspecified("integer overflow");
+            return Contract::Unspecified(why::OVERFLOW);
         }
         Contract::accepts(x.dtype, &x.shape)
     },

@@ -8,7 +8,6 @@ use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{COS, SIN};
-use crate::ops::support::reductions::gradient_of_nothing;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 
@@ -197,9 +196,6 @@ fn contract(case: &Case, form: Form) -> Contract {
     }
     if !x.dtype.is_float() {
         return Contract::Unspecified("a rotation of integers");
-    }
-    if gradient_of_nothing(case) {
-        return Contract::Unspecified("gradients of nothing");
     }
     Contract::accepts(x.dtype, &x.shape)
 }

@@ -6,7 +6,7 @@ use ndarray::ArrayD;
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::reductions::{ANY_VALUE, EMPTY, gradient_of_nothing, reduced, reduced_shape};
+use crate::ops::support::reductions::{ANY_VALUE, reduced, reduced_shape};
 use crate::ops::{Call, Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 
@@ -52,13 +52,9 @@ pub fn contract(case: &Case, dtype: Option<DType>) -> Contract {
     let Some(dims) = dims(case, x.shape.len()) else { return Contract::Rejects(why::DIM) };
     let shape = reduced_shape(&x.shape, &dims, case.text("form") == "keepdim");
     if dims.iter().any(|&dim| x.shape[dim] == 0) {
-        let many = !shape.contains(&0);
-        return if many { Contract::Rejects("an extreme of nothing") } else { Contract::Unspecified(EMPTY) };
+        return Contract::Rejects("an extreme of nothing");
     }
-    if gradient_of_nothing(case) {
-        return Contract::Unspecified("gradients of nothing");
-    }
-    Contract::accepts(dtype.unwrap_or(x.dtype), &shape).may_refuse(shape.contains(&0), EMPTY)
+    Contract::accepts(dtype.unwrap_or(x.dtype), &shape)
 }
 
 /// The one output of a call, with the dimension squeezed or kept, or of all elements.

@@ -10,7 +10,7 @@ use crate::ops::support::builder::builder;
 use crate::ops::support::call::size_or;
 use crate::ops::support::convolution::{Window, window};
 use crate::ops::tensor::conv;
-use crate::ops::{Call, Contract};
+use crate::ops::{Call, Contract, why};
 
 /// Where the contract of these layers comes from.
 pub const PROMISE: &str =
@@ -40,16 +40,14 @@ pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: us
     if built && size_or(case, "groups", 1) == 0 {
         return Contract::Rejects("no groups");
     }
-    let Contract::Accepts { outputs, .. } = &contract else {
-        return Contract::Unspecified("the function of the same name does not accept this");
-    };
+    let Contract::Accepts { outputs, .. } = &contract else { return contract };
     let (dtype, channels) = (outputs[0].0, outputs[0].1[1]);
     let square = case.tensor("kernel").is_some_and(|kernel| spatial == 1 || kernel.shape[2] == kernel.shape[3]);
     match case.tensor("bias") {
         _ if built && !square => Contract::Unspecified("a builder makes square kernels"),
-        Some(bias) if bias.shape != [channels] => Contract::Unspecified("a bias that is not one value per channel"),
-        Some(bias) if bias.dtype != dtype => Contract::Unspecified("a bias of another dtype"),
-        Some(_) if !dtype.is_float() => Contract::Unspecified("integer overflow"),
+        Some(bias) if bias.shape != [channels] => Contract::Rejects("a bias that is not one value per channel"),
+        Some(bias) if bias.dtype != dtype => Contract::Rejects("a bias of another dtype"),
+        Some(_) if !dtype.is_float() => Contract::Unspecified(why::OVERFLOW),
         _ => contract,
     }
 }

@@ -42,7 +42,7 @@ pub fn elementwise(case: &Case) -> Contract {
 /// As [`elementwise`], for a function whose values are not integers: unspecified for integers.
 pub fn of_floats(case: &Case) -> Contract {
     match case.tensor("x") {
-        Some(x) if !x.dtype.is_float() => Contract::Unspecified("a float function of integers"),
+        Some(x) if !x.dtype.is_float() => Contract::Rejects("a float function of integers"),
         _ => elementwise(case),
     }
 }
@@ -50,7 +50,7 @@ pub fn of_floats(case: &Case) -> Contract {
 /// As [`elementwise`], where `f` keeps all integers of `x` in its dtype: unspecified where it does not.
 pub fn without_overflow(case: &Case, f: impl Fn(i128) -> i128) -> Contract {
     match case.tensor("x") {
-        Some(x) if !keeps_dtype(x, f) => Contract::Unspecified("integer overflow"),
+        Some(x) if !keeps_dtype(x, f) => Contract::Unspecified(why::OVERFLOW),
         _ => elementwise(case),
     }
 }

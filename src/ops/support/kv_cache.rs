@@ -54,19 +54,34 @@ pub fn part_shape(case: &Case, dim: usize) -> Result<(DType, Vec<usize>), Contra
     if dim >= first.shape.len() {
         return Err(Contract::Unspecified(why::DIM));
     }
-    for (k, v) in parts {
-        if k.shape != v.shape {
-            return Err(Contract::Unspecified("keys and values of different shapes"));
-        }
-        if k.dtype != first.dtype || v.dtype != first.dtype {
-            return Err(Contract::Unspecified(why::MIXED));
-        }
-        let same = |d: usize| d == dim || k.shape[d] == first.shape[d];
-        if k.shape.len() != first.shape.len() || !(0..k.shape.len()).all(same) {
-            return Err(Contract::Unspecified("parts of different shapes"));
+    for one in [parts.iter().map(|&(k, _)| k).collect::<Vec<_>>(), parts.iter().map(|&(_, v)| v).collect()] {
+        if let Some(rule) = mismatch(&one, dim) {
+            // What a cache keeps of the parts before a reset is its own business.
+            let reset = case.size("reset") > 0;
+            return Err(if reset { Contract::Unspecified(rule) } else { Contract::Rejects(rule) });
         }
     }
+    if parts.iter().any(|(k, v)| k.shape != v.shape) {
+        return Err(Contract::Unspecified("keys and values of different shapes"));
+    }
+    if parts.iter().any(|(k, v)| k.dtype != v.dtype) {
+        return Err(Contract::Unspecified(why::MIXED));
+    }
     Ok((first.dtype, first.shape.clone()))
+}
+
+/// The rule by which these parts cannot be joined along `dim`, as by `torch.cat`.
+fn mismatch(parts: &[&Tensor], dim: usize) -> Option<&'static str> {
+    let first = parts[0];
+    let joins = |part: &&Tensor| {
+        let same = |d: usize| d == dim || part.shape[d] == first.shape[d];
+        part.shape.len() == first.shape.len() && (0..first.shape.len()).all(same)
+    };
+    match parts.iter().all(joins) {
+        false => Some("parts of different shapes"),
+        true if parts.iter().any(|part| part.dtype != first.dtype) => Some(why::MIXED),
+        true => None,
+    }
 }
 
 fn parts(case: &Case) -> Vec<(&Tensor, &Tensor)> {

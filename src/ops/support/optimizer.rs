@@ -30,17 +30,17 @@ pub fn contract(case: &Case) -> Contract {
     let (Some(theta), Some(grad)) = (case.tensor("theta"), case.tensor("grad")) else {
         return Contract::Rejects(why::SHAPES);
     };
-    if grad.shape.len() != theta.shape.len() + 1 || grad.shape[1..] != theta.shape {
-        return Contract::Unspecified("a gradient of another shape");
-    }
-    if grad.shape.contains(&0) || grad.shape[0] > 64 {
+    if grad.shape.contains(&0) || grad.shape.first().is_some_and(|&steps| steps > 64) {
         return Contract::Unspecified("no step, no value, or too many steps");
+    }
+    if grad.shape.len() != theta.shape.len() + 1 || grad.shape[1..] != theta.shape {
+        return Contract::Rejects(why::SHAPES);
     }
     if theta.dtype != grad.dtype {
         return Contract::Rejects(why::MIXED);
     }
     if !theta.dtype.is_float() {
-        return Contract::Unspecified("an optimizer of integers");
+        return Contract::Rejects("an optimizer of integers");
     }
     if !(1e-6..=10.0).contains(&case.float("lr", 0.1)) {
         return Contract::Unspecified("a learning rate outside the ordinary positive range");

@@ -96,7 +96,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
         return Contract::Unspecified("a builder converts dtypes");
     }
     if !x.dtype.is_float() {
-        return Contract::Unspecified("a recurrent layer of integers");
+        return Contract::Rejects("a recurrent layer of integers");
     }
     if x.shape.contains(&0) || hidden == 0 {
         return Contract::Unspecified("a sequence without elements");

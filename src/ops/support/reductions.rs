@@ -9,14 +9,6 @@ use crate::tensor::Tensor;
 /// Any value: the reference promises none.
 pub const ANY_VALUE: Num = Num { error: f64::NAN, indeterminate: true, ..Num::exact(f64::NAN) };
 
-/// Why candle may refuse a reduction without elements: `Error::EmptyTensor` is its explicit answer.
-pub const EMPTY: &str = "candle reduces no empty tensor";
-
-/// Whether gradients are asked for where an input has no elements: candle's store may lack them.
-pub fn gradient_of_nothing(case: &Case) -> bool {
-    !case.backward.is_none() && case.inputs.values().any(|tensor| tensor.elements() == Some(0))
-}
-
 /// `x^2` with the bound's second-order term, the only one that is not 0 where `x` should be 0.
 pub fn squared(x: Num) -> Num {
     let square = x * x;

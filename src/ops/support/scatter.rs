@@ -73,7 +73,7 @@ pub fn scatter_contract(
         return Contract::Unspecified("an id out of range where nothing is written");
     }
     if adds && !x.dtype.is_float() && may_overflow(x, src, dim) {
-        return Contract::Unspecified("integer overflow");
+        return Contract::Unspecified(why::OVERFLOW);
     }
     let strided = !ids.view.is_contiguous() || !src.view.is_contiguous();
     let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &x.shape));

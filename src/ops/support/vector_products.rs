@@ -1,7 +1,6 @@
 //! The contract of products of vectors.
 
 use crate::case::Case;
-use crate::ops::support::reductions::gradient_of_nothing;
 use crate::ops::{Contract, why};
 use crate::tensor::Tensor;
 
@@ -11,20 +10,17 @@ pub fn operands(case: &Case) -> Option<(&Tensor, &Tensor)> {
 }
 
 /// Accepts a product of `shape` if the sizes fit: `fits` says whether they do.
-pub fn contract(case: &Case, x: &Tensor, rhs: &Tensor, fits: bool, shape: &[usize]) -> Contract {
+pub fn contract(x: &Tensor, rhs: &Tensor, fits: bool, shape: &[usize]) -> Contract {
     if !fits {
         return Contract::Rejects(why::SHAPES);
     }
     if x.dtype != rhs.dtype {
         return Contract::Rejects(why::MIXED);
     }
-    if gradient_of_nothing(case) {
-        return Contract::Unspecified("gradients of nothing");
-    }
     let largest = |t: &Tensor| t.floats().into_iter().map(f64::abs).fold(0.0, f64::max);
     let limit = x.dtype.max().min(2f64.powi(53));
     if !x.dtype.is_float() && largest(x) * largest(rhs) * rhs.elements().unwrap_or(0) as f64 > limit {
-        return Contract::Unspecified("integer overflow");
+        return Contract::Unspecified(why::OVERFLOW);
     }
     Contract::accepts(x.dtype, shape)
 }

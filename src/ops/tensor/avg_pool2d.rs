@@ -5,7 +5,7 @@ use crate::ops::support::arguments::{IMAGES, KERNEL_HEIGHT, KERNEL_WIDTH, STRIDE
 use crate::ops::support::pooling::{
     POOL_PROMISE, POOL_SUPPORT, contract, generate, has_stride, kernel_and_stride, windows,
 };
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, why};
 
 /// The mean of every window of `x (N, C, H, W)`.
 pub static AVG_POOL2D: Op = Op {
@@ -22,7 +22,7 @@ pub static AVG_POOL2D: Op = Op {
             Some((x, (_, max))) if matches!(contract, Contract::Accepts { .. }) => {
                 let largest = x.ints().into_iter().map(i64::unsigned_abs).max().unwrap_or(0);
                 let sum = u128::from(largest) * (kh as u128) * (kw as u128);
-                if sum > max.unsigned_abs().into() { Contract::Unspecified("integer overflow") } else { contract }
+                if sum > max.unsigned_abs().into() { Contract::Unspecified(why::OVERFLOW) } else { contract }
             }
             _ => contract,
         }

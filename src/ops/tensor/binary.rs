@@ -119,7 +119,7 @@ fn contract(case: &Case, integers: Integers) -> Contract {
     let stays = lhs_extremes.iter().all(|&a| rhs_extremes.iter().all(|&b| integers(a, b).is_some_and(in_range)));
     let stays = stays && lhs_extremes.iter().chain(&rhs_extremes).all(|&operand| in_range(operand));
     if !stays && !shape.contains(&0) {
-        return Contract::Unspecified("integer overflow");
+        return Contract::Unspecified(why::OVERFLOW);
     }
     accepts.may_refuse(case.op == DIV.name && rhs.ints().contains(&0), "an integer divided by zero")
 }

@@ -4,7 +4,7 @@ use ndarray::Axis;
 
 use crate::case::ParamSpec;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, affordable, allow_empty_gradients, shape_of};
+use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, affordable, shape_of};
 use crate::ops::support::ids::dim;
 use crate::ops::support::slicing::{EMPTY_SLICE, drawn_nonempty};
 use crate::ops::{Contract, Op, why};
@@ -40,10 +40,7 @@ pub static CHUNK: Op = Op {
             shape[dim] = length;
             (x.dtype, shape)
         };
-        allow_empty_gradients(
-            case,
-            Contract::Accepts { outputs: lengths.into_iter().map(part).collect(), refusal: None },
-        )
+        Contract::Accepts { outputs: lengths.into_iter().map(part).collect(), refusal: None }
     },
     call: |call| call.tensor("x")?.chunk(call.size("chunks", 0), call.size("dim", 0)),
     source: "let outputs = x.chunk({{ chunks|default(0) }}, {{ dim|default(0) }})?;",

@@ -142,7 +142,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
         return Contract::Unspecified(why::TOO_LARGE);
     }
     if overflows(x, kernel, product(&kernel.shape).unwrap_or(usize::MAX)) {
-        return Contract::Unspecified("integer overflow");
+        return Contract::Unspecified(why::OVERFLOW);
     }
     Contract::accepts(x.dtype, &out)
 }

@@ -5,7 +5,7 @@ use ndarray::Axis;
 use crate::case::Case;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::ids::dim;
-use crate::ops::support::reductions::{accumulate, gradient_of_nothing, overflows};
+use crate::ops::support::reductions::{accumulate, overflows};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -30,10 +30,7 @@ pub static CUMSUM: Op = Op {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
         let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
         if !x.dtype.is_float() && overflows(x, &[dim]) {
-            return Contract::Unspecified("integer overflow");
-        }
-        if gradient_of_nothing(case) {
-            return Contract::Unspecified("gradients of nothing");
+            return Contract::Unspecified(why::OVERFLOW);
         }
         if x.shape[dim].checked_mul(x.shape[dim]).is_none_or(|n| n > 1 << 22) {
             return Contract::Unspecified(why::TOO_LARGE);

@@ -29,7 +29,7 @@ pub static DOT: Op = Op {
         if !x.dtype.is_float() {
             return Contract::Unspecified("the documentation excludes integers");
         }
-        contract(case, x, rhs, x.shape == rhs.shape, &[])
+        contract(x, rhs, x.shape == rhs.shape, &[])
     },
     call: |call| Ok(vec![call.tensor("x")?.dot(call.tensor("rhs")?)?]),
     source: "x.dot(&rhs)?",

@@ -16,7 +16,7 @@ pub static POW: Op = Op {
     params: &[ParamSpec::word("form", &["", "broadcast"], "The method, plain or broadcasting.")],
     generate: |draw| generate(draw, POW_SUPPORT),
     contract: |case| match case.tensor("lhs") {
-        Some(lhs) if !lhs.dtype.is_float() => Contract::Unspecified("a float function of integers"),
+        Some(lhs) if !lhs.dtype.is_float() => Contract::Rejects("a float function of integers"),
         Some(lhs) => output_shape(case).map_or_else(|contract| contract, |shape| Contract::accepts(lhs.dtype, &shape)),
         None => Contract::Rejects(why::SHAPES),
     },

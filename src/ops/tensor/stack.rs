@@ -4,7 +4,7 @@ use candle_core::Tensor as Candle;
 use ndarray::Axis;
 
 use crate::ops::support::arguments::{DIM, PARTS};
-use crate::ops::support::gather_map::{affordable, allow_empty_gradients};
+use crate::ops::support::gather_map::affordable;
 use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
 use crate::ops::{Contract, Op, why};
 
@@ -29,7 +29,7 @@ pub static STACK: Op = Op {
             Ok(first) => {
                 let mut shape = first.shape.clone();
                 shape.insert(dim, tensors.len());
-                allow_empty_gradients(case, affordable(first.dtype, &shape))
+                affordable(first.dtype, &shape)
             }
         }
     },

@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM, KEEPDIM};
 use crate::ops::support::ids::dim;
-use crate::ops::support::reductions::{ANY_VALUE, gradient_of_nothing, reduced, reduced_shape, squared};
+use crate::ops::support::reductions::{ANY_VALUE, reduced, reduced_shape, squared};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -29,13 +29,10 @@ pub static VAR: Op = Op {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
         let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
         if !x.dtype.is_float() {
-            return Contract::Unspecified("the variance of integers");
-        }
-        if gradient_of_nothing(case) {
-            return Contract::Unspecified("gradients of nothing");
+            return Contract::Rejects("the variance of integers");
         }
         let shape = reduced_shape(&x.shape, &[dim], case.text("form") == "keepdim");
-        Contract::accepts(x.dtype, &shape).may_refuse(x.shape[dim] == 0, "the variance of nothing")
+        Contract::accepts(x.dtype, &shape)
     },
     call: |call| {
         let (x, dim) = (call.tensor("x")?, call.size("dim", 0));

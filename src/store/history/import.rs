@@ -129,7 +129,7 @@ fn campaign(transaction: &Transaction, name: &str, begun: i64, record: &Record) 
             record.modes.join(", "),
             total.cases as i64,
             total.passed as i64,
-            total.skipped as i64,
+            (total.partly + total.skipped) as i64,
             total.failed as i64,
             record.tally.broken as i64,
             record.seconds,
@@ -145,7 +145,7 @@ fn tally(transaction: &Transaction, id: i64, record: &Record) -> rusqlite::Resul
     let parts = [("op", &tally.ops), ("mode", &tally.modes), ("dtype", &tally.dtypes), ("view", &tally.views)];
     for (part, counts) in parts {
         for (name, of) in counts {
-            let counts = [of.cases, of.passed, of.skipped, of.failed].map(|count| count as i64);
+            let counts = [of.cases, of.passed, of.partly + of.skipped, of.failed].map(|count| count as i64);
             insert.execute(params![id, part, name, counts[0], counts[1], counts[2], counts[3]])?;
         }
     }

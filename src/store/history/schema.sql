@@ -7,6 +7,7 @@ CREATE TABLE files (
     modified INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- `skipped` cases were judged in part or not at all.
 CREATE TABLE campaigns (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,

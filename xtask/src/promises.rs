@@ -1,0 +1,130 @@
+//! `cargo xtask promises`: the table of where a contract leaves the result open, and why, measured by a hunt.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+/// What the table says of each reason.
+const REASONS: &str = "corpora/promises.toml";
+
+/// The document with the table.
+const DOCUMENT: &str = "docs/promises.md";
+
+/// The seed of the cases.
+const SEED: &str = "27";
+
+/// The line after which the document is made by this command.
+const MARK: &str = "<!-- The table: cargo xtask promises -->\n";
+
+#[derive(Deserialize)]
+struct Reasons {
+    reason: Vec<Reason>,
+}
+
+#[derive(Deserialize)]
+struct Reason {
+    name: String,
+    because: String,
+    torch: Option<String>,
+    says: Option<String>,
+}
+
+/// The part of a campaign's record that is used.
+#[derive(Deserialize)]
+struct Record {
+    tally: Tally,
+}
+
+#[derive(Deserialize)]
+struct Tally {
+    total: BTreeMap<String, u64>,
+    #[serde(default)]
+    reasons: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+/// Hunts for `cases` cases, without minimizing, and writes the table.
+pub fn run(root: &Path, cases: u64) -> anyhow::Result<u8> {
+    let reasons: Reasons = toml::from_str(&fs::read_to_string(root.join(REASONS))?).context(REASONS)?;
+    let store = root.join("target").join("promises");
+    if store.exists() {
+        fs::remove_dir_all(&store)?;
+    }
+    let mut hunt = Command::new(root.join("target/debug/snuffer"));
+    hunt.args(["hunt", "--device", "cpu", "--device", "sim:0", "--seed", SEED, "--minimize", "0s"]);
+    hunt.args(["--cases", &cases.to_string(), "--store"]).arg(&store).current_dir(root);
+    let status = hunt.status().context("target/debug/snuffer does not start; run `cargo xtask build`")?;
+    if !matches!(status.code(), Some(0 | 2)) {
+        bail!("the hunt failed: {status}");
+    }
+    let tally = read(&store.join("campaigns"))?;
+    let path = root.join(DOCUMENT);
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let head = text.split(MARK).next().unwrap_or_default();
+    fs::write(&path, format!("{head}{MARK}{}", table(&tally, &reasons)))?;
+    Ok(0)
+}
+
+fn read(campaigns: &Path) -> anyhow::Result<Tally> {
+    for entry in fs::read_dir(campaigns)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let record: Record = toml::from_str(&fs::read_to_string(&path)?).context("a record of a hunt")?;
+            return Ok(record.tally);
+        }
+    }
+    bail!("the hunt left no record in {}", campaigns.display())
+}
+
+/// The counts, then a row for each reason, the most frequent first.
+fn table(tally: &Tally, reasons: &Reasons) -> String {
+    let count = |name: &str| tally.total.get(name).copied().unwrap_or(0);
+    let cases = count("cases").max(1);
+    let share = |cases_of: u64| format!("{:.2} %", 100.0 * cases_of as f64 / cases as f64);
+    let [partly, skipped] = [count("partly"), count("skipped")];
+    let mut text = format!(
+        "\nOf {cases} cases (seed {SEED}, half of them broken on purpose) {} are judged against a value, a shape or a refusal, {} in part, \
+         and {} not at all.\n\n| why | per million | cpu | sim:0 | PyTorch 2.15 | because |\n|---|---|---|---|---|---|\n",
+        share(cases - partly - skipped),
+        share(partly),
+        share(skipped),
+    );
+    let none = BTreeMap::new();
+    let mut rows: Vec<(u64, &Reason, &BTreeMap<String, u64>)> = Vec::new();
+    for reason in &reasons.reason {
+        let outcomes = tally.reasons.get(&reason.name).unwrap_or(&none);
+        let on_cpu = outcomes.iter().filter(|(name, _)| name.starts_with("cpu "));
+        rows.push((on_cpu.map(|(_, cases)| cases).sum(), reason, outcomes));
+    }
+    rows.sort_by_key(|(cases, reason, _)| (std::cmp::Reverse(*cases), reason.name.clone()));
+    for (count, reason, outcomes) in rows {
+        let torch = match (&reason.torch, &reason.says) {
+            (Some(torch), Some(says)) => format!("`{torch}`: {says}"),
+            _ => "–".to_string(),
+        };
+        let [cpu, sim] = ["cpu ", "sim:0 "].map(|device| shares(outcomes, device));
+        let million = count * 1_000_000 / cases;
+        let _ = writeln!(
+            text,
+            "| {} | {million} | {cpu} | {sim} | {} | {} |",
+            reason.name,
+            torch.replace('|', "\\|"),
+            reason.because
+        );
+    }
+    text
+}
+
+/// The outcomes on one device, the most frequent first: `returned 80 %, rejected 20 %`.
+fn shares(outcomes: &BTreeMap<String, u64>, device: &str) -> String {
+    let mut own: Vec<(&str, u64)> =
+        outcomes.iter().filter_map(|(name, cases)| Some((name.strip_prefix(device)?, *cases))).collect();
+    own.sort_by_key(|(name, cases)| (std::cmp::Reverse(*cases), *name));
+    let all: u64 = own.iter().map(|(_, cases)| cases).sum();
+    let shown = own.iter().map(|(name, cases)| format!("{name} {:.0} %", 100.0 * *cases as f64 / all as f64));
+    shown.collect::<Vec<_>>().join(", ")
+}
