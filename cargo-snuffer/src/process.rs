@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use wait_timeout::ChildExt;
 
-use crate::record::Files;
+use crate::record::{Files, Seen};
 use crate::test_result::{Outcome, TestResult};
 
 /// How a process is watched.
@@ -49,9 +49,9 @@ impl Watch {
             Some(status) => Outcome::Failed(status.to_string()),
         };
         let (seconds, output) = (begun.elapsed().as_secs_f64(), text(&output));
-        let (launches, records) = files.read();
+        let Seen { launches, library_calls, records } = files.read();
         let result = TestResult::new(&self.binary, self.test.as_deref());
-        Ok((TestResult { outcome, seconds, launches, records, output, ..result }, status))
+        Ok((TestResult { outcome, seconds, launches, library_calls, records, output, ..result }, status))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the simulated device writes down: reports, and the launches of kernels.
+//! What the simulated device writes down: reports, the launches of kernels, and the work of CUDA's libraries.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -89,6 +89,15 @@ impl Record {
     }
 }
 
+/// What the device did for a process.
+pub struct Seen {
+    /// How often each kernel was launched.
+    pub launches: BTreeMap<String, u64>,
+    /// How often each function of a library, such as cuBLAS, worked on the device.
+    pub library_calls: BTreeMap<String, u64>,
+    pub records: Vec<Record>,
+}
+
 /// The files that the device writes of a process.
 pub struct Files {
     reports: PathBuf,
@@ -108,14 +117,19 @@ impl Files {
         command.env("SNUFFER_SIM_BACKTRACE", "1");
     }
 
-    /// Returns how often each kernel was launched, and the reports. Skips lines that are cut off; a missing file counts as empty.
-    pub fn read(&self) -> (BTreeMap<String, u64>, Vec<Record>) {
+    /// Reads them. Skips lines that are cut off; a missing file counts as empty.
+    pub fn read(&self) -> Seen {
         let text = |file: &Path| std::fs::read_to_string(file).unwrap_or_default();
-        let mut launches = BTreeMap::new();
-        for kernel in text(&self.trace).lines().filter_map(|line| line.strip_prefix("launch\t")) {
-            *launches.entry(kernel.to_string()).or_default() += 1;
+        let (mut launches, mut library_calls) = (BTreeMap::new(), BTreeMap::new());
+        for line in text(&self.trace).lines() {
+            let (counts, name) = match line.split_once('\t') {
+                Some(("launch", kernel)) => (&mut launches, kernel),
+                Some(("library", function)) => (&mut library_calls, function),
+                _ => continue,
+            };
+            *counts.entry(name.to_string()).or_default() += 1;
         }
         let records = text(&self.reports).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        (launches, records)
+        Seen { launches, library_calls, records }
     }
 }

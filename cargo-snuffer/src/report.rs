@@ -80,20 +80,21 @@ impl Summary {
         }
         let count = |is_it: fn(&TestResult) -> bool| self.results.iter().filter(|result| is_it(result)).count();
         let ran = count(|it| it.outcome != Outcome::Ignored);
-        let (failed, without) =
-            (count(TestResult::failed), count(|it| it.outcome == Outcome::Passed && it.launches.is_empty()));
+        let (failed, without) = (count(TestResult::failed), count(|it| it.outcome == Outcome::Passed && !it.worked()));
         let mut kernels: BTreeMap<&str, u64> = BTreeMap::new();
         for (kernel, times) in self.results.iter().flat_map(|result| &result.launches) {
             *kernels.entry(kernel).or_default() += times;
         }
-        let launches = kernels.values().sum::<u64>();
-        let (processes, kernels) = (counted(ran, "process", "processes"), counted(kernels.len(), "kernel", "kernels"));
-        let _ = writeln!(
-            text,
-            "{processes}, {failed} failed; {} of {kernels}.",
-            counted(launches as usize, "launch", "launches")
-        );
-        if launches == 0 {
+        let calls = self.results.iter().flat_map(|result| result.library_calls.values()).sum();
+        let processes = counted(ran as u64, "process", "processes");
+        let launches = counted(kernels.values().sum(), "launch", "launches");
+        let kernels = counted(kernels.len() as u64, "kernel", "kernels");
+        let _ = write!(text, "{processes}, {failed} failed; {launches} of {kernels}");
+        if calls > 0 {
+            let _ = write!(text, ", {}", counted(calls, "library call", "library calls"));
+        }
+        text += ".\n";
+        if !self.results.iter().any(TestResult::worked) && self.findings.is_empty() {
             text += "No kernel was launched: is the program built with its CUDA feature?\n";
         } else if without > 0 {
             let _ = writeln!(text, "{without} passed without a launch.");
@@ -192,6 +193,7 @@ fn short(path: &str) -> String {
     path.strip_prefix(&*here.to_string_lossy()).map_or(path, |path| path.trim_start_matches('/')).to_string()
 }
 
-fn counted(number: usize, one: &str, more: &str) -> String {
+/// A number with its noun.
+pub fn counted(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }

@@ -14,6 +14,7 @@ use anyhow::Context;
 
 use crate::libtest::Binary;
 use crate::process::Watch;
+use crate::report::counted;
 use crate::session::Session;
 use crate::test_result::{Outcome, TestResult};
 
@@ -120,10 +121,12 @@ fn shown(result: &TestResult) -> String {
         Outcome::TimedOut => "FAILED (timed out)",
         Outcome::Ignored => return "ignored".to_string(),
     };
-    let launches = result.launches.values().sum::<u64>();
-    let launched = format!("{launches} launch{}", if launches == 1 { "" } else { "es" });
+    let launched = counted(result.launches.values().sum(), "launch", "launches");
+    let calls = result.library_calls.values().sum();
+    let called = (calls > 0).then(|| counted(calls, "library call", "library calls"));
     let kinds: BTreeSet<String> = result.records.iter().map(|record| record.kind.clone()).collect();
-    let seen: Vec<String> = [format!("{:.2} s", result.seconds), launched].into_iter().chain(kinds).collect();
+    let seen: Vec<String> =
+        [format!("{:.2} s", result.seconds), launched].into_iter().chain(called).chain(kinds).collect();
     format!("{word} ({})", seen.join(", "))
 }
 

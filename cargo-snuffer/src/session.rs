@@ -11,7 +11,7 @@ use crate::REPORTED;
 use crate::arguments::Options;
 use crate::home::Home;
 use crate::process::Watch;
-use crate::record::Files;
+use crate::record::{Files, Seen};
 use crate::report::Summary;
 use crate::suppressions::Suppressions;
 use crate::test_result::TestResult;
@@ -54,9 +54,9 @@ impl Session {
 
     /// What the device wrote of them, if anything.
     fn others(&self) -> Option<TestResult> {
-        let (launches, records) = self.files_of_others().read();
-        let seen = !launches.is_empty() || !records.is_empty();
-        seen.then(|| TestResult { launches, records, ..TestResult::new("other processes", None) })
+        let Seen { launches, library_calls, records } = self.files_of_others().read();
+        let others = TestResult { launches, library_calls, records, ..TestResult::new("other processes", None) };
+        (others.worked() || !others.records.is_empty()).then_some(others)
     }
 
     fn results(&self) -> PathBuf {

@@ -29,6 +29,9 @@ pub struct TestResult {
     pub seconds: f64,
     /// How often each kernel was launched.
     pub launches: BTreeMap<String, u64>,
+    /// How often each function of a library, such as cuBLAS, worked on the device.
+    #[serde(default)]
+    pub library_calls: BTreeMap<String, u64>,
     /// What the device reported.
     pub records: Vec<Record>,
     /// What it printed, if that was kept.
@@ -45,6 +48,7 @@ impl TestResult {
             outcome: Outcome::Passed,
             seconds: 0.0,
             launches: BTreeMap::new(),
+            library_calls: BTreeMap::new(),
             records: Vec::new(),
             output: String::new(),
         }
@@ -53,6 +57,11 @@ impl TestResult {
     /// The name for people.
     pub fn name(&self) -> String {
         self.test.as_ref().map_or_else(|| self.binary.clone(), |test| format!("{}: {test}", self.binary))
+    }
+
+    /// Whether it had the device do anything, by a kernel or by a library.
+    pub fn worked(&self) -> bool {
+        !self.launches.is_empty() || !self.library_calls.is_empty()
     }
 
     /// Whether it failed.

@@ -5,10 +5,13 @@ use std::fs;
 use crate::Test;
 use crate::command::{PROGRAM, parts, snuffer};
 
-pub const TESTS: &[Test] = &[(
-    "each_test_runs_alone_and_the_summary_names_the_call_that_launched_the_kernel",
-    each_test_runs_alone_and_the_summary_names_the_call,
-)];
+pub const TESTS: &[Test] = &[
+    (
+        "each_test_runs_alone_and_the_summary_names_the_call_that_launched_the_kernel",
+        each_test_runs_alone_and_the_summary_names_the_call,
+    ),
+    ("what_libraries_do_counts_as_work_of_the_device", what_libraries_do_counts_as_work_of_the_device),
+];
 
 fn each_test_runs_alone_and_the_summary_names_the_call() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -37,4 +40,17 @@ fn each_test_runs_alone_and_the_summary_names_the_call() {
         insta::assert_snapshot!("junit", written(&junit));
         insta::assert_snapshot!("sarif", written(&sarif));
     });
+}
+
+fn what_libraries_do_counts_as_work_of_the_device() {
+    for (test, shows, says) in [
+        ("a_library_sums", "1 library call)", "0 launches of 0 kernels, 1 library call.\n"),
+        ("nothing_is_done", "0 launches)", "0 launches of 0 kernels.\nNo kernel was launched: is the program built"),
+        ("", "running 2 tests", "0 launches of 0 kernels, 1 library call.\n1 passed without a launch.\n"),
+    ] {
+        let (code, shown, said) = parts(&snuffer(&["test", "--test", "library", "--", test]));
+        assert_eq!(code, Some(0), "{shown}{said}");
+        assert!(shown.contains(shows) && said.contains(says), "{test}: {shown}{said}");
+        assert!(test == "nothing_is_done" || !said.contains("CUDA feature"), "{test}: {said}");
+    }
 }
