@@ -67,7 +67,7 @@ pub fn nvrtc(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Installs the packages of a list with hashes in `folder`.
-fn install(folder: &Path, packages: &str) -> anyhow::Result<()> {
+pub fn install(folder: &Path, packages: &str) -> anyhow::Result<()> {
     let python = || Command::new("python3");
     ensure!(
         succeeds(python().args(["-m", "pip", "--version"])),

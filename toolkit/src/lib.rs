@@ -12,7 +12,7 @@ mod tools;
 
 use std::process::{Command, Stdio};
 
-pub use compiler::{fetch_nvrtc, nvrtc, there_is_one};
+pub use compiler::{fetch_nvrtc, install, nvrtc, there_is_one};
 pub use cuda::{COMPUTE_CAP, CUDA_VERSION, Toolkit};
 pub use gpu::is_there as has_gpu;
 pub use once::once;

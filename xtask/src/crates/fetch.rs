@@ -1,23 +1,35 @@
 //! The source of a crate, from the registry.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use snuffer_toolkit::once;
+use snuffer_toolkit::{install, once};
 
 use super::folder;
 use super::list::Listed;
 use crate::candle_tests::workspace::copy;
 use crate::cargo;
 
-/// Copies a crate's source, so that nothing is written into Cargo's registry. Returns the copy's folder.
+/// Copies a crate's source, so that nothing is written into Cargo's registry, and changes what the list says. Returns the copy's folder.
 pub fn fetch(listed: &Listed) -> anyhow::Result<PathBuf> {
-    let Listed { name, version, .. } = listed;
+    let Listed { name, version, packages, edits, suppress, .. } = listed;
     let to = folder()?.join(format!("{name}-{version}"));
-    once(&to, version, |to| copy(&source(name, version)?, to))?;
+    let suppressions = toml::to_string(&BTreeMap::from([("suppress", suppress)]))?;
+    once(&to, &format!("{version} {packages:?} {edits:?} {suppressions}"), |to| {
+        copy(&source(name, version)?, to)?;
+        edits.iter().try_for_each(|edit| edit.apply(to))?;
+        if !packages.is_empty() {
+            let pypi = to.join("pypi");
+            fs::create_dir(&pypi)?;
+            install(&pypi, &packages.join("\n"))?;
+        }
+        // `cargo snuffer` finds it there by itself.
+        Ok(fs::write(to.join("snuffer-suppressions.toml"), suppressions)?)
+    })?;
     Ok(to)
 }
 

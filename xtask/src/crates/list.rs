@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
 
 use crate::known::KnownFailure;
@@ -38,12 +39,33 @@ pub struct Listed {
     /// Arguments of Cargo.
     #[serde(default)]
     pub arguments: Vec<String>,
+    /// Packages of `PyPI` that its build needs, each with its hash. They are put into the folder `pypi` of its copy.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// What is changed in its copy.
+    #[serde(default, rename = "edit")]
+    pub edits: Vec<Edit>,
+    /// The findings to let pass: entries of a file of suppressions.
+    #[serde(default)]
+    pub suppress: Vec<toml::Table>,
     /// Variables that it needs.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
     /// The failures that are known.
     #[serde(default)]
     pub known: Vec<Known>,
+}
+
+/// A change of a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    pub file: String,
+    /// The text that is replaced. The file has it once.
+    from: String,
+    to: String,
+    /// What that does, and why.
+    pub why: String,
 }
 
 /// Tests that are known to fail in one way, by one cause.
@@ -84,6 +106,17 @@ impl Listed {
     }
 }
 
+impl Edit {
+    /// Changes the file below `folder`.
+    pub fn apply(&self, folder: &Path) -> anyhow::Result<()> {
+        let Self { file, from, to, .. } = self;
+        let path = folder.join(file);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        ensure!(text.matches(from).count() == 1, "{FILE}: {file} of the crate does not have `{from}` once");
+        Ok(fs::write(path, text.replace(from, to))?)
+    }
+}
+
 impl Known {
     /// Whether it is about this test.
     pub fn is_of(&self, test: &str) -> bool {
@@ -102,4 +135,26 @@ pub fn read() -> anyhow::Result<Vec<Listed>> {
     let File { crates } = toml::from_str(&text).with_context(|| format!("{FILE} is not valid"))?;
     crates.iter().try_for_each(|listed| listed.what().map(drop))?;
     Ok(crates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Edit;
+
+    #[test]
+    fn an_edit_is_of_a_text_that_is_there_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("build.rs");
+        let edit = |from: &str| {
+            std::fs::write(&file, "one two two").expect("writable");
+            let (file, from, to) = ("build.rs".to_string(), from.to_string(), "three".to_string());
+            Edit { file, from, to, why: String::new() }.apply(folder.path())
+        };
+        edit("one").expect("it is there once");
+        assert_eq!(std::fs::read_to_string(&file).expect("readable"), "three two two");
+        for text in ["two", "four"] {
+            let error = edit(text).expect_err("it is not there once").to_string();
+            assert!(error.contains("build.rs of the crate does not have"), "{error}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What a test of a crate did, as `cargo snuffer --json` says it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -23,8 +23,8 @@ pub struct Finished {
     /// Its name; of a program, its own.
     pub name: String,
     pub outcome: Outcome,
-    /// How many kernels it launched.
-    pub launches: u64,
+    /// Whether it launched a kernel, or had a library work on the device.
+    pub launches_work: bool,
     pub time: Duration,
 }
 
@@ -47,6 +47,16 @@ impl Outcome {
 #[derive(Deserialize)]
 struct Summary {
     results: Vec<Test>,
+    findings: Vec<Finding>,
+}
+
+#[derive(Deserialize)]
+struct Finding {
+    record: Record,
+    /// As `cargo snuffer` names them: with their binary.
+    tests: BTreeSet<String>,
+    /// Why it is let pass, if it is.
+    suppressed: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +67,7 @@ struct Test {
     outcome: Value,
     seconds: f64,
     launches: BTreeMap<String, u64>,
-    records: Vec<Record>,
+    library_calls: BTreeMap<String, u64>,
     #[serde(default)]
     output: String,
 }
@@ -72,27 +82,32 @@ struct Record {
 
 /// Reads a summary. Tests that the crate ignores are left out.
 pub fn read(json: &[u8]) -> anyhow::Result<Vec<Finished>> {
-    let Summary { results } = serde_json::from_slice(json)?;
-    Ok(results.into_iter().filter(|test| test.outcome != "ignored").map(Test::finished).collect())
+    let Summary { results, mut findings } = serde_json::from_slice(json)?;
+    findings.retain(|finding| finding.suppressed.is_none());
+    let ran = results.into_iter().filter(|test| test.outcome != "ignored");
+    Ok(ran.map(|test| test.finished(&findings)).collect())
 }
 
 impl Test {
-    fn finished(self) -> Finished {
-        let outcome = self.outcome();
-        let Self { binary, name, seconds, launches, .. } = self;
+    fn finished(self, findings: &[Finding]) -> Finished {
+        let outcome = self.outcome(findings);
+        let Self { binary, name, seconds, launches, library_calls, .. } = self;
         // `package/target`, if they differ.
         let program = || binary.rsplit_once('/').map_or(binary.as_str(), |(_, target)| target).to_string();
         Finished {
             name: name.unwrap_or_else(program),
             outcome,
-            launches: launches.values().sum(),
+            launches_work: !launches.is_empty() || !library_calls.is_empty(),
             time: Duration::from_secs_f64(seconds),
         }
     }
 
     /// What the device saw comes first: a test that fails because of it says less.
-    fn outcome(&self) -> Outcome {
-        let of = |severity: &str| self.records.iter().find(|record| record.severity == severity);
+    fn outcome(&self, findings: &[Finding]) -> Outcome {
+        let name = self.name.as_ref().map_or_else(|| self.binary.clone(), |name| format!("{}: {name}", self.binary));
+        let own: Vec<&Record> =
+            findings.iter().filter(|finding| finding.tests.contains(&name)).map(|finding| &finding.record).collect();
+        let of = |severity: &str| own.iter().find(|record| record.severity == severity);
         if let Some(record) = of("unsupported") {
             // The kernel's name says nothing of what is lacking.
             let what = record.message.strip_prefix(&format!("{}: ", record.kernel)).unwrap_or(&record.message);
@@ -112,9 +127,9 @@ impl Test {
 
 #[cfg(test)]
 impl Finished {
-    /// A test that passed without a launch.
+    /// A test that passed without the device.
     pub fn passed(name: &str) -> Self {
-        Self { name: name.to_string(), outcome: Outcome::Pass, launches: 0, time: Duration::ZERO }
+        Self { name: name.to_string(), outcome: Outcome::Pass, launches_work: false, time: Duration::ZERO }
     }
 }
 
@@ -124,28 +139,33 @@ mod tests {
 
     #[test]
     fn a_report_of_the_device_is_a_failure_although_the_test_passes() {
-        let test = |outcome: &str, records: &str, output: &str| {
+        let run = |outcome: &str, findings: &str, output: &str| {
             format!(
-                "{{\"binary\":\"a/b\",\"test\":\"t\",\"outcome\":{outcome},\"seconds\":1,\"launches\":{{\"k\":2}},\
-                 \"records\":[{records}],\"output\":\"{output}\"}}"
+                "{{\"results\":[{{\"binary\":\"a/b\",\"test\":\"t\",\"outcome\":{outcome},\"seconds\":1,\"launches\":{{}},\
+                 \"library_calls\":{{\"f\":2}},\"output\":\"{output}\"}}],\"findings\":[{findings}]}}"
             )
         };
-        let record = |severity: &str| {
-            format!("{{\"severity\":\"{severity}\",\"kind\":\"race\",\"kernel\":\"k\",\"message\":\"Race; at k\"}}")
+        let finding = |severity: &str, test: &str, suppressed: &str| {
+            format!(
+                "{{\"record\":{{\"severity\":\"{severity}\",\"kind\":\"race\",\"kernel\":\"k\",\"message\":\"Race; at k\"}},\
+                 \"tests\":[\"a/b: {test}\"],\"suppressed\":{suppressed}}}"
+            )
         };
+        let report = finding("report", "t", "null");
         for (json, problem) in [
-            (test("\"passed\"", "", ""), None),
-            (test("\"passed\"", &record("fact"), ""), None),
-            (test("\"passed\"", &record("report"), ""), Some("race in k: Race")),
-            (test("\"passed\"", &format!("{},{}", record("report"), record("unsupported")), ""), Some("Race; at k")),
-            (test("\"timed_out\"", "", ""), Some("timed out")),
-            (test("{\"failed\":\"exit status: 101\"}", "", "Error: no"), Some("Error: no")),
+            (run("\"passed\"", "", ""), None),
+            (run("\"passed\"", &finding("fact", "t", "null"), ""), None),
+            (run("\"passed\"", &report, ""), Some("race in k: Race")),
+            (run("\"passed\"", &finding("report", "another", "null"), ""), None),
+            (run("\"passed\"", &finding("report", "t", "\"is harmless\""), ""), None),
+            (run("\"passed\"", &format!("{report},{}", finding("unsupported", "t", "null")), ""), Some("Race; at k")),
+            (run("\"timed_out\"", "", ""), Some("timed out")),
+            (run("{\"failed\":\"exit status: 101\"}", "", "Error: no"), Some("Error: no")),
         ] {
-            let finished = read(format!("{{\"results\":[{json}]}}").as_bytes()).expect("valid");
+            let finished = read(json.as_bytes()).expect("valid");
             assert_eq!(finished[0].outcome.problem(), problem, "{json}");
-            assert_eq!((finished[0].name.as_str(), finished[0].launches), ("t", 2));
+            assert_eq!((finished[0].name.as_str(), finished[0].launches_work), ("t", true));
         }
-        let ignored = format!("{{\"results\":[{}]}}", test("\"ignored\"", "", ""));
-        assert!(read(ignored.as_bytes()).expect("valid").is_empty());
+        assert!(read(run("\"ignored\"", "", "").as_bytes()).expect("valid").is_empty());
     }
 }
