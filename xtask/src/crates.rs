@@ -1,4 +1,4 @@
-//! `cargo xtask crates`: the CUDA tests and examples of published crates, unmodified, on the simulated device.
+//! `cargo xtask crates`: the CUDA tests and examples of published crates, on the simulated device.
 //!
 //! Their code comes from the registry and is not kept. `cargo-snuffer/tests/crates.toml` says what is run of each, and what is known
 //! to fail.
