@@ -1,4 +1,4 @@
-//! Every reason for which a contract leaves a result open is in `corpora/promises.toml`, and no other, and the document has them all.
+//! Every reason for which a contract leaves a result open is in `src/ops/reasons.toml`, and no other, and the document has them all.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn read(path: &str) -> String {
 }
 
 fn table() -> Vec<Reason> {
-    let reasons: Reasons = toml::from_str(&read("corpora/promises.toml")).expect("a table of reasons");
+    let reasons: Reasons = toml::from_str(&read("src/ops/reasons.toml")).expect("a table of reasons");
     reasons.reason
 }
 
@@ -81,7 +81,7 @@ fn each_reason_in_the_code_is_in_the_table_and_no_other() {
     let code = in_the_code();
     assert!(code.len() > 100, "{code:?}");
     let difference: Vec<&String> = table.symmetric_difference(&code).collect();
-    assert!(difference.is_empty(), "only in src/ops or only in corpora/promises.toml: {difference:#?}");
+    assert!(difference.is_empty(), "only in src/ops or only in src/ops/reasons.toml: {difference:#?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""Runs the PyTorch expressions of `corpora/promises.toml`, and compares what they do with what the file says.
+"""Runs the PyTorch expressions of `src/ops/reasons.toml`, and compares what they do with what the file says.
 
     python tests/torch/promises.py [--write]
 
@@ -18,7 +18,7 @@ except ImportError:
     print("not run: what PyTorch does where candle promises little; `pip install torch`")
     sys.exit(77 if "pytorch" in os.environ.get("SNUFFER_TEST_WITHOUT", "").split(",") else 1)
 
-FILE = Path(__file__).parents[2] / "corpora" / "promises.toml"
+FILE = Path(__file__).parents[2] / "src" / "ops" / "reasons.toml"
 NAMES = {
     "F": torch.nn.functional,
     "math": math,

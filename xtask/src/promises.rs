@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 /// What the table says of each reason.
-const REASONS: &str = "corpora/promises.toml";
+const REASONS: &str = "src/ops/reasons.toml";
 
 /// The document with the table.
 const DOCUMENT: &str = "docs/promises.md";
