@@ -112,6 +112,6 @@ pub fn promised(contract: &Contract) -> String {
             format!("Ok with {}{or}", outputs.join(", "))
         }
         Contract::Rejects(rule) => format!("an Err: {rule}"),
-        Contract::Unspecified(why) => format!("nothing: {why}"),
+        Contract::Unspecified(why) => format!("an end, Ok or Err on every device alike: {why}"),
     }
 }

@@ -18,9 +18,7 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
         (_, OracleName::Layout, Kind::Limitation) => "Both layouts are accepted, or both are refused.".to_string(),
         (_, _, Kind::Limitation) => "The same result as for contiguous inputs.".to_string(),
         (Contract::Unspecified(why), ..) => {
-            format!(
-                "Anything but this: nothing is promised of the result ({why}), but the process and the device must survive."
-            )
+            format!("Anything but this: the result is not specified ({why}), but the call must return or be refused.")
         }
         (Contract::Rejects(_), ..) => format!("{}.", sentence(&promised(&evidence.contract))),
         (_, OracleName::Checker, _) => "The same result, without what the device reports.".to_string(),
