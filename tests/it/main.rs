@@ -44,6 +44,7 @@ mod regressions;
 mod report;
 mod reports;
 mod resume;
+mod rungs;
 mod sanitizer_text;
 mod scenarios;
 mod schema;

@@ -1,0 +1,125 @@
+//! What holds where the result of a call is not specified: each rung notices an outcome that no other oracle does.
+
+use snuffer::case::Case;
+use snuffer::device::Device;
+use snuffer::ops;
+use snuffer::oracle::{Evidence, Rank, Verdict, judge};
+use snuffer::outcome::{Observation, Outcome, Panic, Phase, Refusal, Returned};
+use snuffer::tensor::{DType, Tensor};
+
+const CPU: Device = Device::Cpu;
+const SIM: Device = Device::Sim(0);
+
+fn of(dtype: DType, values: &[f64]) -> Tensor {
+    let tensor = |text: String| toml::from_str(&text).expect("a tensor");
+    let listed: Vec<String> =
+        values.iter().map(|value| if dtype.is_float() { format!("{value:?}") } else { value.to_string() }).collect();
+    tensor(format!("dtype = \"{dtype}\"\nshape = [{}]\nvalues = {{ list = [{}] }}", values.len(), listed.join(", ")))
+}
+
+/// A power that the reference does not bound.
+fn unspecified() -> Case {
+    Case::new("tensor.powf").input("x", of(DType::F32, &[2.0, 3.0])).param("e", 100.0)
+}
+
+/// A sum that overflows.
+fn overflow() -> Case {
+    Case::new("tensor.add").input("lhs", of(DType::U8, &[255.0])).input("rhs", of(DType::U8, &[1.0]))
+}
+
+/// A cache without a slot, or with many, whose parts have different shapes.
+fn cache(max: i64) -> Case {
+    let (k, v) = (of(DType::F32, &[1.0]), of(DType::F32, &[1.0, 2.0]));
+    Case::new("cache.kv").input("k0", k).input("v0", v).param("max", max)
+}
+
+fn returned(values: &[f64]) -> Outcome {
+    Outcome::Returned(Returned { outputs: vec![of(DType::F32, values)], ..Returned::default() })
+}
+
+fn refused() -> Outcome {
+    Outcome::Rejected(Refusal { variant: "Msg".into(), message: "no".into() })
+}
+
+fn panicked(place: &str, message: &str) -> Outcome {
+    Outcome::Panicked(Panic { phase: Phase::Forward, place: place.into(), message: message.into() })
+}
+
+/// The verdict: the main violation with its oracle and rank, or how far the case was judged.
+fn verdict(case: &Case, seen: &[Observation]) -> String {
+    let op = ops::find(&case.op).expect("an op");
+    match judge(&Evidence::new(op, case, seen)) {
+        Verdict::Pass => "pass".to_string(),
+        Verdict::Partly(_) => "partly".to_string(),
+        Verdict::Skip(why) => format!("skip: {why}"),
+        Verdict::Fail(violations) => {
+            let signature = violations[0].signature(&case.op);
+            let rank: Rank = signature.rank();
+            format!("{rank}: {}: {} ({})", signature.kind, signature.site, signature.oracle)
+        }
+    }
+}
+
+/// An observation on the CPU, beside one of the same values in contiguous tensors.
+fn in_a_view(viewed: Outcome, contiguous: Outcome) -> Observation {
+    Observation { contiguous: Some(contiguous), ..Observation::new(CPU, viewed) }
+}
+
+#[test]
+fn the_floor_holds_on_any_input() {
+    let late = || Outcome::TimedOut(Phase::Forward);
+    let exhausted = || Outcome::OutOfMemory(Phase::Forward);
+    let adds = panicked("candle-core/src/op.rs:1", "attempt to add with overflow");
+    let indexes = panicked("candle-core/src/layout.rs:1", "attempt to multiply with overflow");
+    for (what, case, outcome, expected) in [
+        ("a result", unspecified(), returned(&[1.0, 2.0]), "partly"),
+        ("a refusal", unspecified(), refused(), "partly"),
+        ("a panic", unspecified(), panicked("candle-core/src/op.rs:1", "oh"), "crash: panic: op.rs (contract)"),
+        ("an overflow of elements", overflow(), adds, "partly"),
+        ("an overflow of sizes", unspecified(), indexes, "crash: panic: layout.rs (contract)"),
+        ("no end", unspecified(), late(), "crash: hang: forward (contract)"),
+        ("all memory", unspecified(), exhausted(), "crash: out of memory: forward (contract)"),
+        ("no end of what asks for much", cache(1 << 20), late(), "partly"),
+        ("the memory that was asked for", cache(1 << 20), exhausted(), "partly"),
+        ("all memory for a small cache", cache(4), exhausted(), "crash: out of memory: forward (contract)"),
+    ] {
+        let got = verdict(&case, &[Observation::new(CPU, outcome)]);
+        let got = got.replace("candle-core/src/", "");
+        assert_eq!(got, expected, "{what}");
+    }
+}
+
+#[test]
+fn devices_agree_whether_they_accept_a_call() {
+    let both = |cpu, sim| [Observation::new(CPU, cpu), Observation::new(SIM, sim)];
+    let one = "limit: only one accepts: Msg (agreement)";
+    assert_eq!(verdict(&unspecified(), &both(returned(&[1.0]), refused())), one);
+    assert_eq!(verdict(&unspecified(), &both(refused(), returned(&[1.0]))), one);
+    assert_eq!(verdict(&unspecified(), &both(refused(), refused())), "partly");
+    assert_eq!(verdict(&unspecified(), &both(returned(&[1.0]), returned(&[2.0]))), "partly", "no value is specified");
+}
+
+#[test]
+fn a_view_and_its_contiguous_copy_are_both_accepted_or_both_refused() {
+    let mut view = unspecified();
+    view.inputs.get_mut("x").expect("an input").view.step = vec![2];
+    let of = |viewed, contiguous| verdict(&view, &[in_a_view(viewed, contiguous)]);
+    assert_eq!(of(refused(), returned(&[1.0])), "limit: limitation: in a view (layout)");
+    assert_eq!(of(returned(&[1.0]), refused()), "limit: limitation: in contiguous tensors (layout)");
+    assert_eq!(of(refused(), refused()), "partly");
+    assert_eq!(of(returned(&[1.0, 2.0]), returned(&[1.0, 2.0])), "partly");
+    assert_eq!(of(returned(&[1.0, 9.0]), returned(&[1.0, 2.0])), "wrong: wrong value:  (layout)");
+}
+
+#[test]
+fn a_refusal_because_of_the_layout_is_a_limitation() {
+    let text = "op = \"op.softmax_last_dim\"\n[inputs.x]\ndtype = \"f32\"\nshape = [2, 2]\nview = { order = [1, 0] }\n\
+                values = { list = [1.0, 1.0, 1.0, 1.0] }";
+    let case = Case::parse(text).expect("a case");
+    let half = Tensor { shape: vec![2, 2], ..of(DType::F32, &[0.5; 4]) };
+    let right = || Outcome::Returned(Returned { outputs: vec![half.clone()], ..Returned::default() });
+    let seen = |viewed, contiguous| verdict(&case, &[in_a_view(viewed, contiguous)]);
+    assert_eq!(seen(right(), right()), "pass");
+    assert_eq!(seen(refused(), right()), "limit: limitation: in a view (contract)");
+    assert_eq!(seen(refused(), refused()), "refusal: refused valid: Msg (contract)");
+}
