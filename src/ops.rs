@@ -88,7 +88,7 @@ pub enum Contract {
     },
     /// The call fails with an `Err` before any kernel runs. Signatures hold the reason, so its wording is fixed.
     Rejects(&'static str),
-    /// Only the process and the device must survive.
+    /// The result is open. The call must still end, and devices and layouts agree whether they accept it.
     Unspecified(&'static str),
 }
 

@@ -27,7 +27,7 @@ fn overflow() -> Case {
     Case::new("tensor.add").input("lhs", of(DType::U8, &[255.0])).input("rhs", of(DType::U8, &[1.0]))
 }
 
-/// A cache without a slot, or with many, whose parts have different shapes.
+/// A cache of so many positions, whose keys and values have different shapes.
 fn cache(max: i64) -> Case {
     let (k, v) = (of(DType::F32, &[1.0]), of(DType::F32, &[1.0, 2.0]));
     Case::new("cache.kv").input("k0", k).input("v0", v).param("max", max)

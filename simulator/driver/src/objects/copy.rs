@@ -57,7 +57,7 @@ pub struct Fill {
 }
 
 impl Side {
-    /// Refuses what is not simulated, or has lines that overlap.
+    /// Refuses a copy that the device does not simulate, or whose lines overlap.
     fn check(&self, [width, lines, planes]: [usize; 3]) -> Result<(), Code> {
         if self.kind == 3 {
             report::unsupported("copies of arrays");

@@ -211,7 +211,7 @@ fn dimensions(count: c_int, least: usize) -> Result<usize, Code> {
     usize::try_from(count).ok().filter(|count| (least..=MOST_DIMS).contains(count)).ok_or(NOT_SUPPORTED)
 }
 
-/// Sizes, of which none is zero or negative.
+/// Sizes, which must all be positive.
 pub(super) fn positive(sizes: &[c_int]) -> Result<Vec<usize>, Code> {
     let size = |&size: &c_int| usize::try_from(size).ok().filter(|&size| size > 0).ok_or(BAD_PARAM);
     sizes.iter().map(size).collect()

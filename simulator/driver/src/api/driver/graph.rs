@@ -109,7 +109,7 @@ pub unsafe extern "C" fn cuGraphInstantiateWithFlags(executable: *mut usize, gra
 pub struct InstantiateParams {
     /// The flags.
     pub flags: c_ulonglong,
-    /// A stream for preparations, of which there are none.
+    /// A stream to prepare the launch in; unused, as nothing is prepared.
     pub stream: usize,
     /// The node that is to blame; it is not given.
     pub node: usize,

@@ -70,11 +70,8 @@ pub unsafe extern "C" fn cuGraphAddMemcpyNode(
 ) -> Code {
     call("cuGraphAddMemcpyNode", |driver| {
         driver.index(context)?;
-        if copy.is_null() {
-            return Err(INVALID_VALUE);
-        }
-        // SAFETY: not null, and hence the caller's promise.
-        let copy = unsafe { copy.read() };
+        // SAFETY: the caller's promise.
+        let copy = unsafe { copy.as_ref() }.copied().ok_or(INVALID_VALUE)?;
         copy.check()?;
         // SAFETY: the caller's promise.
         unsafe { add(driver, node, graph, (after, count), Task::Copy(copy)) }
@@ -93,11 +90,8 @@ pub unsafe extern "C" fn cuGraphAddMemsetNode(
 ) -> Code {
     call("cuGraphAddMemsetNode", |driver| {
         driver.index(context)?;
-        if fill.is_null() {
-            return Err(INVALID_VALUE);
-        }
-        // SAFETY: not null, and hence the caller's promise.
-        let fill = unsafe { fill.read() };
+        // SAFETY: the caller's promise.
+        let fill = unsafe { fill.as_ref() }.copied().ok_or(INVALID_VALUE)?;
         fill.check()?;
         // SAFETY: the caller's promise.
         unsafe { add(driver, node, graph, (after, count), Task::Fill(fill)) }

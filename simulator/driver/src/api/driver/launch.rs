@@ -7,7 +7,7 @@ use crate::objects::report;
 use crate::objects::state::Size;
 use std::ffi::{c_int, c_uint, c_void};
 
-/// Launches a kernel, which has ended when the call returns.
+/// Launches a kernel. It has ended when the call returns, unless a function of the host comes before it in its stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLaunchKernel(
     function: usize,

@@ -61,7 +61,7 @@ pub unsafe extern "C" fn __cudaGetKernel(handle: *mut usize, function: usize) ->
     })
 }
 
-/// Launches a kernel, which has ended when the call returns.
+/// Launches a kernel. It has ended when the call returns, unless a function of the host comes before it in its stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __cudaLaunchKernel_ptsz(
     handle: usize,

@@ -20,7 +20,7 @@ pub fn activated(Activation { mode, propagates_nan, coefficient }: Activation, x
         }
         4 if x < 0.0 => coefficient * x.exp_m1(),
         6 => x / (1.0 + (-coefficient * x).exp()),
-        // The identity, and what is not negative of the exponential linear unit.
+        // The identity, and the exponential linear unit for values from zero on.
         _ => x,
     }
 }

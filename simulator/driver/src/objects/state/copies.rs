@@ -13,7 +13,7 @@ impl Driver {
         for plane in 0..*planes {
             for line in 0..*lines {
                 let (to, from) = (to.line(line, plane), from.line(line, plane));
-                // SAFETY: the promise of whoever added the node.
+                // SAFETY: the caller who added the node promised it.
                 unsafe { self.copy_line(to, from, *width, stream)? };
             }
         }
