@@ -2,6 +2,7 @@
 
 mod complexity;
 mod param;
+mod shared;
 mod spec;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use thiserror::Error;
 
 pub use complexity::Complexity;
 pub use param::Param;
+pub use shared::Shared;
 pub use spec::{Absent, InputSpec, Kind, Only, ParamSpec, Specs, nearest};
 
 use crate::tensor::{DType, Tensor, Value};
@@ -105,7 +107,11 @@ impl Case {
     pub fn then(mut self, step: Self) -> Self {
         self.steps.push(step.op);
         let prefix = |name: String| format!("{}.{name}", self.steps.len());
-        self.inputs.extend(step.inputs.into_iter().map(|(name, tensor)| (prefix(name), tensor)));
+        let placed = |mut tensor: Tensor| {
+            tensor.view.of = tensor.view.of.map(prefix);
+            tensor
+        };
+        self.inputs.extend(step.inputs.into_iter().map(|(name, tensor)| (prefix(name), placed(tensor))));
         self.params.extend(step.params.into_iter().map(|(name, param)| (prefix(name), param)));
         self
     }
@@ -116,7 +122,12 @@ impl Case {
             let prefix = format!("{}.", place + 1);
             let own = |name: &str| name.strip_prefix(&prefix).map(ToString::to_string);
             let mut call = Self::new(op);
-            call.inputs = self.inputs.iter().filter_map(|(name, t)| Some((own(name)?, t.clone()))).collect();
+            let taken = |tensor: &Tensor| {
+                let mut tensor = tensor.clone();
+                tensor.view.of = tensor.view.of.and_then(|of| own(&of));
+                tensor
+            };
+            call.inputs = self.inputs.iter().filter_map(|(name, tensor)| Some((own(name)?, taken(tensor)))).collect();
             call.params = self.params.iter().filter_map(|(name, p)| Some((own(name)?, p.clone()))).collect();
             call
         };
@@ -143,23 +154,28 @@ impl Case {
         toml::to_string(self).expect("a case has no map keys that TOML cannot write")
     }
 
-    /// Checks every tensor.
+    /// Checks every tensor, and whether those that share a buffer can.
     pub fn check(&self) -> Result<(), CaseError> {
-        self.inputs.iter().try_for_each(|(name, tensor)| {
-            tensor.check().map_err(|problem| CaseError::Tensor { input: name.clone(), problem })
-        })
+        let of = |input: &str, problem: String| CaseError::Tensor { input: input.to_string(), problem };
+        self.inputs.iter().try_for_each(|(name, tensor)| tensor.check().map_err(|problem| of(name, problem)))?;
+        self.check_shared().map_err(|(name, problem)| of(name, problem))
     }
 
-    /// The same call with every input contiguous.
+    /// The same call with every input contiguous, in a buffer of its own.
     #[must_use]
     pub fn contiguous(&self) -> Self {
         let inputs = self.inputs.iter().map(|(name, tensor)| (name.clone(), tensor.contiguous())).collect();
         Self { inputs, ..self.clone() }
     }
 
-    /// Whether every input is contiguous.
+    /// Whether every input is contiguous. Several may lie in one buffer.
     pub fn is_contiguous(&self) -> bool {
         self.inputs.values().all(|tensor| tensor.view.is_contiguous())
+    }
+
+    /// Whether every input is contiguous in a buffer of its own, as [`Self::contiguous`] makes it.
+    pub fn is_plain(&self) -> bool {
+        self.inputs.values().all(|tensor| tensor.view.is_plain())
     }
 
     /// The tensor of an input, if the case has it.
@@ -185,15 +201,12 @@ impl Case {
 
     /// A param as candle's `usize`: 0 if it is missing or negative.
     pub fn size(&self, name: &str) -> usize {
-        usize::try_from(self.int(name, 0)).unwrap_or(0)
+        self.params.get(name).and_then(Param::size).unwrap_or(0)
     }
 
     /// A list of sizes: empty if it is missing, and 0 for each item that is not a size.
     pub fn sizes(&self, name: &str) -> Vec<usize> {
-        let size = |item: &Param| match item {
-            Param::Number(value) => usize::try_from(value.as_i64()).unwrap_or(0),
-            Param::Text(_) | Param::List(_) => 0,
-        };
+        let size = |item: &Param| item.size().unwrap_or(0);
         self.params.get(name).map(|list| list.items().iter().map(size).collect()).unwrap_or_default()
     }
 

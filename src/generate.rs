@@ -2,7 +2,9 @@
 
 mod draw;
 mod edits;
+mod limits;
 mod sample;
+mod sharing;
 mod violations;
 
 pub use draw::Draw;

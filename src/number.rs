@@ -121,15 +121,15 @@ impl Num {
         self.map(value, 0.5 / value, -0.25 / (value * self.value), 1.0)
     }
 
-    /// The absolute value. A kink at 0.
+    /// The absolute value. A kink at 0, unless it stays there.
     #[must_use]
     pub fn abs(self) -> Self {
         let sign = if self.value == 0.0 { 0.0 } else { self.value.signum() };
-        let kink = self.kink || self.value == 0.0;
+        let kink = self.kink || (self.value == 0.0 && self.slope != 0.0);
         Self { value: self.value.abs(), slope: scaled(self.slope, sign), kink, ..self }
     }
 
-    /// The larger one; NaN if either is. A kink if both are equal within their errors, or if a slope is not finite.
+    /// The larger one; NaN if either is. A kink if both are equal within their errors and move apart, or if a slope is not finite.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let larger = if self.value.is_nan() || self.value > other.value { self } else { other };
@@ -140,7 +140,7 @@ impl Num {
         Self {
             error: either(larger.error, self.error, other.error),
             slope_error: either(larger.slope_error, self.slope_error, other.slope_error),
-            kink: self.kink || other.kink || close || pole,
+            kink: self.kink || other.kink || (close && self.slope != other.slope) || pole,
             peak: self.peak.max(other.peak),
             indeterminate: self.indeterminate || other.indeterminate,
             // Later steps round to this dtype even if the larger operand was constant.

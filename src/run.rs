@@ -123,8 +123,9 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
     enter(Phase::Inputs);
     let mut vars = BTreeMap::new();
     let mut tensors = BTreeMap::new();
+    let shared = tensors::shared_buffers(case, device)?;
     for (name, data) in &case.inputs {
-        let buffer = tensors::buffer(data, device)?;
+        let buffer = shared.get(name).cloned().map_or_else(|| tensors::buffer(data, device), Ok)?;
         let tensor = if op.has_gradient(case, name) {
             let var = Var::from_tensor(&buffer)?;
             let tensor = tensors::view(var.as_tensor(), data)?;

@@ -8,7 +8,7 @@ mod values;
 mod view;
 
 pub use buffer::Step;
-pub use dtype::DType;
+pub use dtype::{DType, Format};
 pub use edit::{cast, resized, sliced, viewed, without_dim};
 pub use support::Support;
 pub use values::{Fill, Value, Values};
@@ -28,7 +28,7 @@ pub struct Tensor {
     /// The logical shape, as the op sees it.
     pub shape: Vec<usize>,
     /// The memory layout.
-    #[serde(default, skip_serializing_if = "View::is_contiguous")]
+    #[serde(default, skip_serializing_if = "View::is_plain")]
     pub view: View,
     /// The elements.
     pub values: Values,
@@ -81,10 +81,10 @@ impl Tensor {
         self.expanded().into_iter().map(Value::as_i64).collect()
     }
 
-    /// The same values, contiguous.
+    /// The same values, contiguous in a buffer of their own.
     #[must_use]
     pub fn contiguous(&self) -> Self {
-        if self.view.is_contiguous() {
+        if self.view.is_plain() {
             return self.clone();
         }
         let values = if self.view.broadcast.is_empty() { self.values.clone() } else { Values::List(self.expanded()) };

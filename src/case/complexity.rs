@@ -46,7 +46,8 @@ fn view_weight(tensor: &Tensor) -> usize {
     let view = &tensor.view;
     let lists = [&view.before, &view.after].map(|list| list.iter().map(|&n| n.min(99)).sum::<usize>());
     let steps: usize = view.step.iter().map(|&n| n.min(99) - 1).sum();
-    lists.iter().sum::<usize>() + steps + usize::from(!view.order.is_empty()) + view.broadcast.len()
+    let shared = view.of.as_ref().map_or(0, |_| 1 + view.offset.min(99));
+    lists.iter().sum::<usize>() + steps + usize::from(!view.order.is_empty()) + view.broadcast.len() + shared
 }
 
 fn value_weight(tensor: &Tensor) -> Vec<(u8, u64, bool)> {
@@ -56,7 +57,8 @@ fn value_weight(tensor: &Tensor) -> Vec<(u8, u64, bool)> {
 fn param_weights(param: &Param) -> Vec<(u8, u64, bool)> {
     match param {
         Param::Number(value) => vec![value.simplicity()],
-        Param::Text(_) => vec![(0, 0, false)],
+        // After all integers.
+        Param::Text(_) => vec![param.size().map_or((0, 0, false), |size| (2, size as u64, false))],
         Param::List(items) => items.iter().flat_map(param_weights).collect(),
     }
 }

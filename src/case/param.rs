@@ -46,6 +46,41 @@ impl Param {
         number.map_or_else(|| Self::Text(text.to_string()), Self::Number)
     }
 
+    /// The `usize` that it means: an integer of at least 0 or, where that has more than 63 bits, a text such as `usize::MAX - 1`.
+    pub fn size(&self) -> Option<usize> {
+        match self {
+            Self::Number(value) => usize::try_from(value.as_i64()).ok(),
+            Self::Text(text) => {
+                let rest = text.strip_prefix(LARGEST)?;
+                let below = if rest.is_empty() { 0 } else { rest.strip_prefix(" - ")?.parse().ok()? };
+                // A size has one text, and a smaller one none.
+                usize::MAX.checked_sub(below).filter(|&size| Self::from(size) == *self)
+            }
+            Self::List(_) => None,
+        }
+    }
+
+    /// Whether it is a text that means a size.
+    pub fn is_huge(&self) -> bool {
+        matches!(self, Self::Text(_)) && self.size().is_some()
+    }
+
+    /// The param itself, or every item of a list.
+    pub fn leaves(&self) -> Vec<&Self> {
+        match self {
+            Self::List(items) => items.iter().flat_map(Self::leaves).collect(),
+            leaf => vec![leaf],
+        }
+    }
+
+    /// The param itself, or every item of a list, as mutable references.
+    pub fn leaves_mut(&mut self) -> Vec<&mut Self> {
+        match self {
+            Self::List(items) => items.iter_mut().flat_map(Self::leaves_mut).collect(),
+            leaf => vec![leaf],
+        }
+    }
+
     /// The items of a list; empty for anything else.
     pub fn items(&self) -> &[Self] {
         match self {
@@ -54,6 +89,9 @@ impl Param {
         }
     }
 }
+
+/// How the text of a size with 64 bits begins: TOML has no number for it.
+const LARGEST: &str = "usize::MAX";
 
 impl<'de> Deserialize<'de> for Param {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -115,7 +153,11 @@ impl From<i64> for Param {
 
 impl From<usize> for Param {
     fn from(value: usize) -> Self {
-        Self::Number(Value::Int(i64::try_from(value).unwrap_or(i64::MAX)))
+        match (i64::try_from(value), usize::MAX - value) {
+            (Ok(value), _) => Self::Number(Value::Int(value)),
+            (Err(_), 0) => Self::Text(LARGEST.to_string()),
+            (Err(_), below) => Self::Text(format!("{LARGEST} - {below}")),
+        }
     }
 }
 

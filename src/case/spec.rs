@@ -50,6 +50,8 @@ pub struct ParamSpec {
 pub enum Kind {
     /// An integer from the first to the second.
     Int(i64, i64),
+    /// Any `usize`.
+    Size,
     /// 0 or 1.
     Flag,
     /// A number.
@@ -156,7 +158,7 @@ impl ParamSpec {
 
     /// An integer that candle takes as a `usize`.
     pub const fn size(name: &'static str, default: i64, about: &'static str) -> Self {
-        Self::of(name, Kind::Int(0, i64::MAX), Absent::Int(default), about)
+        Self::of(name, Kind::Size, Absent::Int(default), about)
     }
 
     /// Any integer.
@@ -196,7 +198,7 @@ impl ParamSpec {
 
     /// A list of sizes, empty by default.
     pub const fn sizes(name: &'static str, about: &'static str) -> Self {
-        Self::of(name, Kind::List(&Kind::Int(0, i64::MAX)), Absent::Empty, about)
+        Self::of(name, Kind::List(&Kind::Size), Absent::Empty, about)
     }
 
     /// A list of items of this type, empty by default.
@@ -238,7 +240,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(i64::MIN, i64::MAX) => f.write_str("an integer"),
-            Self::Int(0, i64::MAX) => f.write_str("an integer of at least 0"),
+            Self::Size => f.write_str("an integer of at least 0"),
             Self::Int(low, high) => write!(f, "an integer from {low} to {high}"),
             Self::Flag => f.write_str("0 or 1"),
             Self::Float => f.write_str("a number"),

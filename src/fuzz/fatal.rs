@@ -99,7 +99,7 @@ impl InputTrait {
 
     fn holds(self, tensor: &Tensor) -> bool {
         match self {
-            Self::View => !tensor.view.is_contiguous(),
+            Self::View => !tensor.view.is_plain(),
             Self::Empty => tensor.elements() == Some(0),
             Self::Large => tensor.elements().is_none_or(|count| count > SMALL),
             Self::NotFinite => tensor.values.listed().iter().any(|value| !value.as_f64().is_finite()),
@@ -118,6 +118,7 @@ impl ParamTrait {
             _ => None,
         };
         match param {
+            Param::Text(_) if param.is_huge() => BTreeSet::from([Self::Large]),
             Param::Text(text) => BTreeSet::from([Self::Text(text.clone())]),
             Param::Number(_) | Param::List(_) => param.numbers().into_iter().filter_map(number).collect(),
         }

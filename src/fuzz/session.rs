@@ -12,7 +12,7 @@ use super::known::Known;
 use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::exec::diagnosis;
-use crate::ops::{Contract, Op, canary, why};
+use crate::ops::{self, Contract, Op, canary, why};
 use crate::oracle::{Evidence, Kind, Signature, Verdict, judge};
 use crate::outcome::{DeviceReports, Observation, Outcome};
 use crate::run::{self, Opened};
@@ -114,7 +114,7 @@ impl Session {
     /// runs cases in workers, twice, and under a deadline: libFuzzer needs the coverage of its own process and has its own
     /// time limit, and a second run of each input would cost speed.
     fn observe(&mut self, case: &Case) -> anyhow::Result<Vec<Observation>> {
-        let baseline = (!case.is_contiguous()).then(|| case.contiguous());
+        let baseline = (!case.is_plain()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.devices.len());
         for index in 0..self.devices.len() {
             let (outcome, device_reports) = self.run(index, case)?;
@@ -122,8 +122,12 @@ impl Session {
                 Some(baseline) if !outcome.lost_the_process() => Some(self.run(index, baseline)?.0),
                 _ => None,
             };
+            let sibling = match ops::beside(case, &outcome) {
+                Some(sibling) => Some(self.run(index, &sibling)?.0),
+                None => None,
+            };
             let device = self.devices[index].0;
-            observations.push(Observation { device, outcome, again: None, contiguous, device_reports });
+            observations.push(Observation { device, outcome, again: None, contiguous, sibling, device_reports });
         }
         Ok(observations)
     }

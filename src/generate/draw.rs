@@ -2,6 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 
+use super::limits::{integers, magnitudes};
 use crate::case::Backward;
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
@@ -82,6 +83,11 @@ impl<'a> Draw<'a> {
         self.positive()
     }
 
+    /// The size of a dimension that an op reduces, or in one of 48 draws 0. Other dimensions may be empty, or not.
+    pub fn lane(&mut self) -> Result<usize> {
+        if self.one_in(48)? { Ok(0) } else { self.reduced() }
+    }
+
     /// `size` if the budget allows it, otherwise a small one. The dimensions of a tensor share the budget.
     fn spend(&mut self, size: usize) -> Result<usize> {
         if size > self.budget {
@@ -95,6 +101,11 @@ impl<'a> Draw<'a> {
     pub fn shape(&mut self, low: usize, high: usize) -> Result<Vec<usize>> {
         let rank = self.between(low, high)?;
         (0..rank).map(|_| self.size()).collect()
+    }
+
+    /// A shape of `low..=usual` dimensions, and in one of 16 draws of up to 6: for ops that take any rank.
+    pub fn open_shape(&mut self, low: usize, usual: usize) -> Result<Vec<usize>> {
+        if self.one_in(16)? { self.shape(usual + 1, 6) } else { self.shape(low, usual) }
     }
 
     /// A shape of any rank: mostly up to 3 dimensions, else up to 7. Compilers unroll the kernels' loops over dimensions by four.
@@ -212,28 +223,9 @@ impl<'a> Draw<'a> {
     /// A value at the edge of the range of `dtype` or of a function that ops use.
     pub fn edge_value(&mut self, dtype: DType) -> Result<Value> {
         let Some(format) = dtype.format() else {
-            let (low, high) = dtype.int_range().unwrap_or((0, 1));
-            return self.choose(&[0, 1, low, high, high - 1, high / 2]).map(|&value| Value::Int(value));
+            return self.choose(&integers(dtype)).map(|&value| Value::Int(value));
         };
-        let normal = f64::from(format.min_exponent).exp2();
-        let next = 1.0 + 2.0 * dtype.unit_roundoff();
-        let magnitudes = [
-            0.0,
-            dtype.smallest(),
-            normal,
-            1.0,
-            next,
-            0.5,
-            2048.0,
-            11.0,
-            88.0,
-            100.0,
-            format.max.sqrt(),
-            format.max,
-            f64::INFINITY,
-            f64::NAN,
-        ];
-        let mut value = *self.choose(&magnitudes)?;
+        let mut value = *self.choose(&magnitudes(dtype, format))?;
         if value.is_infinite() && dtype == DType::F8e4m3 {
             value = format.max;
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use arbitrary::Result;
 
 use super::Draw;
+use super::sharing::shared_buffer;
 use super::violations::{Mutation, any_input, any_number};
 use crate::case::{Backward, Case, Param};
 use crate::tensor::{DType, Value, product};
@@ -19,6 +20,7 @@ pub static EDITS: &[Mutation] = &[
     Mutation { name: "size everywhere", apply: size_everywhere },
     Mutation { name: "size of one", apply: size_of_one },
     Mutation { name: "view", apply: view },
+    Mutation { name: "shared buffer", apply: shared_buffer },
     Mutation { name: "shared dtype", apply: shared_dtype },
     Mutation { name: "values", apply: values },
     Mutation { name: "ids", apply: ids },
@@ -65,6 +67,7 @@ pub fn spliced(case: &Case, other: &Case, draw: &mut Draw) -> Result<Case> {
             *value = theirs.clone();
         }
     }
+    spliced.mend_shared();
     Ok(spliced)
 }
 
@@ -138,10 +141,10 @@ fn ids(case: &mut Case, draw: &mut Draw) -> Result<bool> {
 }
 
 fn param_nudged(case: &mut Case, draw: &mut Draw) -> Result<bool> {
-    let Some(value) = any_number(case, draw)? else { return Ok(false) };
-    *value = match *value {
-        Value::Int(old) => Value::Int(*draw.choose(&[0, 1, 2, 3, old.saturating_add(1), old.saturating_sub(1)])?),
-        Value::Float(old) => Value::Float(*draw.choose(&[0.0, 1.0, 0.5, 2.0, -1.0, 1e-5, -old, 2.0 * old])?),
+    let Some((param, value)) = any_number(case, draw)? else { return Ok(false) };
+    *param = match value {
+        Value::Int(old) => Param::from(*draw.choose(&[0, 1, 2, 3, old.saturating_add(1), old.saturating_sub(1)])?),
+        Value::Float(old) => Param::from(*draw.choose(&[0.0, 1.0, 0.5, 2.0, -1.0, 1e-5, -old, 2.0 * old])?),
     };
     Ok(true)
 }

@@ -8,6 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use siphasher::sip::SipHasher13;
 
 use super::draw::Draw;
+use super::sharing::shared_buffer;
 use super::violations::VIOLATIONS;
 use crate::case::Case;
 use crate::tensor::DType;
@@ -49,6 +50,9 @@ pub type Generate = fn(&mut Draw) -> Result<Case>;
 /// How many random bytes a case is drawn from: more than any generator reads.
 const BYTES: usize = 1 << 12;
 
+/// One case in so many has two inputs in one buffer, if it has two that can be.
+const SHARED: u32 = 24;
+
 /// The `index`-th case of the op `name` under `seed`, in the given mode. It depends on nothing else, such as
 /// which other ops exist.
 pub fn sample(name: &str, generate: Generate, mode: Mode, seed: u64, index: u64) -> Drawn {
@@ -89,6 +93,10 @@ fn try_draw(generate: Generate, mode: Mode, bytes: &[u8], dtype: Option<DType>) 
                 break;
             }
         }
+    }
+    // Last, as the values that inputs share follow from each other.
+    if draw.one_in(SHARED)? {
+        shared_buffer(&mut case, &mut draw)?;
     }
     Ok(Drawn { case, violations })
 }

@@ -3,7 +3,7 @@
 use arbitrary::Result;
 
 use super::Draw;
-use crate::case::Case;
+use crate::case::{Case, Param};
 use crate::tensor::{DType, Tensor, Value, Values, View, cast, resized, viewed, without_dim};
 
 /// One kind of edit.
@@ -44,13 +44,14 @@ pub(super) fn any_input<'a>(
 }
 
 /// A random number of a random param; `None` if there are no params or the drawn one has no number.
-pub(super) fn any_number<'a>(case: &'a mut Case, draw: &mut Draw) -> Result<Option<&'a mut Value>> {
+pub(super) fn any_number<'a>(case: &'a mut Case, draw: &mut Draw) -> Result<Option<(&'a mut Param, Value)>> {
     let names: Vec<String> = case.params.keys().cloned().collect();
     if names.is_empty() {
         return Ok(None);
     }
     let Some(param) = case.params.get_mut(draw.choose(&names)?) else { return Ok(None) };
-    let mut numbers = param.numbers_mut();
+    let number = |leaf: &'a mut Param| if let Param::Number(value) = *leaf { Some((leaf, value)) } else { None };
+    let mut numbers: Vec<_> = param.leaves_mut().into_iter().filter_map(number).collect();
     if numbers.is_empty() {
         return Ok(None);
     }
@@ -136,11 +137,17 @@ fn dtype_changed(case: &mut Case, draw: &mut Draw) -> Result<bool> {
     Ok(true)
 }
 
+/// Numbers at the ends of `usize`, `i64` and, once they are clamped to what the param may be, `i32`; and numbers that wrap in 32 bits.
 fn extreme_param(case: &mut Case, draw: &mut Draw) -> Result<bool> {
-    let Some(value) = any_number(case, draw)? else { return Ok(false) };
-    *value = match *value {
-        Value::Int(old) => Value::Int(*draw.choose(&[0, 0, old.saturating_add(1), 2, 3, 5, 1 << 32, i64::MAX])?),
-        Value::Float(_) => Value::Float(*draw.choose(&[0.0, -1.0, 1e-30, 1e30, f64::INFINITY, f64::NAN, f64::MAX])?),
+    let Some((param, value)) = any_number(case, draw)? else { return Ok(false) };
+    *param = match value {
+        Value::Int(old) => {
+            let integers =
+                [0, 0, old.saturating_add(1), 2, 3, 5, 1 << 31, 1 << 32, i64::MAX, i64::MIN, -1].map(Param::from);
+            let sizes = [usize::MAX, usize::MAX - 1].map(Param::from);
+            draw.choose(&[&integers[..], &sizes[..]].concat())?.clone()
+        }
+        Value::Float(_) => Param::from(*draw.choose(&[0.0, -1.0, 1e-30, 1e30, f64::INFINITY, f64::NAN, f64::MAX])?),
     };
     Ok(true)
 }

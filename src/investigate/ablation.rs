@@ -36,7 +36,7 @@ pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Re
     for (name, place, value) in case.numbers() {
         lines.push(variation.number(name, place, value)?);
     }
-    if !case.is_contiguous() {
+    if !case.is_plain() {
         let happens = variation.happens(&case.contiguous())?;
         lines.push(Some(
             if happens { "contiguous inputs fail, too" } else { "only in a view: contiguous inputs do not fail" }
@@ -208,7 +208,9 @@ impl Variation<'_> {
             let Ok(drawn) = Draw::new(&bytes).tensor_in(tensor.dtype, &tensor.shape, tensor.view.clone()) else {
                 continue;
             };
-            variants.push((seed, self.finding.case.clone().input(name, drawn)));
+            let mut variant = self.finding.case.clone().input(name, drawn);
+            variant.mend_shared();
+            variants.push((seed, variant));
         }
         self.tried(variants)
     }

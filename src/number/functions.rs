@@ -81,7 +81,7 @@ impl Num {
         self.map(term(1.0, exponent), first, term(exponent * (exponent - 1.0), exponent - 2.0), 2.0)
     }
 
-    /// The smaller one; NaN if either is. A kink where both are equal.
+    /// The smaller one; NaN if either is. A kink where both are equal and move apart.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         -(-self).max(-other)

@@ -1,6 +1,6 @@
 //! What programs and tests share: the inputs of a case, its calls, and the start of its backward pass.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{rust, templates};
 use crate::case::{Backward, Case, weight};
@@ -49,9 +49,25 @@ impl Body {
 
     /// Adds `call` and its inputs, whose names in `whole` start with `prefix`.
     fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
+        let mut shared = BTreeMap::new();
+        for buffer in call.shared() {
+            let (owner, _, _) = &buffer.parts[0];
+            let mut before = Vec::new();
+            let made = rust::buffer(owner, &buffer.whole, "&device", &mut before)?;
+            self.lines.append(&mut before);
+            self.lines.push(format!("// More than one input lies in this buffer.\nlet {owner}_buffer = {made};"));
+            let part = |(name, start, length): &(String, usize, usize)| {
+                let part = rust::part(&call.inputs[name], *start, *length, &buffer.whole);
+                (name.clone(), format!("{owner}_buffer{part}"))
+            };
+            shared.extend(buffer.parts.iter().map(part));
+        }
         for (name, data) in &call.inputs {
             let own = format!("{prefix}{name}");
-            self.input(name, &own, data, op.has_gradient(whole, &own))?;
+            match shared.get(name) {
+                Some(part) => self.lines.push(format!("let {name} = {part}{};", rust::view(data))),
+                None => self.input(name, &own, data, op.has_gradient(whole, &own))?,
+            }
         }
         let mut lines = templates::rust_call(op, call, self.device)?;
         let binds = |name: &str| {
@@ -173,7 +189,7 @@ fn needs(body: &str, name: &str) -> bool {
         "IndexOp" => body.contains(".i("),
         "Module" => body.contains(".forward("),
         "ModuleT" => body.contains(".forward_t("),
-        "D" => body.contains("(D::"),
+        "D" => body.contains("(D::") || body.contains("= D::"),
         name => body.contains(&format!("{name}::")),
     }
 }

@@ -46,6 +46,17 @@ pub fn buffer<'a>(name: &str, data: &'a Tensor) -> Result<(Buffer<'a>, Vec<usize
     Ok((Buffer::Spelled(values), shape))
 }
 
+/// The steps from a buffer in which several inputs lie to the part that is the buffer of `data`: a narrower range, another shape.
+pub fn part(
+    data: &Tensor,
+    start: usize,
+    length: usize,
+    whole: &Tensor,
+) -> (Option<(usize, usize)>, Option<Vec<usize>>) {
+    let shape = data.view.buffer_shape(&data.stored_shape());
+    ((whole.shape != [length]).then_some((start, length)), (shape != [length]).then_some(shape))
+}
+
 /// The steps from the buffer to the view, as people write them.
 pub fn steps(data: &Tensor) -> Vec<Step> {
     let step = |step| match step {

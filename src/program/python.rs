@@ -82,6 +82,13 @@ pub fn buffer(name: &str, data: &Tensor, lines: &mut Vec<String>) -> Result<Stri
     })
 }
 
+/// The methods that make the buffer of `data` when called on a buffer in which several inputs lie. They share its memory.
+pub fn part(data: &Tensor, start: usize, length: usize, whole: &Tensor) -> String {
+    let (range, sizes) = memory::part(data, start, length, whole);
+    let narrow = range.map(|(start, length)| format!(".narrow(0, {start}, {length})")).unwrap_or_default();
+    narrow + &sizes.map(|sizes| format!(".reshape({})", shape(&sizes))).unwrap_or_default()
+}
+
 /// The methods that make the view when called on the buffer.
 pub fn view(data: &Tensor) -> String {
     let call = |step: &Step| match step {

@@ -139,6 +139,16 @@ pub fn nested(parts: &[String], sizes: &[usize]) -> String {
     format!("[{}]", rows.join(", "))
 }
 
+/// The methods that make the buffer of `data` when called on a buffer in which several inputs lie. They share its memory.
+pub fn part(data: &Tensor, start: usize, length: usize, whole: &Tensor) -> String {
+    let (range, sizes) = memory::part(data, start, length, whole);
+    let narrow = range.map(|(start, length)| format!(".narrow(0, {start}, {length})?")).unwrap_or_default();
+    let reshape = sizes.map(|sizes| format!(".reshape({})?", shape(&sizes))).unwrap_or_default();
+    let part = narrow + &reshape;
+    // A clone of a tensor has the memory of the tensor.
+    if part.is_empty() && memory::steps(data).is_empty() { ".clone()".to_string() } else { part }
+}
+
 /// The methods that make the view when called on the buffer.
 pub fn view(data: &Tensor) -> String {
     let call = |step: &Step| match step {

@@ -1,5 +1,7 @@
 //! The same call in PyTorch, for comparison.
 
+use std::collections::BTreeMap;
+
 use super::{python, templates};
 use crate::case::{Backward, Case, weight};
 use crate::ops::{Contract, Op, sequence};
@@ -46,9 +48,23 @@ struct Script {
 impl Script {
     /// Adds `call` and its inputs, whose names in `whole` start with `prefix`.
     fn call(&mut self, op: &Op, call: &Case, whole: &Case, prefix: &str) -> Result<(), String> {
+        let mut shared = BTreeMap::new();
+        for buffer in call.shared() {
+            let (owner, _, _) = &buffer.parts[0];
+            let made = python::buffer(owner, &buffer.whole, &mut self.body)?;
+            self.body.push(format!("{owner}_buffer = {made}"));
+            let part = |(name, start, length): &(String, usize, usize)| {
+                let part = python::part(&call.inputs[name], *start, *length, &buffer.whole);
+                (name.clone(), format!("{owner}_buffer{part}"))
+            };
+            shared.extend(buffer.parts.iter().map(part));
+        }
         for (name, data) in &call.inputs {
             let own = format!("{prefix}{name}");
-            self.input(name, &own, data, op.has_gradient(whole, &own))?;
+            match shared.get(name) {
+                Some(part) => self.body.push(format!("{name} = {part}{}", python::view(data))),
+                None => self.input(name, &own, data, op.has_gradient(whole, &own))?,
+            }
         }
         let mut lines = templates::torch_call(op, call)?;
         self.several = lines.iter().any(|line| line.starts_with("outputs = "));

@@ -1,10 +1,33 @@
 //! Converts plain tensors to candle tensors and back.
 
+use std::collections::BTreeMap;
+
 use candle_core::{DType as Candle, Device, Result, Tensor, WithDType};
 use float8::F8E4M3;
 use half::{bf16, f16};
 
+use crate::case::{Case, Shared};
 use crate::tensor::{DType, Step, Tensor as Data, Value};
+
+/// The buffer of each input that lies in one with another, by name: parts of what is uploaded once.
+pub fn shared_buffers(case: &Case, device: &Device) -> Result<BTreeMap<String, Tensor>> {
+    let mut buffers = BTreeMap::new();
+    for Shared { whole, parts, inside } in case.shared() {
+        #[cfg(feature = "cuda")]
+        if device.is_cuda() {
+            super::exact::hide_around(&inside, whole.shape[0], whole.dtype.size());
+        }
+        #[cfg(not(feature = "cuda"))]
+        drop(inside);
+        let whole = buffer(&whole, device)?;
+        for (name, start, length) in parts {
+            let data = &case.inputs[&name];
+            let shape = data.view.buffer_shape(&data.stored_shape());
+            buffers.insert(name, whole.narrow(0, start, length)?.reshape(shape)?);
+        }
+    }
+    Ok(buffers)
+}
 
 /// The contiguous buffer behind `data`: shaped as `data` is stored, or as [`crate::tensor::View::buffer_shape`] if it has a view.
 pub fn buffer(data: &Data, device: &Device) -> Result<Tensor> {

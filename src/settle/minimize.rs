@@ -95,6 +95,7 @@ pub fn minimize<E>(case: Case, mut fails: impl FnMut(&Case) -> Result<Option<boo
 fn simpler(case: &Case, pass: &Pass) -> Vec<Case> {
     let complexity = case.complexity();
     let mut candidates = (pass.candidates)(case);
+    candidates.iter_mut().for_each(Case::mend_shared);
     candidates.retain(|candidate| candidate.complexity() < complexity && candidate.check().is_ok());
     candidates
 }

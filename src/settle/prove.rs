@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::device::Device;
 use crate::examine::{Patience, violations};
 use crate::exec::{Answer, Build, Deadline, Executor, Limits, Worker};
-use crate::ops::Op;
+use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind, Signature, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 use crate::store::{Reproduction, Unchecked};
@@ -79,8 +79,12 @@ pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Li
         worker.set_deadline(Deadline::Short);
     }
     let Answer { outcome, again, device_reports } = worker.run(case)?;
-    let contiguous = if case.is_contiguous() { None } else { Some(worker.run(&case.contiguous())?.outcome) };
-    let observations = [Observation { device, outcome, again, contiguous, device_reports }];
+    let contiguous = if case.is_plain() { None } else { Some(worker.run(&case.contiguous())?.outcome) };
+    let sibling = match ops::beside(case, &outcome) {
+        Some(sibling) => Some(worker.run(&sibling)?.outcome),
+        None => None,
+    };
+    let observations = [Observation { device, outcome, again, contiguous, sibling, device_reports }];
     let verdict = judge(&Evidence::new(op, case, &observations));
     let same = with(&violation.signature(op.name).on_one_device(), verdict.violations()).is_some();
     Ok(if same { Unchecked::Same } else { Unchecked::Other(observations[0].outcome.summary()) })

@@ -138,6 +138,7 @@ impl Tally {
         add(&mut self.calls, &other.calls);
         add(&mut self.skips, &other.skips);
         add(&mut self.signatures, &other.signatures);
+        add(&mut self.ranks, &other.ranks);
         add(&mut self.violations, &other.violations);
         for (name, devices) in &other.charged {
             add(self.charged.entry(name.clone()).or_default(), devices);

@@ -63,6 +63,9 @@ pub struct Tally {
     /// Failures by signature.
     #[serde(default)]
     pub signatures: BTreeMap<String, u64>,
+    /// Violations by rank.
+    #[serde(default)]
+    pub ranks: BTreeMap<String, u64>,
     /// Failures by signature and the device that the violation is charged to.
     #[serde(default)]
     pub charged: BTreeMap<String, BTreeMap<String, u64>>,

@@ -7,7 +7,7 @@ use super::product;
 /// A view of a contiguous buffer. The default is the buffer itself.
 ///
 /// Each list is empty or has one entry per dimension, except `broadcast`. Buffer elements outside the view hold
-/// [`View::POISON`]: an op that reads them returns a wrong value.
+/// [`View::POISON`]: an op that reads them returns a wrong value. The buffer may lie in that of another input of the case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct View {
@@ -26,6 +26,17 @@ pub struct View {
     /// The dimensions with stride 0, as made by `broadcast_as`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub broadcast: Vec<usize>,
+    /// The input in whose buffer this view's buffer lies; it has its own if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// The element of that buffer with which this view's buffer begins. It may end behind it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub offset: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 impl View {
@@ -33,14 +44,19 @@ impl View {
     /// never drawn by the generators.
     pub const POISON: f64 = 80.0;
 
+    /// Whether the view is the whole buffer in order, and the buffer that of no other input.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether the view is the whole buffer in order.
     pub fn is_contiguous(&self) -> bool {
-        *self == Self::default()
+        self.is_whole_buffer() && self.broadcast.is_empty()
     }
 
     /// Whether the view is the whole buffer in order, apart from broadcast dimensions.
     pub fn is_whole_buffer(&self) -> bool {
-        let Self { order, before, after, step, broadcast: _ } = self;
+        let Self { order, before, after, step, broadcast: _, of: _, offset: _ } = self;
         [order, before, after, step].into_iter().all(Vec::is_empty)
     }
 
@@ -110,6 +126,9 @@ impl View {
         if self.step.contains(&0) {
             return Err("has a view with a step of 0; stride 0 is written `broadcast`".to_string());
         }
+        if self.of.is_none() && self.offset != 0 {
+            return Err("has a view with an `offset`, but without `of`, the input that it is counted in".to_string());
+        }
         let mut seen = self.broadcast.clone();
         seen.sort_unstable();
         seen.dedup();
@@ -134,6 +153,8 @@ impl View {
             after: drop_entry(&self.after),
             step: drop_entry(&self.step),
             broadcast: renumber(&self.broadcast),
+            of: self.of.clone(),
+            offset: self.offset,
         }
         .normalized()
     }

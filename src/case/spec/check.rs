@@ -9,7 +9,7 @@ impl Kind {
     fn normalize(&self, param: &mut Param) {
         match (self, param) {
             (Self::Float, Param::Number(value)) => *value = value.in_form(true),
-            (Self::Int(..) | Self::Flag, Param::Number(value)) => *value = value.in_form(false),
+            (Self::Int(..) | Self::Size | Self::Flag, Param::Number(value)) => *value = value.in_form(false),
             (Self::List(items), Param::List(list)) => list.iter_mut().for_each(|item| items.normalize(item)),
             _ => {}
         }
@@ -20,6 +20,9 @@ impl Kind {
         match (self, param) {
             (Self::Int(low, high), Param::Number(Value::Int(value))) => *value = (*value).clamp(*low, *high),
             (Self::Flag, Param::Number(Value::Int(value))) => *value = (*value).clamp(0, 1),
+            (Self::Size, Param::Number(Value::Int(value))) => *value = (*value).max(0),
+            (Self::Int(_, high), param) if param.is_huge() => *param = Param::from(*high),
+            (Self::Flag, param) if param.is_huge() => *param = Param::from(1_i64),
             (Self::List(items), Param::List(list)) => list.iter_mut().for_each(|item| items.clamp(item)),
             _ => {}
         }
@@ -29,6 +32,8 @@ impl Kind {
     fn check(&self, param: &Param) -> Result<(), String> {
         match (self, param) {
             (Self::Int(low, high), Param::Number(Value::Int(value))) if (low..=high).contains(&value) => Ok(()),
+            (Self::Size, Param::Number(Value::Int(0..))) => Ok(()),
+            (Self::Size, param) if param.is_huge() => Ok(()),
             (Self::Flag, Param::Number(Value::Int(0 | 1))) | (Self::Float, Param::Number(Value::Float(_))) => Ok(()),
             (Self::Word(words), Param::Text(text)) if words.contains(&text.as_str()) => Ok(()),
             (Self::Dtype, Param::Text(text)) if DType::named(text).is_some() => Ok(()),
@@ -46,6 +51,10 @@ impl Kind {
             _ => Vec::new(),
         };
         match (self, param) {
+            (Self::Size, Param::Number(Value::Float(value))) if value.is_finite() => {
+                format!("; the nearest is {}", Param::from(value.round() as usize))
+            }
+            (Self::Size, Param::Text(_)) => "; the largest is \"usize::MAX\"".to_string(),
             (Self::Int(low, high), Param::Number(Value::Float(value))) if value.is_finite() => {
                 format!("; the nearest is {}", (value.round() as i64).clamp(*low, *high))
             }

@@ -49,6 +49,9 @@ pub fn views(case: &Case) -> Vec<Case> {
             View { after: Vec::new(), ..view.clone() },
             View { step: Vec::new(), ..view.clone() },
             View { broadcast: Vec::new(), ..view.clone() },
+            View { of: None, offset: 0, ..view.clone() },
+            View { offset: 0, ..view.clone() },
+            View { offset: view.offset / 2, ..view.clone() },
         ];
         let low = |list: &[usize], most: usize| list.iter().map(|&n| n.min(most)).collect::<Vec<_>>();
         simpler.push(View { before: low(&view.before, 1), after: low(&view.after, 1), ..view.clone() });
@@ -68,7 +71,7 @@ pub fn backward(case: &Case) -> Vec<Case> {
     [Backward::None, Backward::Sum].map(|backward| Case { backward, ..case.clone() }).to_vec()
 }
 
-/// Replaces one number of the params by 0, 1, 2 or half of it.
+/// Replaces one number of the params by 0, 1, 2 or half of it, and one size with 64 bits by one with fewer or by the largest.
 pub fn params(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
     for (name, index, value) in case.numbers() {
@@ -79,6 +82,15 @@ pub fn params(case: &Case) -> Vec<Case> {
             Value::Float(_) => [0.0, 1.0, 0.5, 2.0].map(Value::Float).to_vec(),
         };
         candidates.extend(simpler.into_iter().map(|value| case.with_number(name, index, value)));
+    }
+    for (name, param) in &case.params {
+        for (place, _) in param.leaves().into_iter().enumerate().filter(|(_, leaf)| leaf.is_huge()) {
+            candidates.extend([0, 1, 2, 3, i64::MAX as usize, usize::MAX].map(|size| {
+                let mut param = param.clone();
+                *param.leaves_mut()[place] = size.into();
+                case.clone().param(name, param)
+            }));
+        }
     }
     candidates
 }

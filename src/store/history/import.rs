@@ -212,7 +212,7 @@ fn line(finding: &Finding) -> String {
     let call = ops::find(&case.op).map_or_else(|| case.op.clone(), |op| call(op, case));
     let call = call.split_whitespace().collect::<Vec<_>>().join(" ");
     let inputs = case.inputs.iter().map(|(name, tensor)| {
-        let view = if tensor.view.is_contiguous() { "" } else { " in a view" };
+        let view = if tensor.view.is_plain() { "" } else { " in a view" };
         format!("{name} = {}{view}", tensor_summary(tensor))
     });
     let backward = (!case.backward.is_none()).then(|| format!("backward: {:?}", case.backward).to_lowercase());
