@@ -27,6 +27,7 @@ use std::time::Duration;
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::{Device, Hardware};
+use crate::ops;
 use crate::outcome::{Observation, Outcome};
 
 pub use cost::Cost;
@@ -147,10 +148,10 @@ impl Executor {
         self.hellos().filter_map(known).collect()
     }
 
-    /// Runs `case` twice on every device, and once more contiguous if it has views. Under the short deadline, a late device
+    /// Runs `case` twice on every device, and once more contiguous if it has views. If the result is open, also runs its sibling. Under the short deadline, a late device
     /// ends the observation: later devices do not run the case.
     pub fn observe(&mut self, case: &Case, deadline: Deadline) -> anyhow::Result<Vec<Observation>> {
-        let baseline = (!case.is_contiguous()).then(|| case.contiguous());
+        let baseline = (!case.is_plain()).then(|| case.contiguous());
         let mut observations = Vec::with_capacity(self.workers.len());
         for worker in &mut self.workers {
             worker.set_deadline(deadline);
@@ -161,7 +162,12 @@ impl Executor {
                 Some(baseline) if !outcome.lost_the_process() => Some(worker.run(baseline)?.outcome),
                 _ => None,
             };
-            observations.push(Observation { device: worker.device(), outcome, again, contiguous, device_reports });
+            let sibling = match ops::beside(case, &outcome) {
+                Some(sibling) => Some(worker.run(&sibling)?.outcome),
+                None => None,
+            };
+            let device = worker.device();
+            observations.push(Observation { device, outcome, again, contiguous, sibling, device_reports });
             if late && deadline == Deadline::Short {
                 break;
             }

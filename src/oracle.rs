@@ -7,6 +7,7 @@ mod checker;
 mod compare;
 mod contract;
 mod determinism;
+mod documentation;
 mod expectation;
 mod fault;
 mod gradient;
@@ -16,6 +17,7 @@ mod needs;
 mod rank;
 mod reference;
 mod second;
+mod siblings;
 mod site;
 mod verdict;
 
@@ -39,7 +41,7 @@ pub use rank::Rank;
 pub use site::{Functions, by_function, site};
 pub use verdict::{Verdict, judge, judge_on};
 
-use needs::value_site;
+use needs::{site_of_ties, value_site};
 
 /// Everything that an oracle may use.
 #[derive(Debug)]
@@ -164,7 +166,9 @@ pub static ORACLES: &[Oracle] = &[
     Oracle { name: OracleName::SecondDerivative, judge: second::judge },
     Oracle { name: OracleName::Layout, judge: layout::judge },
     Oracle { name: OracleName::Agreement, judge: agreement::judge },
+    Oracle { name: OracleName::Siblings, judge: siblings::judge },
     Oracle { name: OracleName::Determinism, judge: determinism::judge },
+    Oracle { name: OracleName::Documentation, judge: documentation::judge },
 ];
 
 /// A violation detected by `oracle`, on the device of `observation`.

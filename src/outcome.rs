@@ -266,6 +266,9 @@ pub struct Observation {
     /// The outcome with the same values in contiguous tensors, if the case has views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contiguous: Option<Outcome>,
+    /// The outcome of the call that candle has for the same, where the contract leaves the result open or the call is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sibling: Option<Outcome>,
     /// What the device reported meanwhile; older findings call it `remarks`.
     #[serde(default, alias = "remarks", skip_serializing_if = "DeviceReports::is_empty")]
     pub device_reports: DeviceReports,
@@ -274,6 +277,6 @@ pub struct Observation {
 impl Observation {
     /// An observation of `outcome` on `device`, and nothing else.
     pub fn new(device: Device, outcome: Outcome) -> Self {
-        Self { device, outcome, again: None, contiguous: None, device_reports: DeviceReports::default() }
+        Self { device, outcome, again: None, contiguous: None, sibling: None, device_reports: DeviceReports::default() }
     }
 }

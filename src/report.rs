@@ -99,6 +99,9 @@ fn details(evidence: &Evidence) -> Vec<String> {
         if let Some(contiguous) = &seen.contiguous {
             lines.push(format!("  contiguous: {}", contiguous.summary()));
         }
+        if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(case)) {
+            lines.push(format!("  {}: {}", other.name, sibling.summary()));
+        }
     }
     lines
 }

@@ -34,7 +34,9 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
         Verdict::Partly(why) | Verdict::Skip(why) => *tally.skips.entry((*why).to_string()).or_default() += 1,
         Verdict::Fail(violations) => {
             for violation in violations {
-                let signature = violation.signature(sample.op.name).slug();
+                let signature = violation.signature(sample.op.name);
+                *tally.ranks.entry(signature.rank().name().to_string()).or_default() += 1;
+                let signature = signature.slug();
                 let devices = tally.charged.entry(signature.clone()).or_default();
                 for device in violation.devices() {
                     *devices.entry(device.to_string()).or_default() += 1;

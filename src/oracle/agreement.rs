@@ -3,7 +3,8 @@
 use super::layout::first_difference;
 use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::ops::Contract;
-use crate::outcome::{Observation, Outcome, Refusal};
+use crate::outcome::{Observation, Outcome, Refusal, Returned};
+use crate::tensor::DType;
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let first = &evidence.observations[0];
@@ -18,8 +19,10 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         (Outcome::Returned(_), Outcome::Rejected(refusal)) => one_accepts(evidence, seen, first, seen, refusal),
         (Outcome::Rejected(refusal), Outcome::Returned(_)) => one_accepts(evidence, seen, seen, first, refusal),
         // If the value is not specified, either may be as good.
-        (Outcome::Returned(_), Outcome::Returned(_)) if matches!(evidence.contract, Contract::Unspecified(_)) => {
-            Verdict::Skip("no value is promised")
+        (Outcome::Returned(left), Outcome::Returned(right))
+            if matches!(evidence.contract, Contract::Unspecified(_)) =>
+        {
+            forms(first, left, seen, right)
         }
         (Outcome::Returned(left), Outcome::Returned(right)) if evidence.expected().is_none() => {
             match first_difference(left, right) {
@@ -32,6 +35,24 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         }
         _ => Verdict::Pass,
     }
+}
+
+/// Whether two devices return as many outputs, of the same shapes and dtypes.
+fn forms(first: &Observation, left: &Returned, seen: &Observation, right: &Returned) -> Verdict {
+    let form = |returned: &Returned| -> Vec<(DType, Vec<usize>)> {
+        returned.outputs.iter().map(|output| (output.dtype, output.shape.clone())).collect()
+    };
+    let (left, right) = (form(left), form(right));
+    if left == right {
+        return Verdict::Pass;
+    }
+    let dtypes = |form: &[(DType, Vec<usize>)]| form.iter().map(|(dtype, _)| *dtype).collect::<Vec<_>>();
+    let kind = if dtypes(&left) == dtypes(&right) { Kind::WrongShape } else { Kind::WrongDtype };
+    let shown = |form: &[(DType, Vec<usize>)]| {
+        form.iter().map(|(dtype, shape)| format!("{dtype}{shape:?}")).collect::<Vec<_>>().join(", ")
+    };
+    let detail = format!("{} returns {}, {} returns {}", first.device, shown(&left), seen.device, shown(&right));
+    fail(OracleName::Agreement, kind, String::new(), seen, detail)
 }
 
 /// `accepts` returned and `refuses` did not. If candle supports the dtype on only one of them, that is the site: one

@@ -5,7 +5,7 @@ use super::site::site;
 use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::case::Param;
 use crate::ops::{Contract, SMALL, why};
-use crate::outcome::{Observation, Outcome, Refusal, Returned, signal_name};
+use crate::outcome::{Observation, Outcome, Panic, Refusal, Returned, signal_name};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     match (&seen.outcome, &evidence.contract) {
@@ -46,13 +46,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             fail(OracleName::Contract, Kind::RefusedValid, site.to_string(), seen, detail)
         }
         (Outcome::Returned(_) | Outcome::Rejected(_), Contract::Unspecified(why)) => Verdict::Partly(why),
-        // Elements that overflow panic in a checked build of Rust only.
-        (Outcome::Panicked(panic), Contract::Unspecified(why))
-            if panic.message.ends_with(" with overflow")
-                && (*why == why::OVERFLOW || panic.place.starts_with("candle-core/src/op.rs")) =>
-        {
-            Verdict::Partly(why)
-        }
+        (Outcome::Panicked(panic), Contract::Unspecified(why)) if is_overflow(panic, why) => Verdict::Partly(why),
         (Outcome::OutOfMemory(_) | Outcome::TimedOut(_), Contract::Unspecified(why)) if asks_for_much(evidence) => {
             Verdict::Partly(why)
         }
@@ -61,6 +55,13 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         }
         (outcome, contract) => broken(seen, outcome, contract),
     }
+}
+
+/// Whether a call whose result is not specified for the reason `why` panics because elements overflow: they do so in a checked build
+/// of Rust only.
+pub(super) fn is_overflow(panic: &Panic, why: &str) -> bool {
+    let of_elements = why == why::OVERFLOW || panic.place.starts_with("candle-core/src/op.rs");
+    of_elements && panic.message.ends_with(" with overflow")
 }
 
 /// A refusal of a view whose values candle accepts in contiguous tensors. candle says that it wants them so; PyTorch takes any
@@ -74,9 +75,15 @@ fn limitation(seen: &Observation, refusal: &Refusal, why: &str) -> Option<Verdic
 
 /// Whether a call whose outputs are not specified may have large ones: a size among its params is large, or an input is.
 fn asks_for_much(evidence: &Evidence) -> bool {
-    let params = evidence.case.params.values().flat_map(Param::numbers);
-    let factors = params.map(|value| value.as_f64().abs()).filter(|factor| *factor > 1.0);
-    evidence.contract.elements(evidence.case) as f64 * factors.product::<f64>() > SMALL as f64
+    let params = evidence.case.params.values().flat_map(Param::leaves);
+    let factor = |leaf: &Param| match leaf {
+        Param::Number(value) => value.as_f64().abs(),
+        other => other.size().map_or(0.0, |size| size as f64),
+    };
+    let factors = params.map(factor).filter(|factor| *factor > 1.0);
+    // What makes a tensor may read none.
+    let elements = evidence.contract.elements(evidence.case).max(1);
+    elements as f64 * factors.product::<f64>() > SMALL as f64
 }
 
 /// Whether an input has no elements.

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::compare::{Agreement, bound, compare_slope};
-use super::{Evidence, Kind, OracleName, Verdict, fail, value_site, violation};
+use super::{Evidence, Kind, OracleName, Verdict, fail, site_of_ties, value_site, violation};
 use crate::case::{Backward, weight};
 use crate::number::Num;
 use crate::ops::{Contract, ReferenceInputs};
@@ -49,8 +49,13 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         match check(evidence, name, grad) {
             Checked::Unknown => {}
             Checked::Right => otherwise = Verdict::Pass,
-            Checked::Wrong(detail) => {
-                let site = value_site(evidence, seen, contiguous_is_right(evidence, name, seen), Some(name));
+            Checked::Wrong { detail, ties } => {
+                let only_in_a_view = contiguous_is_right(evidence, name, seen);
+                let site = if ties {
+                    site_of_ties(evidence, seen, only_in_a_view, name)
+                } else {
+                    value_site(evidence, seen, only_in_a_view, Some(name))
+                };
                 violations.push(violation(OracleName::Gradient, Kind::WrongValue, site, seen, detail));
             }
         }
@@ -84,14 +89,18 @@ fn depends(evidence: &Evidence, name: &str, stored: usize) -> bool {
 enum Checked {
     Right,
     Unknown,
-    Wrong(String),
+    /// What is wrong, and whether only the sum over elements that are equal shows it.
+    Wrong {
+        detail: String,
+        ties: bool,
+    },
 }
 
 impl Checked {
     /// The graver of two results: wrong, then right, then unknown. Of two that are wrong, this one.
     fn or(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Wrong(detail), _) | (_, Self::Wrong(detail)) => Self::Wrong(detail),
+            (wrong @ Self::Wrong { .. }, _) | (_, wrong @ Self::Wrong { .. }) => wrong,
             (Self::Right, _) | (_, Self::Right) => Self::Right,
             (Self::Unknown, Self::Unknown) => Self::Unknown,
         }
@@ -108,20 +117,26 @@ fn contiguous_is_right(evidence: &Evidence, name: &str, seen: &Observation) -> b
         .gradients
         .get(name)
         .filter(comparable)
-        .is_some_and(|grad| !matches!(check(evidence, name, grad), Checked::Wrong(_)))
+        .is_some_and(|grad| !matches!(check(evidence, name, grad), Checked::Wrong { .. }))
 }
 
 /// Compares `grad` (one entry per stored element of the input) with the reference's derivative.
 fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
     let (grads, stored) = (grad.floats(), evidence.case.inputs[name].stored().unwrap_or(0));
     if grads.len() != stored {
-        return Checked::Wrong(format!("expected {stored} gradients of {name}, got {}", grads.len()));
+        let detail = format!("expected {stored} gradients of {name}, got {}", grads.len());
+        return Checked::Wrong { detail, ties: false };
     }
     if stored == 0 {
         return Checked::Right;
     }
     let runs_left = if stored > LARGE { MAX_RUNS / 4 } else { MAX_RUNS };
-    Comparison { evidence, name, grad, grads, runs_left }.check(0..stored)
+    let mut comparison = Comparison { evidence, name, grad, grads, runs_left, undecided: false };
+    match comparison.check(0..stored) {
+        wrong @ Checked::Wrong { .. } => wrong,
+        checked if comparison.undecided => comparison.check_sum().or(checked),
+        checked => checked,
+    }
 }
 
 /// The comparison of one input's gradient. It halves the elements until a direction over some of them is conclusive.
@@ -132,6 +147,8 @@ struct Comparison<'a> {
     grads: Vec<f64>,
     /// How many more directions to try.
     runs_left: usize,
+    /// Whether some elements have no derivative of their own.
+    undecided: bool,
 }
 
 impl Comparison<'_> {
@@ -156,7 +173,10 @@ impl Comparison<'_> {
             Agreement::Same if single || tolerance < spread / products.len() as f64 || self.runs_left == 0 => {
                 Checked::Right
             }
-            Agreement::Unknown if single || self.runs_left == 0 => Checked::Unknown,
+            Agreement::Unknown if single || self.runs_left == 0 => {
+                self.undecided = true;
+                Checked::Unknown
+            }
             Agreement::Same => self.halves(&positions).or(Checked::Right),
             Agreement::Unknown => self.halves(&positions),
             Agreement::Different => {
@@ -169,7 +189,27 @@ impl Comparison<'_> {
                 let is_smallest = single || self.runs_left == 0;
                 // If neither half is wrong by itself, both together are.
                 let smaller = if is_smallest { Checked::Unknown } else { self.halves(&positions) };
-                smaller.or(Checked::Wrong(wrong))
+                smaller.or(Checked::Wrong { detail: wrong, ties: false })
+            }
+        }
+    }
+
+    /// Compares the sum of all elements. Where equal elements compete, a direction that moves all alike has a derivative even though
+    /// no single element has: their shares add up to the whole, whoever gets them (torch.amax distributes them evenly, torch.max gives
+    /// all to one).
+    fn check_sum(&self) -> Checked {
+        let input = &self.evidence.case.inputs[self.name];
+        let mut want = derivative(self.evidence, self.name, input, &vec![1.0; self.grads.len()]);
+        want.slope_error += self.grads.iter().map(|grad| grad.abs()).sum::<f64>() * input.dtype.unit_roundoff();
+        let (got, factor) = (self.grads.iter().sum::<f64>(), FACTOR * self.evidence.op.ulps);
+        match compare_slope(&want, got, self.grad.dtype, factor) {
+            Agreement::Same => Checked::Right,
+            Agreement::Unknown => Checked::Unknown,
+            Agreement::Different => {
+                let (name, slope) = (self.name, want.slope);
+                let detail =
+                    format!("sum of all elements of {name}, some of which are equal: expected {slope:?}, got {got:?}");
+                Checked::Wrong { detail, ties: true }
             }
         }
     }
@@ -178,7 +218,7 @@ impl Comparison<'_> {
     fn halves(&mut self, positions: &Range<usize>) -> Checked {
         let middle = positions.start + positions.len() / 2;
         match self.check(positions.start..middle) {
-            Checked::Wrong(detail) => Checked::Wrong(detail),
+            wrong @ Checked::Wrong { .. } => wrong,
             first => self.check(middle..positions.end).or(first),
         }
     }

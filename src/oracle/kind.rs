@@ -19,7 +19,9 @@ pub enum OracleName {
     SecondDerivative,
     Layout,
     Agreement,
+    Siblings,
     Determinism,
+    Documentation,
 }
 
 impl OracleName {
@@ -34,7 +36,9 @@ impl OracleName {
             Self::SecondDerivative => "second derivative",
             Self::Layout => "layout",
             Self::Agreement => "agreement",
+            Self::Siblings => "siblings",
             Self::Determinism => "determinism",
+            Self::Documentation => "documentation",
         }
     }
 }
@@ -107,6 +111,8 @@ kinds! {
     Limitation = "limitation",
     /// Two runs of one case differ.
     Differs = "differs",
+    /// A result that candle's code intends and its documentation does not tell.
+    Undocumented = "undocumented",
     /// A device-side assertion failed.
     Assert = "assert",
 }

@@ -8,7 +8,9 @@ use crate::ops::Contract;
 use crate::outcome::{Observation, Outcome, Refusal, Returned};
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
-    let unspecified = matches!(evidence.contract, Contract::Unspecified(_));
+    // What writes in place may refuse to read from the buffer that it writes, whatever the layout.
+    let shared = evidence.case.inputs.keys().any(|name| evidence.case.is_shared(name));
+    let unspecified = matches!(evidence.contract, Contract::Unspecified(_)) && !shared;
     if let (true, Some(contiguous)) = (unspecified, &seen.contiguous)
         && let Some((site, refusal)) = one_refused(&seen.outcome, contiguous)
     {

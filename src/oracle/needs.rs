@@ -1,20 +1,20 @@
 //! What a wrong value needs, as its site says it: a view, a dtype, non-finite values, many elements, several rows, one kind of
 //! device; and how far off the value is. A failure that does without what a known one needs is another one.
 
+mod value_site;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::verdict::place;
-use super::{Evidence, Kind, OracleName, Signature, Verdict, Violation, gradient};
-use crate::case::weight;
+use super::{Kind, OracleName, Signature};
 use crate::device::Device;
-use crate::outcome::{Gradients, Observation, Outcome};
-use crate::tensor::{DType, Tensor};
+
+pub use value_site::{site_among_devices, site_of_ties, value_site};
 
 /// A part of the site of a wrong value, in the order in which the site lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// The same values in contiguous tensors give the right result.
+    /// The same values in contiguous tensors, each with a buffer of its own, give the right result.
     View,
     /// A float dtype with fewer digits than `f32`.
     ReducedPrecision,
@@ -28,6 +28,8 @@ pub enum Need {
     Many,
     /// An input with several rows: more than one entry along the first of its dimensions. A view has rows of its own.
     Rows,
+    /// Elements that are equal, of which one is chosen: only the sum of their gradients is known.
+    Ties,
     /// Off by no more than roundings may add up to.
     Rounding,
     /// NaN or an infinity in place of a number.
@@ -44,7 +46,7 @@ pub enum Need {
 const MANY: usize = 1024;
 
 impl Need {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::View,
         Self::ReducedPrecision,
         Self::Double,
@@ -52,6 +54,7 @@ impl Need {
         Self::NonFinite,
         Self::Many,
         Self::Rows,
+        Self::Ties,
         Self::Rounding,
         Self::NotFinite,
         Self::Finite,
@@ -69,6 +72,7 @@ impl Need {
             Self::NonFinite => "of non-finite values",
             Self::Many => "of more than 1024 elements",
             Self::Rows => "in several rows",
+            Self::Ties => "among equals",
             Self::Rounding => "by a rounding",
             Self::NotFinite => "that is not finite",
             Self::Finite => "that should not be finite",
@@ -155,7 +159,8 @@ impl Signature {
     pub fn is_alike(&self, other: &Self) -> bool {
         let lasting = |signature: &Self| {
             let needs = Needs::parse(&signature.site);
-            (needs.gradient_of.map(ToString::to_string), needs.all.contains(&Need::View))
+            let has = |need| needs.all.contains(&need);
+            (needs.gradient_of.map(ToString::to_string), has(Need::View), has(Need::Ties))
         };
         if self.has_needs() { self.is_of_kind(other) && lasting(self) == lasting(other) } else { self == other }
     }
@@ -166,7 +171,7 @@ impl Signature {
         // NaN among the inputs makes NaN of any wrong value.
         let becomes_finite = own.all.contains(&Need::NonFinite) && !its.all.contains(&Need::NonFinite);
         let lasts = |need: &&Need| match need {
-            Need::View | Need::Gpu | Need::Cpu => true,
+            Need::View | Need::Ties | Need::Gpu | Need::Cpu => true,
             Need::Rounding | Need::NotFinite | Need::Finite => !becomes_finite,
             _ => false,
         };
@@ -202,93 +207,4 @@ impl Signature {
 /// Whether violations of this kind say what they need.
 fn has_needs(oracle: OracleName, kind: &Kind) -> bool {
     *kind == Kind::WrongValue && [OracleName::Reference, OracleName::Gradient].contains(&oracle)
-}
-
-/// The site of a wrong value on the device of `seen`, of the gradient of `input` or of an output.
-pub fn value_site(evidence: &Evidence, seen: &Observation, only_in_a_view: bool, input: Option<&str>) -> String {
-    let case = evidence.case;
-    let any = |is: fn(&Tensor) -> bool| case.inputs.values().any(is);
-    let error = match input {
-        None => error_of_outputs(evidence, seen),
-        Some(input) => error_of_gradient(evidence, seen, input),
-    };
-    let needs = [
-        (Need::View, only_in_a_view),
-        (Need::ReducedPrecision, any(|tensor| tensor.dtype.is_reduced_precision())),
-        (Need::Double, any(|tensor| tensor.dtype == DType::F64)),
-        (Need::Integers, evidence.op.dtype(case).is_some_and(|dtype| !dtype.is_float())),
-        (Need::NonFinite, evidence.any_value(|value| !value.is_finite())),
-        (Need::Many, any(|tensor| tensor.elements().is_none_or(|count| count > MANY))),
-        (Need::Rows, !only_in_a_view && any(|tensor| tensor.shape.len() > 1 && tensor.shape[0] > 1)),
-    ];
-    let needs = needs.into_iter().filter(|(_, is_so)| *is_so).map(|(need, _)| need);
-    Needs { gradient_of: input, all: needs.chain(error).collect() }.to_string()
-}
-
-/// How far off an output is; `None` if an element is grossly wrong.
-fn error_of_outputs(evidence: &Evidence, seen: &Observation) -> Option<Need> {
-    let Outcome::Returned(returned) = &seen.outcome else { return None };
-    let mut worst = Need::Rounding;
-    let expected = evidence.expected()?.iter().zip(evidence.expectations(returned));
-    for ((reference, elements), got) in expected.zip(&returned.outputs) {
-        let (peaks, values): (Vec<f64>, _) = (reference.iter().map(|want| want.peak).collect(), got.floats());
-        for one in elements.iter().filter(|one| !one.kept) {
-            let (peak, value) = (peaks[one.position], values[one.position]);
-            worst = worst.max(error(one.value, value, got.dtype, peak, one.within)?);
-        }
-    }
-    Some(worst)
-}
-
-/// How far off the gradient of `input` is, in all its elements together; `None` if grossly.
-fn error_of_gradient(evidence: &Evidence, seen: &Observation, input: &str) -> Option<Need> {
-    let Outcome::Returned(returned) = &seen.outcome else { return None };
-    let Gradients::Returned(store) = &returned.backward else { return None };
-    let grad = store.gradients.get(input)?;
-    let weights: Vec<f64> = (0..grad.elements()?).map(weight).collect();
-    let tensor = &evidence.case.inputs[input];
-    if tensor.stored() != Some(weights.len()) {
-        return None;
-    }
-    let parts: Vec<f64> = grad.floats().iter().zip(&weights).map(|(grad, weight)| grad * weight).collect();
-    let want = gradient::derivative(evidence, input, tensor, &weights);
-    let spread = parts.iter().map(|part| part.abs()).sum::<f64>().max(want.slope.abs());
-    error(want.slope, parts.iter().sum(), grad.dtype, spread, want.slope_error)
-}
-
-/// How far `got` is from `want`, which comes from numbers up to `size` and may be off by `within`. `None` if grossly: by more than a
-/// thousandth, by more than half of the digits of those numbers, and far beyond the bound.
-fn error(want: f64, got: f64, dtype: DType, size: f64, within: f64) -> Option<Need> {
-    const SHARE: f64 = 1e-3;
-    const BEYOND: f64 = 4.0;
-    if !want.is_finite() {
-        return Some(Need::Finite);
-    }
-    if !got.is_finite() {
-        return Some(Need::NotFinite);
-    }
-    let rounding = (dtype.unit_roundoff().sqrt() * size).max(SHARE * want.abs()).max(BEYOND * within);
-    (dtype.is_float() && (got - want).abs() <= rounding).then_some(Need::Rounding)
-}
-
-/// The site of a violation, with the kind of device that it needs: another one returns something right. Roundings differ from
-/// device to device anyway.
-pub fn site_among_devices(evidence: &Evidence, verdicts: &[Vec<Verdict>], violation: &Violation) -> String {
-    let mut needs = Needs::parse(&violation.site);
-    if !has_needs(violation.oracle, &violation.kind) || needs.all.contains(&Need::Rounding) {
-        return violation.site.clone();
-    }
-    let is_wrong = |other: &Violation| Needs::parse(&other.site).gradient_of == needs.gradient_of;
-    let is_right = |verdict: &Verdict| match verdict {
-        Verdict::Pass => true,
-        Verdict::Partly(_) | Verdict::Skip(_) => false,
-        Verdict::Fail(others) => !others.iter().any(is_wrong),
-    };
-    let on_cpu = |device: Device| device == Device::Cpu;
-    let seen = evidence.observations.iter().zip(verdicts);
-    let mut others = seen.filter(|(seen, _)| on_cpu(seen.device) != on_cpu(violation.device));
-    if others.clone().next().is_some() && others.all(|(_, own)| is_right(&own[place(violation.oracle)])) {
-        needs.all.insert(if on_cpu(violation.device) { Need::Cpu } else { Need::Gpu });
-    }
-    needs.to_string()
 }

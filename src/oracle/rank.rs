@@ -17,7 +17,7 @@ pub enum Rank {
     Crash,
     /// A valid call is refused, or an invalid one is not.
     Refusal,
-    /// candle says that it cannot do this, or one device or layout is refused where another is accepted.
+    /// candle says that it cannot do this, one device or layout is refused where another is accepted, or documentation is missing.
     Limit,
 }
 
@@ -48,10 +48,19 @@ impl Signature {
             (_, Kind::Died) => Rank::Memory,
             (_, Kind::Panic | Kind::Hang | Kind::StackOverflow | Kind::OutOfMemory | Kind::Assert) => Rank::Crash,
             (_, Kind::RefusedValid | Kind::NotRefused | Kind::RefusedGradient) => Rank::Refusal,
-            (_, Kind::NotSupported | Kind::OnlyOneAccepts | Kind::Limitation) => Rank::Limit,
+            (_, Kind::NotSupported | Kind::OnlyOneAccepts | Kind::Limitation | Kind::Undocumented) => Rank::Limit,
             (_, Kind::WrongValue | Kind::WrongShape | Kind::WrongDtype) => Rank::Wrong,
             (_, Kind::MissingGradient | Kind::Tracked | Kind::Differs | Kind::Device(_)) => Rank::Wrong,
         }
+    }
+}
+
+impl std::str::FromStr for Rank {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let all = || Self::ALL.map(Self::name).join(", ");
+        Self::ALL.into_iter().find(|rank| rank.name() == name).ok_or_else(|| format!("expected one of {}", all()))
     }
 }
 

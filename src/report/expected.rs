@@ -12,6 +12,16 @@ const LISTED: usize = 4;
 pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
     let wrong = wrong_elements(evidence, violation);
     match (&evidence.contract, violation.oracle, &violation.kind) {
+        (_, OracleName::Documentation, _) => {
+            format!("The documentation says so, or the call is refused: {}.", violation.detail)
+        }
+        (_, OracleName::Siblings, Kind::OnlyOneAccepts) => {
+            "Both calls are accepted, or both are refused: they are for the same thing.".to_string()
+        }
+        (_, OracleName::Siblings, _) => "The same result of both calls: they are for the same thing.".to_string(),
+        (Contract::Unspecified(_), OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => {
+            "Outputs of one shape and dtype on every device.".to_string()
+        }
         (Contract::Unspecified(_), OracleName::Agreement, _) => {
             "Every device accepts the call, or every device refuses it.".to_string()
         }

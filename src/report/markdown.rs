@@ -78,6 +78,8 @@ impl Report<'_> {
             (OracleName::Gradient, Kind::RefusedGradient) => format!("refuses a valid backward pass{}", of(site)),
             (OracleName::Gradient, Kind::NotSupported) => "has no backward pass".to_string(),
             (OracleName::Gradient, _) => format!("computes a wrong {site}"),
+            (OracleName::Documentation, _) => format!("does not document: {site}"),
+            (OracleName::Siblings, _) => super::words::what(&finding.signature),
             (OracleName::Agreement, _) => format!("differs between CPU and CUDA{}", of(site)),
             (_, kind) => format!("returns a {kind}{}", of(site)),
         };
@@ -110,6 +112,9 @@ impl Report<'_> {
             if let Some(contiguous) = &seen.contiguous {
                 let _ =
                     writeln!(text, "| {}, contiguous inputs | {} |", device(seen.device), cell(&contiguous.summary()));
+            }
+            if let (Some(sibling), Some((other, _))) = (&seen.sibling, crate::ops::sibling(&finding.case)) {
+                let _ = writeln!(text, "| {}, {} | {} |", device(seen.device), other.name, cell(&sibling.summary()));
             }
         }
         if finding.observations.iter().any(|seen| shows_outside_of_a_view(&finding.case, &seen.outcome)) {

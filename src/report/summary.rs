@@ -49,6 +49,8 @@ pub struct Found {
     pub known: usize,
     /// How many there are of each rank.
     pub ranks: BTreeMap<Rank, usize>,
+    /// How many of each rank no regression expects.
+    pub new: BTreeMap<Rank, usize>,
     /// The findings by likely cause, the most frequent first.
     pub causes: Vec<Group>,
     /// The ten worst: new ones before known ones, and one of each cause before the second of any.
@@ -97,9 +99,9 @@ impl Summary {
         Self { ran, found: Found::new(findings, known) }
     }
 
-    /// Whether a finding is new: no regression keeps it, and nobody decided on it.
-    pub fn has_news(&self) -> bool {
-        self.found.findings > self.found.known
+    /// Whether a finding of this rank or a worse one is new: no regression keeps it, and nobody decided on it.
+    pub fn has_news(&self, least: Rank) -> bool {
+        self.found.new.range(..=least).any(|(_, findings)| *findings > 0)
     }
 
     /// As Markdown, for the summary of a CI job: the campaigns, then what was found.
@@ -138,12 +140,13 @@ impl Found {
     fn new(findings: &[(String, Finding)], known: &[(String, Regression)]) -> Self {
         let judged: Vec<Judged> = findings.iter().map(|(name, finding)| Judged::new(name, finding, known)).collect();
         let causes = causes(&judged);
-        let mut ranks = BTreeMap::from(Rank::ALL.map(|rank| (rank, 0)));
-        for Judged { rank, .. } in &judged {
-            *ranks.entry(*rank).or_default() += 1;
-        }
+        let by_rank = |counts: fn(&Judged) -> bool| {
+            let count = |rank| judged.iter().filter(|judged| judged.rank == rank && counts(judged)).count();
+            BTreeMap::from(Rank::ALL.map(|rank| (rank, count(rank))))
+        };
+        let (ranks, new) = (by_rank(|_| true), by_rank(|judged| !judged.is_known));
         let known = judged.iter().filter(|judged| judged.is_known).count();
-        Self { findings: findings.len(), known, ranks, worst: worst(judged, &causes), causes }
+        Self { findings: findings.len(), known, ranks, new, worst: worst(judged, &causes), causes }
     }
 
     /// The most frequent causes, and what to say of the rest.

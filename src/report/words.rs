@@ -15,7 +15,7 @@ pub fn failure(signature: &Signature) -> String {
     match (signature.oracle, &signature.kind) {
         // The variant of an error without one of its own says nothing.
         _ if ["", "Msg"].contains(&place.as_str()) => what,
-        (_, Kind::NotSupported | Kind::Limitation) => what,
+        (OracleName::Siblings, _) | (_, Kind::NotSupported | Kind::Limitation) => what,
         _ if is_file => format!("{what} in {place}"),
         _ if is_phrase => format!("{what} {place}"),
         (OracleName::Gradient, Kind::WrongValue) => format!("computes a wrong {place}"),
@@ -47,14 +47,27 @@ pub fn what(signature: &Signature) -> String {
         (OracleName::Layout, Kind::WrongValue) => "returns other values for a view",
         (OracleName::Agreement, Kind::WrongValue) => "returns different values on different devices",
         (OracleName::Agreement, Kind::OnlyOneAccepts) => "refuses a call that another device accepts",
+        (OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => "returns other shapes on different devices",
+        (OracleName::Siblings, _) => return beside_a_sibling(&signature.site),
         (OracleName::Determinism, _) => "returns something else when run again",
         (_, Kind::WrongValue) => "returns a wrong value",
         (_, Kind::WrongShape) => "returns a wrong shape",
         (_, Kind::WrongDtype) => "returns a wrong dtype",
         (_, Kind::Tracked) => "returns a tensor that keeps its graph alive",
+        (_, Kind::Undocumented) => "does what its documentation does not say",
         (oracle, kind) => return format!("breaks a promise ({oracle}: {kind})"),
     };
     words.to_string()
+}
+
+/// What the op does otherwise than its sibling, which the site names.
+fn beside_a_sibling(site: &str) -> String {
+    match [" accepts", " refuses", " takes the dtype"].map(|does| site.strip_suffix(does)) {
+        [Some(name), ..] => format!("refuses what {name} accepts"),
+        [_, Some(name), _] => format!("accepts what {name} refuses"),
+        [.., Some(name)] => format!("refuses a dtype that {name} takes"),
+        _ => format!("returns something else than {site}"),
+    }
 }
 
 /// What the device diagnosed.

@@ -1,10 +1,10 @@
 //! What holds where the result of a call is not specified: each rung notices an outcome that no other oracle does.
 
-use snuffer::case::Case;
+use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Rank, Verdict, judge};
-use snuffer::outcome::{Observation, Outcome, Panic, Phase, Refusal, Returned};
+use snuffer::outcome::{Gradients, Observation, Outcome, Panic, Phase, Refusal, Returned, Store};
 use snuffer::tensor::{DType, Tensor};
 
 const CPU: Device = Device::Cpu;
@@ -12,8 +12,10 @@ const SIM: Device = Device::Sim(0);
 
 fn of(dtype: DType, values: &[f64]) -> Tensor {
     let tensor = |text: String| toml::from_str(&text).expect("a tensor");
-    let listed: Vec<String> =
-        values.iter().map(|value| if dtype.is_float() { format!("{value:?}") } else { value.to_string() }).collect();
+    let listed: Vec<String> = values
+        .iter()
+        .map(|value| if dtype.is_float() { format!("{value:?}").to_lowercase() } else { value.to_string() })
+        .collect();
     tensor(format!("dtype = \"{dtype}\"\nshape = [{}]\nvalues = {{ list = [{}] }}", values.len(), listed.join(", ")))
 }
 
@@ -97,6 +99,8 @@ fn devices_agree_whether_they_accept_a_call() {
     assert_eq!(verdict(&unspecified(), &both(refused(), returned(&[1.0]))), one);
     assert_eq!(verdict(&unspecified(), &both(refused(), refused())), "partly");
     assert_eq!(verdict(&unspecified(), &both(returned(&[1.0]), returned(&[2.0]))), "partly", "no value is specified");
+    let longer = verdict(&unspecified(), &both(returned(&[1.0]), returned(&[1.0, 1.0])));
+    assert_eq!(longer, "wrong: wrong shape:  (agreement)");
 }
 
 #[test]
@@ -122,4 +126,70 @@ fn a_refusal_because_of_the_layout_is_a_limitation() {
     assert_eq!(seen(right(), right()), "pass");
     assert_eq!(seen(refused(), right()), "limit: limitation: in a view (contract)");
     assert_eq!(seen(refused(), refused()), "refusal: refused valid: Msg (contract)");
+}
+
+/// An observation on the CPU, beside one of the call that candle has for the same.
+fn beside_a_sibling(own: Outcome, sibling: Outcome) -> Observation {
+    Observation { sibling: Some(sibling), ..Observation::new(CPU, own) }
+}
+
+#[test]
+fn two_calls_for_one_thing_are_both_accepted_or_both_refused_and_agree() {
+    let normed = Case::new("op.rms_norm")
+        .input("x", of(DType::F32, &[1.0, 2.0]))
+        .input("alpha", of(DType::F32, &[1.0, 1.0]))
+        .param("eps", -1.0);
+    let of = |own, sibling| verdict(&normed, &[beside_a_sibling(own, sibling)]);
+    assert_eq!(of(refused(), returned(&[1.0])), "limit: only one accepts: op.rms_norm_slow accepts (siblings)");
+    assert_eq!(of(returned(&[1.0]), refused()), "limit: only one accepts: op.rms_norm_slow refuses (siblings)");
+    assert_eq!(of(returned(&[1.0]), returned(&[2.0])), "wrong: differs: op.rms_norm_slow (siblings)");
+    assert_eq!(of(returned(&[1.0]), returned(&[1.0, 2.0])), "wrong: differs: op.rms_norm_slow (siblings)");
+    assert_eq!(of(returned(&[f64::NAN]), returned(&[2.0])), "partly", "two formulas may overflow in different places");
+    assert_eq!(of(refused(), refused()), "partly");
+    let in_a_view = Observation { contiguous: Some(returned(&[1.0])), ..beside_a_sibling(refused(), returned(&[1.0])) };
+    assert_eq!(verdict(&normed, &[in_a_view]), "limit: limitation: in a view (layout)");
+}
+
+#[test]
+fn a_dtype_that_only_one_of_two_calls_takes_is_a_limitation() {
+    let case = Case::new("op.softmax_last_dim").input("x", of(DType::F8e4m3, &[1.0, 2.0]));
+    let seen = verdict(&case, &[beside_a_sibling(refused(), returned(&[0.5, 0.5]))]);
+    assert_eq!(seen, "limit: only one accepts: op.softmax takes the dtype (siblings)");
+    assert_eq!(verdict(&case, &[beside_a_sibling(refused(), refused())]), "pass");
+}
+
+#[test]
+fn the_gradient_of_equal_elements_adds_up_to_the_whole() {
+    let mut case = Case::new("tensor.max").input("x", of(DType::F32, &[3.0, 3.0, 1.0])).param("dim", 0_usize);
+    case.backward = Backward::Sum;
+    let with_gradient = |shares: &[f64]| {
+        let gradients = [("x".to_string(), of(DType::F32, shares))].into();
+        let store = Store { gradients, ..Store::default() };
+        let largest = Tensor { shape: vec![], ..of(DType::F32, &[3.0]) };
+        let returned = Returned { outputs: vec![largest], backward: Gradients::Returned(store), ..Returned::default() };
+        verdict(&case, &[Observation::new(CPU, Outcome::Returned(returned))])
+    };
+    for shares in [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]] {
+        assert_eq!(with_gradient(&shares), "pass", "{shares:?}");
+    }
+    assert_eq!(with_gradient(&[1.0, 1.0, 0.0]), "wrong: wrong value: gradient of x, among equals (gradient)");
+    assert_eq!(with_gradient(&[0.5, 0.0, 0.5]), "wrong: wrong value: gradient of x (gradient)");
+}
+
+#[test]
+fn what_only_the_code_tells_is_missing_from_the_documentation() {
+    let rounded = |x: f64, to: f64| {
+        verdict(&Case::new("tensor.round").input("x", of(DType::F32, &[x])), &[Observation::new(CPU, returned(&[to]))])
+    };
+    assert_eq!(rounded(0.5, 1.0), "limit: undocumented: halves go away from zero (documentation)");
+    assert_eq!(rounded(1.5, 2.0), "pass", "to even, and away from zero");
+    assert_eq!(rounded(0.5, 0.0), "wrong: wrong value:  (reference)", "the tests of candle say how halves are rounded");
+}
+
+#[test]
+fn a_second_run_keeps_to_the_floor_too() {
+    let again =
+        |again| verdict(&unspecified(), &[Observation { again: Some(again), ..Observation::new(CPU, refused()) }]);
+    assert_eq!(again(panicked("candle-core/src/layout.rs:1", "oh")), "wrong: differs:  (determinism)");
+    assert_eq!(again(panicked("candle-core/src/op.rs:1", "attempt to add with overflow")), "partly");
 }

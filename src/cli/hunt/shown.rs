@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::KnownArg;
 use crate::console::Detail;
+use crate::oracle::Rank;
 use crate::report::Summary;
 use crate::store::{Record, Tally, write_atomically};
 
@@ -22,6 +23,9 @@ pub struct Shown {
     /// What ends the command with exit code 2: any failure, or only a finding that is new in the store and not kept as a regression.
     #[arg(long, value_enum, default_value_t = FailOn::Any)]
     fail_on: FailOn,
+    /// The least bad rank that ends the command with exit code 2: memory, wrong, crash, refusal or limit, the worst first.
+    #[arg(long, value_name = "RANK", default_value = "limit")]
+    fail_rank: Rank,
     #[command(flatten)]
     pub known: KnownArg,
 }
@@ -52,8 +56,8 @@ impl Shown {
     /// Whether findings end the command with their exit code.
     pub fn fails(&self, tally: &Tally, summary: &Summary) -> bool {
         match self.fail_on {
-            FailOn::Any => !tally.signatures.is_empty(),
-            FailOn::New => summary.has_news(),
+            FailOn::Any => tally.ranks.keys().any(|rank| rank.parse().is_ok_and(|rank: Rank| rank <= self.fail_rank)),
+            FailOn::New => summary.has_news(self.fail_rank),
         }
     }
 }

@@ -174,7 +174,7 @@ fn number(param: &Param) -> Jinja {
     match param {
         Param::Number(Value::Int(value)) => Jinja::from(*value),
         Param::Number(Value::Float(value)) => Jinja::from(*value),
-        Param::Text(text) => Jinja::from(text.as_str()),
+        Param::Text(text) => param.size().map_or_else(|| Jinja::from(text.as_str()), Jinja::from),
         Param::List(items) => items.iter().map(number).collect(),
     }
 }

@@ -57,6 +57,8 @@ struct Seen {
     outcome: String,
     again: Option<String>,
     contiguous: Option<String>,
+    /// What the call that candle has for the same did, if the case was compared with it.
+    sibling: Option<String>,
     broken: Option<String>,
 }
 
@@ -147,6 +149,7 @@ fn outcome(evidence: Option<&Evidence>, seen: &Observation) -> Seen {
         outcome: seen.outcome.summary(),
         again: seen.again.as_ref().map(Outcome::summary),
         contiguous: seen.contiguous.as_ref().map(Outcome::summary),
+        sibling: seen.sibling.as_ref().map(Outcome::summary),
         broken: evidence.and_then(|evidence| broken(evidence, seen)),
     }
 }

@@ -1,0 +1,215 @@
+//! Siblings: pairs of calls that candle has for one thing, such as a fused form and its plain one. What is promised of neither is
+//! the same for both.
+
+use super::Contract;
+use crate::case::{Backward, Case};
+use crate::outcome::Outcome;
+
+/// Another call of candle that does the same as the calls of an op.
+#[derive(Debug)]
+pub struct Sibling {
+    /// The ops whose calls it stands beside.
+    of: &'static [&'static str],
+    /// What people call it.
+    pub name: &'static str,
+    /// Whether its outputs are those of the call; else only whether it is accepted is the same.
+    pub same_values: bool,
+    /// The call with the arguments of a case; `None` if it has no such call.
+    call: fn(&Case) -> Option<Case>,
+}
+
+/// The sibling of `case`, if its op has one that takes these arguments, and the sibling's case.
+pub fn sibling(case: &Case) -> Option<(&'static Sibling, Case)> {
+    let of = |sibling: &&Sibling| sibling.of.contains(&case.op.as_str());
+    let call = |sibling: &'static Sibling| Some((sibling, Case { backward: Backward::None, ..(sibling.call)(case)? }));
+    SIBLINGS.iter().filter(of).find_map(call)
+}
+
+/// The sibling of `case` that shows more: if the contract does not decide whether `outcome` is right.
+pub fn beside(case: &Case, outcome: &Outcome) -> Option<Case> {
+    let (_, sibling) = sibling(case)?;
+    let open = match (outcome, (super::find(&case.op)?.contract)(case)) {
+        (Outcome::Returned(_) | Outcome::Rejected(_), Contract::Unspecified(_)) => true,
+        (Outcome::Rejected(_), Contract::Accepts { .. }) => true,
+        _ => false,
+    };
+    open.then_some(sibling)
+}
+
+/// Every pair. The first call of a pair is the special one: fused, in place, a layer, of a fixed dimension.
+static SIBLINGS: &[Sibling] = &[
+    Sibling {
+        of: &["op.softmax_last_dim"],
+        name: "op.softmax",
+        same_values: true,
+        call: |case| Some(renamed(case, "op.softmax").param("dim", rank(case, "x")?.checked_sub(1)?)),
+    },
+    Sibling {
+        of: &["op.layer_norm"],
+        name: "op.layer_norm_slow",
+        same_values: true,
+        call: |case| Some(renamed(case, "op.layer_norm_slow")),
+    },
+    Sibling {
+        of: &["op.rms_norm"],
+        name: "op.rms_norm_slow",
+        same_values: true,
+        call: |case| Some(renamed(case, "op.rms_norm_slow")),
+    },
+    Sibling {
+        of: &["rotary.rope"],
+        name: "rotary.rope_slow",
+        same_values: true,
+        call: |case| Some(renamed(case, "rotary.rope_slow")),
+    },
+    Sibling {
+        of: &["rotary.rope_i"],
+        name: "rotary.rope_i_slow",
+        same_values: true,
+        call: |case| Some(renamed(case, "rotary.rope_i_slow")),
+    },
+    Sibling {
+        of: &["loss.cross_entropy"],
+        name: "loss.nll of op.log_softmax",
+        same_values: true,
+        call: |case| {
+            let scores = Case::new("op.log_softmax").param("dim", 1_usize).input("x", case.tensor("inp")?.clone());
+            Some(sequence([scores, Case::new("loss.nll").input("target", case.tensor("target")?.clone())]))
+        },
+    },
+    Sibling {
+        of: &["loss.mse"],
+        name: "tensor.mean of the squared difference",
+        same_values: true,
+        call: |case| {
+            let (inp, target) = (case.tensor("inp")?.clone(), case.tensor("target")?.clone());
+            let difference = Case::new("tensor.sub").input("lhs", inp).input("rhs", target);
+            Some(sequence([difference, Case::new("tensor.sqr"), Case::new("tensor.mean").param("form", "all")]))
+        },
+    },
+    Sibling {
+        of: &["tensor.norm"],
+        name: "the root of tensor.sum of the squares",
+        same_values: true,
+        call: |case| {
+            let squares = Case::new("tensor.sqr").input("x", case.tensor("x")?.clone());
+            Some(sequence([squares, Case::new("tensor.sum").param("form", "all"), Case::new("tensor.sqrt")]))
+        },
+    },
+    Sibling {
+        of: &["tensor.scatter_set"],
+        name: "tensor.scatter",
+        same_values: true,
+        call: |case| Some(renamed(case, "tensor.scatter")),
+    },
+    Sibling {
+        of: &["tensor.scatter_add_set"],
+        name: "tensor.scatter_add",
+        same_values: true,
+        call: |case| Some(renamed(case, "tensor.scatter_add")),
+    },
+    Sibling {
+        of: &["tensor.slice_set", "tensor.slice_scatter0"],
+        name: "tensor.slice_scatter",
+        same_values: true,
+        call: |case| Some(renamed(case, "tensor.slice_scatter")),
+    },
+    Sibling {
+        of: &["tensor.embedding"],
+        name: "tensor.index_select",
+        same_values: true,
+        call: |case| Some(renamed(case, "tensor.index_select")),
+    },
+    Sibling {
+        of: &["tensor.matmul"],
+        name: "tensor.broadcast_matmul",
+        same_values: true,
+        call: |case| Some(renamed(case, "tensor.broadcast_matmul")),
+    },
+    Sibling {
+        of: &BINARY,
+        name: "the broadcasting form",
+        same_values: true,
+        call: |case| case.text("form").is_empty().then(|| case.clone().param("form", "broadcast")),
+    },
+    Sibling {
+        of: &["tensor.sum", "tensor.mean", "tensor.var", "tensor.max", "tensor.min", "tensor.argmax", "tensor.argmin"],
+        name: "the form that keeps the dimension",
+        same_values: false,
+        call: |case| case.text("form").is_empty().then(|| case.clone().param("form", "keepdim")),
+    },
+    Sibling {
+        of: &["op.sigmoid", "op.silu", "op.mish", "op.hard_sigmoid", "op.leaky_relu", "op.swiglu", "tensor.elu"],
+        name: "layer.activation",
+        same_values: true,
+        call: |case| {
+            let kind = case.op.split('.').nth(1)?.replace('_', "");
+            let mut layer = renamed(case, "layer.activation").param("kind", kind.as_str());
+            if let Some(slope) = layer.params.remove("negative_slope") {
+                layer.params.insert("alpha".to_string(), slope);
+            }
+            Some(layer)
+        },
+    },
+    Sibling {
+        of: &["layer.conv1d", "layer.conv2d", "layer.conv_transpose1d", "layer.conv_transpose2d"],
+        name: "the convolution of tensors",
+        same_values: true,
+        call: |case| {
+            let alone = case.text("form").is_empty() && case.tensor("bias").is_none();
+            alone.then(|| renamed(case, &case.op.replace("layer.", "tensor.")))
+        },
+    },
+    Sibling {
+        of: &["layer.batch_norm_train"],
+        name: "layer.batch_norm",
+        same_values: false,
+        call: |case| {
+            let mut evaluated = renamed(case, "layer.batch_norm");
+            evaluated.params.remove("momentum");
+            Some(evaluated)
+        },
+    },
+    Sibling {
+        of: &["attention.flash_attn_varlen_cpu"],
+        name: "attention.flash_attn_varlen_unfused",
+        same_values: true,
+        call: |case| Some(renamed(case, "attention.flash_attn_varlen_unfused")),
+    },
+    Sibling {
+        of: &["cache.kv"],
+        name: "cache.concat",
+        same_values: true,
+        call: |case| Some(renamed(case, "cache.concat")),
+    },
+];
+
+const BINARY: [&str; 12] = [
+    "tensor.add",
+    "tensor.sub",
+    "tensor.mul",
+    "tensor.div",
+    "tensor.maximum",
+    "tensor.minimum",
+    "tensor.eq",
+    "tensor.ne",
+    "tensor.lt",
+    "tensor.le",
+    "tensor.gt",
+    "tensor.ge",
+];
+
+/// The case as a call of `op` with the same arguments.
+fn renamed(case: &Case, op: &str) -> Case {
+    Case { op: op.to_string(), ..case.clone() }
+}
+
+/// One call after the other.
+fn sequence(calls: impl IntoIterator<Item = Case>) -> Case {
+    Case::new(super::sequence::SEQUENCE.name).with_calls(calls.into_iter().collect())
+}
+
+/// The number of dimensions of an input.
+fn rank(case: &Case, name: &str) -> Option<usize> {
+    case.tensor(name).map(|tensor| tensor.shape.len())
+}

@@ -1,0 +1,48 @@
+//! Where candle's code does what its documentation does not say, or what PyTorch would call a bug, and the contract follows the code
+//! because candle's tests say that it is meant. Somebody should write it down, or change it. The largest id of a dtype, which reads zeros
+//! by design, is not among them: its maintainers decided on it (candle PR 2940).
+
+use super::{Evidence, Kind, OracleName, Verdict, fail};
+use crate::case::Case;
+use crate::outcome::{Observation, Outcome};
+use crate::tensor::DType;
+
+/// Calls that return something which only the code tells.
+struct Departure {
+    /// The ops.
+    ops: &'static [&'static str],
+    /// What is special in such a call: the site.
+    site: &'static str,
+    /// What candle does, what its documentation says, and what PyTorch does.
+    about: &'static str,
+    /// Whether a case is such a call.
+    applies: fn(&Case) -> bool,
+}
+
+static DEPARTURES: &[Departure] = &[
+    Departure {
+        ops: &["tensor.round"],
+        site: "halves go away from zero",
+        about: "candle's tests expect this, and its documentation is silent; PyTorch rounds halves to even, as IEEE 754 does",
+        applies: |case| {
+            let is_odd_half = |x: &f64| x.fract().abs() == 0.5 && x.round() != x.round_ties_even();
+            case.tensor("x").is_some_and(|x| x.floats().iter().any(is_odd_half))
+        },
+    },
+    Departure {
+        ops: &["loss.nll", "loss.cross_entropy"],
+        site: "labels of another dtype than u32",
+        about: "candle's documentation asks for u32; its code takes u8 and i64 too, and PyTorch's labels are i64",
+        applies: |case| case.tensor("target").is_some_and(|target| target.dtype != DType::U32),
+    },
+];
+
+pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
+    let applies = |departure: &&Departure| {
+        departure.ops.contains(&evidence.case.op.as_str()) && (departure.applies)(evidence.case)
+    };
+    let Some(departure) = DEPARTURES.iter().find(applies) else { return Verdict::Pass };
+    let Outcome::Returned(_) = &seen.outcome else { return Verdict::Skip("nothing returned") };
+    let site = departure.site.to_string();
+    fail(OracleName::Documentation, Kind::Undocumented, site, seen, departure.about.to_string())
+}

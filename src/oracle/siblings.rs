@@ -1,0 +1,57 @@
+//! Two calls that candle has for one thing must both be accepted or both be refused, and agree, where nothing else is promised.
+
+use super::{Evidence, Kind, OracleName, Verdict, fail};
+use crate::ops::{Contract, sibling};
+use crate::outcome::{Observation, Outcome, Returned};
+
+pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
+    let (Some(other), Some((sibling, _))) = (&seen.sibling, sibling(evidence.case)) else {
+        return Verdict::Skip("no sibling");
+    };
+    if matches!((&seen.outcome, &seen.contiguous), (Outcome::Rejected(_), Some(Outcome::Returned(_)))) {
+        return Verdict::Skip("the layout is what is refused");
+    }
+    let name = sibling.name;
+    match (&seen.outcome, other) {
+        (Outcome::Rejected(refusal), Outcome::Returned(_)) => {
+            let detail = format!("{name} takes these arguments; got Err: {}", refusal.message);
+            let site = if evidence.supported(seen.device) { "accepts" } else { "takes the dtype" };
+            fail(OracleName::Siblings, Kind::OnlyOneAccepts, format!("{name} {site}"), seen, detail)
+        }
+        (Outcome::Returned(_), Outcome::Rejected(refusal)) => {
+            let detail = format!("{name} refuses these arguments with Err: {}", refusal.message);
+            fail(OracleName::Siblings, Kind::OnlyOneAccepts, format!("{name} refuses"), seen, detail)
+        }
+        (Outcome::Returned(own), Outcome::Returned(others))
+            if sibling.same_values && matches!(evidence.contract, Contract::Unspecified(_)) =>
+        {
+            match first_difference(own, others) {
+                None => Verdict::Pass,
+                Some(difference) => {
+                    let detail = format!("the call and {name} differ: {difference}");
+                    fail(OracleName::Siblings, Kind::Differs, name.to_string(), seen, detail)
+                }
+            }
+        }
+        _ => Verdict::Pass,
+    }
+}
+
+/// The first output of another shape or dtype, or the first pair of finite elements that are further apart than an eighth of the
+/// largest. Two formulas may overflow in different places, so an infinity or NaN is no difference.
+fn first_difference(own: &Returned, others: &Returned) -> Option<String> {
+    for (left, right) in own.outputs.iter().zip(&others.outputs) {
+        if (left.dtype, &left.shape) != (right.dtype, &right.shape) {
+            return Some(format!("{}{:?} against {}{:?}", left.dtype, left.shape, right.dtype, right.shape));
+        }
+        let pairs: Vec<(f64, f64)> = left.floats().into_iter().zip(right.floats()).collect();
+        let finite = |(a, b): &(f64, f64)| a.is_finite() && b.is_finite();
+        let largest = pairs.iter().filter(|pair| finite(pair)).fold(0.0, |most: f64, (_, b)| most.max(b.abs()));
+        let apart = |pair: &(f64, f64)| finite(pair) && (pair.0 - pair.1).abs() > largest / 8.0;
+        if let Some(position) = pairs.iter().position(apart) {
+            let (a, b) = pairs[position];
+            return Some(format!("element {position}: {a:?} against {b:?}"));
+        }
+    }
+    None
+}
