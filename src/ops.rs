@@ -5,23 +5,27 @@ mod attention;
 mod cache;
 pub mod canary;
 mod create;
+mod custom;
 mod encoding;
 pub mod form;
 mod layer;
 mod loss;
 mod op;
 mod optim;
+mod quantized;
 mod random;
 mod registry;
 mod relation;
 mod rotary;
 pub mod sequence;
+mod siblings;
 mod state;
 mod support;
 mod tensor;
 
 pub use accept::{accept, named};
 pub use registry::ALL;
+pub use siblings::{beside, sibling};
 pub use support::call::{Call, case_dtype};
 pub use support::reference_inputs::ReferenceInputs;
 pub use support::second_device::{second, wants_second};
@@ -141,14 +145,20 @@ pub mod why {
     pub const ID: &str = "id out of range";
     /// Ids are not integers.
     pub const ID_DTYPE: &str = "ids are not integers";
+    /// Numbers whose block has no scale, which is of half precision.
+    pub const BEYOND_SCALES: &str = "numbers beyond the range of scales in half precision";
     /// Inputs of different dtypes.
     pub const MIXED: &str = "inputs of different dtypes";
+    /// An unknown form, or none at all.
+    pub const NO_CALL: &str = "arguments that make no call";
     /// Integers beyond their dtype. Rust panics in a checked build and wraps in others, CUDA and PyTorch wrap.
     pub const OVERFLOW: &str = "integer overflow";
     /// An output that takes seconds to compute. Campaigns skip such cases.
     pub const TOO_LARGE: &str = "an output too large to try";
     /// A wrong number of dimensions.
     pub const RANK: &str = "wrong number of dimensions";
+    /// candle fails with "cannot use `slice_set` when self and src share their storage".
+    pub const SHARED: &str = "what is written lies in one buffer with what is read";
     /// Shapes that do not match.
     pub const SHAPES: &str = "shapes do not match";
 }
@@ -171,10 +181,11 @@ impl Op {
         own && sequence::placed(case).iter().all(|(op, step)| op.supports(step, device))
     }
 
-    /// Whether `case` asks for gradients and its input `name` has one: floats do, unless they are labels or masks.
+    /// Whether `case` asks for gradients and its input `name` has one: floats do, unless they are labels or masks, or lie in one
+    /// buffer with another input, whose gradients would add up there.
     pub fn has_gradient(&self, case: &Case, name: &str) -> bool {
         let is_float = case.tensor(name).is_some_and(|tensor| tensor.dtype.is_float());
-        is_float && !case.backward.is_none() && self.differentiates(case, name)
+        is_float && !case.backward.is_none() && self.differentiates(case, name) && !case.is_shared(name)
     }
 
     fn differentiates(&self, case: &Case, name: &str) -> bool {

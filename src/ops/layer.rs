@@ -11,6 +11,7 @@ pub(super) mod gru;
 pub(super) mod layer_norm;
 pub(super) mod linear;
 pub(super) mod lstm;
+pub(super) mod parts;
 pub(super) mod prelu;
 pub(super) mod rms_norm;
 pub(super) mod sequential;
@@ -34,6 +35,7 @@ pub(super) const OPS: &[&Op] = &[
     &layer_norm::LAYER_NORM_NO_BIAS,
     &linear::LINEAR,
     &lstm::LSTM,
+    &parts::PARTS,
     &prelu::PRELU,
     &rms_norm::RMS_NORM,
     &rms_norm::RMS_NORM_DIFF,

@@ -5,6 +5,7 @@ pub(super) mod dropout;
 pub(super) mod layer_norm;
 pub(super) mod leaky_relu;
 pub(super) mod log_softmax;
+pub(super) mod moe_gemm;
 pub(super) mod moe_gemm_on_cpu;
 pub(super) mod pixel_shuffle;
 pub(super) mod pixel_unshuffle;
@@ -25,6 +26,8 @@ pub(super) const OPS: &[&Op] = &[
     &leaky_relu::LEAKY_RELU,
     &log_softmax::LOG_SOFTMAX,
     &activation::MISH,
+    &moe_gemm::MOE_GEMM,
+    &moe_gemm::MOE_GEMM_GGUF,
     &moe_gemm_on_cpu::MOE_GEMM_ON_CPU,
     &pixel_shuffle::PIXEL_SHUFFLE,
     &pixel_unshuffle::PIXEL_UNSHUFFLE,

@@ -1,8 +1,8 @@
 //! The registry: every op, by family and name.
 
 use super::{
-    Op, attention, cache, canary, create, encoding, layer, loss, op, optim, random, relation, rotary, sequence, state,
-    tensor,
+    Op, attention, cache, canary, create, custom, encoding, layer, loss, op, optim, quantized, random, relation,
+    rotary, sequence, state, tensor,
 };
 
 /// The families, and the two ops without one.
@@ -10,11 +10,13 @@ const FAMILIES: &[&[&Op]] = &[
     attention::OPS,
     cache::OPS,
     create::OPS,
+    custom::OPS,
     encoding::OPS,
     layer::OPS,
     loss::OPS,
     op::OPS,
     optim::OPS,
+    quantized::OPS,
     random::OPS,
     relation::OPS,
     rotary::OPS,

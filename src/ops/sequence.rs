@@ -8,7 +8,7 @@ use ndarray::ArrayD;
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{ALL, Call, Contract, Op, ReferenceInputs, find};
+use crate::ops::{ALL, Call, Contract, Op, ReferenceInputs, find, why};
 use crate::tensor::resized;
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
@@ -87,7 +87,7 @@ pub fn prefix(case: &Case, last: usize) -> Case {
 /// The contract of the last step for the outputs of the steps before it, or of the first step that does not accept.
 fn contract(case: &Case) -> Contract {
     let mut refused = None;
-    let mut last = Contract::Unspecified("a sequence of unknown ops");
+    let mut last = Contract::Unspecified(why::NO_CALL);
     for (number, (op, step)) in placed(case).into_iter().enumerate() {
         last = (op.contract)(&step);
         // A step may return a view, which the next step may refuse.

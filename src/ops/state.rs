@@ -2,10 +2,12 @@
 
 pub(super) mod backward_again;
 pub(super) mod detach;
+pub(super) mod device;
 pub(super) mod diamond;
 pub(super) mod dropped;
 pub(super) mod own_storage;
 pub(super) mod own_transpose;
+pub(super) mod parameters;
 pub(super) mod threads;
 pub(super) mod twice;
 pub(super) mod var_set;
@@ -16,10 +18,12 @@ use super::Op;
 pub(super) const OPS: &[&Op] = &[
     &backward_again::BACKWARD_AGAIN,
     &detach::DETACH,
+    &device::DEVICE,
     &diamond::DIAMOND,
     &dropped::DROPPED,
     &own_storage::OWN_STORAGE,
     &own_transpose::OWN_TRANSPOSE,
+    &parameters::PARAMETERS,
     &threads::THREADS,
     &twice::TWICE,
     &var_set::VAR_SET,

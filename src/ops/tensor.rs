@@ -19,9 +19,11 @@ pub(super) mod conv_transpose;
 pub(super) mod copy;
 pub(super) mod cumsum;
 pub(super) mod detach;
+pub(super) mod dim_from_end;
 pub(super) mod dot;
 pub(super) mod elu;
 pub(super) mod embedding;
+pub(super) mod file;
 pub(super) mod flatten;
 pub(super) mod flip;
 pub(super) mod force_contiguous;
@@ -37,6 +39,7 @@ pub(super) mod max;
 pub(super) mod max_pool2d;
 pub(super) mod mean;
 pub(super) mod meshgrid;
+pub(super) mod metadata;
 pub(super) mod min;
 pub(super) mod mv;
 pub(super) mod narrow;
@@ -97,6 +100,7 @@ pub(super) const OPS: &[&Op] = &[
     &unary::COS,
     &cumsum::CUMSUM,
     &detach::DETACH,
+    &dim_from_end::DIM_FROM_END,
     &binary::DIV,
     &scalar::DIV_SCALAR,
     &dot::DOT,
@@ -105,6 +109,7 @@ pub(super) const OPS: &[&Op] = &[
     &compare::EQ,
     &unary::ERF,
     &unary::EXP,
+    &file::FILE,
     &flatten::FLATTEN,
     &flip::FLIP,
     &unary::FLOOR,
@@ -130,6 +135,7 @@ pub(super) const OPS: &[&Op] = &[
     &binary::MAXIMUM,
     &mean::MEAN,
     &meshgrid::MESHGRID,
+    &metadata::METADATA,
     &min::MIN,
     &binary::MINIMUM,
     &binary::MUL,

@@ -131,7 +131,9 @@ fn check_tests(
             Verdict::Pass => vec![OracleName::Reference, OracleName::Gradient],
             Verdict::Partly(_) | Verdict::Skip(_) => continue,
         };
-        for oracle in oracles {
+        // No result of a single call shows what another one does, or what is not written down.
+        let shows = |oracle: &OracleName| ![OracleName::Siblings, OracleName::Documentation].contains(oracle);
+        for oracle in oracles.into_iter().filter(shows) {
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);
             match test(&evidence, &observations[0], oracle) {
                 Ok(text) => {

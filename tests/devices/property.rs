@@ -44,7 +44,8 @@ macro_rules! families {
 
 // The largest family first: two threads end at the same time.
 families!(
-    tensor, attention, cache, create, encoding, layer, loss, op, optim, random, relation, rotary, sequence, state
+    tensor, attention, cache, create, custom, encoding, layer, loss, op, optim, quantized, random, relation, rotary,
+    sequence, state
 );
 
 pub const TESTS: &[Test] = tests![

@@ -133,6 +133,12 @@ fn wrong(kind: &Kind) -> Vec<Param> {
             let beyond = [low.checked_sub(1), high.checked_add(1)].into_iter().flatten().map(Param::from);
             beyond.chain([text, list, Param::from(1.9), Param::from(f64::NAN)]).collect()
         }
+        Kind::Size => {
+            // A size that a number can say, and one that is none.
+            let texts = ["usize::MAX - 9223372036854775808", "usize::MAX - 0", "usize::MAX-1", "usize::MAX + 1"]
+                .map(Param::from);
+            texts.into_iter().chain([text, list, Param::from(-1i64), Param::from(1.9), Param::from(f64::NAN)]).collect()
+        }
         Kind::Flag => vec![text, list, Param::from(2i64), Param::from(0.5)],
         Kind::Float => vec![text, list],
         Kind::Word(_) | Kind::Dtype => vec![text, list, Param::from(1i64)],

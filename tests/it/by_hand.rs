@@ -141,7 +141,7 @@ fn new_writes_a_case_from_shapes_and_values() {
         (&["loss.cross_entropy", "--inp", "4x10"][..], "loss.cross_entropy lacks the input `target`"),
         (
             &["loss.cross_entropy", "--inp", "4x10", "--target", "0.5"],
-            "--target 0.5: has the value 0.5, which u32 cannot hold",
+            "--target 0.5: has the value 0.5, which i64 cannot hold",
         ),
         (&["loss.cross_entropy", "--inp", "4xten", "--target", "0"], "`ten` is not a size; a shape is written 4x10"),
         (&["loss.cross_entropy", "--imp", "4x10", "--target", "0"], "loss.cross_entropy has no param `imp`"),

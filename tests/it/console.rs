@@ -24,7 +24,7 @@ fn a_hunt_prints_a_line_for_each_new_finding_that_ends_with_its_replay_and_exits
     // Once when it is found, and once in the summary.
     assert!(lines.len() == 2 && lines[0] == lines[1] && lines[0].starts_with("wrong "), "{shown}");
     assert!(!shown.contains("expected a gradient") && shown.lines().count() <= 40, "{shown}");
-    let counts = "\n6 new findings\n  3 wrong, 1 crash, 1 refusal, 1 limit\n  5 known: kept as regressions\n";
+    let counts = "\n6 new findings\n  2 wrong, 1 crash, 1 refusal, 2 limit\n  4 known: kept as regressions\n";
     assert!(shown.contains("300 cases of 1 op on cpu in ") && shown.contains(counts), "{shown}");
     let (_, id) = lines[0].split_once(" replay ").expect("a command");
     let replayed = snuffer(store.path(), &["replay", id]);

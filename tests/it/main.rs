@@ -15,6 +15,7 @@ mod coverage;
 mod damage;
 mod diagnosis;
 mod doctor;
+mod extremes;
 mod fatal;
 #[path = "../common/finding.rs"]
 mod finding;
@@ -50,6 +51,7 @@ mod scenarios;
 mod schema;
 mod score;
 mod sequences;
+mod shared;
 mod signatures;
 mod site;
 mod site_command;

@@ -15,6 +15,7 @@ struct Reasons {
 struct Reason {
     name: String,
     because: String,
+    ground: Option<String>,
     says: Option<String>,
 }
 
@@ -85,9 +86,15 @@ fn each_reason_in_the_code_is_in_the_table_and_no_other() {
 }
 
 #[test]
-fn each_reason_says_why_and_what_pytorch_does_if_it_was_asked() {
-    for Reason { name, because, says } in table() {
+fn each_reason_says_why_and_on_what_it_stands() {
+    let grounds = ["call", "elsewhere", "documentation", "format", "nothing", "cost", "none"];
+    for Reason { name, because, ground, says } in table() {
         assert!(!because.is_empty() && says != Some(String::new()), "{name}");
+        let stands = match ground {
+            Some(ground) => says.is_none() && grounds.contains(&ground.as_str()),
+            None => says.is_some(),
+        };
+        assert!(stands, "{name}: either `torch` with `says`, or one of {grounds:?} as `ground`");
     }
 }
 

@@ -30,6 +30,7 @@ struct Reasons {
 struct Reason {
     name: String,
     because: String,
+    ground: Option<String>,
     torch: Option<String>,
     says: Option<String>,
 }
@@ -88,10 +89,12 @@ fn table(tally: &Tally, reasons: &Reasons) -> String {
     let [partly, skipped] = [count("partly"), count("skipped")];
     let mut text = format!(
         "\nOf {cases} cases (seed {SEED}, half of them broken on purpose) {} are judged against a value, a shape or a refusal, {} in part, \
-         and {} not at all.\n\n| why | per million | cpu | sim:0 | PyTorch 2.15 | because |\n|---|---|---|---|---|---|\n",
+         and {} not at all. Of the {} reasons, {} were put to PyTorch.\n\n| why | per million | cpu | sim:0 | PyTorch 2.15, or the ground | because |\n|---|---|---|---|---|---|\n",
         share(cases - partly - skipped),
         share(partly),
         share(skipped),
+        reasons.reason.len(),
+        reasons.reason.iter().filter(|reason| reason.torch.is_some()).count(),
     );
     let none = BTreeMap::new();
     let mut rows: Vec<(u64, &Reason, &BTreeMap<String, u64>)> = Vec::new();
@@ -104,7 +107,7 @@ fn table(tally: &Tally, reasons: &Reasons) -> String {
     for (count, reason, outcomes) in rows {
         let torch = match (&reason.torch, &reason.says) {
             (Some(torch), Some(says)) => format!("`{torch}`: {says}"),
-            _ => "–".to_string(),
+            _ => reason.ground.clone().unwrap_or_default(),
         };
         let [cpu, sim] = ["cpu ", "sim:0 "].map(|device| shares(outcomes, device));
         let million = count * 1_000_000 / cases;

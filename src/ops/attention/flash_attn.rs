@@ -24,6 +24,7 @@ pub static FLASH_ATTN: Op = Op {
         "attention::cpu_flash::standard::run_flash_attn_cpu",
         "attention::cpu_flash::causal::run_causal_attn_cpu",
         "cpu_flash_attention::run_flash_attn_cpu",
+        "AttnMask::causal_with_offset",
     ],
     support: &Support::both("q", &[DType::F32, DType::F16, DType::Bf16]),
     inputs: &[

@@ -13,7 +13,15 @@ use crate::ops::support::kv_cache::{
 /// `ConcatKvCache::new(dim)`: as `KvCache`, by concatenation.
 pub static CONCAT: Op = Op {
     name: "cache.concat",
-    covers: &["ConcatKvCache"],
+    covers: &[
+        "ConcatKvCache",
+        "ConcatKvCache::new",
+        "ConcatKvCache::current_seq_len",
+        "ConcatKvCache::append",
+        "ConcatKvCache::reset",
+        "ConcatKvCache::k",
+        "ConcatKvCache::v",
+    ],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: &[

@@ -12,7 +12,12 @@ use crate::ops::{Contract, Op};
 /// `InterleavedKvCache::new(head_dim)` of keys and values `(1, H, S, D)`: `(all S, H, 2 D)`, keys before values.
 pub static INTERLEAVED: Op = Op {
     name: "cache.interleaved",
-    covers: &["InterleavedKvCache"],
+    covers: &[
+        "InterleavedKvCache",
+        "InterleavedKvCache::new",
+        "InterleavedKvCache::append",
+        "InterleavedKvCache::reset",
+    ],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: &[

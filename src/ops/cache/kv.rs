@@ -14,7 +14,16 @@ use crate::ops::{Contract, Op, why};
 /// `KvCache::new(dim, max)`: everything appended so far, returned after each append and by `k()` and `v()`.
 pub static KV: Op = Op {
     name: "cache.kv",
-    covers: &["KvCache", "Cache"],
+    covers: &[
+        "KvCache",
+        "Cache",
+        "KvCache::new",
+        "KvCache::k",
+        "KvCache::v",
+        "KvCache::append",
+        "KvCache::current_seq_len",
+        "KvCache::reset",
+    ],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: &[

@@ -16,7 +16,14 @@ use crate::tensor::{DType, Support};
 /// is `[K of head 0, V of head 0, ..]`.
 pub static RAW_INTERLEAVED: Op = Op {
     name: "cache.raw_interleaved",
-    covers: &["RawInterleavedKvCache"],
+    covers: &[
+        "RawInterleavedKvCache",
+        "RawInterleavedKvCache::new",
+        "RawInterleavedKvCache::write_kv",
+        "RawInterleavedKvCache::write_kv_batch",
+        "RawInterleavedKvCache::data",
+        "RawInterleavedKvCache::reset",
+    ],
     support: &Support::both("k0", &[DType::F32]),
     inputs: APPENDS,
     params: &[

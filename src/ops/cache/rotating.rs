@@ -17,7 +17,17 @@ use crate::tensor::DType;
 /// What each append returns, read at once, and what the cache holds at the end.
 pub static ROTATING: Op = Op {
     name: "cache.rotating",
-    covers: &["RotatingKvCache", "RotatingCache"],
+    covers: &[
+        "RotatingKvCache",
+        "RotatingCache",
+        "RotatingKvCache::new",
+        "RotatingKvCache::k",
+        "RotatingKvCache::v",
+        "RotatingKvCache::append",
+        "RotatingKvCache::attn_mask",
+        "RotatingKvCache::positions",
+        "RotatingKvCache::reset",
+    ],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: &[

@@ -17,7 +17,14 @@ use crate::tensor::{DType, Support};
 /// one item per append: its `n`-th bit pauses the `n`-th row.
 pub static SCATTERED: Op = Op {
     name: "cache.scattered",
-    covers: &["ScatteredKvCache", "ScatteredCacheBuilder"],
+    covers: &[
+        "ScatteredKvCache",
+        "ScatteredCacheBuilder",
+        "ScatteredKvCache::append",
+        "ScatteredCacheBuilder::new",
+        "ScatteredCacheBuilder::make_cache",
+        "ScatteredCacheBuilder::indices_and_mask",
+    ],
     support: FLOATS,
     inputs: APPENDS,
     params: &[
@@ -116,7 +123,7 @@ pub static SCATTERED: Op = Op {
 /// The mask of each append: 0 for what a query sees, minus infinity for the rest.
 pub static SCATTERED_MASK: Op = Op {
     name: "cache.scattered_mask",
-    covers: &["ScatteredCacheBuilder", "IndicesAndMask"],
+    covers: &["ScatteredCacheBuilder", "IndicesAndMask", "IndicesAndMask::mask"],
     support: FLOATS,
     inputs: APPENDS,
     params: &[

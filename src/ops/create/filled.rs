@@ -14,7 +14,7 @@ const UPLOADED: &Support = &Support::both("dtype", &DType::ALL);
 
 /// The case with as many columns as rows, for the contract and reference of any matrix.
 fn square(case: &Case) -> Case {
-    case.clone().param("columns", case.int("rows", 0))
+    case.clone().param("columns", case.size("rows"))
 }
 
 /// The dtypes of kernels that fill.
@@ -70,7 +70,7 @@ macro_rules! squares {
             generate: |draw| {
                 let mut case = generate(draw, FILLED)?;
                 case.params.remove("columns");
-                let size = case.int("rows", 0).min(600);
+                let size = case.size("rows").min(600);
                 Ok(case.param("rows", size))
             },
             contract: |case| contract(&square(case)),

@@ -23,7 +23,7 @@ pub static ONE_HOT: Op = Op {
         ParamSpec::int("on", 1, "The value at each index."),
     ],
     generate: |draw| {
-        let shape = draw.shape(0, 2)?;
+        let shape = draw.open_shape(0, 2)?;
         let (dtype, depth) = (draw.dtype(ONE_HOT.support)?, draw.positive()?);
         let indices = draw.ids(dtype, &shape, depth)?;
         let case = Case::default().input("indices", indices).param("depth", depth);

@@ -12,7 +12,7 @@ use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::elementwise::elu;
 use crate::ops::support::elementwise::{case, of_floats};
 use crate::ops::support::reference_inputs::each;
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, why};
 
 /// The variants of `Activation` by the param `kind`; `Elu` and `LeakyRelu` take the param `alpha`.
 pub static ACTIVATION: Op = Op {
@@ -32,7 +32,7 @@ pub static ACTIVATION: Op = Op {
     },
     contract: |case| {
         if !KINDS.contains(&case.text("kind")) {
-            return Contract::Unspecified("not an activation");
+            return Contract::Unspecified(why::NO_CALL);
         }
         if let Some(contract) = unspecified_constant(case, "alpha") {
             return contract;

@@ -7,6 +7,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::EPS;
+use crate::ops::support::call::size_or;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{epsilon, unspecified_arguments, with_eps};
 use crate::ops::support::reductions::squared;
@@ -175,7 +176,7 @@ fn contract(case: &Case, train: bool) -> Contract {
     if weights.len() == 1 {
         return Contract::Unspecified("a weight without a bias, or a bias without a weight");
     }
-    let features = usize::try_from(case.int("features", 1)).unwrap_or(0);
+    let features = size_or(case, "features", 1);
     if [mean, variance].iter().chain(&weights).any(|t| t.shape != [features]) {
         return Contract::Rejects(why::SHAPES);
     }

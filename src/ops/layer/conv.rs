@@ -16,7 +16,7 @@ use crate::ops::{Op, ReferenceInputs};
 /// `conv1d` and a bias per channel.
 pub static CONV1D: Op = Op {
     name: "layer.conv1d",
-    covers: &["Conv1d", "Conv1dConfig", "conv::conv1d", "conv::conv1d_no_bias"],
+    covers: &["Conv1d", "Conv1dConfig", "conv::conv1d", "conv::conv1d_no_bias", "Conv1d::new"],
     support: FLOATS,
     inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(O, C / groups, K)"), CHANNEL_BIAS],
     params: &[ALGORITHM, DILATION, BUILT, GROUPS, PADDING, STRIDE],
@@ -57,7 +57,7 @@ pub static CONV1D: Op = Op {
 /// `conv2d` and a bias per channel.
 pub static CONV2D: Op = Op {
     name: "layer.conv2d",
-    covers: &["Conv2d", "Conv2dConfig", "conv::conv2d", "conv::conv2d_no_bias"],
+    covers: &["Conv2d", "Conv2dConfig", "conv::conv2d", "conv::conv2d_no_bias", "Conv2d::new"],
     support: conv::CONV2D.support,
     inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(O, C / groups, KH, KW)"), CHANNEL_BIAS],
     params: &[ALGORITHM, DILATION, BUILT, GROUPS, PADDING, STRIDE],

@@ -16,7 +16,13 @@ use crate::ops::{Op, ReferenceInputs};
 /// `conv_transpose1d` and a bias per channel.
 pub static CONV_TRANSPOSE1D: Op = Op {
     name: "layer.conv_transpose1d",
-    covers: &["ConvTranspose1d", "ConvTranspose1dConfig", "conv::conv_transpose1d", "conv::conv_transpose1d_no_bias"],
+    covers: &[
+        "ConvTranspose1d",
+        "ConvTranspose1dConfig",
+        "conv::conv_transpose1d",
+        "conv::conv_transpose1d_no_bias",
+        "ConvTranspose1d::new",
+    ],
     support: FLOATS,
     inputs: &[InputSpec::new("x", "(B, C, L)"), InputSpec::new("kernel", "(C, O / groups, K)"), CHANNEL_BIAS],
     params: &[DILATION, BUILT, GROUPS, OUTPUT_PADDING, PADDING, STRIDE],
@@ -59,7 +65,13 @@ pub static CONV_TRANSPOSE1D: Op = Op {
 /// `conv_transpose2d` and a bias per channel.
 pub static CONV_TRANSPOSE2D: Op = Op {
     name: "layer.conv_transpose2d",
-    covers: &["ConvTranspose2d", "ConvTranspose2dConfig", "conv::conv_transpose2d", "conv::conv_transpose2d_no_bias"],
+    covers: &[
+        "ConvTranspose2d",
+        "ConvTranspose2dConfig",
+        "conv::conv_transpose2d",
+        "conv::conv_transpose2d_no_bias",
+        "ConvTranspose2d::new",
+    ],
     support: conv_transpose::CONV_TRANSPOSE2D.support,
     inputs: &[InputSpec::new("x", "(B, C, H, W)"), InputSpec::new("kernel", "(C, O, KH, KW)"), CHANNEL_BIAS],
     params: &[DILATION, BUILT, OUTPUT_PADDING, PADDING, STRIDE],

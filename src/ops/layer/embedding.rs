@@ -11,7 +11,7 @@ use crate::tensor::{DType, Support};
 /// `Embedding::new(weight (V, H), hidden)` of `ids` of any shape: rows of `weight`, shape `ids.shape + [H]`.
 pub static EMBEDDING: Op = Op {
     name: "layer.embedding",
-    covers: &["Embedding"],
+    covers: &["Embedding", "Embedding::new"],
     support: &Support { of: "weight", cpu: &DType::ALL, cuda: &DType::STANDARD },
     inputs: &[
         InputSpec::new("ids", "of any shape, integers below V"),
@@ -20,7 +20,7 @@ pub static EMBEDDING: Op = Op {
     params: &[ParamSpec::size("hidden", 0, "The width that the layer is told.")],
     generate: |draw| {
         let (rows, hidden) = (draw.positive()?, draw.size()?);
-        let shape = draw.shape(0, 3)?;
+        let shape = draw.open_shape(0, 3)?;
         let (dtype, id_dtype) = (draw.dtype(EMBEDDING.support)?, draw.id_dtype()?);
         let ids = draw.ids(id_dtype, &shape, rows)?;
         let weight = draw.tensor(dtype, &[rows, hidden])?;
@@ -36,7 +36,7 @@ pub static EMBEDDING: Op = Op {
             return Contract::Rejects("a table without exactly two dimensions");
         }
         let hidden = weight.shape[1];
-        if usize::try_from(case.int("hidden", 0)).ok() != Some(hidden) {
+        if case.size("hidden") != hidden {
             return Contract::Rejects("a hidden size that differs from the table");
         }
         if hidden == 0 && bad_id(ids, weight.shape[0]) {

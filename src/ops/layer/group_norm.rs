@@ -6,6 +6,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::EPS;
+use crate::ops::support::call::size_or;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{epsilon, standardized, unspecified_arguments, with_eps};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
@@ -14,7 +15,7 @@ use crate::tensor::product;
 /// `GroupNorm::new(weight (C), bias (C), C, groups, eps)` of `x (N, C, ..)`: each group of channels standardized.
 pub static GROUP_NORM: Op = Op {
     name: "layer.group_norm",
-    covers: &["GroupNorm"],
+    covers: &["GroupNorm", "GroupNorm::new"],
     support: FLOATS_AND_F8,
     inputs: &[InputSpec::new("x", "(N, C, ..)"), InputSpec::new("weight", "(C)"), InputSpec::new("bias", "(C)")],
     params: &[
@@ -62,8 +63,7 @@ fn contract(case: &Case) -> Contract {
     if !x.dtype.is_float() {
         return Contract::Rejects("the norm of integers");
     }
-    let size = |name| usize::try_from(case.int(name, 1)).unwrap_or(0);
-    let (channels, groups) = (size("channels"), size("groups"));
+    let (channels, groups) = (size_or(case, "channels", 1), size_or(case, "groups", 1));
     if groups == 0 || channels % groups != 0 {
         return Contract::Rejects("groups do not divide the channels");
     }
@@ -93,7 +93,7 @@ fn grouped(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
         return vec![x];
     }
     let (channels, inner) = (x.shape()[1], product(&x.shape()[2..]).unwrap_or(1));
-    let groups = usize::try_from(inputs.case.int("groups", 1)).unwrap_or(1);
+    let groups = size_or(inputs.case, "groups", 1);
     let mut values: Vec<Num> = x.iter().copied().collect();
     for group in values.chunks_mut(channels / groups * inner) {
         let standard = Num::fused(group, |group| standardized(group, epsilon(inputs.case), true));

@@ -15,7 +15,15 @@ use crate::ops::support::recurrent::{
 /// `r, z = sigmoid` of both parts, `n = tanh(x_n + r h_n)`; `h' = (1 - z) n + z h`.
 pub static GRU: Op = Op {
     name: "layer.gru",
-    covers: &["GRU", "GRUConfig", "rnn::GRUState", "rnn::gru", "RNN"],
+    covers: &[
+        "GRU",
+        "GRUConfig",
+        "rnn::GRUState",
+        "rnn::gru",
+        "RNN",
+        "GRUConfig::default_no_bias",
+        "VarBuilder::from_tensors",
+    ],
     support: FLOATS,
     inputs: &[X, HIDDEN, INPUT_WEIGHT, HIDDEN_WEIGHT, INPUT_BIAS, HIDDEN_BIAS],
     params: &[FORM],

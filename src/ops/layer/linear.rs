@@ -12,7 +12,14 @@ use crate::ops::{Contract, Op, why};
 /// `Linear::new(weight (O, I), bias (O)?)` of `x (.., I)`: `x @ weight^T + bias`.
 pub static LINEAR: Op = Op {
     name: "layer.linear",
-    covers: &["Linear", "linear::linear", "linear::linear_no_bias", "linear::linear_b", "VarBuilder::from_tensors"],
+    covers: &[
+        "Linear",
+        "linear::linear",
+        "linear::linear_no_bias",
+        "linear::linear_b",
+        "VarBuilder::from_tensors",
+        "Linear::new",
+    ],
     support: FLOATS,
     inputs: &[
         InputSpec::new("x", "(.., I)"),

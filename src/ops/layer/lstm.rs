@@ -15,7 +15,16 @@ use crate::ops::support::recurrent::{
 /// `i, f, o = sigmoid, g = tanh` of `x W_ih^T + b_ih + h W_hh^T + b_hh`; `c' = f c + i g`, `h' = o tanh(c')`.
 pub static LSTM: Op = Op {
     name: "layer.lstm",
-    covers: &["LSTM", "LSTMConfig", "rnn::LSTMState", "rnn::Direction", "rnn::lstm", "RNN"],
+    covers: &[
+        "LSTM",
+        "LSTMConfig",
+        "rnn::LSTMState",
+        "rnn::Direction",
+        "rnn::lstm",
+        "RNN",
+        "LSTMState::new",
+        "LSTMConfig::default_no_bias",
+    ],
     support: FLOATS,
     inputs: &[X, HIDDEN, CELL, INPUT_WEIGHT, HIDDEN_WEIGHT, INPUT_BIAS, HIDDEN_BIAS],
     params: &[

@@ -13,7 +13,7 @@ use crate::ops::{Contract, Op, why};
 /// second dimension.
 pub static PRELU: Op = Op {
     name: "layer.prelu",
-    covers: &["PReLU"],
+    covers: &["PReLU", "PReLU::new"],
     support: FLOATS_AND_F8,
     inputs: &[InputSpec::new("x", "(N, C, ..)"), InputSpec::new("weight", "(C), or one element")],
     params: &[ParamSpec::flag("is_scalar", false, "Whether one weight is for all elements.")],

@@ -11,7 +11,7 @@ use crate::ops::support::norm::{FUSED, LAYER_PROMISE, composed_contract, generat
 /// `RmsNorm::new(weight, eps)` of `x`: `x / sqrt(mean(x^2) + eps) * weight`.
 pub static RMS_NORM: Op = Op {
     name: "layer.rms_norm",
-    covers: &["RmsNorm"],
+    covers: &["RmsNorm", "RmsNorm::new"],
     support: FUSED,
     inputs: &[InputSpec::new("x", "(.., H)"), InputSpec::new("weight", "(H)")],
     params: &[EPS],

@@ -9,7 +9,21 @@ use crate::ops::{Contract, Op};
 /// `Sequential` of `Identity`, and of closures that square and add 1: all outputs, and the last one again.
 pub static SEQUENTIAL: Op = Op {
     name: "layer.sequential",
-    covers: &["Sequential", "Func", "FuncT", "Identity", "Tensor::apply", "Tensor::apply_t"],
+    covers: &[
+        "Sequential",
+        "sequential::seq",
+        "Func",
+        "func::func",
+        "FuncT",
+        "func::func_t",
+        "Identity",
+        "Tensor::apply",
+        "Tensor::apply_t",
+        "Identity::new",
+        "Sequential::add",
+        "Sequential::add_fn",
+        "Sequential::forward_all",
+    ],
     support: FLOATS_AND_F8,
     inputs: &[ANY],
     params: &[],

@@ -13,7 +13,7 @@ use crate::ops::{Contract, Op};
 /// of zeros is `p`; outside training nothing is dropped.
 pub static DROPOUT: Op = Op {
     name: "op.dropout",
-    covers: &["ops::dropout", "Dropout"],
+    covers: &["ops::dropout", "Dropout", "Dropout::new", "Dropout::forward"],
     support: FLOATS,
     inputs: &[ANY],
     params: &[

@@ -16,9 +16,9 @@ pub static LOG_SOFTMAX: Op = Op {
     inputs: &[ANY],
     params: &[DIM],
     generate: |draw| {
-        let mut shape = draw.shape(0, 2)?;
+        let mut shape = draw.open_shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
-        shape.insert(dim, draw.reduced()?.max(1));
+        shape.insert(dim, draw.lane()?);
         Ok(draw_x(draw, LOG_SOFTMAX.support, &shape)?.param("dim", dim))
     },
     contract: |case| {

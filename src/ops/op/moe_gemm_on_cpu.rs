@@ -1,4 +1,4 @@
-//! Products of mixtures of experts, which candle has for CUDA devices only.
+//! Products of mixtures of experts on the CPU, which candle has for CUDA devices only.
 
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{DType as Candle, Device, Tensor};
@@ -11,8 +11,6 @@ use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
 /// `moe_gemm` and `moe_gemm_gguf` of tensors on the CPU: 1 for each call that is an `Err`.
-///
-/// On a CUDA device both need the matrix instructions of real hardware.
 pub static MOE_GEMM_ON_CPU: Op = Op {
     name: "op.moe_gemm_on_cpu",
     covers: &["moe::moe_gemm", "moe::moe_gemm_gguf"],

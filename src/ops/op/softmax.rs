@@ -35,8 +35,8 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     inputs: &[ANY],
     params: &[],
     generate: |draw| {
-        let mut shape = draw.shape(0, 3)?;
-        shape.push(draw.reduced()?);
+        let mut shape = draw.open_shape(0, 3)?;
+        shape.push(draw.lane()?);
         draw_x(draw, SOFTMAX_LAST_DIM.support, &shape)
     },
     contract: |case| {

@@ -18,7 +18,7 @@ pub static SWIGLU: Op = Op {
     params: &[],
     generate: |draw| {
         let dtype = draw.dtype(FLOATS_AND_F8)?;
-        let mut shape = draw.shape(0, 2)?;
+        let mut shape = draw.open_shape(0, 2)?;
         shape.push(2 * draw.positive()?);
         let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?);
         case.backward = draw.backward()?;

@@ -20,7 +20,7 @@ pub static GUMBEL_SOFTMAX: Op = Op {
     params: &[DIM, ParamSpec::float("temperature", 1.0, "0 for the largest element.")],
     generate: |draw| {
         let dtype = draw.dtype(FLOATS)?;
-        let mut shape: Vec<usize> = draw.shape(0, 2)?.into_iter().map(|n| n.max(1)).collect();
+        let mut shape: Vec<usize> = draw.open_shape(0, 2)?.into_iter().map(|n| n.max(1)).collect();
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.reduced()?.max(1));
         let temperature = *draw.choose(&[0.0, 1.0, 0.5, 2.0, -1.0])?;

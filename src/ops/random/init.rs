@@ -13,7 +13,7 @@ use crate::tensor::{DType, Support};
 /// `Init::var((rows, columns), dtype, device)` of the variant `kind`.
 pub static INIT: Op = Op {
     name: "random.init",
-    covers: &["Init", "init::FanInOut", "init::NonLinearity", "init::NormalOrUniform"],
+    covers: &["Init", "init::FanInOut", "init::NonLinearity", "init::NormalOrUniform", "Init::var"],
     support: &Support { of: "dtype", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     inputs: &[],
     params: &[

@@ -23,7 +23,7 @@ pub const POSITION_PROMISE: &str = "candle-core/src/tensor.rs:1107-1123; torch.a
 
 /// A case in one of these `form`s.
 pub fn generate(draw: &mut Draw, forms: &[&str]) -> arbitrary::Result<Case> {
-    let mut shape = draw.shape(0, 3)?;
+    let mut shape = draw.open_shape(0, 3)?;
     let dim = draw.between(0, shape.len())?;
     shape.insert(dim, draw.reduced()?.max(1));
     let dtype = draw.dtype(SUPPORT)?;
@@ -42,7 +42,7 @@ pub fn generate(draw: &mut Draw, forms: &[&str]) -> arbitrary::Result<Case> {
 fn dims(case: &Case, rank: usize) -> Option<Vec<usize>> {
     match case.text("form") {
         "all" => Some((0..rank).collect()),
-        _ => usize::try_from(case.int("dim", 0)).ok().filter(|&dim| dim < rank).map(|dim| vec![dim]),
+        _ => Some(case.size("dim")).filter(|&dim| dim < rank).map(|dim| vec![dim]),
     }
 }
 
@@ -85,14 +85,14 @@ fn first(group: &[Num], beats: fn(f64, f64) -> bool) -> usize {
     (1..group.len()).fold(0, |best, position| if better(best, position) { position } else { best })
 }
 
-/// The element that no other `beats`, or NaN if there is one. The derivative among several equals is unspecified.
+/// The element that no other `beats`, or NaN if there is one. Among several equals there is a derivative only if all move alike.
 pub fn extreme(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
     if group.iter().any(|x| x.value.is_nan()) {
         return Num::exact(f64::NAN);
     }
     let Some(&best) = group.get(first(group, beats)) else { return Num::exact(f64::NAN) };
-    let tied = group.iter().filter(|x| x.value == best.value).count() > 1;
-    Num { kink: best.kink || tied, ..best }
+    let apart = group.iter().any(|x| x.value == best.value && x.slope != best.slope);
+    Num { kink: best.kink || apart, ..best }
 }
 
 /// The position of the first element that no other `beats`: unspecified if there is a NaN, or among integers that `f64` does not

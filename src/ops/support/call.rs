@@ -37,7 +37,7 @@ impl Call<'_> {
 
 /// A param that candle takes as `usize`, or `default` where the case leaves it out: 0 for a negative number.
 pub fn size_or(case: &Case, name: &str, default: usize) -> usize {
-    usize::try_from(case.int(name, default as i64)).unwrap_or(0)
+    case.params.get(name).map_or(default, |param| param.size().unwrap_or(0))
 }
 
 /// candle's dtype of this dtype of cases.

@@ -12,8 +12,8 @@ pub const SUPPORT: &Support = &Support { of: "inp", cpu: &DType::FLOATS_AND_F8, 
 /// Draws `inp` and `target` of one shape.
 pub fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
-    let mut shape = draw.shape(0, 3)?;
-    shape.push(draw.reduced()?);
+    let mut shape = draw.open_shape(0, 3)?;
+    shape.push(draw.lane()?);
     let mut case =
         Case::default().input("inp", draw.tensor(dtype, &shape)?).input("target", draw.tensor(dtype, &shape)?);
     case.backward = draw.backward()?;

@@ -59,7 +59,7 @@ pub fn gathered(inputs: &ReferenceInputs, shape: Shape, origin: Origin) -> Vec<A
 
 /// A case with an `x` of `low..=high` dimensions of any dtype in any view, and gradients half of the time.
 pub fn drawn(draw: &mut Draw, low: usize, high: usize) -> arbitrary::Result<Case> {
-    let shape = draw.shape(low, high)?;
+    let shape = draw.open_shape(low, high)?;
     drawn_of(draw, &shape)
 }
 

@@ -16,7 +16,7 @@ pub const CACHE_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::ALL, cuda:
 
 /// A case for a cache of any `dim` and a small `max`.
 pub fn drawn_cache(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let mut shape = draw.shape(0, 3)?;
+    let mut shape = draw.open_shape(0, 3)?;
     let dim = draw.between(0, shape.len())?;
     shape.insert(dim, 1);
     let max = draw.between(1, 6)?;
@@ -50,7 +50,7 @@ pub fn resets_before(case: &Case, place: usize) -> bool {
 /// The dtype and shape of the parts, which differ in `dim` only; an `Err` if a cache cannot take them.
 pub fn part_shape(case: &Case, dim: usize) -> Result<(DType, Vec<usize>), Contract> {
     let parts = parts(case);
-    let Some(&(first, _)) = parts.first() else { return Err(Contract::Unspecified("nothing to append")) };
+    let Some(&(first, _)) = parts.first() else { return Err(Contract::Unspecified(why::NO_CALL)) };
     if dim >= first.shape.len() {
         return Err(Contract::Unspecified(why::DIM));
     }

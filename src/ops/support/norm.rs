@@ -19,8 +19,8 @@ pub const LAYER_PROMISE: &str = "candle-nn/src/layer_norm.rs:1-137, 180-215: fus
 /// A case of `x` and `weights` of its last dimension, mostly contiguous.
 pub fn generate(draw: &mut Draw, support: &Support, weights: &[&str]) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
-    let mut shape = draw.shape(0, 3)?;
-    let hidden = draw.reduced()?;
+    let mut shape = draw.open_shape(0, 3)?;
+    let hidden = draw.lane()?;
     shape.push(hidden);
     let mut case = Case::default().input("x", draw.packed(dtype, &shape)?);
     for weight in weights {

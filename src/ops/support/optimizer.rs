@@ -16,7 +16,7 @@ pub const OPTIMIZER_SUPPORT: &Support = &Support { of: "theta", cpu: &DType::FLO
 /// A case of 1 to 3 steps.
 pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(OPTIMIZER_SUPPORT)?;
-    let shape = draw.shape(0, 3)?;
+    let shape = draw.open_shape(0, 3)?;
     let steps = *draw.choose(&[1, 1, 2, 3])?;
     let theta = draw.tensor(dtype, &shape)?;
     let grad = draw.tensor(dtype, &[&[steps], &shape[..]].concat())?;

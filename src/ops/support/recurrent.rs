@@ -74,7 +74,7 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
         return Contract::Rejects(why::SHAPES);
     }
     if !["seq", "seq_init", "step"].contains(&form) || (form == "seq" && case.tensor("h").is_some()) {
-        return Contract::Unspecified("an unknown form, or a state for a form that takes none");
+        return Contract::Unspecified(why::NO_CALL);
     }
     let states: &[&str] = if form == "seq" {
         &[]

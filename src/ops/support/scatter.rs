@@ -15,7 +15,7 @@ pub type Shapes = (DType, Vec<usize>, Vec<usize>, usize, DType);
 
 /// Draws them.
 pub fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
-    let x = draw.shape(1, 3)?;
+    let x = draw.open_shape(1, 3)?;
     let dim = draw.between(0, x.len() - 1)?;
     let mut src = x.clone();
     if draw.one_in(2)? {

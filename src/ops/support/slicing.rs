@@ -13,6 +13,6 @@ pub const OUTSIDE: &str = "a range outside the dimension";
 
 /// A case with an `x` of 1 to `high` dimensions that has elements.
 pub fn drawn_nonempty(draw: &mut Draw, high: usize) -> arbitrary::Result<Case> {
-    let shape: Vec<usize> = draw.shape(1, high)?.into_iter().map(|n| n.max(1)).collect();
+    let shape: Vec<usize> = draw.open_shape(1, high)?.into_iter().map(|n| n.max(1)).collect();
     drawn_of(draw, &shape)
 }

@@ -11,7 +11,7 @@ use crate::tensor::Support;
 
 /// A case of some dimensions, or of all with `form = "all"`.
 pub fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
-    let mut shape = draw.shape(0, 3)?;
+    let mut shape = draw.open_shape(0, 3)?;
     shape.insert(draw.between(0, shape.len())?, draw.reduced()?);
     let dtype = draw.dtype(support)?;
     // Small integers: few sums overflow.

@@ -1,7 +1,7 @@
 //! Templates that the sources of several ops include.
 
 /// Templates that [`crate::ops::Op::source`] may include, by name.
-pub const RUST_TEMPLATES: [(&str, &str); 8] = [
+pub const RUST_TEMPLATES: [(&str, &str); 11] = [
     (
         "window",
         "padding: {{ padding|default(0) }}, stride: {{ stride|default(1) }}, dilation: {{ dilation|default(1) }}",
@@ -59,6 +59,99 @@ pub const RUST_TEMPLATES: [(&str, &str); 8] = [
             {% endif %}
         }
         theta.as_tensor().copy()?
+    "#,
+    ),
+    (
+        "quantized",
+        r#"
+        let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
+        let dtype = candle_core::quantized::GgmlDType::{{ format|default("Q4_0") }};
+        let columns = bytes.len() / dtype.type_size() * dtype.block_size() / {{ inputs.blocks.shape[0] }};
+        let storage = candle_core::quantized::QStorage::from_data(bytes.into(), &device, dtype)?;
+        {% set shape = experts ~ ", " ~ rows // experts if experts else rows %}
+        let matrix = candle_core::quantized::QTensor::new(storage, ({{ shape }}, columns))?;
+    "#,
+    ),
+    (
+        "product",
+        r#"
+        use candle_core::backend::BackendStorage;
+        use candle_core::{CpuStorage, CudaStorage, Layout, Shape};
+
+        {% set count = {"two": 2, "three": 3}[arity|default("one")]|default(1) %}
+        {% set y, of_y = ("y", "of_y") if count > 1 else ("x", "of_x") %}
+        {% macro arguments(S) %}x: &{{ S }}, of_x: &Layout
+        {%- if count > 1 %}, y: &{{ S }}, of_y: &Layout{% endif %}
+        {%- if count > 2 %}, z: &{{ S }}, of_z: &Layout{% endif %}{% endmacro %}
+        {% set passed = "x, of_x" ~ (", y, of_y" if count > 1 else "") ~ (", z, of_z" if count > 2 else "") %}
+        {% set tensors = "x: &Tensor" ~ (", y: &Tensor" if count > 1 else "") ~ (", _: &Tensor" if count > 2 else "") %}
+        fn product<S: BackendStorage>({{ arguments("S") }}) -> candle_core::Result<(S, Shape)> {
+            let product = x.binary_impl::<candle_core::op::Mul>({{ y }}, of_x, {{ of_y }})?;
+            {% if count > 2 %}
+            let product = product.binary_impl::<candle_core::op::Add>(z, &Layout::contiguous(of_x.shape()), of_z)?;
+            {% endif %}
+            Ok((product, of_x.shape().clone()))
+        }
+        struct Product;
+        impl candle_core::CustomOp{{ count }} for Product {
+            fn name(&self) -> &'static str {
+                "product"
+            }
+            {% for S in ["CpuStorage", "CudaStorage"] %}
+            fn {{ S[:-7]|lower }}_fwd(&self, {{ arguments(S) }}) -> candle_core::Result<({{ S }}, Shape)> {
+                product({{ passed }})
+            }
+            {% endfor %}
+            {% set option = "Option<Tensor>" %}
+            {% set gradients = [option, "(" ~ option ~ ", " ~ option ~ ")", "(" ~ option ~ ", " ~ option ~ ", " ~ option ~ ")"] %}
+            fn bwd(&self, {{ tensors }}, _: &Tensor, grad: &Tensor) -> candle_core::Result<{{ gradients[count - 1] }}> {
+                {% if count == 1 %}
+                Ok(Some(((grad * x)? * 2.0)?))
+                {% else %}
+                Ok((Some((grad * y)?), Some((grad * x)?){{ ", None" if count > 2 else "" }}))
+                {% endif %}
+            }
+        }
+    "#,
+    ),
+    (
+        "product in place",
+        r#"
+        use candle_core::backend::BackendStorage;
+        use candle_core::{CpuStorage, CudaStorage, Layout};
+
+        {% set count = {"two": 2, "three": 3}[arity|default("one")]|default(1) %}
+        {% set y, of_y = ("y", "of_y") if count > 1 else ("x", "of_x") %}
+        {% macro arguments(S) %}x: &mut {{ S }}, of_x: &Layout
+        {%- if count > 1 %}, y: &{{ S }}, of_y: &Layout{% endif %}
+        {%- if count > 2 %}, z: &{{ S }}, of_z: &Layout{% endif %}{% endmacro %}
+        {% set passed = "x, of_x" ~ (", y, of_y" if count > 1 else "") ~ (", z, of_z" if count > 2 else "") %}
+        fn product<S: BackendStorage>({{ arguments("S") }}) -> candle_core::Result<()> {
+            let product = x.binary_impl::<candle_core::op::Mul>({{ y }}, of_x, {{ of_y }})?;
+            {% if count > 2 %}
+            let product = product.binary_impl::<candle_core::op::Add>(z, &Layout::contiguous(of_x.shape()), of_z)?;
+            {% endif %}
+            for place in 0..of_x.shape().elem_count() {
+                let (mut rest, mut to) = (place, of_x.start_offset());
+                for (size, stride) in of_x.dims().iter().zip(of_x.stride()).rev() {
+                    to += rest % size * stride;
+                    rest /= size;
+                }
+                product.copy2d(x, 1, 1, 1, 1, place, to)?;
+            }
+            Ok(())
+        }
+        struct Product;
+        impl candle_core::InplaceOp{{ count }} for Product {
+            fn name(&self) -> &'static str {
+                "product"
+            }
+            {% for S in ["CpuStorage", "CudaStorage"] %}
+            fn {{ S[:-7]|lower }}_fwd(&self, {{ arguments(S) }}) -> candle_core::Result<()> {
+                product({{ passed }})
+            }
+            {% endfor %}
+        }
     "#,
     ),
 ];

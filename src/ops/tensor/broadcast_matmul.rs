@@ -13,7 +13,7 @@ pub static BROADCAST_MATMUL: Op = Op {
     inputs: &[InputSpec::new("x", "(.., M, K)"), InputSpec::new("rhs", "(.., K, N), batches broadcast")],
     params: &[],
     generate: |draw| {
-        let batch = draw.shape(0, 2)?;
+        let batch = draw.open_shape(0, 2)?;
         let mut batches = [batch.clone(), batch];
         for batch in &mut batches {
             // Each side may lack leading dimensions, or have size 1 in some.

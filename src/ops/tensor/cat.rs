@@ -15,7 +15,7 @@ pub static CAT: Op = Op {
     inputs: PARTS,
     params: &[DIM],
     generate: |draw| {
-        let mut shape = draw.shape(1, 3)?;
+        let mut shape = draw.open_shape(1, 3)?;
         let dim = draw.between(0, shape.len() - 1)?;
         drawn_operands(draw, dim, |draw| {
             shape[dim] = draw.size()?;

@@ -17,7 +17,7 @@ pub static CUMSUM: Op = Op {
     inputs: &[ANY],
     params: &[DIM],
     generate: |draw| {
-        let mut shape = draw.shape(0, 2)?;
+        let mut shape = draw.open_shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
         // A triangle of this size is the other operand.
         shape.insert(dim, draw.reduced()?.min(2048));

@@ -17,7 +17,7 @@ pub static GATHER: Op = Op {
     inputs: &[ANY, InputSpec::new("ids", "integers that index `dim`; its other sizes are at most those of `x`")],
     params: &[DIM],
     generate: |draw| {
-        let x = draw.shape(1, 3)?;
+        let x = draw.open_shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
         let mut shape = Vec::new();
         for (d, &n) in x.iter().enumerate() {

@@ -18,7 +18,7 @@ pub static GET: Op = Op {
         ParamSpec::size("index", 0, "The entry."),
     ],
     generate: |draw| {
-        let mut shape: Vec<usize> = draw.shape(0, 3)?.into_iter().map(|n| n.max(1)).collect();
+        let mut shape: Vec<usize> = draw.open_shape(0, 3)?.into_iter().map(|n| n.max(1)).collect();
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.positive()?);
         let index = draw.between(0, shape[dim] - 1)?;

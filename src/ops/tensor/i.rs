@@ -49,7 +49,7 @@ pub static I: Op = Op {
         {%- for kind in kinds[:4] %}
         {%- set start, end = starts[loop.index0]|default(0), ends[loop.index0]|default(0) %}
         {%- set ranges = {"range": start ~ ".." ~ end, "inclusive": start ~ "..=" ~ end} %}
-        {%- set others = {"at": start, "ids": "&ids", "from": start ~ "..", "to": ".." ~ end} %}
+        {%- set others = {"at": start, "ids": "&ids", "from": start ~ "..", "to": ".." ~ end, "through": "..=" ~ end} %}
         {{- "" if loop.first else ", " }}{{ others[kind]|default(ranges[kind])|default("..") }}
         {%- endfor %}
         {{- ")" if kinds|length > 1 else "" }})?
@@ -63,7 +63,7 @@ pub static I: Op = Op {
         {%- for kind in kinds[:4] %}
         {%- set start, end = starts[loop.index0]|default(0), ends[loop.index0]|default(0) %}
         {%- set ranges = {"range": start ~ ":" ~ end, "inclusive": start ~ ":" ~ (end + 1)} %}
-        {%- set others = {"at": start, "ids": ids("ids"), "from": start ~ ":", "to": ":" ~ end} %}
+        {%- set others = {"at": start, "ids": ids("ids"), "from": start ~ ":", "to": ":" ~ end, "through": ":" ~ (end + 1)} %}
         {{- "" if loop.first else ", " }}{{ others[kind]|default(ranges[kind])|default(":") }}
         {%- endfor %}]
     "#,
@@ -91,16 +91,17 @@ pub static I: Op = Op {
 fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {
     let mut case = drawn_nonempty(draw, 4)?;
     let shape = shape_of(&case);
-    let count = draw.between(1, shape.len())?;
+    let count = draw.between(1, shape.len().min(4))?;
     let (mut kinds, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
     for &n in &shape[..count] {
-        let kind = match draw.between(0, 7)? {
+        let kind = match draw.between(0, 8)? {
             0 | 1 if n > 0 => "at",
             2 if n > 0 && !kinds.contains(&"ids") => "ids",
             3 => "range",
             4 if n > 0 => "inclusive",
             5 => "from",
             6 => "to",
+            7 => "through",
             _ => "all",
         };
         if kind == "ids" {
@@ -108,7 +109,7 @@ fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {
             case = case.input("ids", draw.ids(id_dtype, &[count], n)?);
         }
         let start = draw.between(0, n - 1)?;
-        let end = draw.between(start, n - 1)? + usize::from(kind != "inclusive");
+        let end = draw.between(start, n - 1)? + usize::from(!["inclusive", "through"].contains(&kind));
         kinds.push(kind);
         starts.push(start);
         ends.push(end);
@@ -117,7 +118,7 @@ fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {
 }
 
 /// What an index may be.
-const INDEX_KINDS: [&str; 7] = ["all", "at", "ids", "range", "inclusive", "from", "to"];
+const INDEX_KINDS: [&str; 8] = ["all", "at", "ids", "range", "inclusive", "from", "to", "through"];
 
 /// The entries of a dimension that one index takes.
 enum Pick {
@@ -148,6 +149,7 @@ fn pick(case: &Case, place: usize, n: usize) -> Result<Pick, Contract> {
         "inclusive" => (start, end.saturating_add(1)),
         "from" => (start, n),
         "to" => (0, end),
+        "through" => (0, end.saturating_add(1)),
         _ => (0, n),
     };
     if start > n || end > n {
@@ -163,7 +165,7 @@ fn pick(case: &Case, place: usize, n: usize) -> Result<Pick, Contract> {
 fn indexed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let kinds = kinds(case);
     if kinds.is_empty() {
-        return Err(Contract::Unspecified("no index"));
+        return Err(Contract::Unspecified(why::NO_CALL));
     }
     if kinds.len() > x.len() {
         return Err(Contract::Rejects("more indices than dimensions"));
@@ -198,6 +200,7 @@ fn indexers(call: &Call) -> candle_core::Result<Vec<TensorIndexer>> {
             "inclusive" => (start..=end).into(),
             "from" => (start..).into(),
             "to" => (..end).into(),
+            "through" => (..=end).into(),
             _ => (..).into(),
         })
     };

@@ -19,7 +19,7 @@ pub static INDEX_ADD: Op = Op {
     ],
     params: &[DIM],
     generate: |draw| {
-        let x = draw.shape(1, 3)?;
+        let x = draw.open_shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
         let count = if x[dim] == 0 { 0 } else { draw.size()? };
         let (dtype, id_dtype) = (draw.dtype(COPIES)?, draw.id_dtype()?);

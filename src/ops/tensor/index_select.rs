@@ -14,7 +14,7 @@ pub static INDEX_SELECT: Op = Op {
     inputs: &[ANY, InputSpec::new("ids", "(S), integers that index `dim`")],
     params: &[DIM],
     generate: |draw| {
-        let x = draw.shape(1, 3)?;
+        let x = draw.open_shape(1, 3)?;
         let dim = draw.between(0, x.len() - 1)?;
         let count = if x[dim] == 0 { 0 } else { draw.size()? };
         drawn_reads(draw, &x, &[count], dim)

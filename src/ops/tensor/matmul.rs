@@ -12,7 +12,7 @@ pub static MATMUL: Op = Op {
     inputs: &[InputSpec::new("x", "(.., M, K)"), InputSpec::new("rhs", "(.., K, N), with the same batches")],
     params: &[],
     generate: |draw| {
-        let batch = draw.shape(0, 2)?;
+        let batch = draw.open_shape(0, 2)?;
         generate(draw, &batch, &batch)
     },
     contract: |case| contract(case, |x, rhs| (x == rhs).then(|| x.to_vec()), "other batch dimensions"),

@@ -15,7 +15,7 @@ pub static NORM: Op = Op {
     inputs: &[ANY],
     params: &[],
     generate: |draw| {
-        let mut shape = draw.shape(0, 2)?;
+        let mut shape = draw.open_shape(0, 2)?;
         shape.push(draw.reduced()?);
         let dtype = draw.dtype(NORM.support)?;
         let mut case = Case::default().input("x", draw.tensor(dtype, &shape)?);

@@ -124,8 +124,13 @@ fn mostly_packed(draw: &mut Draw, copying: &Op) -> arbitrary::Result<Case> {
     Ok(if draw.one_in(8)? { case } else { case.contiguous() })
 }
 
-/// The contract of the copying op. A tensor that is written in place must be contiguous.
+/// The contract of the copying op. A tensor that is written in place must be contiguous, and may be asked to lie in another buffer
+/// than what is read.
 fn in_place(case: &Case, copying: &Op) -> Contract {
     let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
-    (copying.contract)(case).may_refuse(strided, why::CONTIGUOUS)
+    let shares = case.share("x", "src") || case.share("x", "ids");
+    match (copying.contract)(case) {
+        Contract::Accepts { outputs, .. } if shares => Contract::Accepts { outputs, refusal: Some(why::SHARED) },
+        contract => contract.may_refuse(strided, why::CONTIGUOUS),
+    }
 }

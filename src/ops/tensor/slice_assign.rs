@@ -18,7 +18,7 @@ pub static SLICE_ASSIGN: Op = Op {
     ],
     generate: |draw| {
         let dtype = draw.dtype(COPIES)?;
-        let x: Vec<usize> = draw.shape(1, 3)?.into_iter().map(|n| n.max(1)).collect();
+        let x: Vec<usize> = draw.open_shape(1, 3)?.into_iter().map(|n| n.max(1)).collect();
         let (mut starts, mut ends) = (Vec::new(), Vec::new());
         for &n in &x {
             starts.push(draw.between(0, n - 1)?);

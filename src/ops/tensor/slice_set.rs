@@ -19,7 +19,10 @@ pub static SLICE_SET: Op = Op {
     inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
     params: &[DIM, ParamSpec::size("start", 0, "Where to write, along `dim`.")],
     generate: |draw| drawn_slice(draw, false),
-    contract: |case| slice_contract(case, case.size("dim")).may_refuse(!case.is_contiguous(), why::CONTIGUOUS),
+    contract: |case| {
+        let contract = slice_contract(case, case.size("dim")).may_refuse(case.share("x", "src"), why::SHARED);
+        contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
+    },
     call: |call| {
         let x = call.tensor("x")?.clone();
         x.slice_set(call.tensor("src")?, call.size("dim", 0), call.size("start", 0))?;

@@ -1,14 +1,17 @@
 //! Sorting along the last dimension.
 
+use std::ops::Range;
+
 use candle_core::{Result, Tensor as Candle};
 
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, ASCENDING};
 use crate::ops::support::reductions::{ANY_VALUE, reduced};
-use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
+use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows};
 use crate::ops::{Contract, Op};
 
-/// `x.sort_last_dim(asc)`: the sorted values, and for every row whether its ids are each position once.
+/// `x.sort_last_dim(asc)`: the sorted values; for every row whether its ids are each position once, and whether the values are those
+/// at the ids, in order apart from NaN.
 pub static SORT_LAST_DIM: Op = Op {
     name: "tensor.sort_last_dim",
     covers: &["Tensor::sort_last_dim"],
@@ -22,31 +25,51 @@ pub static SORT_LAST_DIM: Op = Op {
         }
         (Contract::Accepts { refusal, .. }, Some(x)) => {
             let rows = &x.shape[..x.shape.len() - 1];
-            Contract::Accepts { outputs: vec![(x.dtype, x.shape.clone()), (x.dtype, rows.to_vec())], refusal }
+            Contract::Accepts {
+                outputs: [&x.shape, rows, rows].map(|shape| (x.dtype, shape.to_vec())).to_vec(),
+                refusal,
+            }
         }
         (contract, _) => contract,
     },
     call: |call| {
         let (sorted, ids) = call.tensor("x")?.sort_last_dim(ascending(call.case))?;
-        let facts = permutations(&ids)?.to_dtype(sorted.dtype())?.to_device(sorted.device())?;
-        Ok(vec![sorted, facts])
+        let facts = [permutations(&ids)?, in_order(call.tensor("x")?, &sorted, &ids, ascending(call.case))?];
+        let [complete, ordered] = facts.map(|fact| fact.to_dtype(sorted.dtype())?.to_device(sorted.device()));
+        Ok(vec![sorted, complete?, ordered?])
     },
-    source: r"
+    source: r#"
         let (sorted, ids) = x.sort_last_dim({{ asc|default(1) != 0 }})?;
-        // By row, 1 where the ids are every position once.
         let (size, rows) = (ids.dim(D::Minus1)?, ids.dims()[..ids.rank() - 1].to_vec());
+        let numbers = |x: &Tensor| x.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
+        let (before, after) = (numbers(&x)?, numbers(&sorted)?);
         let ids = ids.flatten_all()?.to_vec1::<u32>()?;
+        // By row, 1 where the ids are every position once; and 1 where the values are those at the ids, in order apart from NaN.
         let complete = |row: usize| (0..size).all(|id| ids[row * size..][..size].contains(&(id as u32)));
-        let facts: Vec<u8> = (0..rows.iter().product()).map(|row| u8::from(complete(row))).collect();
-        let facts = Tensor::from_vec(facts, rows, &Device::Cpu)?.to_dtype(sorted.dtype())?.to_device(&device)?;
-        let outputs = [sorted, facts];
-    ",
+        let ordered = |row: usize| {
+            let (before, after) = (&before[row * size..][..size], &after[row * size..][..size]);
+            let there = |(id, value): (&u32, &f64)| {
+                before.get(*id as usize).is_some_and(|from| from == value || from.is_nan() && value.is_nan())
+            };
+            let numbers: Vec<f64> = after.iter().copied().filter(|value| !value.is_nan()).collect();
+            let sorted = numbers.is_sorted_by(|a, b| a {{ "<=" if asc|default(1) != 0 else ">=" }} b);
+            sorted && ids[row * size..][..size].iter().zip(after).all(there)
+        };
+        let count = 0..rows.iter().product();
+        let facts = |fact: Vec<bool>| {
+            let fact: Vec<u8> = fact.into_iter().map(u8::from).collect();
+            Tensor::from_vec(fact, rows.as_slice(), &Device::Cpu)?.to_dtype(sorted.dtype())?.to_device(&device)
+        };
+        let complete = facts(count.clone().map(complete).collect())?;
+        let ordered = facts(count.map(ordered).collect())?;
+        let outputs = [sorted, complete, ordered];
+    "#,
     // PyTorch does not promise the order of equal elements.
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");
         let facts = reduced(&x, &[x.ndim() - 1], false, |_| Num::exact(1.0));
-        [sorted_rows(inputs, values), facts].concat()
+        [sorted_rows(inputs, values), facts.clone(), facts].concat()
     }),
     ulps: 4.0,
     differentiable: &["x"],
@@ -55,21 +78,47 @@ pub static SORT_LAST_DIM: Op = Op {
 
 /// For every row of `ids`: 1 where it has each position once, else 0.
 fn permutations(ids: &Candle) -> Result<Candle> {
-    let size = ids.dim(candle_core::D::Minus1)?;
-    let shape = &ids.dims()[..ids.rank() - 1];
     let all = ids.flatten_all()?.to_vec1::<u32>()?;
-    let complete = |row: usize| {
-        let mut row = all[row * size..(row + 1) * size].to_vec();
+    facts(ids, |row| {
+        let mut row = all[row].to_vec();
         row.sort_unstable();
-        u8::from(row.iter().enumerate().all(|(position, &id)| id as usize == position))
+        row.iter().enumerate().all(|(position, &id)| id as usize == position)
+    })
+}
+
+/// For every row of `x`: 1 where the sorted values are those at `ids`, and those that are not NaN are in order, else 0.
+fn in_order(x: &Candle, sorted: &Candle, ids: &Candle, ascending: bool) -> Result<Candle> {
+    let numbers = |x: &Candle| {
+        x.to_device(&candle_core::Device::Cpu)?.to_dtype(candle_core::DType::F64)?.flatten_all()?.to_vec1::<f64>()
     };
-    let facts: Vec<u8> = (0..shape.iter().product()).map(complete).collect();
+    let (before, after, all) = (numbers(x)?, numbers(sorted)?, ids.flatten_all()?.to_vec1::<u32>()?);
+    facts(ids, |row| {
+        let (before, after) = (&before[row.clone()], &after[row.clone()]);
+        let there = |(&id, value): (&u32, &f64)| {
+            before.get(id as usize).is_some_and(|from| from == value || (from.is_nan() && value.is_nan()))
+        };
+        let numbers: Vec<f64> = after.iter().copied().filter(|value| !value.is_nan()).collect();
+        let sorted = numbers.is_sorted_by(|a, b| if ascending { a <= b } else { a >= b });
+        sorted && all[row].iter().zip(after).all(there)
+    })
+}
+
+/// For every row of a tensor shaped as `like`: 1 where `holds` is true of its elements' places, else 0.
+fn facts(like: &Candle, holds: impl Fn(Range<usize>) -> bool) -> Result<Candle> {
+    let size = like.dim(candle_core::D::Minus1)?;
+    let shape = &like.dims()[..like.rank() - 1];
+    let facts: Vec<u8> =
+        (0..shape.iter().product()).map(|row: usize| u8::from(holds(row * size..(row + 1) * size))).collect();
     Candle::from_vec(facts, shape, &candle_core::Device::Cpu)
 }
 
-/// The sorted row: unspecified with a NaN in it.
+/// The sorted row: unspecified with a NaN in it. Equals that move alike have a derivative.
 fn values(row: &[Num], order: &[usize]) -> Vec<Num> {
-    let sorted = |rank: usize| Num { kink: tied(row, order, rank), ..row[order[rank]] };
+    let apart = |x: &Num| row.iter().any(|other| other.value == x.value && other.slope != x.slope);
+    let sorted = |rank: usize| {
+        let x = row[order[rank]];
+        Num { kink: x.kink || apart(&x), ..x }
+    };
     let known = row.iter().all(|x| !x.value.is_nan());
     (0..row.len()).map(|rank| if known { sorted(rank) } else { ANY_VALUE }).collect()
 }

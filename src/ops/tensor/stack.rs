@@ -16,7 +16,7 @@ pub static STACK: Op = Op {
     inputs: PARTS,
     params: &[DIM],
     generate: |draw| {
-        let shape = draw.shape(0, 3)?;
+        let shape = draw.open_shape(0, 3)?;
         let dim = draw.between(0, shape.len())?;
         drawn_operands(draw, dim, |_| Ok(shape.clone()))
     },

@@ -28,7 +28,7 @@ pub static TO_DTYPE: Op = Op {
     },
     contract: |case| {
         let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-        let Some(to) = target(case) else { return Contract::Unspecified("an unknown dtype") };
+        let Some(to) = target(case) else { return Contract::Unspecified(why::NO_CALL) };
         Contract::accepts(to, &x.shape).may_refuse(lacks_a_kernel(x.dtype, to), why::DTYPE)
     },
     call: |call| Ok(vec![call.tensor("x")?.to_dtype(candle_dtype(target(call.case).unwrap_or(DType::F32)))?]),

@@ -22,7 +22,7 @@ pub static UNFOLD: Op = Op {
         ParamSpec::size("step", 0, "The distance of the windows."),
     ],
     generate: |draw| {
-        let mut shape = draw.shape(0, 2)?;
+        let mut shape = draw.open_shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.reduced()?);
         let (size, step) = (draw.between(1, shape[dim].min(4))?, draw.between(1, 3)?);

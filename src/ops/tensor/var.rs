@@ -16,7 +16,7 @@ pub static VAR: Op = Op {
     inputs: &[ANY],
     params: &[DIM, KEEPDIM],
     generate: |draw| {
-        let mut shape = draw.shape(0, 2)?;
+        let mut shape = draw.open_shape(0, 2)?;
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.reduced()?);
         let dtype = draw.dtype(VAR.support)?;

@@ -1,0 +1,78 @@
+//! `QTensor::quantize`.
+
+use candle_core::quantized::QTensor;
+
+use crate::case::{Case, InputSpec};
+use crate::number::Num;
+use crate::ops::support::ggml::{FORMAT, FORMATS, Format, format_of};
+use crate::ops::{Contract, Op, why};
+use crate::tensor::{DType, Support};
+
+/// `QTensor::quantize(x, format)` and back: each element within a step of its block's format.
+pub static QUANTIZE: Op = Op {
+    name: "quantized.quantize",
+    covers: &["QTensor::quantize", "QTensor::dequantize"],
+    support: &Support::both("x", &DType::FLOATS),
+    inputs: &[InputSpec::new("x", "(.., K), K a multiple of the elements of a block")],
+    params: &[FORMAT],
+    generate: |draw| {
+        let format = draw.choose(FORMATS)?;
+        let dtype = draw.dtype(QUANTIZE.support)?;
+        let mut shape = draw.shape(0, 2)?;
+        shape.push(draw.between(1, 512 / format.block)? * format.block);
+        let x = draw.ordinary_tensor(dtype, &shape)?;
+        Ok(Case::default().input("x", x).param("format", format.name))
+    },
+    contract: |case| {
+        let (Some(x), format) = (case.tensor("x"), format_of(case)) else { return Contract::Rejects(why::SHAPES) };
+        match x.shape.last() {
+            None => Contract::Rejects(why::RANK),
+            Some(last) if last % format.block != 0 => Contract::Rejects(why::SHAPES),
+            Some(_) if x.shape.contains(&0) => Contract::Unspecified("blocks of nothing"),
+            Some(_) if x.floats().iter().any(|x| x.is_nan() || x.abs() > 1000.0) => {
+                Contract::Unspecified(why::BEYOND_SCALES)
+            }
+            Some(_) => Contract::accepts(DType::F32, &x.shape),
+        }
+    },
+    call: |call| {
+        let quantized = QTensor::quantize(call.tensor("x")?, format_of(call.case).dtype)?;
+        Ok(vec![quantized.dequantize(call.device)?])
+    },
+    source: r#"
+        let dtype = candle_core::quantized::GgmlDType::{{ format|default("Q4_0") }};
+        candle_core::quantized::QTensor::quantize(&x, dtype)?.dequantize(&device)?
+    "#,
+    // PyTorch lacks these formats.
+    torch: "",
+    reference: Some(|inputs| {
+        let (x, format) = (inputs.array("x"), format_of(inputs.case));
+        let values: Vec<f64> = x.iter().map(|x| x.value).collect();
+        let largest = |block: &[f64]| block.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        let block = |block| vec![largest(block) * step(format) + 1e-4; format.block];
+        let bounds: Vec<f64> = values.chunks(format.block).flat_map(block).collect();
+        let unit = DType::F32.unit_roundoff();
+        let mut numbers = values.iter().zip(&bounds).map(|(&value, &error)| Num { error, unit, ..Num::exact(value) });
+        vec![x.mapv(|x| numbers.next().unwrap_or(x))]
+    }),
+    ulps: 1.0,
+    differentiable: &[],
+    promise: "candle-core/src/quantized/mod.rs:555-573; llama.cpp ggml-quants.c: the levels and scales of each format",
+};
+
+/// How wrong an element of a block may be, relative to the largest: a step of the levels between both extremes and, in formats with
+/// groups, as much as the roundoff of the group's scale makes of the largest level.
+fn step(format: &Format) -> f64 {
+    match format.name {
+        "Q8_0" => 1.0 / 127.0,
+        "Q4_0" => 1.0 / 7.0,
+        "Q4_1" => 2.0 / 15.0,
+        "Q5_0" => 1.0 / 15.0,
+        "Q5_1" => 2.0 / 31.0,
+        "Q2K" => 2.0 / 3.0 + 4.0 / 15.0,
+        "Q3K" => 1.0 / 3.0 + 1.0 / 16.0,
+        "Q4K" => 2.0 / 15.0 + 4.0 / 63.0,
+        "Q5K" => 2.0 / 31.0 + 4.0 / 63.0,
+        _ => 1.0 / 31.0 + 1.0 / 64.0,
+    }
+}

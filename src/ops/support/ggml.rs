@@ -1,0 +1,277 @@
+//! GGML's block formats: what the bytes of a quantized tensor mean, by the format's definition (llama.cpp,
+//! `ggml/src/ggml-common.h` and `ggml-quants.c`).
+
+use std::borrow::Cow;
+
+use candle_core::quantized::{GgmlDType, QStorage, QTensor};
+use candle_core::{Device, Error, Result, Tensor as Candle};
+use half::f16;
+use ndarray::{ArrayD, IxDyn};
+
+use crate::case::{Case, InputSpec, ParamSpec};
+use crate::generate::Draw;
+use crate::number::{Num, SINGLE};
+use crate::tensor::{DType, Tensor, Value};
+
+/// A block format.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name in cases, and in the programs of cases.
+    pub name: &'static str,
+    /// Its name in candle.
+    pub dtype: GgmlDType,
+    /// The elements of a block.
+    pub block: usize,
+    /// The bytes of a block.
+    pub bytes: usize,
+    /// Where a block has numbers in half precision: a scale and, in some formats, that of the minimums.
+    scales: &'static [usize],
+    /// What an element of a block is made of.
+    parts: fn(&[u8], usize) -> Parts,
+}
+
+/// An element is `scale level - minimum`.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts {
+    /// The scale of its group.
+    pub scale: f64,
+    /// Its own number.
+    pub level: f64,
+    /// The minimum of its group.
+    pub minimum: f64,
+}
+
+impl Parts {
+    /// The element.
+    pub fn value(self) -> f64 {
+        self.scale * self.level - self.minimum
+    }
+
+    /// The magnitude of what is added up for it.
+    pub fn magnitude(self) -> f64 {
+        (self.scale * self.level).abs() + self.minimum.abs()
+    }
+}
+
+/// The formats that models are distributed in.
+pub const FORMATS: &[Format] = &[
+    Format { name: "Q4_0", dtype: GgmlDType::Q4_0, block: 32, bytes: 18, scales: &[0], parts: q4_0 },
+    Format { name: "Q4_1", dtype: GgmlDType::Q4_1, block: 32, bytes: 20, scales: &[0, 2], parts: q4_1 },
+    Format { name: "Q5_0", dtype: GgmlDType::Q5_0, block: 32, bytes: 22, scales: &[0], parts: q5_0 },
+    Format { name: "Q5_1", dtype: GgmlDType::Q5_1, block: 32, bytes: 24, scales: &[0, 2], parts: q5_1 },
+    Format { name: "Q8_0", dtype: GgmlDType::Q8_0, block: 32, bytes: 34, scales: &[0], parts: q8_0 },
+    Format { name: "Q2K", dtype: GgmlDType::Q2K, block: 256, bytes: 84, scales: &[80, 82], parts: q2k },
+    Format { name: "Q3K", dtype: GgmlDType::Q3K, block: 256, bytes: 110, scales: &[108], parts: q3k },
+    Format { name: "Q4K", dtype: GgmlDType::Q4K, block: 256, bytes: 144, scales: &[0, 2], parts: q4k },
+    Format { name: "Q5K", dtype: GgmlDType::Q5K, block: 256, bytes: 176, scales: &[0, 2], parts: q5k },
+    Format { name: "Q6K", dtype: GgmlDType::Q6K, block: 256, bytes: 210, scales: &[208], parts: q6k },
+];
+
+/// The blocks of a quantized matrix.
+pub const BLOCKS: InputSpec = InputSpec::new("blocks", "(N, bytes), u8: the blocks of each row of a quantized matrix");
+
+/// The format of the blocks.
+pub const FORMAT: ParamSpec = ParamSpec::word("format", NAMES, "The format of the blocks.");
+
+const NAMES: &[&str] = &["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2K", "Q3K", "Q4K", "Q5K", "Q6K"];
+
+/// The format of a case.
+pub fn format_of(case: &Case) -> &'static Format {
+    FORMATS.iter().find(|format| format.name == case.text("format")).unwrap_or(&FORMATS[0])
+}
+
+/// The formats that products of experts have kernels for.
+pub const EXPERTS: &[Format] = FORMATS.split_at(4).1;
+
+/// A format for experts, mostly one with a kernel.
+pub fn drawn_format(draw: &mut Draw) -> arbitrary::Result<&'static Format> {
+    let formats = if draw.one_in(8)? { FORMATS } else { EXPERTS };
+    draw.choose(formats)
+}
+
+/// The blocks of a matrix of `rows` rows: ordinary scales, and any bytes else.
+pub fn drawn_blocks(draw: &mut Draw, format: &Format, rows: usize, blocks: usize) -> arbitrary::Result<Tensor> {
+    let mut state = draw.between(0, u32::MAX as usize)? as u32;
+    let mut bytes: Vec<u8> = Vec::with_capacity(rows * blocks * format.bytes);
+    for _ in 0..rows * blocks {
+        let start = bytes.len();
+        for _ in 0..format.bytes {
+            // The constants of a linear congruential generator (Numerical Recipes); its high bits are good.
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            bytes.push((state >> 24) as u8);
+        }
+        for &place in format.scales {
+            let eighths = 1.0 + f64::from(bytes[start + place] % 32);
+            bytes[start + place..start + place + 2].copy_from_slice(&f16::from_f64(eighths / 512.0).to_le_bytes());
+        }
+    }
+    let values = bytes.into_iter().map(|byte| Value::Int(byte.into())).collect();
+    Ok(Tensor::new(DType::U8, vec![rows, blocks * format.bytes], values))
+}
+
+/// The shape of the matrix in the blocks; `None` if a row is not made of blocks.
+pub fn matrix_shape(case: &Case) -> Option<[usize; 2]> {
+    let (format, blocks) = (format_of(case), case.tensor("blocks")?);
+    let &[rows, bytes] = blocks.shape.as_slice() else { return None };
+    let whole = blocks.dtype == DType::U8 && bytes > 0 && rows > 0 && bytes % format.bytes == 0;
+    whole.then(|| [rows, bytes / format.bytes * format.block])
+}
+
+/// The elements of the matrix in the blocks, row by row.
+pub fn elements(case: &Case) -> Vec<Parts> {
+    let (format, blocks) = (format_of(case), case.tensor("blocks"));
+    let bytes: Vec<u8> = blocks.map(Tensor::ints).unwrap_or_default().into_iter().map(|byte| byte as u8).collect();
+    let parts = |block: &[u8]| (0..format.block).map(|place| (format.parts)(block, place)).collect::<Vec<_>>();
+    bytes.chunks_exact(format.bytes).flat_map(parts).collect()
+}
+
+/// Whether every element, and every value of `x`, is within the range of scales in half precision.
+pub fn within_scales(case: &Case) -> bool {
+    let x = case.tensor("x").map(Tensor::floats).unwrap_or_default();
+    x.iter().all(|x| x.abs() <= 1000.0) && elements(case).iter().all(|parts| parts.magnitude() <= 1e4)
+}
+
+/// The product of a row of activations and a row of weights. Activations are quantized too, to 8 bits with a scale for each 32
+/// (`Q8_0`, `Q8_1`) or 256 of them (`Q8K`): each is wrong by half a step, and its scale by a roundoff of half precision.
+pub fn product(format: &Format, x: &[Num], weights: &[Parts]) -> Num {
+    const HALF: f64 = 1.0 / 2048.0;
+    let (mut value, mut error) = (0.0, 0.0);
+    for (x, weights) in x.chunks(format.block).zip(weights.chunks(format.block)) {
+        let largest = x.iter().fold(0.0_f64, |largest, x| largest.max(x.value.abs()));
+        // The smallest scales are subnormal numbers of half precision.
+        let step = largest * (1.0 / 254.0 + 2.0 * HALF) + 127.0 / f64::from(1 << 25);
+        for (x, weight) in x.iter().zip(weights) {
+            value += x.value * weight.value();
+            error += step * weight.magnitude() + x.value.abs() * weight.magnitude() * SINGLE * weights.len() as f64;
+        }
+    }
+    let unit = x.first().map_or(0.0, |x| x.unit);
+    Num { error: error + value.abs() * unit, peak: value.abs(), unit, ..Num::exact(value) }
+}
+
+/// The matrix in the blocks, in this dtype.
+pub fn dequantized(case: &Case, dtype: DType) -> ArrayD<Num> {
+    let unit = dtype.unit_roundoff();
+    let number = |parts: Parts| {
+        let error = 2.0 * unit * parts.magnitude() + dtype.smallest();
+        Num { error, unit, ..Num::exact(parts.value()) }
+    };
+    let shape = matrix_shape(case).unwrap_or_default();
+    let numbers = elements(case).into_iter().map(number).collect();
+    ArrayD::from_shape_vec(IxDyn(&shape), numbers).expect("whole blocks")
+}
+
+/// The blocks as a quantized tensor of this shape on the device of `blocks`.
+pub fn quantized(case: &Case, blocks: &Candle, shape: &[usize]) -> Result<QTensor> {
+    if matrix_shape(case).is_none() {
+        return Err(Error::Msg("the bytes are not whole blocks".to_string()));
+    }
+    let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
+    QTensor::new(QStorage::from_data(Cow::Owned(bytes), blocks.device(), format_of(case).dtype)?, shape)
+}
+
+fn half(block: &[u8], place: usize) -> f64 {
+    f16::from_le_bytes([block[place], block[place + 1]]).to_f64()
+}
+
+/// The low or the high four bits of the bytes from `start` on, which hold 32 numbers.
+fn nibble(block: &[u8], start: usize, place: usize) -> u8 {
+    block[start + place % 16] >> (4 * (place / 16)) & 15
+}
+
+/// The fifth bit of a number of four bits.
+fn fifth(block: &[u8], start: usize, place: usize) -> u8 {
+    (block[start + place / 8] >> (place % 8) & 1) << 4
+}
+
+/// A level around `centre`, whose product kernels subtract apart from the others.
+fn centred(scale: f64, level: u8, centre: f64) -> Parts {
+    Parts { scale, level: level.into(), minimum: scale * centre }
+}
+
+fn q4_0(block: &[u8], place: usize) -> Parts {
+    centred(half(block, 0), nibble(block, 2, place), 8.0)
+}
+
+fn q4_1(block: &[u8], place: usize) -> Parts {
+    Parts { scale: half(block, 0), level: nibble(block, 4, place).into(), minimum: -half(block, 2) }
+}
+
+fn q5_0(block: &[u8], place: usize) -> Parts {
+    centred(half(block, 0), nibble(block, 6, place) | fifth(block, 2, place), 16.0)
+}
+
+fn q5_1(block: &[u8], place: usize) -> Parts {
+    let level = nibble(block, 8, place) | fifth(block, 4, place);
+    Parts { scale: half(block, 0), level: level.into(), minimum: -half(block, 2) }
+}
+
+fn q8_0(block: &[u8], place: usize) -> Parts {
+    Parts { scale: half(block, 0), level: (block[2 + place] as i8).into(), minimum: 0.0 }
+}
+
+/// Two bits of each of 256 numbers: 128 numbers share 32 bytes.
+fn two_bits(block: &[u8], start: usize, place: usize) -> u8 {
+    let (part, place) = (place / 128, place % 128);
+    block[start + 32 * part + place % 32] >> (2 * (place / 32)) & 3
+}
+
+fn q2k(block: &[u8], place: usize) -> Parts {
+    let group = block[place / 16];
+    Parts {
+        scale: half(block, 80) * f64::from(group & 15),
+        level: two_bits(block, 16, place).into(),
+        minimum: half(block, 82) * f64::from(group >> 4),
+    }
+}
+
+fn q3k(block: &[u8], place: usize) -> Parts {
+    let (group, scales) = (place / 16, &block[96..108]);
+    let low = scales[group % 8] >> (4 * (group / 8)) & 15;
+    let scale = low | (scales[8 + group % 4] >> (2 * (group / 4)) & 3) << 4;
+    let third = block[place % 32] >> (place / 32) & 1;
+    let level = f64::from(two_bits(block, 32, place)) - if third == 0 { 4.0 } else { 0.0 };
+    Parts { scale: half(block, 108) * (f64::from(scale) - 32.0), level, minimum: 0.0 }
+}
+
+/// The scale and the minimum of a group of 32 numbers, six bits each, from twelve bytes.
+fn six_bits(scales: &[u8], group: usize) -> (u8, u8) {
+    if group < 4 {
+        return (scales[group] & 63, scales[group + 4] & 63);
+    }
+    let high = |byte: u8| byte >> 6 << 4;
+    (scales[group + 4] & 15 | high(scales[group - 4]), scales[group + 4] >> 4 | high(scales[group]))
+}
+
+/// A number of `level` in a group of 32 with a scale and a minimum.
+fn in_group(block: &[u8], place: usize, level: u8) -> Parts {
+    let (scale, minimum) = six_bits(&block[4..16], place / 32);
+    Parts {
+        scale: half(block, 0) * f64::from(scale),
+        level: level.into(),
+        minimum: half(block, 2) * f64::from(minimum),
+    }
+}
+
+/// Four bits of each of 256 numbers: 64 numbers share 32 bytes.
+fn four_bits(block: &[u8], start: usize, place: usize) -> u8 {
+    block[start + place / 64 * 32 + place % 32] >> (4 * (place % 64 / 32)) & 15
+}
+
+fn q4k(block: &[u8], place: usize) -> Parts {
+    in_group(block, place, four_bits(block, 16, place))
+}
+
+fn q5k(block: &[u8], place: usize) -> Parts {
+    let fifth = block[16 + place % 32] >> (place / 32) & 1;
+    in_group(block, place, four_bits(block, 48, place) | fifth << 4)
+}
+
+fn q6k(block: &[u8], place: usize) -> Parts {
+    let (part, within) = (place / 128, place % 128);
+    let (column, group) = (within % 32, within / 32);
+    let low = block[64 * part + column + 32 * (group % 2)] >> (4 * (group / 2)) & 15;
+    let high = block[128 + 32 * part + column] >> (2 * group) & 3;
+    let scale = f64::from(block[192 + place / 16] as i8);
+    Parts { scale: half(block, 208) * scale, level: f64::from(low | high << 4) - 32.0, minimum: 0.0 }
+}
