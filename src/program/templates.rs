@@ -77,7 +77,7 @@ impl Language {
         match param {
             Param::Number(Value::Int(number)) => Jinja::from(*number),
             Param::Number(number) => Jinja::from((self.number)(*number)),
-            Param::Text(text) => Jinja::from(text.as_str()),
+            Param::Text(text) => param.size().map_or_else(|| Jinja::from(text.as_str()), Jinja::from),
             Param::List(items) => items.iter().map(|item| self.param(item)).collect(),
         }
     }
