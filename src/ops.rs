@@ -8,6 +8,7 @@ mod create;
 mod custom;
 mod encoding;
 pub mod form;
+mod invariants;
 mod layer;
 mod loss;
 mod op;
@@ -24,6 +25,7 @@ mod support;
 mod tensor;
 
 pub use accept::{accept, named};
+pub use invariants::{Law, invariants};
 pub use registry::ALL;
 pub use siblings::{beside, sibling};
 pub use support::call::{Call, case_dtype};

@@ -11,6 +11,7 @@ mod documentation;
 mod expectation;
 mod fault;
 mod gradient;
+mod invariant;
 mod kind;
 mod layout;
 mod needs;
@@ -162,6 +163,7 @@ pub static ORACLES: &[Oracle] = &[
     Oracle { name: OracleName::Fault, judge: fault::judge },
     Oracle { name: OracleName::Checker, judge: checker::judge },
     Oracle { name: OracleName::Reference, judge: reference::judge },
+    Oracle { name: OracleName::Invariant, judge: invariant::judge },
     Oracle { name: OracleName::Gradient, judge: gradient::judge },
     Oracle { name: OracleName::SecondDerivative, judge: second::judge },
     Oracle { name: OracleName::Layout, judge: layout::judge },

@@ -14,6 +14,7 @@ pub enum OracleName {
     Fault,
     Checker,
     Reference,
+    Invariant,
     Gradient,
     #[serde(rename = "second derivative")]
     SecondDerivative,
@@ -32,6 +33,7 @@ impl OracleName {
             Self::Fault => "fault",
             Self::Checker => "checker",
             Self::Reference => "reference",
+            Self::Invariant => "invariant",
             Self::Gradient => "gradient",
             Self::SecondDerivative => "second derivative",
             Self::Layout => "layout",

@@ -4,7 +4,7 @@ use super::body::{Body, Bound};
 use super::rust;
 use crate::case::Backward;
 use crate::device::Device;
-use crate::ops::Contract;
+use crate::ops::{Contract, Law, invariants};
 use crate::oracle::{Evidence, Expectation, OracleName};
 use crate::outcome::{Gradients, Observation, Outcome, Phase, Returned};
 use crate::tensor::{DType, Tensor, Value};
@@ -25,6 +25,7 @@ pub fn test(evidence: &Evidence, seen: &Observation, oracle: OracleName) -> Resu
     }
     let promise = match (&evidence.contract, &seen.outcome) {
         (Contract::Rejects(rule), _) => test.refuses(rule),
+        (_, Outcome::Returned(returned)) if oracle == OracleName::Invariant => test.invariants(evidence, returned)?,
         (Contract::Unspecified(_), _) => test.survives(),
         (Contract::Accepts { .. }, Outcome::Unsupported(_) | Outcome::TimedOut(_)) => {
             return Err("the test would not end".to_string());
@@ -133,6 +134,20 @@ impl Test {
             self.compare(&output, got, &listed(expected, all), |position| position);
         }
         self.promise_since(before, "returns_the_right_values")
+    }
+
+    fn invariants(&mut self, evidence: &Evidence, returned: &Returned) -> Result<String, String> {
+        let Some(output) = returned.outputs.first() else { return Err("there is no output".to_string()) };
+        let laws = invariants(evidence.case).map(|invariant| invariant.law);
+        let broken = laws.filter(|law| law.first_broken(evidence.case, output).is_some());
+        let conditions: Vec<String> = broken.filter_map(Law::condition).collect();
+        let of = self.output(0);
+        for condition in &conditions {
+            let cast = ".flatten_all()?.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.to_vec1::<f64>()?";
+            self.push(format!("for value in {of}{cast} {{\n    assert!({condition}, \"{{value:?}}\");\n}}"));
+        }
+        let promise = || "keeps_to_its_range".to_string();
+        if conditions.is_empty() { Err("no condition on single elements shows it".to_string()) } else { Ok(promise()) }
     }
 
     fn gradients(&mut self, evidence: &Evidence, returned: &Returned, backward: Backward) -> Result<String, String> {

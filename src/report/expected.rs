@@ -18,6 +18,7 @@ pub fn expected(evidence: &Evidence, violation: &Violation) -> String {
         (_, OracleName::Siblings, Kind::OnlyOneAccepts) => {
             "Both calls are accepted, or both are refused: they are for the same thing.".to_string()
         }
+        (_, OracleName::Invariant, _) => format!("Another value: {}.", violation.detail),
         (_, OracleName::Siblings, _) => "The same result of both calls: they are for the same thing.".to_string(),
         (Contract::Unspecified(_), OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => {
             "Outputs of one shape and dtype on every device.".to_string()

@@ -49,6 +49,7 @@ pub fn what(signature: &Signature) -> String {
         (OracleName::Agreement, Kind::OnlyOneAccepts) => "refuses a call that another device accepts",
         (OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => "returns other shapes on different devices",
         (OracleName::Siblings, _) => return beside_a_sibling(&signature.site),
+        (OracleName::Invariant, _) => "returns an impossible value",
         (OracleName::Determinism, _) => "returns something else when run again",
         (_, Kind::WrongValue) => "returns a wrong value",
         (_, Kind::WrongShape) => "returns a wrong shape",

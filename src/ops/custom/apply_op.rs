@@ -10,7 +10,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::nonempty_floats::float_contract;
+use crate::ops::support::nonempty_floats::nonempty_contract;
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 
 const INPUTS: &[InputSpec] = &[
@@ -145,7 +145,7 @@ pub fn product_contract(case: &Case) -> Contract {
     if others().flatten().any(|other| other.dtype != x.dtype) {
         return Contract::Rejects(why::MIXED);
     }
-    float_contract(case)
+    nonempty_contract(case, "a product without elements")
 }
 
 /// `x x`, `x y` or `x y + z`.

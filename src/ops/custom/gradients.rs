@@ -5,12 +5,12 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Backward, Case, InputSpec};
 use crate::number::Num;
-use crate::ops::Op;
 use crate::ops::custom::apply_op::drawn_alike;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::nonempty_floats::with_second;
+use crate::ops::support::nonempty_floats::{nonempty_contract, with_second};
+use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 
 /// An op of a caller without `bwd`.
@@ -40,7 +40,10 @@ pub static GRADIENTS: Op = Op {
     inputs: &[ANY, InputSpec::new("y", "shaped as `x`")],
     params: &[],
     generate: |draw| Ok(Case { backward: Backward::None, ..drawn_alike(draw, 0, &["x", "y"])? }),
-    contract: |case| with_second(case, "y", (DType::U8, vec![3])),
+    contract: |case| match nonempty_contract(case, "a product without elements") {
+        Contract::Accepts { .. } => with_second(case, "y", (DType::U8, vec![3])),
+        other => other,
+    },
     call: |call| {
         let (x, y) = (Var::from_tensor(call.tensor("x")?)?, Var::from_tensor(call.tensor("y")?)?);
         let z = Var::from_tensor(call.tensor("y")?)?;

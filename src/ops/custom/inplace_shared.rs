@@ -10,7 +10,7 @@ use crate::ops::support::arguments::ANY;
 use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::gather_map::shape_of;
-use crate::ops::support::nonempty_floats::float_contract;
+use crate::ops::support::nonempty_floats::nonempty_contract;
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 
@@ -23,7 +23,7 @@ pub static INPLACE_SHARED: Op = Op {
     inputs: &[ANY],
     params: &[],
     generate: |draw| Ok(Case { backward: Backward::None, ..drawn_alike(draw, 1, &["x"])? }),
-    contract: |case| match float_contract(case) {
+    contract: |case| match nonempty_contract(case, "a part of nothing") {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { outputs, refusal } => {
             let like = outputs[0].clone();

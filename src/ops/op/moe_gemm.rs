@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::ggml::{
     BLOCKS, EXPERTS, FORMAT, Parts, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
-    within_scales,
+    within_scales, without_matrix,
 };
 use crate::ops::support::routing::{EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, drawn_pairs, products, routed};
 use crate::ops::{Contract, Op, why};
@@ -114,7 +114,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
     },
     contract: |case| {
         let (Some([count, width, inner]), Some(x)) = (shape(case), case.tensor("x")) else {
-            return Contract::Unspecified("bytes that are not blocks");
+            return without_matrix(case);
         };
         if x.shape.len() != 2 {
             return Contract::Rejects(why::RANK);

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::ggml::{
-    BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales,
+    BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales, without_matrix,
 };
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -21,7 +21,7 @@ pub static DEQUANTIZE: Op = Op {
         Ok(case.param("format", format.name).param("rows", rows))
     },
     contract: |case| match matrix_shape(case) {
-        None => Contract::Unspecified("bytes that are not blocks"),
+        None => without_matrix(case),
         Some([rows, _]) if rows != usize::try_from(case.int("rows", 1)).unwrap_or(0) => Contract::Rejects(why::SHAPES),
         Some(_) if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
         Some(shape) => {

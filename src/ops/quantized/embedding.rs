@@ -4,7 +4,7 @@ use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::{Case, InputSpec};
 use crate::ops::support::ggml::{
-    BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales,
+    BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales, without_matrix,
 };
 use crate::ops::{Contract, Op, in_range, why};
 use crate::tensor::{DType, Support};
@@ -26,7 +26,7 @@ pub static EMBEDDING: Op = Op {
     },
     contract: |case| {
         let (Some([rows, columns]), Some(ids)) = (matrix_shape(case), case.tensor("ids")) else {
-            return Contract::Unspecified("bytes that are not blocks");
+            return without_matrix(case);
         };
         if ids.dtype.is_float() {
             return Contract::Unspecified("ids that are cast");

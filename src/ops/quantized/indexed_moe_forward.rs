@@ -7,7 +7,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::ggml::{
     BLOCKS, EXPERTS, FORMAT, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
-    within_scales,
+    within_scales, without_matrix,
 };
 use crate::ops::{Call, Contract, Op, in_range, why};
 use crate::tensor::{DType, Support};
@@ -38,7 +38,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
     },
     contract: |case| {
         let Some([experts, rows, columns]) = shape(case) else {
-            return Contract::Unspecified("bytes that are not blocks");
+            return without_matrix(case);
         };
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {
             return Contract::Rejects(why::SHAPES);

@@ -8,6 +8,7 @@ use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::support::ggml::{
     BLOCKS, FORMAT, FORMATS, drawn_blocks, elements, format_of, matrix_shape, product, quantized, within_scales,
+    without_matrix,
 };
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -36,7 +37,7 @@ pub static MATMUL: Op = Op {
     },
     contract: |case| {
         let (Some([rows, columns]), Some(x)) = (matrix_shape(case), case.tensor("x")) else {
-            return Contract::Unspecified("bytes that are not blocks");
+            return without_matrix(case);
         };
         let Some((&last, others)) = x.shape.split_last().filter(|(_, others)| !others.is_empty()) else {
             return Contract::Rejects(why::RANK);

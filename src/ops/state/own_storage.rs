@@ -6,7 +6,7 @@ use ndarray::ArrayD;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::shape_of;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
+use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, nonempty_contract};
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 
@@ -18,7 +18,7 @@ pub static OWN_STORAGE: Op = Op {
     inputs: &[ANY],
     params: &[],
     generate: |draw| drawn_floats(draw, &["x"]),
-    contract: |case| match float_contract(case) {
+    contract: |case| match nonempty_contract(case, "a part of nothing") {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { mut outputs, refusal } => {
             outputs.insert(0, (DType::U8, vec![4]));

@@ -11,6 +11,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::{Num, SINGLE};
+use crate::ops::{Contract, why};
 use crate::tensor::{DType, Tensor, Value};
 
 /// A block format.
@@ -117,6 +118,23 @@ pub fn matrix_shape(case: &Case) -> Option<[usize; 2]> {
     whole.then(|| [rows, bytes / format.bytes * format.block])
 }
 
+/// The contract of a case whose blocks make no matrix. Bytes that are not whole blocks must be refused: `QStorage::from_data` and
+/// `QTensor::new` return a `Result`, and so does the sibling `Tensor::from_slice`, which compares the number of elements with the shape.
+pub fn without_matrix(case: &Case) -> Contract {
+    if partial_shape(case).is_some() {
+        return Contract::Rejects("bytes that are not whole blocks");
+    }
+    Contract::Unspecified(why::NO_CALL)
+}
+
+/// The shape of the matrix in the whole blocks of each row, if its last block is incomplete.
+fn partial_shape(case: &Case) -> Option<[usize; 2]> {
+    let (format, blocks) = (format_of(case), case.tensor("blocks")?);
+    let &[rows, bytes] = blocks.shape.as_slice() else { return None };
+    let partial = blocks.dtype == DType::U8 && rows > 0 && bytes % format.bytes > 0;
+    partial.then(|| [rows, bytes / format.bytes * format.block])
+}
+
 /// The elements of the matrix in the blocks, row by row.
 pub fn elements(case: &Case) -> Vec<Parts> {
     let (format, blocks) = (format_of(case), case.tensor("blocks"));
@@ -163,9 +181,11 @@ pub fn dequantized(case: &Case, dtype: DType) -> ArrayD<Num> {
 
 /// The blocks as a quantized tensor of this shape on the device of `blocks`.
 pub fn quantized(case: &Case, blocks: &Candle, shape: &[usize]) -> Result<QTensor> {
-    if matrix_shape(case).is_none() {
-        return Err(Error::Msg("the bytes are not whole blocks".to_string()));
+    let partial = partial_shape(case);
+    if matrix_shape(case).is_none() && partial.is_none() {
+        return Err(Error::Msg("the case has no blocks".to_string()));
     }
+    let shape = partial.as_ref().map_or(shape, |shape| &shape[..]);
     let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
     QTensor::new(QStorage::from_data(Cow::Owned(bytes), blocks.device(), format_of(case).dtype)?, shape)
 }

@@ -1,4 +1,4 @@
-//! Cases of float tensors that have elements, all of one shape.
+//! Cases of float tensors of one shape, drawn with elements.
 
 use crate::case::Case;
 use crate::generate::Draw;
@@ -29,16 +29,22 @@ pub fn floats_of(draw: &mut Draw, names: &[&str], shape: &[usize]) -> arbitrary:
     Ok(case)
 }
 
-/// Accepts floats with elements, for one output like `x`.
+/// Accepts floats, for one output like `x`.
 pub fn float_contract(case: &Case) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
     if !x.dtype.is_float() {
         return Contract::Unspecified("gradients of integers");
     }
-    if x.shape.contains(&0) {
-        return Contract::Unspecified("gradients of nothing");
-    }
     Contract::accepts(x.dtype, &x.shape)
+}
+
+/// Accepts floats with elements, for one output like `x`. Without elements the result is not specified, for the reason `empty`.
+pub fn nonempty_contract(case: &Case, empty: &'static str) -> Contract {
+    let is_empty = case.tensor("x").is_some_and(|x| x.shape.contains(&0));
+    match float_contract(case) {
+        Contract::Accepts { .. } if is_empty => Contract::Unspecified(empty),
+        other => other,
+    }
 }
 
 /// Accepts a second input that is like `x`, for two outputs like `x` and a last one.

@@ -1,5 +1,7 @@
 //! What ops that write at ids share: `index_add` and the scatters.
 
+use std::collections::HashSet;
+
 use ndarray::{ArrayD, Dimension};
 
 use crate::case::Case;
@@ -89,14 +91,16 @@ fn may_overflow(x: &Tensor, src: &Tensor, dim: usize) -> bool {
     bound > i128::from(high) || (low < 0 && -bound < i128::from(low))
 }
 
-/// `x` with every element of `src` combined into the place that its id names.
+/// `x` with every element of `src` combined into the place that its id names: `combine` gets what is there, the element, and whether an
+/// element went there before.
 pub fn scattered(
     inputs: &ReferenceInputs,
     id_at: impl Fn(&[usize]) -> Option<i64>,
-    combine: impl Fn(Num, Num) -> Num,
+    combine: impl Fn(Num, Num, bool) -> Num,
 ) -> Vec<ArrayD<Num>> {
     let dim = inputs.case.size("dim");
     let (mut out, src) = (inputs.array("x"), inputs.array("src"));
+    let mut written = HashSet::new();
     for (index, &value) in src.indexed_iter() {
         let mut index = index.slice().to_vec();
         let Some(id) = id_at(&index) else { continue };
@@ -105,7 +109,7 @@ pub fn scattered(
         }
         index[dim] = usize::try_from(id).unwrap_or(usize::MAX);
         if let Some(place) = out.get_mut(index.as_slice()) {
-            *place = combine(*place, value);
+            *place = combine(*place, value, !written.insert(index));
         }
     }
     vec![out]

@@ -66,7 +66,7 @@ pub const RUST_TEMPLATES: [(&str, &str); 11] = [
         r#"
         let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
         let dtype = candle_core::quantized::GgmlDType::{{ format|default("Q4_0") }};
-        let columns = bytes.len() / dtype.type_size() * dtype.block_size() / {{ inputs.blocks.shape[0] }};
+        let columns = bytes.len() / {{ inputs.blocks.shape[0] }} / dtype.type_size() * dtype.block_size();
         let storage = candle_core::quantized::QStorage::from_data(bytes.into(), &device, dtype)?;
         {% set shape = experts ~ ", " ~ rows // experts if experts else rows %}
         let matrix = candle_core::quantized::QTensor::new(storage, ({{ shape }}, columns))?;

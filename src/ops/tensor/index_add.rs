@@ -51,7 +51,7 @@ pub static INDEX_ADD: Op = Op {
     reference: Some(|inputs| {
         let dim = inputs.case.size("dim");
         let ids = inputs.ids("ids");
-        scattered(inputs, |index| ids.get([index[dim]].as_slice()).copied(), |old, new| old + new)
+        scattered(inputs, |index| ids.get([index[dim]].as_slice()).copied(), |old, new, _| old + new)
     }),
     promise: "candle-core/src/tensor.rs:1819-1861; torch.Tensor.index_add_; an id that equals its dtype's maximum and \
               lies outside the dimension writes nothing by design (candle PR #2940)",

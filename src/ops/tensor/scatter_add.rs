@@ -33,7 +33,7 @@ pub static SCATTER_ADD: Op = Op {
     torch: r#"x.scatter_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
     reference: Some(|inputs| {
         let ids = inputs.ids("ids");
-        scattered(inputs, |index| ids.get(index).copied(), |old, new| old + new)
+        scattered(inputs, |index| ids.get(index).copied(), |old, new, _| old + new)
     }),
     promise: "candle-core/src/tensor.rs:1711-1731; torch.Tensor.scatter_add_; the largest id of its dtype as for index_add",
     ulps: 4.0,

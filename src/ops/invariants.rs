@@ -1,0 +1,236 @@
+//! Invariants: what holds of an op's outputs even where the reference does not know their values, since a step overflows, an
+//! order decides, or one of several sources is taken.
+
+use std::collections::HashMap;
+
+use super::in_range;
+use crate::case::{Case, Param};
+use crate::tensor::{DType, Tensor};
+
+/// An invariant, and the ops that keep it.
+#[derive(Debug)]
+pub struct Invariant {
+    /// The ops.
+    of: &'static [&'static str],
+    /// The invariant.
+    pub law: Law,
+    /// Where it is from.
+    pub source: &'static str,
+}
+
+/// What holds of each element.
+#[derive(Debug, Clone, Copy)]
+pub enum Law {
+    /// It is in this range.
+    Within(f64, f64),
+    /// It is no NaN if all inputs are finite.
+    NotNan,
+    /// Of two elements of `x`, the larger one has no smaller result.
+    InOrder,
+    /// It is one of the elements that are written to its place.
+    OneOfSources,
+}
+
+/// Ranges are those of the functions; PyTorch 2.15 keeps them for all pairs of finite extremes of its float dtypes, without a NaN.
+const RANGE: &str = "the range of the function; torch.nn.functional returns no NaN for finite inputs";
+const ORDER: &str = "the function is monotone";
+
+static INVARIANTS: &[Invariant] = &[
+    Invariant {
+        of: &["op.softmax", "op.softmax_last_dim", "op.sigmoid", "op.hard_sigmoid"],
+        law: Law::Within(0.0, 1.0),
+        source: RANGE,
+    },
+    Invariant {
+        of: &["tensor.tanh", "tensor.sin", "tensor.cos", "tensor.erf"],
+        law: Law::Within(-1.0, 1.0),
+        source: RANGE,
+    },
+    Invariant {
+        of: &["tensor.relu", "tensor.exp", "tensor.sqr", "tensor.sqrt", "tensor.abs", "tensor.norm", "tensor.var"],
+        law: Law::Within(0.0, f64::INFINITY),
+        source: RANGE,
+    },
+    Invariant {
+        of: &["loss.mse", "loss.huber", "loss.cross_entropy"],
+        law: Law::Within(0.0, f64::INFINITY),
+        source: RANGE,
+    },
+    Invariant { of: &["op.log_softmax"], law: Law::Within(f64::NEG_INFINITY, 0.0), source: RANGE },
+    Invariant { of: &["tensor.gelu", "tensor.gelu_erf"], law: Law::Within(-0.171, f64::INFINITY), source: RANGE },
+    Invariant { of: &["tensor.silu", "op.silu"], law: Law::Within(-0.279, f64::INFINITY), source: RANGE },
+    Invariant { of: &["op.mish"], law: Law::Within(-0.309, f64::INFINITY), source: RANGE },
+    Invariant { of: &["op.selu"], law: Law::Within(-1.7582, f64::INFINITY), source: RANGE },
+    Invariant {
+        of: &[
+            "op.softmax",
+            "op.softmax_last_dim",
+            "op.log_softmax",
+            "op.sigmoid",
+            "op.hard_sigmoid",
+            "op.mish",
+            "op.silu",
+            "op.selu",
+            "op.rms_norm",
+            "op.rms_norm_slow",
+            "tensor.tanh",
+            "tensor.sin",
+            "tensor.cos",
+            "tensor.erf",
+            "tensor.relu",
+            "tensor.exp",
+            "tensor.sqr",
+            "tensor.abs",
+            "tensor.gelu",
+            "tensor.gelu_erf",
+            "tensor.silu",
+            "tensor.norm",
+            "loss.mse",
+            "loss.huber",
+            "loss.cross_entropy",
+            "loss.binary_cross_entropy_with_logit",
+        ],
+        law: Law::NotNan,
+        source: RANGE,
+    },
+    Invariant {
+        of: &[
+            "op.sigmoid",
+            "op.hard_sigmoid",
+            "op.selu",
+            "tensor.tanh",
+            "tensor.erf",
+            "tensor.relu",
+            "tensor.exp",
+            "tensor.sqrt",
+            "tensor.log",
+            "tensor.floor",
+            "tensor.ceil",
+            "tensor.round",
+        ],
+        law: Law::InOrder,
+        source: ORDER,
+    },
+    Invariant {
+        of: &["tensor.scatter", "tensor.scatter_set"],
+        law: Law::OneOfSources,
+        source: "torch.Tensor.scatter_: of several values for one place, one is picked arbitrarily",
+    },
+];
+
+/// The invariants of the op of `case`.
+pub fn invariants(case: &Case) -> impl Iterator<Item = &'static Invariant> {
+    INVARIANTS.iter().filter(|invariant| invariant.of.contains(&case.op.as_str()))
+}
+
+impl Law {
+    /// How an output breaks it, in words that do not depend on the case.
+    pub fn broken(self) -> &'static str {
+        match self {
+            Self::Within(..) => "outside its range",
+            Self::NotNan => "NaN of finite values",
+            Self::InOrder => "out of order",
+            Self::OneOfSources => "none of the sources",
+        }
+    }
+
+    /// What each element must satisfy, as Rust of a `value: f64`; `None` if several elements decide.
+    pub fn condition(self) -> Option<String> {
+        let number = |bound: f64| match bound {
+            f64::INFINITY => "f64::INFINITY".to_string(),
+            f64::NEG_INFINITY => "f64::NEG_INFINITY".to_string(),
+            bound => format!("{bound:?}"),
+        };
+        match self {
+            Self::Within(low, high) => Some(format!("({}..={}).contains(&value)", number(low), number(high))),
+            Self::NotNan => Some("!value.is_nan()".to_string()),
+            Self::InOrder | Self::OneOfSources => None,
+        }
+    }
+
+    /// The first element of `output` that breaks it.
+    pub fn first_broken(self, case: &Case, output: &Tensor) -> Option<String> {
+        match self {
+            _ if !case.params.values().flat_map(Param::leaves).all(is_ordinary) => None,
+            Self::Within(low, high) => outside(case, output, low, high),
+            Self::NotNan => nan(case, output),
+            Self::InOrder => out_of_order(case.tensor("x")?, output),
+            Self::OneOfSources => none_of_sources(case, output),
+        }
+    }
+}
+
+/// Whether a param is no number, or an ordinary one: negative or infinite constants have laws of their own.
+fn is_ordinary(param: &Param) -> bool {
+    !matches!(param, Param::Number(value) if !(0.0..f64::INFINITY).contains(&value.as_f64()))
+}
+
+/// What roundings may add up to beside a result of this size.
+fn slack(dtype: DType, size: f64) -> f64 {
+    8.0 * dtype.unit_roundoff() * size + dtype.smallest()
+}
+
+fn outside(case: &Case, output: &Tensor, low: f64, high: f64) -> Option<String> {
+    let finite = |value: &f64| value.is_finite();
+    let inputs = case.inputs.values().filter(|tensor| tensor.dtype.is_float());
+    let largest = inputs.flat_map(Tensor::floats).filter(finite).fold(1.0, |most: f64, value| most.max(value.abs()));
+    let slack = slack(output.dtype, largest);
+    // A lower bound is reached near 0, where roundings are small.
+    let below = slack.min((2.0 * output.dtype.unit_roundoff()).max(0.01) * (1.0 + low.abs()));
+    let beyond = |value: f64| value < low - below || value > high + slack;
+    let values = output.floats();
+    let position = values.iter().position(|&value| beyond(value))?;
+    Some(format!("element {position}: expected {low:?} to {high:?}, got {:?}", values[position]))
+}
+
+fn nan(case: &Case, output: &Tensor) -> Option<String> {
+    let finite = |tensor: &Tensor| tensor.values.listed().iter().all(|value| value.as_f64().is_finite());
+    // The 8-bit float has no infinity, so its overflow is NaN.
+    if output.dtype == DType::F8e4m3 || !case.inputs.values().all(finite) {
+        return None;
+    }
+    let position = output.floats().iter().position(|value| value.is_nan())?;
+    Some(format!("element {position}: expected a number, as all inputs are finite; got NaN"))
+}
+
+fn out_of_order(x: &Tensor, output: &Tensor) -> Option<String> {
+    let (x, y) = (x.floats(), output.floats());
+    if x.len() != y.len() {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..x.len()).filter(|&place| !x[place].is_nan() && !y[place].is_nan()).collect();
+    order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
+    let mut largest = *order.first()?;
+    for &place in &order {
+        if y[place] < y[largest] - slack(output.dtype, y[largest].abs().min(output.dtype.max())) {
+            let (a, b) = (x[largest], x[place]);
+            return Some(format!("of {a:?} it returns {:?}, of {b:?} only {:?}", y[largest], y[place]));
+        }
+        if y[place] > y[largest] {
+            largest = place;
+        }
+    }
+    None
+}
+
+fn none_of_sources(case: &Case, output: &Tensor) -> Option<String> {
+    let (x, ids, src) = (case.tensor("x")?, case.tensor("ids")?, case.tensor("src")?);
+    let dim = case.size("dim");
+    if ids.shape != src.shape || output.shape != x.shape || dim >= x.shape.len() {
+        return None;
+    }
+    let inner: usize = x.shape[dim + 1..].iter().product();
+    let mut written: HashMap<usize, Vec<f64>> = HashMap::new();
+    for (position, (id, value)) in ids.ints().into_iter().zip(src.floats()).enumerate() {
+        if in_range(id, x.shape[dim]) {
+            let (outer, within) = (position / (inner * src.shape[dim]), position % inner);
+            let place = (outer * x.shape[dim] + id as usize) * inner + within;
+            written.entry(place).or_default().push(value);
+        }
+    }
+    let values = output.floats();
+    let is_one = |got: f64, sources: &[f64]| sources.iter().any(|&one| one == got || (one.is_nan() && got.is_nan()));
+    let place =
+        (0..values.len()).find(|place| written.get(place).is_some_and(|sources| !is_one(values[*place], sources)))?;
+    Some(format!("element {place}: expected one of {:?}, got {:?}", written[&place], values[place]))
+}

@@ -1,0 +1,20 @@
+//! Checks invariants of outputs, which hold even where the reference does not know a value: the range of a function, its order, no
+//! NaN of finite inputs, one of several sources.
+
+use super::{Evidence, Kind, OracleName, Verdict, violation};
+use crate::ops::{Contract, invariants};
+use crate::outcome::{Observation, Outcome};
+
+pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
+    let (Outcome::Returned(returned), false) = (&seen.outcome, matches!(evidence.contract, Contract::Rejects(_)))
+    else {
+        return Verdict::Skip("nothing returned");
+    };
+    let Some(output) = returned.outputs.first() else { return Verdict::Skip("no output") };
+    let broken = invariants(evidence.case).filter_map(|invariant| {
+        let broken = invariant.law.first_broken(evidence.case, output)?;
+        let detail = format!("{broken} ({})", invariant.source);
+        Some(violation(OracleName::Invariant, Kind::WrongValue, invariant.law.broken().to_string(), seen, detail))
+    });
+    Verdict::of(broken.collect(), Verdict::Pass)
+}
