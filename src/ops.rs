@@ -155,6 +155,8 @@ pub mod why {
     pub const NO_CALL: &str = "arguments that make no call";
     /// Integers beyond their dtype. Rust panics in a checked build and wraps in others, CUDA and PyTorch wrap.
     pub const OVERFLOW: &str = "integer overflow";
+    /// Every element of the result overflows on the way, or infinities meet in an order that is open.
+    pub const ORDER: &str = "every element overflows or is indeterminate";
     /// An output that takes seconds to compute. Campaigns skip such cases.
     pub const TOO_LARGE: &str = "an output too large to try";
     /// A wrong number of dimensions.

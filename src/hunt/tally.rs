@@ -25,7 +25,7 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
         *tally.calls.entry(format!("{} {main} {key}", sample.op.name)).or_default() += 1;
         *tally.outcomes.entry(key).or_default() += 1;
     }
-    count_reason(tally, sample, observations);
+    count_reason(tally, sample, observations, verdict);
     for label in &sample.drawn.violations {
         *tally.violations.entry((*label).to_string()).or_default() += 1;
     }
@@ -47,12 +47,13 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
     }
 }
 
-/// Counts what the devices do where the contract leaves it open.
-fn count_reason(tally: &mut Tally, sample: &Sample, observations: &[Observation]) {
-    let (reason, allowed) = match (sample.op.contract)(&sample.drawn.case) {
-        Contract::Unspecified(reason) => (reason, false),
-        Contract::Accepts { refusal: Some(reason), .. } => (reason, true),
-        Contract::Accepts { refusal: None, .. } | Contract::Rejects(_) => return,
+/// Counts what the devices do where the contract or the reference leaves it open.
+fn count_reason(tally: &mut Tally, sample: &Sample, observations: &[Observation], verdict: &Verdict) {
+    let (reason, allowed) = match ((sample.op.contract)(&sample.drawn.case), verdict) {
+        (Contract::Unspecified(reason), _) => (reason, false),
+        (Contract::Accepts { .. }, Verdict::Partly(reason)) => (*reason, false),
+        (Contract::Accepts { refusal: Some(reason), .. }, _) => (reason, true),
+        (Contract::Accepts { refusal: None, .. } | Contract::Rejects(_), _) => return,
     };
     for observation in observations {
         if !allowed || matches!(observation.outcome, Outcome::Rejected(_)) {

@@ -27,6 +27,8 @@ pub enum Law {
     NotNan,
     /// Of two elements of `x`, the larger one has no smaller result.
     InOrder,
+    /// It is between the smallest and the largest element of this input, or 0, or it overflows.
+    Average(&'static str),
     /// It is one of the elements that are written to its place.
     OneOfSources,
 }
@@ -112,6 +114,27 @@ static INVARIANTS: &[Invariant] = &[
         source: ORDER,
     },
     Invariant {
+        of: &["attention.flash_attn", "attention.flash_attn_varlen_cpu", "attention.flash_attn_varlen_unfused"],
+        law: Law::Average("v"),
+        source: "torch.nn.functional.scaled_dot_product_attention: a sum of values by weights that are a softmax",
+    },
+    Invariant {
+        of: &["attention.causal_decode_f32_interleaved"],
+        law: Law::Average("kv"),
+        source: "a sum of values by weights that are a softmax; keys and values are one input",
+    },
+    Invariant {
+        of: &[
+            "tensor.avg_pool2d",
+            "tensor.mean",
+            "tensor.upsample_bilinear2d",
+            "tensor.upsample_bilinear2d_with_scale",
+        ],
+        law: Law::Average("x"),
+        source: "an average",
+    },
+    Invariant { of: &["layer.lstm"], law: Law::Within(-1.0, 1.0), source: "torch.nn.LSTM: a sigmoid times a tanh" },
+    Invariant {
         of: &["tensor.scatter", "tensor.scatter_set"],
         law: Law::OneOfSources,
         source: "torch.Tensor.scatter_: of several values for one place, one is picked arbitrarily",
@@ -130,6 +153,7 @@ impl Law {
             Self::Within(..) => "outside its range",
             Self::NotNan => "NaN of finite values",
             Self::InOrder => "out of order",
+            Self::Average(_) => "outside what is averaged",
             Self::OneOfSources => "none of the sources",
         }
     }
@@ -144,7 +168,7 @@ impl Law {
         match self {
             Self::Within(low, high) => Some(format!("({}..={}).contains(&value)", number(low), number(high))),
             Self::NotNan => Some("!value.is_nan()".to_string()),
-            Self::InOrder | Self::OneOfSources => None,
+            Self::InOrder | Self::Average(_) | Self::OneOfSources => None,
         }
     }
 
@@ -155,6 +179,7 @@ impl Law {
             Self::Within(low, high) => outside(case, output, low, high),
             Self::NotNan => nan(case, output),
             Self::InOrder => out_of_order(case.tensor("x")?, output),
+            Self::Average(input) => outside_average(case.tensor(input)?, output),
             Self::OneOfSources => none_of_sources(case, output),
         }
     }
@@ -211,6 +236,20 @@ fn out_of_order(x: &Tensor, output: &Tensor) -> Option<String> {
         }
     }
     None
+}
+
+fn outside_average(averaged: &Tensor, output: &Tensor) -> Option<String> {
+    let of: Vec<f64> = averaged.floats();
+    if !of.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    // 0 where everything is masked.
+    let (low, high) = of.iter().fold((0.0_f64, 0.0_f64), |(low, high), &value| (low.min(value), high.max(value)));
+    let slack = 4.0 * slack(output.dtype, high.max(-low));
+    let values = output.floats();
+    let beyond = |value: &f64| value.is_finite() && (*value < low - slack || *value > high + slack);
+    let position = values.iter().position(|value| beyond(value))?;
+    Some(format!("element {position}: expected {low:?} to {high:?}, got {:?}", values[position]))
 }
 
 fn none_of_sources(case: &Case, output: &Tensor) -> Option<String> {

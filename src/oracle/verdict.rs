@@ -92,9 +92,10 @@ fn judge_by(evidence: &Evidence, judges: impl Fn(OracleName) -> bool) -> Verdict
         violation.site = site_among_devices(evidence, &verdicts, violation);
     }
     found.sort_by_key(|it| place(it.oracle));
-    // Only the contract oracle knows how much is promised. The others may skip for lack of data.
-    let of_contract = verdicts.iter().map(|own| &own[place(OracleName::Contract)]);
-    let less = of_contract.rev().find(|verdict| matches!(verdict, Verdict::Partly(_) | Verdict::Skip(_)));
+    // The contract knows how much is promised, the reference how much of that it can compare. The others may skip for lack of data.
+    let of = |oracle| verdicts.iter().rev().map(move |own| &own[place(oracle)]);
+    let less = of(OracleName::Contract).find(|verdict| matches!(verdict, Verdict::Partly(_) | Verdict::Skip(_)));
+    let less = less.or_else(|| of(OracleName::Reference).find(|verdict| matches!(verdict, Verdict::Partly(_))));
     Verdict::of(merged(found), less.cloned().unwrap_or(Verdict::Pass))
 }
 

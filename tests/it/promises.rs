@@ -68,9 +68,11 @@ fn in_the_code() -> BTreeSet<String> {
         constants.iter().find(|(name, _)| arguments.ends_with(name.as_str())).map(|(_, text)| text.clone())
     };
     let mut found = BTreeSet::new();
-    for path in sources(&root().join("src/ops")) {
+    for path in ["src/ops", "src/oracle"].iter().flat_map(|folder| sources(&root().join(folder))) {
         let text = fs::read_to_string(&path).expect("readable");
-        let calls = ["Unspecified(", "may_refuse("].into_iter().flat_map(|call| text.split(call).skip(1));
+        let calls = ["Unspecified(", "may_refuse(", "nonempty_contract(", "Partly("]
+            .into_iter()
+            .flat_map(|call| text.split(call).skip(1));
         found.extend(calls.filter_map(|rest| reason(arguments(rest))));
     }
     found

@@ -158,6 +158,54 @@ fn a_dtype_that_only_one_of_two_calls_takes_is_a_limitation() {
     assert_eq!(verdict(&case, &[beside_a_sibling(refused(), refused())]), "pass");
 }
 
+/// The reference knows none of these values: a step overflows, a bound is wider than the range, or an order is open.
+#[test]
+fn an_invariant_holds_where_the_reference_knows_no_value() {
+    let unary = |op: &str, x: &[f64]| Case::new(op).input("x", of(DType::F16, x));
+    let loss = |op: &str| Case::new(op).input("inp", of(DType::F16, &[400.0])).input("target", of(DType::F16, &[0.0]));
+    let attention = || {
+        let tensor = |values: &[f64]| Tensor { shape: vec![1, 2, 1, 1], ..of(DType::F32, values) };
+        let (q, k) = (tensor(&[3e30, 3e30]), tensor(&[3e30, -3e30]));
+        Case::new("attention.flash_attn").input("q", q).input("k", k).input("v", tensor(&[1.0, 2.0]))
+    };
+    let scatter = || {
+        let ids = Tensor { dtype: DType::U32, ..of(DType::U32, &[1.0, 1.0]) };
+        Case::new("tensor.scatter").input("x", of(DType::F16, &[7.0, 7.0, 7.0])).input("ids", ids)
+    };
+    let scatter = || scatter().input("src", of(DType::F16, &[1.0, 2.0]));
+    let huge = [60000.0, 60000.0];
+    let nan = f64::NAN;
+    for (case, shape, right, wrong, broken) in [
+        (loss("loss.mse"), vec![], vec![f64::INFINITY], vec![-1.0], "outside its range"),
+        (loss("loss.mse"), vec![], vec![f64::INFINITY], vec![nan], "NaN of finite values"),
+        (
+            unary("tensor.exp", &[11.08, 11.1]),
+            vec![2],
+            vec![64900.0, 65504.0],
+            vec![f64::INFINITY, 64900.0],
+            "out of order",
+        ),
+        (
+            unary("tensor.mean", &huge).param("form", "all"),
+            vec![],
+            vec![f64::INFINITY],
+            vec![30.0],
+            "outside what is averaged",
+        ),
+        (attention(), vec![1, 2, 1, 1], vec![1.0, 1.5], vec![1.0, 3.5], "outside what is averaged"),
+        (scatter(), vec![3], vec![7.0, 2.0, 7.0], vec![7.0, 3.0, 7.0], "none of the sources"),
+    ] {
+        let dtype = case.inputs.values().next().expect("an input").dtype;
+        let returned = |values: &[f64]| {
+            let output = Tensor { shape: shape.clone(), ..of(dtype, values) };
+            Outcome::Returned(Returned { outputs: vec![output], ..Returned::default() })
+        };
+        let judged = |values: &[f64]| verdict(&case, &[Observation::new(CPU, returned(values))]);
+        assert!(["pass", "partly"].contains(&judged(&right).as_str()), "{}: {}", case.op, judged(&right));
+        assert_eq!(judged(&wrong), format!("wrong: wrong value: {broken} (invariant)"), "{}", case.op);
+    }
+}
+
 #[test]
 fn the_gradient_of_equal_elements_adds_up_to_the_whole() {
     let mut case = Case::new("tensor.max").input("x", of(DType::F32, &[3.0, 3.0, 1.0])).param("dim", 0_usize);

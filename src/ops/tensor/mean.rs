@@ -5,7 +5,7 @@ use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::{ANY, DIMS, KEEPDIM_OR_ALL};
 use crate::ops::support::elementwise::FLOATS;
-use crate::ops::support::reductions::{ANY_VALUE, reduced_dims};
+use crate::ops::support::reductions::reduced_dims;
 use crate::ops::support::sums::{contract, generate, over_dims};
 
 /// `x.mean(dims)`, `x.mean_keepdim(dims)` and `x.mean_all()`, by `form`.
@@ -45,7 +45,10 @@ pub static MEAN: Op = Op {
         x.mean([{{ dims|default([])|join(", ") }}]{{ ", keepdim=True" if form == "keepdim" else "" }})
         {% endif %}
     "#,
-    reference: Some(|inputs| over_dims(inputs, |group| if group.is_empty() { ANY_VALUE } else { Num::mean(group) })),
+    reference: Some(|inputs| {
+        // 0 / 0, as in PyTorch.
+        over_dims(inputs, |group| if group.is_empty() { Num::exact(f64::NAN) } else { Num::mean(group) })
+    }),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1054-1069, 2166-2168; torch.mean",

@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM, KEEPDIM};
 use crate::ops::support::ids::dim;
-use crate::ops::support::reductions::{ANY_VALUE, reduced, reduced_shape, squared};
+use crate::ops::support::reductions::{reduced, reduced_shape, squared};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -43,8 +43,9 @@ pub static VAR: Op = Op {
     reference: Some(|inputs| {
         let dim = inputs.case.size("dim");
         reduced(&inputs.array("x"), &[dim], inputs.case.text("form") == "keepdim", |group| {
+            // 0 / 0, as in PyTorch.
             if group.len() < 2 {
-                return ANY_VALUE;
+                return Num::exact(f64::NAN);
             }
             Num::accumulated(group, |group| {
                 let mean = Num::mean(group);
