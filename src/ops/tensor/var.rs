@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM, KEEPDIM};
 use crate::ops::support::ids::dim;
-use crate::ops::support::reductions::{reduced, reduced_shape, squared};
+use crate::ops::support::reductions::{ANY_VALUE, reduced, reduced_shape, squared};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -42,10 +42,11 @@ pub static VAR: Op = Op {
     torch: "x.var({{ dim|default(0) }}{{ ', keepdim=True' if form == 'keepdim' else '' }})",
     reference: Some(|inputs| {
         let dim = inputs.case.size("dim");
+        let narrow = VAR.dtype(inputs.case) == Some(DType::F8e4m3);
         reduced(&inputs.array("x"), &[dim], inputs.case.text("form") == "keepdim", |group| {
-            // 0 / 0, as in PyTorch.
+            // 0 / 0, as in PyTorch, which refuses the 8-bit float.
             if group.len() < 2 {
-                return Num::exact(f64::NAN);
+                return if narrow { ANY_VALUE } else { Num::exact(f64::NAN) };
             }
             Num::accumulated(group, |group| {
                 let mean = Num::mean(group);
