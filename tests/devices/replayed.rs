@@ -45,7 +45,8 @@ fn every_scenario_matches_its_snapshot_and_its_status(device: Device) {
 fn entry(scenario: &Regression, evidence: &Evidence) -> String {
     let verdict = match judge(evidence) {
         Verdict::Pass => "as promised".to_string(),
-        Verdict::Partly(why) | Verdict::Skip(why) => format!("nothing promised: {why}"),
+        Verdict::Partly(why) => format!("the value is open: {why}"),
+        Verdict::Skip(why) => format!("not judged: {why}"),
         Verdict::Fail(violations) => {
             let mut shown: Vec<String> = violations.iter().map(|it| format!("{} ({})", it.kind, it.oracle)).collect();
             shown.dedup();
