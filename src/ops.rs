@@ -25,7 +25,7 @@ mod support;
 mod tensor;
 
 pub use accept::{accept, named};
-pub use invariants::{Law, invariants};
+pub use invariants::{Law, has_rivals, invariants};
 pub use registry::ALL;
 pub use siblings::{beside, sibling};
 pub use support::call::{Call, case_dtype};
@@ -151,6 +151,8 @@ pub mod why {
     pub const BEYOND_SCALES: &str = "numbers beyond the range of scales in half precision";
     /// Inputs of different dtypes.
     pub const MIXED: &str = "inputs of different dtypes";
+    /// A function of floats of no integers: nothing is computed.
+    pub const NO_INTEGERS: &str = "a float function of no integers";
     /// An unknown form, or none at all.
     pub const NO_CALL: &str = "arguments that make no call";
     /// Integers beyond their dtype. Rust panics in a checked build and wraps in others, CUDA and PyTorch wrap.

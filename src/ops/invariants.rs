@@ -1,7 +1,7 @@
 //! Invariants: what holds of an op's outputs even where the reference does not know their values, since a step overflows, an
 //! order decides, or one of several sources is taken.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::in_range;
 use crate::case::{Case, Param};
@@ -141,6 +141,26 @@ static INVARIANTS: &[Invariant] = &[
 /// The invariants of the op of `case`.
 pub fn invariants(case: &Case) -> impl Iterator<Item = &'static Invariant> {
     INVARIANTS.iter().filter(|invariant| invariant.of.contains(&case.op.as_str()))
+}
+
+/// Whether two elements are written to one place: the threads of a parallel kernel race for it, and one of them wins
+/// (torch.Tensor.scatter_ is nondeterministic then).
+pub fn has_rivals(case: &Case) -> bool {
+    let ids = |name: &str| case.tensor(name).filter(|ids| !ids.dtype.is_float()).map(|ids| (ids, ids.ints()));
+    match case.op.as_str() {
+        "tensor.scatter" | "tensor.scatter_set" => ids("ids").is_some_and(|(ids, values)| {
+            let Some(&size) = ids.shape.get(case.size("dim")) else { return false };
+            let inner: usize = ids.shape[case.size("dim") + 1..].iter().product();
+            let place = |position: usize, id| (position / (inner * size).max(1), position % inner.max(1), id);
+            let places: HashSet<_> = values.iter().enumerate().map(|(position, &id)| place(position, id)).collect();
+            places.len() < values.len()
+        }),
+        "op.moe_gemm" | "op.moe_gemm_gguf" => ids("token_ids").is_some_and(|(_, values)| {
+            let places: HashSet<&i64> = values.iter().collect();
+            places.len() < values.len()
+        }),
+        _ => false,
+    }
 }
 
 impl Law {

@@ -1,16 +1,19 @@
-//! Reports of the device's checkers that did not end the case, on any input. Hardware is silent there, and its results vary
-//! from run to run.
+//! Reports of the device's checkers that did not end the case, on any input. Hardware is silent there, and its results vary from run
+//! to run. A caller who writes two elements to one place asked for the race.
 
 use std::collections::BTreeSet;
 
 use super::site::by_function;
 use super::{Evidence, Kind, OracleName, Verdict, violation};
+use crate::ops::has_rivals;
 use crate::outcome::Observation;
 
 /// One violation for the first report of each checker: the others are most likely its consequences.
-pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
+pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let mut kinds = BTreeSet::new();
-    let firsts = seen.device_reports.reports.iter().filter(|report| kinds.insert(report.kind.as_str()));
+    let rivals = has_rivals(evidence.case);
+    let reports = seen.device_reports.reports.iter().filter(|report| report.kind != "race" || !rivals);
+    let firsts = reports.filter(|report| kinds.insert(report.kind.as_str()));
     let violations = firsts.map(|report| {
         let (kind, site) = (Kind::from(report.kind.as_str()), by_function(&report.place));
         violation(OracleName::Checker, kind, site, seen, report.message.clone())

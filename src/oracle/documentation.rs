@@ -5,7 +5,6 @@
 use super::{Evidence, Kind, OracleName, Verdict, fail};
 use crate::case::Case;
 use crate::outcome::{Observation, Outcome};
-use crate::tensor::DType;
 
 /// Calls that return something which only the code tells.
 struct Departure {
@@ -19,23 +18,15 @@ struct Departure {
     applies: fn(&Case) -> bool,
 }
 
-static DEPARTURES: &[Departure] = &[
-    Departure {
-        ops: &["tensor.round"],
-        site: "halves go away from zero",
-        about: "candle's tests expect this, and its documentation is silent; PyTorch rounds halves to even, as IEEE 754 does",
-        applies: |case| {
-            let is_odd_half = |x: &f64| x.fract().abs() == 0.5 && x.round() != x.round_ties_even();
-            case.tensor("x").is_some_and(|x| x.floats().iter().any(is_odd_half))
-        },
+static DEPARTURES: &[Departure] = &[Departure {
+    ops: &["tensor.round"],
+    site: "halves go away from zero",
+    about: "candle's tests expect this, and its documentation is silent; PyTorch rounds halves to even, as IEEE 754 does",
+    applies: |case| {
+        let is_odd_half = |x: &f64| x.fract().abs() == 0.5 && x.round() != x.round_ties_even();
+        case.tensor("x").is_some_and(|x| x.floats().iter().any(is_odd_half))
     },
-    Departure {
-        ops: &["loss.nll", "loss.cross_entropy"],
-        site: "labels of another dtype than u32",
-        about: "candle's documentation asks for u32; its code takes u8 and i64 too, and PyTorch's labels are i64",
-        applies: |case| case.tensor("target").is_some_and(|target| target.dtype != DType::U32),
-    },
-];
+}];
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let applies = |departure: &&Departure| {

@@ -82,8 +82,12 @@ fn judge_refusal(evidence: &Evidence, seen: &Observation, refusal: &Refusal) -> 
 /// Whether the outputs depend on the input `name`.
 fn depends(evidence: &Evidence, name: &str, stored: usize) -> bool {
     let weights: Vec<f64> = (0..stored).map(|element| weight(element + 1)).collect();
-    let derivative = derivative(evidence, name, &evidence.case.inputs[name], &weights);
-    derivative.slope != 0.0 || derivative.slope_error != 0.0
+    let along = |weights: &[f64]| {
+        let derivative = derivative(evidence, name, &evidence.case.inputs[name], weights);
+        (derivative.slope, derivative.slope_error)
+    };
+    // A slope of 0 has an error, too, if it may underflow.
+    along(&weights) != along(&vec![0.0; stored])
 }
 
 enum Checked {

@@ -55,7 +55,7 @@ fn snuffer(args: &[&str], variables: Variables, typed: &str) -> Output {
     child.wait_with_output().expect("snuffer ends")
 }
 
-/// A hunt of `loss.mse` with these arguments on a stand-in with two GPUs, and its record.
+/// A hunt of `tensor.sin` with these arguments on a stand-in with two GPUs, and its record.
 fn hunt(store: &Path, args: &[&str], variables: Variables) -> (Output, Record) {
     let two = [("SNUFFER_SIM_DEVICES", "2"), ("SNUFFER_SIM_MEMORY", "8192")];
     let args = [&["hunt", "--minimize", "1s", "--store", store.to_str().expect("a path")], args].concat();
@@ -89,7 +89,7 @@ const WITHOUT_LIMIT: [(&str, &str); 2] =
 fn cuda_means_all_gpus_and_a_case_runs_on_one_of_them_unless_they_are_named(_: Device) {
     for (devices, each) in [("cuda", 60), ("cuda:0,cuda:1", 120)] {
         let store = tempfile::tempdir().expect("a folder");
-        let args = ["--device", devices, "--ops", "loss.mse", "--mode", "valid", "--cases=120", "--seed=1", "--jobs=2"];
+        let args = ["--device", devices, "--ops", "tensor.sin", "--mode", "valid", "--cases=120", "--seed=1", "--jobs=2"];
         let (output, record) = hunt(store.path(), &args, &[]);
         let shown = text(&output.stdout);
         assert!(shown.contains("hunting 1 op on cuda:0, cuda:1"), "{shown}{}", text(&output.stderr));
@@ -105,12 +105,12 @@ fn a_wedged_gpu_is_taken_out_of_a_hunt_which_goes_on_with_the_other(_: Device) {
     let wedge = format!("1:400:{}", store.path().join("launches").display());
     let variables = [("SNUFFER_SIM_WEDGE", wedge.as_str())];
     let quick = ["--jobs=2", "--timeout=5s", "--open-timeout=2s"];
-    let args = [&["--device=cuda", "--ops=loss.mse", "--mode=valid", "--cases=600", "--seed=3"][..], &quick].concat();
+    let args = [&["--device=cuda", "--ops=tensor.sin", "--mode=valid", "--cases=600", "--seed=3"][..], &quick].concat();
     let (output, record) = hunt(store.path(), &args, &variables);
     let shown = text(&output.stdout);
     assert_eq!(code(&output), 3, "{shown}{}", text(&output.stderr));
     for said in
-        ["lost    cuda:1, after loss.mse", "cuda:1 is wedged: a new process runs no kernel", "goes on with cuda:0"]
+        ["lost    cuda:1, after tensor.sin", "cuda:1 is wedged: a new process runs no kernel", "goes on with cuda:0"]
     {
         assert!(shown.contains(said), "{said}: {shown}");
     }
@@ -122,7 +122,7 @@ fn a_wedged_gpu_is_taken_out_of_a_hunt_which_goes_on_with_the_other(_: Device) {
         std::fs::read_dir(store.path().join("lost")).expect("a folder").next().expect("a case").expect("readable");
     let kept = std::fs::read_to_string(kept.path()).expect("readable");
     assert!(kept.starts_with("# cuda:1 is wedged") && kept.contains("# what it did on cuda:1: no answer in"), "{kept}");
-    assert_eq!(Case::parse(&kept).expect("a case").op, "loss.mse");
+    assert_eq!(Case::parse(&kept).expect("a case").op, "tensor.sin");
 
     // A resumed campaign tries it once more, and has it back when it answers.
     let resume = [&["--resume", "--device=cuda", "--cases=40"][..], &quick].concat();
@@ -139,7 +139,7 @@ fn a_wedged_gpu_is_taken_out_of_a_hunt_which_goes_on_with_the_other(_: Device) {
 fn a_hunt_whose_only_gpu_is_wedged_ends_with_3_and_one_line(_: Device) {
     let store = tempfile::tempdir().expect("a folder");
     let wedge = format!("0:300:{}", store.path().join("launches").display());
-    let args = ["--device=cuda:0", "--ops=loss.mse", "--seed=1", "--cases=2000", "--jobs=2", "--open-timeout=2s"];
+    let args = ["--device=cuda:0", "--ops=tensor.sin", "--seed=1", "--cases=2000", "--jobs=2", "--open-timeout=2s"];
     let (output, record) = hunt(store.path(), &args, &[("SNUFFER_SIM_WEDGE", &wedge)]);
     let (shown, stderr) = (text(&output.stdout), text(&output.stderr));
     let errors: Vec<&str> = stderr.lines().filter(|line| line.starts_with("snuffer: ")).collect();
@@ -189,7 +189,7 @@ fn a_gpu_that_cannot_be_used_is_one_line_that_says_why(_: Device) {
 fn a_hunt_with_more_workers_than_a_gpu_has_memory_for_does_not_begin(_: Device) {
     let store = tempfile::tempdir().expect("a folder");
     let store = store.path().to_str().expect("a path");
-    let args = ["hunt", "--ops=loss.mse", "--cases=1", "--device=cuda:0", "--jobs=3", "--store", store];
+    let args = ["hunt", "--ops=tensor.sin", "--cases=1", "--device=cuda:0", "--jobs=3", "--store", store];
     let output = snuffer(&args, &[], "");
     let stderr = text(&output.stderr);
     assert!(code(&output) == 1 && stderr.contains("3 workers may use 768 MiB each"), "{stderr}");
@@ -260,7 +260,7 @@ fn a_fault_is_never_charged_to_the_next_case_on_a_gpu(_: Device) {
     let store = tempfile::tempdir().expect("a folder");
     let args = [
         "--device=cuda:0",
-        "--ops=loss.mse",
+        "--ops=tensor.sin",
         "--mode=valid",
         "--inject=2",
         "--cases=60",

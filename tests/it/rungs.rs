@@ -224,6 +224,26 @@ fn the_gradient_of_equal_elements_adds_up_to_the_whole() {
     assert_eq!(with_gradient(&[0.5, 0.0, 0.5]), "wrong: wrong value: gradient of x (gradient)");
 }
 
+/// The grid of `x` alone goes on to the next step.
+#[test]
+fn an_input_that_the_result_does_not_depend_on_needs_no_gradient() {
+    let x = of(DType::F32, &[0.0]);
+    let mut case = Case::new("sequence").with_calls(vec![
+        Case::new("tensor.meshgrid").input("x", x.clone()).input("y", x.clone()),
+        Case::new("op.silu"),
+    ]);
+    case.backward = Backward::Sum;
+    let without = |missing: &str, other: &str| {
+        let gradients = [(other.to_string(), of(DType::F32, &[0.5]))].into();
+        let store = Store { gradients, missing: vec![missing.to_string()], ..Store::default() };
+        let output = Tensor { shape: vec![1, 1], ..x.clone() };
+        let returned = Returned { outputs: vec![output], backward: Gradients::Returned(store), ..Returned::default() };
+        verdict(&case, &[Observation::new(CPU, Outcome::Returned(returned))])
+    };
+    assert_eq!(without("1.y", "1.x"), "pass");
+    assert!(without("1.x", "1.x").starts_with("wrong: missing"), "{}", without("1.x", "1.x"));
+}
+
 #[test]
 fn what_only_the_code_tells_is_missing_from_the_documentation() {
     let rounded = |x: f64, to: f64| {

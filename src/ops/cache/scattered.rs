@@ -132,6 +132,8 @@ pub static SCATTERED_MASK: Op = Op {
     ],
     generate,
     contract: |case| match checked(case) {
+        // The builder gets lengths, and not the parts.
+        Err(Contract::Rejects(_)) => Contract::Unspecified(why::NO_CALL),
         Err(contract) => contract,
         Ok((dtype, shape)) => {
             let context = case.size("context");

@@ -14,7 +14,7 @@ use crate::tensor::{DType, Support};
 pub static MOE_GEMM_ON_CPU: Op = Op {
     name: "op.moe_gemm_on_cpu",
     covers: &["moe::moe_gemm", "moe::moe_gemm_gguf"],
-    support: &Support::both("x", &DType::FLOATS_AND_F8),
+    support: &Support::both("x", &DType::ALL),
     inputs: &[InputSpec::new("x", "a matrix")],
     params: &[],
     generate: |draw| {

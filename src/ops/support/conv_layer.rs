@@ -46,6 +46,7 @@ pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: us
     match case.tensor("bias") {
         _ if built && !square => Contract::Unspecified("a builder makes square kernels"),
         Some(bias) if bias.shape != [channels] => Contract::Rejects("a bias that is not one value per channel"),
+        Some(bias) if bias.dtype != dtype && built => Contract::Unspecified("a builder converts dtypes"),
         Some(bias) if bias.dtype != dtype => Contract::Rejects("a bias of another dtype"),
         Some(_) if !dtype.is_float() => Contract::Unspecified(why::OVERFLOW),
         _ => contract,

@@ -42,6 +42,7 @@ pub fn elementwise(case: &Case) -> Contract {
 /// As [`elementwise`], for a function whose values are not integers: unspecified for integers.
 pub fn of_floats(case: &Case) -> Contract {
     match case.tensor("x") {
+        Some(x) if !x.dtype.is_float() && x.elements() == Some(0) => Contract::Unspecified(why::NO_INTEGERS),
         Some(x) if !x.dtype.is_float() => Contract::Rejects("a float function of integers"),
         _ => elementwise(case),
     }
