@@ -6,14 +6,17 @@
 pub struct ByteSet {
     length: usize,
     count: usize,
-    /// A bit for each byte; empty while all bytes are in the set, or none is.
+    /// A word of bytes that are as all were at first: no bit, or every bit.
+    usual: u64,
+    /// A bit for each byte that is not as usual; empty while none is. Zeros, of which the system makes pages when one of them is
+    /// written: those of a huge buffer cost what is touched.
     words: Vec<u64>,
 }
 
 impl ByteSet {
     /// The set of all of `length` bytes.
     pub fn full(length: usize) -> Self {
-        Self { length, count: length, words: Vec::new() }
+        Self { length, count: length, usual: u64::MAX, words: Vec::new() }
     }
 
     /// The empty set of `length` bytes.
@@ -33,12 +36,7 @@ impl ByteSet {
 
     /// Which of up to eight bytes are in the set, a bit for each. They are aligned to their number.
     pub fn bits_at(&self, start: usize, bytes: usize) -> u8 {
-        let mask = ones(bytes) as u8;
-        match self.words.get(start / 64) {
-            Some(word) => (word >> (start % 64)) as u8 & mask,
-            None if self.count > 0 => mask,
-            None => 0,
-        }
+        (self.word(start / 64) >> (start % 64)) as u8 & ones(bytes) as u8
     }
 
     /// Puts the bytes into the set that `members` has a bit for, and takes the others out; aligned as in [`Self::bits_at`].
@@ -46,11 +44,7 @@ impl ByteSet {
         if self.count == 0 && members == 0 {
             return;
         }
-        self.make_words();
-        let (word, shift) = (&mut self.words[start / 64], start % 64);
-        let new = *word & !(ones(bytes) << shift) | (u64::from(members) & ones(bytes)) << shift;
-        self.count = self.count + new.count_ones() as usize - word.count_ones() as usize;
-        *word = new;
+        self.change(start / 64, ones(bytes) << (start % 64), u64::from(members) << (start % 64));
         self.drop_words_if_empty();
     }
 
@@ -59,25 +53,40 @@ impl ByteSet {
         if bytes == self.length {
             *self = Self::empty(self.length);
         }
-        self.each_word(start, bytes, |word, mask| *word &= !mask);
+        if self.count > 0 {
+            each_word(start, bytes, |number, mask| self.change(number, mask, 0));
+            self.drop_words_if_empty();
+        }
     }
 
     /// The subset in a range, counted from its start.
     #[must_use]
     pub fn slice(&self, start: usize, bytes: usize) -> Self {
-        let mut part = Self::empty(bytes);
-        if self.count > 0 {
-            (0..bytes).for_each(|at| part.set(at, 1, self.bits_at(start + at, 1)));
+        if self.words.is_empty() {
+            return if self.count == 0 { Self::empty(bytes) } else { Self::full(bytes) };
         }
+        let mut part = if self.usual == 0 { Self::empty(bytes) } else { Self::full(bytes) };
+        each_word(0, bytes, |number, mask| part.change(number, mask, self.bits(start + number * 64)));
+        part.drop_words_if_empty();
         part
     }
 
     /// Makes a range the same as `part`.
     pub fn copy_from(&mut self, start: usize, part: &Self) {
-        self.clear(start, part.length);
-        if part.count > 0 {
-            (0..part.length).for_each(|at| self.set(start + at, 1, part.bits_at(at, 1)));
+        if part.count == 0 {
+            return self.clear(start, part.length);
         }
+        if part.length == self.length && part.words.is_empty() {
+            *self = Self::full(self.length);
+            return;
+        }
+        // The bits of a word of this set begin in one of the part's words, or before its first.
+        let bits = |number: usize| match (number * 64).checked_sub(start) {
+            Some(at) => part.bits(at),
+            None => part.bits(0) << (start - number * 64),
+        };
+        each_word(start, part.length, |number, mask| self.change(number, mask, bits(number)));
+        self.drop_words_if_empty();
     }
 
     /// The first byte of a range that is in the set, and how many are.
@@ -89,37 +98,44 @@ impl ByteSet {
         members.next().map(|first| (first, 1 + members.count()))
     }
 
-    fn each_word(&mut self, start: usize, bytes: usize, change: impl Fn(&mut u64, u64)) {
-        if self.count == 0 || bytes == 0 {
-            return;
-        }
-        self.make_words();
-        let end = start + bytes;
-        for number in start / 64..end.div_ceil(64) {
-            let (first, last) = (start.max(number * 64) % 64, end.min(number * 64 + 64) - number * 64);
-            let word = &mut self.words[number];
-            let before = word.count_ones() as usize;
-            change(word, ones(last) & !ones(first));
-            self.count = self.count + word.count_ones() as usize - before;
-        }
-        self.drop_words_if_empty();
+    /// The members in a word.
+    fn word(&self, number: usize) -> u64 {
+        self.words.get(number).map_or(self.usual, |word| word ^ self.usual)
     }
 
-    /// Allocates the words, if all bytes were alike.
-    fn make_words(&mut self) {
-        if self.words.is_empty() {
-            let fill = if self.count > 0 { u64::MAX } else { 0 };
-            self.words = vec![fill; self.length.div_ceil(64)];
-            if let Some(last) = self.words.last_mut().filter(|_| !self.length.is_multiple_of(64)) {
-                *last &= ones(self.length % 64);
+    /// The members among the 64 bytes from here on.
+    fn bits(&self, start: usize) -> u64 {
+        let (number, shift) = (start / 64, start % 64);
+        let low = self.word(number) >> shift;
+        if shift == 0 { low } else { low | self.word(number + 1) << (64 - shift) }
+    }
+
+    /// Makes the bytes of a word that are in `mask` members as `members` says.
+    fn change(&mut self, number: usize, mask: u64, members: u64) {
+        let before = self.word(number);
+        let now = before & !mask | members & mask;
+        if now != before {
+            if self.words.is_empty() {
+                self.words = vec![0; self.length.div_ceil(64)];
             }
+            self.words[number] = now ^ self.usual;
+            self.count = self.count + (now & mask).count_ones() as usize - (before & mask).count_ones() as usize;
         }
     }
 
     fn drop_words_if_empty(&mut self) {
         if self.count == 0 {
-            self.words = Vec::new();
+            (self.words, self.usual) = (Vec::new(), 0);
         }
+    }
+}
+
+/// Visits the words of a range: the number of each, and a bit for each of its bytes that is in the range.
+fn each_word(start: usize, bytes: usize, mut visit: impl FnMut(usize, u64)) {
+    let end = start + bytes;
+    for number in start / 64..end.div_ceil(64) {
+        let (first, last) = (start.max(number * 64) % 64, end.min(number * 64 + 64) - number * 64);
+        visit(number, ones(last) & !ones(first));
     }
 }
 

@@ -1,13 +1,20 @@
-//! The bytes of a buffer: its own, or memory of the host that the program has registered.
+//! The bytes of a buffer: its own, memory of the host that the program has registered, or pretended memory.
 
 use std::ops::{Deref, DerefMut};
+
+use memmap2::{MmapMut, MmapOptions};
 
 /// The bytes of a buffer.
 #[derive(Debug)]
 pub enum Bytes {
     Own(Vec<u8>),
     OfHost(&'static mut [u8]),
+    /// Zeros, until they are written. Only pages that were written take memory.
+    Pretended(MmapMut),
 }
+
+/// The bytes that are compared before they are written to pretended memory: those of a page of the system.
+const PAGE: usize = 4096;
 
 impl Default for Bytes {
     fn default() -> Self {
@@ -16,6 +23,11 @@ impl Default for Bytes {
 }
 
 impl Bytes {
+    /// So many pretended bytes; `None` if the process has no addresses for them.
+    pub fn pretended(length: usize) -> Option<Self> {
+        MmapOptions::new().len(length).no_reserve_swap().map_anon().ok().map(Self::Pretended)
+    }
+
     /// Makes them so many bytes of this value.
     #[inline]
     pub fn reset(&mut self, length: usize, fill: u8) {
@@ -24,7 +36,36 @@ impl Bytes {
                 bytes.clear();
                 bytes.resize(length, fill);
             }
-            Self::OfHost(_) => *self = Self::Own(vec![fill; length]),
+            Self::OfHost(_) | Self::Pretended(_) => *self = Self::Own(vec![fill; length]),
+        }
+    }
+
+    /// Fills a range with copies of a value. Pages of pretended memory that hold them already are not written.
+    pub fn fill(&mut self, start: usize, length: usize, value: &[u8]) {
+        let is_pretended = matches!(self, Self::Pretended(_));
+        if is_pretended
+            && length == self.len()
+            && value.iter().all(|&byte| byte == 0)
+            && let Some(zeros) = Self::pretended(length)
+        {
+            *self = zeros;
+            return;
+        }
+        let page = value.repeat((PAGE.min(length) / value.len()).max(1));
+        for there in self[start..start + length].chunks_mut(page.len()) {
+            let copies = &page[..there.len()];
+            if !is_pretended || there != copies {
+                there.copy_from_slice(copies);
+            }
+        }
+    }
+
+    /// Writes a range. Pages of pretended memory that do not change are not written.
+    pub fn write(&mut self, start: usize, from: &[u8]) {
+        let is_pretended = matches!(self, Self::Pretended(_));
+        let pages = self[start..start + from.len()].chunks_mut(PAGE).zip(from.chunks(PAGE));
+        for (there, page) in pages.filter(|(there, page)| !is_pretended || there != page) {
+            there.copy_from_slice(page);
         }
     }
 }
@@ -37,6 +78,7 @@ impl Deref for Bytes {
         match self {
             Self::Own(bytes) => bytes,
             Self::OfHost(bytes) => bytes,
+            Self::Pretended(bytes) => bytes,
         }
     }
 }
@@ -47,6 +89,7 @@ impl DerefMut for Bytes {
         match self {
             Self::Own(bytes) => bytes,
             Self::OfHost(bytes) => bytes,
+            Self::Pretended(bytes) => bytes,
         }
     }
 }

@@ -21,6 +21,10 @@ pub struct Config {
     pub jitter: Option<u64>,
     /// Whether the seed of the jitter varies from launch to launch.
     pub jitter_varies: bool,
+    /// From how many bytes on an allocation is pretended: it takes no memory but where something is written.
+    pub pretend: Option<u64>,
+    /// Elements of pretended memory that the program reads: a launch that cannot run as a whole runs the blocks that write them.
+    pub probes: Vec<u64>,
     /// Applies one mutation to the kernels that are loaded.
     pub mutate: Option<Mutation>,
 }
@@ -95,6 +99,8 @@ impl Default for Config {
             checks: Checks::default(),
             jitter: None,
             jitter_varies: false,
+            pretend: None,
+            probes: Vec::new(),
             mutate: None,
         }
     }

@@ -100,7 +100,7 @@ impl Device {
         jitter::set(config.jitter, config.jitter_varies);
         Self {
             config: config.clone(),
-            memory: Memory::new(ordinal, config.memory, config.checks.initialization),
+            memory: Memory::new(ordinal, config),
             modules: Vec::new(),
             functions: Vec::new(),
             names: HashMap::new(),

@@ -38,6 +38,8 @@ pub enum Kind {
     StreamRace,
     /// A fact, not a fault: arithmetic whose result is probably not intended.
     Arithmetic,
+    /// A fact: blocks of a launch were left out.
+    Sampled,
     /// The simulator cannot execute this; the kernel may be right.
     Unsupported,
 }
@@ -62,6 +64,7 @@ impl Kind {
             Self::Race => "race",
             Self::StreamRace => "stream race",
             Self::Arithmetic => "arithmetic",
+            Self::Sampled => "sampled",
             Self::Unsupported => "unsupported",
         }
     }
@@ -97,7 +100,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Unsupported => return write!(f, "snuffer-sim: unsupported: {}", self.message()),
-            Kind::Arithmetic => return write!(f, "snuffer-sim: fact: {}", self.message()),
+            Kind::Arithmetic | Kind::Sampled => return write!(f, "snuffer-sim: fact: {}", self.message()),
             Kind::Assert => f.write_str(&self.detail)?,
             _ => write!(f, "========= {}", self.detail)?,
         }
@@ -110,7 +113,7 @@ impl Fault {
     pub fn message(&self) -> String {
         match self.kind {
             Kind::Unsupported => format!("{}: {}", self.kernel, self.detail),
-            Kind::Arithmetic => {
+            Kind::Arithmetic | Kind::Sampled => {
                 let mut parts = vec![format!("{} {}", self.detail, self.position())];
                 parts.extend(self.notes.iter().cloned());
                 parts.join(", ")

@@ -13,6 +13,19 @@ pub struct Launch {
     pub params: Vec<u8>,
 }
 
+impl Launch {
+    /// How many blocks the grid has.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&size| u64::from(size)).product()
+    }
+
+    /// The coordinates of the block of this number.
+    pub fn block_at(&self, number: u64) -> [u32; 3] {
+        let [width, height, _] = self.grid.map(u64::from);
+        [number % width, number / width % height, number / (width * height)].map(|at| at as u32)
+    }
+}
+
 /// The coordinates of a thread, or of a block in its grid.
 pub fn coordinates(thread: u32, [width, height, depth]: [u32; 3]) -> [u32; 3] {
     // Almost all blocks have one dimension, and a division for each thread is measurable.

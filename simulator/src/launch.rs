@@ -1,6 +1,7 @@
 //! Runs a launch: one block after the other, each warp until it ends or waits.
 
 mod cooperative;
+mod sample;
 
 use crate::config::Config;
 use crate::fault::Fault;
@@ -54,6 +55,7 @@ fn budget(least: u64, launch: &Launch) -> u64 {
 pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Resources) -> Result<(), Fault> {
     let Resources { counters, warps, memory, module, workspace, reports, printed } = resources;
     counters.launches += 1;
+    let is_sampled = memory.has_pretended(&launch.params);
     let threads = launch.block.iter().product::<u32>() as usize;
     let count = threads.div_ceil(WARP);
     // If they do not wait for each other, warps run one after the other and share one register file.
@@ -108,23 +110,30 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
     if together {
         return cooperative::together(&mut machine, &mut warps[..files], count, shared, done);
     }
+    let mut run_block = |machine: &mut Machine, block: [u32; 3]| {
+        machine.shared.reset(shared, 0xA5, !config.checks.initialization);
+        if is_sampled || machine.block.is_multiple_of(EPOCHS - 1) {
+            // Shared memory counts blocks as epochs, which begin anew here.
+            machine.shared.cells.clear();
+        }
+        (machine.phase, machine.arrived, machine.has_acquired) = (0, [0; BARRIERS], false);
+        let ended = if kernel.waits {
+            interleaved(machine, &mut warps[..count], launch, block)
+        } else {
+            one_by_one(machine, &mut warps[0], launch, block)
+        };
+        done(machine, block, ended)
+    };
+    if is_sampled {
+        let ran = sample::run(&mut machine, launch, config, run_block)?;
+        reports.extend(sample::left_out(ran, kernel, launch));
+        return Ok(());
+    }
     let [width, height, depth] = launch.grid;
     for z in 0..depth {
         for y in 0..height {
             for x in 0..width {
-                machine.shared.reset(shared, 0xA5, !config.checks.initialization);
-                if machine.block.is_multiple_of(EPOCHS - 1) {
-                    // Shared memory counts blocks as epochs, which begin anew here.
-                    machine.shared.cells.clear();
-                }
-                let block = [x, y, z];
-                (machine.phase, machine.arrived, machine.has_acquired) = (0, [0; BARRIERS], false);
-                let ended = if kernel.waits {
-                    interleaved(&mut machine, &mut warps[..count], launch, block)
-                } else {
-                    one_by_one(&mut machine, &mut warps[0], launch, block)
-                };
-                done(&mut machine, block, ended)?;
+                run_block(&mut machine, [x, y, z])?;
                 machine.block += 1;
             }
         }

@@ -4,10 +4,12 @@
 mod checks;
 mod lanes;
 mod managed;
+mod pretended;
 mod reserved;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::config::Config;
 use crate::dump;
 use crate::fault::Kind;
 use crate::kernel::Kernel;
@@ -59,6 +61,8 @@ pub struct Memory {
     in_use: u64,
     /// Whether fresh memory counts as undefined.
     tracked: bool,
+    /// From how many bytes on an allocation is pretended.
+    pretend: Option<u64>,
     /// The launch's number in stamps of accesses, from 1.
     epoch: u32,
     /// The allocations that this launch accesses, and whether it writes to them; `None` if that is not recorded.
@@ -71,14 +75,15 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The memory of device `ordinal`, with `budget` bytes. `tracked`: fresh memory counts as undefined.
-    pub fn new(ordinal: usize, budget: u64, tracked: bool) -> Self {
+    /// The memory of device `ordinal`.
+    pub fn new(ordinal: usize, config: &Config) -> Self {
         // Slot 0 is null's.
         Self {
             ordinal: ordinal as u64 + 1,
-            budget,
+            budget: config.memory,
             in_use: 0,
-            tracked,
+            tracked: config.checks.initialization,
+            pretend: config.pretend,
             epoch: 0,
             touched: None,
             slots: vec![Slot::default()],
@@ -116,7 +121,7 @@ impl Memory {
 
     /// The address of a new allocation; `None` if it exceeds the budget.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
-        if bytes > self.budget - self.in_use {
+        if bytes > (self.budget - self.in_use).min(BASE) {
             return None;
         }
         let address = self.add(bytes, false)?;
@@ -130,7 +135,19 @@ impl Memory {
     }
 
     fn add(&mut self, bytes: u64, of_host: bool) -> Option<u64> {
-        self.place(ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked), of_host)
+        self.place(if of_host { self.own(bytes) } else { self.fresh(bytes)? }, of_host)
+    }
+
+    /// Fresh bytes, which are pretended if they are many; `None` if the process has no addresses for them.
+    fn fresh(&self, bytes: u64) -> Option<ShadowedBuffer> {
+        match self.pretend {
+            Some(least) if bytes >= least => ShadowedBuffer::pretended(bytes as usize, !self.tracked),
+            _ => Some(self.own(bytes)),
+        }
+    }
+
+    fn own(&self, bytes: u64) -> ShadowedBuffer {
+        ShadowedBuffer::new(bytes as usize, FRESH, !self.tracked)
     }
 
     /// Gives a buffer a slot, and returns its address.

@@ -49,6 +49,17 @@ impl ShadowedBuffer {
         Self { data: Bytes::Own(vec![fill; length]), undefined, hidden: ByteSet::default(), cells: Cells::default() }
     }
 
+    /// `length` fresh bytes that are pretended; `None` if the process has no addresses for them.
+    pub fn pretended(length: usize, defined: bool) -> Option<Self> {
+        let undefined = if defined { ByteSet::empty(length) } else { ByteSet::full(length) };
+        Some(Self { data: Bytes::pretended(length)?, undefined, ..Self::default() })
+    }
+
+    /// Whether its bytes are pretended.
+    pub fn is_pretended(&self) -> bool {
+        matches!(self.data, Bytes::Pretended(_))
+    }
+
     /// Makes all bytes fresh again.
     pub fn reset(&mut self, length: usize, fill: u8, defined: bool) {
         self.data.reset(length, fill);

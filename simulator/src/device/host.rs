@@ -56,6 +56,11 @@ impl Device {
         self.memory.bytes_mut(address, bytes).map_err(|error| host_fault(refused("write", bytes), error))
     }
 
+    /// Fills a range of one live allocation with copies of a value.
+    pub fn fill(&mut self, address: u64, bytes: u64, value: &[u8]) -> Result<(), Fault> {
+        self.memory.fill(address, bytes, value).map_err(|error| host_fault(refused("write", bytes), error))
+    }
+
     /// A range of one live allocation that the host reads. Bytes that were never written are reported.
     pub fn read(&mut self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
         self.bytes(address, bytes)?;
@@ -71,6 +76,12 @@ impl Device {
     /// Copies within the device, as if all bytes were read before any is written. Overlapping ranges are reported. Undefined
     /// bytes stay undefined in their copy.
     pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
+        if self.memory.is_pretended(to) && self.memory.base(to) != self.memory.base(from) {
+            self.bytes(from, bytes)?;
+            self.memory.bytes(to, bytes).map_err(|error| host_fault(refused("write", bytes), error))?;
+            self.memory.copy_to_pretended(to, from, bytes);
+            return Ok(());
+        }
         let (data, undefined) = self.take(from, bytes)?;
         self.put(to, &data, &undefined)?;
         self.memory.copy_hidden(to, from, bytes);

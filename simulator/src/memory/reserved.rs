@@ -1,8 +1,7 @@
 //! Addresses that a graph reserves: each launch allocates its memory there again.
 
-use super::{FRESH, Memory, locate};
+use super::{Memory, locate};
 use crate::lifetime::Lifetime;
-use crate::shadowed_buffer::ShadowedBuffer;
 
 impl Memory {
     /// An address for `bytes` bytes, which are not allocated yet; `None` if they exceed the budget.
@@ -17,13 +16,15 @@ impl Memory {
     pub fn allocate_at(&mut self, address: u64) -> Option<()> {
         let now = self.now.clone();
         let room = self.budget - self.in_use;
-        let slot = self.slots.get_mut(locate(address).0)?;
+        let (number, _) = locate(address);
+        let slot = self.slots.get(number)?;
         if slot.live || !slot.reserved || slot.bytes > room {
             return None;
         }
+        let (buffer, slot) = (self.fresh(slot.bytes)?, &mut self.slots[number]);
         slot.live = true;
         slot.lifetime = Lifetime { allocated: now, freed: None };
-        slot.buffer = ShadowedBuffer::new(slot.bytes as usize, FRESH, !self.tracked);
+        slot.buffer = buffer;
         self.in_use += slot.bytes;
         Some(())
     }

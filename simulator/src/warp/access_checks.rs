@@ -43,10 +43,11 @@ impl Warp {
             Op::Store { .. } | Op::Atomic { .. } => {}
             _ => return,
         }
-        let accessor = self.accessor(machine, inst, access.space);
-        let mut observed = Observed::default();
         let source = inst.args[1] as usize;
         let mut undefined: UndefinedBytes = if self.tainted { self.taints[source].undefined } else { [0; WARP] };
+        let changes = !self.changes_nothing(machine, inst, access, &undefined);
+        let accessor = self.accessor(machine, inst, access.space, changes);
+        let mut observed = Observed::default();
         if let Op::Atomic { .. } = inst.op {
             self.reads(machine, access, None, &mut observed);
             self.remember_undefined(machine, inst.d, access, &observed);
@@ -68,19 +69,19 @@ impl Warp {
 
     /// Checks a read into register `d`.
     pub(super) fn check_read(&mut self, machine: &mut Machine, inst: &Inst, access: WarpAccess, d: Register) {
-        let accessor = self.accessor(machine, inst, access.space);
+        // Nothing else changes what the only warp of a launch reads.
+        let may_change = !matches!(inst.op, Op::Load { .. }) || !machine.alone && !self.reads_alone(machine, inst);
+        let accessor = self.accessor(machine, inst, access.space, may_change);
         let mut observed = Observed::default();
         self.reads(machine, access, accessor.as_ref(), &mut observed);
         self.remember_undefined(machine, d, access, &observed);
         self.report_observed(machine, inst, access, &observed);
     }
 
-    /// The accessor for the race checker; `None` in a thread's own memory, where nothing races.
-    fn accessor(&self, machine: &mut Machine, inst: &Inst, space: Space) -> Option<Accessor> {
-        // Nothing else changes what the only warp of a launch reads.
-        if !machine.alone || !matches!(inst.op, Op::Load { .. }) {
-            machine.effects += 1;
-        }
+    /// The accessor for the race checker; `None` in a thread's own memory, where nothing races. `matters`: the access is one by
+    /// which threads can affect each other.
+    fn accessor(&self, machine: &mut Machine, inst: &Inst, space: Space, matters: bool) -> Option<Accessor> {
+        machine.effects += u64::from(matters);
         machine.progress += u64::from(!matches!(inst.op, Op::Load { .. }));
         let epoch = match space {
             Space::Global => machine.epoch,

@@ -1,10 +1,13 @@
 //! Finds infinite loops: a warp that returns to a state with all registers unchanged, and no effect of other threads in
 //! between, will repeat forever. Other long loops let others run: they may wait for them.
 
+use super::access_checks::WarpAccess;
 use super::{Fragment, Machine, Pause, State, Stop, Warp, stop};
 use crate::fault::Kind;
-use crate::kernel::Inst;
+use crate::isa::Space;
+use crate::kernel::{Inst, Op};
 use crate::lanes::Lanes;
+use crate::shadowed_buffer::UndefinedBytes;
 
 /// How often a warp jumps back before it is checked: most legitimate loops end before.
 const FIRST: u64 = 1 << 12;
@@ -52,6 +55,25 @@ impl Warp {
             _ if self.fragments.len() > 1 => Some(Pause::Tired(pc)),
             _ => None,
         })
+    }
+
+    /// Whether what a long loop reads stays as it is, because the warp runs alone until it ends, and asks for no news.
+    pub(super) fn reads_alone(&self, machine: &Machine, inst: &Inst) -> bool {
+        self.loop_detector.count >= FIRST && !machine.takes_turns && !inst.strong
+    }
+
+    /// Whether a long loop only writes what is there already.
+    pub(super) fn changes_nothing(
+        &self,
+        machine: &Machine,
+        inst: &Inst,
+        WarpAccess { space, bytes, at, mask }: WarpAccess,
+        undefined: &UndefinedBytes,
+    ) -> bool {
+        let values = &self.registers[inst.args[1] as usize];
+        matches!((inst.op, space), (Op::Store { .. }, Space::Global))
+            && self.reads_alone(machine, inst)
+            && machine.memory.holds_already(bytes, at, mask, values, undefined)
     }
 
     /// Whether the warp, which jumps back to `pc`, was in this state before. Snapshots become rarer, so that a cycle of any

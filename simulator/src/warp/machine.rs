@@ -84,10 +84,15 @@ impl Machine<'_> {
         taken
     }
 
+    /// How many warp instructions the launch has executed.
+    pub fn executed(&self) -> u64 {
+        self.allowed - self.budget
+    }
+
     /// The time, in warp instructions: later whenever somebody asks.
     pub fn time(&mut self) -> u64 {
         self.clock_reads += 1;
-        self.allowed - self.budget + self.clock_reads
+        self.executed() + self.clock_reads
     }
 
     /// Keeps a report that ends nothing, once for each instruction.

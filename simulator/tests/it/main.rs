@@ -16,5 +16,6 @@ mod memory;
 mod mutation;
 mod oracle;
 mod passes;
+mod pretended;
 mod print;
 mod types;

@@ -3,7 +3,8 @@
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
 //! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of
 //! a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
-//! for each launch), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
+//! for each launch), `_PRETEND` (MiB from which on an allocation is pretended), `_PROBES` (elements
+//! of such that the program reads), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
 //! fails), `_KERNELS` (a folder of PTX in place of the program's). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see `coverage.rs`, `report.rs`, `device_time.rs` and
 //! `trace.rs`.
 
@@ -88,6 +89,11 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         },
         jitter,
         jitter_varies,
+        pretend: get("SNUFFER_SIM_PRETEND", 1, 1 << 20)?.map(|mebibytes| mebibytes << 20),
+        probes: match read("SNUFFER_SIM_PROBES") {
+            None => Vec::new(),
+            Some(text) => probes(&text).ok_or(format!("SNUFFER_SIM_PROBES={text}: must be numbers with commas between"))?,
+        },
         mutate: match read("SNUFFER_SIM_MUTATE") {
             None => default.mutate,
             Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_MUTATE={text}: {why}"))?),
@@ -114,6 +120,10 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         }
     };
     Ok(Settings { config, delivery, injection, visible, held, wedge, replacements })
+}
+
+fn probes(text: &str) -> Option<Vec<u64>> {
+    text.split(',').map(|number| number.parse().ok()).collect()
 }
 
 fn capability(text: &str) -> Option<(u32, u32)> {
@@ -148,6 +158,8 @@ mod tests {
         assert_eq!(with("SNUFFER_SIM_MUTATE", "uadd_f32:7").unwrap().config.mutate.unwrap().choice, Choice::Seed(7));
         assert_eq!(with("SNUFFER_SIM_JITTER", "5").unwrap().config.jitter, Some(5));
         assert!(with("SNUFFER_SIM_JITTER", "5..").unwrap().config.jitter_varies);
+        assert_eq!(with("SNUFFER_SIM_PRETEND", "3").unwrap().config.pretend, Some(3 << 20));
+        assert_eq!(with("SNUFFER_SIM_PROBES", "0,4294967296").unwrap().config.probes, [0, 1 << 32]);
         assert!(!with("SNUFFER_SIM_CHECKS", "initialization,races").unwrap().config.checks.loops);
         assert_eq!(with("SNUFFER_SIM_DELIVERY", "immediate").unwrap().delivery, Delivery::Immediate);
         assert_eq!(with("SNUFFER_SIM_FAIL", "allocation:3").unwrap().injection.unwrap().code, 2);
@@ -167,6 +179,8 @@ mod tests {
             ("SNUFFER_SIM_CHECKS", "races,bounds"),
             ("SNUFFER_SIM_JITTER", "some"),
             ("SNUFFER_SIM_MUTATE", "uadd_f32"),
+            ("SNUFFER_SIM_PRETEND", "0"),
+            ("SNUFFER_SIM_PROBES", "1,last"),
             ("SNUFFER_SIM_DELIVERY", "soon"),
             ("SNUFFER_SIM_FAIL", "sometimes"),
             ("SNUFFER_SIM_HELD", "all"),

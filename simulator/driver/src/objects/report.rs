@@ -107,7 +107,7 @@ pub fn finding(finding: &Fault) {
 fn found(severity: Severity, fault: &Fault) {
     let severity = match fault.kind {
         Kind::Unsupported => Severity::Unsupported,
-        Kind::Arithmetic => Severity::Fact,
+        Kind::Arithmetic | Kind::Sampled => Severity::Fact,
         _ => severity,
     };
     let source = fault.source.as_ref();

@@ -101,8 +101,7 @@ impl Driver {
             return Ok(());
         }
         let device = self.device_of(address, key.0)?;
-        let there = device.bytes_mut(address, bytes as u64).map_err(|fault| refused(calling, fault))?;
-        there.chunks_exact_mut(value.len()).for_each(|part| part.copy_from_slice(value));
+        device.fill(address, bytes as u64, value).map_err(|fault| refused(calling, fault))?;
         self.record_accesses(&[(address, true)], key, calling);
         Ok(())
     }
