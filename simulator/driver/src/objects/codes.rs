@@ -85,7 +85,7 @@ pub fn of(kind: Kind) -> Code {
         Kind::Deadlock | Kind::Budget | Kind::Loop => 702,
         Kind::InvalidFree => INVALID_VALUE,
         // Hardware goes on after these, and so does the launch.
-        Kind::Uninitialized | Kind::Race | Kind::StreamRace | Kind::Arithmetic => SUCCESS,
+        Kind::Uninitialized | Kind::Race | Kind::StreamRace | Kind::Arithmetic | Kind::Sampled => SUCCESS,
         Kind::Unsupported => NOT_SUPPORTED,
     }
 }
