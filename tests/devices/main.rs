@@ -29,6 +29,7 @@ mod json;
 mod kept;
 mod kernels;
 mod known;
+mod large;
 mod machine;
 mod matrix;
 mod missing;
@@ -85,6 +86,11 @@ const FILES: &[File] = &[
         name: "programs",
         tests: programs::TESTS,
         misses: "A report whose program does not compile, or does something else than its case.",
+    },
+    File {
+        name: "large",
+        tests: large::TESTS,
+        misses: "A call on billions of elements that no longer hangs, faults or leaves elements out, or now does.",
     },
     File { name: "trace", tests: trace::TESTS, misses: "A NaN that is blamed on the wrong call." },
     File { name: "demo", tests: demo::TESTS, misses: "A broken first tour." },

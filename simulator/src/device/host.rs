@@ -1,9 +1,12 @@
 //! Accesses of the host, and of the libraries that run on the device, to its memory.
 
-use super::Device;
+use super::{Device, unsupported};
 use crate::byte_set::ByteSet;
 use crate::fault::{Fault, Kind};
 use crate::memory::AccessError;
+
+/// The most that a library of the device does with pretended memory, in multiplications or elements.
+const MOST_STEPS: usize = 1 << 30;
 
 impl Device {
     /// The address of `bytes` new bytes, 512-aligned; `None` if memory is used up.
@@ -132,6 +135,14 @@ impl Device {
     /// Makes these bytes, which were just written, undefined because their source was.
     pub fn make_undefined(&mut self, address: u64, bytes: u64) {
         self.memory.set_undefined(address, &ByteSet::full(bytes as usize));
+    }
+
+    /// An error if a library of the device would go through too much of pretended memory: it does so as a whole.
+    pub fn affords(&self, address: u64, steps: usize) -> Result<(), Fault> {
+        if steps <= MOST_STEPS || !self.memory.is_pretended(address) {
+            return Ok(());
+        }
+        Err(unsupported(String::new(), format!("{steps} steps of a library on pretended memory")))
     }
 
     /// Whether `address` is in this device's range.

@@ -132,6 +132,26 @@ fn a_block_that_runs_is_checked_as_ever() {
 }
 
 #[test]
+fn threads_that_write_too_much_run_at_the_ends_of_the_grid_alone() {
+    let mut device = device(&[]);
+    let out = device.allocate(ELEMENTS).expect("memory");
+    // Each thread writes 16,448 elements.
+    assert_eq!(fill(&mut device, out, "wide", ELEMENTS, 1 << 8), [Kind::Sampled]);
+    let said = |device: &mut Device, element: u64| device.read(out + element, 1).expect("in it")[0];
+    assert_eq!([0, 1023, 1024, 255 * 1024].map(|element| said(&mut device, element)), [7, 7, 0, 7]);
+    assert_eq!(said(&mut device, ELEMENTS - 1), 7);
+}
+
+#[test]
+fn a_library_does_not_go_through_billions_of_elements() {
+    let mut device = device(&[]);
+    let [pretended, small] = [GIB, 1 << 20].map(|bytes| device.allocate(bytes).expect("memory"));
+    let refused = device.affords(pretended, (1 << 30) + 1).expect_err("too many steps");
+    assert_eq!(refused.kind, Kind::Unsupported);
+    assert_eq!(device.affords(pretended, 1 << 30).and(device.affords(small, usize::MAX)), Ok(()));
+}
+
+#[test]
 fn without_the_setting_nothing_is_pretended_or_left_out() {
     let mut device = Device::new(0, &Config { probes: vec![1], ..Config::default() });
     assert_eq!(device.allocate(ELEMENTS), None);

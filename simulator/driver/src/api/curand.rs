@@ -86,10 +86,12 @@ fn generate<const N: usize>(
         let seed = generator.seed;
         let mut words = std::mem::replace(&mut generator.words, Philox::new(seed));
         let done = match driver.checked(stream.0)?.working() {
-            Some(device) if n > 0 => device.bytes_mut(address, (n * N) as u64).map(|bytes| {
+            Some(device) if n > 0 => device.affords(address, n).and_then(|()| {
+                let bytes = device.bytes_mut(address, (n * N) as u64)?;
                 for pair in bytes.as_chunks_mut::<N>().0.chunks_mut(2) {
                     pair.iter_mut().zip(draw(&mut words)).for_each(|(to, number)| *to = number);
                 }
+                Ok(())
             }),
             _ => Ok(()),
         };

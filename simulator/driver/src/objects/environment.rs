@@ -92,7 +92,9 @@ pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, Strin
         pretend: get("SNUFFER_SIM_PRETEND", 1, 1 << 20)?.map(|mebibytes| mebibytes << 20),
         probes: match read("SNUFFER_SIM_PROBES") {
             None => Vec::new(),
-            Some(text) => probes(&text).ok_or(format!("SNUFFER_SIM_PROBES={text}: must be numbers with commas between"))?,
+            Some(text) => {
+                probes(&text).ok_or(format!("SNUFFER_SIM_PROBES={text}: must be numbers with commas between"))?
+            }
         },
         mutate: match read("SNUFFER_SIM_MUTATE") {
             None => default.mutate,

@@ -238,6 +238,8 @@ pub fn multiply<T: Real>(
     input: impl Fn(T) -> T,
     round: impl Fn(T) -> T,
 ) -> Result<(), Fault> {
+    let steps = [m, n, k, batch].into_iter().fold(1_usize, usize::saturating_mul);
+    [a, b, c].iter().try_for_each(|matrix| device.affords(matrix.address, steps))?;
     for batch in 0..batch {
         let (rows, columns) = (a.undefined(device, batch, m, k, true), b.undefined(device, batch, k, n, false));
         a.check_view(device, batch, m, k);

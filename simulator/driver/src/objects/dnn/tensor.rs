@@ -63,6 +63,7 @@ impl Tensor {
     pub fn read<T: Real>(&self, device: &mut Device) -> Result<Vec<T>, Fault> {
         let (starts, length) = self.runs();
         let size = self.element.size();
+        starts.iter().try_for_each(|&start| device.affords(start, self.count()))?;
         let mut values = Vec::with_capacity(self.count());
         for (run, &start) in starts.iter().enumerate() {
             device.check_view(start, length as u64 * size);
