@@ -3,10 +3,10 @@
 //! `SNUFFER_SIM_DEVICES` (0 to 8), `_MEMORY` (MiB of each), `_CAPABILITY` (like 9.0), `_SMS` (multiprocessors),
 //! `_HELD` (MiB of that which another program holds), `_WEDGE` (a device that stops answering), `_BUDGET` (warp instructions of
 //! a launch), `_CHECKS` (which checkers run), `_JITTER` (a seed by which what the ISA leaves open is decided, with `..` another
-//! for each launch), `_PRETEND` (MiB from which on an allocation is pretended), `_PROBES` (elements
-//! of such that the program reads), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that
-//! fails), `_KERNELS` (a folder of PTX in place of the program's). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see `coverage.rs`, `report.rs`, `device_time.rs` and
-//! `trace.rs`.
+//! for each launch), `_PRETEND` (from how many MiB on an allocation is pretended), `_PROBES` (elements of those that the program
+//! reads), `_MUTATE` (a change to a kernel), `_DELIVERY` (of faults: late, next, immediate), `_FAIL` (a call that fails),
+//! `_KERNELS` (a folder of PTX in place of the program's). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see
+//! `coverage.rs`, `report.rs`, `device_time.rs` and `trace.rs`.
 
 use super::inject::Injection;
 use super::replacement::{self, Replacement};
