@@ -9,6 +9,7 @@ pub(crate) mod counters;
 pub(crate) mod coverage;
 pub(crate) mod device_time;
 pub(crate) mod dnn;
+pub(crate) mod element;
 pub(crate) mod environment;
 pub mod error_names;
 pub(crate) mod function;

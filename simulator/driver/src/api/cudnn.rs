@@ -15,7 +15,7 @@ use crate::api::put;
 use crate::objects::codes::Code;
 use crate::objects::dnn::tensor::{Tensor, buffer};
 use crate::objects::dnn::{Description, Handle, Layout};
-use crate::objects::gemm::Element;
+use crate::objects::element::Element;
 use crate::objects::process::call;
 use crate::objects::report;
 use crate::objects::state::Driver;

@@ -6,7 +6,7 @@ pub mod pointwise;
 pub mod reduction;
 pub mod tensor;
 
-use super::gemm::Element;
+use super::element::Element;
 
 /// A handle of cuDNN.
 pub struct Handle {

@@ -6,7 +6,7 @@ use super::{BAD_PARAM, NOT_SUPPORTED, at, factors, submit, tensor_of, use_worksp
 use crate::objects::codes::Code;
 use crate::objects::dnn::Description;
 use crate::objects::dnn::convolution::{Epilogue, Operands};
-use crate::objects::gemm::Element;
+use crate::objects::element::Element;
 use crate::objects::process::call;
 use crate::objects::state::Driver;
 use std::ffi::c_void;

@@ -6,7 +6,7 @@ use super::{BAD_PARAM, NOT_SUPPORTED, refuse, tensor_of};
 use crate::objects::codes::Code;
 use crate::objects::dnn::geometry::Geometry;
 use crate::objects::dnn::{Convolution, Description, Layout};
-use crate::objects::gemm::Element;
+use crate::objects::element::Element;
 use crate::objects::state::Driver;
 
 /// A convolution with its operands' layouts, which fit.

@@ -6,7 +6,7 @@ use super::Activation;
 use super::geometry::{Geometry, Stretch, Way};
 use super::pointwise;
 use super::tensor::{Tensor, either};
-use crate::objects::gemm::Real;
+use crate::objects::element::Real;
 use simulator::{Device, Fault, jitter};
 
 /// A number type in which convolutions are computed.

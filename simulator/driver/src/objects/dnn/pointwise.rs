@@ -3,7 +3,7 @@
 use super::geometry::{Geometry, Stretch, Way};
 use super::tensor::Tensor;
 use super::{Activation, Pooling};
-use crate::objects::gemm::Element;
+use crate::objects::element::Element;
 use simulator::{Device, Fault};
 
 /// An activation of a number.

@@ -1,6 +1,6 @@
 //! Tensors in device memory: every element is read or written by its own address, and reports say whose it is.
 
-use crate::objects::gemm::{Element, Real};
+use crate::objects::element::{Element, Real};
 use simulator::{Device, Fault};
 
 /// A tensor in device memory.
