@@ -134,7 +134,9 @@ const CALLS: &[(&str, Call)] = &[
 fn main() -> Result<()> {
     let named = std::env::args().nth(1).unwrap_or_default();
     let Some((name, call)) = CALLS.iter().find(|(name, _)| *name == named) else {
-        CALLS.iter().for_each(|(name, _)| println!("{name}"));
+        for (name, _) in CALLS {
+            println!("{name}");
+        }
         return Ok(());
     };
     let device = Device::new_cuda(0)?;
