@@ -20,6 +20,8 @@ pub(super) const FACTOR: f64 = 4.0;
 const MAX_RUNS: usize = 24;
 /// From this many elements on, a run of the reference takes milliseconds.
 const LARGE: usize = 4096;
+/// From so many elements of all inputs and outputs on, a run takes a tenth of a second.
+const HUGE: usize = 1 << 16;
 
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let Outcome::Returned(returned) = &seen.outcome else { return Verdict::Skip("nothing returned") };
@@ -134,7 +136,8 @@ fn check(evidence: &Evidence, name: &str, grad: &Tensor) -> Checked {
     if stored == 0 {
         return Checked::Right;
     }
-    let runs_left = if stored > LARGE { MAX_RUNS / 4 } else { MAX_RUNS };
+    let is_large = stored > LARGE || evidence.contract.elements(evidence.case) > HUGE;
+    let runs_left = if is_large { MAX_RUNS / 4 } else { MAX_RUNS };
     let mut comparison = Comparison { evidence, name, grad, grads, runs_left, undecided: false };
     match comparison.check(0..stored) {
         wrong @ Checked::Wrong { .. } => wrong,

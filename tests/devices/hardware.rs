@@ -89,7 +89,8 @@ const WITHOUT_LIMIT: [(&str, &str); 2] =
 fn cuda_means_all_gpus_and_a_case_runs_on_one_of_them_unless_they_are_named(_: Device) {
     for (devices, each) in [("cuda", 60), ("cuda:0,cuda:1", 120)] {
         let store = tempfile::tempdir().expect("a folder");
-        let args = ["--device", devices, "--ops", "tensor.sin", "--mode", "valid", "--cases=120", "--seed=1", "--jobs=2"];
+        let args =
+            ["--device", devices, "--ops", "tensor.sin", "--mode", "valid", "--cases=120", "--seed=1", "--jobs=2"];
         let (output, record) = hunt(store.path(), &args, &[]);
         let shown = text(&output.stdout);
         assert!(shown.contains("hunting 1 op on cuda:0, cuda:1"), "{shown}{}", text(&output.stderr));

@@ -22,10 +22,12 @@ pub static LOG_SUM_EXP: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        if case.tensor("x").is_some_and(|x| !x.dtype.is_float()) {
-            return Contract::Rejects("the logarithm of integers");
+        let integers = case.tensor("x").is_some_and(|x| !x.dtype.is_float());
+        match case.sizes("dims").is_empty() {
+            true if integers => Contract::Unspecified("a reduction over no dimension"),
+            false if integers => Contract::Rejects("the logarithm of integers"),
+            _ => contract(case, |_, _| true),
         }
-        contract(case, |_, _| true)
     },
     call: |call| Ok(vec![call.tensor("x")?.log_sum_exp(call.case.sizes("dims"))?]),
     source: "x.log_sum_exp([{{ dims|default([])|join(', ') }}])?",
