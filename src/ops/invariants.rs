@@ -71,8 +71,6 @@ static INVARIANTS: &[Invariant] = &[
             "op.hard_sigmoid",
             "op.mish",
             "op.silu",
-            "op.rms_norm",
-            "op.rms_norm_slow",
             "tensor.tanh",
             "tensor.sin",
             "tensor.cos",
