@@ -1,10 +1,12 @@
-//! Workers with another candle than the release under test: another release, a checkout of its repository, or patches.
+//! Workers with another candle than the release under test: another release, a checkout of its repository, patches, or fixes of
+//! root causes.
 //!
 //! This program stays as it is. Only the part of it that workers need is built again, with the other candle, in a workspace
 //! below Cargo's target folder.
 
 mod compiler;
 mod crates;
+pub mod fixed;
 mod functions;
 mod left_out;
 mod manifest;
@@ -31,7 +33,7 @@ use crate::store::write_atomically;
 
 pub use compiler::{CompileError, errors};
 use crates::KERNELS;
-pub use crates::{Crate, Crates, files};
+pub use crates::{CRATES, Crate, Crates, files};
 pub use functions::functions_of;
 pub use left_out::LeftOut;
 pub use manifest::{of_candle, of_fuzz, of_library, of_workspace};

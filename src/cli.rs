@@ -7,6 +7,7 @@ mod begin;
 mod bisect;
 mod candle_arg;
 mod cases;
+mod causes;
 mod chosen;
 mod compare;
 mod completions;
@@ -15,6 +16,7 @@ mod demo;
 mod doctor;
 mod fidelity;
 mod findings;
+mod fixes;
 mod fuzz_package;
 mod golden;
 mod guard;
@@ -94,6 +96,10 @@ enum Command {
     Minimize(minimize::Args),
     /// List, show and export findings, or promote one to a regression.
     Findings(findings::Args),
+    /// Show which causes the findings have, and what no cause explains.
+    Causes(causes::Args),
+    /// Build candle with fixes of causes, write such a fix, or prove it.
+    Fixes(fixes::Args),
     /// Go through the new findings and decide on each.
     Triage(triage::Args),
     /// Run all regressions, and show those that behave unexpectedly.
@@ -251,6 +257,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Guard(args) => guard::run(&args),
         Command::Minimize(args) => minimize::run(&args, &store),
         Command::Findings(args) => findings::run(args, &store),
+        Command::Causes(args) => causes::run(&args, &store),
+        Command::Fixes(args) => fixes::run(&args, &store),
         Command::Triage(args) => triage::run(&args, &store),
         Command::Regressions(args) => regressions::run(&args),
         Command::Compare(args) => compare::run(&args, &store),

@@ -49,6 +49,9 @@ pub mod report;
 pub mod store;
 
 #[cfg(feature = "suite")]
+pub mod causes;
+
+#[cfg(feature = "suite")]
 pub mod candles;
 #[cfg(feature = "suite")]
 pub mod compare;
@@ -56,6 +59,8 @@ pub mod compare;
 pub mod console;
 #[cfg(feature = "suite")]
 pub mod fidelity;
+#[cfg(feature = "suite")]
+pub mod fixes;
 #[cfg(feature = "suite")]
 pub mod fuzz;
 #[cfg(feature = "suite")]

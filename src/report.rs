@@ -3,7 +3,6 @@
 mod comparison;
 mod expected;
 mod junit;
-mod known_issue;
 mod markdown;
 mod reason;
 mod sarif;
@@ -21,7 +20,6 @@ use crate::tensor::View;
 
 pub use comparison::{Comparison, Difference, Turned, changed};
 pub use junit::junit;
-pub use known_issue::{KnownIssue, Predicate, Sighting};
 pub use markdown::Report;
 use reason::bad_id;
 pub use reason::reason;

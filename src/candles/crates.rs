@@ -12,7 +12,7 @@ use super::functions::lines_of;
 use super::manifest::{dependencies, package_of};
 use super::named::{Named, patches};
 use super::registry::{fetch, fetched, released};
-use super::{Unusable, digest, write_if_new};
+use super::{Unusable, digest, fixed, write_if_new};
 use crate::CANDLE;
 use crate::oracle::Functions;
 
@@ -80,6 +80,11 @@ impl Crates {
             Named::Patches(path) => {
                 let patched = folder.join(named.folder()).join("patched");
                 apply(&patches(path), &patched)?;
+                Self::read(&patched)
+            }
+            Named::Fixes(names) => {
+                let patched = folder.join(named.folder()).join("patched");
+                fixed::write(&fixed::fixes(names)?, &patched)?;
                 Self::read(&patched)
             }
         }

@@ -1,4 +1,4 @@
-//! What `--candle` names: a release, a checkout of candle's repository or a part of it, or patches.
+//! What `--candle` names: a release, a checkout of candle's repository or a part of it, patches, or fixes.
 
 use std::path::{Path, PathBuf};
 
@@ -6,6 +6,9 @@ use semver::Version;
 
 use super::Unusable;
 use super::crates::CRATES;
+
+/// How fixes are named.
+const FIXES: &str = "fixes";
 
 /// A candle as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,11 +19,17 @@ pub enum Named {
     Tree(PathBuf),
     /// A patch of the release under test, or a folder of patches.
     Patches(PathBuf),
+    /// The release under test with the fixes of these causes, or with all fixes.
+    Fixes(Vec<String>),
 }
 
 impl Named {
     /// What `text` names. Paths become absolute.
     pub fn parse(text: &str) -> Result<Self, Unusable> {
+        if let Some(names) = text.strip_prefix(FIXES).filter(|names| names.is_empty() || names.starts_with(':')) {
+            let names = names.split([':', ',']).filter(|name| !name.is_empty());
+            return Ok(Self::Fixes(names.map(ToString::to_string).collect()));
+        }
         let path = Path::new(text);
         let absolute = || std::path::absolute(path).map_err(|error| Unusable(format!("{text}: {error}")));
         if is_patch(path) && path.is_file() || !patches(path).is_empty() {
@@ -37,7 +46,8 @@ impl Named {
         }
         Version::parse(text).map(Self::Release).map_err(|_| {
             Unusable(format!(
-                "`{text}` is neither a release of candle, such as 0.11.0, nor a checkout, nor a folder of patches"
+                "`{text}` is neither a release of candle, such as 0.11.0, nor a checkout, nor a folder of patches, nor \
+                 `fixes`"
             ))
         })
     }
@@ -47,13 +57,17 @@ impl Named {
         match self {
             Self::Release(version) => version.to_string(),
             Self::Tree(path) | Self::Patches(path) => path.display().to_string(),
+            Self::Fixes(names) if names.is_empty() => FIXES.to_string(),
+            Self::Fixes(names) => format!("{FIXES}:{}", names.join(",")),
         }
     }
 
-    /// A name for folders: the release, or the last part of the path and a digest of all of it.
+    /// A name for folders: the release, or the last part of the path and a digest of all of it. All fixes have one folder: from one to
+    /// the next, Cargo then builds only what differs.
     pub fn folder(&self) -> String {
         match self {
             Self::Release(version) => version.to_string(),
+            Self::Fixes(_) => FIXES.to_string(),
             Self::Tree(path) | Self::Patches(path) => {
                 let last = path.file_name().unwrap_or_default().to_string_lossy();
                 let plain: String = last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();

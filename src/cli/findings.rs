@@ -3,11 +3,12 @@
 use clap::Subcommand;
 
 use super::{KnownArg, StoreArg, UsageError, issues, known, list, promote, similar};
+use crate::causes::Sighting;
 use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Evidence, judge};
-use crate::report::{self, Sighting, Summary, Upstream};
+use crate::report::{self, Summary, Upstream};
 use crate::store::regression::{Regression, TriageState, triage_state};
 use crate::store::{Finding, Record, Store, id};
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::findings::readable;
 use super::{Pattern, UsageError};
+use crate::causes::{KnownIssue, Sighting};
 use crate::exit_code::Exit;
-use crate::report::{KnownIssue, Sighting};
 use crate::store::{Finding, Store};
 
 /// Arguments of `snuffer findings known`.

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::{UsageError, doctor, known, list, ops, regressions, replay, similar};
+use super::{UsageError, causes, doctor, known, list, ops, regressions, replay, similar};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::fidelity::Fidelity;
@@ -30,8 +30,9 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 15] = [
+const OUTPUTS: [Output; 16] = [
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
+    Output { name: "cause", of: "a line of snuffer causes --json", schema: schema::<causes::Explained> },
     Output { name: "comparison", of: "snuffer compare --format json", schema: schema::<Comparison> },
     Output { name: "doctor", of: "snuffer doctor --json", schema: schema::<doctor::Machine> },
     Output { name: "failure", of: "a line of campaigns/NAME.failures.jsonl in a store", schema: schema::<Failure> },

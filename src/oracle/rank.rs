@@ -1,12 +1,12 @@
 //! The rank of a violation: how bad it is. Lists, counts, colours and severities of findings all go by it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Kind, OracleName, Signature};
 
 /// How bad a violation is, the worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rank {
     /// Memory is used wrongly, or a signal ends the process.

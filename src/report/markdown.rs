@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::causes::Sighting;
 use crate::device::Device;
 use crate::exec::Ran;
 use crate::ops::Contract;
@@ -13,7 +14,6 @@ use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
 
 use super::expected::expected;
-use super::known_issue::Sighting;
 use super::reason::reason;
 use super::sources::{about_pytorch, sources};
 use super::upstream::{Upstream, upstream};

@@ -1,6 +1,6 @@
 //! What is known upstream about a finding, or about another finding that probably has the same cause.
 
-use super::known_issue::{KnownIssue, Sighting};
+use crate::causes::{KnownIssue, Sighting};
 use crate::oracle::Signature;
 use crate::store::Cause;
 use crate::store::regression::{Regression, Status};

@@ -15,9 +15,9 @@ use crate::oracle::Signature;
 use crate::outcome::Observation;
 use crate::store::{Cause, Finding, Platform};
 
-pub use check::{Surprise, signed, surprises};
+pub use check::{Surprise, failures, signed, surprises};
 pub use condition::{Backend, Condition};
-pub use folder::{FOLDER, forget, known, name, nearby, path, read};
+pub use folder::{FOLDER, forget, known, name, nearby, path, read, slug};
 
 /// A case that is kept for good. The test suite asserts what candle does with it *today*, right or wrong, in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The list of known issues: its predicates tell bugs apart, each known cause has a regression, and mistakes are clear.
 
 use globset::Glob;
-use snuffer::report::{KnownIssue, Predicate, Sighting};
+use snuffer::causes::{KnownIssue, Predicate, Sighting};
 use snuffer::store::regression::Regression;
 
 use crate::kept::regressions;

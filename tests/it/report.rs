@@ -9,7 +9,8 @@ use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Refusal, Returned};
 use snuffer::program::{ProgramOptions, agrees, call, outputs, program, test, torch};
-use snuffer::report::{Report, Sighting, replay, upstream};
+use snuffer::causes::Sighting;
+use snuffer::report::{Report, replay, upstream};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 

@@ -14,9 +14,9 @@ const ROWS: [&[&str]; 12] = [
     &["exec"],
     &["examine", "program"],
     &["store"],
-    &["investigate", "report"],
+    &["causes", "investigate", "report"],
     &["settle"],
-    &["candles", "compare", "fidelity", "fuzz", "golden", "hunt", "kernels", "matrix", "score"],
+    &["candles", "compare", "fidelity", "fixes", "fuzz", "golden", "hunt", "kernels", "matrix", "score"],
     &["cli", "console", "exit_code"],
 ];
 

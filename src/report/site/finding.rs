@@ -11,7 +11,8 @@ use crate::ops::Contract;
 use crate::oracle::{Evidence, judge_on};
 use crate::outcome::{Observation, Outcome};
 use crate::program::call;
-use crate::report::{Sighting, promised, reason, upstream, words};
+use crate::causes::Sighting;
+use crate::report::{promised, reason, upstream, words};
 
 /// A finding's page.
 #[derive(Debug, Serialize)]

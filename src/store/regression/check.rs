@@ -23,15 +23,26 @@ pub fn surprises(
     observations: &[Observation],
     platform: impl Fn(Device) -> Platform,
 ) -> Vec<Surprise> {
+    let surprise = |(device, found): (Device, Vec<Signature>)| {
+        let what = regression.surprise(&platform(device), &found)?;
+        Some(Surprise { device, what })
+    };
+    failures(regression, op, observations).into_iter().filter_map(surprise).collect()
+}
+
+/// How the regression's case fails on each device.
+pub fn failures(
+    regression: &Regression,
+    op: &'static Op,
+    observations: &[Observation],
+) -> Vec<(Device, Vec<Signature>)> {
     // Only a regression of the agreement oracle compares devices with each other: each with the first.
     let compared = regression.signature.as_ref().is_some_and(|signature| signature.oracle == OracleName::Agreement);
-    let surprise = |seen: &Observation| {
+    let found = |seen: &Observation| {
         let observations = if compared { observations } else { std::slice::from_ref(seen) };
-        let found = judge(&Evidence::new(op, &regression.case, observations)).signatures(op.name);
-        let what = regression.surprise(&platform(seen.device), &found)?;
-        Some(Surprise { device: seen.device, what })
+        (seen.device, judge(&Evidence::new(op, &regression.case, observations)).signatures(op.name))
     };
-    observations.iter().skip(usize::from(compared)).filter_map(surprise).collect()
+    observations.iter().skip(usize::from(compared)).map(found).collect()
 }
 
 /// The regression with the signature that its failure has now, if that differs only in what it says of the same failure.

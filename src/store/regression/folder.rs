@@ -115,7 +115,12 @@ pub fn forget(path: &Path) -> anyhow::Result<()> {
 
 /// The name that a title makes: the op, and as many words of the title as fit; none for a title without words.
 pub fn name(op: &str, title: &str) -> Option<String> {
-    let room = WORDS.min(NAME.saturating_sub(op.len() + 1));
+    let words = slug(title, WORDS.min(NAME.saturating_sub(op.len() + 1)));
+    (!words.is_empty()).then(|| format!("{op}/{words}"))
+}
+
+/// As many words of `title` as fit into `room` letters, for a folder's name.
+pub fn slug(title: &str, room: usize) -> String {
     let title = title.replace(['\'', '’'], "").to_ascii_lowercase();
     let mut words = String::new();
     for word in title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
@@ -127,5 +132,5 @@ pub fn name(op: &str, title: &str) -> Option<String> {
             break;
         }
     }
-    (!words.is_empty()).then(|| format!("{op}/{words}"))
+    words
 }

@@ -1,4 +1,4 @@
-//! When a failure shows a known issue: conditions on its name, its devices, its site and its case, which all hold.
+//! When a failure shows an issue or a cause: conditions on its name, its devices, its site and its case, which all hold.
 
 use std::collections::BTreeMap;
 

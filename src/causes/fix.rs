@@ -1,0 +1,57 @@
+//! A fix: edits of candle's crates, told without a line of candle. What an edit replaces is named by its place and a hash.
+
+use serde::{Deserialize, Serialize};
+
+/// Edits that mend a cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fix {
+    /// The edits, in any order.
+    pub edit: Vec<Edit>,
+}
+
+/// Consecutive lines that are replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// The file, such as `candle-core/src/conv.rs`.
+    pub file: String,
+    /// The function that has the lines; without one, they are anywhere in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// How many lines are replaced.
+    pub lines: usize,
+    /// A hash of these lines without their indentation.
+    pub hash: String,
+    /// What stands there instead. A line `{0}` is the first of the replaced lines, as it is.
+    pub with: String,
+}
+
+impl Fix {
+    /// The text form.
+    pub fn to_text(&self) -> String {
+        toml::to_string_pretty(self).expect("a fix is plain data")
+    }
+}
+
+impl Edit {
+    /// The lines that stand in place of `replaced`. An error is a line that it does not have.
+    pub fn result<'a>(&'a self, replaced: &[&'a str]) -> Result<Vec<&'a str>, String> {
+        let line = |line: &'a str| match placeholder(line) {
+            None => Ok(line),
+            Some(number) => replaced.get(number).copied().ok_or_else(|| {
+                format!("`{{{number}}}` in the edit of {} is not one of the {} lines", self.file, self.lines)
+            }),
+        };
+        self.with.lines().map(line).collect()
+    }
+}
+
+/// The line that stands for the replaced line `number`.
+pub fn kept(number: usize) -> String {
+    format!("{{{number}}}")
+}
+
+fn placeholder(line: &str) -> Option<usize> {
+    line.strip_prefix('{')?.strip_suffix('}')?.parse().ok()
+}

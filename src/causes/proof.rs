@@ -1,0 +1,35 @@
+//! The proof of a fix: which failures pass with it, and that it breaks nothing.
+
+use std::collections::BTreeSet;
+
+use semver::Version;
+use serde::{Deserialize, Serialize};
+
+use crate::device::Device;
+
+/// What was seen with a fix and without it. Failures go by the names that a store gives them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// The release that the fix changes.
+    pub candle: Version,
+    /// A digest of the fix.
+    pub fix: String,
+    /// Where it was run.
+    pub devices: BTreeSet<Device>,
+    /// How many regressions and findings were run.
+    pub run: usize,
+    /// What fails without it, and passes with it wherever it failed.
+    pub mends: BTreeSet<String>,
+    /// What a predicate of the cause explains, and fails with it as without.
+    pub leaves: BTreeSet<String>,
+    /// What fails with it, and passes or fails otherwise without.
+    pub breaks: BTreeSet<String>,
+}
+
+impl Proof {
+    /// Whether it shows that the fix mends all that its cause explains, and breaks nothing.
+    pub fn holds(&self) -> bool {
+        !self.mends.is_empty() && self.leaves.is_empty() && self.breaks.is_empty()
+    }
+}

@@ -1,0 +1,120 @@
+//! A root cause: one mistake of candle that explains many failures, with its fix and the proof of it.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use semver::Version;
+use serde::Deserialize;
+
+use super::folder::{self, Files};
+use super::{Fix, Predicate, Proof, Sighting, any_holds, parsed};
+use crate::oracle::Rank;
+
+/// The causes of this build.
+static OWN: LazyLock<Vec<RootCause>> =
+    LazyLock::new(|| sorted(folder::own().into_iter().map(RootCause::parse)).expect("`tests/it/causes.rs` reads them"));
+
+/// One mistake of candle.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RootCause {
+    /// The name of its folder, which its title makes.
+    #[serde(skip)]
+    pub name: String,
+    /// What is wrong, as the title of an issue.
+    pub title: String,
+    /// How bad the worst of it is.
+    pub rank: Rank,
+    /// Where it is: files and functions of candle, such as `candle-core/src/conv.rs ParamsConv1D::l_out`.
+    pub at: Vec<String>,
+    /// What goes wrong there, and why.
+    pub explanation: String,
+    /// A failure for which one of these holds has this cause.
+    pub shown_by: Vec<Predicate>,
+    /// The oldest tested release that has it.
+    #[serde(default)]
+    pub since: Option<Version>,
+    /// Issues and pull requests of candle about it.
+    #[serde(default)]
+    pub upstream: Vec<String>,
+    /// What PyTorch does instead.
+    #[serde(default)]
+    pub pytorch: Option<String>,
+    /// What a user can do until it is mended.
+    #[serde(default)]
+    pub workaround: Option<String>,
+    /// The layers and models that run into it.
+    #[serde(default)]
+    pub affected: Vec<String>,
+    /// Edits of candle that mend it.
+    #[serde(skip)]
+    pub fix: Option<Fix>,
+    /// What was seen with the fix.
+    #[serde(skip)]
+    pub proof: Option<Proof>,
+}
+
+impl RootCause {
+    /// The causes of this build, the worst first.
+    pub fn own() -> &'static [Self] {
+        &OWN
+    }
+
+    /// The causes in the nearest folder, or else those of this build, the worst first. A mistake is one line.
+    pub fn all() -> Result<Vec<Self>, String> {
+        match folder::folder() {
+            Some(folder) => Self::read(&folder),
+            None => sorted(folder::own().into_iter().map(Self::parse)),
+        }
+    }
+
+    /// The causes in `folder`, the worst first.
+    pub fn read(folder: &Path) -> Result<Vec<Self>, String> {
+        let files = folder::read(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+        sorted(files.into_iter().map(Self::parse)).map_err(|problem| format!("{}/{problem}", folder.display()))
+    }
+
+    fn parse(files: Files) -> Result<Self, String> {
+        let Files { name, cause, fix, proof } = files;
+        let in_file = |what: &str, problem: String| format!("{name}/{what}.toml: {problem}");
+        let mut cause: Self = parsed(&cause).map_err(|problem| in_file("cause", problem))?;
+        cause.fix = fix.map(|text| parsed(&text)).transpose().map_err(|problem| in_file("fix", problem))?;
+        cause.proof = proof.map(|text| parsed(&text)).transpose().map_err(|problem| in_file("proof", problem))?;
+        cause.name = name;
+        Ok(cause)
+    }
+
+    /// Whether a predicate says that it is the cause of `sighting`. An error is a predicate that speaks of what the op does not have.
+    pub fn is_shown_by(&self, sighting: &Sighting) -> Result<bool, String> {
+        any_holds(&self.shown_by, sighting).map_err(|problem| format!("{}: {problem}", self.name))
+    }
+
+    /// Whether what is kept of its fix shows that it mends all that this explains, and breaks nothing.
+    pub fn is_proven(&self) -> bool {
+        self.fix.is_some() && self.proof.as_ref().is_some_and(Proof::holds)
+    }
+
+    /// Whether its fix was seen to mend the failure of this name.
+    fn mends(&self, failure: &str) -> bool {
+        self.proof.as_ref().is_some_and(|proof| proof.mends.contains(failure))
+    }
+}
+
+fn sorted(causes: impl Iterator<Item = Result<RootCause, String>>) -> Result<Vec<RootCause>, String> {
+    let mut all = causes.collect::<Result<Vec<_>, _>>()?;
+    all.sort_by(|one, other| (one.rank, &one.name).cmp(&(other.rank, &other.name)));
+    Ok(all)
+}
+
+/// The cause of `sighting`: of those whose fix was seen to mend it, or else of all, the first of which a predicate says so. If a fix
+/// mends it of which no predicate says so, that one's.
+pub fn explain<'a>(causes: &'a [RootCause], sighting: &Sighting) -> Result<Option<&'a RootCause>, String> {
+    let failure = sighting.signature.slug();
+    let proven: Vec<&RootCause> = causes.iter().filter(|cause| cause.mends(&failure)).collect();
+    for cause in proven.iter().copied().chain(causes.iter().filter(|_| proven.is_empty())) {
+        if cause.is_shown_by(sighting)? {
+            return Ok(Some(cause));
+        }
+    }
+    Ok(proven.first().copied())
+}
