@@ -3,5 +3,5 @@
 mod proof;
 mod record;
 
-pub use proof::{Seen, Subject, observe, proof};
+pub use proof::{Seen, Subject, observe, part, proof};
 pub use record::{edits, record};

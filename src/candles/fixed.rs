@@ -29,7 +29,9 @@ pub fn fixes(names: &[String]) -> Result<Fixes, Unusable> {
         match &meant[..] {
             [one] => Ok(((*one).clone(), all[*one].clone())),
             [] => Err(Unusable(format!("no cause `{name}` has a fix; `snuffer causes --kept` lists them"))),
-            [one, another, ..] => Err(Unusable(format!("`{name}` may be `{one}` or `{another}`; type more of the name"))),
+            [one, another, ..] => {
+                Err(Unusable(format!("`{name}` may be `{one}` or `{another}`; type more of the name")))
+            }
         }
     };
     names.iter().map(one).collect()
@@ -104,7 +106,9 @@ pub fn edited(file: &str, text: &str, edits: &[(&str, &Edit)]) -> Result<String,
     if let Some(pair) = placed.windows(2).find(|pair| pair[0].0.end > pair[1].0.start) {
         let ((_, one, _), (range, other, _)) = (&pair[0], &pair[1]);
         let line = range.start + 1;
-        return Err(Unusable(format!("the fixes of {one} and {other} both change {file}:{line}; name only one of them")));
+        return Err(Unusable(format!(
+            "the fixes of {one} and {other} both change {file}:{line}; name only one of them"
+        )));
     }
     for (range, cause, edit) in placed.into_iter().rev() {
         let new = edit.result(&lines[range.clone()]).map_err(|why| Unusable(format!("the fix of {cause}: {why}")))?;

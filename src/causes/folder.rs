@@ -51,7 +51,9 @@ pub fn read(folder: &Path) -> std::io::Result<Vec<Files>> {
 /// The files of each cause that this build was made with.
 pub fn own() -> Vec<Files> {
     let of = |folder: &Dir| {
-        let text = |what: &str| Some(folder.get_file(folder.path().join(format!("{what}.toml")))?.contents_utf8()?.to_string());
+        let text = |what: &str| {
+            Some(folder.get_file(folder.path().join(format!("{what}.toml")))?.contents_utf8()?.to_string())
+        };
         let name = folder.path().to_string_lossy().into_owned();
         Some(Files { cause: text("cause")?, fix: text("fix"), proof: text("proof"), name })
     };

@@ -15,6 +15,8 @@ pub struct Proof {
     pub candle: Version,
     /// A digest of the fix.
     pub fix: String,
+    /// Whether no other fix was there. With others, what is mended is this cause's if a predicate says so.
+    pub alone: bool,
     /// Where it was run.
     pub devices: BTreeSet<Device>,
     /// How many regressions and findings were run.

@@ -120,7 +120,10 @@ fn list(explained: &[Explained], what: &str, findings: &[(String, Finding)]) {
             FixState::Unproven => " (has a fix)",
             FixState::Proven => " (has a proven fix)",
         };
-        println!("{}", console::headed(one.rank, &format!("{:>4}  {}{state}", one.findings.len(), one.title.unwrap_or_default())));
+        println!(
+            "{}",
+            console::headed(one.rank, &format!("{:>4}  {}{state}", one.findings.len(), one.title.unwrap_or_default()))
+        );
     }
     let rest = &rest[0];
     if !rest.findings.is_empty() {
@@ -128,7 +131,8 @@ fn list(explained: &[Explained], what: &str, findings: &[(String, Finding)]) {
     }
     for name in &rest.findings {
         let finding = findings.iter().find(|(own, _)| own == name);
-        let line = finding.map(|(_, finding)| console::under_a_name(finding.signature.rank(), &sentence(&finding.signature)));
+        let line =
+            finding.map(|(_, finding)| console::under_a_name(finding.signature.rank(), &sentence(&finding.signature)));
         println!("{name}{}", line.map_or_else(String::new, |line| format!("\n{line}")));
     }
     let count: usize = seen.iter().map(|one| one.findings.len()).sum();
@@ -169,7 +173,12 @@ pub fn one<'a>(causes: &'a [RootCause], typed: &str) -> Result<&'a RootCause, Us
 }
 
 /// Prints all that is known of a cause.
-fn show(cause: &RootCause, causes: &[RootCause], findings: &[(String, Finding)], kept: &[Failure]) -> anyhow::Result<Exit> {
+fn show(
+    cause: &RootCause,
+    causes: &[RootCause],
+    findings: &[(String, Finding)],
+    kept: &[Failure],
+) -> anyhow::Result<Exit> {
     println!("{}\n", console::headed(cause.rank, &cause.title));
     println!("{}\n", cause.explanation.trim_end());
     let line = |label: &str, text: &str| println!("{label:<10} {text}");

@@ -1,6 +1,5 @@
 //! `snuffer fixes`: builds candle with fixes of root causes, writes such a fix, and proves it.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -11,12 +10,12 @@ use super::{Common, JobsArg, KnownArg, StoreArg, UsageError};
 use crate::CANDLE;
 use crate::candles::fixed::{self, Fixes, digest_of};
 use crate::candles::prepare;
-use crate::causes::{self, FOLDER, Proof, RootCause, Sighting, file};
+use crate::causes::{self, FOLDER, Fix, Proof, RootCause, Sighting, file};
 use crate::console;
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::exit_code::Exit;
-use crate::fixes::{Seen, Subject, observe, proof, record};
+use crate::fixes::{Seen, Subject, observe, part, proof, record};
 use crate::store::regression::Regression;
 use crate::store::write_atomically;
 
@@ -54,7 +53,7 @@ enum Command {
 struct ProveArgs {
     /// Only the fixes of these causes, each alone.
     names: Vec<String>,
-    /// Prove all fixes together, in one build.
+    /// Prove all fixes together, in one build. What is mended is the cause's of which a predicate says so.
     #[arg(long, conflicts_with = "names")]
     together: bool,
     /// Also prove again what is proven.
@@ -68,9 +67,6 @@ struct ProveArgs {
     jobs: JobsArg,
 }
 
-/// The proof of all fixes together, beside the folders of the causes.
-const TOGETHER: &str = "together.toml";
-
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Build { names, into } => build(&fixed::fixes(names)?, into),
@@ -81,7 +77,9 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
 
 fn build(fixes: &Fixes, into: &Path) -> anyhow::Result<Exit> {
     if into.exists() {
-        return Err(UsageError(format!("{} exists; remove it, or name a new folder with --into", into.display())).into());
+        return Err(
+            UsageError(format!("{} exists; remove it, or name a new folder with --into", into.display())).into()
+        );
     }
     fixed::write(fixes, into)?;
     for (name, fix) in fixes {
@@ -90,15 +88,13 @@ fn build(fixes: &Fixes, into: &Path) -> anyhow::Result<Exit> {
         write_atomically(&path, diff.as_bytes())?;
         println!("{}", path.display());
     }
-    let shown = into.display();
-    println!("candle {CANDLE} with {} in {shown}; `--candle {shown}` tests it", console::count(fixes.len(), "fix"));
+    let (shown, causes) = (into.display(), console::count(fixes.len(), "cause"));
+    println!("candle {CANDLE} with the fixes of {causes} in {shown}; `--candle {shown}` tests it");
     Ok(Exit::Clean)
 }
 
 fn write(typed: &str, checkout: &Path) -> anyhow::Result<Exit> {
-    let Some(folder) = causes::folder() else {
-        return Err(UsageError(format!("there is no folder {FOLDER} here; run this in a checkout of snuffer")).into());
-    };
+    let folder = own_folder()?;
     let all = RootCause::all().map_err(UsageError)?;
     let path = file(&folder, &one(&all, typed)?.name, "fix");
     let fix = record(checkout)?;
@@ -109,45 +105,60 @@ fn write(typed: &str, checkout: &Path) -> anyhow::Result<Exit> {
 
 /// Proves fixes, and keeps each proof as soon as it is there. `Findings` if one does not hold.
 fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
-    let Some(folder) = causes::folder() else {
-        return Err(UsageError(format!("there is no folder {FOLDER} here; run this in a checkout of snuffer")).into());
-    };
+    let folder = own_folder()?;
     let causes = RootCause::all().map_err(UsageError)?;
     let (devices, limits) = (args.common.devices()?, args.common.limits());
     let subjects = subjects(&causes, store, args.known.read()?)?;
     let all = fixed::fixes(&args.names)?;
-    let todo: Vec<(PathBuf, String, Fixes)> = if args.together {
-        vec![(folder.join(TOGETHER), "fixes".to_string(), all)]
-    } else {
-        let alone = |(name, fix): (String, _)| {
-            (file(&folder, &name, "proof"), format!("fixes:{name}"), BTreeMap::from([(name, fix)]))
-        };
-        all.into_iter().map(alone).collect()
-    };
     let jobs = args.jobs.number(&devices, false);
-    let run = |limits: Limits| {
-        let bar = console::bar(subjects.len());
-        observe(&subjects, &devices, limits, jobs, &bar)
-    };
-    let (mut before, mut holds): (Option<Seen>, bool) = (None, true);
-    for (path, what, fixes) in todo {
-        let old = std::fs::read_to_string(&path).ok().and_then(|text| toml::from_str::<Proof>(&text).ok());
-        if let Some(old) = old.filter(|old| !args.again && is_current(old, &fixes, &devices)) {
-            say(&what, &old);
-            holds &= old.holds();
-            continue;
-        }
-        let candle = prepare(&what, &devices, None)?;
+    let run = |limits: Limits| observe(&subjects, &devices, limits, jobs, &console::bar(subjects.len()));
+    let mut before: Option<Seen> = None;
+    let mut prove = |what: &str, fixes: &Fixes| -> anyhow::Result<Proof> {
+        let candle = prepare(what, &devices, None)?;
         let before = match &mut before {
             Some(seen) => seen,
             none => none.insert(run(limits)?),
         };
-        let proof = proof(&fixes, &subjects, &devices, before, &run(Limits { candle, ..limits })?)?;
-        write_atomically(&path, toml::to_string_pretty(&proof)?.as_bytes())?;
-        say(&what, &proof);
+        proof(fixes, &subjects, &devices, before, &run(Limits { candle, ..limits })?)
+    };
+    let mut holds = true;
+    if args.together {
+        let proof = prove("fixes", &all)?;
+        say("fixes", &proof);
+        for (name, fix) in &all {
+            let old = kept(&folder, name).filter(|old| old.alone && is_current(old, name, fix, &devices));
+            if old.is_none() {
+                keep(&folder, name, &part(&proof, &subjects, name, fix))?;
+            }
+        }
+        return Ok(if proof.holds() { Exit::Clean } else { Exit::Findings });
+    }
+    for (name, fix) in &all {
+        let old = kept(&folder, name).filter(|old| !args.again && old.alone && is_current(old, name, fix, &devices));
+        let proof = match old {
+            Some(old) => old,
+            None => prove(&format!("fixes:{name}"), &Fixes::from([(name.clone(), fix.clone())]))?,
+        };
+        keep(&folder, name, &proof)?;
+        say(name, &proof);
         holds &= proof.holds();
     }
     Ok(if holds { Exit::Clean } else { Exit::Findings })
+}
+
+/// The proof of a cause's fix that is kept.
+fn kept(folder: &Path, name: &str) -> Option<Proof> {
+    toml::from_str(&std::fs::read_to_string(file(folder, name, "proof")).ok()?).ok()
+}
+
+fn keep(folder: &Path, name: &str, proof: &Proof) -> anyhow::Result<()> {
+    write_atomically(&file(folder, name, "proof"), toml::to_string_pretty(proof)?.as_bytes())
+}
+
+/// The folder of causes that is nearest.
+fn own_folder() -> Result<PathBuf, UsageError> {
+    let missing = || UsageError(format!("there is no folder {FOLDER} here; run this in a checkout of snuffer"));
+    causes::folder().ok_or_else(missing)
 }
 
 /// The regressions that fail, and the findings of the store, if there is one.
@@ -173,9 +184,10 @@ fn subjects(causes: &[RootCause], store: &StoreArg, kept: Vec<(String, Regressio
     Ok(subjects)
 }
 
-fn is_current(proof: &Proof, fixes: &Fixes, devices: &[Device]) -> bool {
-    let Proof { candle, fix, devices: own, .. } = proof;
-    candle.to_string() == CANDLE && *fix == digest_of(fixes) && devices.iter().all(|device| own.contains(device))
+fn is_current(proof: &Proof, name: &str, fix: &Fix, devices: &[Device]) -> bool {
+    let is_of_it = proof.fix == digest_of(&Fixes::from([(name.to_string(), fix.clone())]));
+    let Proof { candle, devices: own, .. } = proof;
+    candle.to_string() == CANDLE && is_of_it && devices.iter().all(|device| own.contains(device))
 }
 
 fn say(what: &str, proof: &Proof) {

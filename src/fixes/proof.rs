@@ -7,7 +7,7 @@ use semver::Version;
 
 use crate::CANDLE;
 use crate::candles::fixed::{Fixes, digest_of};
-use crate::causes::Proof;
+use crate::causes::{Fix, Proof};
 use crate::device::Device;
 use crate::exec::{Build, Deadline, Executor, Limits, pool};
 use crate::ops;
@@ -62,11 +62,18 @@ enum Turn {
     Nothing,
 }
 
-/// The proof of the fixes of `causes`, as their subjects fail `before` and `after`.
-pub fn proof(fixes: &Fixes, subjects: &[Subject], devices: &[Device], before: &Seen, after: &Seen) -> anyhow::Result<Proof> {
+/// The proof of the fixes with which subjects fail as in `after`, and without as in `before`.
+pub fn proof(
+    fixes: &Fixes,
+    subjects: &[Subject],
+    devices: &[Device],
+    before: &Seen,
+    after: &Seen,
+) -> anyhow::Result<Proof> {
     let mut proof = Proof {
         candle: Version::parse(CANDLE)?,
         fix: digest_of(fixes),
+        alone: fixes.len() == 1,
         devices: devices.iter().copied().collect(),
         run: subjects.len(),
         mends: BTreeSet::new(),
@@ -75,18 +82,30 @@ pub fn proof(fixes: &Fixes, subjects: &[Subject], devices: &[Device], before: &S
     };
     for (subject, (before, after)) in subjects.iter().zip(before.iter().zip(after)) {
         let is_its_own = subject.cause.as_ref().is_some_and(|cause| fixes.contains_key(cause));
-        let turns = before.iter().map(|(device, old)| turn(subject, old, after.get(device).map_or(&[], |new| new), is_its_own));
+        let turns =
+            before.iter().map(|(device, old)| turn(subject, old, after.get(device).map_or(&[], |new| new), is_its_own));
         let turns: Vec<Turn> = turns.collect();
         let has = |turn| turns.contains(&turn);
         let name = subject.name.clone();
         match () {
             () if has(Turn::Broken) => proof.breaks.insert(name),
             () if has(Turn::Left) && is_its_own => proof.leaves.insert(name),
+            // What has another cause may pass by chance.
+            () if subject.cause.is_some() && !is_its_own => false,
             () if has(Turn::Mended) && !has(Turn::Left) => proof.mends.insert(name),
             () => false,
         };
     }
     Ok(proof)
+}
+
+/// What `all`, a proof of several fixes, says of the one of `cause`: what it breaks may be of any of them.
+pub fn part(all: &Proof, subjects: &[Subject], cause: &str, fix: &Fix) -> Proof {
+    let is_its_own =
+        |name: &&String| subjects.iter().any(|one| one.name == **name && one.cause.as_deref() == Some(cause));
+    let own = |names: &BTreeSet<String>| names.iter().filter(is_its_own).cloned().collect();
+    let fix = digest_of(&Fixes::from([(cause.to_string(), fix.clone())]));
+    Proof { fix, alone: false, mends: own(&all.mends), leaves: own(&all.leaves), ..all.clone() }
 }
 
 /// What becomes of the subject's failure on a device.
@@ -97,7 +116,13 @@ fn turn(subject: &Subject, old: &[Signature], new: &[Signature], is_its_own: boo
     let is_new = |other: &Signature| !old.iter().any(|before| before.is_alike(other));
     match () {
         // What was behind the failure of its own cause comes to light.
-        () if new.iter().any(is_new) => if failed && is_its_own { Turn::Left } else { Turn::Broken },
+        () if new.iter().any(is_new) => {
+            if failed && is_its_own {
+                Turn::Left
+            } else {
+                Turn::Broken
+            }
+        }
         () if failed && fails => Turn::Left,
         () if failed => Turn::Mended,
         () => Turn::Nothing,

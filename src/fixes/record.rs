@@ -25,11 +25,15 @@ pub fn record(checkout: &Path) -> anyhow::Result<Fix> {
             inside.collect()
         };
         let (old, new) = (inside(&from)?, inside(&checkout.join(name))?);
-        let (old, new): (Vec<&str>, Vec<&str>) =
-            (old.iter().map(String::as_str).filter(is_code).collect(), new.iter().map(String::as_str).filter(is_code).collect());
+        let (old, new): (Vec<&str>, Vec<&str>) = (
+            old.iter().map(String::as_str).filter(is_code).collect(),
+            new.iter().map(String::as_str).filter(is_code).collect(),
+        );
         if let Some(odd) = old.iter().find(|file| !new.contains(file)).or(new.iter().find(|file| !old.contains(file))) {
             let problem = "a fix edits files, and neither adds nor removes one";
-            return Err(Unusable(format!("only one of candle {CANDLE} and the copy has {name}/{odd}; {problem}")).into());
+            return Err(
+                Unusable(format!("only one of candle {CANDLE} and the copy has {name}/{odd}; {problem}")).into()
+            );
         }
         for file in old {
             let [old, new] = [from.join(file), checkout.join(name).join(file)].map(std::fs::read_to_string);
@@ -76,7 +80,8 @@ pub fn edits(file: &str, old: &str, new: &str) -> Result<Vec<Edit>, Unusable> {
 /// The innermost function that has the lines, and as many lines around them as no other place in it has.
 fn unique(file: &str, text: &str, lines: &[&str], mut range: Range<usize>) -> (Option<String>, Range<usize>) {
     let has = |(first, last, _): &&(usize, usize, String)| first - 1 <= range.start && range.end <= *last;
-    let function = functions_of(file, text).into_iter().filter(|it| has(&it)).min_by_key(|(first, last, _)| last - first);
+    let function =
+        functions_of(file, text).into_iter().filter(|it| has(&it)).min_by_key(|(first, last, _)| last - first);
     let (name, within) = match function {
         Some((first, last, name)) => (Some(name), first - 1..last),
         None => (None, 0..lines.len()),
@@ -85,7 +90,8 @@ fn unique(file: &str, text: &str, lines: &[&str], mut range: Range<usize>) -> (O
         if range.start > within.start { range.start -= 1 } else { range.end += 1 }
     }
     let mut up = true;
-    while places(file, text, name.as_deref(), range.len(), &hash_of(&lines[range.clone()])).len() > 1 && range != within {
+    while places(file, text, name.as_deref(), range.len(), &hash_of(&lines[range.clone()])).len() > 1 && range != within
+    {
         match () {
             () if (up || range.end == within.end) && range.start > within.start => range.start -= 1,
             () => range.end += 1,

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::words;
+use crate::causes::{RootCause, Sighting, explain};
 use crate::oracle::Rank;
 use crate::store::regression::{Regression, explanation, triage_state};
 use crate::store::{Cause, Counts, Finding, Record, Tally, id};
@@ -66,9 +67,9 @@ pub struct Group {
     pub findings: usize,
     /// Their worst rank.
     pub rank: Rank,
-    /// Whether a regression explains it.
+    /// Whether a root cause or a regression explains it.
     pub known: bool,
-    /// The upstream issue or pull request of that regression.
+    /// The upstream issue or pull request of that cause or regression.
     pub upstream: Option<String>,
 }
 
@@ -176,6 +177,7 @@ struct Judged<'a> {
     finding: &'a Finding,
     rank: Rank,
     is_known: bool,
+    root: Option<&'static RootCause>,
     regression: Option<&'a Regression>,
     cause: String,
 }
@@ -183,14 +185,17 @@ struct Judged<'a> {
 impl<'a> Judged<'a> {
     fn new(name: &'a str, finding: &'a Finding, known: &'a [(String, Regression)]) -> Self {
         let regression = explanation(finding, known);
+        let root = explain(RootCause::own(), &Sighting::of(finding)).ok().flatten();
         // Findings of one function are alike, whichever of them a regression has. A wrong value has no place of its own.
-        let cause = Cause::of_finding(finding).map(|cause| cause.to_string());
+        let likely = || Cause::of_finding(finding).map(|cause| cause.to_string());
+        let cause = root.map(|root| root.title.clone()).or_else(likely);
         let cause = cause.or_else(|| regression.map(|regression| regression.title.clone()));
         Self {
             name,
             finding,
             rank: finding.signature.rank(),
             is_known: !triage_state(finding, known).is_news(),
+            root,
             regression,
             cause: cause.unwrap_or_else(|| words::failure(&finding.signature)),
         }
@@ -200,13 +205,14 @@ impl<'a> Judged<'a> {
 /// The findings by cause, the most frequent first.
 fn causes(judged: &[Judged]) -> Vec<Group> {
     let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
-    for Judged { rank, regression, cause, .. } in judged {
+    for Judged { rank, root, regression, cause, .. } in judged {
         let first = || Group { cause: cause.clone(), findings: 0, rank: *rank, known: false, upstream: None };
         let group = groups.entry(cause).or_insert_with(first);
         group.findings += 1;
         group.rank = group.rank.min(*rank);
-        group.known |= regression.is_some();
-        group.upstream = group.upstream.take().or_else(|| regression.and_then(|of| of.upstream.clone()));
+        group.known |= root.is_some() || regression.is_some();
+        let upstream = root.and_then(|root| root.upstream.first()).or(regression.and_then(|of| of.upstream.as_ref()));
+        group.upstream = group.upstream.take().or_else(|| upstream.cloned());
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
     groups.sort_by_key(|group| (Reverse(group.findings), group.rank));

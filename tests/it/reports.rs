@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use snuffer::causes::Sighting;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::investigate::ablation;
@@ -10,7 +11,6 @@ use snuffer::ops;
 use snuffer::oracle::{Evidence, Kind, judge};
 use snuffer::outcome::{Death, Fault, Observation, Outcome, Panic, Phase, Refusal};
 use snuffer::program::{ProgramOptions, call, outputs, program, test, torch};
-use snuffer::causes::Sighting;
 use snuffer::report::{Report, upstream};
 use snuffer::store::Finding;
 use snuffer::store::regression::Regression;

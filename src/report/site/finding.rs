@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::Contents;
 use super::entry::Entry;
 use super::mark::Look;
+use crate::causes::Sighting;
 use crate::ops::Contract;
 use crate::oracle::{Evidence, judge_on};
 use crate::outcome::{Observation, Outcome};
 use crate::program::call;
-use crate::causes::Sighting;
 use crate::report::{promised, reason, upstream, words};
 
 /// A finding's page.
