@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
+use super::candle_arg::other_candle;
 use super::causes::one;
 use super::findings::readable;
 use super::{Common, JobsArg, KnownArg, StoreArg, UsageError};
 use crate::CANDLE;
 use crate::candles::fixed::{self, Fixes, digest_of};
-use crate::candles::prepare;
 use crate::causes::{self, FOLDER, Fix, Proof, RootCause, Sighting, file};
 use crate::console;
 use crate::device::Device;
@@ -114,7 +114,7 @@ fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
     let run = |limits: Limits| observe(&subjects, &devices, limits, jobs, &console::bar(subjects.len()));
     let mut before: Option<Seen> = None;
     let mut prove = |what: &str, fixes: &Fixes| -> anyhow::Result<Proof> {
-        let candle = prepare(what, &devices, None)?;
+        let candle = other_candle(what, &devices)?;
         let before = match &mut before {
             Some(seen) => seen,
             none => none.insert(run(limits)?),

@@ -7,6 +7,7 @@ mod candles;
 mod capability;
 mod case_text;
 mod catalog;
+mod causes;
 mod changes;
 mod cli;
 mod compare;
