@@ -20,7 +20,7 @@ use crate::tensor::View;
 
 pub use comparison::{Comparison, Difference, Turned, changed};
 pub use junit::junit;
-pub use markdown::Report;
+pub use markdown::{Report, Why};
 use reason::bad_id;
 pub use reason::reason;
 pub use sarif::{location, sarif};

@@ -1,10 +1,14 @@
-//! `snuffer report`: writes an issue for a finding, with a crate that reproduces it.
+//! `snuffer report`: writes an issue for a finding or a cause, with a crate that reproduces it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::causes::one;
+use super::findings::readable;
 use super::{KnownArg, StoreArg, UsageError, check_release, duration};
+use crate::candles::fixed;
+use crate::causes::{RootCause, Sighting, explain};
 use crate::device::Device;
 use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
@@ -12,13 +16,13 @@ use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect};
 use crate::ops::{self, Op};
 use crate::oracle::Evidence;
 use crate::program::{Candle, ProgramOptions, agrees, call, manifest, outputs, program, test, torch};
-use crate::report::Report;
+use crate::report::{Report, Why};
 use crate::store::{Finding, keep_program, write_atomically};
 
 /// Arguments of `snuffer report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The finding: its name, its id, or a part of its name that no other has.
+    /// The finding: its name, its id, or a part of its name that no other has. Or a cause, which its plainest finding shows.
     name: String,
     /// Folder for reports and their crates.
     #[arg(long, default_value = "reports")]
@@ -40,7 +44,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let (name, finding) = store.finding(&args.name)?;
+    let causes = RootCause::all().map_err(UsageError)?;
+    let Chosen { name, finding, cause, is_asked } = chosen(&args.name, &causes, store)?;
     check_release(&finding)?;
     let Some(op) = ops::find(&finding.case.op) else {
         return Err(
@@ -68,7 +73,12 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let test = seen.and_then(|seen| test(&evidence, seen, finding.violation.oracle).ok());
     let torch = torch(op, &finding.case).ok();
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
+    let change = match cause.and_then(|cause| Some((cause, cause.fix.as_ref()?))) {
+        Some((cause, fix)) => Some(fixed::diff(&[(cause.name.clone(), fix.clone())].into())?),
+        None => None,
+    };
     let report = Report {
+        cause: cause.map(|cause| Why { cause, change: change.as_deref(), is_asked }),
         finding: &finding,
         evidence: &evidence,
         call: &call,
@@ -84,6 +94,43 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
     Ok(Exit::Findings)
+}
+
+/// What a report is about.
+struct Chosen<'a> {
+    name: String,
+    finding: Finding,
+    cause: Option<&'a RootCause>,
+    /// Whether the cause was asked for, and not the finding.
+    is_asked: bool,
+}
+
+/// The finding that `typed` means and its cause, or the cause that it means and the plainest of its findings.
+fn chosen<'a>(typed: &str, causes: &'a [RootCause], store: &StoreArg) -> anyhow::Result<Chosen<'a>> {
+    let cause_of = |finding: &Finding| explain(causes, &Sighting::of(finding)).map_err(UsageError);
+    let problem = match store.finding(typed) {
+        Ok((name, finding)) => {
+            let cause = cause_of(&finding)?;
+            return Ok(Chosen { name, finding, cause, is_asked: false });
+        }
+        Err(problem) => problem,
+    };
+    let Ok(cause) = one(causes, typed) else { return Err(problem) };
+    let mut its = Vec::new();
+    for (name, finding) in readable(&store.existing()?)? {
+        if cause_of(&finding)?.is_some_and(|own| own.name == cause.name) {
+            its.push((name, finding));
+        }
+    }
+    let plainest = its.into_iter().min_by_key(|(_, finding)| finding.case.complexity());
+    let Some((name, finding)) = plainest else {
+        let problem = format!(
+            "no finding of the store has the cause `{}`; `snuffer causes {0}` shows what it explains",
+            cause.name
+        );
+        return Err(UsageError(problem).into());
+    };
+    Ok(Chosen { name, finding, cause: Some(cause), is_asked: true })
 }
 
 /// The release of candle since which the finding fails on the CPU, if it does.

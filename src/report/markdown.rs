@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::causes::Sighting;
+use crate::causes::{RootCause, Sighting};
 use crate::device::Device;
 use crate::exec::Ran;
 use crate::ops::Contract;
@@ -40,6 +40,19 @@ pub struct Report<'a> {
     pub since: Option<&'a str>,
     /// Every regression by name: what is known upstream of the same cause.
     pub known: &'a [(String, Regression)],
+    /// Why it happens, if that is known.
+    pub cause: Option<Why<'a>>,
+}
+
+/// The cause of a finding.
+#[derive(Debug, Clone, Copy)]
+pub struct Why<'a> {
+    /// The cause.
+    pub cause: &'a RootCause,
+    /// The change of candle that mends it, as a unified diff.
+    pub change: Option<&'a str>,
+    /// Whether the report is about the cause, which the finding only shows.
+    pub is_asked: bool,
 }
 
 impl Report<'_> {
@@ -51,6 +64,9 @@ impl Report<'_> {
 
     /// The issue's title, short enough for a list of issues: of what a wrong value needs, the last matters least.
     pub fn title(&self) -> String {
+        if let Some(Why { cause, is_asked: true, .. }) = self.cause {
+            return cause.title.clone();
+        }
         const LONGEST: usize = 120;
         let mut site = self.finding.signature.site.as_str();
         loop {
@@ -126,6 +142,7 @@ impl Report<'_> {
         if let Some(about) = about_pytorch(self.evidence.op, &finding.case, &sources) {
             let _ = write!(text, "\n{about}\n");
         }
+        text += &self.cause.map_or_else(String::new, Why::markdown);
         if !self.ablation.is_empty() {
             text += "\n## What matters\n\nFound by changing one thing at a time:\n\n";
             self.ablation.iter().for_each(|line| text += &format!("- {line}\n"));
@@ -211,6 +228,36 @@ impl Report<'_> {
                      not run on a GPU\n";
         }
         text + "- found by fuzzing and minimized with snuffer\n"
+    }
+}
+
+impl Why<'_> {
+    /// Where and why it happens, who runs into it, what to do until it is mended, and the change that mends it, with its proof.
+    fn markdown(self) -> String {
+        let Self { cause, change, .. } = self;
+        let places: Vec<String> = cause.at.iter().map(|place| format!("`{place}`")).collect();
+        let mut text = format!("\n## Why\n\n{}\n\nIn {}.\n", cause.explanation.trim(), places.join(", "));
+        let mut line = |label: &str, said: &str| {
+            let _ = write!(text, "\n{label} {}\n", said.trim());
+        };
+        cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
+        if !cause.affected.is_empty() {
+            line("Affected:", &format!("{}.", cause.affected.join(", ")));
+        }
+        cause.workaround.iter().for_each(|said| line("Until it is fixed:", said));
+        let Some(change) = change else { return text };
+        let _ = write!(text, "\n## A change that fixes it\n\n```diff\n{change}```\n");
+        if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
+            let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
+            let _ = write!(
+                text,
+                "\nWith it, {} of {} known failures pass on {}, and no other fails in another way.\n",
+                proof.mends.len(),
+                proof.run,
+                devices.join(" and ")
+            );
+        }
+        text
     }
 }
 

@@ -13,6 +13,7 @@ use crate::kept::regressions;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/causes.md");
+const AVOID: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/avoid.md");
 
 fn causes() -> Vec<RootCause> {
     let causes = RootCause::read(&Path::new(ROOT).join("corpora/causes")).unwrap_or_else(|problem| panic!("{problem}"));
@@ -98,7 +99,8 @@ fn proofs_are_of_the_fixes_as_they_are_and_break_nothing() {
 }
 
 /// A source with two functions that have the same lines.
-const OLD: &str = "fn one() {\n    let a = 1;\n    a();\n    b();\n}\n\nfn two() {\n    a();\n    c();\n    a();\n    d();\n}\n";
+const OLD: &str =
+    "fn one() {\n    let a = 1;\n    a();\n    b();\n}\n\nfn two() {\n    a();\n    c();\n    a();\n    d();\n}\n";
 const FILE: &str = "candle-core/src/x.rs";
 
 #[test]
@@ -137,7 +139,9 @@ fn an_edit_without_one_place_is_a_line_that_says_so() {
     let both = problem(OLD, &[("it", edit), ("that", edit)]);
     assert!(both.starts_with("the fixes of it and that both change candle-core/src/x.rs:2"), "{both}");
     let odd = Edit { with: "{7}\n".to_string(), ..edit.clone() };
-    assert!(problem(OLD, &[("it", &odd)]).contains("`{7}` in the edit of candle-core/src/x.rs is not one of the 1 lines"));
+    assert!(
+        problem(OLD, &[("it", &odd)]).contains("`{7}` in the edit of candle-core/src/x.rs is not one of the 1 lines")
+    );
 }
 
 #[test]
@@ -151,7 +155,10 @@ fn the_commands_show_causes_and_build_fixes() {
     assert_eq!(status, 2, "{shown}");
     assert!(shown.contains("1 regression that no cause explains\ntensor.repeat/zero-factor-ignored\n"), "{shown}");
     let (status, shown) = run(&["causes", "chunk-into"]);
-    assert!(status == 0 && shown.contains("+            bail!") || shown.contains("+        if chunks == 0 {"), "{shown}");
+    assert!(
+        status == 0 && shown.contains("+            bail!") || shown.contains("+        if chunks == 0 {"),
+        "{shown}"
+    );
     assert!(shown.contains("regression tensor.chunk/zero-chunks-panics\n"), "{shown}");
     let (status, shown) = run(&["causes", "matmul"]);
     assert!(status == 1 && shown.contains("type more of the name"), "{shown}");
@@ -173,7 +180,10 @@ fn the_document_of_causes_is_up_to_date() {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(DOCUMENT, &text).expect("docs/causes.md is written");
     }
-    assert!(std::fs::read_to_string(DOCUMENT).expect("docs/causes.md") == text, "docs/causes.md is old: see its first lines");
+    assert!(
+        std::fs::read_to_string(DOCUMENT).expect("docs/causes.md") == text,
+        "docs/causes.md is old: see its first lines"
+    );
 }
 
 fn document() -> String {
@@ -181,7 +191,8 @@ fn document() -> String {
     let mut rows = String::new();
     let mut counts = [0; 4];
     for cause in &causes {
-        let explains = |one: &Sighting| explain(&causes, one).is_ok_and(|own| own.is_some_and(|own| own.name == cause.name));
+        let explains =
+            |one: &Sighting| explain(&causes, one).is_ok_and(|own| own.is_some_and(|own| own.name == cause.name));
         let regressions = kept.iter().filter_map(|(_, one)| Sighting::kept(one)).filter(explains).count();
         let (state, mends) = match &cause.proof {
             _ if cause.fix.is_none() => ("", String::new()),
@@ -195,7 +206,8 @@ fn document() -> String {
         counts[2] += cause.proof.as_ref().map_or(0, |proof| proof.mends.len());
         counts[3] += regressions;
         let at = cause.at[0].replace('|', "\\|");
-        writeln!(rows, "| {} | {} | `{at}` | {state} | {mends} | {regressions} |", cause.rank, cause.title).expect("text");
+        writeln!(rows, "| {} | {} | `{at}` | {state} | {mends} | {regressions} |", cause.rank, cause.title)
+            .expect("text");
     }
     let [fixes, proven, mended, explained] = counts;
     let all = causes.len();
@@ -206,4 +218,41 @@ fn document() -> String {
          that the cause explains is left, and nothing else changes.\n\n\
          | rank | cause | where | fix | mends | regressions |\n|---|---|---|---|---|---|\n{rows}"
     )
+}
+
+#[test]
+fn the_guide_of_what_to_avoid_is_up_to_date() {
+    let text = avoid();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(AVOID, &text).expect("docs/avoid.md is written");
+    }
+    assert!(
+        std::fs::read_to_string(AVOID).expect("docs/avoid.md") == text,
+        "docs/avoid.md is old: see its first lines"
+    );
+}
+
+/// What users of today's release can do about each cause that has a way around it.
+fn avoid() -> String {
+    let mut rows = String::new();
+    let causes = causes();
+    let avoidable = causes.iter().filter_map(|cause| Some((cause, cause.workaround.as_ref()?)));
+    for (cause, workaround) in avoidable {
+        let links: Vec<String> = cause.upstream.iter().map(|link| format!("[{}]({link})", number(link))).collect();
+        let cells =
+            [cause.title.as_str(), &cause.affected.join(", "), &workaround.trim().replace('\n', " "), &links.join(" ")];
+        let cells = cells.map(|cell| cell.replace('|', "\\|"));
+        writeln!(rows, "| {} | {} |", cause.rank, cells.join(" | ")).expect("text");
+    }
+    format!(
+        "# What to avoid in candle {}\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. These bugs are in today's \
+         release, the worst first:\n*memory* and *wrong* give no error. What you can do until they are fixed is in the fourth column.\n\
+         [causes.md](causes.md) has all causes.\n\n| rank | bug | who runs into it | what to do | upstream |\n|---|---|---|---|---|\n{rows}",
+        snuffer::CANDLE
+    )
+}
+
+/// `#12` of a link to an issue or a pull request.
+fn number(link: &str) -> String {
+    link.rsplit('/').next().map_or_else(|| link.to_string(), |number| format!("#{number}"))
 }

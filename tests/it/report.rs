@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use snuffer::case::Case;
-use snuffer::causes::Sighting;
+use snuffer::causes::{RootCause, Sighting};
 use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Refusal, Returned};
 use snuffer::program::{ProgramOptions, agrees, call, outputs, program, test, torch};
-use snuffer::report::{Report, replay, upstream};
+use snuffer::report::{Report, Why, replay, upstream};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -66,12 +66,23 @@ fn a_report_is_an_issue_that_can_be_filed() {
         ablation: &["any dtype (f32, f16)".to_string()],
         since: Some("fails since 0.9.2; 0.9.1 does something else"),
         known: &[],
+        cause: None,
     };
     insta::with_settings!({snapshot_path => "../../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
         insta::assert_snapshot!("report", report.markdown());
     });
     let without = Report { program: Err("too many numbers"), ..report };
     assert!(without.markdown().contains("op = \"loss.nll\""), "the case itself, where there is no program");
+    let cause = RootCause::own().iter().find(|cause| cause.is_proven()).expect("a proven cause");
+    let change = Some("-old\n+new\n");
+    let about = Report { cause: Some(Why { cause, change, is_asked: true }), ..without };
+    let said = about.markdown();
+    assert!(said.starts_with(&format!("# {}\n", cause.title)), "{said}");
+    for part in [cause.explanation.trim(), &cause.at[0], "```diff\n-old\n+new\n```", "With it, "] {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+    let shown = Report { cause: Some(Why { cause, change: None, is_asked: false }), ..about };
+    assert!(!shown.title().contains(&cause.title) && !shown.markdown().contains("```diff"), "the finding's own title");
 }
 
 #[test]

@@ -198,6 +198,7 @@ fn report(finding: &Finding, evidence: &Evidence, known: &[(String, Regression)]
         ablation: &matters,
         since: None,
         known,
+        cause: None,
     };
     (report.markdown(), report.title())
 }
