@@ -14,7 +14,7 @@ pub use folder::{FOLDER, file, folder};
 pub use known_issue::KnownIssue;
 pub use predicate::Predicate;
 pub use proof::Proof;
-pub use root_cause::{RootCause, explain};
+pub use root_cause::{RootCause, explain, shown};
 pub use sighting::Sighting;
 
 /// A file of the list `text`, read as `T`. A mistake is one line.

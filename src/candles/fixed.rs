@@ -103,8 +103,8 @@ pub fn edited(file: &str, text: &str, edits: &[(&str, &Edit)]) -> Result<String,
         placed.push((place(file, text, edit).map_err(problem)?, cause, edit));
     }
     placed.sort_by_key(|(range, ..)| range.start);
-    if let Some(pair) = placed.windows(2).find(|pair| pair[0].0.end > pair[1].0.start) {
-        let ((_, one, _), (range, other, _)) = (&pair[0], &pair[1]);
+    let overlap = placed.iter().zip(placed.iter().skip(1)).find(|(one, next)| one.0.end > next.0.start);
+    if let Some(((_, one, _), (range, other, _))) = overlap {
         let line = range.start + 1;
         return Err(Unusable(format!(
             "the fixes of {one} and {other} both change {file}:{line}; name only one of them"

@@ -106,15 +106,26 @@ fn sorted(causes: impl Iterator<Item = Result<RootCause, String>>) -> Result<Vec
     Ok(all)
 }
 
-/// The cause of `sighting`: of those whose fix was seen to mend it, or else of all, the first of which a predicate says so. If a fix
-/// mends it of which no predicate says so, that one's.
+/// The cause of `sighting`. If fixes were seen to mend it, it is the one of their causes of which a predicate says so, or else their first;
+/// without a fix, the first cause of all of which a predicate says so.
 pub fn explain<'a>(causes: &'a [RootCause], sighting: &Sighting) -> Result<Option<&'a RootCause>, String> {
     let failure = sighting.signature.slug();
     let proven: Vec<&RootCause> = causes.iter().filter(|cause| cause.mends(&failure)).collect();
-    for cause in proven.iter().copied().chain(causes.iter().filter(|_| proven.is_empty())) {
+    match proven.first() {
+        Some(first) => Ok(shown(proven.iter().copied(), sighting)?.or(Some(first))),
+        None => shown(causes, sighting),
+    }
+}
+
+/// The first of `causes` of which a predicate says that it is the cause of `sighting`.
+pub fn shown<'a>(
+    causes: impl IntoIterator<Item = &'a RootCause>,
+    sighting: &Sighting,
+) -> Result<Option<&'a RootCause>, String> {
+    for cause in causes {
         if cause.is_shown_by(sighting)? {
             return Ok(Some(cause));
         }
     }
-    Ok(proven.first().copied())
+    Ok(None)
 }

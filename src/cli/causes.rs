@@ -78,7 +78,9 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let explained = explained(&causes, if args.kept { &kept } else { &found })?;
     let what = if args.kept { "regression" } else { "finding" };
     if args.json {
-        explained.iter().try_for_each(|one| anyhow::Ok(println!("{}", serde_json::to_string(one)?)))?;
+        for one in &explained {
+            println!("{}", serde_json::to_string(one)?);
+        }
     } else {
         list(&explained, what, &findings);
     }

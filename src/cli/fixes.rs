@@ -10,7 +10,7 @@ use super::findings::readable;
 use super::{Common, JobsArg, KnownArg, StoreArg, UsageError};
 use crate::CANDLE;
 use crate::candles::fixed::{self, Fixes, digest_of};
-use crate::causes::{self, FOLDER, Fix, Proof, RootCause, Sighting, file};
+use crate::causes::{self, FOLDER, Fix, Proof, RootCause, Sighting, file, shown};
 use crate::console;
 use crate::device::Device;
 use crate::exec::Limits;
@@ -170,13 +170,7 @@ fn subjects(causes: &[RootCause], store: &StoreArg, kept: Vec<(String, Regressio
     for kept in kept.into_iter().map(|(_, kept)| kept).chain(found) {
         let Some(sighting) = Sighting::kept(&kept) else { continue };
         let name = sighting.signature.slug();
-        let mut shown = None;
-        for cause in causes {
-            if shown.is_none() && cause.is_shown_by(&sighting).map_err(UsageError)? {
-                shown = Some(cause.name.clone());
-            }
-        }
-        let cause = shown;
+        let cause = shown(causes, &sighting).map_err(UsageError)?.map(|cause| cause.name.clone());
         if subjects.iter().all(|other| other.name != name) {
             subjects.push(Subject { name, kept, cause });
         }
@@ -194,6 +188,10 @@ fn say(what: &str, proof: &Proof) {
     let Proof { run, mends, leaves, breaks, .. } = proof;
     let word = if proof.holds() { "proven" } else { "OPEN" };
     println!("{word:<8}  {what}: of {run} it mends {}, leaves {}, breaks {}", mends.len(), leaves.len(), breaks.len());
-    leaves.iter().for_each(|name| println!("          leaves {name}"));
-    breaks.iter().for_each(|name| println!("          breaks {name}"));
+    for name in leaves {
+        println!("          leaves {name}");
+    }
+    for name in breaks {
+        println!("          breaks {name}");
+    }
 }

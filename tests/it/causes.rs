@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use snuffer::candles::Named;
 use snuffer::candles::fixed::{Fixes, diff, digest_of, edited, places, source};
 use snuffer::causes::{Edit, Fix, RootCause, Sighting, explain};
 use snuffer::fixes::edits;
@@ -142,6 +143,17 @@ fn an_edit_without_one_place_is_a_line_that_says_so() {
     assert!(
         problem(OLD, &[("it", &odd)]).contains("`{7}` in the edit of candle-core/src/x.rs is not one of the 1 lines")
     );
+}
+
+#[test]
+fn fixes_are_named_like_a_candle() {
+    for (typed, names) in [("fixes", vec![]), ("fixes:a", vec!["a"]), ("fixes:a,b", vec!["a", "b"])] {
+        let named = Named::parse(typed).expect("fixes");
+        assert_eq!(named, Named::Fixes(names.into_iter().map(ToString::to_string).collect()));
+        assert_eq!((named.text().as_str(), named.folder().as_str()), (typed, "fixes"));
+    }
+    let problem = Named::parse("fixed").expect_err("neither").to_string();
+    assert!(problem.contains("nor `fixes`"), "{problem}");
 }
 
 #[test]
