@@ -207,11 +207,14 @@ fn document() -> String {
             |one: &Sighting| explain(&causes, one).is_ok_and(|own| own.is_some_and(|own| own.name == cause.name));
         let regressions = kept.iter().filter_map(|(_, one)| Sighting::kept(one)).filter(explains).count();
         let (state, mends) = match &cause.proof {
-            _ if cause.fix.is_none() => ("", String::new()),
-            Some(proof) if proof.holds() && proof.alone => ("proven", proof.mends.len().to_string()),
-            Some(proof) if proof.holds() => ("proven, with all others", proof.mends.len().to_string()),
-            Some(proof) => ("unproven", proof.mends.len().to_string()),
-            None => ("unproven", String::new()),
+            _ if cause.fix.is_none() => (String::new(), String::new()),
+            Some(proof) if proof.holds() => {
+                let devices: Vec<String> = proof.devices.iter().map(ToString::to_string).collect();
+                let others = if proof.alone { "" } else { ", with all others" };
+                (format!("proven on {}{others}", devices.join(" and ")), proof.mends.len().to_string())
+            }
+            Some(proof) => ("unproven".to_string(), proof.mends.len().to_string()),
+            None => ("unproven".to_string(), String::new()),
         };
         counts[0] += usize::from(cause.fix.is_some());
         counts[1] += usize::from(cause.is_proven());
@@ -226,8 +229,8 @@ fn document() -> String {
     format!(
         "# Causes\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. `snuffer causes NAME` shows one whole, with its \
          fix as a\ndiff; [CONTRIBUTING.md](../CONTRIBUTING.md#write-a-cause-and-its-fix) says how to write one.\n\n{all} causes explain \
-         {explained} regressions. {fixes} have a fix, of which {proven} are proven: with it, {mended} failures pass that\nfail without, none \
-         that the cause explains is left, and nothing else changes.\n\n\
+         {explained} regressions. {fixes} have a fix, and {proven} fixes are proven on the devices that the table names: {mended} failures \
+         pass\nwith them that fail without, none that their causes explain is left, and nothing else changes.\n\n\
          | rank | cause | where | fix | mends | regressions |\n|---|---|---|---|---|---|\n{rows}"
     )
 }
