@@ -78,7 +78,10 @@ pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Usa
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if path.is_dir() {
-            files.extend(self::files(&path, wanted)?);
+            // The folder of a root cause holds no case.
+            if !path.join("cause.toml").is_file() {
+                files.extend(self::files(&path, wanted)?);
+            }
         } else if wanted(&path) {
             files.push(path);
         }
