@@ -267,7 +267,7 @@ fn outside_average(averaged: &Tensor, output: &Tensor) -> Option<String> {
     let slack = 4.0 * slack(output.dtype, high.max(-low));
     let values = output.floats();
     let beyond = |value: &f64| value.is_finite() && (*value < low - slack || *value > high + slack);
-    let position = values.iter().position(|value| beyond(value))?;
+    let position = values.iter().position(beyond)?;
     Some(format!("element {position}: expected {low:?} to {high:?}, got {:?}", values[position]))
 }
 

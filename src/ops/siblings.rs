@@ -28,12 +28,12 @@ pub fn sibling(case: &Case) -> Option<(&'static Sibling, Case)> {
 /// The sibling of `case` that shows more: if the contract does not decide whether `outcome` is right.
 pub fn beside(case: &Case, outcome: &Outcome) -> Option<Case> {
     let (_, sibling) = sibling(case)?;
-    let open = match (outcome, (super::find(&case.op)?.contract)(case)) {
-        (Outcome::Returned(_) | Outcome::Rejected(_), Contract::Unspecified(_)) => true,
-        (Outcome::Rejected(_), Contract::Accepts { .. }) => true,
-        _ => false,
-    };
-    open.then_some(sibling)
+    let is_open = matches!(
+        (outcome, (super::find(&case.op)?.contract)(case)),
+        (Outcome::Returned(_) | Outcome::Rejected(_), Contract::Unspecified(_))
+            | (Outcome::Rejected(_), Contract::Accepts { .. })
+    );
+    is_open.then_some(sibling)
 }
 
 /// Every pair. The first call of a pair is the special one: fused, in place, a layer, of a fixed dimension.
