@@ -56,7 +56,7 @@ pub static PARTS: Op = Op {
         "Embedding::embeddings",
         "Embedding::hidden_size",
     ],
-    support: &Support::both("weight", &DType::FLOATS),
+    support: &Support { of: "weight", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS },
     inputs: &[
         InputSpec::new("weight", "(N), the weight of the layer, in its own shape if it has more dimensions"),
         InputSpec::new("bias", "(N), another part of the layer"),

@@ -5,9 +5,9 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{COPIES, drawn};
+use crate::ops::support::gather_map::drawn;
 use crate::ops::{Contract, Op, why};
-use crate::tensor::DType;
+use crate::tensor::{DType, Support};
 
 /// How many facts there are.
 const FACTS: usize = 7;
@@ -18,7 +18,7 @@ const FACTS: usize = 7;
 pub static DEVICE: Op = Op {
     name: "state.device",
     covers: &["Device"],
-    support: COPIES,
+    support: &Support::both("x", &DType::ALL),
     inputs: &[ANY],
     params: &[],
     generate: |draw| drawn(draw, 0, 2),

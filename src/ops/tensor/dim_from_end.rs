@@ -5,7 +5,7 @@ use candle_core::{D, Result, Tensor};
 use crate::case::{Case, ParamSpec};
 use crate::ops::op::softmax::SOFTMAX;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::dtypes::FLOATS;
+use crate::ops::support::dtypes::{FLOATS, FLOATS_AND_F8};
 use crate::ops::support::relation::contiguous_contract;
 use crate::ops::tensor::{
     argmax::ARGMAX, argmin::ARGMIN, cat::CAT, flatten::FLATTEN, get::GET, index_select::INDEX_SELECT,
@@ -83,7 +83,7 @@ calls! {
 pub static DIM_FROM_END: Op = Op {
     name: "tensor.dim_from_end",
     covers: &["Tensor::narrow", "Tensor::cat", "Tensor::unsqueeze", "ops::softmax"],
-    support: FLOATS,
+    support: FLOATS_AND_F8,
     inputs: &[ANY],
     params: &[
         ParamSpec::size("back", 1, "How far the dimension is from the end: 1 is the last one."),
