@@ -179,10 +179,10 @@ fn an_invariant_holds_where_the_reference_knows_no_value() {
         (loss("loss.mse"), vec![], vec![f64::INFINITY], vec![-1.0], "outside its range"),
         (loss("loss.mse"), vec![], vec![f64::INFINITY], vec![nan], "NaN of finite values"),
         (
-            unary("tensor.exp", &[11.08, 11.1]),
+            unary("tensor.exp", &[11.085_937_5, 11.093_75]),
             vec![2],
-            vec![64900.0, 65504.0],
-            vec![f64::INFINITY, 64900.0],
+            vec![65248.0, 65504.0],
+            vec![65248.0, 61000.0],
             "out of order",
         ),
         (

@@ -91,9 +91,9 @@ fn a_result_that_is_wrong_only_because_of_the_buffer_is_a_finding() {
     assert_eq!(judged(of([1, 1, 1])), "wrong value: in a view, of integers");
 }
 
-/// Nothing says which of two values `scatter_set` writes to one place, nor that it reads what it writes.
+/// Nothing says that `scatter_set` may read what it writes.
 #[test]
-fn an_unspecified_call_may_be_refused_because_of_the_buffer() {
+fn a_write_in_place_may_be_refused_because_of_the_buffer() {
     let mut case = overlapping("tensor.scatter_set");
     let ids = Tensor::new(DType::I64, vec![2], vec![Value::Int(0); 2]);
     case = case.input("ids", ids);
@@ -102,7 +102,7 @@ fn an_unspecified_call_may_be_refused_because_of_the_buffer() {
     let contiguous = executor_on_cpu().run(&case.contiguous()).expect("the harness survives");
     let seen = [Observation { contiguous: Some(contiguous), ..Observation::new(Device::Cpu, refused) }];
     let verdict = judge(&Evidence::new(ops::find(&case.op).expect("an op"), &case, &seen));
-    assert!(matches!(verdict, Verdict::Partly(_)), "{verdict:?}");
+    assert_eq!(verdict, Verdict::Pass);
 }
 
 #[test]
