@@ -22,6 +22,12 @@ impl Failure {
         self.kept.fails.iter().any(|condition| condition.device.is_none_or(|backend| backend.has(device)))
     }
 
+    /// Whether it may happen on `device`: what the simulated device's checkers report, a stand-in for a GPU reports, too.
+    pub fn may_be_on(&self, device: Device) -> bool {
+        let is_gpu = matches!(device, Device::Cuda(_));
+        self.is_on(device) || is_gpu && self.kept.fails.iter().any(|condition| condition.device == Some(Backend::Sim))
+    }
+
     /// How it fails.
     pub fn signature(&self) -> &Signature {
         self.kept.signature.as_ref().expect("a failure has a signature")
