@@ -10,7 +10,7 @@ use crate::ops::support::ggml::{
     within_scales, without_matrix,
 };
 use crate::ops::support::routing::{EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, drawn_pairs, products, routed};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Call, Contract, Op, why};
 use crate::tensor::{DType, Support};
 
 /// `moe_gemm` of tokens `x (T, K)` and experts `(E, N, K)`: the product of each token and each of its experts.
@@ -53,6 +53,7 @@ pub static MOE_GEMM: Op = Op {
         }
     },
     call: |call| {
+        on_cuda(call)?;
         let (scales, topk) = (call.optional("scales").cloned(), call.size("topk", 1));
         let (tokens, of_tokens) = (call.tensor("token_ids")?, call.tensor("expert_ids")?);
         let prefill = call.case.int("prefill", 0) == 1;
@@ -132,6 +133,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
         }
     },
     call: |call| {
+        on_cuda(call)?;
         let experts = quantized(call.case, call.tensor("blocks")?, &shape(call.case).unwrap_or_default())?;
         let (scales, topk) = (call.optional("scales").cloned(), call.size("topk", 1));
         let (tokens, of_tokens) = (call.tensor("token_ids")?, call.tensor("expert_ids")?);
@@ -167,6 +169,14 @@ pub static MOE_GEMM_GGUF: Op = Op {
     promise: "candle-nn/src/moe.rs:170-339 and candle-kernels/src/moe/moe_gguf.cu:24-51, moe_wmma_gguf.cu (the shapes of \
               their comments); as for op.moe_gemm and quantized.matmul",
 };
+
+/// An `Err` on a CPU, where candle has these functions in a build with CUDA alone; `op.moe_gemm_on_cpu` has the calls there.
+fn on_cuda(call: &Call) -> candle_core::Result<()> {
+    if call.device.is_cpu() {
+        candle_core::bail!("only implemented for the cuda backend");
+    }
+    Ok(())
+}
 
 /// The rule that `moe_gemm` states.
 const NOT_HALVES: &str = "experts that are not f16 or bf16";
