@@ -173,7 +173,6 @@ fn an_invariant_holds_where_the_reference_knows_no_value() {
         Case::new("tensor.scatter").input("x", of(DType::F16, &[7.0, 7.0, 7.0])).input("ids", ids)
     };
     let scatter = || scatter().input("src", of(DType::F16, &[1.0, 2.0]));
-    let huge = [60000.0, 60000.0];
     let nan = f64::NAN;
     for (case, shape, right, wrong, broken) in [
         (loss("loss.mse"), vec![], vec![f64::INFINITY], vec![-1.0], "outside its range"),
@@ -185,17 +184,10 @@ fn an_invariant_holds_where_the_reference_knows_no_value() {
             vec![65248.0, 61000.0],
             "out of order",
         ),
-        (
-            unary("tensor.mean", &huge).param("form", "all"),
-            vec![],
-            vec![f64::INFINITY],
-            vec![30.0],
-            "outside what is averaged",
-        ),
-        (attention(), vec![1, 2, 1, 1], vec![1.0, 1.5], vec![1.0, 3.5], "outside what is averaged"),
+        (attention(), vec![1, 1, 2, 1], vec![1.0, 1.5], vec![1.0, 3.5], "outside what is averaged"),
         (scatter(), vec![3], vec![7.0, 2.0, 7.0], vec![7.0, 3.0, 7.0], "none of the sources"),
     ] {
-        let dtype = case.inputs.values().next().expect("an input").dtype;
+        let dtype = ops::find(&case.op).expect("an op").dtype(&case).expect("an input");
         let returned = |values: &[f64]| {
             let output = Tensor { shape: shape.clone(), ..of(dtype, values) };
             Outcome::Returned(Returned { outputs: vec![output], ..Returned::default() })
