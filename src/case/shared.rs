@@ -3,7 +3,7 @@
 use super::Case;
 use crate::tensor::{DType, MAX_ELEMENTS, Tensor, Value, Values, View};
 
-/// A buffer in which several inputs lie. Each has a part of it as its own buffer, of which it is a view.
+/// A buffer that several inputs share. Each input is a view of a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shared {
     /// All of the buffer, in one dimension. What is outside all views holds [`View::POISON`].

@@ -28,7 +28,7 @@ pub enum Need {
     Many,
     /// An input with several rows: more than one entry along the first of its dimensions. A view has rows of its own.
     Rows,
-    /// Elements that are equal, of which one is chosen: only the sum of their gradients is known.
+    /// Equal elements, where the op picks one: only the sum of their gradients is known.
     Ties,
     /// Off by no more than roundings may add up to.
     Rounding,

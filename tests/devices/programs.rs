@@ -131,7 +131,7 @@ fn check_tests(
             Verdict::Pass => vec![OracleName::Reference, OracleName::Gradient],
             Verdict::Partly(_) | Verdict::Skip(_) => continue,
         };
-        // No result of a single call shows what another one does, or what is not written down.
+        // A single call shows neither what a sibling does nor what the documentation lacks.
         let shows = |oracle: &OracleName| ![OracleName::Siblings, OracleName::Documentation].contains(oracle);
         for oracle in oracles.into_iter().filter(shows) {
             let (name, fails) = (format!("{name}_{oracle}"), judge(&evidence) != Verdict::Pass);
