@@ -134,7 +134,7 @@ fn wrong(kind: &Kind) -> Vec<Param> {
             beyond.chain([text, list, Param::from(1.9), Param::from(f64::NAN)]).collect()
         }
         Kind::Size => {
-            // A size that a number can say, and one that is none.
+            // Texts that no size is written as.
             let texts = ["usize::MAX - 9223372036854775808", "usize::MAX - 0", "usize::MAX-1", "usize::MAX + 1"]
                 .map(Param::from);
             texts.into_iter().chain([text, list, Param::from(-1i64), Param::from(1.9), Param::from(f64::NAN)]).collect()
