@@ -153,7 +153,7 @@ pub mod why {
     pub const MIXED: &str = "inputs of different dtypes";
     /// A function of floats of no integers: nothing is computed.
     pub const NO_INTEGERS: &str = "a float function of no integers";
-    /// An unknown form, or none at all.
+    /// An unknown form, or what the types of candle's function cannot express. A hunt does not draw such a case.
     pub const NO_CALL: &str = "arguments that make no call";
     /// Integers beyond their dtype. Rust panics in a checked build and wraps in others, CUDA and PyTorch wrap.
     pub const OVERFLOW: &str = "integer overflow";

@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::generate::{Drawn, Mode, sample};
-use crate::ops::{self, Contract, Op};
+use crate::ops::{self, Contract, Op, why};
 use crate::settle::Settings;
 
 /// The campaign's plan.
@@ -81,7 +81,11 @@ impl Sample {
         let (op, mode) = (ops[(index % turns) as usize], modes[(number % modes.len() as u64) as usize]);
         let mut drawn = sample(op.name, op.generate, mode, seed, number);
         op.clamp(&mut drawn.case);
-        if op.is_relation() && !matches!((op.contract)(&drawn.case), Contract::Accepts { .. }) {
+        let says_nothing = match (op.contract)(&drawn.case) {
+            Contract::Accepts { .. } => false,
+            contract => op.is_relation() || contract == Contract::Unspecified(why::NO_CALL),
+        };
+        if says_nothing {
             drawn = sample(op.name, op.generate, Mode::Valid, seed, number);
         }
         Self { op, number, mode, drawn }

@@ -15,6 +15,9 @@ impl Num {
 
     /// A constant of a formula that is evaluated in the format with this unit roundoff, and rounded to it.
     pub fn constant(value: f64, unit: f64) -> Self {
+        if !value.is_finite() {
+            return Self { unit, ..Self::exact(value) };
+        }
         let error = format_of(unit).map_or(0.0, |dtype| (dtype.round(value) - value).abs());
         Self { error, peak: value.abs(), unit, ..Self::exact(value) }
     }

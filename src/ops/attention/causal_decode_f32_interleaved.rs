@@ -31,10 +31,10 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
         // The function takes slices and sizes: a call cannot express shapes that do not fit.
         let fits = q.shape.len() == 2 && kv.shape.len() == 3 && kv.shape[2] == 2 * q.shape[1];
         if !fits || q.shape.contains(&0) || kv.shape.contains(&0) || q.shape[0] % kv.shape[1] != 0 {
-            return Contract::Unspecified("shapes that slices cannot express");
+            return Contract::Unspecified(why::NO_CALL);
         }
         if q.dtype != DType::F32 || kv.dtype != DType::F32 || !case.float("scale", 1.0).is_finite() {
-            return Contract::Unspecified("anything but slices of f32 and a finite scale");
+            return Contract::Unspecified(why::NO_CALL);
         }
         Contract::accepts(q.dtype, &[q.shape[0], 1, q.shape[1]])
     },

@@ -40,10 +40,7 @@ pub static KV: Op = Op {
             return if appends { Contract::Rejects("a cache of size 0") } else { nothing };
         }
         let contract = whole_contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS);
-        match case.tensor("k0") {
-            Some(k) if !affords(k.dtype, &k.shape, case.size("dim"), max) => TOO_LARGE,
-            _ => contract,
-        }
+        if affords(case, case.size("dim"), max) { contract } else { TOO_LARGE }
     },
     call: |call| {
         let mut cache = KvCache::new(call.size("dim", 0), call.size("max", 0));

@@ -39,7 +39,7 @@ pub static RAW_INTERLEAVED: Op = Op {
     contract: |case| match part_shape(case, 0) {
         Err(contract) => contract,
         Ok((_, shape)) if shape.len() != 3 => Contract::Unspecified("keys that are not (S, H, D)"),
-        Ok((dtype, shape)) if !affords(dtype, &shape, 0, case.size("max")) => TOO_LARGE,
+        Ok(_) if !affords(case, 0, case.size("max")) => TOO_LARGE,
         Ok((dtype, shape)) => {
             let output = |&(_, length): &(usize, usize)| (dtype, vec![length * shape[1] * 2 * shape[2]]);
             Contract::Accepts { outputs: spans(case, 0).iter().map(output).collect(), refusal: None }

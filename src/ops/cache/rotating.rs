@@ -9,7 +9,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::support::kv_cache::{
-    CACHE_SUPPORT, affords, drawn_cache, history, pairs, part_shape, resets_before, spans,
+    CACHE_SUPPORT, affords, drawn_cache, history, pairs, part_shapes, resets_before, spans, with_length,
 };
 use crate::ops::{Call, Contract, Op, ReferenceInputs};
 use crate::tensor::DType;
@@ -162,14 +162,11 @@ pub static ROTATING_POSITIONS: Op = Op {
 fn ring_contract(case: &Case) -> Contract {
     match checked(case) {
         Err(contract) => contract,
-        Ok((dtype, shape)) => {
-            let outputs = steps(case).into_iter().flat_map(|step| [step.returned.clone(), step.returned]);
-            let last = steps(case).pop().map(|step| step.held).unwrap_or_default();
-            let outputs = outputs.chain([last.clone(), last]).map(|positions| {
-                let mut shape = shape.clone();
-                shape[case.size("dim")] = positions.len();
-                (dtype, shape)
-            });
+        Ok((dtype, shapes)) => {
+            let returned = steps(case).into_iter().map(|step| step.returned.len());
+            let last = steps(case).pop().map_or(0, |step| step.held.len());
+            let outputs =
+                returned.chain([last]).flat_map(|length| with_length(dtype, &shapes, case.size("dim"), length));
             Contract::Accepts { outputs: outputs.collect(), refusal: None }
         }
     }
@@ -200,12 +197,12 @@ fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> ca
     Ok(outputs)
 }
 
-fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
+fn checked(case: &Case) -> Result<(DType, [Vec<usize>; 2]), Contract> {
     let (dim, max) = (case.size("dim"), case.size("max"));
-    if case.tensor("k0").is_some_and(|k| !affords(k.dtype, &k.shape, dim, max)) {
+    if !affords(case, dim, max) {
         return Err(TOO_LARGE);
     }
-    let known = part_shape(case, dim)?;
+    let known = part_shapes(case, dim)?;
     if max == 0 { Err(Contract::Unspecified("a cache of size 0")) } else { Ok(known) }
 }
 

@@ -207,7 +207,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
 
 fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
     let context = case.size("context");
-    if case.tensor("k0").is_some_and(|k| !affords(k.dtype, &k.shape, 2.min(k.shape.len()), context)) {
+    if !affords(case, 2, context) {
         return Err(TOO_LARGE);
     }
     let (dtype, shape) = part_shape(case, 2)?;

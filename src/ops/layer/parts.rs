@@ -73,7 +73,7 @@ pub static PARTS: Op = Op {
             return Contract::Rejects(why::SHAPES);
         };
         if weight.shape.len() != 1 || bias.shape != weight.shape || bias.dtype != weight.dtype {
-            return Contract::Unspecified("parts of another layer");
+            return Contract::Unspecified(why::NO_CALL);
         }
         if weight.shape[0] == 0 || !weight.dtype.is_float() {
             return Contract::Unspecified("a layer of nothing");

@@ -130,13 +130,19 @@ fn slow_contract(case: &Case) -> Contract {
         Contract::Rejects(why::MIXED) if case.tensor("x").is_some_and(|x| x.elements() == Some(0)) => {
             Contract::Unspecified("tables of another dtype where nothing is computed")
         }
-        // Smaller tables are broadcast. Tables with a batch dimension are not supported.
-        Contract::Rejects(why::SHAPES) => Contract::Unspecified("tables of another shape"),
+        // A table of another rank is broadcast, and so is an `x` of width 1. Tables with a batch dimension are not supported.
+        Contract::Rejects(why::SHAPES) if !is_matched(case) => Contract::Unspecified("tables of another shape"),
         Contract::Accepts { .. } if tables.into_iter().any(|table| table.shape.len() != 2) => {
             Contract::Unspecified("tables of another shape")
         }
         other => other,
     }
+}
+
+/// Whether `x` has elements, and each table is a matrix, so that the tables either fit or cannot be broadcast.
+fn is_matched(case: &Case) -> bool {
+    let is_wide = case.tensor("x").is_some_and(|x| x.elements() != Some(0) && x.shape.last() != Some(&1));
+    is_wide && ["cos", "sin"].iter().all(|name| case.tensor(name).is_some_and(|table| table.shape.len() == 2))
 }
 
 /// Which dimension of `x` is time, and what its pairs are.

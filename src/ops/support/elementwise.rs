@@ -72,6 +72,17 @@ pub fn is_ordinary(constant: f64) -> bool {
     constant == 0.0 || (1e-6..=1e6).contains(&constant.abs())
 }
 
+/// Whether arithmetic of floats with `constant` has a value: it is ordinary, or no gradient is asked for and the dtype of `x` holds it, as
+/// an infinity, NaN or a number that it rounds as any other.
+pub fn has_a_value(case: &Case, constant: f64) -> bool {
+    let Some(dtype) = case.tensor("x").map(|x| x.dtype) else { return false };
+    let is_held = match constant.is_finite() {
+        true => (dtype.round(constant) - constant).abs() <= dtype.unit_roundoff() * constant.abs(),
+        false => dtype != DType::F8e4m3,
+    };
+    is_ordinary(constant) || case.backward.is_none() && dtype.is_float() && is_held
+}
+
 /// Whether the dtype of `x` holds this number.
 pub fn holds_number(case: &Case, number: f64) -> bool {
     case.tensor("x").is_none_or(|x| x.dtype.round(number) == number)

@@ -124,7 +124,8 @@ pub fn without_matrix(case: &Case) -> Contract {
     if partial_shape(case).is_some() {
         return Contract::Rejects("bytes that are not whole blocks");
     }
-    Contract::Unspecified(why::NO_CALL)
+    let is_empty = |blocks: &Tensor| blocks.dtype == DType::U8 && blocks.shape.len() == 2;
+    Contract::Unspecified(if case.tensor("blocks").is_some_and(is_empty) { "blocks of nothing" } else { why::NO_CALL })
 }
 
 /// The shape of the matrix in the whole blocks of each row, if its last block is incomplete.

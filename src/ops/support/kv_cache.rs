@@ -47,11 +47,20 @@ pub fn resets_before(case: &Case, place: usize) -> bool {
     place > 0 && case.size("reset") == place
 }
 
-/// The dtype and shape of the parts, which differ in `dim` only; an `Err` if a cache cannot take them.
+/// The dtype and shape of the parts, which differ in `dim` only; an `Err` if a cache of one shape cannot take them.
 pub fn part_shape(case: &Case, dim: usize) -> Result<(DType, Vec<usize>), Contract> {
+    match part_shapes(case, dim)? {
+        (dtype, [keys, values]) if keys == values => Ok((dtype, keys)),
+        _ => Err(Contract::Unspecified("keys and values of different shapes")),
+    }
+}
+
+/// The dtype of the parts, and the shapes of the keys and of the values, of which each differ in `dim` only; an `Err` if a cache cannot
+/// take them. Values may have another width than keys, as `torch.nn.functional.scaled_dot_product_attention` takes them.
+pub fn part_shapes(case: &Case, dim: usize) -> Result<(DType, [Vec<usize>; 2]), Contract> {
     let parts = parts(case);
-    let Some(&(first, _)) = parts.first() else { return Err(Contract::Unspecified(why::NO_CALL)) };
-    if dim >= first.shape.len() {
+    let Some(&(keys, values)) = parts.first() else { return Err(Contract::Unspecified(why::NO_CALL)) };
+    if dim >= keys.shape.len() {
         return Err(Contract::Unspecified(why::DIM));
     }
     for one in [parts.iter().map(|&(k, _)| k).collect::<Vec<_>>(), parts.iter().map(|&(_, v)| v).collect()] {
@@ -61,13 +70,14 @@ pub fn part_shape(case: &Case, dim: usize) -> Result<(DType, Vec<usize>), Contra
             return Err(if reset { Contract::Unspecified(rule) } else { Contract::Rejects(rule) });
         }
     }
-    if parts.iter().any(|(k, v)| k.shape != v.shape) {
-        return Err(Contract::Unspecified("keys and values of different shapes"));
+    let length = |part: &Tensor| part.shape.get(dim).copied();
+    if parts.iter().any(|(k, v)| k.shape.len() != v.shape.len() || length(k) != length(v)) {
+        return Err(Contract::Unspecified("keys and values of different lengths"));
     }
     if parts.iter().any(|(k, v)| k.dtype != v.dtype) {
         return Err(Contract::Unspecified(why::MIXED));
     }
-    Ok((first.dtype, first.shape.clone()))
+    Ok((keys.dtype, [keys.shape.clone(), values.shape.clone()]))
 }
 
 /// The rule by which these parts cannot be joined along `dim`, as by `torch.cat`.
@@ -123,30 +133,40 @@ pub fn history(inputs: &ReferenceInputs, dim: usize) -> Vec<(ArrayD<Num>, ArrayD
     (0..lengths(inputs.case, dim).len()).map(append).collect()
 }
 
-/// Whether a buffer of `max` positions is not too large.
-pub fn affords(dtype: DType, shape: &[usize], dim: usize, max: usize) -> bool {
-    let mut shape = shape.to_vec();
-    shape.get_mut(dim).into_iter().for_each(|n| *n = max);
-    matches!(affordable(dtype, &shape), Contract::Accepts { .. })
+/// Whether buffers of `max` positions are not too large.
+pub fn affords(case: &Case, dim: usize, max: usize) -> bool {
+    parts(case).first().is_none_or(|&(k, v)| {
+        [k, v].into_iter().all(|part| {
+            let mut shape = part.shape.clone();
+            shape.get_mut(dim).into_iter().for_each(|n| *n = max);
+            matches!(affordable(part.dtype, &shape), Contract::Accepts { .. })
+        })
+    })
 }
 
 /// Accepts with the keys and values after each append, those that the cache holds at the end, and their number of
 /// positions.
 pub fn whole_contract(case: &Case) -> Contract {
     let dim = case.size("dim");
-    let (dtype, shape) = match part_shape(case, dim) {
+    let (dtype, shapes) = match part_shapes(case, dim) {
         Ok(known) => known,
         Err(contract) => return contract,
     };
     let mut outputs = Vec::new();
     for (_, length) in spans(case, dim) {
-        let mut shape = shape.clone();
-        shape[dim] = length;
-        outputs.extend([(dtype, shape.clone()), (dtype, shape)]);
+        outputs.extend(with_length(dtype, &shapes, dim, length));
     }
     outputs.extend(outputs[outputs.len() - 2..].to_vec());
     outputs.push((DType::U32, Vec::new()));
     Contract::Accepts { outputs, refusal: None }
+}
+
+/// Keys and values of these shapes, but for this many positions.
+pub fn with_length(dtype: DType, shapes: &[Vec<usize>; 2], dim: usize, length: usize) -> [(DType, Vec<usize>); 2] {
+    shapes.clone().map(|mut shape| {
+        shape[dim] = length;
+        (dtype, shape)
+    })
 }
 
 /// The outputs that [`whole_contract`] lists.

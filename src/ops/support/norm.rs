@@ -98,8 +98,9 @@ fn fitting(case: &Case, weights: &[&str]) -> Contract {
 /// Unspecified where the dtype has no such `eps`, or where gradients are too large.
 pub fn unspecified_arguments(case: &Case, dtype: DType) -> Option<Contract> {
     let eps = case.float("eps", 1e-5);
-    if !(eps == 0.0 || (dtype.smallest()..=dtype.max()).contains(&eps)) {
-        return Some(Contract::Unspecified("an eps that is negative, or that the dtype cannot hold"));
+    let is_odd = !(eps == 0.0 || (dtype.smallest()..=dtype.max()).contains(&eps));
+    if is_odd && !case.backward.is_none() {
+        return Some(Contract::Unspecified("gradients with an eps that is negative, or that the dtype cannot hold"));
     }
     let huge = |tensor: &Tensor| tensor.values.listed().iter().any(|value| value.as_f64().abs() > dtype.max().sqrt());
     let overflows = !case.backward.is_none() && case.inputs.values().any(huge);
@@ -111,10 +112,17 @@ pub fn eps_f32(case: &Case) -> f32 {
     case.float("eps", 1e-5) as f32
 }
 
-/// The `eps` of the case, which may be held in `f32`.
+/// The `eps` of the case, which may be held in `f32` or in the dtype of `x`.
 pub fn epsilon(case: &Case) -> Num {
-    let eps = case.float("eps", 1e-5);
-    Num { error: (f64::from(eps as f32) - eps).abs(), ..Num::exact(eps) }
+    let (eps, dtype) = (case.float("eps", 1e-5), case.tensor("x").map_or(DType::F32, |x| x.dtype));
+    let error = match eps.abs() {
+        size if !size.is_finite() && dtype != DType::F8e4m3 => 0.0,
+        size if size > dtype.max() => f64::INFINITY,
+        // It may be 0, and so may the root.
+        size if size < dtype.smallest() => 4.0 * size,
+        _ => (f64::from(eps as f32) - eps).abs(),
+    };
+    Num { error, ..Num::exact(eps) }
 }
 
 /// `row`, less its mean if `centered`, over the root of its mean square.

@@ -4,7 +4,7 @@ use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::{
-    AFFINE_DTYPES, CONSTANTS, case, evened, holds_number, is_float, is_ordinary, without_overflow,
+    AFFINE_DTYPES, CONSTANTS, case, evened, has_a_value, holds_number, is_float, without_overflow,
 };
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
@@ -35,7 +35,7 @@ pub static AFFINE: Op = Op {
             Some(x) if !(x.dtype.is_float() || is_kept(mul) && is_kept(add)) => {
                 Contract::Unspecified("a constant that the cast changes")
             }
-            _ if is_float(case) && !(is_ordinary(mul) && is_ordinary(add)) => {
+            _ if is_float(case) && !(has_a_value(case, mul) && has_a_value(case, add)) => {
                 Contract::Unspecified("an extraordinary constant")
             }
             _ => without_overflow(case, |x| x * mul as i128 + add as i128),

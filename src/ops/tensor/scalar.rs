@@ -4,7 +4,9 @@ use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{AFFINE_DTYPES, CONSTANTS, case, elementwise, evened, is_float, is_ordinary};
+use crate::ops::support::elementwise::{
+    AFFINE_DTYPES, CONSTANTS, case, elementwise, evened, has_a_value, is_float, is_ordinary, of_floats,
+};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
 use crate::tensor::Support;
@@ -19,7 +21,7 @@ macro_rules! operators {
             inputs: &[ANY],
             params: &[ParamSpec::word("form", &["", "left"], "The side of the number."), ParamSpec::float("scalar", 1.0, "The number.")],
             generate: |draw| generate(draw, $support, &$integers),
-            contract: |case| contract(case, |a, b| a $op b),
+            contract: |case| contract(case, $text == "div", |a, b| a $op b),
             call: |call| {
                 let (x, scalar) = (call.tensor("x")?, call.case.float("scalar", 1.0));
                 Ok(vec![if scalar_is_left(call.case) { (scalar $op x)? } else { (x $op scalar)? }])
@@ -75,12 +77,18 @@ fn generate(draw: &mut Draw, support: &Support, integers: &[f64]) -> arbitrary::
     Ok(case.param("scalar", if divides && scalar == 0.0 { 1.0 } else { scalar }))
 }
 
-fn contract(case: &Case, apply: impl Fn(f64, f64) -> f64) -> Contract {
+fn contract(case: &Case, divides: bool, apply: impl Fn(f64, f64) -> f64) -> Contract {
+    // candle multiplies by the reciprocal, a function of floats, and PyTorch returns floats.
+    if divides && scalar_is_left(case) && !is_float(case) {
+        return of_floats(case);
+    }
     let scalar = case.float("scalar", 1.0);
-    if !is_ordinary(scalar) || !apply(1.0, scalar).is_finite() {
+    let (left, of_one) = (scalar_is_left(case), apply(1.0, scalar));
+    // The product with a reciprocal overflows where a quotient need not.
+    let has_a_value = |constant| if divides && left { is_ordinary(constant) } else { has_a_value(case, constant) };
+    if scalar.is_finite() != of_one.is_finite() || !has_a_value(scalar) || !has_a_value(of_one) {
         return Contract::Unspecified("an extraordinary constant");
     }
-    let left = scalar_is_left(case);
     let Some(range) = case.tensor("x").and_then(|x| x.dtype.int_range()) else { return elementwise(case) };
     let whole = |x: i64| {
         let x = x as f64;
