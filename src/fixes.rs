@@ -2,6 +2,8 @@
 
 mod proof;
 mod record;
+mod sets;
 
-pub use proof::{Seen, Subject, observe, part, proof};
+pub use proof::{Seen, Subject, observe, proof};
 pub use record::{edits, record};
+pub use sets::sets;

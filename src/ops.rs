@@ -39,7 +39,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::device::Device;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::tensor::{DType, Support, product};
+use crate::tensor::{DType, Support, Tensor, product};
 
 /// One candle function, loss or layer under test. Every entry states every field: the compiler is the checklist.
 #[derive(Debug)]
@@ -99,6 +99,11 @@ pub enum Contract {
 }
 
 impl Contract {
+    /// Rejects inputs of different dtypes, where `x` has elements: without them nothing is computed, and PyTorch converts or returns.
+    pub fn mixed(x: &Tensor) -> Self {
+        if x.elements() == Some(0) { Self::Unspecified(why::MIXED_NOTHING) } else { Self::Rejects(why::MIXED) }
+    }
+
     /// Accepts with one output.
     pub fn accepts(dtype: DType, shape: &[usize]) -> Self {
         Self::Accepts { outputs: vec![(dtype, shape.to_vec())], refusal: None }
@@ -151,6 +156,8 @@ pub mod why {
     pub const BEYOND_SCALES: &str = "numbers beyond the range of scales in half precision";
     /// Inputs of different dtypes.
     pub const MIXED: &str = "inputs of different dtypes";
+    /// Inputs of different dtypes without elements: nothing is computed.
+    pub const MIXED_NOTHING: &str = "inputs of different dtypes where nothing is computed";
     /// A function of floats of no integers: nothing is computed.
     pub const NO_INTEGERS: &str = "a float function of no integers";
     /// An unknown form, or what the types of candle's function cannot express. A hunt does not draw such a case.

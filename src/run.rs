@@ -182,7 +182,14 @@ fn total(backward: Backward, outputs: &[Tensor]) -> Result<Option<Tensor>> {
         };
         total = Some(match total {
             Some(total) => {
-                let share = share.to_device(total.device())?.to_dtype(total.dtype())?;
+                let share = share.to_device(total.device())?;
+                // candle's conversion of f8e4m3 to f64 may not end.
+                let share = if share.dtype() == candle_core::DType::F8E4M3 {
+                    share.to_dtype(candle_core::DType::F32)?
+                } else {
+                    share
+                };
+                let share = share.to_dtype(total.dtype())?;
                 (total + share)?
             }
             None => share,

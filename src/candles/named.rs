@@ -6,6 +6,7 @@ use semver::Version;
 
 use super::Unusable;
 use super::crates::CRATES;
+use crate::exec::from_here;
 
 /// How fixes are named.
 const FIXES: &str = "fixes";
@@ -59,6 +60,14 @@ impl Named {
             Self::Tree(path) | Self::Patches(path) => path.display().to_string(),
             Self::Fixes(names) if names.is_empty() => FIXES.to_string(),
             Self::Fixes(names) => format!("{FIXES}:{}", names.join(",")),
+        }
+    }
+
+    /// What is built, in a line.
+    pub fn described(&self) -> String {
+        match self {
+            Self::Fixes(names) if names.len() > 3 => format!("candle and {} fixes", names.len()),
+            _ => format!("candle {}", from_here(&self.text())),
         }
     }
 

@@ -14,8 +14,8 @@ use super::crates::{Crates, files};
 use super::left_out::LeftOut;
 use super::named::Named;
 use super::{Unusable, digest, manifest, write_if_new};
+use crate::exec::environment;
 use crate::exec::toolkit::Toolkit;
-use crate::exec::{environment, from_here};
 use crate::store::{keep_executable, lock};
 
 /// The project from whose sources this program was built.
@@ -78,7 +78,7 @@ impl Workspace {
         Ok(Self {
             flags: FLAGS.iter().filter(|(_, file, text)| lacks(file, text)).map(|(flag, ..)| *flag).collect(),
             folder: all.join(&name).join("workspace"),
-            described: format!("candle {}", from_here(&named.text())),
+            described: named.described(),
             name,
             digest: crates.digest(),
             crates,

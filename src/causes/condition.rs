@@ -104,6 +104,8 @@ enum Element {
     Zero,
     /// Less than 0.
     Negative,
+    /// So small that the dtype holds it with fewer digits.
+    Subnormal,
     /// NaN or an infinity.
     NonFinite,
     /// The largest integer of the dtype.
@@ -115,6 +117,10 @@ impl Element {
         match self {
             Self::Zero => value.as_f64() == 0.0,
             Self::Negative => value.as_f64() < 0.0,
+            Self::Subnormal => {
+                let normal = dtype.format().map_or(0.0, |format| f64::from(format.min_exponent).exp2());
+                value.as_f64() != 0.0 && value.as_f64().abs() < normal
+            }
             Self::NonFinite => !value.as_f64().is_finite(),
             Self::Largest => dtype.int_range().is_some_and(|(_, largest)| value.as_i64() == largest),
         }

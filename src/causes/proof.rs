@@ -15,17 +15,17 @@ pub struct Proof {
     pub candle: Version,
     /// A digest of the fix.
     pub fix: String,
-    /// Whether no other fix was there. With others, what is mended is this cause's if a predicate says so.
-    pub alone: bool,
+    /// How many fixes were proven at once, in the same builds, which tell them apart; 1 if it was there alone.
+    pub among: usize,
     /// Where it was run.
     pub devices: BTreeSet<Device>,
     /// How many regressions and findings were run.
     pub run: usize,
-    /// What fails without it, and passes with it wherever it failed.
+    /// What fails in every build without it, and passes in every build with it.
     pub mends: BTreeSet<String>,
-    /// What a predicate of the cause explains, and fails with it as without.
+    /// What a predicate of the cause explains, and fails in a build with it as without.
     pub leaves: BTreeSet<String>,
-    /// What fails with it, and passes or fails otherwise without.
+    /// What passes or fails otherwise in every build without it, and fails in one with it.
     pub breaks: BTreeSet<String>,
 }
 

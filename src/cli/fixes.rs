@@ -15,7 +15,7 @@ use crate::console;
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::exit_code::Exit;
-use crate::fixes::{Seen, Subject, observe, part, proof, record};
+use crate::fixes::{Subject, observe, proof, record, sets};
 use crate::store::regression::Regression;
 use crate::store::write_atomically;
 
@@ -44,18 +44,16 @@ enum Command {
         /// A folder with `candle-core`, `candle-nn` or `candle-kernels`, copied from Cargo's registry and edited.
         checkout: PathBuf,
     },
-    /// Run all regressions and findings with fixes and without, and keep what passes and what fails.
+    /// Run all regressions and findings with fixes and without, and keep what passes and what fails. A few builds of candle, each with half
+    /// of the fixes, tell them apart: nine for all.
     Prove(ProveArgs),
 }
 
 /// Arguments of `snuffer fixes prove`.
 #[derive(Debug, clap::Args)]
 struct ProveArgs {
-    /// Only the fixes of these causes, each alone.
+    /// Only the fixes of these causes.
     names: Vec<String>,
-    /// Prove all fixes together, in one build. What is mended is the cause's of which a predicate says so.
-    #[arg(long, conflicts_with = "names")]
-    together: bool,
     /// Also prove again what is proven.
     #[arg(long)]
     again: bool,
@@ -103,43 +101,37 @@ fn write(typed: &str, checkout: &Path) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Proves fixes, and keeps each proof as soon as it is there. `Findings` if one does not hold.
+/// Proves the fixes that are not proven, all at once, and keeps the proofs. `Findings` if one does not hold.
 fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
     let folder = own_folder()?;
     let causes = RootCause::all().map_err(UsageError)?;
     let (devices, limits) = (args.common.devices()?, args.common.limits());
-    let subjects = subjects(&causes, store, args.known.read()?)?;
     let all = fixed::fixes(&args.names)?;
-    let jobs = args.jobs.number(&devices, false);
-    let run = |limits: Limits| observe(&subjects, &devices, limits, jobs, &console::bar(subjects.len()));
-    let mut before: Option<Seen> = None;
-    let mut prove = |what: &str, fixes: &Fixes| -> anyhow::Result<Proof> {
-        let candle = other_candle(what, &devices)?;
-        let before = match &mut before {
-            Some(seen) => seen,
-            none => none.insert(run(limits)?),
-        };
-        proof(fixes, &subjects, &devices, before, &run(Limits { candle, ..limits })?)
+    let is_open = |name: &str, fix: &Fix| {
+        args.again || kept(&folder, name).is_none_or(|old| !(is_current(&old, name, fix, &devices) && old.holds()))
     };
-    let mut holds = true;
-    if args.together {
-        let proof = prove("fixes", &all)?;
-        say("fixes", &proof);
-        for (name, fix) in &all {
-            let old = kept(&folder, name).filter(|old| old.alone && is_current(old, name, fix, &devices));
-            if old.is_none() {
-                keep(&folder, name, &part(&proof, &subjects, name, fix))?;
-            }
+    let open: Fixes =
+        all.iter().filter(|(name, fix)| is_open(name, fix)).map(|(name, fix)| (name.clone(), fix.clone())).collect();
+    if !open.is_empty() {
+        let subjects = subjects(&causes, store, args.known.read()?)?;
+        let jobs = args.jobs.number(&devices, false);
+        let run = |limits: Limits| observe(&subjects, &devices, limits, jobs, &console::bar(subjects.len()));
+        let sets = sets(&open);
+        let before = run(limits)?;
+        let mut after = Vec::new();
+        for (number, set) in sets.iter().enumerate() {
+            eprintln!("build     {} of {}, with {} of {} fixes", number + 1, sets.len(), set.len(), open.len());
+            let names: Vec<&str> = set.keys().map(String::as_str).collect();
+            let candle = other_candle(&format!("fixes:{}", names.join(",")), &devices)?;
+            after.push(run(Limits { candle, ..limits })?);
         }
-        return Ok(if proof.holds() { Exit::Clean } else { Exit::Findings });
+        for (name, fix) in &open {
+            keep(&folder, name, &proof((name, fix), &sets, &subjects, &devices, &before, &after)?)?;
+        }
     }
-    for (name, fix) in &all {
-        let old = kept(&folder, name).filter(|old| !args.again && old.alone && is_current(old, name, fix, &devices));
-        let proof = match old {
-            Some(old) => old,
-            None => prove(&format!("fixes:{name}"), &Fixes::from([(name.clone(), fix.clone())]))?,
-        };
-        keep(&folder, name, &proof)?;
+    let mut holds = true;
+    for (name, _) in &all {
+        let proof = kept(&folder, name).ok_or_else(|| UsageError(format!("the proof of {name} is gone")))?;
         say(name, &proof);
         holds &= proof.holds();
     }

@@ -53,7 +53,7 @@ pub fn observe(
     )
 }
 
-/// What one device says of a fix.
+/// What becomes of a subject on a device with a set of fixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Mended,
@@ -62,53 +62,68 @@ enum Turn {
     Nothing,
 }
 
-/// The proof of the fixes with which subjects fail as in `after`, and without as in `before`.
+/// The proof of the fix of the cause `name`, which is in some of `sets`. Subjects fail as in `before` with candle as released, and as in
+/// one item of `after` with each of the sets.
 pub fn proof(
-    fixes: &Fixes,
+    (name, fix): (&str, &Fix),
+    sets: &[Fixes],
     subjects: &[Subject],
     devices: &[Device],
     before: &Seen,
-    after: &Seen,
+    after: &[Seen],
 ) -> anyhow::Result<Proof> {
     let mut proof = Proof {
         candle: Version::parse(CANDLE)?,
-        fix: digest_of(fixes),
-        alone: fixes.len() == 1,
+        fix: digest_of(&Fixes::from([(name.to_string(), fix.clone())])),
+        among: sets.iter().flat_map(Fixes::keys).collect::<BTreeSet<_>>().len(),
         devices: devices.iter().copied().collect(),
         run: subjects.len(),
         mends: BTreeSet::new(),
         leaves: BTreeSet::new(),
         breaks: BTreeSet::new(),
     };
-    for (subject, (before, after)) in subjects.iter().zip(before.iter().zip(after)) {
-        let is_its_own = subject.cause.as_ref().is_some_and(|cause| fixes.contains_key(cause));
-        let turns =
-            before.iter().map(|(device, old)| turn(subject, old, after.get(device).map_or(&[], |new| new), is_its_own));
-        let turns: Vec<Turn> = turns.collect();
-        let has = |turn| turns.contains(&turn);
-        let name = subject.name.clone();
+    for (number, (subject, before)) in subjects.iter().zip(before).enumerate() {
+        let is_its_own = subject.cause.as_deref() == Some(name);
+        let on_device = |(device, old): (&Device, &Vec<Signature>)| {
+            let with = |(set, seen): (&Fixes, &Seen)| {
+                let new = seen[number].get(device).map_or(&[][..], |new| new);
+                (set.contains_key(name), turn(subject, old, new, is_its_own))
+            };
+            effect(&sets.iter().zip(after).map(with).collect::<Vec<_>>(), is_its_own)
+        };
+        let effects: Vec<Option<Effect>> = before.iter().map(on_device).collect();
+        let has = |effect| effects.contains(&Some(effect));
         match () {
-            () if has(Turn::Broken) => proof.breaks.insert(name),
-            () if has(Turn::Left) && is_its_own => proof.leaves.insert(name),
-            // What has another cause may pass by chance.
-            () if subject.cause.is_some() && !is_its_own => false,
-            () if has(Turn::Mended) && !has(Turn::Left) => proof.mends.insert(name),
+            () if has(Effect::Breaks) => proof.breaks.insert(subject.name.clone()),
+            () if has(Effect::Leaves) => proof.leaves.insert(subject.name.clone()),
+            () if has(Effect::Mends) => proof.mends.insert(subject.name.clone()),
             () => false,
         };
     }
     Ok(proof)
 }
 
-/// What `all`, a proof of several fixes, says of the one of `cause`: what it breaks may be of any of them.
-pub fn part(all: &Proof, subjects: &[Subject], cause: &str, fix: &Fix) -> Proof {
-    let is_its_own =
-        |name: &&String| subjects.iter().any(|one| one.name == **name && one.cause.as_deref() == Some(cause));
-    let own = |names: &BTreeSet<String>| names.iter().filter(is_its_own).cloned().collect();
-    let fix = digest_of(&Fixes::from([(cause.to_string(), fix.clone())]));
-    Proof { fix, alone: false, mends: own(&all.mends), leaves: own(&all.leaves), ..all.clone() }
+/// What a fix does to a subject on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Mends,
+    Leaves,
+    Breaks,
 }
 
-/// What becomes of the subject's failure on a device.
+/// The effect of a fix by what becomes of the subject in each set, and whether the set has the fix.
+fn effect(turns: &[(bool, Turn)], is_its_own: bool) -> Option<Effect> {
+    let is = |there: bool, turn: Turn| turns.iter().filter(|(has, _)| *has == there).all(|(_, own)| *own == turn);
+    let ever = |there: bool, turn: Turn| turns.contains(&(there, turn));
+    match () {
+        () if ever(true, Turn::Broken) && !ever(false, Turn::Broken) => Some(Effect::Breaks),
+        // Another fix may mend it, too.
+        () if is(true, Turn::Mended) && (is_its_own || !ever(false, Turn::Mended)) => Some(Effect::Mends),
+        () if is_its_own && ever(true, Turn::Left) => Some(Effect::Leaves),
+        () => None,
+    }
+}
+
 fn turn(subject: &Subject, old: &[Signature], new: &[Signature], is_its_own: bool) -> Turn {
     let own = subject.kept.signature.as_ref().map(Signature::on_one_device);
     let failed = own.as_ref().is_some_and(|own| old.contains(own));

@@ -44,7 +44,9 @@ impl Mul for Num {
             + scaled(b.error, a.slope_error)
             + scaled(a.unit.max(b.unit), left.abs() + right.abs());
         let value = a.value * b.value;
-        let exact = a.value.mul_add(b.value, -value) == 0.0;
+        // What is left of a tiny product may underflow itself.
+        let has_rest = value.abs() >= f64::MIN_POSITIVE / f64::EPSILON || a.value == 0.0 || b.value == 0.0;
+        let exact = has_rest && a.value.mul_add(b.value, -value) == 0.0;
         let product = Self::rounded(value, exact, error, left + right, slope_error, &[a, b]).overflowing(&[a, b]);
         // An infinity times what may as well be 0.
         let unclear = |a: Self, b: Self| a.value.is_infinite() && b.error > 0.0 && b.value.abs() <= b.error;
@@ -67,6 +69,14 @@ impl Div for Num {
             quotient.slope = self.slope / other.value;
             quotient.slope_error = scaled(self.slope_error, inverse.abs()) + scaled(unit, quotient.slope.abs());
             quotient.peak = self.passed(other.peak);
+        }
+        if inverse != 0.0 && !(inverse * inverse).is_normal() {
+            // The square of the reciprocal underflows where the slope need not.
+            let [first, second] = [self.slope / other.value, quotient.value * (other.slope / other.value)];
+            quotient.slope = first - second;
+            quotient.slope_error = scaled(8.0 * quotient.unit, first.abs() + second.abs())
+                + scaled(self.slope_error, inverse.abs())
+                + scaled(other.slope_error, (quotient.value * inverse).abs());
         }
         // 0 / 0 is NaN whichever way it is computed, but the reciprocal of 0 is an infinity.
         let is_pole = |number: &Self| number.error > 0.0 && number.value.abs() <= number.error;

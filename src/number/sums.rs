@@ -75,6 +75,8 @@ pub struct Accumulated {
     sum: Num,
     count: f64,
     magnitude: f64,
+    /// The magnitude of the finite terms.
+    finite: f64,
     slopes: f64,
     /// A power of two that divides every term so far; infinite before the first.
     grain: f64,
@@ -91,6 +93,7 @@ impl Default for Accumulated {
             sum,
             count: 0.0,
             magnitude: 0.0,
+            finite: 0.0,
             slopes: 0.0,
             grain: f64::INFINITY,
             only: None,
@@ -114,6 +117,7 @@ impl Accumulated {
         sum.unit = sum.unit.max(term.unit);
         self.only = if self.count == 0.0 { Some(term.value) } else { self.only.filter(|only| *only == term.value) };
         self.magnitude += term.value.abs();
+        self.finite += if term.value.is_finite() { term.value.abs() } else { 0.0 };
         self.slopes += term.slope.abs();
         self.grain = self.grain.min(if is_held(term.value, accumulator(term.unit)) { grain(term.value) } else { 0.0 });
         self.has_nan |= term.value.is_nan();
@@ -132,9 +136,11 @@ impl Accumulated {
         let slope_error = self.sum.slope_error + scaled(accumulator * roundoffs, self.slopes);
         let Num { value, slope, .. } = self.sum;
         let mut sum = Num::rounded(value, exact, error, slope, slope_error, &[self.sum]);
-        sum.indeterminate |= value.is_nan() && !self.has_nan;
-        // Partial sums in another order may be this large. Sums that only grow are no larger than the result.
         let largest = format_of(accumulator).map_or(f64::INFINITY, DType::max);
+        // The finite terms may overflow to the infinity of the other sign.
+        let meet = self.has_infinity && self.finite > largest;
+        sum.indeterminate |= !self.has_nan && (value.is_nan() || meet);
+        // Partial sums in another order may be this large. Sums that only grow are no larger than the result.
         let cancels = self.magnitude > value.abs() && self.magnitude > largest;
         let overflows = value.is_infinite() && !self.has_infinity;
         sum.peak = match (overflows, cancels && self.magnitude.is_finite()) {

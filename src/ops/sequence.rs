@@ -44,12 +44,17 @@ pub static SEQUENCE: Op = Op {
     torch: "",
     reference: Some(|inputs| {
         let (mut outputs, mut pole) = (Vec::<ArrayD<Num>>::new(), false);
+        let promised: Vec<Option<DType>> =
+            placed(inputs.case).iter().map(|(op, step)| promised_dtype(op, step)).collect();
         for (number, (op, step)) in steps(inputs.case).iter().enumerate() {
             let (direction, shift) = (of_step(number, inputs.direction), of_step(number, inputs.shift));
             // In standard layout, because ndarray reshapes nothing else.
             let flowing = outputs.first().map(|output| (op.support.of, output.as_standard_layout().into_owned()));
             outputs =
                 op.reference.map_or_else(Vec::new, |of| of(&ReferenceInputs { case: step, direction, shift, flowing }));
+            // Exact constants, such as padding, are of the dtype that the step promises.
+            let unit = promised.get(number).copied().flatten().map_or(0.0, DType::unit_roundoff);
+            outputs.iter_mut().flatten().for_each(|number| number.unit = number.unit.max(unit));
             pole |= outputs.iter().flatten().any(|number| !number.slope.is_finite());
         }
         // A later step may hide a pole in its output, but the derivative is a product over all steps.
@@ -119,6 +124,12 @@ pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
         promised = outputs.into_iter().next();
     }
     placed
+}
+
+/// The dtype of the first output that the contract of `op` promises.
+fn promised_dtype(op: &Op, step: &Case) -> Option<DType> {
+    let Contract::Accepts { outputs, .. } = (op.contract)(step) else { return None };
+    outputs.first().map(|(dtype, _)| *dtype)
 }
 
 /// `step` with its main input in another memory layout.

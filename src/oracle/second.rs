@@ -61,6 +61,12 @@ fn check(evidence: &Evidence, first: &str, name: &str, got: &Tensor) -> Option<R
     let products: Vec<f64> = got.floats().iter().zip(&direction).map(|(got, share)| got * share).collect();
     let (value, spread): (f64, f64) = (products.iter().sum(), products.iter().map(|product| product.abs()).sum());
     let size = spread.max(want.abs()).max(here.slope.abs());
+    // A slope that changes as much within half the step jumps.
+    let [near, far] = [-0.5, 0.5].map(|half| slope(evidence, first, name, &direction, half * STEP).slope);
+    let (inner, outer) = (far - near, above.slope - below.slope);
+    if (inner - outer / 2.0).abs() > 0.25 * outer.abs() {
+        return None;
+    }
     // No second derivative exists if the two sides differ, and none can be measured if rounding hides even the first.
     if (before - after).abs() > 0.05 * (size + 1.0) || here.slope_error > 1e-3 * size {
         return None;

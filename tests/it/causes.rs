@@ -1,12 +1,13 @@
 //! Root causes: each is read, explains what it says, and its fix finds its place; and the commands that show them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
 use snuffer::candles::Named;
 use snuffer::candles::fixed::{Fixes, diff, digest_of, edited, places, source};
 use snuffer::causes::{Edit, Fix, RootCause, Sighting, explain};
-use snuffer::fixes::edits;
+use snuffer::fixes::{edits, sets};
 use snuffer::store::regression::slug;
 
 use crate::cli::{code, snuffer, text};
@@ -69,6 +70,21 @@ fn every_fix_finds_its_place_and_all_go_together() {
         assert!(alone.starts_with("--- a/candle-"), "{name}: {alone}");
     }
     diff(&all).unwrap_or_else(|problem| panic!("{problem}"));
+}
+
+#[test]
+fn few_builds_tell_many_fixes_apart() {
+    let all = fixes();
+    for (count, builds) in [(1, 1), (2, 2), (3, 3), (4, 4), (6, 4), (7, 5), (100, 9)] {
+        let some: Fixes = all.iter().take(count).map(|(name, fix)| (name.clone(), fix.clone())).collect();
+        let sets = sets(&some);
+        assert_eq!(sets.len(), builds, "{count} fixes");
+        let places = |name| sets.iter().map(|set| set.contains_key(name)).collect::<Vec<bool>>();
+        let codes: BTreeSet<Vec<bool>> = some.keys().map(places).collect();
+        assert_eq!(codes.len(), count, "two fixes are in the same sets: {codes:?}");
+        let sizes: BTreeSet<usize> = codes.iter().map(|code| code.iter().filter(|there| **there).count()).collect();
+        assert_eq!(sizes, [builds.div_ceil(2)].into(), "{count} fixes");
+    }
 }
 
 #[test]
@@ -210,8 +226,7 @@ fn document() -> String {
             _ if cause.fix.is_none() => (String::new(), String::new()),
             Some(proof) if proof.holds() => {
                 let devices: Vec<String> = proof.devices.iter().map(ToString::to_string).collect();
-                let others = if proof.alone { "" } else { ", with all others" };
-                (format!("proven on {}{others}", devices.join(" and ")), proof.mends.len().to_string())
+                (format!("proven on {}", devices.join(" and ")), proof.mends.len().to_string())
             }
             Some(proof) => ("unproven".to_string(), proof.mends.len().to_string()),
             None => ("unproven".to_string(), String::new()),

@@ -8,6 +8,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::attention::weighted;
+use crate::ops::support::call::size_or;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor, Value, product};
 
@@ -142,7 +143,7 @@ fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
 
 /// An integer param that may be left out.
 fn optional(case: &Case, name: &str) -> Option<usize> {
-    case.params.contains_key(name).then(|| usize::try_from(case.int(name, 0)).unwrap_or(0))
+    case.params.contains_key(name).then(|| size_or(case, name, 0))
 }
 
 /// The lengths in `name`, if candle can read them.

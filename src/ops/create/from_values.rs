@@ -5,6 +5,7 @@ use ndarray::ArrayD;
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::call::{dtype_of, size_or, typed};
+use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -34,6 +35,8 @@ pub static FROM_VALUES: Op = Op {
         match size_or(case, "rows", 1) {
             0 => Contract::Unspecified("no rows to fill"),
             rows if count % rows != 0 => Contract::Rejects(why::SHAPES),
+            // No library has a tensor of more rows.
+            rows if rows > isize::MAX as usize => TOO_LARGE,
             rows => Contract::accepts(x.dtype, &[rows, count / rows]),
         }
     },

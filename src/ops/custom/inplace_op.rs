@@ -7,7 +7,7 @@ use crate::ops::custom::apply_op::{arity, drawn, product, product_contract};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, why};
 
 /// `x.inplace_op1(&op)`, `x.inplace_op2(&y, &op)` or `x.inplace_op3(&y, &z, &op)` of an op that writes `x x`, `x y` or
 /// `x y + z` to every element of the view `x`, and nothing around it.
@@ -42,7 +42,9 @@ pub static INPLACE_OP: Op = Op {
             let x = case.tensor("x");
             let twice = x.is_some_and(|x| x.view.broadcast.iter().any(|&dim| x.shape[dim] > 1));
             let outputs = outputs.iter().cycle().take(2).cloned().collect();
-            if twice { Contract::Rejects(TWICE) } else { Contract::Accepts { outputs, refusal } }
+            let shared = ["y", "z"].iter().any(|name| case.is_shared(name));
+            let accepts = Contract::Accepts { outputs, refusal }.may_refuse(shared, why::SHARED);
+            if twice { Contract::Rejects(TWICE) } else { accepts }
         }
         other => other,
     },

@@ -10,7 +10,7 @@ use crate::ops::support::activation::{hard_sigmoid, leaky_relu, swiglu, unspecif
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::elementwise::elu;
-use crate::ops::support::elementwise::{case, of_floats};
+use crate::ops::support::elementwise::{case, elementwise, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op, why};
 
@@ -37,7 +37,12 @@ pub static ACTIVATION: Op = Op {
         if let Some(contract) = unspecified_constant(case, "alpha") {
             return contract;
         }
-        if case.text("kind") == "swiglu" { (SWIGLU.contract)(case) } else { of_floats(case) }
+        match case.text("kind") {
+            "swiglu" => (SWIGLU.contract)(case),
+            // Functions of integers, too.
+            "relu" | "relu6" => elementwise(case),
+            _ => of_floats(case),
+        }
     },
     call: |call| Ok(vec![activation(call.case).forward(call.tensor("x")?)?]),
     source: r#"

@@ -204,7 +204,7 @@ fn contract(case: &Case, train: bool) -> Contract {
         return Contract::Rejects("fewer than two values of a channel");
     }
     if mean.dtype != running || variance.dtype != running || weights.iter().any(|t| t.dtype != x.dtype) {
-        return Contract::Rejects(why::MIXED);
+        return Contract::mixed(x);
     }
     if let Some(unspecified) = unspecified_arguments(case, x.dtype) {
         return unspecified;

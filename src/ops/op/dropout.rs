@@ -5,7 +5,7 @@ use candle_core::{Result, Tensor};
 use crate::case::{Backward, ParamSpec};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::dtype_of;
-use crate::ops::support::elementwise::{FLOATS, case, of_floats};
+use crate::ops::support::elementwise::{FLOATS, case, elementwise, of_floats};
 use crate::ops::support::random_facts::{all_hold, facts, facts_contract, floats};
 use crate::ops::{Contract, Op};
 
@@ -31,8 +31,9 @@ pub static DROPOUT: Op = Op {
         Ok(case.param("p", p).param("form", form))
     },
     contract: |case| match of_floats(case) {
+        // Nothing is computed, so integers pass.
+        _ if case.text("form") == "eval" => facts_contract(elementwise(case)),
         accepts @ Contract::Accepts { .. } => match case.float("p", 0.0) {
-            _ if case.text("form") == "eval" => facts_contract(accepts),
             p if !(0.0..1.0).contains(&p) => Contract::Rejects("a probability outside [0, 1)"),
             p if p > 0.9 || p > 0.0 && p < 0.01 => Contract::Unspecified("an extraordinary probability"),
             _ => facts_contract(accepts),

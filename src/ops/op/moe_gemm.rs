@@ -4,7 +4,7 @@ use candle_nn::moe;
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::call::candle_dtype;
+use crate::ops::support::call::{candle_dtype, size_or};
 use crate::ops::support::ggml::{
     BLOCKS, EXPERTS, FORMAT, Parts, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
     within_scales, without_matrix,
@@ -183,7 +183,7 @@ const NOT_HALVES: &str = "experts that are not f16 or bf16";
 
 /// The shape of the experts; `None` if the rows of the blocks are not those of as many experts.
 fn shape(case: &Case) -> Option<[usize; 3]> {
-    let ([rows, columns], experts) = (matrix_shape(case)?, usize::try_from(case.int("experts", 1)).ok()?);
+    let ([rows, columns], experts) = (matrix_shape(case)?, size_or(case, "experts", 1));
     (experts > 0 && rows % experts == 0).then(|| [experts, rows / experts, columns])
 }
 

@@ -1,6 +1,7 @@
 //! `QTensor::dequantize` and `dequantize_f16`.
 
 use crate::case::{Case, ParamSpec};
+use crate::ops::support::call::size_or;
 use crate::ops::support::ggml::{
     BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales, without_matrix,
 };
@@ -22,7 +23,7 @@ pub static DEQUANTIZE: Op = Op {
     },
     contract: |case| match matrix_shape(case) {
         None => without_matrix(case),
-        Some([rows, _]) if rows != usize::try_from(case.int("rows", 1)).unwrap_or(0) => Contract::Rejects(why::SHAPES),
+        Some([rows, _]) if rows != size_or(case, "rows", 1) => Contract::Rejects(why::SHAPES),
         Some(_) if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
         Some(shape) => {
             let outputs = [DType::F32, DType::F16].map(|dtype| (dtype, shape.to_vec()));

@@ -5,6 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
+use crate::ops::support::call::size_or;
 use crate::ops::support::ggml::{
     BLOCKS, EXPERTS, FORMAT, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
     within_scales, without_matrix,
@@ -100,7 +101,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
 
 /// The shape of the experts; `None` if the rows of the blocks are not those of as many experts.
 fn shape(case: &Case) -> Option<[usize; 3]> {
-    let ([rows, columns], experts) = (matrix_shape(case)?, usize::try_from(case.int("experts", 1)).ok()?);
+    let ([rows, columns], experts) = (matrix_shape(case)?, size_or(case, "experts", 1));
     (experts > 0 && rows % experts == 0).then(|| [experts, rows / experts, columns])
 }
 

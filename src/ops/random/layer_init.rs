@@ -8,7 +8,7 @@ use candle_nn::{GRUConfig, LSTMConfig, VarBuilder, VarMap, gru, lstm};
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::DTYPE;
-use crate::ops::support::call::candle_dtype;
+use crate::ops::support::call::{candle_dtype, size_or};
 use crate::ops::support::creation::dtype;
 use crate::ops::support::random_facts::{Distribution, FACTS, all_hold, facts, facts_contract, facts_of};
 use crate::ops::{Contract, Op, why};
@@ -136,7 +136,7 @@ pub static LAYER_INIT: Op = Op {
 
 /// The params `in_size` and `out_size`.
 fn sizes(case: &Case) -> [usize; 2] {
-    ["in_size", "out_size"].map(|name| usize::try_from(case.int(name, 1)).unwrap_or(0))
+    ["in_size", "out_size"].map(|name| size_or(case, name, 1))
 }
 
 fn build(case: &Case, vb: VarBuilder) -> Result<()> {

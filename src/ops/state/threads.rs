@@ -43,7 +43,7 @@ pub static THREADS: Op = Op {
             {% if each == "backward" %}
             let scaled = candle_core::Var::from_tensor(&(x * n)?)?;
             let gradients = scaled.sqr()?.sum_all()?.backward()?;
-            Ok(gradients.get(&scaled).expect("a gradient").clone())
+            Ok(gradients.get(&scaled).expect("a gradient").detach())
             {% elif each == "drop" %}
             for _ in 0..8 {
                 drop(x.clone());
@@ -84,7 +84,11 @@ fn in_thread(x: &Tensor, n: f64, each: &str) -> Result<Tensor> {
         "backward" => {
             let scaled = Var::from_tensor(&(x * n)?)?;
             let gradients = scaled.sqr()?.sum_all()?.backward()?;
-            gradients.get(&scaled).cloned().ok_or_else(|| candle_core::Error::Msg("there is no gradient".into()))
+            // Workers keep the graph of a backward pass, for second derivatives.
+            gradients
+                .get(&scaled)
+                .map(Tensor::detach)
+                .ok_or_else(|| candle_core::Error::Msg("there is no gradient".into()))
         }
         "drop" => {
             for _ in 0..8 {

@@ -1,5 +1,7 @@
 //! Convolutions over any number of dimensions.
 
+use std::collections::BTreeMap;
+
 use ndarray::{ArrayD, Dimension, IxDyn};
 
 use crate::case::Case;
@@ -60,7 +62,8 @@ pub fn convolve(x: &ArrayD<Num>, kernel: &ArrayD<Num>, window: &Window) -> Array
     ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
 }
 
-/// Every element of `x` times the kernel, added up where it lands. `output_padding` elements are appended.
+/// Every element of `x` times the kernel, added up where it lands: over channels in at least `f32`, and over the taps of the kernel in
+/// the dtype, as the columns of PyTorch on the CPU. `output_padding` elements are appended.
 pub fn convolve_transposed(
     x: &ArrayD<Num>,
     kernel: &ArrayD<Num>,
@@ -77,7 +80,7 @@ pub fn convolve_transposed(
     let offsets = [&[inner], &kernel.shape()[2..]].concat();
     let value = |position: &[usize]| {
         let group = position[1] / outer;
-        let mut products = Vec::new();
+        let mut columns: BTreeMap<Vec<usize>, Vec<(Num, Num)>> = BTreeMap::new();
         for_each_index(&offsets, |offset| {
             let channel = group * inner + offset[0];
             let mut at = vec![position[0], channel];
@@ -91,10 +94,10 @@ pub fn convolve_transposed(
             }
             if let Some(&value) = x.get(at.as_slice()) {
                 let weight = [&[channel, position[1] % outer], &offset[1..]].concat();
-                products.push((value, kernel[weight.as_slice()]));
+                columns.entry(offset[1..].to_vec()).or_default().push((value, kernel[weight.as_slice()]));
             }
         });
-        Num::dot(products)
+        columns.into_values().map(Num::dot).reduce(|sum, column| sum + column).unwrap_or(Num::exact(0.0))
     };
     ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
 }

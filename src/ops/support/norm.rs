@@ -49,9 +49,6 @@ pub fn composed_contract(case: &Case, weights: &[&str]) -> Contract {
         Contract::Rejects(why::SHAPES | why::RANK) if broadcast(case, weights) => {
             Contract::Unspecified("weights of another shape")
         }
-        Contract::Rejects(why::MIXED) if case.tensor("x").is_some_and(|x| x.elements() == Some(0)) => {
-            Contract::Unspecified("weights of another dtype where nothing is computed")
-        }
         other => other,
     }
 }
@@ -77,6 +74,9 @@ pub fn layer_contract(case: &Case, weights: &[&str]) -> Contract {
 fn fitting(case: &Case, weights: &[&str]) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
     let Some(&hidden) = x.shape.last() else { return Contract::Rejects(why::RANK) };
+    if !x.dtype.is_float() && x.elements() == Some(0) {
+        return Contract::Unspecified(why::NO_INTEGERS);
+    }
     if !x.dtype.is_float() {
         return Contract::Rejects("the norm of integers");
     }
@@ -89,7 +89,7 @@ fn fitting(case: &Case, weights: &[&str]) -> Contract {
             return Contract::Rejects(why::SHAPES);
         }
         if weight.dtype != x.dtype {
-            return Contract::Rejects(why::MIXED);
+            return Contract::mixed(x);
         }
     }
     unspecified_arguments(case, x.dtype).unwrap_or_else(|| Contract::accepts(x.dtype, &x.shape))
@@ -99,7 +99,8 @@ fn fitting(case: &Case, weights: &[&str]) -> Contract {
 pub fn unspecified_arguments(case: &Case, dtype: DType) -> Option<Contract> {
     let eps = case.float("eps", 1e-5);
     let is_odd = !(eps == 0.0 || (dtype.smallest()..=dtype.max()).contains(&eps));
-    if is_odd && !case.backward.is_none() {
+    // Infinity is the largest number of a dtype that has none.
+    if is_odd && (!case.backward.is_none() || dtype == DType::F8e4m3) {
         return Some(Contract::Unspecified("gradients with an eps that is negative, or that the dtype cannot hold"));
     }
     let huge = |tensor: &Tensor| tensor.values.listed().iter().any(|value| value.as_f64().abs() > dtype.max().sqrt());
@@ -116,7 +117,7 @@ pub fn eps_f32(case: &Case) -> f32 {
 pub fn epsilon(case: &Case) -> Num {
     let (eps, dtype) = (case.float("eps", 1e-5), case.tensor("x").map_or(DType::F32, |x| x.dtype));
     let error = match eps.abs() {
-        size if !size.is_finite() && dtype != DType::F8e4m3 => 0.0,
+        size if !size.is_finite() => 0.0,
         size if size > dtype.max() => f64::INFINITY,
         // It may be 0, and so may the root.
         size if size < dtype.smallest() => 4.0 * size,

@@ -110,8 +110,10 @@ fn contract(case: &Case, integers: Integers) -> Contract {
     };
     let accepts = Contract::accepts(lhs.dtype, &shape);
     let (Some((low, high)), Some(rhs)) = (lhs.dtype.int_range(), case.tensor("rhs")) else { return accepts };
-    // The extremes of both sides bound every result: the functions here are monotonous, or smaller than their operands.
-    let (lhs_extremes, rhs_extremes) = (extremes(lhs), extremes(rhs));
+    // The extremes of both sides bound every result: the functions here are monotonous, or smaller than their operands; but a quotient by
+    // -1 has another sign.
+    let (lhs_extremes, [lowest, highest]) = (extremes(lhs), extremes(rhs));
+    let rhs_extremes = [lowest, highest, (-1).clamp(lowest, highest)];
     // The reference counts in f64.
     const EXACT: i64 = 1 << 53;
     let range = i128::from(low.max(-EXACT))..=i128::from(high.min(EXACT));

@@ -123,7 +123,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
         return Contract::Rejects(why::MIXED);
     }
     if dilation == 0 {
-        return Contract::Unspecified("a dilation of 0");
+        return Contract::Rejects("a dilation of 0");
     }
     if size_or(case, "output_padding", 0) >= stride.max(dilation) {
         return Contract::Rejects("an output padding not below stride or dilation");
