@@ -8,6 +8,7 @@ use ndarray::ArrayD;
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
+use crate::ops::state::threads::THREADS;
 use crate::ops::{ALL, Call, Contract, Op, ReferenceInputs, find, why};
 use crate::tensor::resized;
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
@@ -152,7 +153,8 @@ fn placeholder(dtype: DType, shape: &[usize]) -> Tensor {
 /// Whether an op can be a step: its main input has a gradient, and its output a reference that the next step starts
 /// from.
 fn flows(op: &Op) -> bool {
-    op.reference.is_some() && op.differentiable.contains(&op.support.of)
+    // Threads that differentiate return gradients, which have none.
+    op.reference.is_some() && op.differentiable.contains(&op.support.of) && op.name != THREADS.name
 }
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ndarray::{ArrayD, Dimension, IxDyn};
 
 use crate::case::Case;
-use crate::number::Num;
+use crate::number::{Num, SINGLE};
 use crate::ops::support::call::size_or;
 use crate::tensor::for_each_index;
 
@@ -80,7 +80,7 @@ pub fn convolve_transposed(
     let offsets = [&[inner], &kernel.shape()[2..]].concat();
     let value = |position: &[usize]| {
         let group = position[1] / outer;
-        let mut columns: BTreeMap<Vec<usize>, Vec<(Num, Num)>> = BTreeMap::new();
+        let (mut products, mut columns) = (Vec::new(), BTreeMap::<Vec<usize>, f64>::new());
         for_each_index(&offsets, |offset| {
             let channel = group * inner + offset[0];
             let mut at = vec![position[0], channel];
@@ -94,10 +94,16 @@ pub fn convolve_transposed(
             }
             if let Some(&value) = x.get(at.as_slice()) {
                 let weight = [&[channel, position[1] % outer], &offset[1..]].concat();
-                columns.entry(offset[1..].to_vec()).or_default().push((value, kernel[weight.as_slice()]));
+                let weight = kernel[weight.as_slice()];
+                *columns.entry(offset[1..].to_vec()).or_default() += value.value * weight.value;
+                products.push((value, weight));
             }
         });
-        columns.into_values().map(Num::dot).reduce(|sum, column| sum + column).unwrap_or(Num::exact(0.0))
+        let sum = Num::dot(products);
+        let size: f64 = columns.values().map(|column| column.abs()).sum();
+        // Each partial sum of columns may be rounded to a dtype below f32.
+        let rounded = if columns.len() > 1 && sum.unit > SINGLE { columns.len() as f64 * sum.unit * size } else { 0.0 };
+        Num { error: sum.error + rounded, ..sum }
     };
     ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
 }

@@ -49,6 +49,9 @@ pub fn contract(case: &Case) -> Contract {
     if target.ints().iter().any(|&label| !in_range(label, inp.shape[1])) {
         return Contract::Rejects("label out of range");
     }
+    if inp.shape[0] == 0 && inp.dtype == DType::F8e4m3 {
+        return Contract::Unspecified("the mean of nothing");
+    }
     Contract::accepts(inp.dtype, &[]).may_refuse(!DType::IDS.contains(&target.dtype), why::DTYPE)
 }
 

@@ -38,6 +38,17 @@ pub fn softmax(row: &[Num]) -> Vec<Num> {
     terms.iter().map(|x| with_residue(share(x))).collect()
 }
 
+/// [`softmax`] of a row whose derivatives are made of the results, as they are rounded to the dtype.
+pub fn softmax_of_rounded(row: &[Num]) -> Vec<Num> {
+    let shares = Num::fused(row, softmax);
+    let spread: f64 = shares.iter().zip(row).map(|(share, x)| (share.value * x.slope).abs()).sum();
+    let rounded = |(share, x): (Num, &Num)| {
+        let slope_error = share.slope_error + share.unit * share.value.abs() * (x.slope.abs() + spread);
+        Num { slope_error, ..share }
+    };
+    shares.into_iter().zip(row).map(rounded).collect()
+}
+
 /// `x - ln(sum(exp(x)))` of the elements of a row. -inf masks an element.
 pub fn log_softmax(row: &[Num]) -> Vec<Num> {
     let Shifted { terms, sum, residue } = shifted(row);

@@ -48,5 +48,10 @@ fn power(a: Num, b: Num) -> Num {
     }
     let positive = Num { peak: a.peak.max(b.peak), ..documented };
     let whole = a.powf(b.value);
-    if a.value > 0.0 { Num { value, ..positive } } else { Num { kink: true, ..whole } }
+    if a.value > 0.0 {
+        return Num { value, ..positive };
+    }
+    // The sign is apart: the error is that of the power of the size.
+    let of_size = (b * (-a).ln()).exp();
+    Num { kink: true, error: whole.error.max(of_size.error), ..whole }
 }
