@@ -83,7 +83,8 @@ impl Div for Num {
         quotient.indeterminate = self.indeterminate
             || other.indeterminate
             || (quotient.value.is_nan() && self.value.is_infinite() && other.value.is_infinite())
-            || is_pole(&other);
+            || is_pole(&other)
+            || is_pole(&self) && other.value == 0.0;
         quotient
     }
 }

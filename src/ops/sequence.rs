@@ -53,10 +53,11 @@ pub static SEQUENCE: Op = Op {
             let flowing = outputs.first().map(|output| (op.support.of, output.as_standard_layout().into_owned()));
             outputs =
                 op.reference.map_or_else(Vec::new, |of| of(&ReferenceInputs { case: step, direction, shift, flowing }));
-            // Exact constants, such as padding, are of the dtype that the step promises.
-            let unit = promised.get(number).copied().flatten().map_or(0.0, DType::unit_roundoff);
-            outputs.iter_mut().flatten().for_each(|number| number.unit = number.unit.max(unit));
-            pole |= outputs.iter().flatten().any(|number| !number.slope.is_finite());
+            // All of it, even exact constants such as padding, is of the dtype that the step promises.
+            if let Some(dtype) = promised.get(number).copied().flatten() {
+                outputs.iter_mut().flatten().for_each(|number| number.unit = dtype.unit_roundoff());
+            }
+            pole |= outputs.iter().flatten().any(|number| !number.slope.is_finite() || !number.value.is_finite());
         }
         // A later step may hide a pole in its output, but the derivative is a product over all steps.
         outputs.iter_mut().flatten().for_each(|number| number.kink |= pole);

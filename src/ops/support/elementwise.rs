@@ -121,7 +121,7 @@ pub fn with_integers(x: &Tensor, f: impl Fn(i64) -> i64) -> Tensor {
 /// `x` above 0, else `alpha (e^x - 1)`.
 pub fn elu(x: Num, alpha: f64) -> Num {
     if x.value > 0.0 {
-        return x;
+        return Num { kink: x.kink || x.value <= x.error, ..x };
     }
     let below = Num::constant(alpha, x.unit) * (x.exp() - Num::exact(1.0));
     // Its derivative may be made of the rounded value: alpha more than that.
