@@ -8,6 +8,7 @@ mod predicate;
 mod proof;
 mod root_cause;
 mod sighting;
+mod similar;
 
 pub use fix::{Edit, Fix, kept};
 pub use folder::{FOLDER, file, folder};
@@ -16,6 +17,7 @@ pub use predicate::Predicate;
 pub use proof::Proof;
 pub use root_cause::{RootCause, explain, shown};
 pub use sighting::Sighting;
+pub use similar::{likely, similar};
 
 /// A file of the list `text`, read as `T`. A mistake is one line.
 fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {

@@ -1,5 +1,6 @@
 //! Data on disk: findings, campaign records, regressions, and the history of campaigns.
 
+mod cause;
 mod files;
 mod findings;
 #[cfg(feature = "cli")]
@@ -11,8 +12,8 @@ mod record;
 pub mod regression;
 mod reproduction;
 mod sealed;
-mod similar;
 
+pub use cause::Cause;
 pub use files::{keep_case, keep_executable, keep_lost, keep_program, lock, make_folder, write_atomically};
 pub use findings::{Finding, Origin, Store, version};
 pub use lookup::id;
@@ -20,4 +21,3 @@ pub use merge::Merged;
 pub use platform::Platform;
 pub use record::{Counts, Failure, IsRunning, Log, Record, Tally, read_coverage};
 pub use reproduction::{Reproduction, Unchecked};
-pub use similar::{Cause, similar};

@@ -7,6 +7,8 @@ use serde::Deserialize;
 
 use super::Sighting;
 use super::condition::{InputCondition, When};
+use crate::case::Case;
+use crate::device::Device;
 use crate::ops::{self, Op};
 use crate::oracle::{Need, Signature};
 use crate::store::regression::Backend;
@@ -34,22 +36,27 @@ pub struct Predicate {
     when: Option<When>,
 }
 
-/// A pattern of names.
+/// A pattern of names, and the part of it that is a pattern of ops.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Pattern(GlobMatcher);
+pub struct Pattern {
+    name: GlobMatcher,
+    op: GlobMatcher,
+}
 
 impl TryFrom<String> for Pattern {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
-        let glob = Glob::new(&text).map_err(|error| format!("`{text}` is not a pattern: {}", error.kind()))?;
-        Ok(Self(glob.compile_matcher()))
+        let matcher = |part: &str| Glob::new(part).map(|glob| glob.compile_matcher());
+        let of_op = text.split("--").next().unwrap_or_default();
+        let compiled = matcher(&text).and_then(|name| Ok(Self { name, op: matcher(of_op)? }));
+        compiled.map_err(|error| format!("`{text}` is not a pattern: {}", error.kind()))
     }
 }
 
 impl std::fmt::Display for Pattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0.glob().glob())
+        f.write_str(self.name.glob().glob())
     }
 }
 
@@ -82,7 +89,7 @@ impl Predicate {
     /// Whether it holds for `sighting`. An error is a condition on what the op does not have.
     pub fn holds(&self, sighting: &Sighting) -> Result<bool, String> {
         let Sighting { signature, case, devices } = sighting;
-        if !self.name.0.is_match(signature.slug()) {
+        if !self.name.name.is_match(signature.slug()) {
             return Ok(false);
         }
         let Some(op) = ops::find(&signature.op) else { return Ok(false) };
@@ -90,12 +97,23 @@ impl Predicate {
         let device = self.device.is_none_or(|kind| devices.iter().all(|&device| kind.has(device)));
         let at = self.at.as_deref().is_none_or(|function| signature.site.split(" (").next() == Some(function));
         let wrong = self.wrong.is_empty() || self.wrong.contains(&Wrong::of(signature));
+        Ok(device && at && wrong && self.is_of(op, case))
+    }
+
+    /// Whether a call of `op` on `device` may show it: all that is asked of the case holds, and something is.
+    pub fn may_hold(&self, op: &Op, case: &Case, device: Device) -> bool {
+        let is_told = !self.inputs.is_empty() || self.when.is_some();
+        let fits = self.name.op.is_match(op.name) && self.device.is_none_or(|kind| kind.has(device));
+        is_told && fits && self.check(op).is_ok() && self.is_of(op, case)
+    }
+
+    /// Whether the conditions on inputs, params and sizes hold.
+    fn is_of(&self, op: &Op, case: &Case) -> bool {
         let inputs = self.inputs.iter().all(|(name, condition)| {
             let mut meant = case.inputs.iter().filter(|(own, _)| name == "*" || *own == name);
             meant.any(|(_, tensor)| condition.holds(tensor))
         });
-        let when = self.when.as_ref().is_none_or(|when| when.holds(op, case));
-        Ok(device && at && wrong && inputs && when)
+        inputs && self.when.as_ref().is_none_or(|when| when.holds(op, case))
     }
 
     /// Whether `op` has the inputs and params that the conditions name.

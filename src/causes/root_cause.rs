@@ -8,7 +8,11 @@ use serde::Deserialize;
 
 use super::folder::{self, Files};
 use super::{Fix, Predicate, Proof, Sighting, any_holds, parsed};
+use crate::case::Case;
+use crate::device::Device;
+use crate::ops::Op;
 use crate::oracle::Rank;
+use crate::store::Finding;
 
 /// The causes of this build.
 static OWN: LazyLock<Vec<RootCause>> =
@@ -60,6 +64,11 @@ impl RootCause {
         &OWN
     }
 
+    /// The cause of this build that explains `finding`.
+    pub fn of(finding: &Finding) -> Option<&'static Self> {
+        explain(Self::own(), &Sighting::of(finding)).ok().flatten()
+    }
+
     /// The causes in the nearest folder, or else those of this build, the worst first. A mistake is one line.
     pub fn all() -> Result<Vec<Self>, String> {
         match folder::folder() {
@@ -87,6 +96,11 @@ impl RootCause {
     /// Whether a predicate says that it is the cause of `sighting`. An error is a predicate that speaks of what the op does not have.
     pub fn is_shown_by(&self, sighting: &Sighting) -> Result<bool, String> {
         any_holds(&self.shown_by, sighting).map_err(|problem| format!("{}: {problem}", self.name))
+    }
+
+    /// Whether a call of `op` on `device` may run into it, as far as the call shows: which values it has is not looked at.
+    pub fn may_meet(&self, op: &Op, case: &Case, device: Device) -> bool {
+        self.shown_by.iter().any(|predicate| predicate.may_hold(op, case, device))
     }
 
     /// Whether what is kept of its fix shows that it mends all that this explains, and breaks nothing.

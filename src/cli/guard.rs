@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use super::UsageError;
+use crate::CANDLE;
 use crate::case::Param;
+use crate::causes::RootCause;
 use crate::device::Device;
 use crate::exit_code::Exit;
 use crate::guard::{self, File, Loaded, Refused};
+use crate::ops;
 
 /// Arguments of `snuffer guard`.
 #[derive(Debug, clap::Args)]
@@ -99,13 +102,16 @@ fn check(args: &Args, file: &File) -> Result<Vec<Checked>, UsageError> {
     }
     if let Some(op) = &args.op {
         let tensors = args.input.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>, _>>()?;
-        results.push(check_call(args, op, &tensors)?);
+        let call = call_of(args, op, &tensors);
+        results.push(check_call(&call, op)?);
+        let warnings = known_causes(&call, op, args.device).into_iter();
+        results.extend(warnings.map(|text| Ok(("warning", text))));
     }
     Ok(results)
 }
 
-/// Checks the contract of a call of `op` with `tensors`.
-fn check_call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<Checked, UsageError> {
+/// The call that the arguments make of `tensors`.
+fn call_of<'a>(args: &'a Args, op: &'a str, tensors: &'a [Loaded]) -> guard::Call<'a> {
     let mut call = guard::Call::new(op).on(args.device);
     for ((name, _), tensor) in args.input.iter().zip(tensors) {
         call = call.input(name, tensor);
@@ -113,6 +119,22 @@ fn check_call(args: &Args, op: &str, tensors: &[Loaded]) -> Result<Checked, Usag
     for (name, value) in &args.param {
         call = call.param(name, Param::read(value));
     }
+    call
+}
+
+/// The known mistakes of candle that the call may run into, each with what to do until it is mended.
+fn known_causes(call: &guard::Call, op: &str, device: Device) -> Vec<String> {
+    let (Some(op), Ok(case)) = (ops::find(op), call.case()) else { return Vec::new() };
+    let met = RootCause::own().iter().filter(|cause| cause.may_meet(op, &case, device));
+    let text = |cause: &RootCause| {
+        let instead = cause.workaround.as_deref().map_or_else(String::new, |what| format!(" {}", what.trim()));
+        format!("{}: candle {CANDLE} has a known mistake here: {}.{instead}", op.name, cause.title)
+    };
+    met.map(text).collect()
+}
+
+/// Checks the contract of a call of `op`.
+fn check_call(call: &guard::Call, op: &str) -> Result<Checked, UsageError> {
     call.fits().map_err(UsageError)?;
     Ok(call.check().map(|()| match call.unspecified() {
         None => (FINE, format!("{op}: within its contract")),

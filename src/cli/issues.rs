@@ -1,19 +1,24 @@
-//! `snuffer findings issues`: an issue for each new finding, printed unless `--yes`.
+//! `snuffer findings issues`: an issue for each new finding, printed unless `--yes`, or a text for each cause in a folder.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use super::findings::news;
+use super::findings::{news, readable};
+use super::report::{Chosen, causes_of, plainest};
 use super::{ChosenFindings, UsageError, check_release};
+use crate::causes::RootCause;
+use crate::console;
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Evidence, judge};
 use crate::report;
 use crate::store::regression::Regression;
-use crate::store::{Finding, Store};
+use crate::store::{Finding, Store, write_atomically};
 
 /// Arguments of `snuffer findings issues`.
 #[derive(Debug, clap::Args)]
@@ -26,6 +31,9 @@ pub struct Args {
     /// Open issues and comment, with `gh` and the token in `GH_TOKEN`. Without this, print them, and send nothing.
     #[arg(long, requires = "repo")]
     yes: bool,
+    /// Write a report for each cause of the findings into this folder instead, and a list of them. Send nothing: a person files issues.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["yes", "repo"])]
+    causes: Option<PathBuf>,
     /// At most this many issues may be open at once.
     #[arg(long, default_value_t = 10)]
     cap: usize,
@@ -45,6 +53,9 @@ struct Issue {
 pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
     let new = args.chosen.of(news(store, known)?, known)?;
     new.iter().try_for_each(|(_, finding)| check_release(finding))?;
+    if let Some(folder) = &args.causes {
+        return by_cause(folder, readable(store)?, known);
+    }
     let open = if args.yes { open_issues(args)? } else { BTreeMap::new() };
     let mut room = args.cap.saturating_sub(open.len());
     for (name, finding) in &new {
@@ -70,6 +81,29 @@ pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow
         println!("nothing was sent; add --yes and --repo to send");
     }
     Ok(if new.is_empty() { Exit::Clean } else { Exit::Findings })
+}
+
+/// Writes a report for each cause of `findings` into `folder`, and a list of the causes, the worst first.
+fn by_cause(folder: &Path, findings: Vec<(String, Finding)>, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
+    let causes = RootCause::all().map_err(UsageError)?;
+    let findings = causes_of(&causes, findings)?;
+    let mut list = String::from("| rank | findings | cause | upstream |\n|---|---|---|---|\n");
+    let mut written = 0;
+    for cause in &causes {
+        let Some((name, finding)) = plainest(cause, &findings) else { continue };
+        let count = findings.iter().filter(|(_, _, own)| own.is_some_and(|own| own.name == cause.name)).count();
+        let chosen = Chosen { name, finding, cause: Some(cause), is_asked: true };
+        let text = chosen.text(Err("`snuffer report` builds a program of it"), (&[], None), known)?;
+        write_atomically(&folder.join(format!("{}.md", cause.name)), text.as_bytes())?;
+        let (rank, title, upstream) = (cause.rank, &cause.title, cause.upstream.join(" "));
+        let _ = writeln!(list, "| {rank} | {count} | [{title}]({}.md) | {upstream} |", cause.name);
+        written += 1;
+    }
+    write_atomically(&folder.join("README.md"), list.as_bytes())?;
+    let rest = findings.iter().filter(|(_, _, cause)| cause.is_none()).count();
+    println!("{} in {}", console::count(written, "report"), folder.display());
+    println!("{} that no cause explains; `snuffer causes` lists them", console::count(rest, "finding"));
+    Ok(if findings.is_empty() { Exit::Clean } else { Exit::Findings })
 }
 
 /// The numbers of the open issues with this suite's label, by title.

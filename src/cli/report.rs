@@ -17,6 +17,7 @@ use crate::ops::{self, Op};
 use crate::oracle::Evidence;
 use crate::program::{Candle, ProgramOptions, agrees, call, manifest, outputs, program, test, torch};
 use crate::report::{Report, Why};
+use crate::store::regression::Regression;
 use crate::store::{Finding, keep_program, write_atomically};
 
 /// Arguments of `snuffer report`.
@@ -47,11 +48,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let causes = RootCause::all().map_err(UsageError)?;
     let Chosen { name, finding, cause, is_asked } = chosen(&args.name, &causes, store)?;
     check_release(&finding)?;
-    let Some(op) = ops::find(&finding.case.op) else {
-        return Err(
-            UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()
-        );
-    };
+    let op = known_op(&finding)?;
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
     let device = finding.violation.device;
     if device != Device::Cpu && !args.no_program && Command::new("nvcc").arg("--version").output().is_err() {
@@ -66,30 +63,11 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     } else {
         reproduced(&evidence, &finding, device, &folder, args, limits)?
     };
-    let known = args.known.read()?;
-    let matters = ablation(&finding, device, limits)?;
-    let call = call(op, &finding.case);
-    let seen = finding.observations.iter().find(|seen| seen.device == device);
-    let test = seen.and_then(|seen| test(&evidence, seen, finding.violation.oracle).ok());
-    let torch = torch(op, &finding.case).ok();
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
-    let change = match cause.and_then(|cause| Some((cause, cause.fix.as_ref()?))) {
-        Some((cause, fix)) => Some(fixed::diff(&[(cause.name.clone(), fix.clone())].into())?),
-        None => None,
-    };
-    let report = Report {
-        cause: cause.map(|cause| Why { cause, change: change.as_deref(), is_asked }),
-        finding: &finding,
-        evidence: &evidence,
-        call: &call,
-        program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
-        test: test.as_deref(),
-        torch: torch.as_deref(),
-        ablation: &matters,
-        since: since.as_deref(),
-        known: &known,
-    };
-    let text = report.markdown();
+    let made = made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str);
+    let chosen = Chosen { name, finding, cause, is_asked };
+    let matters = ablation(&chosen.finding, device, limits)?;
+    let text = chosen.text(made, (&matters, since.as_deref()), &args.known.read()?)?;
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
@@ -97,12 +75,57 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
 }
 
 /// What a report is about.
-struct Chosen<'a> {
-    name: String,
-    finding: Finding,
-    cause: Option<&'a RootCause>,
+pub struct Chosen<'a> {
+    /// The finding's name.
+    pub name: String,
+    /// The finding.
+    pub finding: Finding,
+    /// Its cause.
+    pub cause: Option<&'a RootCause>,
     /// Whether the cause was asked for, and not the finding.
-    is_asked: bool,
+    pub is_asked: bool,
+}
+
+impl Chosen<'_> {
+    /// The report, with the program that shows the finding and what that printed, or why there is none; and with the results of the
+    /// ablation and of the bisection, if they ran.
+    pub fn text(
+        &self,
+        program: Result<(&str, &Ran), &str>,
+        (ablation, since): (&[String], Option<&str>),
+        known: &[(String, Regression)],
+    ) -> anyhow::Result<String> {
+        let Self { finding, cause, is_asked, .. } = self;
+        let op = known_op(finding)?;
+        let evidence = Evidence::new(op, &finding.case, &finding.observations);
+        let device = finding.violation.device;
+        let seen = finding.observations.iter().find(|seen| seen.device == device);
+        let test = seen.and_then(|seen| test(&evidence, seen, finding.violation.oracle).ok());
+        let torch = torch(op, &finding.case).ok();
+        let change = match cause.and_then(|cause| Some((cause, cause.fix.as_ref()?))) {
+            Some((cause, fix)) => Some(fixed::diff(&[(cause.name.clone(), fix.clone())].into())?),
+            None => None,
+        };
+        let report = Report {
+            cause: cause.map(|cause| Why { cause, change: change.as_deref(), is_asked: *is_asked }),
+            finding,
+            evidence: &evidence,
+            call: &call(op, &finding.case),
+            program,
+            test: test.as_deref(),
+            torch: torch.as_deref(),
+            ablation,
+            since,
+            known,
+        };
+        Ok(report.markdown())
+    }
+}
+
+/// The op of a finding.
+fn known_op(finding: &Finding) -> Result<&'static Op, UsageError> {
+    let missing = || UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op));
+    ops::find(&finding.case.op).ok_or_else(missing)
 }
 
 /// The finding that `typed` means and its cause, or the cause that it means and the plainest of its findings.
@@ -116,14 +139,7 @@ fn chosen<'a>(typed: &str, causes: &'a [RootCause], store: &StoreArg) -> anyhow:
         Err(problem) => problem,
     };
     let Ok(cause) = one(causes, typed) else { return Err(problem) };
-    let mut its = Vec::new();
-    for (name, finding) in readable(&store.existing()?)? {
-        if cause_of(&finding)?.is_some_and(|own| own.name == cause.name) {
-            its.push((name, finding));
-        }
-    }
-    let plainest = its.into_iter().min_by_key(|(_, finding)| finding.case.complexity());
-    let Some((name, finding)) = plainest else {
+    let Some((name, finding)) = plainest(cause, &causes_of(causes, readable(&store.existing()?)?)?) else {
         let problem = format!(
             "no finding of the store has the cause `{}`; `snuffer causes {0}` shows what it explains",
             cause.name
@@ -131,6 +147,25 @@ fn chosen<'a>(typed: &str, causes: &'a [RootCause], store: &StoreArg) -> anyhow:
         return Err(UsageError(problem).into());
     };
     Ok(Chosen { name, finding, cause: Some(cause), is_asked: true })
+}
+
+/// A finding with its cause.
+pub type Caused<'a> = (String, Finding, Option<&'a RootCause>);
+
+/// Each of `findings` with its cause.
+pub fn causes_of<'a>(causes: &'a [RootCause], findings: Vec<(String, Finding)>) -> Result<Vec<Caused<'a>>, UsageError> {
+    let caused = |(name, finding): (String, Finding)| {
+        let cause = explain(causes, &Sighting::of(&finding)).map_err(UsageError)?;
+        Ok((name, finding, cause))
+    };
+    findings.into_iter().map(caused).collect()
+}
+
+/// The plainest finding with this cause.
+pub fn plainest(cause: &RootCause, findings: &[Caused]) -> Option<(String, Finding)> {
+    let has_it = |(_, _, own): &&Caused| own.is_some_and(|own| own.name == cause.name);
+    let its = findings.iter().filter(has_it).min_by_key(|(_, finding, _)| finding.case.complexity());
+    its.map(|(name, finding, _)| (name.clone(), finding.clone()))
 }
 
 /// The release of candle since which the finding fails on the CPU, if it does.

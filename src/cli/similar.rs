@@ -5,10 +5,11 @@ use serde::Serialize;
 
 use super::StoreArg;
 use super::findings::readable;
+use crate::causes::similar;
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::Rank;
-use crate::store::{Finding, similar};
+use crate::store::Finding;
 
 /// Arguments of `snuffer findings similar`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +37,7 @@ pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
     let findings = readable(&named.existing()?)?;
     let one = args.name.as_ref().map(|typed| named.finding(typed)).transpose()?.map(|(name, _)| name);
     let groups: Vec<Alike> =
-        similar(&findings).into_iter().map(|(cause, names)| alike(cause.to_string(), names, &findings)).collect();
+        similar(&findings).into_iter().map(|(cause, names)| alike(cause, names, &findings)).collect();
     let (mut shown, all) = (groups, findings.len());
     if let Some(name) = &one {
         shown.retain(|group| group.findings.contains(&name.as_str()));

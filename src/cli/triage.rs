@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::findings::{news, show};
 use super::{ChosenFindings, KnownArg, StoreArg, UsageError, check_release, issues, promote};
+use crate::causes::similar;
 use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::oracle::Rank;
 use crate::report::sentence;
+use crate::store::Finding;
 use crate::store::regression::{self, Regression, Status, is_link};
-use crate::store::{Cause, Finding, similar};
 
 /// Arguments of `snuffer triage`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,7 @@ type Named = (String, Finding);
 
 /// Findings that likely have one cause, the worst first, and the cause if there are several.
 struct Group<'a> {
-    cause: Option<Cause>,
+    cause: Option<String>,
     findings: Vec<&'a Named>,
 }
 
@@ -122,7 +123,7 @@ impl Group<'_> {
     /// Shows the worst finding, and names the others.
     fn show(&self, known: &[(String, Regression)], shell: &Shell) -> anyhow::Result<()> {
         let [(name, finding), others @ ..] = &self.findings[..] else { return Ok(()) };
-        let what = self.cause.as_ref().map_or_else(|| sentence(&finding.signature), ToString::to_string);
+        let what = self.cause.clone().unwrap_or_else(|| sentence(&finding.signature));
         println!("{}", console::headed(self.rank(), &what));
         println!("{name}\n");
         show(name, finding, known, shell)?;

@@ -97,7 +97,8 @@ impl<'a> Call<'a> {
         case
     }
 
-    fn case(&self) -> Result<Case, Refused> {
+    /// The call as a case. Floats are not read: each is 1.
+    pub fn case(&self) -> Result<Case, Refused> {
         let mut case = self.params();
         for &(name, tensor) in &self.inputs {
             let plain = plain(tensor).map_err(|error| Refused::unreadable(name, &error))?;

@@ -60,13 +60,13 @@ static SIBLINGS: &[Sibling] = &[
         of: &["rotary.rope"],
         name: "rotary.rope_slow",
         same_values: true,
-        call: |case| Some(renamed(case, "rotary.rope_slow")),
+        call: |case| one_rank(case).then(|| renamed(case, "rotary.rope_slow")),
     },
     Sibling {
         of: &["rotary.rope_i"],
         name: "rotary.rope_i_slow",
         same_values: true,
-        call: |case| Some(renamed(case, "rotary.rope_i_slow")),
+        call: |case| one_rank(case).then(|| renamed(case, "rotary.rope_i_slow")),
     },
     Sibling {
         of: &["loss.cross_entropy"],
@@ -198,6 +198,12 @@ const BINARY: [&str; 12] = [
     "tensor.gt",
     "tensor.ge",
 ];
+
+/// Whether both tables have one rank: the slow forms have none for a table of a batch beside one of a matrix.
+fn one_rank(case: &Case) -> bool {
+    let rank = |name: &str| case.tensor(name).map(|table| table.shape.len());
+    rank("cos") == rank("sin")
+}
 
 /// The case as a call of `op` with the same arguments.
 fn renamed(case: &Case, op: &str) -> Case {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use crate::causes::RootCause;
 use crate::store::regression::TriageState;
 use crate::store::{Finding, Tally};
 
@@ -30,7 +31,8 @@ fn test(op: &str, tally: &Tally, findings: &[Found]) -> TestCase {
         findings.iter().partition(|(_, triage_state)| triage_state.is_news());
     let shown = |found: &[&Found]| {
         let line = |((name, finding), triage_state): &&Found| {
-            format!("{} ({})\n  {}\n  {name}", finding.signature, triage_state.word(), finding.violation.detail)
+            let cause = RootCause::of(finding).map_or_else(String::new, |cause| format!("\n  cause: {}", cause.title));
+            format!("{} ({})\n  {}{cause}\n  {name}", finding.signature, triage_state.word(), finding.violation.detail)
         };
         found.iter().map(line).collect::<Vec<_>>().join("\n")
     };

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Difference};
+use crate::causes::RootCause;
 use crate::oracle::Rank;
 use crate::store::Finding;
 use crate::store::regression::{Status, TriageState};
@@ -97,6 +98,9 @@ fn result(name: &str, finding: &Finding, triage_state: &TriageState) -> Value {
         "partialFingerprints": { "signature/v1": name },
         "properties": { "case": finding.case.to_text(), "device": finding.violation.device.to_string() },
     });
+    if let Some(cause) = RootCause::of(finding) {
+        result["properties"]["cause"] = json!({ "name": cause.name, "title": cause.title, "upstream": cause.upstream });
+    }
     if let TriageState::Known(regression) = triage_state
         && matches!(regression.status, Status::ByDesign | Status::Flaky | Status::Wontfix)
     {

@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::words;
-use crate::causes::{RootCause, Sighting, explain};
+use crate::causes::{RootCause, likely};
 use crate::oracle::Rank;
 use crate::store::regression::{Regression, explanation, triage_state};
-use crate::store::{Cause, Counts, Finding, Record, Tally, id};
+use crate::store::{Counts, Finding, Record, Tally, id};
 
 /// How many of the worst findings are listed.
 const WORST: usize = 10;
@@ -185,17 +185,14 @@ struct Judged<'a> {
 impl<'a> Judged<'a> {
     fn new(name: &'a str, finding: &'a Finding, known: &'a [(String, Regression)]) -> Self {
         let regression = explanation(finding, known);
-        let root = explain(RootCause::own(), &Sighting::of(finding)).ok().flatten();
         // Findings of one function are alike, whichever of them a regression has. A wrong value has no place of its own.
-        let likely = || Cause::of_finding(finding).map(|cause| cause.to_string());
-        let cause = root.map(|root| root.title.clone()).or_else(likely);
-        let cause = cause.or_else(|| regression.map(|regression| regression.title.clone()));
+        let cause = likely(finding).or_else(|| regression.map(|regression| regression.title.clone()));
         Self {
             name,
             finding,
             rank: finding.signature.rank(),
             is_known: !triage_state(finding, known).is_news(),
-            root,
+            root: RootCause::of(finding),
             regression,
             cause: cause.unwrap_or_else(|| words::failure(&finding.signature)),
         }

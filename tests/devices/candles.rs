@@ -4,15 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use snuffer::candles::released;
-use snuffer::exec::from_here;
+use snuffer::candles::{prepare, released};
+use snuffer::causes::{Proof, RootCause};
+use snuffer::device::Device;
+use snuffer::exec::{Limits, from_here};
+use snuffer::fixes::{Subject, observe};
+use snuffer::store::regression::Regression;
 use snuffer::store::{Record, Store};
 
+use crate::kept::regressions;
 use crate::output::{code, text};
 use crate::plan::{Test, tests};
 
 pub const TESTS: &[Test] = tests![
-    Once: a_patch_is_found_and_the_release_does_not_show_it
+    Once: a_patch_is_found_and_the_release_does_not_show_it, with_all_fixes_what_they_mend_passes_on_the_cpu
 ];
 
 fn snuffer(store: &Path, args: &str) -> Output {
@@ -77,4 +82,30 @@ fn a_patch_is_found_and_the_release_does_not_show_it() {
     assert!(code(&other) == 1 && text(&other.stderr).contains("start a new one"), "{}", text(&other.stderr));
     let kept = snuffer(&store, &format!("regressions loss.nll {candle}"));
     assert_eq!(code(&kept), 0, "{}{}", text(&kept.stdout), text(&kept.stderr));
+}
+
+fn with_all_fixes_what_they_mend_passes_on_the_cpu() {
+    let device = Device::Cpu;
+    let candle = prepare("fixes", &[device], None).expect("candle with all fixes is built");
+    let subject = |(_, kept): (String, Regression)| {
+        let name = kept.signature.as_ref()?.slug();
+        Some(Subject { name, kept, cause: None })
+    };
+    let subjects: Vec<Subject> = regressions().into_iter().filter_map(subject).collect();
+    let limits = Limits { candle, ..Limits::default() };
+    let seen = observe(&subjects, &[device], limits, 2, &|_: &str| {}).expect("the harness survives");
+    let (mut mended, mut left) = (0, Vec::new());
+    for (Subject { name, kept, .. }, seen) in subjects.iter().zip(seen) {
+        let fixed_here = |proof: &Proof| proof.devices.contains(&device) && proof.mends.contains(name);
+        if !RootCause::own().iter().filter_map(|cause| cause.proof.as_ref()).any(fixed_here) {
+            continue;
+        }
+        let own = kept.signature.as_ref().expect("it fails").on_one_device();
+        match seen.get(&device).is_some_and(|now| now.iter().any(|other| own.is_alike(other))) {
+            true => left.push(name),
+            false => mended += 1,
+        }
+    }
+    assert!(left.is_empty(), "proofs say that these pass: {left:?}");
+    assert!(mended >= 80, "only {mended} regressions are mended");
 }

@@ -151,6 +151,7 @@ fn the_command_checks_the_tensors_of_a_file() {
         ("logits", Tensor::zeros((4, 195), DType::F32, &CandleDevice::Cpu).expect("a tensor")),
         ("target", Tensor::new(&[0u32, 7, 194, 195], &CandleDevice::Cpu).expect("a tensor")),
         ("pixels", tensor(&[0.5, f32::NAN])),
+        ("halves", tensor(&[0.5, 1.5]).to_dtype(DType::F16).expect("f16")),
     ];
     candle_core::safetensors::save(&tensors.into_iter().collect(), &file).expect("written");
     let file = file.to_str().expect("text");
@@ -181,7 +182,12 @@ fn the_command_checks_the_tensors_of_a_file() {
         (
             &["--labels", "y", "--classes", "2"],
             1,
-            "has no tensor `y`; it has logits f32 [4, 195], pixels f32 [2], target u32 [4]",
+            "has no tensor `y`; it has halves f16 [2], logits f32 [4, 195], pixels f32 [2], target u32 [4]",
+        ),
+        (
+            &["--op", "tensor.norm", "--input", "x=halves"],
+            0,
+            "fine     tensor.norm: within its contract\nwarning  tensor.norm: candle 0.11.1 has a known mistake here: norm of f16",
         ),
         (&["--op", "loss.nl", "--input", "inp=logits"], 1, "there is no op `loss.nl`; did you mean `loss.nll`?"),
         (&[], 1, "say what to check"),

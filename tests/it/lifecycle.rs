@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use snuffer::causes::similar;
 use snuffer::device::{Device, Hardware};
 use snuffer::outcome::{Outcome, Phase, Refusal};
 use snuffer::store::regression::{Expected, Regression, Status, read, triage_state};
-use snuffer::store::{Finding, Platform, Store, similar};
+use snuffer::store::{Finding, Platform, Store};
 
 use crate::finding::finding;
 

@@ -29,20 +29,15 @@ fn found(op: &str, oracle: OracleName, kind: &str, site: &str) -> (String, Findi
 
 /// Findings of every rank: four with one cause, and eleven with others.
 fn findings() -> Vec<(String, Finding)> {
-    let gather = "gather (candle-kernels/src/indexing.cu)";
+    let kernel = "where_f32 (candle-kernels/src/ternary.cu)";
     let ops = ["loss.cross_entropy", "loss.nll", "tensor.gather", "layer.embedding_with_a_long_name"];
-    let mut all: Vec<_> = ops.iter().map(|op| found(op, OracleName::Fault, "assert", gather)).collect();
+    let mut all: Vec<_> = ops.iter().map(|op| found(op, OracleName::Fault, "assert", kernel)).collect();
     let values = ["tensor.sum", "tensor.mean", "tensor.norm", "loss.mse", "loss.huber", "op.softmax", "op.rms_norm"];
     let sites = ["", "in a view", "in reduced precision", "of integers", "gradient of x", "of nothing", "elsewhere"];
     let wrong = |(op, site): (&&str, &&str)| found(op, OracleName::Reference, "wrong value", site);
     all.extend(values.iter().zip(&sites).map(wrong));
     all.extend([
-        found(
-            "tensor.index_select",
-            OracleName::Fault,
-            "illegal address",
-            "index_select (candle-kernels/src/indexing.cu)",
-        ),
+        found("tensor.index_select", OracleName::Fault, "illegal address", "affine_f32 (candle-kernels/src/affine.cu)"),
         found("tensor.roll", OracleName::Contract, "invalid not refused", "a dimension out of range"),
         found("tensor.sort_last_dim", OracleName::Gradient, "not supported", ""),
         found("tensor.cumsum", OracleName::Contract, "panic", "l_out (candle-core/src/conv.rs) in backward"),
@@ -75,7 +70,7 @@ fn findings_are_grouped_by_cause_and_a_regression_explains_those_like_it() {
     assert_eq!((found.findings, found.known), (all.len(), 2));
     assert_eq!(found.ranks.values().copied().collect::<Vec<_>>(), [1, 7, 5, 1, 1]);
     let first = &found.causes[0];
-    assert_eq!((first.cause.as_str(), first.findings), ("in gather (candle-kernels/src/indexing.cu)", 4));
+    assert_eq!((first.cause.as_str(), first.findings), ("in where_f32 (candle-kernels/src/ternary.cu)", 4));
     assert_eq!((first.known, first.upstream.as_deref()), (true, Some(issue)));
     let explained: Vec<&str> =
         found.causes.iter().filter(|group| group.known).map(|group| group.cause.as_str()).collect();
@@ -175,8 +170,8 @@ fn the_markdown_of_a_summary_has_the_campaigns_and_the_same_findings() {
         "| hunt, seed 7 | cpu, sim:0 | 1200 | 900 | 80 | 20 | 200 | at the start | 60 |",
         "15 findings, 15 of them new.",
         "| memory | 1 |\n| wrong | 7 |",
-        "| 4 | new | in gather (candle-kernels/src/indexing.cu) |",
-        "- **memory** tensor.index_select uses an illegal address in index_select (indexing.cu) (`",
+        "| 4 | new | in where_f32 (candle-kernels/src/ternary.cu) |",
+        "- **memory** tensor.index_select uses an illegal address in affine_f32 (affine.cu) (`",
     ] {
         assert!(shown.contains(expected), "{expected} is not in {shown}");
     }

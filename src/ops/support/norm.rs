@@ -129,6 +129,9 @@ pub fn epsilon(case: &Case) -> Num {
 /// `row`, less its mean if `centered`, over the root of its mean square.
 pub fn standardized(row: &[Num], eps: Num, centered: bool) -> Vec<Num> {
     let mut row = row.to_vec();
+    // The variance may be the mean of the squares less the square of the mean, as PyTorch's is for some widths.
+    let largest = row.iter().fold(0.0, |largest: f64, x| largest.max(x.value.abs()));
+    let peak = if centered && largest.is_finite() { largest * largest } else { 0.0 };
     if centered {
         let mean = Num::mean(&row);
         for x in &mut row {
@@ -137,7 +140,11 @@ pub fn standardized(row: &[Num], eps: Num, centered: bool) -> Vec<Num> {
     }
     let squares: Vec<Num> = row.iter().map(|&x| squared(x)).collect();
     let size = (Num::mean(&squares) + eps).sqrt();
-    row.into_iter().map(|x| x / size).collect()
+    let divided = |x: Num| {
+        let quotient = x / size;
+        Num { peak: quotient.peak.max(peak), ..quotient }
+    };
+    row.into_iter().map(divided).collect()
 }
 
 /// Every row of `x` standardized in at least `f32`, as PyTorch and candle do (candle-nn/src/layer_norm.rs:116-137), times the input `scale`, plus the input `shift` of ops that have one.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Contents;
 use super::entry::Entry;
 use super::mark::Look;
-use crate::causes::Sighting;
+use crate::causes::{RootCause, Sighting};
 use crate::ops::Contract;
 use crate::oracle::{Evidence, judge_on};
 use crate::outcome::{Observation, Outcome};
@@ -48,6 +48,7 @@ pub struct FindingPage<'a> {
     minimal: bool,
     status: String,
     known: Option<Known<'a>>,
+    root: Option<Root<'a>>,
     upstream: Option<Links>,
 }
 
@@ -69,6 +70,17 @@ struct Known<'a> {
     title: &'a str,
     upstream: Option<&'a str>,
     reason: Option<&'a str>,
+}
+
+/// The root cause.
+#[derive(Debug, Serialize)]
+struct Root<'a> {
+    title: &'a str,
+    explanation: &'a str,
+    at: &'a [String],
+    workaround: Option<&'a str>,
+    /// The command that shows its fix, if it has one.
+    fix: Option<String>,
 }
 
 /// What else is known upstream: about the finding, or about a regression with probably the same cause.
@@ -94,7 +106,15 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         (!links.is_empty()).then_some(Links { title: other.same_cause_as, links })
     });
     let (store, folder) = store(&contents.store);
+    let root = RootCause::of(finding).map(|cause| Root {
+        title: &cause.title,
+        explanation: cause.explanation.trim(),
+        at: &cause.at,
+        workaround: cause.workaround.as_deref(),
+        fix: cause.fix.as_ref().map(|_| format!("snuffer causes {}", cause.name)),
+    });
     FindingPage {
+        root,
         name: entry.name,
         mark: entry.mark().look(),
         op: &signature.op,

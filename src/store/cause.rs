@@ -1,6 +1,4 @@
-//! Groups of findings that likely have the same cause, even for different ops.
-
-use std::collections::BTreeMap;
+//! The likely cause of a finding, as the finding itself shows it: a kernel, a function or a message.
 
 use super::Finding;
 use crate::ops;
@@ -68,19 +66,6 @@ impl Cause {
             Some(Self::Message(without_names(&refusal.message) + &of))
         })
     }
-}
-
-/// Groups of at least two findings with the same likely cause, the largest first: the cause and the findings' names.
-pub fn similar(findings: &[(String, Finding)]) -> Vec<(Cause, Vec<&str>)> {
-    let mut groups: BTreeMap<Cause, Vec<&str>> = BTreeMap::new();
-    for (name, finding) in findings {
-        if let Some(cause) = Cause::of_finding(finding) {
-            groups.entry(cause).or_default().push(name);
-        }
-    }
-    let mut groups: Vec<_> = groups.into_iter().filter(|(_, names)| names.len() > 1).collect();
-    groups.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
-    groups
 }
 
 /// The message without numbers, dtypes and layouts.
