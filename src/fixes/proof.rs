@@ -87,7 +87,8 @@ pub fn proof(
         let on_device = |(device, old): (&Device, &Vec<Signature>)| {
             let with = |(set, seen): (&Fixes, &Seen)| {
                 let new = seen[number].get(device).map_or(&[][..], |new| new);
-                (set.contains_key(name), turn(subject, old, new, is_its_own))
+                let is_mended = subject.cause.as_ref().is_some_and(|cause| set.contains_key(cause));
+                With { has_fix: set.contains_key(name), is_mended, turn: turn(subject, old, new, is_mended) }
             };
             effect(&sets.iter().zip(after).map(with).collect::<Vec<_>>(), is_its_own)
         };
@@ -111,20 +112,37 @@ enum Effect {
     Breaks,
 }
 
-/// The effect of a fix by what becomes of the subject in each set, and whether the set has the fix.
-fn effect(turns: &[(bool, Turn)], is_its_own: bool) -> Option<Effect> {
-    let is = |there: bool, turn: Turn| turns.iter().filter(|(has, _)| *has == there).all(|(_, own)| *own == turn);
-    let ever = |there: bool, turn: Turn| turns.contains(&(there, turn));
+/// What becomes of a subject with a set of fixes.
+#[derive(Debug, Clone, Copy)]
+struct With {
+    /// Whether the fix that is proven is in the set.
+    has_fix: bool,
+    /// Whether the fix of the subject's own cause is.
+    is_mended: bool,
+    turn: Turn,
+}
+
+/// The effect of a fix by what becomes of the subject in each set. It breaks what is broken in exactly the sets that have it, among
+/// those without the fix of the subject's own cause, behind which something else comes to light.
+fn effect(all: &[With], is_its_own: bool) -> Option<Effect> {
+    let turns = |has_fix: bool| all.iter().filter(move |with| with.has_fix == has_fix).map(|with| with.turn);
+    let mut apart = all.iter().filter(|with| !with.is_mended);
+    let is_there = apart.clone().any(|with| with.has_fix);
     match () {
-        () if ever(true, Turn::Broken) && !ever(false, Turn::Broken) => Some(Effect::Breaks),
+        () if is_there && apart.all(|with| (with.turn == Turn::Broken) == with.has_fix) => Some(Effect::Breaks),
         // Another fix may mend it, too.
-        () if is(true, Turn::Mended) && (is_its_own || !ever(false, Turn::Mended)) => Some(Effect::Mends),
-        () if is_its_own && ever(true, Turn::Left) => Some(Effect::Leaves),
+        () if turns(true).all(|turn| turn == Turn::Mended)
+            && (is_its_own || turns(false).all(|turn| turn != Turn::Mended)) =>
+        {
+            Some(Effect::Mends)
+        }
+        () if is_its_own && turns(true).any(|turn| turn == Turn::Left) => Some(Effect::Leaves),
         () => None,
     }
 }
 
-fn turn(subject: &Subject, old: &[Signature], new: &[Signature], is_its_own: bool) -> Turn {
+/// What becomes of a subject that failed in the ways `old`, and now fails in the ways `new`; `is_mended` with the fix of its cause.
+fn turn(subject: &Subject, old: &[Signature], new: &[Signature], is_mended: bool) -> Turn {
     let own = subject.kept.signature.as_ref().map(Signature::on_one_device);
     let failed = own.as_ref().is_some_and(|own| old.contains(own));
     let fails = own.as_ref().is_some_and(|own| new.iter().any(|other| own.is_alike(other)));
@@ -132,7 +150,7 @@ fn turn(subject: &Subject, old: &[Signature], new: &[Signature], is_its_own: boo
     match () {
         // What was behind the failure of its own cause comes to light.
         () if new.iter().any(is_new) => {
-            if failed && is_its_own {
+            if failed && is_mended {
                 Turn::Left
             } else {
                 Turn::Broken
