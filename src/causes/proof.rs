@@ -25,7 +25,7 @@ pub struct Proof {
     pub mends: BTreeSet<String>,
     /// What a predicate of the cause explains, and fails in a build with it as without.
     pub leaves: BTreeSet<String>,
-    /// What fails in another way in every build with it and in none without it, leaving out builds with the fix of its own cause.
+    /// What passes on a device as released and in every build without it, and fails there in every build with it.
     pub breaks: BTreeSet<String>,
 }
 

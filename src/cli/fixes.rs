@@ -130,7 +130,7 @@ fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
         }
     }
     let mut holds = true;
-    for (name, _) in &all {
+    for name in all.keys() {
         let proof = kept(&folder, name).ok_or_else(|| UsageError(format!("the proof of {name} is gone")))?;
         say(name, &proof);
         holds &= proof.holds();

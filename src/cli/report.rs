@@ -153,7 +153,7 @@ fn chosen<'a>(typed: &str, causes: &'a [RootCause], store: &StoreArg) -> anyhow:
 pub type Caused<'a> = (String, Finding, Option<&'a RootCause>);
 
 /// Each of `findings` with its cause.
-pub fn causes_of<'a>(causes: &'a [RootCause], findings: Vec<(String, Finding)>) -> Result<Vec<Caused<'a>>, UsageError> {
+pub fn causes_of(causes: &[RootCause], findings: Vec<(String, Finding)>) -> Result<Vec<Caused<'_>>, UsageError> {
     let caused = |(name, finding): (String, Finding)| {
         let cause = explain(causes, &Sighting::of(&finding)).map_err(UsageError)?;
         Ok((name, finding, cause))

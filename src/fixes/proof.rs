@@ -87,8 +87,7 @@ pub fn proof(
         let on_device = |(device, old): (&Device, &Vec<Signature>)| {
             let with = |(set, seen): (&Fixes, &Seen)| {
                 let new = seen[number].get(device).map_or(&[][..], |new| new);
-                let is_mended = subject.cause.as_ref().is_some_and(|cause| set.contains_key(cause));
-                With { has_fix: set.contains_key(name), is_mended, turn: turn(subject, old, new, is_mended) }
+                (set.contains_key(name), turn(subject, old, new))
             };
             effect(&sets.iter().zip(after).map(with).collect::<Vec<_>>(), is_its_own)
         };
@@ -112,51 +111,31 @@ enum Effect {
     Breaks,
 }
 
-/// What becomes of a subject with a set of fixes.
-#[derive(Debug, Clone, Copy)]
-struct With {
-    /// Whether the fix that is proven is in the set.
-    has_fix: bool,
-    /// Whether the fix of the subject's own cause is.
-    is_mended: bool,
-    turn: Turn,
-}
-
-/// The effect of a fix by what becomes of the subject in each set. It breaks what is broken in exactly the sets that have it, among
-/// those without the fix of the subject's own cause, behind which something else comes to light.
-fn effect(all: &[With], is_its_own: bool) -> Option<Effect> {
-    let turns = |has_fix: bool| all.iter().filter(move |with| with.has_fix == has_fix).map(|with| with.turn);
-    let mut apart = all.iter().filter(|with| !with.is_mended);
-    let is_there = apart.clone().any(|with| with.has_fix);
+/// The effect of a fix by what becomes of the subject in each set, and whether the set has the fix.
+fn effect(turns: &[(bool, Turn)], is_its_own: bool) -> Option<Effect> {
+    let with = |has_fix: bool| turns.iter().filter(move |(has, _)| *has == has_fix).map(|(_, turn)| *turn);
+    let exactly_there = |turn: Turn| turns.iter().all(|(has, own)| (*own == turn) == *has);
     match () {
-        () if is_there && apart.all(|with| (with.turn == Turn::Broken) == with.has_fix) => Some(Effect::Breaks),
-        // Another fix may mend it, too.
-        () if turns(true).all(|turn| turn == Turn::Mended)
-            && (is_its_own || turns(false).all(|turn| turn != Turn::Mended)) =>
-        {
+        () if exactly_there(Turn::Broken) => Some(Effect::Breaks),
+        // Another fix may mend its own, too.
+        () if exactly_there(Turn::Mended) || is_its_own && with(true).all(|turn| turn == Turn::Mended) => {
             Some(Effect::Mends)
         }
-        () if is_its_own && turns(true).any(|turn| turn == Turn::Left) => Some(Effect::Leaves),
+        () if is_its_own && with(true).any(|turn| turn == Turn::Left) => Some(Effect::Leaves),
         () => None,
     }
 }
 
-/// What becomes of a subject that failed in the ways `old`, and now fails in the ways `new`; `is_mended` with the fix of its cause.
-fn turn(subject: &Subject, old: &[Signature], new: &[Signature], is_mended: bool) -> Turn {
+/// What becomes of a subject on a device where it failed in the ways `old`, and now fails in the ways `new`.
+fn turn(subject: &Subject, old: &[Signature], new: &[Signature]) -> Turn {
     let own = subject.kept.signature.as_ref().map(Signature::on_one_device);
     let failed = own.as_ref().is_some_and(|own| old.contains(own));
-    let fails = own.as_ref().is_some_and(|own| new.iter().any(|other| own.is_alike(other)));
     let is_new = |other: &Signature| !old.iter().any(|before| before.is_alike(other));
+    let fails = own.as_ref().is_some_and(|own| new.iter().any(|other| own.is_alike(other)));
     match () {
-        // What was behind the failure of its own cause comes to light.
-        () if new.iter().any(is_new) => {
-            if failed && is_mended {
-                Turn::Left
-            } else {
-                Turn::Broken
-            }
-        }
-        () if failed && fails => Turn::Left,
+        () if old.is_empty() && !new.is_empty() => Turn::Broken,
+        // Something else may come to light behind it.
+        () if failed && (fails || new.iter().any(is_new)) => Turn::Left,
         () if failed => Turn::Mended,
         () => Turn::Nothing,
     }

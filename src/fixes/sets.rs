@@ -5,7 +5,8 @@ use crate::candles::fixed::Fixes;
 /// The sets for `fixes`: 9 for 126 of them, and one with nothing else in it for a single one. What passes in the sets of a fix, and
 /// nowhere else, passes because of it. What needs two fixes passes in fewer sets than one fix has, and is taken for no other's.
 pub fn sets(fixes: &Fixes) -> Vec<Fixes> {
-    let builds = (1..).find(|&builds| codes(builds).count() >= fixes.len()).expect("there are as many codes as needed");
+    let builds =
+        (1..u32::BITS).find(|&builds| codes(builds).count() >= fixes.len()).expect("there are as many codes as needed");
     let mut sets = vec![Fixes::new(); builds as usize];
     for ((name, fix), code) in fixes.iter().zip(codes(builds)) {
         for (number, set) in sets.iter_mut().enumerate() {

@@ -101,9 +101,10 @@ fn with_all_fixes_what_they_mend_passes_on_the_cpu() {
             continue;
         }
         let own = kept.signature.as_ref().expect("it fails").on_one_device();
-        match seen.get(&device).is_some_and(|now| now.iter().any(|other| own.is_alike(other))) {
-            true => left.push(name),
-            false => mended += 1,
+        if seen.get(&device).is_some_and(|now| now.iter().any(|other| own.is_alike(other))) {
+            left.push(name);
+        } else {
+            mended += 1;
         }
     }
     assert!(left.is_empty(), "proofs say that these pass: {left:?}");

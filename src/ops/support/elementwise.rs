@@ -76,9 +76,10 @@ pub fn is_ordinary(constant: f64) -> bool {
 /// an infinity, NaN or a number that it rounds as any other.
 pub fn has_a_value(case: &Case, constant: f64) -> bool {
     let Some(dtype) = case.tensor("x").map(|x| x.dtype) else { return false };
-    let is_held = match constant.is_finite() {
-        true => (dtype.round(constant) - constant).abs() <= dtype.unit_roundoff() * constant.abs(),
-        false => dtype != DType::F8e4m3,
+    let is_held = if constant.is_finite() {
+        (dtype.round(constant) - constant).abs() <= dtype.unit_roundoff() * constant.abs()
+    } else {
+        dtype != DType::F8e4m3
     };
     is_ordinary(constant) || case.backward.is_none() && dtype.is_float() && is_held
 }
