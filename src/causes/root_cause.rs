@@ -98,7 +98,7 @@ impl RootCause {
         any_holds(&self.shown_by, sighting).map_err(|problem| format!("{}: {problem}", self.name))
     }
 
-    /// Whether a call of `op` on `device` may run into it, as far as the call shows: which values it has is not looked at.
+    /// Whether a call of `op` on `device` may run into it, as far as its dtypes, layouts, sizes and params show.
     pub fn may_meet(&self, op: &Op, case: &Case, device: Device) -> bool {
         self.shown_by.iter().any(|predicate| predicate.may_hold(op, case, device))
     }

@@ -45,7 +45,7 @@ enum Command {
         checkout: PathBuf,
     },
     /// Run all regressions and findings with fixes and without, and keep what passes and what fails. A few builds of candle, each with half
-    /// of the fixes, tell them apart: nine for all.
+    /// of the fixes, tell them apart.
     Prove(ProveArgs),
 }
 

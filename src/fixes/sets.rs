@@ -19,7 +19,7 @@ pub fn sets(fixes: &Fixes) -> Vec<Fixes> {
     sets
 }
 
-/// Numbers of `builds` bits of which half are set, or one more: each bit is a set that has the fix.
+/// A number for each fix: bit `n` says whether the `n`-th set has the fix. Half of the `builds` bits are set, rounded up.
 fn codes(builds: u32) -> impl Iterator<Item = u32> {
     (0..1 << builds).filter(move |code: &u32| code.count_ones() == builds.div_ceil(2))
 }

@@ -251,7 +251,7 @@ impl Why<'_> {
             let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
             let _ = write!(
                 text,
-                "\nWith it, {} of {} known failures pass on {}, and no other fails in another way.\n",
+                "\nWith it, {} of {} known failures pass on {}, and none of them fails on a device where it passed before.\n",
                 proof.mends.len(),
                 proof.run,
                 devices.join(" and ")

@@ -245,7 +245,7 @@ fn document() -> String {
         "# Causes\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. `snuffer causes NAME` shows one whole, with its \
          fix as a\ndiff; [CONTRIBUTING.md](../CONTRIBUTING.md#write-a-cause-and-its-fix) says how to write one.\n\n{all} causes explain \
          {explained} regressions. {fixes} have a fix, and {proven} fixes are proven on the devices that the table names: {mended} failures \
-         pass\nwith them that fail without, none that their causes explain is left, and nothing else changes.\n\n\
+         pass\nwith them that fail without, none that their causes explain is left, and no known failure\nappears on a device where it did not.\n\n\
          | rank | cause | where | fix | mends | regressions |\n|---|---|---|---|---|---|\n{rows}"
     )
 }
