@@ -1,7 +1,7 @@
 //! What a worker and its device print: files that outlive the worker.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 
 use anyhow::Context;
 use tempfile::TempDir;
@@ -45,10 +45,10 @@ impl Captured {
     }
 
     /// What the device reported since the case began: a simulated one in records, others in text.
-    pub fn reports(&mut self) -> anyhow::Result<Reports> {
+    pub fn reports(&self) -> anyhow::Result<Reports> {
         const MOST: u64 = 4 << 20;
         if self.is_simulated {
-            let reports = Reports::from_records(&read(&mut self.records, 0, MOST)?);
+            let reports = Reports::from_records(&read(&self.records, 0, MOST)?);
             if !reports.is_empty() {
                 return Ok(reports);
             }
@@ -58,39 +58,44 @@ impl Captured {
 
     /// What was printed since the case began, or its first and its last so many bytes: the first report is at the beginning, and
     /// the fault may be at the end. Lines that are cut belong to no report.
-    pub fn both_ends(&mut self, first: u64, last: u64) -> anyhow::Result<String> {
+    pub fn both_ends(&self, first: u64, last: u64) -> anyhow::Result<String> {
         let length = self.output.metadata()?.len();
         if length <= first + last {
-            return read(&mut self.output, 0, length);
+            return read(&self.output, 0, length);
         }
-        let (first, last) = (read(&mut self.output, 0, first)?, self.last(last)?);
+        let (first, last) = (read(&self.output, 0, first)?, self.last(last)?);
         let first = first.rsplit_once('\n').map_or("", |(whole, _)| whole);
         let last = last.split_once('\n').map_or("", |(_, whole)| whole);
         Ok(format!("{first}\n[…]\n{last}"))
     }
 
     /// The last of what the worker printed since the case began.
-    pub fn end(&mut self) -> anyhow::Result<String> {
+    pub fn end(&self) -> anyhow::Result<String> {
         self.last(END)
     }
 
     /// At most `most` of the last bytes that were printed since the case began.
-    pub fn last(&mut self, most: u64) -> anyhow::Result<String> {
+    pub fn last(&self, most: u64) -> anyhow::Result<String> {
         let start = self.output.metadata()?.len().saturating_sub(most);
-        read(&mut self.output, start, most)
+        read(&self.output, start, most)
     }
 }
 
 /// How much is read of either end of what a worker printed.
 const END: u64 = 16_384;
 
-/// At most `most` bytes of a file.
-fn read(file: &mut File, start: u64, most: u64) -> anyhow::Result<String> {
-    if file.metadata()?.len() == 0 {
-        return Ok(String::new());
+/// At most `most` bytes of a file. They are read at their place: the worker writes through the same open file, so that a read
+/// from the file's own position goes on wherever the worker's last write ended.
+fn read(file: &File, start: u64, most: u64) -> anyhow::Result<String> {
+    let length = file.metadata()?.len().saturating_sub(start).min(most);
+    let mut bytes = vec![0; usize::try_from(length)?];
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(&mut bytes[read..], start + read as u64)? {
+            0 => break,
+            more => read += more,
+        }
     }
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    Read::by_ref(file).take(most).read_to_end(&mut bytes)?;
+    bytes.truncate(read);
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = tests![
     Simulated: a_hunt_charges_a_late_report_to_its_case_and_replays_it,
     a_report_that_the_case_alone_does_not_show_is_flaky,
     every_tool_marks_the_end_of_a_case,
+    a_report_is_whole_although_the_tool_prints_on,
     a_tool_that_cannot_be_used_is_one_line_with_what_to_do
 ];
 
@@ -115,6 +116,14 @@ fn every_tool_marks_the_end_of_a_case(_: Device) {
     let args = ["replay", case, "--device", "cuda:0", "--sanitizer", "racecheck"];
     let (code, shown) = snuffer(&args, &[("FAKE_SILENT", "1")]);
     assert!(code == Some(4) && shown.contains("did not report the fault that is planted after each case"), "{shown}");
+}
+
+fn a_report_is_whole_although_the_tool_prints_on(_: Device) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store");
+    let args = [&HUNT[..], &["--store", store.to_str().expect("a path")]].concat();
+    let (code, shown) = snuffer(&args, &[("FAKE_CHATTER", "200")]);
+    assert_eq!(code, Some(0), "{shown}");
 }
 
 fn a_tool_that_cannot_be_used_is_one_line_with_what_to_do(_: Device) {
