@@ -1,5 +1,6 @@
 //! Executes cases in worker processes, which may die, and reports the outcome of each.
 
+mod answer;
 mod captured;
 mod cause_of_death;
 mod cost;
@@ -30,12 +31,13 @@ use crate::device::{Device, Hardware};
 use crate::ops;
 use crate::outcome::{Observation, Outcome};
 
+pub use answer::Answer;
 pub use cost::Cost;
 pub use edited::EditedKernels;
 pub use environment::{Build, Variable};
 pub use missing::DeviceMissing;
 pub use other_candle::{OtherCandle, from_here};
-pub use process::{Answer, Worker};
+pub use process::Worker;
 pub use protocol::Hello;
 pub use reproduction::Ran;
 pub use sanitizer::Sanitizer;
@@ -159,11 +161,11 @@ impl Executor {
             let late = matches!(outcome, Outcome::TimedOut(_));
             let contiguous = match &baseline {
                 // No contiguous baseline for a case that hangs or dies: it would cost another worker.
-                Some(baseline) if !outcome.lost_the_process() => Some(worker.run(baseline)?.outcome),
+                Some(baseline) if !outcome.lost_the_process() => Some(worker.run_once(baseline)?),
                 _ => None,
             };
             let sibling = match ops::beside(case, &outcome) {
-                Some(sibling) => Some(worker.run(&sibling)?.outcome),
+                Some(sibling) => Some(worker.run_once(&sibling)?),
                 None => None,
             };
             let device = worker.device();

@@ -2,8 +2,10 @@
 
 mod proof;
 mod record;
+mod seen;
 mod sets;
 
-pub use proof::{Seen, Subject, observe, proof};
+pub use proof::{Subject, broken_together, proof};
 pub use record::{edits, record};
+pub use seen::{Kept, Seen, observe};
 pub use sets::sets;

@@ -21,9 +21,9 @@ pub struct Proof {
     pub devices: BTreeSet<Device>,
     /// How many regressions and findings were run.
     pub run: usize,
-    /// What fails in every build without it, and passes in every build with it.
+    /// What fails on a device in every build without it, and in none with it. A limit may have come to light behind it.
     pub mends: BTreeSet<String>,
-    /// What a predicate of the cause explains, and fails in a build with it as without.
+    /// What a predicate of the cause explains on a device, and fails there in a build with it as without.
     pub leaves: BTreeSet<String>,
     /// What passes on a device as released and in every build without it, and fails there in every build with it.
     pub breaks: BTreeSet<String>,

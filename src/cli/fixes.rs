@@ -1,5 +1,6 @@
 //! `snuffer fixes`: builds candle with fixes of root causes, writes such a fix, and proves it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -13,11 +14,14 @@ use crate::candles::fixed::{self, Fixes, digest_of};
 use crate::causes::{self, FOLDER, Fix, Proof, RootCause, Sighting, file, shown};
 use crate::console;
 use crate::device::Device;
-use crate::exec::Limits;
+use crate::exec::{Limits, OtherCandle};
 use crate::exit_code::Exit;
-use crate::fixes::{Subject, observe, proof, record, sets};
+use crate::fixes::{Kept, Seen, Subject, broken_together, observe, proof, record, sets};
 use crate::store::regression::Regression;
 use crate::store::write_atomically;
+
+/// What was seen with each candle.
+const SEEN: &str = "target/fixes-seen";
 
 /// Arguments of `snuffer fixes`.
 #[derive(Debug, clap::Args)]
@@ -101,7 +105,8 @@ fn write(typed: &str, checkout: &Path) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Proves the fixes that are not proven, all at once, and keeps the proofs. `Findings` if one does not hold.
+/// Proves the fixes that are not proven, all at once, and keeps the proofs. `Findings` if one does not hold, or if they break something
+/// together.
 fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
     let folder = own_folder()?;
     let causes = RootCause::all().map_err(UsageError)?;
@@ -112,30 +117,59 @@ fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
     };
     let open: Fixes =
         all.iter().filter(|(name, fix)| is_open(name, fix)).map(|(name, fix)| (name.clone(), fix.clone())).collect();
-    if !open.is_empty() {
-        let subjects = subjects(&causes, store, args.known.read()?)?;
+    let together = if open.is_empty() {
+        BTreeSet::new()
+    } else {
+        let subjects = subjects(&causes, store, args.known.read()?, &devices)?;
         let jobs = args.jobs.number(&devices, false);
-        let run = |limits: Limits| observe(&subjects, &devices, limits, jobs, &console::bar(subjects.len()));
-        let sets = sets(&open);
-        let before = run(limits)?;
-        let mut after = Vec::new();
-        for (number, set) in sets.iter().enumerate() {
-            eprintln!("build     {} of {}, with {} of {} fixes", number + 1, sets.len(), set.len(), open.len());
-            let names: Vec<&str> = set.keys().map(String::as_str).collect();
-            let candle = other_candle(&format!("fixes:{}", names.join(",")), &devices)?;
-            after.push(run(Limits { candle, ..limits })?);
-        }
-        for (name, fix) in &open {
-            keep(&folder, name, &proof((name, fix), &sets, &subjects, &devices, &before, &after)?)?;
-        }
-    }
-    let mut holds = true;
+        let run = |candle: Option<&'static OtherCandle>| {
+            let limits = Limits { candle, ..limits };
+            let kept = Kept::open(Path::new(SEEN), limits, &devices)?;
+            observe(&subjects, &devices, limits, jobs, &kept, &console::bar(subjects.len()))
+        };
+        prove_at_once(&open, &subjects, &devices, &folder, run)?
+    };
+    let mut holds = together.is_empty();
     for name in all.keys() {
         let proof = kept(&folder, name).ok_or_else(|| UsageError(format!("the proof of {name} is gone")))?;
         say(name, &proof);
         holds &= proof.holds();
     }
+    for name in together {
+        println!("OPEN      all together break {name}");
+    }
     Ok(if holds { Exit::Clean } else { Exit::Findings })
+}
+
+/// Proves the fixes `open` by what `run` sees, and keeps the proofs in `folder`. Returns what they break together, and none of them alone.
+fn prove_at_once(
+    open: &Fixes,
+    subjects: &[Subject],
+    devices: &[Device],
+    folder: &Path,
+    run: impl Fn(Option<&'static OtherCandle>) -> anyhow::Result<Seen>,
+) -> anyhow::Result<BTreeSet<String>> {
+    let with = |set: &Fixes| {
+        let names: Vec<&str> = set.keys().map(String::as_str).collect();
+        run(other_candle(&format!("fixes:{}", names.join(",")), devices)?)
+    };
+    let sets = sets(open);
+    let before = run(None)?;
+    let mut after = Vec::new();
+    for (number, set) in sets.iter().enumerate() {
+        eprintln!("build     {} of {}, with {} of {} fixes", number + 1, sets.len(), set.len(), open.len());
+        after.push(with(set)?);
+    }
+    let prove = |(name, fix): (&String, &Fix)| {
+        let proof = proof((name, fix), &sets, subjects, devices, &before, &after)?;
+        keep(folder, name, &proof).map(|()| proof)
+    };
+    let proofs: Vec<Proof> = open.iter().map(prove).collect::<Result<_, _>>()?;
+    if sets.len() == 1 {
+        return Ok(BTreeSet::new());
+    }
+    eprintln!("build     with all {} fixes", open.len());
+    Ok(broken_together(subjects, &proofs, &before, &with(open)?))
 }
 
 /// The proof of a cause's fix that is kept.
@@ -154,7 +188,12 @@ fn own_folder() -> Result<PathBuf, UsageError> {
 }
 
 /// The regressions that fail, and the findings of the store, if there is one.
-fn subjects(causes: &[RootCause], store: &StoreArg, kept: Vec<(String, Regression)>) -> anyhow::Result<Vec<Subject>> {
+fn subjects(
+    causes: &[RootCause],
+    store: &StoreArg,
+    kept: Vec<(String, Regression)>,
+    devices: &[Device],
+) -> anyhow::Result<Vec<Subject>> {
     let findings = if store.path().is_dir() { readable(&store.existing()?)? } else { Vec::new() };
     let of_release = findings.iter().filter(|(_, finding)| finding.is_of(None, None));
     let found = of_release.map(|(_, finding)| Regression::of(finding));
@@ -162,9 +201,14 @@ fn subjects(causes: &[RootCause], store: &StoreArg, kept: Vec<(String, Regressio
     for kept in kept.into_iter().map(|(_, kept)| kept).chain(found) {
         let Some(sighting) = Sighting::kept(&kept) else { continue };
         let name = sighting.signature.slug();
-        let cause = shown(causes, &sighting).map_err(UsageError)?.map(|cause| cause.name.clone());
-        if subjects.iter().all(|other| other.name != name) {
-            subjects.push(Subject { name, kept, cause });
+        let on = |&device: &Device| {
+            let cause = shown(causes, &Sighting { devices: vec![device], ..sighting.clone() });
+            cause.transpose().map(|cause| Ok((device, cause?.name.clone())))
+        };
+        let causes = devices.iter().filter_map(on).collect::<Result<_, String>>().map_err(UsageError)?;
+        // Failures of one name may have several causes.
+        if subjects.iter().all(|other| (&other.name, &other.causes) != (&name, &causes)) {
+            subjects.push(Subject { name, kept, causes });
         }
     }
     Ok(subjects)

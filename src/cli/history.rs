@@ -6,8 +6,10 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::{UsageError, existing};
+use crate::causes::RootCause;
 use crate::exit_code::Exit;
-use crate::store::history::{Answer, CampaignRow, Filter, History, HistoryError, SignatureRow, Table};
+use crate::store::Finding;
+use crate::store::history::{Answer, CampaignRow, CauseRow, Filter, History, HistoryError, SignatureRow, Table};
 
 /// Arguments of `snuffer history`.
 #[derive(Debug, clap::Args)]
@@ -25,21 +27,31 @@ pub struct Args {
     /// Only signatures of this kind, such as `assert`, `panic` or `wrong value`.
     #[arg(long)]
     kind: Option<String>,
-    /// Only signatures first seen (or gone) and campaigns since a date, `2026-11-21`, or in the last days, `30d`.
+    /// Only signatures and causes first seen (or gone) and campaigns since a date, `2026-11-21`, or in the last days, `30d`.
     #[arg(long)]
     since: Option<String>,
     /// Only signatures that no longer occur although enough cases of their op ran.
     #[arg(long)]
     gone: bool,
-    /// List the campaigns.
-    #[arg(long, conflicts_with_all = ["op", "kind", "gone"])]
-    campaigns: bool,
+    #[command(flatten)]
+    instead: Instead,
     /// Run this read-only query; docs/history.md describes the tables.
-    #[arg(long, conflicts_with_all = ["campaigns", "op", "kind", "since", "gone"])]
+    #[arg(long, conflicts_with_all = ["campaigns", "causes", "op", "kind", "since", "gone"])]
     sql: Option<String>,
     /// Print the answer as JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// What is listed instead of signatures.
+#[derive(Debug, clap::Args)]
+struct Instead {
+    /// List the root causes of the findings that the stores have; with `--since`, those that are new.
+    #[arg(long, conflicts_with_all = ["op", "kind", "gone", "campaigns"])]
+    causes: bool,
+    /// List the campaigns.
+    #[arg(long, conflicts_with_all = ["op", "kind", "gone"])]
+    campaigns: bool,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -52,6 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     match answer {
         Answer::Signatures(rows) => print!("{}", signatures(&rows)),
+        Answer::Causes(rows) => print!("{}", table(&causes(&rows))),
         Answer::Campaigns(rows) => print!("{}", table(&campaigns(&rows))),
         Answer::Table(answer) => print!("{}", table(&answer)),
     }
@@ -79,7 +92,9 @@ fn up_to_date(args: &Args, exit: &mut Exit) -> anyhow::Result<PathBuf> {
     }
     let mut history = History::open(&path)?;
     for store in stores {
-        let left_out = history.add(store).with_context(|| format!("cannot read the store {}", store.display()))?;
+        let cause_of = |finding: &Finding| RootCause::of(finding).map(|cause| cause.title.as_str());
+        let left_out =
+            history.add(store, cause_of).with_context(|| format!("cannot read the store {}", store.display()))?;
         for problem in left_out {
             *exit = Exit::Harness;
             eprintln!("left out: {}", problem.lines().next().unwrap_or_default());
@@ -94,7 +109,10 @@ fn answer(args: &Args, path: &Path) -> Result<Answer, HistoryError> {
         return Ok(Answer::Table(history.sql(sql)?));
     }
     let since = args.since.as_deref().map(|since| history.date(since)).transpose()?;
-    if args.campaigns {
+    if args.instead.causes {
+        return Ok(Answer::Causes(history.causes(since.as_deref())?));
+    }
+    if args.instead.campaigns {
         return Ok(Answer::Campaigns(history.campaigns(since.as_deref())?));
     }
     let filter = Filter { op: args.op.clone(), kind: args.kind.clone(), since, gone: args.gone };
@@ -135,6 +153,15 @@ fn signatures(rows: &[SignatureRow]) -> String {
 /// A date without seconds.
 fn minute(date: &str) -> &str {
     date.get(..16).unwrap_or(date)
+}
+
+fn causes(rows: &[CauseRow]) -> Table {
+    let columns = ["first seen", "last seen", "signatures", "cases", "cause, or a signature without a known one"];
+    let row = |row: &CauseRow| -> Vec<Value> {
+        let [first, last] = [&row.first_seen, &row.last_seen].map(|date| minute(date));
+        vec![first.into(), last.into(), row.signatures.into(), row.cases.into(), row.name.as_str().into()]
+    };
+    Table { columns: columns.map(ToString::to_string).to_vec(), rows: rows.iter().map(row).collect() }
 }
 
 fn campaigns(rows: &[CampaignRow]) -> Table {

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 use wait_timeout::ChildExt;
 
+use super::answer::Answer;
 use super::captured::Captured;
 use super::cause_of_death::cause_of_death;
 use super::deadline::{Stuck, Timed, Timer, growth};
@@ -18,12 +19,12 @@ use super::journal::Journal;
 use super::missing::DeviceMissing;
 use super::protocol::{self, Hello, Reply, Request};
 use super::start::{DeviceLost, Started, is_late, kill};
-use super::{Build, Deadline, Limits, OtherCandle, Variable, environment};
+use super::{Build, Deadline, Limits, Variable, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
 use crate::ops::wants_second;
-use crate::outcome::{DeviceReports, Gradients, Outcome, Returned};
+use crate::outcome::{Gradients, Outcome, Returned};
 
 /// A worker process for one device.
 #[derive(Debug)]
@@ -103,7 +104,16 @@ impl Worker {
 
     /// Runs `case` twice. An `Err` is a failure of the harness, or a [`DeviceLost`] with this case.
     pub fn run(&mut self, case: &Case) -> anyhow::Result<Answer> {
-        let located = self.run_retrying(case).map(|answer| answer.located(self.limits.candle));
+        self.run_located(case, true)
+    }
+
+    /// Runs `case` once: with it another case is compared, which has run twice. Errors as of [`run`](Self::run).
+    pub fn run_once(&mut self, case: &Case) -> anyhow::Result<Outcome> {
+        Ok(self.run_located(case, false)?.outcome)
+    }
+
+    fn run_located(&mut self, case: &Case, twice: bool) -> anyhow::Result<Answer> {
+        let located = self.run_retrying(case, twice).map(|answer| answer.located(self.limits.candle));
         located.map_err(|mut error| {
             if let Some(lost) = error.downcast_mut::<DeviceLost>() {
                 lost.case = Some(case.clone());
@@ -113,11 +123,11 @@ impl Worker {
     }
 
     /// Runs `case`, and tries again if the worker dies before it begins the case.
-    fn run_retrying(&mut self, case: &Case) -> anyhow::Result<Answer> {
+    fn run_retrying(&mut self, case: &Case, twice: bool) -> anyhow::Result<Answer> {
         // A worker may die before it begins the case (somebody kills it, the machine runs out of memory). The case is not
         // to blame.
         for _ in 0..3 {
-            match self.attempt(case)? {
+            match self.attempt(case, twice)? {
                 None => {}
                 // The index of the failing call counts from the start of the process: each case needs a new one.
                 Some(answer) if environment::has_injected_failures(self.device, self.limits) => {
@@ -136,9 +146,9 @@ impl Worker {
     }
 
     /// One attempt; `None` if the worker died before it began the case.
-    fn attempt(&mut self, case: &Case) -> anyhow::Result<Option<Answer>> {
+    fn attempt(&mut self, case: &Case, twice: bool) -> anyhow::Result<Option<Answer>> {
         self.number += 1;
-        let frame = protocol::encode(&Request { number: self.number, case: case.clone() })?;
+        let frame = protocol::encode(&Request { number: self.number, case: case.clone(), twice })?;
         self.captured.discard()?;
         let answer = io::Write::write_all(&mut self.process.socket, &frame).and_then(|()| self.answer(case));
         match answer {
@@ -250,39 +260,6 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.kill();
-    }
-}
-
-/// The result of a case on a worker's device.
-#[derive(Debug)]
-pub struct Answer {
-    /// The first run's outcome.
-    pub outcome: Outcome,
-    /// The second run's outcome, if it differs.
-    pub again: Option<Outcome>,
-    /// What the device remarked in both.
-    pub device_reports: DeviceReports,
-}
-
-impl Answer {
-    /// The answer with the function of each place, if that is one of another candle.
-    fn located(mut self, candle: Option<&OtherCandle>) -> Self {
-        let Some(OtherCandle { functions, .. }) = candle else { return self };
-        for outcome in std::iter::once(&mut self.outcome).chain(&mut self.again) {
-            match outcome {
-                Outcome::Panicked(panic) => functions.locate(&mut panic.place),
-                Outcome::Faulted(fault) => functions.locate(&mut fault.place),
-                _ => {}
-            }
-        }
-        self.device_reports.reports.iter_mut().for_each(|report| functions.locate(&mut report.place));
-        self
-    }
-}
-
-impl From<Outcome> for Answer {
-    fn from(outcome: Outcome) -> Self {
-        Self { outcome, again: None, device_reports: DeviceReports::default() }
     }
 }
 

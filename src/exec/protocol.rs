@@ -33,6 +33,8 @@ pub struct Request {
     pub number: u64,
     /// The case.
     pub case: Case,
+    /// Whether it runs a second time, to compare.
+    pub twice: bool,
 }
 
 /// The result of a request.

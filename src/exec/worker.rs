@@ -74,7 +74,7 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error).context("cannot read a case"),
         };
-        let Request { number, case } = protocol::decode(&body).context("cannot read a case")?;
+        let Request { number, case, twice } = protocol::decode(&body).context("cannot read a case")?;
         journal.begin(&body).context("cannot write the journal")?;
         let mut failed = Ok(());
         let mut run = || {
@@ -87,7 +87,7 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
         let outcome = run();
         // After a fault, every call on the device returns that fault.
         let lost = matches!(outcome, Outcome::Faulted(_));
-        let again = if lost { None } else { Some(run()).filter(|again| *again != outcome) };
+        let again = if twice && !lost { Some(run()).filter(|again| *again != outcome) } else { None };
         failed.context("cannot write the journal")?;
         protocol::send(&mut socket, &Reply { number, outcome, again }).context("cannot answer")?;
         if lost {

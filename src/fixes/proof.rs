@@ -1,18 +1,18 @@
-//! Proves fixes: runs regressions and findings with candle as released and with fixes, and compares how they fail.
+//! Proves fixes: compares how regressions and findings fail with candle as released and with fixes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use semver::Version;
 
 use crate::CANDLE;
+use crate::candles::digest;
 use crate::candles::fixed::{Fixes, digest_of};
 use crate::causes::{Fix, Proof};
 use crate::device::Device;
-use crate::exec::{Build, Deadline, Executor, Limits, pool};
-use crate::ops;
-use crate::oracle::Signature;
-use crate::store::regression::{Regression, failures};
+use crate::oracle::{Rank, Signature};
+use crate::store::regression::Regression;
+
+use super::seen::{Failing, Seen};
 
 /// A failure that a fix may mend.
 #[derive(Debug)]
@@ -21,36 +21,15 @@ pub struct Subject {
     pub name: String,
     /// The case, and how it fails.
     pub kept: Regression,
-    /// The cause that a predicate says it has.
-    pub cause: Option<String>,
+    /// The cause that a predicate says it has on each device: one name, such as that of a `NaN` that is lost, may have another on CUDA.
+    pub causes: BTreeMap<Device, String>,
 }
 
-/// How each subject fails on each device.
-pub type Seen = Vec<BTreeMap<Device, Vec<Signature>>>;
-
-/// Runs all of `subjects` on `devices`, with as many workers for each as `jobs`.
-pub fn observe(
-    subjects: &[Subject],
-    devices: &[Device],
-    limits: Limits,
-    jobs: usize,
-    done: &(impl Fn(&str) + Sync),
-) -> anyhow::Result<Seen> {
-    let next = AtomicU64::new(0);
-    pool::each(
-        jobs,
-        || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| (*number as usize) < subjects.len()),
-        || Executor::start(devices, Build::Checked, limits),
-        |executor, number| {
-            let Subject { name, kept, .. } = &subjects[number as usize];
-            // Of an op that this build lacks, nothing is known.
-            let Some(op) = ops::find(&kept.case.op) else { return Ok(Some(BTreeMap::new())) };
-            let observations = executor.observe(&kept.case, Deadline::Full)?;
-            done(name);
-            Ok(Some(failures(kept, op, &observations).into_iter().collect()))
-        },
-        |executor| executor.finish().map(|_| ()),
-    )
+impl Subject {
+    /// What tells it from others: its case and its failure.
+    pub fn key(&self) -> String {
+        digest([self.name.as_bytes(), self.kept.case.to_text().as_bytes()])
+    }
 }
 
 /// What becomes of a subject on a device with a set of fixes.
@@ -83,15 +62,15 @@ pub fn proof(
         breaks: BTreeSet::new(),
     };
     for (number, (subject, before)) in subjects.iter().zip(before).enumerate() {
-        let is_its_own = subject.cause.as_deref() == Some(name);
-        let on_device = |(device, old): (&Device, &Vec<Signature>)| {
+        let on_device = |device: &Device| {
+            let is_its_own = subject.causes.get(device).is_some_and(|own| own == name);
             let with = |(set, seen): (&Fixes, &Seen)| {
                 let new = seen[number].get(device).map_or(&[][..], |new| new);
-                (set.contains_key(name), turn(subject, old, new))
+                (set.contains_key(name), turn(subject, before, *device, new))
             };
             effect(&sets.iter().zip(after).map(with).collect::<Vec<_>>(), is_its_own)
         };
-        let effects: Vec<Option<Effect>> = before.iter().map(on_device).collect();
+        let effects: Vec<Option<Effect>> = before.keys().map(on_device).collect();
         let has = |effect| effects.contains(&Some(effect));
         match () {
             () if has(Effect::Breaks) => proof.breaks.insert(subject.name.clone()),
@@ -101,6 +80,15 @@ pub fn proof(
         };
     }
     Ok(proof)
+}
+
+/// What passes on a device with candle as released and fails there with all fixes, although no fix of `proofs` alone breaks it.
+pub fn broken_together(subjects: &[Subject], proofs: &[Proof], before: &Seen, with_all: &Seen) -> BTreeSet<String> {
+    let fails = |seen: &Failing, device: &Device| seen.get(device).is_some_and(|found| !found.is_empty());
+    let broken = |(before, after): (&Failing, &Failing)| before.keys().any(|on| !fails(before, on) && fails(after, on));
+    let names = subjects.iter().zip(before.iter().zip(with_all)).filter(|(_, seen)| broken(*seen));
+    let charged = |name: &str| proofs.iter().any(|proof| proof.breaks.contains(name));
+    names.map(|(subject, _)| subject.name.clone()).filter(|name| !charged(name)).collect()
 }
 
 /// What a fix does to a subject on a device.
@@ -126,17 +114,16 @@ fn effect(turns: &[(bool, Turn)], is_its_own: bool) -> Option<Effect> {
     }
 }
 
-/// What becomes of a subject on a device where it failed in the ways `old`, and now fails in the ways `new`.
-fn turn(subject: &Subject, old: &[Signature], new: &[Signature]) -> Turn {
+/// What becomes of a subject that failed in the ways `before`, and now fails in the ways `new` on `device`.
+fn turn(subject: &Subject, before: &Failing, device: Device, new: &[Signature]) -> Turn {
+    let old = before.get(&device).map_or(&[][..], |old| old);
     let own = subject.kept.signature.as_ref().map(Signature::on_one_device);
-    let failed = own.as_ref().is_some_and(|own| old.contains(own));
-    let is_new = |other: &Signature| !old.iter().any(|before| before.is_alike(other));
-    let fails = own.as_ref().is_some_and(|own| new.iter().any(|other| own.is_alike(other)));
-    match () {
-        () if old.is_empty() && !new.is_empty() => Turn::Broken,
-        // Something else may come to light behind it.
-        () if failed && (fails || new.iter().any(is_new)) => Turn::Left,
-        () if failed => Turn::Mended,
-        () => Turn::Nothing,
-    }
+    let Some(own) = own.filter(|own| old.contains(own)) else {
+        return if old.is_empty() && !new.is_empty() { Turn::Broken } else { Turn::Nothing };
+    };
+    // Something else may come to light behind it, unless it was there on some device, or is a limit behind something worse.
+    let was_there = |other: &Signature| before.values().flatten().any(|before| before.is_alike(other));
+    let is_worse = |other: &Signature| other.rank() < Rank::Limit || own.rank() == Rank::Limit;
+    let remains = |other: &Signature| own.is_alike(other) || is_worse(other) && !was_there(other);
+    if new.iter().any(remains) { Turn::Left } else { Turn::Mended }
 }

@@ -99,7 +99,7 @@ impl Trace {
             }
             let step = Step { number: index + 1, op, call, incoming_gradient: None };
             let prefix = Case { backward: Backward::None, ..sequence::prefix(whole, step.number) };
-            let outputs = match worker.run(&prefix)?.outcome {
+            let outputs = match worker.run_once(&prefix)? {
                 Outcome::Returned(returned) => returned.outputs,
                 other => {
                     self.failed = Some((step, other.summary()));
@@ -123,7 +123,7 @@ impl Trace {
         for step in steps.iter().rev() {
             let rest = calls[step.number..].iter().cloned();
             let suffix = whole.with_calls(std::iter::once(step.call.clone()).chain(rest).collect());
-            let gradients = match worker.run(&Case { backward, ..suffix })?.outcome {
+            let gradients = match worker.run_once(&Case { backward, ..suffix })? {
                 Outcome::Returned(returned) => returned.backward,
                 other => {
                     self.failed = Some((step.clone(), other.summary()));

@@ -249,13 +249,9 @@ impl Why<'_> {
         let _ = write!(text, "\n## A change that fixes it\n\n```diff\n{change}```\n");
         if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
             let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
-            let _ = write!(
-                text,
-                "\nWith it, {} of {} known failures pass on {}, and none of them fails on a device where it passed before.\n",
-                proof.mends.len(),
-                proof.run,
-                devices.join(" and ")
-            );
+            let (mends, run, on) = (proof.mends.len(), proof.run, devices.join(" and "));
+            let _ = write!(text, "\nKnown failures that pass with it on {on}: {mends} of {run}. ");
+            text += "None fails on a device where it passed before.\n";
         }
         text
     }

@@ -79,9 +79,9 @@ pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Li
         worker.set_deadline(Deadline::Short);
     }
     let Answer { outcome, again, device_reports } = worker.run(case)?;
-    let contiguous = if case.is_plain() { None } else { Some(worker.run(&case.contiguous())?.outcome) };
+    let contiguous = if case.is_plain() { None } else { Some(worker.run_once(&case.contiguous())?) };
     let sibling = match ops::beside(case, &outcome) {
-        Some(sibling) => Some(worker.run(&sibling)?.outcome),
+        Some(sibling) => Some(worker.run_once(&sibling)?),
         None => None,
     };
     let observations = [Observation { device, outcome, again, contiguous, sibling, device_reports }];

@@ -1,6 +1,7 @@
 //! The history of campaigns: an `SQLite` index of their records, to query many campaigns at once.
 //! The records and findings are the source of truth; the index can be rebuilt from them at any time.
 
+mod causes;
 mod import;
 mod query;
 
@@ -11,13 +12,20 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use thiserror::Error;
 
+pub use causes::CauseRow;
 pub use query::{Answer, CampaignRow, Filter, SignatureRow, Table};
 
 /// Marks an `SQLite` database as a history: `snuf`, in its header.
 const APPLICATION: i64 = 0x736E_7566;
 
-/// The version of `schema.sql`.
-const VERSION: i64 = 1;
+/// The version of the schema.
+const VERSION: i64 = 2;
+
+/// All of the schema.
+const SCHEMA: [&str; 2] = [include_str!("history/schema.sql"), CAUSES];
+
+/// What version 2 added.
+const CAUSES: &str = include_str!("history/causes.sql");
 
 /// How long one process waits for a lock of another.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -66,21 +74,28 @@ impl History {
         };
         let connection = connect().map_err(|error| explain(path, &error))?;
         let mut history = Self { path: path.to_path_buf(), connection };
-        if !history.is_current()? {
-            history.create()?;
+        let may_write = flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE);
+        match history.version()? {
+            VERSION => {}
+            1 if may_write => history.upgrade()?,
+            1 => {
+                let advice = "name a store with `--store`, and it is brought up to date";
+                return Err(HistoryError::File(format!("{} is a history of version 1: {advice}", path.display())));
+            }
+            _ => history.create()?,
         }
         Ok(history)
     }
 
-    /// Whether the file has the current schema; false if it is empty, and an error if it holds something else.
-    fn is_current(&self) -> Result<bool, HistoryError> {
+    /// The version of the schema that the file has; 0 if it is empty, and an error if it holds something else.
+    fn version(&self) -> Result<i64, HistoryError> {
         let query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) \
                      FROM pragma_application_id, pragma_user_version";
         let found = self.connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
         let path = self.path.display();
         match found.map_err(|error| self.explain(&error))? {
-            (APPLICATION, VERSION, _) => Ok(true),
-            (0_i64, 0_i64, 0_i64) => Ok(false),
+            (APPLICATION, version @ 1..=VERSION, _) => Ok(version),
+            (0_i64, 0_i64, 0_i64) => Ok(0),
             (APPLICATION, version, _) => Err(HistoryError::File(format!(
                 "{path} is a history of version {version}, but this build of snuffer supports {VERSION}: use the snuffer that \
                  wrote it, or another file"
@@ -95,13 +110,30 @@ impl History {
             // Another process may have been faster.
             let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
             if tables == 0 {
-                transaction.execute_batch(include_str!("history/schema.sql"))?;
+                transaction.execute_batch(&SCHEMA.concat())?;
                 transaction.pragma_update(None, "application_id", APPLICATION)?;
                 transaction.pragma_update(None, "user_version", VERSION)?;
             }
             transaction.commit()
         };
         make(&mut self.connection).map_err(|error| self.explain(&error))
+    }
+
+    /// Makes version 2 of version 1. Findings are read again, for their causes.
+    fn upgrade(&mut self) -> Result<(), HistoryError> {
+        let change = |connection: &mut Connection| -> rusqlite::Result<()> {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Another process may have been faster.
+            let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            if version == 1 {
+                transaction.execute_batch("ALTER TABLE findings ADD COLUMN cause TEXT")?;
+                transaction.execute_batch(CAUSES)?;
+                transaction.execute("DELETE FROM files WHERE path LIKE '%finding.toml'", [])?;
+                transaction.pragma_update(None, "user_version", VERSION)?;
+            }
+            transaction.commit()
+        };
+        change(&mut self.connection).map_err(|error| self.explain(&error))
     }
 
     fn explain(&self, error: &rusqlite::Error) -> HistoryError {

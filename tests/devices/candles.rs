@@ -1,14 +1,16 @@
 //! Hunts with another candle: it is built and run, and its findings are told from those of the release under test.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use snuffer::candles::{prepare, released};
 use snuffer::causes::{Proof, RootCause};
 use snuffer::device::Device;
 use snuffer::exec::{Limits, from_here};
-use snuffer::fixes::{Subject, observe};
+use snuffer::fixes::{Kept, Subject, observe};
 use snuffer::store::regression::Regression;
 use snuffer::store::{Record, Store};
 
@@ -89,11 +91,20 @@ fn with_all_fixes_what_they_mend_passes_on_the_cpu() {
     let candle = prepare("fixes", &[device], None).expect("candle with all fixes is built");
     let subject = |(_, kept): (String, Regression)| {
         let name = kept.signature.as_ref()?.slug();
-        Some(Subject { name, kept, cause: None })
+        Some(Subject { name, kept, causes: BTreeMap::new() })
     };
     let subjects: Vec<Subject> = regressions().into_iter().filter_map(subject).collect();
     let limits = Limits { candle, ..Limits::default() };
-    let seen = observe(&subjects, &[device], limits, 2, &|_: &str| {}).expect("the harness survives");
+    let folder = tempfile::tempdir().expect("a folder");
+    let observe = || {
+        let kept = Kept::open(folder.path(), limits, &[device]).expect("a file");
+        let ran = AtomicUsize::new(0);
+        let count = |_: &str| _ = ran.fetch_add(1, Ordering::Relaxed);
+        (observe(&subjects, &[device], limits, 2, &kept, &count).expect("the harness survives"), ran.into_inner())
+    };
+    let (seen, ran) = observe();
+    assert_eq!(ran, subjects.len());
+    assert_eq!(observe(), (seen.clone(), 0), "what was seen is kept, and nothing runs twice");
     let (mut mended, mut left) = (0, Vec::new());
     for (Subject { name, kept, .. }, seen) in subjects.iter().zip(seen) {
         let fixed_here = |proof: &Proof| proof.devices.contains(&device) && proof.mends.contains(name);

@@ -159,7 +159,7 @@ fn a_damaged_file_of_a_store_is_named_and_nothing_else_is_lost() {
 fn a_damaged_history_is_named_in_one_line() {
     let whole = whole();
     let (root, path) = (whole.folder.path().join("store"), whole.folder.path().join("history.sqlite"));
-    drop(History::open(&path).map(|mut history| history.add(&root).expect("read")).expect("a history"));
+    drop(History::open(&path).map(|mut history| history.add(&root, |_| None).expect("read")).expect("a history"));
     let content = fs::read(&path).expect("readable");
     let others = [fs::read(files(&root)[0].clone()).expect("readable")];
     let mut rng = Pcg64Mcg::seed_from_u64(12);
@@ -167,7 +167,7 @@ fn a_damaged_history_is_named_in_one_line() {
     for _ in 0..times() / 20 {
         fs::write(&path, damaged(&mut rng, &content, &others)).expect("written");
         let ask = || -> anyhow::Result<()> {
-            History::open(&path)?.add(&root)?;
+            History::open(&path)?.add(&root, |_| None)?;
             let history = History::read_only(&path)?;
             history.signatures(&Filter::default())?;
             history.campaigns(None)?;

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use snuffer::store::{Counts, Log, Record, Store, Tally};
+use snuffer::store::{Counts, Finding, Log, Record, Store, Tally};
 
 use crate::finding::finding;
+use crate::kept::regressions;
 
 /// Noon of the `day`-th of January 2026, in seconds since 1970.
 pub fn noon(day: u64) -> u64 {
@@ -116,6 +117,32 @@ fn several_stores_give_first_and_last_sightings_and_gone_signatures() {
     let late = &rows[0];
     assert_eq!((&late["is_new"], &late["expected_before"]), (&true.into(), &40.0.into()));
     assert_eq!(late["is_gone"], true, "20 sightings were expected on day 9");
+}
+
+#[test]
+fn a_root_cause_is_as_old_as_its_first_signature() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two, all] = nights(folder.path());
+    let (_, kept) =
+        regressions().into_iter().find(|(name, _)| name == "tensor.chunk/zero-chunks-panics").expect("kept");
+    let signature = kept.signature.clone().expect("it fails");
+    keep(Path::new(&two), 10, &campaign("cpu", "0.11.1", 10, &[(&signature.slug(), 3)]));
+    let panics = Finding { signature, case: kept.case, ..finding("here") };
+    Store::open(Path::new(&two)).expect("a store").insert(&panics).expect("stored");
+    let args = ["--store", &one, "--store", &two, "--history", &all, "--causes"];
+    let rows = |args: &[&str]| -> Vec<(String, bool, String, u64)> {
+        let shown = answer(args);
+        let text = |row: &Value, name: &str| row[name].as_str().expect("text").to_string();
+        let row = |row: &Value| {
+            let known = row["is_known"].as_bool().expect("a truth");
+            (text(row, "name"), known, text(row, "first_seen"), row["cases"].as_u64().expect("a number"))
+        };
+        shown["causes"].as_array().expect("rows").iter().map(row).collect()
+    };
+    let new = ("chunk into 0 parts divides by 0".to_string(), true, "2026-01-10 12:00:00".to_string(), 3);
+    let old = (HANG.to_string(), false, "2026-01-01 12:00:00".to_string(), 20);
+    assert_eq!(rows(&args), [new.clone(), old], "a signature without a known cause has a row of its own");
+    assert_eq!(rows(&[&args[..], &["--since", "2026-01-10"]].concat()), [new], "what this night brought");
 }
 
 #[test]

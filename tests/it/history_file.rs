@@ -23,7 +23,7 @@ fn an_unusable_file_is_reported_in_one_line_with_advice() {
         ("damaged", 5, "is damaged"),
         ("text", 5, "delete it, and it is rebuilt"),
         ("foreign", 5, "is a database, but not a history"),
-        ("future", 5, "is a history of version 99, but this build of snuffer supports 1"),
+        ("future", 5, "is a history of version 99, but this build of snuffer supports 2"),
         ("no/such/folder", 5, "`--history FILE` keeps the history elsewhere"),
     ] {
         let (exit, _, shown) = ask(&["--store", &one, "--history", &file(name)]);
@@ -68,4 +68,19 @@ fn concurrent_processes_read_everything_once() {
     }
     let counted = answer(&["--history", &all, "--sql", "SELECT count(*), sum(cases) FROM campaigns"]);
     assert_eq!(counted["table"]["rows"], serde_json::json!([[4, 4000]]));
+}
+
+#[test]
+fn a_history_of_version_1_learns_of_causes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two, all] = nights(folder.path());
+    let args = ["--store", &one, "--store", &two, "--history", &all, "--causes"];
+    let now = answer(&args);
+    assert_eq!(now["causes"].as_array().map(Vec::len), Some(1), "{now}");
+    let old = rusqlite::Connection::open(&all).expect("a database");
+    let back = "DROP VIEW causes; ALTER TABLE findings DROP COLUMN cause; PRAGMA user_version = 1";
+    old.execute_batch(back).expect("as version 1 was");
+    let (code, _, shown) = ask(&["--history", &all, "--causes"]);
+    assert!(code == Some(5) && shown.contains("is a history of version 1: name a store with `--store`"), "{shown}");
+    assert_eq!(answer(&args), now);
 }

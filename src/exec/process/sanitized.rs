@@ -74,7 +74,7 @@ impl Worker {
     fn plant(&mut self, mark: &str) -> Planted {
         self.number += 1;
         let case = canary::case(mark);
-        let request = Request { number: self.number, case: case.clone() };
+        let request = Request { number: self.number, case: case.clone(), twice: true };
         let sent = protocol::encode(&request).and_then(|frame| self.process.socket.write_all(&frame));
         match sent.and_then(|()| self.answer(&case)) {
             Ok(reply) if reply.outcome.lost_the_process() => Planted::AndGone,

@@ -28,8 +28,13 @@ enum Content {
 }
 
 impl History {
-    /// Updates the history from the store at `root`, and returns the problems of files that cannot be read.
-    pub fn add(&mut self, root: &Path) -> anyhow::Result<Vec<String>> {
+    /// Updates the history from the store at `root`, and returns the problems of files that cannot be read. `cause_of` says which root
+    /// cause a finding has.
+    pub fn add(
+        &mut self,
+        root: &Path,
+        cause_of: impl Fn(&Finding) -> Option<&'static str>,
+    ) -> anyhow::Result<Vec<String>> {
         let store = Store::existing(root)?;
         let mut left_out = Vec::new();
         let mut read = Vec::new();
@@ -44,7 +49,7 @@ impl History {
         }
         // Write only if something is new: a history that is up to date may be read-only.
         if !read.is_empty() {
-            write(&mut self.connection, &read).map_err(|error| self.explain(&error))?;
+            write(&mut self.connection, &read, cause_of).map_err(|error| self.explain(&error))?;
         }
         Ok(left_out)
     }
@@ -94,12 +99,16 @@ fn content(store: &Store, path: &Path) -> anyhow::Result<Content> {
     Ok(Content::Campaign { name, begun, record: Box::new(Record::read(path)?) })
 }
 
-fn write(connection: &mut Connection, read: &[(Source, Content)]) -> rusqlite::Result<()> {
+fn write(
+    connection: &mut Connection,
+    read: &[(Source, Content)],
+    cause_of: impl Fn(&Finding) -> Option<&'static str>,
+) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (source, content) in read {
         match content {
             Content::Campaign { name, begun, record } => campaign(&transaction, name, *begun, record)?,
-            Content::Finding(found) => finding(&transaction, found)?,
+            Content::Finding(found) => finding(&transaction, found, cause_of(found))?,
         }
         let file = params![key(&source.path), source.size, source.modified];
         transaction.execute("INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3)", file)?;
@@ -196,12 +205,12 @@ fn outcomes(record: &Record) -> Vec<([&str; 4], u64)> {
     rows
 }
 
-fn finding(transaction: &Transaction, finding: &Finding) -> rusqlite::Result<()> {
+fn finding(transaction: &Transaction, finding: &Finding, cause: Option<&str>) -> rusqlite::Result<()> {
     let Finding { signature, violation, .. } = finding;
     let (title, device) = (signature.to_string(), violation.device.to_string());
     transaction.execute(
-        "INSERT OR REPLACE INTO findings VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![signature.slug(), title, device, line(finding), violation.detail],
+        "INSERT OR REPLACE INTO findings VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![signature.slug(), title, device, line(finding), violation.detail, cause],
     )?;
     Ok(())
 }

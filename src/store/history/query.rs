@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{History, HistoryError};
+use super::{CauseRow, History, HistoryError};
 
 /// The number of expected sightings from which none at all is significant: the chance is one in twenty.
 const ENOUGH: f64 = 3.0;
@@ -30,6 +30,8 @@ pub struct Filter {
 pub enum Answer {
     /// The result of `snuffer history`.
     Signatures(Vec<SignatureRow>),
+    /// The result of `snuffer history --causes`.
+    Causes(Vec<CauseRow>),
     /// The result of `snuffer history --campaigns`.
     Campaigns(Vec<CampaignRow>),
     /// The result of `snuffer history --sql`.
@@ -243,7 +245,7 @@ fn campaign(row: &Row) -> rusqlite::Result<CampaignRow> {
 }
 
 /// `SQLite` has signed integers only; counts are never negative.
-fn count(row: &Row, column: &str) -> rusqlite::Result<u64> {
+pub fn count(row: &Row, column: &str) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(i64::unsigned_abs)
 }
 

@@ -1,4 +1,4 @@
--- The schema of a history, version 1. Dates are text in UTC, such as `2026-11-21 13:22:06`, so that they sort.
+-- The schema of a history, version 2, without the view of causes. Dates are text in UTC, such as `2026-11-21 13:22:06`, so that they sort.
 
 -- The records and findings that were read, so that only what changed is read again.
 CREATE TABLE files (
@@ -74,13 +74,14 @@ CREATE TABLE signatures (
 ) WITHOUT ROWID;
 CREATE INDEX signatures_by_name ON signatures (signature);
 
--- The findings of the stores: the minimized case in one line, and what is wrong with it.
+-- The findings of the stores: the minimized case in one line, what is wrong with it, and its root cause when it was read.
 CREATE TABLE findings (
     signature TEXT PRIMARY KEY,
     title TEXT NOT NULL,
     device TEXT NOT NULL,
     "case" TEXT NOT NULL,
-    detail TEXT NOT NULL
+    detail TEXT NOT NULL,
+    cause TEXT
 ) WITHOUT ROWID;
 
 -- A row for each campaign that saw a signature.
