@@ -1,10 +1,10 @@
-//! `cargo xtask candle-tests`: candle's own CUDA tests on the simulated device.
+//! `cargo xtask candle-tests`: candle's own tests, on the simulated device or the CPU.
 //!
 //! A device's fault lasts until its process ends, so each test runs in a process of its own.
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::thread;
@@ -25,6 +25,23 @@ const KNOWN: &str = "xtask/candle-tests.toml";
 /// Time limit of one test.
 const DEADLINE: Duration = Duration::from_secs(300);
 
+/// Arguments of `cargo xtask candle-tests`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only tests whose name contains this.
+    #[arg(long, default_value = "")]
+    filter: String,
+    /// Only list the tests.
+    #[arg(long)]
+    list: bool,
+    /// Run the other tests, on the CPU.
+    #[arg(long)]
+    cpu: bool,
+    /// A folder with candle-core, candle-nn and candle-kernels to test instead, such as `snuffer fixes build` writes.
+    #[arg(long)]
+    candle: Option<PathBuf>,
+}
+
 enum Outcome {
     Pass,
     Fail(String),
@@ -33,21 +50,23 @@ enum Outcome {
     Timeout,
 }
 
-/// Builds the tests, runs those whose name contains `filter`, and compares the results with the known failures.
-pub fn run(toolkit: &Toolkit, filter: &str, list: bool) -> anyhow::Result<u8> {
-    let binaries = workspace::build(toolkit)?;
+/// Builds the tests, runs those that are asked for, and compares the results with the known failures.
+pub fn run(toolkit: &Toolkit, Args { filter, list, cpu, candle }: &Args) -> anyhow::Result<u8> {
+    let binaries = workspace::build((!cpu).then_some(toolkit), candle.as_deref())?;
     let library = match toolkit {
+        _ if *cpu => None,
         Toolkit::Installed(_) => None,
         // Libraries without code are enough to list the tests.
-        Toolkit::Assembled(home) if list => Some(home.join("lib")),
+        Toolkit::Assembled(home) if *list => Some(home.join("lib")),
         Toolkit::Assembled(_) => Some(set_up::simulator()?),
     };
     let library = library.as_deref();
     let mut tests = Vec::new();
     for binary in binaries {
-        tests.extend(binary.tests(library)?.into_iter().filter(|test| test.label().contains(filter)));
+        let chosen = |test: &Test| test.is_on_cuda() != *cpu && test.label().contains(filter);
+        tests.extend(binary.tests(library)?.into_iter().filter(chosen));
     }
-    if list {
+    if *list {
         let labels: Vec<_> = tests.iter().map(Test::label).collect();
         println!("{}", labels.join("\n"));
         return Ok(0);

@@ -83,14 +83,7 @@ enum Task {
     /// Move the suite to another release of candle: say what is to be read again, then pin it.
     Candle(candle::Args),
     /// Run the CUDA tests that candle publishes on the simulated device.
-    CandleTests {
-        /// Only tests whose name contains this.
-        #[arg(long, default_value = "")]
-        filter: String,
-        /// Only list the tests.
-        #[arg(long)]
-        list: bool,
-    },
+    CandleTests(candle_tests::Args),
     /// Run the CUDA tests and examples of published crates on the simulated device, and compare with what is known of them.
     Crates(crates::Args),
     /// On a machine with a GPU: answer everything that only hardware can answer, within an hour, as docs/gpu/REPORT.md.
@@ -159,7 +152,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Corpus(args) => fuzz::corpus(&args),
         Task::Candle(args) => candle::run(root, &args),
-        Task::CandleTests { filter, list } => candle_tests::run(&set_up::toolkit()?, &filter, list),
+        Task::CandleTests(args) => candle_tests::run(&set_up::toolkit()?, &args),
         Task::Crates(args) => crates::run(&args),
         Task::GpuReport(args) => gpu_report::run(&args),
         Task::StandIn { command } => stand_in::run(&command),

@@ -12,6 +12,7 @@ use crate::set_up::step;
 use crate::{cargo, target};
 
 const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
+const KERNELS: &str = "candle-kernels";
 /// Our tests of kernels that no test of candle launches.
 const OURS: (&str, &str) = ("candle-core/tests/quantized_dmmv.rs", include_str!("quantized.rs"));
 /// Packages with settings in our profile that candle does not depend on.
@@ -28,7 +29,7 @@ pub struct Binary {
     folder: PathBuf,
 }
 
-/// A test that runs on CUDA.
+/// A test.
 pub struct Test {
     /// The name of its executable.
     pub binary: String,
@@ -38,11 +39,15 @@ pub struct Test {
     folder: PathBuf,
 }
 
-/// Copies the packages and builds their tests.
-pub fn build(toolkit: &Toolkit) -> anyhow::Result<Vec<Binary>> {
-    let folder = target()?.join("candle-tests/workspace");
-    let sources = sources()?;
-    let manifest = manifest()?;
+/// Copies the packages and builds their tests, for CUDA if there is a toolkit. The packages are those of `candle`, if it is given.
+pub fn build(toolkit: Option<&Toolkit>, candle: Option<&Path>) -> anyhow::Result<Vec<Binary>> {
+    let (name, sources) = match candle {
+        Some(candle) => ("edited", in_folder(candle)?),
+        None => ("workspace", sources()?),
+    };
+    let folder = target()?.join("candle-tests").join(name);
+    let kernels = candle.map(|candle| candle.join(KERNELS)).filter(|kernels| kernels.is_dir());
+    let manifest = manifest(kernels.as_deref())?;
     let (path, text) = OURS;
     once(&folder, &format!("{sources:?}\n{manifest}\n{text}"), |folder| {
         for (name, source) in PACKAGES.iter().zip(&sources) {
@@ -57,8 +62,10 @@ pub fn build(toolkit: &Toolkit) -> anyhow::Result<Vec<Binary>> {
     let mut cargo = cargo();
     cargo.current_dir(&folder).env("CARGO_TARGET_DIR", target()?).stderr(Stdio::inherit());
     cargo.args(["test", "--no-run", "--workspace", "--lib", "--tests", "--message-format=json-render-diagnostics"]);
-    cargo.args(["--features", "candle-core/cuda,candle-nn/cuda"]);
-    toolkit.equip(&mut cargo)?;
+    if let Some(toolkit) = toolkit {
+        cargo.args(["--features", "candle-core/cuda,candle-nn/cuda"]);
+        toolkit.equip(&mut cargo)?;
+    }
     let output = step("building candle's tests", "four minutes on a new machine", || {
         let output = cargo.output()?;
         ensure!(output.status.success(), "candle's tests did not build");
@@ -83,20 +90,19 @@ impl Binary {
         Ok(Some(Self { name: format!("{package}/{target}"), path: path.into(), folder: folder.into() }))
     }
 
-    /// Its tests that run on CUDA, listed with the libraries in `library`.
+    /// Its tests, listed with the libraries in `library`.
     pub fn tests(self, library: Option<&Path>) -> anyhow::Result<Vec<Test>> {
         let output = command(&self.path, &self.folder, library).args(["--list", "--format=terse"]).output()?;
         ensure!(output.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
         let lines = String::from_utf8(output.stdout)?;
         let names = lines.lines().filter_map(|line| line.strip_suffix(": test"));
-        let on_cuda = |name: &str| name.contains("cuda") || name.ends_with("_gpu") || MORE.contains(&name);
         let test = |name: &str| Test {
             binary: self.name.clone(),
             name: name.to_string(),
             path: self.path.clone(),
             folder: self.folder.clone(),
         };
-        Ok(names.filter(|name| on_cuda(name)).map(test).collect())
+        Ok(names.map(test).collect())
     }
 }
 
@@ -104,6 +110,11 @@ impl Test {
     /// The name of the test in the report.
     pub fn label(&self) -> String {
         format!("{} {}", self.binary, self.name)
+    }
+
+    /// Whether it runs on CUDA.
+    pub fn is_on_cuda(&self) -> bool {
+        self.name.contains("cuda") || self.name.ends_with("_gpu") || MORE.contains(&self.name.as_str())
     }
 
     /// The command that runs only this test.
@@ -124,6 +135,15 @@ fn command(path: &Path, folder: &Path, library: Option<&Path>) -> Command {
     command
 }
 
+/// The folders of candle-core and candle-nn in `candle`.
+fn in_folder(candle: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let candle = fs::canonicalize(candle).with_context(|| format!("there is no folder {}", candle.display()))?;
+    let folders = PACKAGES.map(|name| candle.join(name));
+    let missing = folders.iter().find(|folder| !folder.join("Cargo.toml").is_file());
+    ensure!(missing.is_none(), "{} has no {}", candle.display(), PACKAGES.join(" and "));
+    Ok(folders.to_vec())
+}
+
 /// The folders of the sources of candle-core and candle-nn.
 pub fn sources() -> anyhow::Result<Vec<PathBuf>> {
     let output = cargo().args(["metadata", "--locked", "--format-version=1"]).stderr(Stdio::inherit()).output()?;
@@ -139,7 +159,7 @@ pub fn sources() -> anyhow::Result<Vec<PathBuf>> {
 
 /// The workspace's manifest. It has our profile, so that Cargo does not build dependencies again. Only candle is not optimized:
 /// its tests spend their time on the device, and there are thirty executables of them to compile.
-fn manifest() -> anyhow::Result<String> {
+fn manifest(kernels: Option<&Path>) -> anyhow::Result<String> {
     let ours: toml::Table = fs::read_to_string("Cargo.toml")?.parse()?;
     let mut dev = ours["profile"]["dev"].clone();
     let packages = dev["package"].as_table_mut().context("the profile has settings for packages")?;
@@ -151,8 +171,12 @@ fn manifest() -> anyhow::Result<String> {
     let mut workspace = toml::Table::new();
     workspace.insert("members".into(), PACKAGES.to_vec().into());
     workspace.insert("resolver".into(), ours["workspace"]["resolver"].clone());
-    let patch = |name: &str| (name.to_string(), toml::Table::from_iter([("path".into(), name.into())]).into());
-    let patches: toml::Table = PACKAGES.into_iter().map(patch).collect();
+    let patch =
+        |name: &str, path: &str| (name.to_string(), toml::Table::from_iter([("path".into(), path.into())]).into());
+    let mut patches: toml::Table = PACKAGES.into_iter().map(|name| patch(name, name)).collect();
+    if let Some(kernels) = kernels {
+        patches.extend([patch(KERNELS, &fs::canonicalize(kernels)?.to_string_lossy())]);
+    }
     let manifest = toml::Table::from_iter([
         ("workspace".into(), workspace.into()),
         ("patch".into(), toml::Table::from_iter([("crates-io".into(), patches.into())]).into()),
