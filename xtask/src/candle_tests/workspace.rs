@@ -45,7 +45,8 @@ pub fn build(toolkit: Option<&Toolkit>, candle: Option<&Path>) -> anyhow::Result
         Some(candle) => ("edited", in_folder(candle)?),
         None => ("workspace", sources()?),
     };
-    let folder = target()?.join("candle-tests").join(name);
+    let on = if toolkit.is_some() { "" } else { "-cpu" };
+    let folder = target()?.join("candle-tests").join(format!("{name}{on}"));
     let kernels = candle.map(|candle| candle.join(KERNELS)).filter(|kernels| kernels.is_dir());
     let manifest = manifest(kernels.as_deref())?;
     let (path, text) = OURS;
@@ -54,7 +55,9 @@ pub fn build(toolkit: Option<&Toolkit>, candle: Option<&Path>) -> anyhow::Result
             copy(source, &folder.join(name))?;
             simplify(&folder.join(name).join("Cargo.toml"))?;
         }
-        fs::write(folder.join(path), text)?;
+        if toolkit.is_some() {
+            fs::write(folder.join(path), text)?;
+        }
         // The same versions as in the worker, so that the kernels are compiled only once.
         fs::copy("Cargo.lock", folder.join("Cargo.lock"))?;
         Ok(fs::write(folder.join("Cargo.toml"), &manifest)?)
