@@ -198,16 +198,17 @@ fn expected(case: &Case) -> Vec<(&'static str, Vec<usize>, Distribution)> {
         "prelu" => vec![vector("weight", 0.25)],
         "lstm" | "lstm_no_bias" | "gru" | "gru_no_bias" => return recurrent(layer, inputs, outputs),
         _ if layer.starts_with("conv_transpose") => {
-            vec![("weight", shape(inputs, outputs), around_zero(root(outputs * kernel)))]
+            vec![("weight", shape(inputs, outputs), around_zero(root(outputs.saturating_mul(kernel))))]
         }
         _ if layer.starts_with("conv") => {
-            vec![("weight", shape(outputs, inputs), Distribution::normal(0.0, kaiming(inputs * kernel)))]
+            vec![("weight", shape(outputs, inputs), Distribution::normal(0.0, kaiming(inputs.saturating_mul(kernel))))]
         }
         _ => vec![("weight", vec![outputs, inputs], Distribution::normal(0.0, kaiming(inputs)))],
     };
     let has_random_bias = layer == "linear" || layer.starts_with("conv");
     if has_random_bias && !layer.ends_with("no_bias") {
-        let bound = if layer.starts_with("conv_transpose") { root(outputs * kernel) } else { root(inputs) };
+        let bound =
+            if layer.starts_with("conv_transpose") { root(outputs.saturating_mul(kernel)) } else { root(inputs) };
         all.push(("bias", vec![outputs], around_zero(bound)));
     }
     all
@@ -215,12 +216,12 @@ fn expected(case: &Case) -> Vec<(&'static str, Vec<usize>, Distribution)> {
 
 /// The weights of all gates of an LSTM or a GRU, and its biases.
 fn recurrent(layer: &str, inputs: usize, hidden: usize) -> Vec<(&'static str, Vec<usize>, Distribution)> {
-    let gates = if layer.starts_with("lstm") { 4 } else { 3 };
+    let rows = hidden.saturating_mul(if layer.starts_with("lstm") { 4 } else { 3 });
     let bound = |fan: usize| (6.0 / fan as f64).sqrt();
-    let weight = |name, fan| (name, vec![gates * hidden, fan], Distribution::uniform(-bound(fan), bound(fan)));
+    let weight = |name, fan| (name, vec![rows, fan], Distribution::uniform(-bound(fan), bound(fan)));
     let mut all = vec![weight("weight_ih_l0", inputs), weight("weight_hh_l0", hidden)];
     if !layer.ends_with("no_bias") {
-        all.extend(["bias_ih_l0", "bias_hh_l0"].map(|name| (name, vec![gates * hidden], Distribution::constant(0.0))));
+        all.extend(["bias_ih_l0", "bias_hh_l0"].map(|name| (name, vec![rows], Distribution::constant(0.0))));
     }
     all
 }
