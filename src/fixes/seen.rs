@@ -26,12 +26,13 @@ pub type Seen = Vec<Failing>;
 pub struct Kept(PathBuf);
 
 impl Kept {
-    /// What `folder` keeps of the candle of `limits` on `devices`, as this program judges it.
+    /// What `folder` keeps of the candle of `limits` on `devices` with its deadline, as this program judges it.
     pub fn open(folder: &Path, limits: Limits, devices: &[Device]) -> anyhow::Result<Self> {
         let program = std::fs::read(std::env::current_exe()?).context("cannot read this program")?;
         let candle = limits.candle.map_or_else(|| OtherCandle::described(None), |candle| candle.digest.clone());
         let on: Vec<String> = devices.iter().map(ToString::to_string).collect();
-        Ok(Self(folder.join(digest([&program[..], candle.as_bytes(), on.join(",").as_bytes()]))))
+        let deadline = limits.deadline.as_nanos().to_le_bytes();
+        Ok(Self(folder.join(digest([&program[..], candle.as_bytes(), on.join(",").as_bytes(), &deadline]))))
     }
 
     fn file(&self, subject: &Subject) -> PathBuf {
