@@ -49,6 +49,9 @@ pub struct Hardware {
     pub name: String,
     /// Its compute capability, major and minor.
     pub capability: (u32, u32),
+    /// How many multiprocessors it has, which some kernels split their sums by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiprocessors: Option<u32>,
     /// The version of the GPU's kernel module; a simulated device has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,

@@ -3,6 +3,7 @@
 mod answer;
 mod captured;
 mod cause_of_death;
+mod compiled;
 mod cost;
 pub mod deadline;
 pub mod diagnosis;

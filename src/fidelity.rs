@@ -31,7 +31,7 @@ pub use latitude::{Error, LATITUDES, Latitude};
 pub use pair::{Both, Pair};
 pub use plan::{Item, Plan};
 pub use report::{Fidelity, Side};
-pub use simulated::Simulated;
+pub use simulated::{Simulated, as_large_as};
 pub use tally::{Ends, Row, Tally};
 pub use text::{markdown, text};
 pub use values::{Values, bits, ulps, value};

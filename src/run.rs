@@ -82,12 +82,15 @@ pub fn open(device: crate::device::Device) -> Result<Opened> {
 /// The hardware of the CUDA device that was `opened` as `device`; `None` for the CPU.
 #[cfg(feature = "cuda")]
 pub fn hardware(device: crate::device::Device, opened: &Opened) -> Result<Option<Hardware>> {
+    use candle_core::cuda_backend::cudarc::driver::sys::CUdevice_attribute;
     let candle_core::Device::Cuda(cuda) = opened else { return Ok(None) };
     let stream = cuda.cuda_stream();
     let context = stream.context();
     let name = context.name().map_err(candle_core::Error::wrap)?;
     let (major, minor) = context.compute_capability().map_err(candle_core::Error::wrap)?;
-    Ok(Some(Hardware { name, capability: (major as u32, minor as u32), driver: driver(device) }))
+    let count = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    let multiprocessors = count.ok().and_then(|count| u32::try_from(count).ok());
+    Ok(Some(Hardware { name, capability: (major as u32, minor as u32), multiprocessors, driver: driver(device) }))
 }
 
 /// The compute capability of a CUDA device.

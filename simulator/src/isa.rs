@@ -167,6 +167,8 @@ pub fn flushes(name: &str) -> (bool, bool) {
     let single = |from_end: usize| parts.get(parts.len() - from_end) == Some(&"f32");
     match parts[0] {
         "setp" => (true, false),
+        // An H200 converts subnormal numbers to halves as they are.
+        "cvt" if parts.get(parts.len() - 2) == Some(&"f16") => (false, false),
         "cvt" | "set" => (single(1), single(2)),
         _ => (true, true),
     }
@@ -196,6 +198,7 @@ pub fn fusible(name: &str) -> Option<Action> {
     let table = TABLE.get_or_init(|| {
         let mut table = Table::default();
         float::fusible(&mut table);
+        half::fusible(&mut table);
         table.forms
     });
     table.get(name).map(|form| form.action)

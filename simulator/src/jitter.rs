@@ -71,6 +71,26 @@ pub fn does(bits: u64) -> bool {
     }
 }
 
+/// Which of `count` ways a library, or a matrix instruction, goes about its sums: the first without a seed.
+pub fn way(count: u64) -> u64 {
+    match seed() {
+        0 => 0,
+        seed => mix(seed ^ count) % count,
+    }
+}
+
+/// `exact` without the bits that do not fit, as tensor cores round their sums (Fasi et al., "Numerical behavior of NVIDIA tensor
+/// cores", `PeerJ` Computer Science 7:e330, 2021).
+pub fn cut_off(exact: f64) -> f32 {
+    let nearest = exact as f32;
+    let is_beyond = f64::from(nearest).abs() > exact.abs();
+    match () {
+        () if !is_beyond => nearest,
+        () if nearest > 0.0 => nearest.next_down(),
+        () => nearest.next_up(),
+    }
+}
+
 /// How many partial sums a library makes of a long sum.
 pub fn partial_sums() -> usize {
     match seed() {
@@ -114,7 +134,7 @@ fn mix(seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, moved, turned};
+    use super::{Bound, cut_off, moved, turned};
 
     #[test]
     fn without_a_seed_nothing_moves() {
@@ -145,6 +165,16 @@ mod tests {
             assert!((1..50).all(|seed| f64::from(moved(seed, exact, || Bound::Ulps(2))) == exact));
         }
         assert!(moved(3, f64::NAN, || Bound::Ulps(2)).is_nan());
+    }
+
+    #[test]
+    fn a_sum_that_is_cut_off_is_never_farther_from_zero() {
+        let above = f64::from(1f32.next_up());
+        for (exact, cut) in [(above, above), (above - 1e-12, 1.0), (1.0 - above, 1.0 - above), (-above + 1e-12, -1.0)] {
+            assert_eq!(f64::from(cut_off(exact)).to_bits(), cut.to_bits(), "{exact}");
+        }
+        assert_eq!(cut_off(1e300), f32::MAX);
+        assert!(cut_off(f64::NAN).is_nan() && cut_off(f64::INFINITY).is_infinite());
     }
 
     #[test]

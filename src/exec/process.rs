@@ -19,7 +19,7 @@ use super::journal::Journal;
 use super::missing::DeviceMissing;
 use super::protocol::{self, Hello, Reply, Request};
 use super::start::{DeviceLost, Started, is_late, kill};
-use super::{Build, Deadline, Limits, Variable, environment};
+use super::{Build, Deadline, Limits, Variable, compiled, environment};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
@@ -52,7 +52,9 @@ impl Worker {
         let variables = variables.to_vec();
         let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
         let captured = Captured::new(&folder, device)?;
-        let started = Started::new(device, build, limits, &variables, &folder, captured.output());
+        let started = compiled::first(device, build, limits, |compiles| {
+            Started::new(device, build, limits, &variables, &folder, captured.output(), compiles)
+        });
         let process = started.map_err(DeviceLost::at_first)?;
         DeviceMissing::check(&process.hello, limits)?;
         let coverage = Coverage::default();
@@ -87,7 +89,8 @@ impl Worker {
         const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
         self.end()?;
         let start = || {
-            Started::new(self.device, self.build, self.limits, &self.variables, &self.folder, self.captured.output())
+            let (folder, output) = (&self.folder, self.captured.output());
+            Started::new(self.device, self.build, self.limits, &self.variables, folder, output, false)
         };
         let mut started = start();
         let may_come_back =

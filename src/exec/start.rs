@@ -16,7 +16,7 @@ use super::deadline::{Timed, Timer};
 use super::missing::{DeviceMissing, lacks};
 use super::protocol::{self, Hello};
 use super::sanitizer::Sanitizer;
-use super::{Build, DeviceBehaviour, Limits, Variable, environment};
+use super::{Build, DeviceBehaviour, Limits, Variable, compiled, environment};
 use crate::case::Case;
 use crate::device::Device;
 use crate::outcome::signal_name;
@@ -96,7 +96,7 @@ pub struct Started {
 }
 
 impl Started {
-    /// Starts a worker for `device`, with its files in `folder`.
+    /// Starts a worker for `device`, with its files in `folder`. If it `compiles`, it loads all of candle's kernels first.
     pub fn new(
         device: Device,
         build: Build,
@@ -104,6 +104,7 @@ impl Started {
         variables: &[Variable],
         folder: &TempDir,
         output: &File,
+        compiles: bool,
     ) -> anyhow::Result<Self> {
         let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let mut command = environment::command_of(device, build, limits.candle)?;
@@ -112,9 +113,13 @@ impl Started {
             command = tool.start(&command)?;
         }
         let slowdown = tool.map_or(1, |_| Sanitizer::SLOWDOWN);
+        let opening = limits.opening * slowdown + if compiles { compiled::PATIENCE } else { Duration::ZERO };
         let kernels = limits.behaviour.kernels.or_else(|| limits.candle?.kernels);
         environment::set_behaviour(&mut command, device, DeviceBehaviour { kernels, ..limits.behaviour });
         command.envs(variables.iter().map(|(name, value)| (name, value)));
+        if compiles {
+            command.env(compiled::COMPILE, "1");
+        }
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
         command.env(environment::REPORTS, folder.path().join(REPORTS));
         let device_time = folder.path().join(DEVICE_TIME);
@@ -132,7 +137,7 @@ impl Started {
         // The command owns the worker's end of the socket. While that is open, we would not notice that a worker died.
         drop(command);
         let hello = {
-            let timer = Timer::of(device, child.id(), device_time.clone(), limits.opening * slowdown);
+            let timer = Timer::of(device, child.id(), device_time.clone(), opening);
             let mut stream = Timed { socket: &mut ours, timer };
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };

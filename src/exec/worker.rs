@@ -113,6 +113,9 @@ fn limit(resource: Resource, bytes: u64) -> anyhow::Result<()> {
 #[cfg(feature = "cuda")]
 fn open_gpu(opened: &run::Opened, bytes: u64) -> anyhow::Result<Option<Gpu>> {
     run::gpu::probe(opened).context("cannot run a kernel")?;
+    if std::env::var_os(super::compiled::COMPILE).is_some() {
+        run::gpu::load_kernels(opened).context("cannot load candle's kernels")?;
+    }
     let gpu = run::gpu::state(opened).context("cannot query the device's memory")?;
     limit(Resource::Data, data()?.saturating_add(bytes))?;
     Ok(gpu)

@@ -104,10 +104,16 @@ fn only_one_can(Both { simulated, other, launched }: &Both) -> Option<String> {
             let (kind, place) = (&report.kind, &report.place);
             Some(format!("the result is not determined, as only the simulated device reports: {kind} at {place}"))
         }
-        (Outcome::Faulted(fault), Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Panicked(_))
-            if fault.kind == "illegal address" =>
-        {
+        // What follows from the bytes there may be another fault.
+        (Outcome::Faulted(fault), _) if fault.kind == "illegal address" => {
             Some(format!("a GPU notices a wrong address only outside of all mapped pages: {}", fault.place))
+        }
+        // Linked kernels end the process if a call fails.
+        (Outcome::Died(death), _) if death.stderr.contains("is out of bounds") => {
+            Some("a GPU notices a wrong address only outside of all mapped pages".to_string())
+        }
+        (Outcome::Rejected(refusal), _) if refusal.message.contains("CUDA_ERROR_OUT_OF_MEMORY") => {
+            Some("the devices have other amounts of memory".to_string())
         }
         (Outcome::Faulted(fault), Outcome::TimedOut(_)) if ["hang", "launch failed"].contains(&fault.kind.as_str()) => {
             Some(format!("the simulated device proves that the launch does not end: {}", fault.place))

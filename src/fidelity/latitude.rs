@@ -36,10 +36,12 @@ const fn form(of: &'static str, having: &'static str, words: &'static str, at: &
     Latitude { of, having, words, source: at, error }
 }
 
+const FUSED: &str = "a product and a sum without rounding modifiers may be fused";
+
 const MATRICES: &str = "products of matrices add in any order, in at least single precision";
 
 /// Everything that is left open and that candle's kernels have. `simulator/src/jitter.rs` varies just this.
-pub const LATITUDES: [Latitude; 20] = [
+pub const LATITUDES: [Latitude; 22] = [
     form("ex2.approx", "bf16", "a relative error of 2^-7", "PTX ISA 9.7.4.11", Error::Relative(1.0 / 128.0)),
     form("ex2.approx", "f16", "a relative error of 2^-9.9", "PTX ISA 9.7.4.11", Error::Relative(1.047e-3)),
     form("ex2.approx", "f32", "at most 2 ulp from the correctly rounded result", "PTX ISA 9.7.3.21", Error::Ulps(2.0)),
@@ -62,13 +64,9 @@ pub const LATITUDES: [Latitude; 20] = [
     form("sqrt.approx", "f32", "a relative error of 2^-23", "PTX ISA 9.7.3.15", Error::Relative(1.0 / 8_388_608.0)),
     form("div.", "f32", "`.approx` and `.full`: at most 2 ulp", "PTX ISA 9.7.3.8", Error::Ulps(2.0)),
     form("atom.", "f", "atomic additions of floats have no order", "PTX ISA 9.7.13.5 and 8.10", Error::Undocumented),
-    form(
-        "mul.",
-        "+",
-        "a product and a sum without rounding modifiers may be fused",
-        "PTX ISA 9.7.3.3 to 9.7.3.5",
-        Error::Undocumented,
-    ),
+    form("mul.", "16+", FUSED, "PTX ISA 9.7.4.1 to 9.7.4.3", Error::Undocumented),
+    form("mul.", "16x2+", FUSED, "PTX ISA 9.7.4.1 to 9.7.4.3", Error::Undocumented),
+    form("mul.", "+", FUSED, "PTX ISA 9.7.3.3 to 9.7.3.5", Error::Undocumented),
     form("mma.", ".f", MATRICES, "PTX ISA 9.7.15.5.14", Error::Undocumented),
     form("wmma.mma.", ".f", MATRICES, "PTX ISA 9.7.15.4.5", Error::Undocumented),
     form("cublas", "", "sums in any order, fused or not", "cuBLAS, Results Reproducibility", Error::Undocumented),

@@ -1,7 +1,7 @@
 //! The two workers of a comparison.
 
 use super::Plan;
-use super::simulated::{Simulated, within};
+use super::simulated::{Simulated, as_large_as, within};
 use crate::case::Case;
 use crate::exec::{Answer, Build, Worker};
 use crate::score::Launched;
@@ -29,10 +29,9 @@ impl Pair {
     /// Starts both workers.
     pub fn start(plan: &Plan) -> anyhow::Result<Self> {
         let [simulated, other] = plan.devices;
-        Ok(Self {
-            simulated: Simulated::start(simulated, plan.limits, plan.variables_of(simulated))?,
-            other: Worker::start_with(other, Build::Checked, plan.limits, &plan.variables_of(other))?,
-        })
+        let other = Worker::start_with(other, Build::Checked, plan.limits, &plan.variables_of(other))?;
+        let variables = as_large_as(other.hello().hardware.as_ref(), plan.variables_of(simulated));
+        Ok(Self { simulated: Simulated::start(simulated, plan.limits, variables)?, other })
     }
 
     /// The workers.

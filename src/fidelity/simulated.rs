@@ -6,11 +6,24 @@ use anyhow::Context;
 
 use super::latitude::Latitude;
 use crate::case::Case;
-use crate::device::Device;
+use crate::device::{Device, Hardware};
 use crate::exec::environment::JITTER;
 use crate::exec::{Answer, Build, Deadline, Limits, Variable, Worker};
 use crate::outcome::Outcome;
 use crate::score::{Changes, Launched, Trace};
+
+/// The variable with the number of multiprocessors of a simulated device.
+const MULTIPROCESSORS: &str = "SNUFFER_SIM_SMS";
+
+/// `variables` of a simulated device that is compared with `hardware`: it has as many multiprocessors, as kernels split sums by
+/// their number, unless a variable says otherwise.
+pub fn as_large_as(hardware: Option<&Hardware>, mut variables: Vec<Variable>) -> Vec<Variable> {
+    let count = hardware.and_then(|hardware| hardware.multiprocessors);
+    if let Some(count) = count.filter(|_| variables.iter().all(|(name, _)| *name != MULTIPROCESSORS)) {
+        variables.push((MULTIPROCESSORS, count.to_string().into()));
+    }
+    variables
+}
 
 /// A worker on a simulated device, and its trace.
 #[derive(Debug)]

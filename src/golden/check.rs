@@ -11,7 +11,7 @@ use super::forms::{self, FormSpec, layout};
 use super::results;
 use crate::device::Device;
 use crate::exec::{Answer, Limits, Variable};
-use crate::fidelity::{Both, Latitude, Simulated, Standing, Values, judge};
+use crate::fidelity::{Both, Latitude, Simulated, Standing, Values, as_large_as, judge};
 use crate::outcome::{DeviceReports, Outcome, Returned};
 use crate::tensor::Tensor;
 
@@ -61,11 +61,13 @@ pub fn check(
     if paths.is_empty() {
         return Ok(None);
     }
-    let mut simulated = Simulated::start(device, limits, variables)?;
+    let recordings = paths.into_iter().map(|path| Ok((Recording::read(&path)?, path)));
+    let recordings = recordings.collect::<anyhow::Result<Vec<_>>>()?;
+    let hardware = recordings.first().map(|(recording, _)| &recording.recorded.hardware);
+    let mut simulated = Simulated::start(device, limits, as_large_as(hardware, variables))?;
     let (mut checked, all) = (Checked::default(), forms::all());
     checked.without = all.len();
-    for path in paths {
-        let recording = Recording::read(&path)?;
+    for (recording, path) in &recordings {
         checked.stand_in |= recording.recorded.stand_in;
         let hardware = recording.recorded.hardware.to_string();
         if !checked.hardware.contains(&hardware) {
@@ -81,12 +83,12 @@ pub fn check(
             };
             checked.without -= 1;
             let outcome = simulated.run(&form.case())?.0.outcome;
-            checked.count(form_difference(form, results, &outcome), name, &[], &path);
+            checked.count(form_difference(form, results, &outcome), name, &[], path);
         }
         for vector in &recording.vectors {
             on_vector(&vector.case.op);
             let difference = case_difference(&mut simulated, vector)?;
-            checked.count(difference, &vector.case.op, &vector.kernels, &path);
+            checked.count(difference, &vector.case.op, &vector.kernels, path);
         }
     }
     Ok(Some(checked))

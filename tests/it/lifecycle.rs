@@ -15,7 +15,7 @@ use crate::finding::finding;
 /// A platform: a device, a release of candle, a compute capability.
 fn platform(device: &str, candle: &str, capability: (u32, u32)) -> Platform {
     let device: Device = device.parse().expect("a device");
-    let hardware = Hardware { name: "a GPU".into(), capability, driver: None };
+    let hardware = Hardware { name: "a GPU".into(), capability, multiprocessors: None, driver: None };
     let hardware = Some(&hardware).filter(|_| device != Device::Cpu);
     Platform { candle: candle.parse().expect("a release"), ..Platform::today(device, hardware) }
 }

@@ -9,7 +9,9 @@ const MEMCHECK: &str = include_str!("../sanitizer/memcheck.txt");
 const INITCHECK: &str = include_str!("../sanitizer/initcheck.txt");
 const RACECHECK: &str = include_str!("../sanitizer/racecheck.txt");
 const SYNCCHECK: &str = include_str!("../sanitizer/synccheck.txt");
-const TEXTS: [&str; 4] = [MEMCHECK, INITCHECK, RACECHECK, SYNCCHECK];
+/// What version 2025.3.1 (CUDA 13.0) printed of kernels in `simulator/tests/fail`, on an H200 on 2026-11-26.
+const H200: &str = include_str!("../sanitizer/h200.txt");
+const TEXTS: [&str; 5] = [MEMCHECK, INITCHECK, RACECHECK, SYNCCHECK, H200];
 
 fn read(text: &str) -> DeviceReports {
     Reports::from_sanitizer(text, "no mark").0.device_reports(false)
@@ -22,7 +24,7 @@ fn found(text: &str) -> Vec<(String, String)> {
 
 #[test]
 fn each_tool_is_read_with_kind_and_place() {
-    let expected: [&[(&str, &str)]; 4] = [
+    let expected: [&[(&str, &str)]; 5] = [
         &[
             ("out of bounds", "candle-kernels/src/indexing.cu:60"),
             ("misaligned", "candle-kernels/src/fill.cu:18"),
@@ -41,6 +43,13 @@ fn each_tool_is_read_with_kind_and_place() {
             ("barrier", "candle-kernels/src/reduce.cu:79"),
             ("barrier", "candle-kernels/src/reduce.cu:142"),
             ("barrier", "__cuda_sm70_warpsync"),
+        ],
+        &[
+            ("out of bounds", "k"),
+            ("out of bounds", "src/kernels.cu:13"),
+            ("out of window", "k"),
+            ("uninitialized read", "src/kernels.cu:30"),
+            ("race", "k"),
         ],
     ];
     for (text, expected) in TEXTS.into_iter().zip(expected) {

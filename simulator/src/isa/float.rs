@@ -33,7 +33,8 @@ fn arithmetic(table: &mut Table) {
     floats!(table, ["div.rn"], |a, b| a / b);
     table.add("add.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) + flush(b))));
     table.add("sub.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) - flush(b))));
-    table.add("mul.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) * flush(b))));
+    each!(table, "mul.ftz", ["f32": f32], |a, b| product_or_zero(a, b, Rounding::NearestEven));
+    each!(table, "mul.rn.ftz", ["f32": f32], |a, b| product_or_zero(a, b, Rounding::NearestEven));
     table.add("min.f64", op!(|a: f64, b: f64| lesser(a, b)));
     table.add("max.f64", op!(|a: f64, b: f64| -lesser(-a, -b)));
     table.add("min.f32", op!(|a: f32, b: f32| lesser(a.into(), b.into()) as f32));
@@ -61,6 +62,10 @@ fn directed(table: &mut Table) {
         };
     }
     modes!(f32 SINGLE "f32": "rz" Zero, "rm" Down, "rp" Up);
+    table.add("mul.rm.ftz.f32", op!(|a: f32, b: f32| product_or_zero(a, b, Rounding::Down)));
+    table.add("mul.rp.ftz.f32", op!(|a: f32, b: f32| product_or_zero(a, b, Rounding::Up)));
+    table.add("fma.rm.ftz.f32", op!(|a: f32, b: f32, c: f32| fused_or_zero(a, b, c, Rounding::Down)));
+    table.add("fma.rp.ftz.f32", op!(|a: f32, b: f32, c: f32| fused_or_zero(a, b, c, Rounding::Up)));
     modes!(f64 DOUBLE "f64": "rz" Zero, "rm" Down, "rp" Up);
 }
 
@@ -94,7 +99,32 @@ fn fused(table: &mut Table) {
     table.group("Fused multiply-add (9.7.3.6)");
     table.add("fma.rn.f32", op!(|a: f32, b: f32, c: f32| a.mul_add(b, c)));
     table.add("fma.rn.f64", op!(|a: f64, b: f64, c: f64| a.mul_add(b, c)));
-    table.add("fma.rn.ftz.f32", op!(|a: f32, b: f32, c: f32| flush(flush(a).mul_add(flush(b), flush(c)))));
+    table.add("fma.rn.ftz.f32", op!(|a: f32, b: f32, c: f32| fused_or_zero(a, b, c, Rounding::NearestEven)));
+}
+
+/// A product with `.ftz`. An H200 flushes what is subnormal before it is rounded, even if it would round to the least normal number.
+fn product_or_zero(a: f32, b: f32, rounding: Rounding) -> f32 {
+    let (a, b) = (f64::from(flush(a)), f64::from(flush(b)));
+    normal_or_zero(exact::product(a, b, (Precision::SINGLE, rounding)), || {
+        exact::product(a, b, (Precision::SINGLE, Rounding::Zero))
+    })
+}
+
+/// A fused product and sum with `.ftz`, as [`product_or_zero`].
+fn fused_or_zero(a: f32, b: f32, c: f32, rounding: Rounding) -> f32 {
+    let (a, b, c) = (f64::from(flush(a)), f64::from(flush(b)), f64::from(flush(c)));
+    normal_or_zero(exact::fused(a, b, c, (Precision::SINGLE, rounding)), || {
+        exact::fused(a, b, c, (Precision::SINGLE, Rounding::Zero))
+    })
+}
+
+/// `rounded`, or zero where the result that is `cut` off is subnormal.
+fn normal_or_zero(rounded: f64, cut: impl FnOnce() -> f64) -> f32 {
+    let rounded = rounded as f32;
+    if rounded.abs() == f32::MIN_POSITIVE && (cut() as f32).is_subnormal() {
+        return 0f32.copysign(rounded);
+    }
+    flush(rounded)
 }
 
 fn signs(table: &mut Table) {
@@ -188,7 +218,11 @@ pub(super) fn fusible(table: &mut Table) {
         let product = a * b;
         let rest = a.mul_add(b, -product);
         match () {
-            () if !rest.is_finite() || rest == 0.0 || !jitter::does(Lane::bits(product)) => product,
+            () if !jitter::does(Lane::bits(product)) => product,
+            // A product beyond the largest number is finite until the sum is rounded.
+            () if product.is_infinite() && a.is_finite() && b.is_finite() && product > 0.0 => product.next_down(),
+            () if product.is_infinite() && a.is_finite() && b.is_finite() => product.next_up(),
+            () if !rest.is_finite() || rest == 0.0 => product,
             () if rest > 0.0 => product.next_up(),
             () => product.next_down(),
         }
@@ -201,6 +235,8 @@ fn coarse(a: f64, f: fn(f64) -> f64) -> f64 {
     let upper = |x: f64| f64::from_bits(x.to_bits() & !0xffff_ffff);
     let flush = |x: f64| if x.is_subnormal() { 0f64.copysign(x) } else { x };
     let exact = f(flush(upper(a)));
+    // No bound is documented. Jitter moves it by a unit of the upper word.
+    let exact = if exact.is_normal() && jitter::does(exact.to_bits()) { exact * (1.0 + 2f64.powi(-20)) } else { exact };
     if exact.is_nan() {
         return f64::from_bits(0x7fff_ffff_0000_0000);
     }

@@ -2,8 +2,8 @@
 
 use super::float::{hyperbolic, lesser, lesser_or_nan};
 use super::{Action, Table, op};
-use crate::float::{Format, Rounding, fma};
-use crate::jitter::{Bound, approximate};
+use crate::float::{Format, Rounding, fma, narrow, widen};
+use crate::jitter::{self, Bound, approximate};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
@@ -53,6 +53,23 @@ fn two(table: &mut Table) {
     half_forms!(table, ["max"], |a, b| -lesser((-a).into(), (-b).into()) as f32);
     half_forms!(table, ["min.NaN"], |a, b| lesser_or_nan(a, b));
     half_forms!(table, ["max.NaN"], |a, b| -lesser_or_nan(-a, -b));
+}
+
+/// Products without a rounding modifier, where a sum without one uses them (9.7.4.1 to 9.7.4.3): as those of
+/// [`float`](super::float::fusible).
+pub(super) fn fusible(table: &mut Table) {
+    half_forms!(@ table, "mul", "f16", F16, |a, b| beside(a * b, Format::F16));
+    half_forms!(@ table, "mul", "bf16", Bf16, |a, b| beside(a * b, Format::BF16));
+}
+
+/// One of the two numbers of a format around a product, which `f32` holds exactly: the nearest, or with jitter perhaps the other.
+fn beside(exact: f32, format: Format) -> f32 {
+    if !jitter::does(exact.to_bits().into()) {
+        return exact;
+    }
+    let rounded = |rounding| widen(narrow(exact.into(), format, rounding), format);
+    let (nearest, down) = (rounded(Rounding::NearestEven), rounded(Rounding::Down));
+    if nearest.to_bits() == down.to_bits() { rounded(Rounding::Up) } else { down }
 }
 
 /// Within 0 and 1. NaN and −0 become +0 (9.7.4).

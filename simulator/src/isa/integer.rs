@@ -38,9 +38,9 @@ fn arithmetic(table: &mut Table) {
     integers!(table, "mad.lo", |a, b, c| a.wrapping_mul(b).wrapping_add(c));
     integers!(table, "min", |a, b| a.min(b));
     integers!(table, "max", |a, b| a.max(b));
-    // Division by zero is undefined (9.7.1.10, 9.7.1.11). Here the quotient is all ones, and the remainder is the dividend.
+    // Division by zero is left to the machine (9.7.1.10, 9.7.1.11). An H200 makes quotient and remainder all ones.
     integers!(table, "div", |a, b| if b == 0 { !b } else { a.wrapping_div(b) });
-    integers!(table, "rem", |a, b| if b == 0 { a } else { a.wrapping_rem(b) });
+    integers!(table, "rem", |a, b| if b == 0 { !b } else { a.wrapping_rem(b) });
     each!(table, "neg", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_neg());
     each!(table, "abs", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_abs());
     integers!(table, "sad", |a, b, c| a.max(b).wrapping_sub(a.min(b)).wrapping_add(c));
@@ -159,7 +159,9 @@ macro_rules! carry {
     }};
 }
 
-/// The extended-precision instructions of one width. The flag is one bit per lane; `sub.cc` sets it on borrow.
+/// The extended-precision instructions of one width. The flag is one bit per lane. The ISA says that a subtraction writes and reads a
+/// borrow (9.7.2.3, 9.7.2.4). On an H200 the flag is the inverse, the carry of `a + !b + 1`, which shows if sums and differences are
+/// mixed.
 macro_rules! carry_family {
     ($table:ident, $suffix:literal, $type:ty as $sign:ty, $wide:ty) => {
         $table.add(concat!("add.cc.", $suffix), carry!($type, |a, b, _c, _in| {
@@ -174,15 +176,15 @@ macro_rules! carry_family {
         }));
         $table.add(concat!("sub.cc.", $suffix), carry!($type, |a, b, _c, _in| {
             let (difference, borrow) = a.overflowing_sub(b);
-            (difference, Some(borrow))
+            (difference, Some(!borrow))
         }));
         $table.add(concat!("subc.", $suffix), carry!($type, |a, b, _c, cin| {
-            (a.wrapping_sub(b).wrapping_sub(cin), None)
+            (a.wrapping_sub(b).wrapping_sub(1 - cin), None)
         }));
         $table.add(concat!("subc.cc.", $suffix), carry!($type, |a, b, _c, cin| {
             let (difference, first) = a.overflowing_sub(b);
-            let (difference, second) = difference.overflowing_sub(cin);
-            (difference, Some(first | second))
+            let (difference, second) = difference.overflowing_sub(1 - cin);
+            (difference, Some(!(first | second)))
         }));
         carry_family!(@mad $table, $suffix, $type as $sign, $wide, "lo", |product: $wide| product as $type);
         carry_family!(@mad $table, $suffix, $type as $sign, $wide, "hi", |product: $wide| (product >> <$type>::BITS) as $type);

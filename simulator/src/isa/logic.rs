@@ -70,17 +70,23 @@ fn ones(count: u32) -> u64 {
     (1 << count.min(32)) - 1
 }
 
-/// The low `length` bits of `a` put into `b` at bit `at`; both amounts are bytes of their registers (9.7.1.17).
+/// The amounts of a bit field. The ISA allows 0 to 255. Beyond, an H200 takes bytes for 32 bits, and the whole registers for 64.
+fn amounts(at: u32, length: u32, width: u32) -> (u32, u32) {
+    let of = |amount: u32| if width == 32 { amount & 0xff } else { amount.min(0xff) };
+    (of(at), of(length))
+}
+
+/// The low `length` bits of `a` put into `b` at bit `at` (9.7.1.17).
 fn insert(a: u64, b: u64, at: u32, length: u32, width: u32) -> u64 {
-    let (at, length) = (at & 0xff, (length & 0xff).min(width));
-    let ones = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
+    let (at, length) = amounts(at, length, width);
+    let ones = if length >= width { u64::MAX >> (64 - width) } else { (1 << length) - 1 };
     let mask = ones.checked_shl(at).unwrap_or(0);
     b & !mask | a.checked_shl(at).unwrap_or(0) & mask
 }
 
 /// `length` bits of `a` from bit `at`, extended by the last of them where `signed` (9.7.1.16).
 fn extract(a: i64, at: u32, length: u32, width: u32, signed: bool) -> i64 {
-    let (at, length) = (at & 0xff, length & 0xff);
+    let (at, length) = amounts(at, length, width);
     let sign_at = (at + length).saturating_sub(1).min(width - 1);
     let sign = signed && length > 0 && a >> sign_at & 1 != 0;
     (0..width)
@@ -117,11 +123,12 @@ fn searches(table: &mut Table) {
 }
 
 /// The place of the `n`-th bit that is set, from bit `from` on: upward, or downward if `n` is negative. The bit at `from` is the
-/// first, and the only one if `n` is zero (9.7.1.18).
+/// first, and the only one if `n` is zero (9.7.1.18). For the least `n` an H200 finds 0.
 fn nth_set(bits: u32, from: u32, n: i32) -> u32 {
     let is_set = |&at: &u32| bits >> at & 1 != 0;
     let skipped = (n.unsigned_abs() as usize).saturating_sub(1);
     let found = match n {
+        i32::MIN => return 0,
         _ if from >= 32 => None,
         0 => Some(from).filter(is_set),
         1.. => (from..32).filter(is_set).nth(skipped),

@@ -58,8 +58,13 @@ pub fn flushed(name: &str, of: Family) -> Option<Oracle> {
     let base = name.replacen(".ftz", "", 1);
     let Oracle { code, from, to, any_nan, value } = of(&base)?;
     let flush = |one: &Type, bits: u64| {
-        let is_subnormal = *one == Type::F32 && f32::from_bits(bits as u32).is_subnormal();
-        if is_subnormal { bits & 0x8000_0000 } else { bits }
+        let x = f32::from_bits(bits as u32);
+        match *one == Type::F32 {
+            true if x.is_subnormal() => bits & 0x8000_0000,
+            // What flushes makes one of all NaNs.
+            true if x.is_nan() => 0x7fff_ffff,
+            _ => bits,
+        }
     };
     let (sources, results) = (from.clone(), to.clone());
     let value = move |x: &[u64]| {

@@ -148,6 +148,9 @@ fn at_and_thread(details: &[String]) -> Option<Place> {
     place(at.strip_prefix("at ")?).filter(|_| is_thread(thread))
 }
 
+/// How the line of the address begins: until 2024, in 2025, and since 2025.3.
+const ADDRESS: [&str; 3] = ["Address 0x", "Access at 0x", "Access to 0x"];
+
 /// memcheck: an access. Its kind is at the end of the line of the address.
 fn access(title: &str, details: &[String]) -> Option<Report> {
     // The arrays of a kernel, in the simulated device's word.
@@ -161,7 +164,7 @@ fn access(title: &str, details: &[String]) -> Option<Report> {
         (" in a block that might have already exited", "out of window"),
     ];
     let at = at_and_thread(details)?;
-    let address = details.get(2).filter(|line| line.starts_with("Address 0x"))?;
+    let address = details.get(2).filter(|line| ADDRESS.iter().any(|start| line.starts_with(start)))?;
     let (_, kind) = endings.into_iter().find(|(ending, _)| address.ends_with(ending))?;
     Some(report(kind, at, title, details))
 }
@@ -179,7 +182,8 @@ fn by_thread(title: &str, details: &[String]) -> Option<Report> {
 
 /// initcheck: a copy of bytes that were never written. The call is the place.
 fn host(title: &str, details: &[String]) -> Option<Report> {
-    let line = details.first().filter(|line| line.starts_with("Uninitialized access at 0x"))?;
+    let starts = ["Uninitialized access at 0x", "Uninitialized access to 0x"];
+    let line = details.first().filter(|line| starts.iter().any(|start| line.starts_with(start)))?;
     let (_, call) = line.trim_end_matches('.').split_once(" on access by ")?;
     let place = Place { kernel: call.strip_suffix(" source")?.to_string(), ..Place::default() };
     Some(report("uninitialized read", place, title, details))

@@ -1,6 +1,7 @@
 //! The elements of matrices and tensors of the libraries, and the numbers in which they compute.
 
 use half::{bf16, f16};
+use simulator::jitter;
 use std::ops::{Add, Mul};
 
 /// The type of elements.
@@ -35,8 +36,14 @@ impl Element {
 
 /// A number type in which a product is computed.
 pub trait Real: Copy + Default + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
+    /// One.
+    const ONE: Self;
     /// The Gaussian error linear unit, in the approximation by `tanh`.
     fn gelu(self) -> Self;
+    /// `self * factor + sum`, rounded once.
+    fn fused(self, factor: Self, sum: Self) -> Self;
+    /// `self * factor + sum`, cut off as tensor cores do.
+    fn cut_off(self, factor: Self, sum: Self) -> Self;
     /// Reads the elements in the bytes and appends them.
     fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>);
     /// Rounds the numbers to elements, as many as the bytes have room for.
@@ -44,8 +51,18 @@ pub trait Real: Copy + Default + PartialOrd + Add<Output = Self> + Mul<Output = 
 }
 
 impl Real for f32 {
+    const ONE: Self = 1.0;
+
     fn gelu(self) -> Self {
         f64::from(self).gelu() as Self
+    }
+
+    fn fused(self, factor: Self, sum: Self) -> Self {
+        self.mul_add(factor, sum)
+    }
+
+    fn cut_off(self, factor: Self, sum: Self) -> Self {
+        jitter::cut_off(f64::from(self).mul_add(factor.into(), sum.into()))
     }
 
     fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {
@@ -68,9 +85,19 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
+    const ONE: Self = 1.0;
+
     fn gelu(self) -> Self {
         let inner = (2.0 / std::f64::consts::PI).sqrt() * (0.044_715 * self * self).mul_add(self, self);
         0.5 * self * (1.0 + inner.tanh())
+    }
+
+    fn fused(self, factor: Self, sum: Self) -> Self {
+        self.mul_add(factor, sum)
+    }
+
+    fn cut_off(self, factor: Self, sum: Self) -> Self {
+        self.fused(factor, sum)
     }
 
     fn read(element: Element, bytes: &[u8], to: &mut Vec<Self>) {

@@ -1,6 +1,6 @@
 //! The arithmetic of a matrix product on device memory: `C = alpha * op(A) * op(B) + beta * C`, column by column.
 //!
-//! The real library sums in another order, and may fuse a product with its sum; results agree within rounding.
+//! The real library sums in another order; results agree within rounding.
 
 use super::element::{Element, Real};
 use simulator::{Device, Fault, jitter};
@@ -151,7 +151,12 @@ pub fn multiply<T: Real>(
         let mut left = a.read(device, batch, m, k)?;
         let mut right = b.read(device, batch, k, n)?;
         left.iter_mut().chain(&mut right).for_each(|x| *x = input(*x));
-        let mut result = product(&left, &right, m, n, k, &round);
+        let on_tensor_cores = matches!(a.element, Element::F16 | Element::Bf16);
+        let mut result = match jitter::way(if on_tensor_cores { 3 } else { 2 }) {
+            0 => product(&left, &right, m, n, k, |sum, x, y| round(x.fused(y, sum))),
+            1 => product(&left, &right, m, n, k, |sum, x, y| round(sum + x * y)),
+            _ => product(&left, &right, m, n, k, |sum, x, y| round(x.cut_off(y, sum))),
+        };
         let bias = output.bias.as_ref().map_or(Ok(Vec::new()), |bias| bias.read(device, batch, m, 1))?;
         let to = output.matrix.as_ref().unwrap_or(c);
         for (column, result) in result.chunks_exact_mut(m).enumerate() {
@@ -180,9 +185,9 @@ pub fn multiply<T: Real>(
     Ok(())
 }
 
-/// Sums in the order of `k`, or with jitter in another one and as several partial sums. The inner loop runs down the columns of
-/// A and the result, which compilers vectorize.
-fn product<T: Real>(a: &[T], b: &[T], m: usize, n: usize, k: usize, round: impl Fn(T) -> T) -> Vec<T> {
+/// Sums in the order of `k`, or with jitter in another one and as several partial sums; `add` adds the product of two elements to a
+/// sum. The inner loop runs down the columns of A and the result, which compilers vectorize.
+fn product<T: Real>(a: &[T], b: &[T], m: usize, n: usize, k: usize, add: impl Fn(T, T, T) -> T) -> Vec<T> {
     let partial_sum = |part: usize, parts: usize| {
         let mut result = vec![T::default(); m * n];
         if k > 0 {
@@ -190,7 +195,7 @@ fn product<T: Real>(a: &[T], b: &[T], m: usize, n: usize, k: usize, round: impl 
                 for turn in (part..k).step_by(parts) {
                     let at = jitter::scheduled(turn, k, 0);
                     for (sum, &a) in result.iter_mut().zip(&a[at * m..(at + 1) * m]) {
-                        *sum = round(*sum + a * b[at]);
+                        *sum = add(*sum, a, b[at]);
                     }
                 }
             }
@@ -200,7 +205,7 @@ fn product<T: Real>(a: &[T], b: &[T], m: usize, n: usize, k: usize, round: impl 
     let parts = jitter::partial_sums();
     let mut result = partial_sum(0, parts);
     for part in 1..parts {
-        result.iter_mut().zip(partial_sum(part, parts)).for_each(|(sum, other)| *sum = round(*sum + other));
+        result.iter_mut().zip(partial_sum(part, parts)).for_each(|(sum, other)| *sum = add(*sum, other, T::ONE));
     }
     result
 }

@@ -53,11 +53,12 @@ impl Warp {
                 let to = (Precision::DOUBLE, rounding);
                 self.results(product, from, reals, |sum, x, y| exact::fused(x, y, sum, to), real_bits)
             }
-            Arithmetic::Real if jitter::does(self.registers[c[0] as usize][0]) => {
-                self.results(product, from, reals, |sum, x, y| f64::from((sum + x * y) as f32), real_bits)
-            }
             // Products of elements of up to 19 bits are exact.
-            Arithmetic::Real => self.results(product, from, reals, |sum, x, y| sum + x * y, real_bits),
+            Arithmetic::Real => match jitter::way(3) {
+                0 => self.results(product, from, reals, |sum, x, y| sum + x * y, real_bits),
+                1 => self.results(product, from, reals, |sum, x, y| f64::from((sum + x * y) as f32), real_bits),
+                _ => self.results(product, from, reals, |sum, x, y| jitter::cut_off(sum + x * y).into(), real_bits),
+            },
             Arithmetic::Integer { saturates: true } => self.results(product, from, integers, multiplied, limited),
             Arithmetic::Integer { saturates: false } => self.results(product, from, integers, multiplied, wrapped),
             Arithmetic::And => self.results(product, from, integers, |sum, x, y| sum.wrapping_add(x & y), wrapped),

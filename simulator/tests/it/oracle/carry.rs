@@ -25,7 +25,11 @@ pub fn of(name: &str) -> Option<Oracle> {
         let (a, b) = (u128::from(x[0]), u128::from(x[1]));
         let (result, carried) = match kind.as_str() {
             "add" => (a + b + carry, (a + b + carry) >> bits != 0),
-            "sub" => (a.wrapping_sub(b).wrapping_sub(carry), a < b + carry),
+            // On an H200 a subtraction adds the complement: its flag is the inverse of a borrow.
+            "sub" => {
+                let sum = a + (!b & u128::from(ones(bits))) + if takes { carry } else { 1 };
+                (sum, sum >> bits != 0)
+            }
             _ => {
                 let product = one.integer(x[0]).wrapping_mul(one.integer(x[1])) as u128;
                 let half = (if high { product >> bits } else { product }) & u128::from(ones(bits));

@@ -8,6 +8,11 @@ use super::{Oracle, flushed};
 use crate::types::{Type, ones};
 
 pub fn of(name: &str) -> Option<Oracle> {
+    if name.contains(".ftz.f16.") {
+        // An H200 converts subnormal numbers as they are.
+        let base = name.replacen(".ftz", "", 1);
+        return of(&base).map(|oracle| Oracle { code: oracle.code.replacen(&base, name, 1), ..oracle });
+    }
     if name.contains(".ftz.") {
         return flushed(name, of);
     }
@@ -36,11 +41,19 @@ pub fn of(name: &str) -> Option<Oracle> {
             Oracle::plain(name, vec![from; 2], to, move |x| half(x[1]) | half(x[0]) << 16)
         }
         (Type::F32, Type::Tf32) => {
-            let round = if parts.contains(&"rna") { Round::NearestTiesToAway } else { round };
+            let away = parts.contains(&"rna");
+            let round = if away { Round::NearestTiesToAway } else { round };
             Oracle::plain(name, vec![from], to, move |x| {
                 let mut exact = false;
                 let result: IeeeFloat<Tf32> = quad(from, x[0]).convert_r(round, &mut exact).value;
-                if result.is_nan() { 0x7fff_e000 } else { (result.to_bits() as u64) << 13 }
+                // An H200 keeps a quiet NaN where it rounds away.
+                if result.is_nan() && away {
+                    (x[0] | 0x0040_0000) & !0x1fff
+                } else if result.is_nan() {
+                    0x7fff_e000
+                } else {
+                    (result.to_bits() as u64) << 13
+                }
             })
         }
         _ if to.is_integer() => {

@@ -57,7 +57,7 @@ pub fn of(name: &str) -> Option<Oracle> {
         "max" => (2, one, Box::new(|x| if x[0] < x[1] { x[1] } else { x[0] })),
         // Undefined by the ISA for zero. Here: all ones, and the dividend.
         "div" => (2, one, Box::new(|x| if x[1] == 0 { -1 } else { x[0] / x[1] })),
-        "rem" => (2, one, Box::new(|x| if x[1] == 0 { x[0] } else { x[0] % x[1] })),
+        "rem" => (2, one, Box::new(|x| if x[1] == 0 { -1 } else { x[0] % x[1] })),
         "neg" => (1, one, Box::new(|x| -x[0])),
         "abs" => (1, one, Box::new(|x| if x[0] < 0 { -x[0] } else { x[0] })),
         _ => return None,

@@ -48,14 +48,14 @@ pub fn of(name: &str) -> Option<Oracle> {
         "popc" => Oracle::plain(name, vec![one], WORD, move |x| (0..width).map(|at| bit(x[0], at)).sum()),
         "brev" => Oracle::plain(name, vec![one], one, move |x| build(bits, |at| bit(x[0], width - 1 - at))),
         "bfi" => Oracle::plain(name, vec![one, one, WORD, WORD], one, move |x| {
-            let (position, length) = (x[2] & 0xff, x[3] & 0xff);
+            let (position, length) = (amount(one, x[2]), amount(one, x[3]));
             build(bits, |at| {
                 let inside = at >= position && at - position < length;
                 if inside { bit(x[0], at - position) } else { bit(x[1], at) }
             })
         }),
         "bfe" => Oracle::plain(name, vec![one, WORD, WORD], one, move |x| {
-            let (position, length) = (x[1] & 0xff, x[2] & 0xff);
+            let (position, length) = (amount(one, x[1]), amount(one, x[2]));
             let signed = matches!(one, Type::Signed(_)) && length > 0;
             let sign = if signed { bit(x[0], (position + length - 1).min(width - 1)) } else { 0 };
             build(bits, |at| if at < length && position + at < width { bit(x[0], position + at) } else { sign })
@@ -80,6 +80,11 @@ pub fn of(name: &str) -> Option<Oracle> {
         }),
         _ => return None,
     })
+}
+
+/// A position or a length. Beyond 255, which the ISA does not allow, an H200 takes a byte for 32 bits, and all for 64.
+fn amount(one: Type, x: u64) -> u64 {
+    if one.bits() == 32 { x & 0xff } else { x }
 }
 
 fn build(bits: u32, bit: impl Fn(u64) -> u64) -> u64 {
@@ -128,6 +133,8 @@ fn highest(one: Type, word: u64) -> Option<u64> {
 /// The bit that is the `count`-th set one from `from` on, in the direction of the count's sign.
 fn nth(word: u64, from: u64, count: u64) -> u64 {
     let (mut left, step) = match count as u32 as i32 {
+        // As an H200 does.
+        i32::MIN => return 0,
         0 => return if from < 32 && word >> from & 1 == 1 { from } else { ones(32) },
         count => (i64::from(count).abs(), i64::from(count.signum())),
     };
