@@ -9,7 +9,7 @@ use super::sanitizer::Sanitizer;
 use super::{Build, Limits};
 use crate::device::Device;
 
-/// The variable that makes a worker load all of candle's kernels before its first message.
+/// The variable that makes a worker load all of candle's kernels after its first message, and then send that again.
 pub const COMPILE: &str = "SNUFFER_COMPILE";
 
 /// How long the driver may take for all modules.

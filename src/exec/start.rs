@@ -113,7 +113,6 @@ impl Started {
             command = tool.start(&command)?;
         }
         let slowdown = tool.map_or(1, |_| Sanitizer::SLOWDOWN);
-        let opening = limits.opening * slowdown + if compiles { compiled::PATIENCE } else { Duration::ZERO };
         let kernels = limits.behaviour.kernels.or_else(|| limits.candle?.kernels);
         environment::set_behaviour(&mut command, device, DeviceBehaviour { kernels, ..limits.behaviour });
         command.envs(variables.iter().map(|(name, value)| (name, value)));
@@ -136,11 +135,13 @@ impl Started {
         let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
         // The command owns the worker's end of the socket. While that is open, we would not notice that a worker died.
         drop(command);
-        let hello = {
-            let timer = Timer::of(device, child.id(), device_time.clone(), opening);
+        let mut hello_within = |patience| {
+            let timer = Timer::of(device, child.id(), device_time.clone(), patience);
             let mut stream = Timed { socket: &mut ours, timer };
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };
+        let hello = hello_within(limits.opening * slowdown);
+        let hello = if compiles { hello.and_then(|_| hello_within(compiled::PATIENCE)) } else { hello };
         match hello {
             Ok(hello) if hello.build == protocol::build_identity(limits.candle) => {
                 Ok(Self { child, socket: ours, hello, device_time })

@@ -67,7 +67,13 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
     run::install_panic_hook();
     let checked = cfg!(debug_assertions);
     let hardware = run::hardware(device, &opened).context("cannot query the device")?;
-    protocol::send(&mut socket, &Hello { build: protocol::build_identity(None), device, checked, hardware, gpu })?;
+    let hello = Hello { build: protocol::build_identity(None), device, checked, hardware, gpu };
+    protocol::send(&mut socket, &hello)?;
+    #[cfg(feature = "cuda")]
+    if std::env::var_os(super::compiled::COMPILE).is_some() {
+        run::gpu::load_kernels(&opened).context("cannot load candle's kernels")?;
+        protocol::send(&mut socket, &hello)?;
+    }
     loop {
         let body = match protocol::read_frame(&mut socket) {
             Ok(body) => body,
@@ -113,9 +119,6 @@ fn limit(resource: Resource, bytes: u64) -> anyhow::Result<()> {
 #[cfg(feature = "cuda")]
 fn open_gpu(opened: &run::Opened, bytes: u64) -> anyhow::Result<Option<Gpu>> {
     run::gpu::probe(opened).context("cannot run a kernel")?;
-    if std::env::var_os(super::compiled::COMPILE).is_some() {
-        run::gpu::load_kernels(opened).context("cannot load candle's kernels")?;
-    }
     let gpu = run::gpu::state(opened).context("cannot query the device's memory")?;
     limit(Resource::Data, data()?.saturating_add(bytes))?;
     Ok(gpu)

@@ -19,6 +19,7 @@ mod capability;
 mod compiler;
 mod crates;
 mod dist;
+mod fix_cost;
 mod functions;
 #[path = "../../src/candles/functions.rs"]
 mod functions_of;
@@ -101,6 +102,8 @@ enum Task {
     Dist,
     /// Build the worker for `snuffer score --host`, with every mutant of candle's host code compiled in.
     HostMutants(host_mutants::Args),
+    /// Time the calls on which models spend their time, with candle as released and with all fixes of root causes.
+    FixCost(fix_cost::Args),
     /// Write the table of candle's functions, by which signatures name places.
     Functions {
         /// Only say whether the table is up to date.
@@ -159,6 +162,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::Simulator => set_up::simulator().map(|_| 0),
         Task::Dist => dist::run(),
         Task::HostMutants(args) => host_mutants::run(&args),
+        Task::FixCost(args) => fix_cost::run(&args),
         Task::Functions { check } => functions::run(root, check),
         Task::Promises { cases } => promises::run(root, cases),
     }
