@@ -78,8 +78,8 @@ pub fn files(path: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Usa
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if path.is_dir() {
-            // The folder of a root cause holds no case.
-            if !path.join("cause.toml").is_file() {
+            // Neither the folder of a root cause nor that of golden vectors holds cases.
+            if !path.join("cause.toml").is_file() && !path.ends_with("golden") {
                 files.extend(self::files(&path, wanted)?);
             }
         } else if wanted(&path) {
