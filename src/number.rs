@@ -182,6 +182,11 @@ impl Num {
         }
     }
 
+    /// Whether the dtype of this number has no room for `value`.
+    pub fn is_exceeded_by(&self, value: f64) -> bool {
+        format_of(self.unit).is_some_and(|dtype| value.abs() > dtype.max())
+    }
+
     /// The same number, as a constant of differentiation.
     #[must_use]
     pub fn detached(self) -> Self {

@@ -36,7 +36,8 @@ pub static SEQUENCE: Op = Op {
             if let Some(flowing) = outputs.into_iter().next() {
                 tensors.insert(op.support.of, flowing);
             }
-            outputs = (op.call)(&Call { case: step, tensors, device: call.device })?;
+            let step = Case { backward: call.case.backward, ..step.clone() };
+            outputs = (op.call)(&Call { case: &step, tensors, device: call.device })?;
         }
         Ok(outputs)
     },

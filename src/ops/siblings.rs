@@ -167,7 +167,8 @@ static SIBLINGS: &[Sibling] = &[
         call: |case| {
             let mut evaluated = renamed(case, "layer.batch_norm");
             evaluated.params.remove("momentum");
-            Some(evaluated)
+            // Only training counts the values of a channel, even if there is none.
+            case.tensor("x").is_some_and(|x| x.shape.get(1) != Some(&0)).then_some(evaluated)
         },
     },
     Sibling {
@@ -180,7 +181,8 @@ static SIBLINGS: &[Sibling] = &[
         of: &["cache.kv"],
         name: "cache.concat",
         same_values: true,
-        call: |case| Some(renamed(case, "cache.concat")),
+        // It has no size that could be 0.
+        call: |case| (case.size("max") > 0).then(|| renamed(case, "cache.concat")),
     },
 ];
 

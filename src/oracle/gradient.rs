@@ -168,7 +168,7 @@ impl Comparison<'_> {
         let mut direction = vec![0.0; self.grads.len()];
         positions.clone().for_each(|element| direction[element] = share(element));
         let products: Vec<f64> = positions.clone().map(|element| self.grads[element] * share(element)).collect();
-        let (got, spread): (f64, f64) = (products.iter().sum(), products.iter().map(|product| product.abs()).sum());
+        let (got, spread): (f64, f64) = (sum(&products), products.iter().map(|product| product.abs()).sum());
         let mut want = derivative(self.evidence, self.name, input, &direction);
         if !single {
             want.slope_error += spread * input.dtype.unit_roundoff();
@@ -208,7 +208,7 @@ impl Comparison<'_> {
         let input = &self.evidence.case.inputs[self.name];
         let mut want = derivative(self.evidence, self.name, input, &vec![1.0; self.grads.len()]);
         want.slope_error += self.grads.iter().map(|grad| grad.abs()).sum::<f64>() * input.dtype.unit_roundoff();
-        let (got, factor) = (self.grads.iter().sum::<f64>(), FACTOR * self.evidence.op.ulps);
+        let (got, factor) = (sum(&self.grads), FACTOR * self.evidence.op.ulps);
         match compare_slope(&want, got, self.grad.dtype, factor) {
             Agreement::Same => Checked::Right,
             Agreement::Unknown => Checked::Unknown,
@@ -229,6 +229,19 @@ impl Comparison<'_> {
             first => self.check(middle..positions.end).or(first),
         }
     }
+}
+
+/// The sum of `terms`, whose roundings are summed beside it (Neumaier): many terms of f64 are added up here in f64.
+fn sum(terms: &[f64]) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0);
+    for &term in terms {
+        let next = sum + term;
+        let (larger, smaller) = if sum.abs() >= term.abs() { (sum, term) } else { (term, sum) };
+        lost += (larger - next) + smaller;
+        sum = next;
+    }
+    // Infinities and NaN have lost NaN.
+    if lost.is_finite() { sum + lost } else { sum }
 }
 
 /// The derivative of the (weighted) sum of all outputs along `direction`, one entry per stored element of the input.

@@ -73,18 +73,21 @@ pub static SCATTERED: Op = Op {
             &device,
         )?;
         let mut cache = builder.make_cache({{ heads }}, {{ width }})?;
-        let mut lengths = [0; {{ rows }}];
+        let (mut lengths, mut paused) = ([0; {{ rows }}], [false; {{ rows }}]);
         let mut outputs = Vec::new();
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% set length = inputs["k" ~ n].shape[2] %}
         {% include 'ids of the active' %}
         let (k, v) = cache.append(&k{{ n }}, &v{{ n }}, &ids)?;
         (0..{{ rows }}).filter(|&row| active[row]).for_each(|row| lengths[row] += {{ length }});
+        {% if length > 0 %}(0..{{ rows }}).for_each(|row| paused[row] = !active[row]);{% endif %}
         {% if context|default(0) <= length %}
         outputs.extend([k, v]);
         {% else %}
-        // Zeros in the slots that are not written yet.
-        let seen = |row: usize| (0..{{ context }}).map(move |slot| u8::from(active[row] && slot < lengths[row]));
+        // Zeros in the slots that are not written yet, or that were while the row paused.
+        let is_next = |row: usize, slot: usize| paused[row] && slot == lengths[row] % {{ context }};
+        let is_seen = |row: usize, slot: usize| active[row] && slot < lengths[row] && !is_next(row, slot);
+        let seen = |row: usize| (0..{{ context }}).map(move |slot| u8::from(is_seen(row, slot)));
         let seen: Vec<u8> = (0..{{ rows }}).flat_map(seen).collect();
         let seen = Tensor::from_vec(seen, ({{ rows }}, 1, {{ context }}, 1), &device)?.broadcast_as(k.shape())?;
         for x in [k, v] {
@@ -276,8 +279,12 @@ fn steps(case: &Case) -> Vec<Step> {
     let step = |(part, length): (usize, usize)| {
         let paused: Vec<bool> = (0..rows).map(|row| paused(case, part, row)).collect();
         let before = counts.clone();
-        for row in (0..rows).filter(|&row| !paused[row]) {
-            for offset in 0..length {
+        for row in 0..rows {
+            // What a row gets while it pauses lies where its next position will (the test, :815 and :835).
+            if paused[row] && length > 0 {
+                rings[row].get_mut(counts[row] % context.max(1)).map(Option::take);
+            }
+            for offset in (0..length).filter(|_| !paused[row]) {
                 let position = counts[row];
                 // A cache without slots is not specified, but is called.
                 if let Some(slot) = rings[row].get_mut(position % context.max(1)) {

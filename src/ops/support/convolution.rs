@@ -103,7 +103,9 @@ pub fn convolve_transposed(
         let size: f64 = columns.values().map(|column| column.abs()).sum();
         // Each partial sum of columns may be rounded to a dtype below f32.
         let rounded = if columns.len() > 1 && sum.unit > SINGLE { columns.len() as f64 * sum.unit * size } else { 0.0 };
-        Num { error: sum.error + rounded, ..sum }
+        // A column that overflows is an infinity, and may meet another.
+        let overflows = columns.len() > 1 && columns.values().any(|&column| sum.is_exceeded_by(column));
+        Num { error: sum.error + rounded, indeterminate: sum.indeterminate || overflows, ..sum }
     };
     ArrayD::from_shape_fn(IxDyn(&out), |position| value(position.slice()))
 }

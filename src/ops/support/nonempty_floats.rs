@@ -32,8 +32,10 @@ pub fn floats_of(draw: &mut Draw, names: &[&str], shape: &[usize]) -> arbitrary:
 /// Accepts floats, for one output like `x`.
 pub fn float_contract(case: &Case) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-    if !x.dtype.is_float() {
-        return Contract::Unspecified("gradients of integers");
+    if let Some((_, largest)) = x.dtype.int_range() {
+        let overflows = x.floats().iter().map(|x| x * x).sum::<f64>() > largest as f64;
+        let nothing = Contract::Unspecified("gradients of integers");
+        return if overflows { Contract::Unspecified(why::OVERFLOW) } else { nothing };
     }
     Contract::accepts(x.dtype, &x.shape)
 }

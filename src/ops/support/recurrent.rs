@@ -184,7 +184,11 @@ fn affine(inputs: &ReferenceInputs, x: &Array2<Num>, weight: &str, bias: &str) -
 pub fn sigmoid(x: Num) -> Num {
     let one = Num::exact(1.0);
     let value = one / (one + (-x).exp());
-    Num { slope_error: value.slope_error + x.unit * x.slope.abs(), ..value }
+    saturating(
+        x,
+        |x| 1.0 / (1.0 + (-x).exp()),
+        Num { slope_error: value.slope_error + x.unit * x.slope.abs(), ..value },
+    )
 }
 
 /// `(1 - e^-2x) / (1 + e^-2x)` of the magnitude, with the sign; its derivative may be computed as `1 - t^2`.
@@ -195,5 +199,11 @@ pub fn tanh(x: Num) -> Num {
     let (one, two) = (Num::exact(1.0), Num::exact(2.0));
     let shrunk = (-(two * x)).exp();
     let value = (one - shrunk) / (one + shrunk);
-    Num { slope_error: value.slope_error + 2.0 * x.unit * x.slope.abs(), ..value }
+    saturating(x, f64::tanh, Num { slope_error: value.slope_error + 2.0 * x.unit * x.slope.abs(), ..value })
+}
+
+/// `value`, which is `f` of `x`. Where `f` is flat, its slope says little of what a large error of `x` makes of it.
+fn saturating(x: Num, f: impl Fn(f64) -> f64, value: Num) -> Num {
+    let off = |x: f64| (f(x) - value.value).abs();
+    Num { error: value.error.max(off(x.value - x.error)).max(off(x.value + x.error)), ..value }
 }

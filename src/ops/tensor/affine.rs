@@ -38,7 +38,11 @@ pub static AFFINE: Op = Op {
             _ if is_float(case) && !(has_a_value(case, mul) && has_a_value(case, add)) => {
                 Contract::Unspecified("an extraordinary constant")
             }
-            _ => without_overflow(case, |x| x * mul as i128 + add as i128),
+            _ => without_overflow(case, |x| {
+                let result = x * mul as i128 + add as i128;
+                // The reference counts in f64.
+                if result.abs() <= 1 << 53 { result } else { i128::MAX }
+            }),
         }
     },
     call: |call| Ok(vec![call.tensor("x")?.affine(call.case.float("mul", 1.0), call.case.float("add", 0.0))?]),

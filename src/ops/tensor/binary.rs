@@ -120,10 +120,13 @@ fn contract(case: &Case, integers: Integers) -> Contract {
     let in_range = |value: i128| range.contains(&value);
     let stays = lhs_extremes.iter().all(|&a| rhs_extremes.iter().all(|&b| integers(a, b).is_some_and(in_range)));
     let stays = stays && lhs_extremes.iter().chain(&rhs_extremes).all(|&operand| in_range(operand));
-    if !stays && !shape.contains(&0) {
+    let divides_by_0 = case.op == DIV.name && rhs.ints().contains(&0);
+    // A quotient by 0 has no value that could overflow.
+    let has_values = !divides_by_0 || rhs.ints().iter().any(|&divisor| divisor != 0);
+    if !stays && has_values && !shape.contains(&0) {
         return Contract::Unspecified(why::OVERFLOW);
     }
-    accepts.may_refuse(case.op == DIV.name && rhs.ints().contains(&0), "an integer divided by zero")
+    accepts.may_refuse(divides_by_0, "an integer divided by zero")
 }
 
 /// The smallest and the largest integer of `x`; values that are not listed are 0 or 1.
