@@ -17,7 +17,7 @@ use crate::ops::{self, Op};
 use crate::oracle::Evidence;
 use crate::program::{Candle, ProgramOptions, agrees, call, manifest, outputs, program, test, torch};
 use crate::report::{Report, Why};
-use crate::store::regression::Regression;
+use crate::store::regression::{self, Regression};
 use crate::store::{Finding, keep_program, write_atomically};
 
 /// Arguments of `snuffer report`.
@@ -46,7 +46,7 @@ pub struct Args {
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let causes = RootCause::all().map_err(UsageError)?;
-    let Chosen { name, finding, cause, is_asked } = chosen(&args.name, &causes, store)?;
+    let Chosen { name, finding, cause, is_asked } = chosen(args, &causes, store)?;
     check_release(&finding)?;
     let op = known_op(&finding)?;
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
@@ -128,8 +128,9 @@ fn known_op(finding: &Finding) -> Result<&'static Op, UsageError> {
     ops::find(&finding.case.op).ok_or_else(missing)
 }
 
-/// The finding that `typed` means and its cause, or the cause that it means and the plainest of its findings.
-fn chosen<'a>(typed: &str, causes: &'a [RootCause], store: &StoreArg) -> anyhow::Result<Chosen<'a>> {
+/// The finding that is named and its cause, or the cause that is named and the plainest of its findings.
+fn chosen<'a>(args: &Args, causes: &'a [RootCause], store: &StoreArg) -> anyhow::Result<Chosen<'a>> {
+    let typed = &args.name;
     let cause_of = |finding: &Finding| explain(causes, &Sighting::of(finding)).map_err(UsageError);
     let problem = match store.finding(typed) {
         Ok((name, finding)) => {
@@ -139,14 +140,34 @@ fn chosen<'a>(typed: &str, causes: &'a [RootCause], store: &StoreArg) -> anyhow:
         Err(problem) => problem,
     };
     let Ok(cause) = one(causes, typed) else { return Err(problem) };
-    let Some((name, finding)) = plainest(cause, &causes_of(causes, readable(&store.existing()?)?)?) else {
-        let problem = format!(
-            "no finding of the store has the cause `{}`; `snuffer causes {0}` shows what it explains",
-            cause.name
-        );
-        return Err(UsageError(problem).into());
+    let findings = if store.path().is_dir() { readable(&store.existing()?)? } else { Vec::new() };
+    let Some((name, finding)) = plainest(cause, &causes_of(causes, findings)?) else {
+        let how = match plainest_kept(cause, causes, &args.known.read()?)? {
+            Some(kept) => {
+                let path = regression::path(&args.known.folder(), &kept);
+                format!("`snuffer import {}` makes one of its regression", path.display())
+            }
+            None => format!("`snuffer causes {}` shows what it explains", cause.name),
+        };
+        return Err(UsageError(format!("no finding of the store has the cause `{}`; {how}", cause.name)).into());
     };
     Ok(Chosen { name, finding, cause: Some(cause), is_asked: true })
+}
+
+/// The plainest of the regressions that have this cause.
+fn plainest_kept(
+    cause: &RootCause,
+    causes: &[RootCause],
+    known: &[(String, Regression)],
+) -> Result<Option<String>, UsageError> {
+    let mut its = Vec::new();
+    for (name, kept) in known {
+        let Some(sighting) = Sighting::kept(kept) else { continue };
+        if explain(causes, &sighting).map_err(UsageError)?.is_some_and(|own| own.name == cause.name) {
+            its.push((kept.case.complexity(), name));
+        }
+    }
+    Ok(its.into_iter().min().map(|(_, name)| name.clone()))
 }
 
 /// A finding with its cause.
