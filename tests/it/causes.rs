@@ -65,8 +65,7 @@ fn a_proven_fix_decides_before_a_predicate_does() {
 #[test]
 fn a_report_of_a_cause_without_a_finding_says_how_to_make_one() {
     let folder = tempfile::tempdir().expect("a folder");
-    let store = folder.path().join("none");
-    let output = snuffer(&["report", "chunk-into-0", "--store", store.to_str().expect("utf-8")]);
+    let output = snuffer(&folder.path().join("none"), &["report", "chunk-into-0"]);
     let said = text(&output.stderr);
     assert_eq!(code(&output), 1, "{said}");
     assert!(said.contains("`snuffer import ") && said.contains("tensor.chunk/zero-chunks-panics/case.toml`"), "{said}");
