@@ -229,7 +229,7 @@ fn nan(case: &Case, output: &Tensor) -> Option<String> {
         // The mean of nothing is NaN.
         is_finite && tensor.elements() != Some(0)
     };
-    // Losses of what is no probability overflow to infinities of both signs.
+    // Targets outside of 0 to 1 are not probabilities, and their losses overflow to infinities of both signs.
     let is_probability = |target: &Tensor| target.floats().iter().all(|p| (0.0..=1.0).contains(p));
     let improbable =
         case.op == "loss.binary_cross_entropy_with_logit" && !case.tensor("target").is_some_and(is_probability);
