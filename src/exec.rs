@@ -94,7 +94,7 @@ impl Default for Limits {
 /// How much of [`Limits::deadline`] a case may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deadline {
-    /// A fiftieth: an ordinary case takes milliseconds, and a hang costs less this way. A fifth on GPUs, whose driver compiles
+    /// A fiftieth: an ordinary case takes milliseconds, and a hang costs less this way. A fifth on GPUs, whose driver loads
     /// each of candle's modules when a process first uses it.
     Short,
     /// All of it.

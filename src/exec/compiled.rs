@@ -1,5 +1,5 @@
-//! The driver of a GPU compiles each module of candle's kernels when a process first loads it, half a minute for the largest, and
-//! keeps the result for the user. The first worker of a GPU loads all of them, so that no case has to wait for that.
+//! The driver of a GPU compiles each module of candle's kernels when a process first loads it (the largest takes more than five
+//! seconds on an H200), and keeps the result for the user. The first worker of a GPU loads all of them, so that no case has to wait.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
