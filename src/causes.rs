@@ -9,6 +9,7 @@ mod proof;
 mod root_cause;
 mod sighting;
 mod similar;
+mod since;
 
 pub use fix::{Edit, Fix, kept};
 pub use folder::{FOLDER, file, folder};
@@ -18,6 +19,7 @@ pub use proof::Proof;
 pub use root_cause::{RootCause, explain, shown};
 pub use sighting::Sighting;
 pub use similar::{likely, similar};
+pub use since::Since;
 
 /// A file of the list `text`, read as `T`. A mistake is one line.
 fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {

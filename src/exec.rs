@@ -37,7 +37,7 @@ pub use cost::Cost;
 pub use edited::EditedKernels;
 pub use environment::{Build, Variable};
 pub use missing::DeviceMissing;
-pub use other_candle::{OtherCandle, from_here};
+pub use other_candle::{FIXES, OtherCandle, fixes, from_here};
 pub use process::Worker;
 pub use protocol::Hello;
 pub use reproduction::Ran;

@@ -4,8 +4,10 @@ mod proof;
 mod record;
 mod seen;
 mod sets;
+mod since;
 
 pub use proof::{Subject, broken_together, proof};
 pub use record::{edits, record};
-pub use seen::{Kept, Seen, observe};
+pub use seen::{Failing, Kept, Seen, observe};
 pub use sets::sets;
+pub use since::{TriedRelease, since};

@@ -22,6 +22,9 @@ pub use sums::Accumulated;
 /// The unit roundoff of `f32`: sums are accumulated at least this precisely.
 pub const SINGLE: f64 = 1.0 / (1 << 24) as f64;
 
+/// All integers up to this one are `f64`s.
+const EXACT_INTEGERS: f64 = (1_u64 << 53) as f64;
+
 /// A number with a running error bound and a directional derivative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Num {
@@ -60,12 +63,18 @@ impl Num {
     fn rounded(value: f64, exact: bool, error: f64, slope: f64, slope_error: f64, from: &[Self]) -> Self {
         let unit = from.iter().fold(0.0, |unit: f64, operand| unit.max(operand.unit));
         let is_exact = exact && error == 0.0 && is_held(value, unit);
-        let own = if is_exact { 0.0 } else { scaled(unit, value.abs()) + underflow(unit) };
+        let own = match () {
+            () if is_exact => 0.0,
+            () if unit == 0.0 => coarseness(value),
+            () => scaled(unit, value.abs()) + underflow(unit),
+        };
+        // The product of an error without bound and 0.
+        let or_unbounded = |error: f64| if error.is_nan() { f64::INFINITY } else { error };
         let any = |is: fn(f64) -> bool| from.iter().any(|operand| is(operand.value));
         Self {
             value,
             // An infinity is either certain, or marked as indeterminate.
-            error: if value.is_finite() { error + own } else { 0.0 },
+            error: if value.is_finite() { or_unbounded(error + own) } else { 0.0 },
             slope,
             slope_error: slope_error + scaled(unit, slope.abs()) + underflow(unit),
             peak: from.iter().fold(0.0, |peak, operand| operand.passed(peak)),
@@ -182,6 +191,11 @@ impl Num {
         }
     }
 
+    /// Whether this number and `other` are equal, or may be within their errors.
+    pub fn may_equal(&self, other: &Self) -> bool {
+        self.value == other.value || (self.value - other.value).abs() <= self.error + other.error
+    }
+
     /// Whether the dtype of this number has no room for `value`.
     pub fn is_exceeded_by(&self, value: f64) -> bool {
         format_of(self.unit).is_some_and(|dtype| value.abs() > dtype.max())
@@ -199,6 +213,11 @@ impl Num {
 fn underflow(unit: f64) -> f64 {
     let Some(dtype) = format_of(unit) else { return 0.0 };
     if keeps_subnormals(dtype) { dtype.smallest() } else { normal(dtype) }
+}
+
+/// How far an integer may be from `value`, which `f64` rounded it to.
+pub fn coarseness(value: f64) -> f64 {
+    if value.abs() < EXACT_INTEGERS { 0.0 } else { f64::EPSILON * value.abs() }
 }
 
 /// Whether the format with this unit roundoff holds `value` exactly, and hardware does not flush it to zero.

@@ -17,9 +17,9 @@ use candle_core::{Result, Tensor, Var};
 
 use crate::case::{Backward, Case, weight};
 use crate::device::Hardware;
-use crate::ops::{self, Call, Op};
+use crate::ops::{self, Call, Op, case_dtype};
 use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Returned, Store};
-use crate::tensor::Tensor as Data;
+use crate::tensor::{DType, Tensor as Data};
 
 pub use panic_location::{crate_path, install_panic_hook, last_panic};
 pub use refusal::lacks_kernel;
@@ -187,11 +187,8 @@ fn total(backward: Backward, outputs: &[Tensor]) -> Result<Option<Tensor>> {
             Some(total) => {
                 let share = share.to_device(total.device())?;
                 // candle's conversion of f8e4m3 to f64 may not end.
-                let share = if share.dtype() == candle_core::DType::F8E4M3 {
-                    share.to_dtype(candle_core::DType::F32)?
-                } else {
-                    share
-                };
+                let is_f8 = case_dtype(share.dtype()) == Some(DType::F8e4m3);
+                let share = if is_f8 { share.to_dtype(candle_core::DType::F32)? } else { share };
                 let share = share.to_dtype(total.dtype())?;
                 (total + share)?
             }

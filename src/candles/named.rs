@@ -6,10 +6,7 @@ use semver::Version;
 
 use super::Unusable;
 use super::crates::CRATES;
-use crate::exec::from_here;
-
-/// How fixes are named.
-const FIXES: &str = "fixes";
+use crate::exec::{FIXES, fixes, from_here};
 
 /// A candle as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +24,8 @@ pub enum Named {
 impl Named {
     /// What `text` names. Paths become absolute.
     pub fn parse(text: &str) -> Result<Self, Unusable> {
-        if let Some(names) = text.strip_prefix(FIXES).filter(|names| names.is_empty() || names.starts_with(':')) {
-            let names = names.split([':', ',']).filter(|name| !name.is_empty());
-            return Ok(Self::Fixes(names.map(ToString::to_string).collect()));
+        if let Some(names) = fixes(text) {
+            return Ok(Self::Fixes(names));
         }
         let path = Path::new(text);
         let absolute = || std::path::absolute(path).map_err(|error| Unusable(format!("{text}: {error}")));

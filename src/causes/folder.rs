@@ -1,4 +1,4 @@
-//! The folder of causes: `NAME/cause.toml`, and beside it the fix, if there is one, and its proof.
+//! The folder of causes: `NAME/cause.toml`, and beside it the fix, if there is one, its proof, and since which release the cause is there.
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,8 @@ pub struct Files {
     pub fix: Option<String>,
     /// `proof.toml`.
     pub proof: Option<String>,
+    /// `since.toml`.
+    pub since: Option<String>,
 }
 
 /// The folder [`FOLDER`] in the current folder, or in the nearest above that has one.
@@ -31,7 +33,7 @@ pub fn folder() -> Option<PathBuf> {
     std::env::current_dir().ok()?.ancestors().map(|root| root.join(FOLDER)).find(|folder| folder.is_dir())
 }
 
-/// The file `what` (`cause`, `fix` or `proof`) of the cause `name` in `folder`.
+/// The file `what` (`cause`, `fix`, `proof` or `since`) of the cause `name` in `folder`.
 pub fn file(folder: &Path, name: &str, what: &str) -> PathBuf {
     folder.join(name).join(format!("{what}.toml"))
 }
@@ -43,7 +45,8 @@ pub fn read(folder: &Path) -> std::io::Result<Vec<Files>> {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let text = |what: &str| std::fs::read_to_string(file(folder, &name, what)).ok();
         let cause = text("cause");
-        all.extend(cause.map(|cause| Files { fix: text("fix"), proof: text("proof"), cause, name: name.clone() }));
+        let [fix, proof, since] = ["fix", "proof", "since"].map(text);
+        all.extend(cause.map(|cause| Files { name, cause, fix, proof, since }));
     }
     Ok(all)
 }
@@ -55,7 +58,8 @@ pub fn own() -> Vec<Files> {
             Some(folder.get_file(folder.path().join(format!("{what}.toml")))?.contents_utf8()?.to_string())
         };
         let name = folder.path().to_string_lossy().into_owned();
-        Some(Files { cause: text("cause")?, fix: text("fix"), proof: text("proof"), name })
+        let [fix, proof, since] = ["fix", "proof", "since"].map(text);
+        Some(Files { name, cause: text("cause")?, fix, proof, since })
     };
     OWN.dirs().filter_map(of).collect()
 }

@@ -88,7 +88,7 @@ impl Wrong {
 impl Predicate {
     /// Whether it holds for `sighting`. An error is a condition on what the op does not have.
     pub fn holds(&self, sighting: &Sighting) -> Result<bool, String> {
-        let Sighting { signature, case, devices } = sighting;
+        let Sighting { signature, case, devices, .. } = sighting;
         if !self.name.name.is_match(signature.slug()) {
             return Ok(false);
         }

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use semver::Version;
 use serde::Deserialize;
 
 use super::folder::{self, Files};
-use super::{Fix, Predicate, Proof, Sighting, any_holds, parsed};
+use super::{Fix, Predicate, Proof, Sighting, Since, any_holds, parsed};
 use crate::case::Case;
 use crate::device::Device;
 use crate::ops::Op;
@@ -35,9 +34,6 @@ pub struct RootCause {
     pub explanation: String,
     /// A failure for which one of these holds has this cause.
     pub shown_by: Vec<Predicate>,
-    /// The oldest tested release that has it.
-    #[serde(default)]
-    pub since: Option<Version>,
     /// Issues and pull requests of candle about it.
     #[serde(default)]
     pub upstream: Vec<String>,
@@ -56,6 +52,9 @@ pub struct RootCause {
     /// What was seen with the fix.
     #[serde(skip)]
     pub proof: Option<Proof>,
+    /// Since which release it is there.
+    #[serde(skip)]
+    pub since: Option<Since>,
 }
 
 impl RootCause {
@@ -84,11 +83,12 @@ impl RootCause {
     }
 
     fn parse(files: Files) -> Result<Self, String> {
-        let Files { name, cause, fix, proof } = files;
+        let Files { name, cause, fix, proof, since } = files;
         let in_file = |what: &str, problem: String| format!("{name}/{what}.toml: {problem}");
         let mut cause: Self = parsed(&cause).map_err(|problem| in_file("cause", problem))?;
         cause.fix = fix.map(|text| parsed(&text)).transpose().map_err(|problem| in_file("fix", problem))?;
         cause.proof = proof.map(|text| parsed(&text)).transpose().map_err(|problem| in_file("proof", problem))?;
+        cause.since = since.map(|text| parsed(&text)).transpose().map_err(|problem| in_file("since", problem))?;
         cause.name = name;
         Ok(cause)
     }
@@ -121,13 +121,16 @@ fn sorted(causes: impl Iterator<Item = Result<RootCause, String>>) -> Result<Vec
 }
 
 /// The cause of `sighting`. If fixes were seen to mend it, it is the one of their causes of which a predicate says so, or else their first;
-/// without a fix, the first cause of all of which a predicate says so.
+/// without a fix, the first cause of all of which a predicate says so. A cause whose proven fix the candle has is none of them.
 pub fn explain<'a>(causes: &'a [RootCause], sighting: &Sighting) -> Result<Option<&'a RootCause>, String> {
     let failure = sighting.signature.slug();
-    let proven: Vec<&RootCause> = causes.iter().filter(|cause| cause.mends(&failure)).collect();
+    let is_mended =
+        |cause: &RootCause| cause.is_proven() && sighting.candle.is_some_and(|candle| candle.has_fix_of(&cause.name));
+    let open: Vec<&RootCause> = causes.iter().filter(|cause| !is_mended(cause)).collect();
+    let proven: Vec<&RootCause> = open.iter().copied().filter(|cause| cause.mends(&failure)).collect();
     match proven.first() {
         Some(first) => Ok(shown(proven.iter().copied(), sighting)?.or(Some(first))),
-        None => shown(causes, sighting),
+        None => shown(open, sighting),
     }
 }
 

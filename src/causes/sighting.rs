@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::device::Device;
+use crate::exec::OtherCandle;
 use crate::oracle::Signature;
 use crate::store::Finding;
 use crate::store::regression::{Backend, Regression};
@@ -15,13 +16,15 @@ pub struct Sighting<'a> {
     pub case: &'a Case,
     /// The devices that show it.
     pub devices: Vec<Device>,
+    /// The candle that shows it, if it is not the release under test.
+    pub candle: Option<&'a OtherCandle>,
 }
 
 impl<'a> Sighting<'a> {
     /// The failure of `finding`.
     pub fn of(finding: &'a Finding) -> Self {
-        let Finding { signature, violation, case, .. } = finding;
-        Self { signature, case, devices: violation.devices().collect() }
+        let Finding { signature, violation, case, origin, .. } = finding;
+        Self { signature, case, devices: violation.devices().collect(), candle: origin.candle.as_ref() }
     }
 
     /// The failure that `regression` keeps, if it has one.
@@ -32,6 +35,6 @@ impl<'a> Sighting<'a> {
             Backend::Sim => Device::Sim(0),
         };
         let devices = regression.fails.iter().filter_map(|condition| condition.device).map(device).collect();
-        Some(Self { signature: regression.signature.as_ref()?, case: &regression.case, devices })
+        Some(Self { signature: regression.signature.as_ref()?, case: &regression.case, devices, candle: None })
     }
 }

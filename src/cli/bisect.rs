@@ -1,10 +1,12 @@
-//! `snuffer bisect`: the oldest candle release in which a case behaves as it does today, or as with another candle.
+//! `snuffer bisect`: the oldest candle release in which a case behaves as it does today, or as with another candle; and since which release causes are there.
+
+mod causes;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::candle_arg::check_lacking;
-use super::{CandleArg, StoreArg, UsageError, cases, duration};
+use super::{CandleArg, JobsArg, StoreArg, UsageError, cases, duration};
 use crate::device::Device;
 use crate::exec::Limits;
 use crate::exit_code::Exit;
@@ -15,7 +17,14 @@ use crate::investigate::{RELEASES, Releases, bisect};
 pub struct Args {
     /// A file with a case, finding or regression, or the name of a finding; `-` reads
     /// standard input.
-    case: PathBuf,
+    #[arg(required_unless_present = "causes")]
+    case: Option<PathBuf>,
+    /// Instead of a case, run the failures that each cause explains, the kept ones and those of the store, with every release, and write since
+    /// which release the cause is there to its folder. Workers of each release are built once, in a minute.
+    #[arg(long, conflicts_with_all = ["case", "candle", "all", "target", "json"])]
+    causes: bool,
+    #[command(flatten)]
+    jobs: JobsArg,
     /// Device to run on.
     #[arg(long, default_value = "cpu")]
     device: Device,
@@ -40,7 +49,8 @@ pub struct Args {
 
 /// Finds the oldest tested release in which the case behaves as it does today.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let (op, case) = cases::named(&args.case, store)?;
+    let Some(named) = &args.case else { return causes::run(args, store) };
+    let (op, case) = cases::named(named, store)?;
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
     let limits = args.candle.apply(&[args.device], limits)?;
     check_lacking(&case, limits)?;
@@ -51,8 +61,8 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
             println!("{:<9} {tried}", tried.version);
         }
     })?;
-    let bisected = bisected
-        .map_err(|why| UsageError(format!("{}: cannot be written as a program: {why}", args.case.display())))?;
+    let bisected =
+        bisected.map_err(|why| UsageError(format!("{}: cannot be written as a program: {why}", named.display())))?;
     if args.json {
         println!("{}", serde_json::to_string(&bisected)?);
     } else {

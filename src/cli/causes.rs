@@ -52,6 +52,8 @@ pub struct Explained<'a> {
     rank: Rank,
     /// The files and functions of candle.
     at: &'a [String],
+    /// The oldest tested release that has it.
+    since: Option<String>,
     /// Issues and pull requests of candle.
     upstream: &'a [String],
     /// Whether it has a fix: `none`, `unproven` or `proven`.
@@ -144,19 +146,20 @@ fn list(explained: &[Explained], what: &str, findings: &[(String, Finding)]) {
 
 impl<'a> Explained<'a> {
     fn of(cause: &'a RootCause) -> Self {
-        let RootCause { name, title, rank, at, upstream, .. } = cause;
+        let RootCause { name, title, rank, at, upstream, since, .. } = cause;
+        let since = since.as_ref().map(|since| since.release.to_string());
         let fix = match (cause.is_proven(), &cause.fix) {
             (_, None) => FixState::None,
             (false, Some(_)) => FixState::Unproven,
             (true, Some(_)) => FixState::Proven,
         };
-        Self { name: Some(name), title: Some(title), rank: *rank, at, upstream, fix, findings: Vec::new() }
+        Self { name: Some(name), title: Some(title), rank: *rank, at, since, upstream, fix, findings: Vec::new() }
     }
 
     fn of_nothing() -> Self {
         let (at, upstream): (&[String], &[String]) = (&[], &[]);
         let (rank, fix) = (Rank::Limit, FixState::None);
-        Self { name: None, title: None, rank, at, upstream, fix, findings: Vec::new() }
+        Self { name: None, title: None, rank, at, since: None, upstream, fix, findings: Vec::new() }
     }
 }
 

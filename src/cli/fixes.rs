@@ -21,7 +21,7 @@ use crate::store::regression::Regression;
 use crate::store::write_atomically;
 
 /// What was seen with each candle.
-const SEEN: &str = "target/fixes-seen";
+pub const SEEN: &str = "target/fixes-seen";
 
 /// Arguments of `snuffer fixes`.
 #[derive(Debug, clap::Args)]
@@ -182,13 +182,13 @@ fn keep(folder: &Path, name: &str, proof: &Proof) -> anyhow::Result<()> {
 }
 
 /// The folder of causes that is nearest.
-fn own_folder() -> Result<PathBuf, UsageError> {
+pub fn own_folder() -> Result<PathBuf, UsageError> {
     let missing = || UsageError(format!("there is no folder {FOLDER} here; run this in a checkout of snuffer"));
     causes::folder().ok_or_else(missing)
 }
 
 /// The regressions that fail, and the findings of the store, if there is one.
-fn subjects(
+pub fn subjects(
     causes: &[RootCause],
     store: &StoreArg,
     kept: Vec<(String, Regression)>,

@@ -38,6 +38,15 @@ pub struct OtherCandle {
     pub kernels: Option<&'static EditedKernels>,
 }
 
+/// How fixes of causes are named: all, or some after a colon.
+pub const FIXES: &str = "fixes";
+
+/// The causes whose fixes `named` asks for, or none of them for those of all causes. `None` if it names something else.
+pub fn fixes(named: &str) -> Option<Vec<String>> {
+    let names = named.strip_prefix(FIXES).filter(|names| names.is_empty() || names.starts_with(':'))?;
+    Some(names.split([':', ',']).filter(|name| !name.is_empty()).map(ToString::to_string).collect())
+}
+
 /// A path as one types it here: from the current folder if it is below. A release stays as it is.
 pub fn from_here(named: &str) -> String {
     let here = env::current_dir().ok();
@@ -69,6 +78,11 @@ impl OtherCandle {
     /// The version of the candle that workers have.
     pub fn version(candle: Option<&Self>) -> &str {
         candle.map_or(crate::CANDLE, |candle| &candle.version)
+    }
+
+    /// Whether it is the release under test with the fix of `cause`, if that has one.
+    pub fn has_fix_of(&self, cause: &str) -> bool {
+        fixes(&self.named).is_some_and(|names| names.is_empty() || names.iter().any(|name| name == cause))
     }
 
     /// An op or a dtype of `case` that its workers do not have.

@@ -67,8 +67,9 @@ pub fn observe(
         |executor, turn| {
             let subject = &subjects[open[turn as usize]];
             let Subject { name, kept: failure, .. } = subject;
-            // Of an op that this build lacks, nothing is known.
-            let failing = match ops::find(&failure.case.op) {
+            let lacking = limits.candle.and_then(|candle| candle.lacks(&failure.case));
+            // Of an op that this build or the candle lacks, nothing is known.
+            let failing = match ops::find(&failure.case.op).filter(|_| lacking.is_none()) {
                 Some(op) => {
                     let observations = executor.observe(&failure.case, Deadline::Full)?;
                     failures(failure, op, &observations).into_iter().collect()

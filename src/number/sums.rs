@@ -1,6 +1,6 @@
 //! Sums of many terms: what a careful implementation makes of them in any order.
 
-use super::{Num, SINGLE, accumulator, format_of, is_held, scaled};
+use super::{Num, SINGLE, accumulator, coarseness, format_of, is_held, scaled};
 use crate::tensor::DType;
 
 /// How many standard deviations the accumulated roundoff of a sum may reach. Roundoff errors of different signs make a sum of `n`
@@ -129,7 +129,9 @@ impl Accumulated {
     pub fn total(&self) -> Num {
         let accumulator = accumulator(self.sum.unit);
         // No partial sum in any order needs more bits than the accumulator has.
-        let exact = self.sum.error == 0.0 && scaled(accumulator, self.magnitude) <= self.grain;
+        let exact = self.sum.error == 0.0
+            && scaled(accumulator, self.magnitude) <= self.grain
+            && (accumulator > 0.0 || coarseness(self.magnitude) == 0.0);
         // The roundoffs of equal terms may all have one sign.
         let roundoffs = if self.only.is_some() { self.count } else { self.count.min(LEVEL * self.count.sqrt()) };
         let error = self.sum.error + if exact { 0.0 } else { scaled(accumulator * roundoffs, self.magnitude) };

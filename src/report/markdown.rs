@@ -240,6 +240,7 @@ impl Why<'_> {
         let mut line = |label: &str, said: &str| {
             let _ = write!(text, "\n{label} {}\n", said.trim());
         };
+        cause.since.iter().for_each(|since| line("Since:", &format!("candle {since}.")));
         cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
         if !cause.affected.is_empty() {
             line("Affected:", &format!("{}.", cause.affected.join(", ")));

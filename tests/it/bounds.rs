@@ -29,14 +29,15 @@ fn vector(dtype: DType, shape: Vec<usize>, values: &[f64]) -> Tensor {
     Tensor::new(dtype, shape, values.iter().map(|&value| Value::Float(value)).collect())
 }
 
-/// Whether `output`, and this gradient of `x` if there is one, pass as the result of `case` on the CPU.
+/// Whether `output`, and this gradient of `x` (of the first step's) if there is one, pass as the result of `case` on the CPU.
 fn passes(case: &Case, output: &[f64], gradient: Option<&[f64]>) -> bool {
+    let x = if case.steps.is_empty() { "x" } else { "1.x" };
     let op = ops::find(&case.op).expect("an op of the catalog");
     let Contract::Accepts { outputs, .. } = (op.contract)(case) else { panic!("no valid call: {case:?}") };
     let (dtype, shape) = outputs[0].clone();
     let backward = gradient.map_or(Gradients::NotAsked, |gradient| {
-        let x = vector(dtype, case.inputs["x"].shape.clone(), gradient);
-        Gradients::Returned(Store { gradients: [("x".to_string(), x)].into(), ..Store::default() })
+        let of_x = vector(dtype, case.inputs[x].shape.clone(), gradient);
+        Gradients::Returned(Store { gradients: [(x.to_string(), of_x)].into(), ..Store::default() })
     });
     let returned = Returned { outputs: vec![vector(dtype, shape, output)], backward, ..Returned::default() };
     let seen = [Observation::new(Device::Cpu, Outcome::Returned(returned))];
@@ -134,4 +135,71 @@ fn one_wrong_entry_of_a_gradient_is_found_wherever_it_is() {
         wrong[place] += 0.5;
         assert!(!passes(&case, &outputs, Some(&wrong)), "a wrong entry {place} of 100 passes");
     }
+}
+
+#[test]
+fn integers_that_f64_rounds_are_compared_as_far_as_it_tells_them_apart() {
+    let case = |large: i64| {
+        let values = vec![Value::Int(1), Value::Int(large)];
+        Case::new("tensor.sum").input("x", Tensor::new(DType::I64, vec![2], values)).param("form", "all")
+    };
+    let large = (1 << 53) + 1;
+    assert!(passes(&case(large), &[(large + 1) as f64], None));
+    assert!(!passes(&case(large), &[(large + 64) as f64], None));
+    tell_apart(&[(case(1 << 50), (1_i64 << 50) as f64 + 1.0, (1_i64 << 50) as f64)]);
+}
+
+/// The norm of copies of `x`, in f16: the gradients of the copies are 237 and -79, and cancel.
+const COPIES: &str = r#"
+op = "sequence"
+steps = ["tensor.pad_with_same", "layer.layer_norm_no_bias"]
+backward = "sum"
+params = { "1.left" = 1, "1.right" = 2 }
+inputs."1.x" = { dtype = "f16", shape = [1], values.list = [0.0] }
+inputs."2.weight" = { dtype = "f16", shape = [4], values.list = [1.0, 0.0, 0.0, 0.0] }
+"#;
+
+/// Two values that f16 does not tell apart: which is the largest?
+const NEAR: &str = r#"
+op = "sequence"
+steps = ["op.layer_norm_slow", "op.hard_sigmoid", "tensor.max"]
+backward = "sum"
+params = { "1.eps" = 0.001 }
+inputs."1.alpha" = { dtype = "f16", shape = [2], values.list = [0.0, 1.0] }
+inputs."1.beta" = { dtype = "f16", shape = [2], values.list = [0.0, 0.0] }
+inputs."1.x" = { dtype = "f16", shape = [2, 2], values.list = [1.0, -1.0, 1.0, -0.4375] }
+"#;
+
+/// A sigmoid that may round to 1, and its floor.
+const STEP: &str = r#"
+op = "sequence"
+steps = ["tensor.div", "op.sigmoid", "tensor.floor", "tensor.max"]
+inputs."1.lhs" = { dtype = "f32", shape = [2], values.list = [0.0, 1.0] }
+inputs."1.rhs" = { dtype = "f32", shape = [2], values.list = [1.0, 0.00013731792569160461] }
+"#;
+
+/// The logarithm of a number that is known to no digit, since a roundoff moves its ceiling.
+const CEILING: &str = r#"
+op = "sequence"
+steps = ["rotary.rope_thd", "tensor.ceil", "tensor.sqr", "tensor.log"]
+inputs."1.cos" = { dtype = "f32", shape = [1, 1], values.list = [1.0] }
+inputs."1.sin" = { dtype = "f32", shape = [1, 1], values.list = [1.0] }
+inputs."1.x" = { dtype = "f32", shape = [1, 1, 1, 2], values.list = [2088960.0, 0.3125] }
+"#;
+
+#[test]
+fn a_roundoff_of_one_step_may_decide_the_next() {
+    let rows: [(&str, &[f64], Option<&[f64]>); 4] = [
+        (COPIES, &[0.0; 4], Some(&[-0.125])),
+        (NEAR, &[0.5, 0.333251953125], Some(&[-4.16e-5, 4.16e-5, -1.119e-4, 1.119e-4])),
+        (STEP, &[1.0], None),
+        (CEILING, &[29.104352951049805, 29.104354858398438], None),
+    ];
+    for (text, output, gradient) in rows {
+        let case = Case::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
+        assert!(passes(&case, output, gradient), "{text}");
+    }
+    // What no roundoff explains is still a mistake.
+    let case = Case::parse(COPIES).expect("a case");
+    assert!(!passes(&case, &[0.0; 4], Some(&[-64.0])));
 }

@@ -20,6 +20,7 @@ mod extremes;
 mod fatal;
 #[path = "../common/finding.rs"]
 mod finding;
+mod fixes;
 mod fleet;
 mod fuzz;
 mod guard;

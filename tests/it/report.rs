@@ -164,7 +164,10 @@ fn upstream_links_come_from_a_finding_with_the_same_cause() {
     ];
     for (signature, alike, number) in rows {
         let case = Case::new(&signature.op);
-        let found = upstream(&Sighting { signature: &signature, case: &case, devices: vec![Device::Cpu] }, &known);
+        let found = upstream(
+            &Sighting { signature: &signature, case: &case, devices: vec![Device::Cpu], candle: None },
+            &known,
+        );
         let Some(number) = number else {
             assert_eq!(found, None, "{signature}");
             continue;

@@ -85,23 +85,28 @@ fn first(group: &[Num], beats: fn(f64, f64) -> bool) -> usize {
     (1..group.len()).fold(0, |best, position| if better(best, position) { position } else { best })
 }
 
-/// The element that no other `beats`, or NaN if there is one. Among several equals there is a derivative only if all move alike.
+/// The element that no other `beats`, or NaN if there is one. Among several that may be equal there is a derivative only if all move alike.
 pub fn extreme(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
     if group.iter().any(|x| x.value.is_nan()) {
         return Num::exact(f64::NAN);
     }
     let Some(&best) = group.get(first(group, beats)) else { return Num::exact(f64::NAN) };
-    let apart = group.iter().any(|x| x.value == best.value && x.slope != best.slope);
-    Num { kink: best.kink || apart, ..best }
+    let rivals = || group.iter().filter(|x| x.may_equal(&best));
+    Num {
+        error: rivals().fold(0.0, |error, x| error.max(x.error)),
+        slope_error: rivals().fold(0.0, |error, x| error.max(x.slope_error)),
+        kink: rivals().any(|x| x.kink || x.slope != best.slope),
+        ..best
+    }
 }
 
-/// The position of the first element that no other `beats`: unspecified if there is a NaN, or among integers that `f64` does not
-/// tell apart.
+/// The position of the first element that no other `beats`: unspecified if there is a NaN, or if another may be equal that was computed, or
+/// is an integer that `f64` does not tell apart.
 pub fn position(group: &[Num], beats: fn(f64, f64) -> bool) -> Num {
     let first = first(group, beats);
-    let is_coarse = |x: &&Num| x.unit == 0.0 && x.value.abs() >= 2f64.powi(53);
-    let ties = |best: &Num| group.iter().filter(|x| x.value == best.value).count() > 1;
-    if group.iter().any(|x| x.value.is_nan()) || group.get(first).filter(is_coarse).is_some_and(ties) {
+    let best = &group[first];
+    let is_unclear = |(at, x): (usize, &Num)| at != first && best.error + x.error > 0.0 && x.may_equal(best);
+    if group.iter().any(|x| x.value.is_nan()) || group.iter().enumerate().any(is_unclear) {
         return ANY_VALUE;
     }
     Num::exact(first as f64)

@@ -15,5 +15,11 @@ pub fn weighted(scores: &[(usize, Num)], width: usize, value: impl Fn(usize, usi
     }
     let shares: Vec<_> = scores.iter().map(|&(j, score)| (j, (score - Num::exact(largest)).exp())).collect();
     let total = Num::sum(shares.iter().map(|&(_, share)| share));
-    (0..width).map(|t| Num::sum(shares.iter().map(|&(j, share)| share * value(j, t))) / total).collect()
+    // Before it has seen the largest score, such a softmax has shares of up to 1.
+    let overflows = |t| scores.iter().map(|&(j, _)| value(j, t).value.abs()).sum::<f64>() > f64::from(f32::MAX);
+    let mean = |t| {
+        let mean = Num::sum(shares.iter().map(|&(j, share)| share * value(j, t))) / total;
+        if overflows(t) { Num { peak: f64::INFINITY, ..mean } } else { mean }
+    };
+    (0..width).map(mean).collect()
 }

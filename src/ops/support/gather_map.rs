@@ -50,11 +50,16 @@ pub const TOO_LARGE: Contract = Contract::Unspecified(why::TOO_LARGE);
 pub fn gathered(inputs: &ReferenceInputs, shape: Shape, origin: Origin) -> Vec<ArrayD<Num>> {
     let x = inputs.array("x");
     let out = shape(inputs.case, x.shape()).unwrap_or_default();
-    let element = |index: &[usize]| {
-        let place = origin(inputs.case, x.shape(), index)?;
-        x.get(place.as_slice()).copied()
+    let read = |index: IxDyn| {
+        let place = origin(inputs.case, x.shape(), index.slice())?;
+        let mut within = place.iter().zip(x.shape());
+        within.try_fold(0, |flat, (&at, &size)| (at < size).then_some(flat * size + at))
     };
-    vec![ArrayD::from_shape_fn(IxDyn(&out), |index| element(index.slice()).unwrap_or(Num::exact(0.0)))]
+    let read = ArrayD::from_shape_fn(IxDyn(&out), read);
+    let x: Vec<Num> = x.iter().copied().collect();
+    let mut times = vec![0; x.len()];
+    read.iter().flatten().for_each(|&place| times[place] += 1);
+    vec![read.mapv(|place| place.map_or(Num::exact(0.0), |place| x[place].read_often(times[place])))]
 }
 
 /// A case with an `x` of `low..=high` dimensions of any dtype in any view, and gradients half of the time.

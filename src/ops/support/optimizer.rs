@@ -40,7 +40,11 @@ pub fn contract(case: &Case) -> Contract {
         return Contract::Rejects(why::MIXED);
     }
     if !theta.dtype.is_float() {
-        return Contract::Rejects("an optimizer of integers");
+        return match case.text("form") {
+            "push" => Contract::Rejects("an optimizer of integers"),
+            // Those that are made of variables leave these out.
+            _ => Contract::accepts(theta.dtype, &theta.shape).may_refuse(true, "an optimizer of integers"),
+        };
     }
     if !(1e-6..=10.0).contains(&case.float("lr", 0.1)) {
         return Contract::Unspecified("a learning rate outside the ordinary positive range");
@@ -62,9 +66,12 @@ pub fn descend(call: &Call, optimizer: &mut impl Optimizer, theta: &Var) -> cand
     Ok(vec![theta.as_detached_tensor().copy()?])
 }
 
-/// `next` of each element and its gradients.
+/// `next` of each element and its gradients. Integers stay as they are.
 pub fn per_element(inputs: &ReferenceInputs, next: impl Fn(Num, &[Num]) -> Num) -> ArrayD<Num> {
     let (theta, grad) = (inputs.array("theta"), inputs.array("grad"));
+    if inputs.case.tensor("theta").is_some_and(|theta| !theta.dtype.is_float()) {
+        return theta;
+    }
     ArrayD::from_shape_fn(IxDyn(theta.shape()), |at| {
         let grads: Vec<Num> = grad.axis_iter(Axis(0)).map(|grad| grad[&at]).collect();
         next(theta[&at], &grads)

@@ -184,11 +184,9 @@ fn affine(inputs: &ReferenceInputs, x: &Array2<Num>, weight: &str, bias: &str) -
 pub fn sigmoid(x: Num) -> Num {
     let one = Num::exact(1.0);
     let value = one / (one + (-x).exp());
-    saturating(
-        x,
-        |x| 1.0 / (1.0 + (-x).exp()),
-        Num { slope_error: value.slope_error + x.unit * x.slope.abs(), ..value },
-    )
+    let value = Num { slope_error: value.slope_error + x.unit * x.slope.abs(), ..value };
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    saturating(x, value, sigmoid, |x| sigmoid(x) * sigmoid(-x))
 }
 
 /// `(1 - e^-2x) / (1 + e^-2x)` of the magnitude, with the sign; its derivative may be computed as `1 - t^2`.
@@ -199,11 +197,17 @@ pub fn tanh(x: Num) -> Num {
     let (one, two) = (Num::exact(1.0), Num::exact(2.0));
     let shrunk = (-(two * x)).exp();
     let value = (one - shrunk) / (one + shrunk);
-    saturating(x, f64::tanh, Num { slope_error: value.slope_error + 2.0 * x.unit * x.slope.abs(), ..value })
+    let value = Num { slope_error: value.slope_error + 2.0 * x.unit * x.slope.abs(), ..value };
+    saturating(x, value, f64::tanh, |x| x.cosh().powi(-2))
 }
 
-/// `value`, which is `f` of `x`. Where `f` is flat, its slope says little of what a large error of `x` makes of it.
-fn saturating(x: Num, f: impl Fn(f64) -> f64, value: Num) -> Num {
-    let off = |x: f64| (f(x) - value.value).abs();
-    Num { error: value.error.max(off(x.value - x.error)).max(off(x.value + x.error)), ..value }
+/// `value`, which is `f` of `x`. Where `f` is flat, its slope and its curvature say little of what a large error of `x` makes of it and
+/// of its derivative, which is steepest at 0.
+fn saturating(x: Num, value: Num, f: impl Fn(f64) -> f64, derivative: impl Fn(f64) -> f64) -> Num {
+    let ends = [x.value - x.error, x.value + x.error];
+    let error = ends.iter().fold(value.error, |error, &end| error.max((f(end) - value.value).abs()));
+    let steepest = derivative(0.0_f64.max(ends[0]).min(ends[1]));
+    let flattest = ends.iter().fold(steepest, |least, &end| least.min(derivative(end)));
+    let slope_error = (steepest - flattest) * x.slope.abs() + steepest * x.slope_error;
+    Num { error, slope_error: value.slope_error.max(slope_error), ..value }
 }

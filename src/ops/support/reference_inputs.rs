@@ -4,7 +4,7 @@
 use ndarray::{ArrayD, IxDyn};
 
 use crate::case::Case;
-use crate::number::Num;
+use crate::number::{Num, coarseness};
 
 /// The inputs of a reference.
 #[derive(Debug)]
@@ -47,7 +47,8 @@ impl<'a> ReferenceInputs<'a> {
             // The gradients of the copies of a broadcast element are rounded before they are added up. The comparison of
             // gradients allows at least four times the error.
             let slope_error = if tensor.view.broadcast.is_empty() { 0.0 } else { unit * slope.abs() / 4.0 };
-            Num { slope_error, ..number }
+            let error = if tensor.dtype.is_float() { 0.0 } else { coarseness(number.value) };
+            Num { error, slope_error, ..number }
         };
         let numbers = tensor.floats().into_iter().enumerate().map(number).collect();
         Some(ArrayD::from_shape_vec(IxDyn(&tensor.shape), numbers).expect("a checked tensor has all its elements"))

@@ -58,8 +58,8 @@ pub fn sorted_rows(inputs: &ReferenceInputs, f: impl Fn(&[Num], &[usize]) -> Vec
     vec![x]
 }
 
-/// Whether the entry at `rank` of the order has an equal neighbor.
+/// Whether the entry at `rank` of the order has a neighbor that may be equal.
 pub fn tied(row: &[Num], order: &[usize], rank: usize) -> bool {
-    let same = |other: Option<&usize>| other.is_some_and(|&other| row[other].value == row[order[rank]].value);
+    let same = |other: Option<&usize>| other.is_some_and(|&other| row[other].may_equal(&row[order[rank]]));
     same(order.get(rank + 1)) || (rank > 0 && same(order.get(rank - 1)))
 }

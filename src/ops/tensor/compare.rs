@@ -102,8 +102,8 @@ fn contract(case: &Case) -> Contract {
 /// 1 where `holds`, else 0: open for integers that `f64` does not tell apart.
 fn holds(inputs: &ReferenceInputs, holds: impl Fn(f64, f64) -> bool) -> Vec<ArrayD<Num>> {
     pairs(&inputs.array("lhs"), &rhs_array(inputs), |a, b| {
-        let is_coarse = a.unit == 0.0 && a.value == b.value && a.value.abs() >= 2f64.powi(53);
-        if is_coarse { ANY_VALUE } else { Num::exact(if holds(a.value, b.value) { 1.0 } else { 0.0 }) }
+        let is_unclear = a.error + b.error > 0.0 && a.may_equal(&b);
+        if is_unclear { ANY_VALUE } else { Num::exact(if holds(a.value, b.value) { 1.0 } else { 0.0 }) }
     })
 }
 

@@ -114,7 +114,7 @@ fn facts(like: &Candle, holds: impl Fn(Range<usize>) -> bool) -> Result<Candle> 
 
 /// The sorted row: unspecified with a NaN in it. Equals that move alike have a derivative.
 fn values(row: &[Num], order: &[usize]) -> Vec<Num> {
-    let apart = |x: &Num| row.iter().any(|other| other.value == x.value && other.slope != x.slope);
+    let apart = |x: &Num| row.iter().any(|other| other.may_equal(x) && other.slope != x.slope);
     let sorted = |rank: usize| {
         let x = row[order[rank]];
         Num { kink: x.kink || apart(&x), ..x }

@@ -1,6 +1,7 @@
 //! Builds the tests of the published candle packages in a separate workspace under `target`.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -46,17 +47,23 @@ pub fn build(toolkit: Option<&Toolkit>, candle: Option<&Path>) -> anyhow::Result
         None => ("workspace", sources()?),
     };
     let on = if toolkit.is_some() { "" } else { "-cpu" };
-    let folder = target()?.join("candle-tests").join(format!("{name}{on}"));
+    // The folder of the packages has the workspace's name: Cargo tells packages of workspaces that share a target folder apart by their
+    // path in the workspace alone, and would take those of another candle for built.
+    let name = format!("{name}{on}");
+    let folder = target()?.join("candle-tests").join(&name);
     let kernels = candle.map(|candle| candle.join(KERNELS)).filter(|kernels| kernels.is_dir());
-    let manifest = manifest(kernels.as_deref())?;
+    let manifest = manifest(&name, kernels.as_deref())?;
     let (path, text) = OURS;
-    once(&folder, &format!("{sources:?}\n{manifest}\n{text}"), |folder| {
-        for (name, source) in PACKAGES.iter().zip(&sources) {
-            copy(source, &folder.join(name))?;
-            simplify(&folder.join(name).join("Cargo.toml"))?;
+    let mut contents = DefaultHasher::new();
+    sources.iter().try_for_each(|source| hash(source, &mut contents))?;
+    once(&folder, &format!("{sources:?} {:x}\n{manifest}\n{text}", contents.finish()), |folder| {
+        let packages = folder.join(&name);
+        for (package, source) in PACKAGES.iter().zip(&sources) {
+            copy(source, &packages.join(package))?;
+            simplify(&packages.join(package).join("Cargo.toml"))?;
         }
         if toolkit.is_some() {
-            fs::write(folder.join(path), text)?;
+            fs::write(packages.join(path), text)?;
         }
         // The same versions as in the worker, so that the kernels are compiled only once.
         fs::copy("Cargo.lock", folder.join("Cargo.lock"))?;
@@ -160,9 +167,9 @@ pub fn sources() -> anyhow::Result<Vec<PathBuf>> {
     PACKAGES.iter().map(|name| source(name).with_context(|| format!("no package {name}"))).collect()
 }
 
-/// The workspace's manifest. It has our profile, so that Cargo does not build dependencies again. Only candle is not optimized:
+/// The manifest of the workspace with the packages in `folder`. It has our profile, so that Cargo does not build dependencies again. Only candle is not optimized:
 /// its tests spend their time on the device, and there are thirty executables of them to compile.
-fn manifest(kernels: Option<&Path>) -> anyhow::Result<String> {
+fn manifest(folder: &str, kernels: Option<&Path>) -> anyhow::Result<String> {
     let ours: toml::Table = fs::read_to_string("Cargo.toml")?.parse()?;
     let mut dev = ours["profile"]["dev"].clone();
     let packages = dev["package"].as_table_mut().context("the profile has settings for packages")?;
@@ -172,11 +179,12 @@ fn manifest(kernels: Option<&Path>) -> anyhow::Result<String> {
         packages.insert(name.into(), toml::Table::from_iter([("opt-level".to_string(), 0.into())]).into());
     }
     let mut workspace = toml::Table::new();
-    workspace.insert("members".into(), PACKAGES.to_vec().into());
+    let member = |package: &str| format!("{folder}/{package}");
+    workspace.insert("members".into(), PACKAGES.map(member).to_vec().into());
     workspace.insert("resolver".into(), ours["workspace"]["resolver"].clone());
     let patch =
         |name: &str, path: &str| (name.to_string(), toml::Table::from_iter([("path".into(), path.into())]).into());
-    let mut patches: toml::Table = PACKAGES.into_iter().map(|name| patch(name, name)).collect();
+    let mut patches: toml::Table = PACKAGES.into_iter().map(|name| patch(name, &member(name))).collect();
     if let Some(kernels) = kernels {
         patches.extend([patch(KERNELS, &fs::canonicalize(kernels)?.to_string_lossy())]);
     }
@@ -201,6 +209,17 @@ fn simplify(path: &Path) -> anyhow::Result<()> {
         needed.retain(|name, _| name != "clap" && name != "criterion");
     }
     Ok(fs::write(path, manifest.to_string())?)
+}
+
+/// Adds the files of `folder` to `hasher`: an edit of them makes the workspace anew.
+fn hash(folder: &Path, hasher: &mut DefaultHasher) -> anyhow::Result<()> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        path.hash(hasher);
+        if path.is_dir() { hash(&path, hasher)? } else { fs::read(&path)?.hash(hasher) }
+    }
+    Ok(())
 }
 
 pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {

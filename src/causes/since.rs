@@ -1,0 +1,39 @@
+//! Since which release of candle a cause is there.
+
+use std::fmt;
+
+use semver::Version;
+use serde::{Deserialize, Serialize};
+
+use crate::device::Device;
+
+/// What older releases were seen to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Since {
+    /// The oldest of the tested releases that has the cause. All tested releases after it have it, too.
+    pub release: Version,
+    /// The tested release before it. `None` if `release` is the oldest that was tested.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub before: Option<Version>,
+    /// Whether `before` lacks a function or dtype of each op that shows the cause in `release`.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub is_lacking: bool,
+    /// Where it was run.
+    pub device: Device,
+    /// A failure that `release` has, by the name that a store gives it.
+    pub failure: String,
+}
+
+impl fmt::Display for Since {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { release, before, is_lacking, device, .. } = self;
+        match before {
+            None => write!(f, "{release} or earlier (tried on {device})"),
+            Some(before) if *is_lacking => {
+                write!(f, "{release} or earlier (tried on {device}; {before} lacks something that the op calls)")
+            }
+            Some(before) => write!(f, "{release} (tried on {device}; {before} does not show it)"),
+        }
+    }
+}
