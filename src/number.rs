@@ -76,7 +76,7 @@ impl Num {
             // An infinity is either certain, or marked as indeterminate.
             error: if value.is_finite() { or_unbounded(error + own) } else { 0.0 },
             slope,
-            slope_error: slope_error + scaled(unit, slope.abs()) + underflow(unit),
+            slope_error: or_unbounded(slope_error + scaled(unit, slope.abs()) + underflow(unit)),
             peak: from.iter().fold(0.0, |peak, operand| operand.passed(peak)),
             // What is NaN without a NaN is certain only without an infinity: the square root of -1.
             indeterminate: from.iter().any(|operand| operand.indeterminate)

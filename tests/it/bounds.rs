@@ -187,6 +187,29 @@ inputs."1.sin" = { dtype = "f32", shape = [1, 1], values.list = [1.0] }
 inputs."1.x" = { dtype = "f32", shape = [1, 1, 1, 2], values.list = [2088960.0, 0.3125] }
 "#;
 
+/// Only the first grid flows into the last step, and `y` is not in it.
+const UNUSED: &str = r#"
+op = "sequence"
+steps = ["tensor.div_scalar", "tensor.meshgrid", "tensor.floor"]
+backward = "weighted"
+inputs."1.x" = { dtype = "f32", shape = [1], values.list = [0.0] }
+inputs."2.y" = { dtype = "f32", shape = [2], values.list = [0.0, 0.0] }
+"#;
+
+#[test]
+fn what_no_output_depends_on_needs_no_gradient() {
+    let case = Case::parse(UNUSED).expect("a case");
+    for (missing, expected) in [("2.y", true), ("1.x", false)] {
+        let backward = Gradients::Returned(Store { missing: vec![missing.to_string()], ..Store::default() });
+        let output = vector(DType::F32, vec![1, 2], &[0.0, 0.0]);
+        let returned = Returned { outputs: vec![output], backward, ..Returned::default() };
+        let seen = [Observation::new(Device::Cpu, Outcome::Returned(returned))];
+        let op = ops::find("sequence").expect("an op");
+        let verdict = judge(&Evidence::new(op, &case, &seen));
+        assert_eq!(!matches!(verdict, Verdict::Fail(_)), expected, "no gradient of {missing}: {verdict:?}");
+    }
+}
+
 #[test]
 fn a_roundoff_of_one_step_may_decide_the_next() {
     let rows: [(&str, &[f64], Option<&[f64]>); 4] = [

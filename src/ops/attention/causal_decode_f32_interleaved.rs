@@ -61,7 +61,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
     reference: Some(|inputs| {
         let (q, kv) = (inputs.array("q"), inputs.array("kv"));
         let (heads, width, repeat) = (q.shape()[0], q.shape()[1], q.shape()[0] / kv.shape()[1]);
-        let scale = Num::exact(inputs.case.float("scale", 1.0));
+        let scale = Num::exact(f64::from(inputs.case.float("scale", 1.0) as f32));
         let mut out = ArrayD::from_elem(IxDyn(&[heads, 1, width]), Num::exact(0.0));
         for head in 0..heads {
             let key = |j: usize, t: usize| kv[[j, head / repeat, t]];

@@ -227,7 +227,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let (keys, repeat) = (k.shape()[1], heads / k.shape()[2]);
     let causal = inputs.case.text("mask") == "causal";
     let offset = if causal { inputs.case.size("kv_offset") } else { keys.saturating_sub(queries) };
-    let scale = Num::exact(inputs.case.float("scale", 1.0));
+    let scale = Num::exact(f64::from(inputs.case.float("scale", 1.0) as f32));
     let cap = optional(inputs.case, "softcap").map(Num::exact);
     let mut out = ArrayD::from_elem(IxDyn(&[batch, heads, queries, width]), Num::exact(0.0));
     for at in 0..batch * heads * queries {
@@ -240,7 +240,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
             if let Some(bias) = optional(inputs.case, "max_bias") {
                 let slope = (-bias * (head + 1) as f64 / heads.next_power_of_two() as f64).exp2();
                 let slope = Num { error: slope * f64::from(f32::EPSILON), ..Num::exact(slope) };
-                score = score - slope * Num::exact((i + offset).abs_diff(j) as f64);
+                score = score - slope * Num::exact((i as f64 + offset as f64 - j as f64).abs());
             }
             mask.as_ref().map_or(score, |mask| score + mask[[i, j]])
         };

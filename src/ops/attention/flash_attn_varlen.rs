@@ -249,7 +249,7 @@ fn attend(call: &Call, function: Varlen, device: Option<&Device>) -> Result<Vec<
 fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let (q, k, v, alibi) = (inputs.array("q"), inputs.array("k"), inputs.array("v"), inputs.optional("alibi"));
     let (heads, width, repeat) = (q.shape()[1], q.shape()[2], q.shape()[1] / k.shape()[1]);
-    let scale = Num::exact(inputs.case.float("scale", 1.0));
+    let scale = Num::exact(f64::from(inputs.case.float("scale", 1.0) as f32));
     let mut out = ArrayD::from_elem(IxDyn(q.shape()), Num::exact(0.0));
     let all = |name| lengths(inputs.case, name).unwrap_or_default();
     let (mut first_query, mut first_key) = (0, 0);
