@@ -200,8 +200,8 @@ fn contract(case: &Case, train: bool) -> Contract {
         return Contract::Unspecified("running statistics in half precision");
     }
     let each = x.elements().unwrap_or(0) / features;
-    if train && each < 2 {
-        return Contract::Rejects("fewer than two values of a channel");
+    if train && each == 0 {
+        return Contract::Rejects("a training batch of nothing");
     }
     if mean.dtype != running || variance.dtype != running || weights.iter().any(|t| t.dtype != x.dtype) {
         return Contract::mixed(x);
@@ -213,7 +213,8 @@ fn contract(case: &Case, train: bool) -> Contract {
     if train {
         outputs.extend([(x.dtype, vec![features]), (x.dtype, vec![features])]);
     }
-    Contract::Accepts { outputs, refusal: None }
+    // PyTorch refuses it. A test of candle trains on one value.
+    Contract::Accepts { outputs, refusal: (train && each == 1).then_some("one value of a channel") }
 }
 
 /// `(x - mean) / sqrt(variance + eps) * weight + bias`, by channel.
@@ -241,13 +242,16 @@ fn trained(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let squares: Vec<Num> = lanes.iter().zip(&mean).map(|(lane, &mean)| squares(lane, mean)).collect();
     let count = x.len() as f64 / channels.max(1) as f64;
     let biased: Vec<Num> = squares.iter().map(|&squares| squares / Num::exact(count)).collect();
-    let unbiased: Vec<Num> = squares.iter().map(|&squares| squares / Num::exact(count - 1.0)).collect();
+    // One value has no unbiased variance: the running one keeps all it has, or loses the share of the new one.
+    let unbiased: Vec<Num> = squares.iter().map(|&squares| squares / Num::exact((count - 1.0).max(1.0))).collect();
     let momentum = Num::exact(inputs.case.float("momentum", 0.1));
     // The running statistics are variables of their own: no derivative flows through them.
     let moved = |name: &str, batch: &[Num]| {
         let mut running = inputs.array(name);
         for (old, &new) in running.iter_mut().zip(batch) {
+            let kept = if count > 1.0 || name != "running_var" { 0.0 } else { (momentum.value * old.value).abs() };
             let moved = (*old * (Num::exact(1.0) - momentum) + new * momentum).detached();
+            let moved = Num { error: moved.error + kept, ..moved };
             *old = Num::sum([Num { unit: new.unit, ..moved }]);
         }
         running
