@@ -84,6 +84,8 @@ impl Div for Num {
             || other.indeterminate
             || (quotient.value.is_nan() && self.value.is_infinite() && other.value.is_infinite())
             || is_pole(&other)
+            // The sign of a 0 that was computed is open.
+            || other.value == 0.0 && other.peak > 0.0
             || is_pole(&self) && other.value == 0.0;
         quotient
     }

@@ -211,13 +211,21 @@ fn what_no_output_depends_on_needs_no_gradient() {
     }
 }
 
+/// The reciprocal of a 0 whose sign depends on how it was computed.
+const SIGN: &str = r#"
+op = "sequence"
+steps = ["op.leaky_relu", "tensor.recip"]
+inputs."1.x" = { dtype = "f32", shape = [], values.list = [-9.0] }
+"#;
+
 #[test]
 fn a_roundoff_of_one_step_may_decide_the_next() {
-    let rows: [(&str, &[f64], Option<&[f64]>); 4] = [
+    let rows: [(&str, &[f64], Option<&[f64]>); 5] = [
         (COPIES, &[0.0; 4], Some(&[-0.125])),
         (NEAR, &[0.5, 0.333251953125], Some(&[-4.16e-5, 4.16e-5, -1.119e-4, 1.119e-4])),
         (STEP, &[1.0], None),
         (CEILING, &[29.104352951049805, 29.104354858398438], None),
+        (SIGN, &[INF], None),
     ];
     for (text, output, gradient) in rows {
         let case = Case::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));

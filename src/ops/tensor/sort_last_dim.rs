@@ -112,13 +112,16 @@ fn facts(like: &Candle, holds: impl Fn(Range<usize>) -> bool) -> Result<Candle> 
     Candle::from_vec(facts, shape, &candle_core::Device::Cpu)
 }
 
-/// The sorted row: unspecified with a NaN in it. Equals that move alike have a derivative.
+/// The sorted row: unspecified with a NaN in it. Numbers that may be equal are neighbors; they have a derivative if all move alike.
 fn values(row: &[Num], order: &[usize]) -> Vec<Num> {
-    let apart = |x: &Num| row.iter().any(|other| other.may_equal(x) && other.slope != x.slope);
-    let sorted = |rank: usize| {
-        let x = row[order[rank]];
-        Num { kink: x.kink || apart(&x), ..x }
+    if row.iter().any(|x| x.value.is_nan()) {
+        return vec![ANY_VALUE; row.len()];
+    }
+    let sorted: Vec<Num> = order.iter().map(|&at| row[at]).collect();
+    let groups = sorted.chunk_by(Num::may_equal);
+    let moved = |group: &[Num]| {
+        let apart = group.iter().any(|x| x.slope != group[0].slope);
+        group.iter().map(|x| Num { kink: x.kink || apart, ..*x }).collect::<Vec<_>>()
     };
-    let known = row.iter().all(|x| !x.value.is_nan());
-    (0..row.len()).map(|rank| if known { sorted(rank) } else { ANY_VALUE }).collect()
+    groups.flat_map(moved).collect()
 }
