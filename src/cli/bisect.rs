@@ -1,4 +1,5 @@
-//! `snuffer bisect`: the oldest candle release in which a case behaves as it does today, or as with another candle; and since which release causes are there.
+//! `snuffer bisect`: the oldest candle release in which a case behaves as it does today, or as with another candle; and since which
+//! release causes are there.
 
 mod causes;
 

@@ -17,8 +17,9 @@ use crate::store::write_atomically;
 
 /// Runs what shows the causes with each release, and writes to the folder of each cause since which release it is there.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let parse =
-        |text: &String| Version::parse(text).map_err(|_| UsageError(format!("`{text}` is no release of candle")));
+    let parse = |text: &String| {
+        Version::parse(text).map_err(|_| UsageError(format!("`{text}` is not a release of candle, such as 0.11.0")))
+    };
     let versions = args.versions.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     let folder = own_folder()?;
     let causes = RootCause::all().map_err(UsageError)?;

@@ -167,8 +167,8 @@ pub fn sources() -> anyhow::Result<Vec<PathBuf>> {
     PACKAGES.iter().map(|name| source(name).with_context(|| format!("no package {name}"))).collect()
 }
 
-/// The manifest of the workspace with the packages in `folder`. It has our profile, so that Cargo does not build dependencies again. Only candle is not optimized:
-/// its tests spend their time on the device, and there are thirty executables of them to compile.
+/// The manifest of the workspace with the packages in `folder`. It has our profile, so that Cargo does not build dependencies again. Only
+/// candle is not optimized: its tests spend their time on the device, and there are thirty executables of them to compile.
 fn manifest(folder: &str, kernels: Option<&Path>) -> anyhow::Result<String> {
     let ours: toml::Table = fs::read_to_string("Cargo.toml")?.parse()?;
     let mut dev = ours["profile"]["dev"].clone();
