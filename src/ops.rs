@@ -18,6 +18,7 @@ mod random;
 mod registry;
 mod relation;
 mod rotary;
+pub mod rule;
 pub mod sequence;
 mod siblings;
 mod state;
@@ -27,6 +28,7 @@ mod tensor;
 pub use accept::{accept, named};
 pub use invariants::{Law, has_rivals, invariants};
 pub use registry::ALL;
+pub use rule::Rule;
 pub use siblings::{beside, sibling};
 pub use support::call::{Call, case_dtype};
 pub use support::reference_inputs::ReferenceInputs;
@@ -92,8 +94,8 @@ pub enum Contract {
         /// The documented limitation that allows an `Err`, if there is one. A result must still be right.
         refusal: Option<&'static str>,
     },
-    /// The call fails with an `Err` before any kernel runs. Signatures hold the reason, so its wording is fixed.
-    Rejects(&'static str),
+    /// The call fails with an `Err` before any kernel runs, because it breaks this rule.
+    Rejects(&'static Rule),
     /// The result is open. The call must still end, and devices and layouts agree whether they accept it.
     Unspecified(&'static str),
 }
@@ -101,7 +103,7 @@ pub enum Contract {
 impl Contract {
     /// Rejects inputs of different dtypes, where `x` has elements: without them nothing is computed, and PyTorch converts or returns.
     pub fn mixed(x: &Tensor) -> Self {
-        if x.elements() == Some(0) { Self::Unspecified(why::MIXED_NOTHING) } else { Self::Rejects(why::MIXED) }
+        if x.elements() == Some(0) { Self::Unspecified(why::MIXED_NOTHING) } else { Self::Rejects(&rule::MIXED) }
     }
 
     /// Accepts with one output.
@@ -140,22 +142,14 @@ impl Contract {
 /// merely be slow.
 pub const SMALL: usize = 1 << 14;
 
-/// Reasons that several ops share, each with one wording.
+/// Reasons why a result is open or an `Err` allowed that several ops share, each with one wording.
 pub mod why {
     /// candle fails with `RequiresContiguous` or an equivalent message.
     pub const CONTIGUOUS: &str = "candle asks for contiguous inputs here";
-    /// A dimension that the tensor does not have.
-    pub const DIM: &str = "dim out of range";
     /// candle fails with `UnsupportedDTypeForOp` or a similar error.
     pub const DTYPE: &str = "candle does not list this dtype for the op";
-    /// An id outside the dimension.
-    pub const ID: &str = "id out of range";
-    /// Ids are not integers.
-    pub const ID_DTYPE: &str = "ids are not integers";
     /// Numbers whose block has no scale, which is of half precision.
     pub const BEYOND_SCALES: &str = "numbers beyond the range of scales in half precision";
-    /// Inputs of different dtypes.
-    pub const MIXED: &str = "inputs of different dtypes";
     /// Inputs of different dtypes without elements: nothing is computed.
     pub const MIXED_NOTHING: &str = "inputs of different dtypes where nothing is computed";
     /// A function of floats of no integers: nothing is computed.
@@ -168,12 +162,8 @@ pub mod why {
     pub const ORDER: &str = "every element overflows or is indeterminate";
     /// An output that takes seconds to compute. Campaigns skip such cases.
     pub const TOO_LARGE: &str = "an output too large to try";
-    /// A wrong number of dimensions.
-    pub const RANK: &str = "wrong number of dimensions";
     /// candle fails with "cannot use `slice_set` when self and src share their storage".
     pub const SHARED: &str = "what is written lies in one buffer with what is read";
-    /// Shapes that do not match.
-    pub const SHAPES: &str = "shapes do not match";
 }
 
 impl Op {

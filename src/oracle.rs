@@ -6,10 +6,12 @@ mod change;
 mod checker;
 mod compare;
 mod contract;
+mod derivative;
 mod determinism;
 mod documentation;
 mod expectation;
 mod fault;
+mod functions;
 mod gradient;
 mod invariant;
 mod kind;
@@ -19,13 +21,13 @@ mod rank;
 mod reference;
 mod second;
 mod siblings;
+mod signature;
 mod site;
 mod verdict;
 
 use std::cell::OnceCell;
 
 use ndarray::ArrayD;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
@@ -36,13 +38,13 @@ use crate::outcome::Observation;
 
 pub use change::{Change, Class, Spent, changes, costlier};
 pub use expectation::Expectation;
+pub use functions::Functions;
 pub use kind::{Kind, OracleName};
-pub use needs::Need;
+pub use needs::{Need, Needs};
 pub use rank::Rank;
-pub use site::{Functions, by_function, site};
+pub use signature::Signature;
+pub use site::{SiblingDoes, Site, Spot};
 pub use verdict::{Verdict, judge, judge_on};
-
-use needs::{site_of_ties, value_site};
 
 /// Everything that an oracle may use.
 #[derive(Debug)]
@@ -87,34 +89,41 @@ impl<'a> Evidence<'a> {
 
 /// Which promise candle broke, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "KeptViolation")]
 pub struct Violation {
     /// The oracle that detected it.
     pub oracle: OracleName,
     /// How the promise broke.
     pub kind: Kind,
-    /// Where, structurally: a file and function, an error variant, a rule of the contract. Never a line, value, shape or
-    /// message.
-    pub site: String,
+    /// Where.
+    pub site: Site,
     /// On which device.
     pub device: Device,
     /// The other devices that break the same promise in the same way.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_on: Vec<Device>,
     /// The expected and the actual result, for people.
     pub detail: String,
 }
 
-/// Identifies a finding: failures with the same signature count as one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Signature {
-    pub op: String,
-    #[schemars(with = "String")]
-    pub oracle: OracleName,
-    #[schemars(with = "String")]
-    pub kind: Kind,
-    pub site: String,
+/// A violation as it is kept: its site is read by its oracle and kind.
+#[derive(Deserialize)]
+struct KeptViolation {
+    oracle: OracleName,
+    kind: Kind,
+    site: String,
+    device: Device,
+    #[serde(default)]
+    also_on: Vec<Device>,
+    detail: String,
+}
+
+impl From<KeptViolation> for Violation {
+    fn from(kept: KeptViolation) -> Self {
+        let KeptViolation { oracle, kind, site, device, also_on, detail } = kept;
+        let site = Site::parse(oracle, &kind, &site);
+        Self { oracle, kind, site, device, also_on, detail }
+    }
 }
 
 impl Violation {
@@ -126,25 +135,6 @@ impl Violation {
     /// The devices that show it.
     pub fn devices(&self) -> impl Iterator<Item = Device> + '_ {
         std::iter::once(self.device).chain(self.also_on.iter().copied())
-    }
-}
-
-impl Signature {
-    /// The signature as a folder's name.
-    pub fn slug(&self) -> String {
-        let parts = [self.op.as_str(), self.oracle.name(), self.kind.name(), self.site.as_str()];
-        let parts = parts.map(|part| {
-            let words = part.split(|c: char| !(c.is_ascii_alphanumeric() || "._".contains(c)));
-            words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
-        });
-        parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("--")
-    }
-}
-
-impl std::fmt::Display for Signature {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {} ({})", self.op, self.kind, self.oracle)?;
-        if self.site.is_empty() { Ok(()) } else { write!(f, ", {}", self.site) }
     }
 }
 
@@ -174,11 +164,12 @@ pub static ORACLES: &[Oracle] = &[
 ];
 
 /// A violation detected by `oracle`, on the device of `observation`.
-fn violation(oracle: OracleName, kind: Kind, site: String, observation: &Observation, detail: String) -> Violation {
+fn violation(oracle: OracleName, kind: Kind, site: Site, observation: &Observation, detail: String) -> Violation {
+    debug_assert_eq!(Site::parse(oracle, &kind, &site.to_string()), site, "a kept site is read as another one");
     Violation { oracle, kind, site, device: observation.device, also_on: Vec::new(), detail }
 }
 
 /// The verdict of an oracle that detected one violation.
-fn fail(oracle: OracleName, kind: Kind, site: String, observation: &Observation, detail: String) -> Verdict {
+fn fail(oracle: OracleName, kind: Kind, site: Site, observation: &Observation, detail: String) -> Verdict {
     Verdict::Fail(vec![violation(oracle, kind, site, observation, detail)])
 }

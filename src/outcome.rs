@@ -1,6 +1,7 @@
 //! The outcome of a case on one device, as plain data. Whether it is right, the oracles decide.
 
 mod device_reports;
+mod place;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use crate::device::Device;
 use crate::tensor::Tensor;
 
 pub use device_reports::{DeviceReport, DeviceReports};
+pub use place::{Function, Place};
 
 /// The outcome of a case on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,8 +102,8 @@ impl Refusal {
 pub struct Panic {
     /// The phase in which it happened.
     pub phase: Phase,
-    /// `candle-core/src/conv.rs:43`: crate, file and line.
-    pub place: String,
+    /// Where.
+    pub place: Place,
     /// The message, for people.
     pub message: String,
 }
@@ -113,8 +115,8 @@ pub struct Fault {
     pub phase: Phase,
     /// The CUDA error in words: `assert`, `illegal address`, `misaligned address`, `launch failed`, `hang`, …
     pub kind: String,
-    /// The source line of the kernel, or the kernel, if the device reports it: `candle-kernels/src/indexing.cu:63`.
-    pub place: String,
+    /// The source line of the kernel, or the kernel, if the device reports it.
+    pub place: Place,
     /// The device's message, for people.
     pub message: String,
 }
@@ -144,6 +146,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 3] = [Self::Inputs, Self::Forward, Self::Backward];
+
     /// The phase's name.
     pub fn name(self) -> &'static str {
         match self {

@@ -18,7 +18,7 @@ use candle_core::{Result, Tensor, Var};
 use crate::case::{Backward, Case, weight};
 use crate::device::Hardware;
 use crate::ops::{self, Call, Op, case_dtype};
-use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Returned, Store};
+use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Place, Returned, Store};
 use crate::tensor::{DType, Tensor as Data};
 
 pub use panic_location::{crate_path, install_panic_hook, last_panic};
@@ -45,7 +45,7 @@ pub fn run(case: &Case, device: &candle_core::Device, mut progress: impl FnMut(P
     for device in iter::once(device).chain(&second) {
         if let Err(error) = device.synchronize() {
             let (kind, message) = cuda_error(&error);
-            return Outcome::Faulted(Fault { phase, kind, place: String::new(), message });
+            return Outcome::Faulted(Fault { phase, kind, place: Place::Unknown, message });
         }
     }
     let outcome = match result {

@@ -95,7 +95,8 @@ impl Predicate {
         let Some(op) = ops::find(&signature.op) else { return Ok(false) };
         self.check(op)?;
         let device = self.device.is_none_or(|kind| devices.iter().all(|&device| kind.has(device)));
-        let at = self.at.as_deref().is_none_or(|function| signature.site.split(" (").next() == Some(function));
+        let at =
+            self.at.as_deref().is_none_or(|function| signature.site.spot().is_some_and(|spot| spot.name() == function));
         let wrong = self.wrong.is_empty() || self.wrong.contains(&Wrong::of(signature));
         Ok(device && at && wrong && self.is_of(op, case))
     }

@@ -114,7 +114,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         let signed = args.sign.then(|| signed(kept, op, &observations)).flatten();
         if let Some(signed) = &signed {
             write_atomically(&regression::path(&args.known.folder(), name), signed.to_text().as_bytes())?;
-            println!("SIGNED      {name}: {}", signed.signature.as_ref().map_or("", |signature| &signature.site));
+            println!(
+                "SIGNED      {name}: {}",
+                signed.signature.as_ref().map(|signature| signature.site.to_string()).unwrap_or_default()
+            );
         }
         let kept = signed.as_ref().unwrap_or(kept);
         for surprise in surprises(kept, op, &observations, platform) {

@@ -1,7 +1,7 @@
 //! An id or label outside the dimension that it indexes: which element it is, and of which dimension.
 
 use crate::case::Case;
-use crate::ops::{Contract, Op, in_range, is_sentinel, why};
+use crate::ops::{Contract, Op, in_range, is_sentinel, rule};
 use crate::tensor::{Fill, Tensor, Value, Values, index_of, resized};
 
 /// Ids that a contract rejects because one of them is outside the dimension that they index.
@@ -32,7 +32,7 @@ impl BadId {
     /// every id equal to its size the call is invalid, and valid once that dimension alone is one larger.
     pub fn find(op: &Op, case: &Case) -> Option<Self> {
         let rule = match (op.contract)(case) {
-            Contract::Rejects(rule) if rule == LABEL || rule == why::ID => rule,
+            Contract::Rejects(rule) if [&rule::LABEL, &rule::ID].contains(&rule) => rule,
             _ => return None,
         };
         for (input, ids) in case.inputs.iter().filter(|(_, tensor)| !tensor.dtype.is_float()) {
@@ -44,8 +44,9 @@ impl BadId {
                     let is_bound = (op.contract)(&at_end) == Contract::Rejects(rule)
                         && matches!((op.contract)(&grown), Contract::Accepts { .. });
                     if is_bound {
-                        let is_bad =
-                            |&id: &i64| !in_range(id, size) && (rule == LABEL || !is_sentinel(id, ids.dtype, size));
+                        let is_bad = |&id: &i64| {
+                            !in_range(id, size) && (*rule == rule::LABEL || !is_sentinel(id, ids.dtype, size))
+                        };
                         let all = ids.ints();
                         let place = all.iter().position(is_bad)?;
                         return Some(Self {
@@ -55,7 +56,7 @@ impl BadId {
                             of: of.clone(),
                             dim,
                             size,
-                            is_label: rule == LABEL,
+                            is_label: *rule == rule::LABEL,
                             is_largest: is_sentinel(all[place], ids.dtype, size),
                         });
                     }
@@ -117,9 +118,6 @@ impl std::fmt::Display for BadId {
         }
     }
 }
-
-/// The rule of losses for labels.
-const LABEL: &str = "label out of range";
 
 fn with_size(tensor: &Tensor, dim: usize, size: usize) -> Tensor {
     let mut shape = tensor.shape.clone();

@@ -6,7 +6,7 @@ mod printed;
 
 use serde::Deserialize;
 
-use crate::outcome::{DeviceReport, DeviceReports, Fault, Outcome};
+use crate::outcome::{DeviceReport, DeviceReports, Fault, Outcome, Place};
 use crate::run::crate_path;
 
 /// The fault with what the device printed about it; `Unsupported` if the simulator cannot run the case.
@@ -145,7 +145,7 @@ impl Reports {
     }
 
     /// Place and message of the first failed assertion.
-    fn assertion(&self) -> Option<(String, String)> {
+    fn assertion(&self) -> Option<(Place, String)> {
         self.0.iter().find(|report| report.kind == ASSERT).and_then(Report::assertion)
     }
 }
@@ -164,10 +164,10 @@ impl Report {
     }
 
     /// The source line, or else the kernel.
-    fn place(&self) -> String {
+    fn place(&self) -> Place {
         match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!("{}:{line}", crate_path(file)),
-            _ => self.kernel.clone(),
+            (Some(file), Some(line)) => Place::line(crate_path(file), line),
+            _ => Place::from(self.kernel.as_str()),
         }
     }
 
@@ -176,12 +176,12 @@ impl Report {
     }
 
     /// `file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `condition` failed.`, and what else is known.
-    fn assertion(&self) -> Option<(String, String)> {
+    fn assertion(&self) -> Option<(Place, String)> {
         let (line, details) = self.message.split_at(self.message.rfind(FAILED)? + FAILED.len());
         let (place, _) = line.split_once(": ")?;
         let (file, number) = place.rsplit_once(':')?;
         let path = kernel_path(file);
-        Some((format!("{path}:{number}"), line.replacen(file, &path, 1) + &shortened(details)))
+        Some((Place::line(path.clone(), number.parse().ok()?), line.replacen(file, &path, 1) + &shortened(details)))
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::values::{Values, bits, ulps};
-use crate::outcome::{Gradients, Outcome, Returned};
+use crate::outcome::{Gradients, Outcome, Place, Returned};
 use crate::tensor::{Tensor, index_of};
 
 /// How two outcomes differ.
@@ -105,7 +105,7 @@ pub fn parts(returned: &Returned) -> Vec<(String, &Tensor)> {
 /// Whether two outcomes are of the same class and kind. A place counts only if both devices name one: a GPU knows that of an
 /// assertion alone. Phases do not count: a GPU reports a fault late.
 pub fn same_end(left: &Outcome, right: &Outcome) -> bool {
-    let same_place = |a: &str, b: &str| a.is_empty() || b.is_empty() || a == b;
+    let same_place = |a: &Place, b: &Place| a.is_unknown() || b.is_unknown() || a == b;
     match (left, right) {
         (Outcome::Returned(left), Outcome::Returned(right)) => match (&left.backward, &right.backward) {
             (Gradients::Returned(left), Gradients::Returned(right)) => left.missing == right.missing,
@@ -126,7 +126,7 @@ pub fn same_end(left: &Outcome, right: &Outcome) -> bool {
 /// The class of an outcome for counts: with the kind and place of a fault, and whether the backward pass was refused.
 pub fn class(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Faulted(fault) if fault.place.is_empty() => format!("faulted: {}", fault.kind),
+        Outcome::Faulted(fault) if fault.place.is_unknown() => format!("faulted: {}", fault.kind),
         Outcome::Faulted(fault) => format!("faulted: {} at {}", fault.kind, fault.place),
         Outcome::Returned(Returned { backward: Gradients::Rejected(_), .. }) => {
             "returned, backward rejected".to_string()

@@ -154,7 +154,8 @@ impl Fatal {
         let cause = match (op.contract)(case) {
             _ if !case.steps.is_empty() => Cause::Steps(case.steps.clone()),
             Contract::Accepts { .. } => Cause::Unusual(op.dtype(case), Trait::all_of(case)),
-            Contract::Rejects(rule) | Contract::Unspecified(rule) => Cause::Rule(rule),
+            Contract::Rejects(rule) => Cause::Rule(rule.id),
+            Contract::Unspecified(reason) => Cause::Rule(reason),
         };
         Self { op: op.name.to_string(), cause, end }
     }
@@ -173,7 +174,8 @@ impl Cause {
     /// Whether a call of the op has this cause.
     fn explains(&self, op: &Op, call: &Case) -> bool {
         match (self, (op.contract)(call)) {
-            (Self::Rule(rule), Contract::Rejects(own) | Contract::Unspecified(own)) => *rule == own,
+            (Self::Rule(rule), Contract::Rejects(own)) => *rule == own.id,
+            (Self::Rule(reason), Contract::Unspecified(own)) => *reason == own,
             (Self::Unusual(dtype, traits), Contract::Accepts { .. }) => {
                 op.dtype(call) == *dtype && traits.iter().all(|it| it.may_hold(call, false))
             }

@@ -5,7 +5,7 @@ use candle_core::{DeviceLocation, Tensor};
 use super::{Refused, one_device};
 use crate::case::{Case, Param};
 use crate::device::Device;
-use crate::ops::{self, Contract, Op, why};
+use crate::ops::{self, Contract, Op, Rule, why};
 use crate::run;
 use crate::tensor::{self, DType, Fill, Value, Values, View, index_of};
 
@@ -57,9 +57,9 @@ impl<'a> Call<'a> {
         let case = self.case()?;
         let listed = self.device().is_none_or(|device| op.supports(&case, device));
         match (op.contract)(&case) {
-            Contract::Rejects(rule) => Err(refused(op, &case, rule)),
-            Contract::Accepts { refusal: Some(why::DTYPE), .. } => Err(refused(op, &case, why::DTYPE)),
-            Contract::Accepts { .. } if !listed => Err(refused(op, &case, why::DTYPE)),
+            Contract::Rejects(rule) => Err(breaks(op, &case, rule)),
+            Contract::Accepts { refusal: Some(why::DTYPE), .. } => Err(described(op, &case, why::DTYPE, None)),
+            Contract::Accepts { .. } if !listed => Err(described(op, &case, why::DTYPE, None)),
             Contract::Accepts { .. } | Contract::Unspecified(_) => Ok(()),
         }
     }
@@ -142,12 +142,16 @@ fn view(tensor: &Tensor) -> View {
 }
 
 /// The rule that the call breaks, with the first element that breaks it if a single element does.
-fn refused(op: &Op, case: &Case, rule: &'static str) -> Refused {
+fn breaks(op: &Op, case: &Case, rule: &'static Rule) -> Refused {
+    let breaks = |case: &Case| (op.contract)(case) == Contract::Rejects(rule);
+    described(op, case, rule.wording, case.inputs.keys().find_map(|name| offender(case, name, breaks)))
+}
+
+/// A refused call, and why.
+fn described(op: &Op, case: &Case, why: &str, offender: Option<String>) -> Refused {
     let described = |(name, tensor): (&String, &tensor::Tensor)| format!("{name} {} {:?}", tensor.dtype, tensor.shape);
     let inputs = case.inputs.iter().map(described).collect::<Vec<_>>().join(", ");
-    let breaks = |case: &Case| (op.contract)(case) == Contract::Rejects(rule);
-    let offender = case.inputs.keys().find_map(|name| offender(case, name, breaks));
-    Refused::whole(op.name, &format!("{rule}: {}({inputs})", offender.unwrap_or_default()))
+    Refused::whole(op.name, &format!("{why}: {}({inputs})", offender.unwrap_or_default()))
 }
 
 /// The first element of an input that breaks the contract: found by bisection, as contracts do not name it.

@@ -10,7 +10,7 @@ use candle_core::{Error, Result, Tensor};
 use crate::case::{Case, ParamSpec};
 use crate::device::Device;
 use crate::ops::support::arguments::ANY;
-use crate::ops::{Call, Contract, Op};
+use crate::ops::{Call, Contract, Op, rule};
 use crate::tensor::{DType, Support, Tensor as Data, Value};
 
 /// A fault that the canary can plant.
@@ -69,7 +69,7 @@ pub static CANARY: Op = Op {
     generate: |_| Ok(case("none")),
     contract: |case| match case.tensor("x") {
         Some(x) => Contract::accepts(x.dtype, &x.shape),
-        None => Contract::Rejects("the canary takes `x`"),
+        None => Contract::Rejects(&rule::CANARY),
     },
     call,
     source: "x.clone()",

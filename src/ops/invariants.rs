@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::in_range;
 use crate::case::{Case, Param};
+use crate::ops::{Rule, rule};
 use crate::tensor::{DType, Tensor};
 
 /// An invariant, and the ops that keep it.
@@ -162,14 +163,14 @@ pub fn has_rivals(case: &Case) -> bool {
 }
 
 impl Law {
-    /// How an output breaks it, in words that do not depend on the case.
-    pub fn broken(self) -> &'static str {
+    /// The rule of outputs that breaks with it.
+    pub fn rule(self) -> &'static Rule {
         match self {
-            Self::Within(..) => "outside its range",
-            Self::NotNan => "NaN of finite values",
-            Self::InOrder => "out of order",
-            Self::Average(_) => "outside what is averaged",
-            Self::OneOfSources => "none of the sources",
+            Self::Within(..) => &rule::OUTSIDE_RANGE,
+            Self::NotNan => &rule::NAN,
+            Self::InOrder => &rule::OUT_OF_ORDER,
+            Self::Average(_) => &rule::OUTSIDE_AVERAGE,
+            Self::OneOfSources => &rule::NO_SOURCE,
         }
     }
 

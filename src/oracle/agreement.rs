@@ -1,7 +1,7 @@
 //! Compares devices with each other when no other oracle applies: whether they accept the case, then what they return.
 
 use super::layout::first_difference;
-use super::{Evidence, Kind, OracleName, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Site, Verdict, fail};
 use crate::ops::Contract;
 use crate::outcome::{Observation, Outcome, Refusal, Returned};
 use crate::tensor::DType;
@@ -29,7 +29,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
                 None => Verdict::Pass,
                 Some(difference) => {
                     let detail = format!("{} and {} differ: {difference}", first.device, seen.device);
-                    fail(OracleName::Agreement, Kind::WrongValue, String::new(), seen, detail)
+                    fail(OracleName::Agreement, Kind::WrongValue, Site::Call, seen, detail)
                 }
             }
         }
@@ -52,7 +52,7 @@ fn forms(first: &Observation, left: &Returned, seen: &Observation, right: &Retur
         form.iter().map(|(dtype, shape)| format!("{dtype}{shape:?}")).collect::<Vec<_>>().join(", ")
     };
     let detail = format!("{} returns {}, {} returns {}", first.device, shown(&left), seen.device, shown(&right));
-    fail(OracleName::Agreement, kind, String::new(), seen, detail)
+    fail(OracleName::Agreement, kind, Site::Call, seen, detail)
 }
 
 /// `accepts` returned and `refuses` did not. If candle supports the dtype on only one of them, that is the site: one
@@ -70,14 +70,13 @@ fn one_accepts(
     let detail = format!("{} returns, {} says Err: {}", accepts.device, refuses.device, refusal.message);
     let empty = evidence.case.inputs.values().any(|tensor| tensor.elements() == Some(0));
     let site = match refusal.variant.as_str() {
-        _ if evidence.op.support.on(refuses.device).is_empty() => "an op of one device",
-        "RequiresContiguous" => "RequiresContiguous",
-        _ if !evidence.supported(refuses.device) => "a dtype of one device",
+        _ if evidence.op.support.on(refuses.device).is_empty() => Site::OpOfOneDevice,
+        variant @ "RequiresContiguous" => Site::Variant(variant.to_string()),
+        _ if !evidence.supported(refuses.device) => Site::DTypeOfOneDevice,
         // candle has no kernel for the dtype of another input.
-        "Cuda" if refusal.message.contains("NOT_FOUND") => "a dtype of one device",
-        _ if empty => "of nothing",
-        variant => variant,
-    }
-    .to_string();
+        "Cuda" if refusal.message.contains("NOT_FOUND") => Site::DTypeOfOneDevice,
+        _ if empty => Site::Empty,
+        variant => Site::Variant(variant.to_string()),
+    };
     fail(OracleName::Agreement, Kind::OnlyOneAccepts, site, seen, detail)
 }

@@ -9,9 +9,9 @@ mod values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, Kind, Need, OracleName, Signature, Violation, judge, site};
+use super::{Evidence, Kind, Need, OracleName, Signature, Site, Violation, judge};
 use crate::device::Device;
-use crate::outcome::{Observation, Outcome, Phase, signal_name};
+use crate::outcome::{Observation, Outcome, Phase, Place, signal_name};
 
 pub use cost::{Spent, costlier};
 
@@ -188,14 +188,14 @@ fn is_of_gradients(change: &Change) -> bool {
 
 /// Where a call ended that neither returned nor was refused.
 fn end(outcome: &Outcome) -> Option<String> {
-    let at = |what: &str, place: String| if place.is_empty() { what.to_string() } else { format!("{what} in {place}") };
+    let at = |what: &str, place: &Place| format!("{what} in {}", Site::at(place, Phase::Forward));
     Some(match outcome {
         Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Unsupported(_) => return None,
-        Outcome::Panicked(panic) => at("panics", site(&panic.place, Phase::Forward)),
-        Outcome::Faulted(fault) => at("breaks the CUDA context", site(&fault.place, Phase::Forward)),
+        Outcome::Panicked(panic) => at("panics", &panic.place),
+        Outcome::Faulted(fault) => at("breaks the CUDA context", &fault.place),
         Outcome::Died(death) => format!("kills its process ({})", signal_name(death.signal)),
-        Outcome::StackOverflow(_) => at("overflows the stack", String::new()),
-        Outcome::TimedOut(_) => at("does not return", String::new()),
-        Outcome::OutOfMemory(_) => at("runs out of memory", String::new()),
+        Outcome::StackOverflow(_) => "overflows the stack".to_string(),
+        Outcome::TimedOut(_) => "does not return".to_string(),
+        Outcome::OutOfMemory(_) => "runs out of memory".to_string(),
     })
 }

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::site::by_function;
-use super::{Evidence, Kind, OracleName, Verdict, violation};
+use super::{Evidence, Kind, OracleName, Site, Verdict, violation};
 use crate::ops::has_rivals;
-use crate::outcome::Observation;
+use crate::outcome::{Observation, Phase};
 
 /// One violation for the first report of each checker: the others are most likely its consequences.
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
@@ -15,7 +14,8 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let reports = seen.device_reports.reports.iter().filter(|report| report.kind != "race" || !rivals);
     let firsts = reports.filter(|report| kinds.insert(report.kind.as_str()));
     let violations = firsts.map(|report| {
-        let (kind, site) = (Kind::from(report.kind.as_str()), by_function(&report.place));
+        let (kind, place) = (Kind::from(report.kind.as_str()), &report.place);
+        let site = if place.is_unknown() { Site::Call } else { Site::at(place, Phase::Forward) };
         violation(OracleName::Checker, kind, site, seen, report.message.clone())
     });
     Verdict::of(violations.collect(), Verdict::Pass)

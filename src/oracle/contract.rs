@@ -1,8 +1,7 @@
 //! Checks the contract: valid calls are accepted, invalid ones refused with an `Err`, and outputs have the right shapes and
 //! dtypes.
 
-use super::site::{by_function, site};
-use super::{Evidence, Kind, OracleName, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Site, Spot, Verdict, fail};
 use crate::case::Param;
 use crate::ops::{Contract, SMALL, why};
 use crate::outcome::{Observation, Outcome, Panic, Refusal, Returned, signal_name};
@@ -17,7 +16,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             fail(
                 OracleName::Contract,
                 Kind::NotRefused,
-                (*rule).into(),
+                Site::Rule(rule),
                 seen,
                 format!("expected an Err ({rule}); got {shown}"),
             )
@@ -26,7 +25,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         (Outcome::Rejected(refusal), Contract::Rejects(rule))
             if refusal.is_of_a_library() && !has_nothing(evidence) =>
         {
-            let site = format!("{rule}, left to the device");
+            let site = Site::LeftToTheDevice(rule);
             let detail = format!("expected an Err of candle ({rule}); got one of the device: {}", refusal.message);
             fail(OracleName::Contract, Kind::NotRefused, site, seen, detail)
         }
@@ -38,12 +37,12 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         (Outcome::Rejected(refusal), Contract::Accepts { .. }) => {
             let contiguous_is_fine = matches!(seen.contiguous, Some(Outcome::Returned(_)));
             let site = match refusal.variant.as_str() {
-                _ if contiguous_is_fine => "in a view",
-                _ if has_nothing(evidence) => "of nothing",
-                variant => variant,
+                _ if contiguous_is_fine => Site::View,
+                _ if has_nothing(evidence) => Site::Empty,
+                variant => Site::Variant(variant.to_string()),
             };
             let detail = format!("expected Ok; got Err: {}", refusal.message);
-            fail(OracleName::Contract, Kind::RefusedValid, site.to_string(), seen, detail)
+            fail(OracleName::Contract, Kind::RefusedValid, site, seen, detail)
         }
         (Outcome::Returned(_) | Outcome::Rejected(_), Contract::Unspecified(why)) => Verdict::Partly(why),
         (Outcome::Panicked(panic), Contract::Unspecified(why)) if is_overflow(panic, why) => Verdict::Partly(why),
@@ -60,8 +59,9 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
 /// Whether a call whose result is not specified for the reason `why` panics because elements overflow: they do so in a checked build
 /// of Rust only.
 pub(super) fn is_overflow(panic: &Panic, why: &str) -> bool {
+    let is_in_op_rs = panic.place.file_and_line().is_some_and(|(file, _)| file == "candle-core/src/op.rs");
     let in_arithmetic =
-        by_function(&panic.place).starts_with("Affine::f ") || panic.place.starts_with("candle-core/src/op.rs");
+        matches!(Spot::of(&panic.place), Some(Spot::Function { name, .. }) if name == "Affine::f") || is_in_op_rs;
     let of_elements = why == why::OVERFLOW || in_arithmetic;
     of_elements && panic.message.ends_with(" with overflow")
 }
@@ -71,7 +71,7 @@ pub(super) fn is_overflow(panic: &Panic, why: &str) -> bool {
 fn limitation(seen: &Observation, refusal: &Refusal, why: &str) -> Option<Verdict> {
     let contiguous_is_fine = matches!(seen.contiguous, Some(Outcome::Returned(_)));
     let detail = format!("the same values are accepted in contiguous tensors; got Err: {}", refusal.message);
-    let limited = || fail(OracleName::Contract, Kind::Limitation, "in a view".to_string(), seen, detail);
+    let limited = || fail(OracleName::Contract, Kind::Limitation, Site::View, seen, detail);
     (why == why::CONTIGUOUS && contiguous_is_fine).then(limited)
 }
 
@@ -101,13 +101,13 @@ fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict
         Outcome::Panicked(_) | Outcome::OutOfMemory(_) | Outcome::TimedOut(_)
             if let Contract::Rejects(rule) = contract =>
         {
-            (Kind::NotRefused, (*rule).to_string())
+            (Kind::NotRefused, Site::Rule(rule))
         }
-        Outcome::Panicked(panic) => (Kind::Panic, site(&panic.place, panic.phase)),
-        Outcome::Died(death) => (Kind::Died, site(&signal_name(death.signal), death.phase)),
-        Outcome::StackOverflow(phase) => (Kind::StackOverflow, site("", *phase)),
-        Outcome::TimedOut(phase) => (Kind::Hang, site("", *phase)),
-        Outcome::OutOfMemory(phase) => (Kind::OutOfMemory, site("", *phase)),
+        Outcome::Panicked(panic) => (Kind::Panic, Site::at(&panic.place, panic.phase)),
+        Outcome::Died(death) => (Kind::Died, Site::Signal(signal_name(death.signal), death.phase)),
+        Outcome::StackOverflow(phase) => (Kind::StackOverflow, Site::Phase(*phase)),
+        Outcome::TimedOut(phase) => (Kind::Hang, Site::Phase(*phase)),
+        Outcome::OutOfMemory(phase) => (Kind::OutOfMemory, Site::Phase(*phase)),
         Outcome::Returned(_) | Outcome::Rejected(_) | Outcome::Faulted(_) | Outcome::Unsupported(_) => {
             return Verdict::Pass;
         }
@@ -123,21 +123,21 @@ fn broken(seen: &Observation, outcome: &Outcome, contract: &Contract) -> Verdict
 fn shapes(seen: &Observation, returned: &Returned, outputs: &[(crate::tensor::DType, Vec<usize>)]) -> Verdict {
     if returned.outputs.len() != outputs.len() {
         let detail = format!("expected {} outputs, got {}", outputs.len(), returned.outputs.len());
-        return fail(OracleName::Contract, Kind::WrongShape, String::new(), seen, detail);
+        return fail(OracleName::Contract, Kind::WrongShape, Site::Call, seen, detail);
     }
     for (got, (dtype, shape)) in returned.outputs.iter().zip(outputs) {
         if got.shape != *shape {
             let detail = format!("expected an output of shape {shape:?}, got {:?}", got.shape);
-            return fail(OracleName::Contract, Kind::WrongShape, String::new(), seen, detail);
+            return fail(OracleName::Contract, Kind::WrongShape, Site::Call, seen, detail);
         }
         if got.dtype != *dtype {
             let detail = format!("expected an output of dtype {dtype}, got {}", got.dtype);
-            return fail(OracleName::Contract, Kind::WrongDtype, String::new(), seen, detail);
+            return fail(OracleName::Contract, Kind::WrongDtype, Site::Call, seen, detail);
         }
     }
     if returned.tracked {
         let detail = "expected no gradient, as no input is a variable; an output is tracked for one".to_string();
-        return fail(OracleName::Contract, Kind::Tracked, String::new(), seen, detail);
+        return fail(OracleName::Contract, Kind::Tracked, Site::Call, seen, detail);
     }
     Verdict::Pass
 }

@@ -1,7 +1,7 @@
 //! Runs of the same case on the same device must agree.
 
 use super::contract::is_overflow;
-use super::{Evidence, Kind, OracleName, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Site, Verdict, fail};
 use crate::ops::Contract;
 use crate::outcome::{Observation, Outcome};
 
@@ -16,7 +16,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         }
         Some(again) => {
             let detail = format!("first {}; then {}", seen.outcome.summary(), again.summary());
-            fail(OracleName::Determinism, Kind::Differs, String::new(), seen, detail)
+            fail(OracleName::Determinism, Kind::Differs, Site::Call, seen, detail)
         }
     }
 }

@@ -2,16 +2,17 @@
 //! because candle's tests say that it is meant. Somebody should write it down, or change it. The largest id of a dtype, which reads zeros
 //! by design, is not among them: its maintainers decided on it (candle PR 2940).
 
-use super::{Evidence, Kind, OracleName, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Site, Verdict, fail};
 use crate::case::Case;
+use crate::ops::{Rule, rule};
 use crate::outcome::{Observation, Outcome};
 
 /// Calls that return something which only the code tells.
 struct Departure {
     /// The ops.
     ops: &'static [&'static str],
-    /// What is special in such a call: the site.
-    site: &'static str,
+    /// What candle does in such a call.
+    rule: &'static Rule,
     /// What candle does, what its documentation says, and what PyTorch does.
     about: &'static str,
     /// Whether a case is such a call.
@@ -20,7 +21,7 @@ struct Departure {
 
 static DEPARTURES: &[Departure] = &[Departure {
     ops: &["tensor.round"],
-    site: "halves go away from zero",
+    rule: &rule::HALVES_AWAY,
     about: "candle's tests expect this, and its documentation is silent; PyTorch rounds halves to even, as IEEE 754 does",
     applies: |case| {
         let is_odd_half = |x: &f64| x.fract().abs() == 0.5 && x.round() != x.round_ties_even();
@@ -34,6 +35,6 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     };
     let Some(departure) = DEPARTURES.iter().find(applies) else { return Verdict::Pass };
     let Outcome::Returned(_) = &seen.outcome else { return Verdict::Skip("nothing returned") };
-    let site = departure.site.to_string();
+    let site = Site::Rule(departure.rule);
     fail(OracleName::Documentation, Kind::Undocumented, site, seen, departure.about.to_string())
 }

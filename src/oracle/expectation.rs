@@ -1,7 +1,8 @@
 //! Expected elements, for programs and tests that state them: of outputs from the reference, of gradients from its derivative.
 
+use super::Evidence;
 use super::compare::{Agreement, bound, compare, compare_slope, expected};
-use super::{Evidence, gradient};
+use super::derivative::{FACTOR, derivative};
 use crate::outcome::Returned;
 use crate::tensor::Tensor;
 
@@ -40,7 +41,7 @@ impl Evidence<'_> {
 
     /// The specified elements of the gradient of the input `name`, which has one element for each that the input stores.
     pub fn gradient_expectations(&self, name: &str, grad: &Tensor) -> Vec<Expectation> {
-        let (input, factor) = (&self.case.inputs[name], gradient::FACTOR * self.op.ulps);
+        let (input, factor) = (&self.case.inputs[name], FACTOR * self.op.ulps);
         let (grads, stored) = (grad.floats(), input.stored().unwrap_or(0));
         if grads.len() != stored {
             return Vec::new();
@@ -48,7 +49,7 @@ impl Evidence<'_> {
         let of = |element: usize| {
             let mut direction = vec![0.0; stored];
             direction[element] = 1.0;
-            let want = gradient::derivative(self, name, input, &direction);
+            let want = derivative(self, name, input, &direction);
             let agreement = compare_slope(&want, grads[element], grad.dtype, factor);
             expectation(element, want.slope, bound(want.slope_error, grad.dtype, factor), agreement)
         };

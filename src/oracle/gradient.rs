@@ -7,15 +7,13 @@
 use std::ops::Range;
 
 use super::compare::{Agreement, bound, compare_slope};
-use super::{Evidence, Kind, OracleName, Verdict, fail, site_of_ties, value_site, violation};
-use crate::case::{Backward, weight};
-use crate::number::Num;
-use crate::ops::{Contract, ReferenceInputs};
+use super::derivative::{FACTOR, derivative};
+use super::{Evidence, Kind, OracleName, Site, Verdict, fail, needs, violation};
+use crate::case::weight;
+use crate::ops::Contract;
 use crate::outcome::{Gradients, Observation, Outcome, Refusal};
 use crate::tensor::Tensor;
 
-/// The backward pass evaluates other formulas than forward-mode differentiation, so its bound is this much wider.
-pub(super) const FACTOR: f64 = 4.0;
 /// How many directions of one input to try, to find one that is conclusive or to locate a wrong element.
 const MAX_RUNS: usize = 24;
 /// From this many elements on, a run of the reference takes milliseconds.
@@ -41,7 +39,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let mut violations = Vec::new();
     if let Some(name) = store.missing.iter().find(matters) {
         let detail = format!("expected a gradient of {name}; the store has none");
-        violations.push(violation(OracleName::Gradient, Kind::MissingGradient, String::new(), seen, detail));
+        violations.push(violation(OracleName::Gradient, Kind::MissingGradient, Site::Call, seen, detail));
     }
     if evidence.any_value(|value| !value.is_finite()) {
         return Verdict::of(violations, Verdict::Skip("derivatives at infinity"));
@@ -53,11 +51,12 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             Checked::Right => otherwise = Verdict::Pass,
             Checked::Wrong { detail, ties } => {
                 let only_in_a_view = contiguous_is_right(evidence, name, seen);
-                let site = if ties {
-                    site_of_ties(evidence, seen, only_in_a_view, name)
+                let needs = if ties {
+                    needs::of_ties(evidence, seen, only_in_a_view, name)
                 } else {
-                    value_site(evidence, seen, only_in_a_view, Some(name))
+                    needs::of_value(evidence, seen, only_in_a_view, Some(name))
                 };
+                let site = Site::Needs(needs);
                 violations.push(violation(OracleName::Gradient, Kind::WrongValue, site, seen, detail));
             }
         }
@@ -78,7 +77,7 @@ fn judge_refusal(evidence: &Evidence, seen: &Observation, refusal: &Refusal) -> 
     let lacks = refusal.variant == "BackwardNotSupported" || refusal.message.contains("not supported");
     let kind = if lacks { Kind::NotSupported } else { Kind::RefusedGradient };
     let detail = format!("expected gradients; got Err: {}", refusal.message);
-    fail(OracleName::Gradient, kind, refusal.variant.clone(), seen, detail)
+    fail(OracleName::Gradient, kind, Site::Variant(refusal.variant.clone()), seen, detail)
 }
 
 /// Whether the outputs depend on the input `name`.
@@ -242,37 +241,4 @@ fn sum(terms: &[f64]) -> f64 {
     }
     // Infinities and NaN have lost NaN.
     if lost.is_finite() { sum + lost } else { sum }
-}
-
-/// The derivative of the (weighted) sum of all outputs along `direction`, one entry per stored element of the input.
-pub(super) fn derivative(evidence: &Evidence, name: &str, input: &Tensor, direction: &[f64]) -> Num {
-    let expanded = expand(input, direction);
-    weighted_sum(
-        evidence,
-        &ReferenceInputs { direction: Some((name, &expanded)), ..ReferenceInputs::new(evidence.case) },
-    )
-}
-
-/// The (weighted) sum of all outputs of the reference.
-pub(super) fn weighted_sum(evidence: &Evidence, inputs: &ReferenceInputs) -> Num {
-    let Some(reference) = evidence.op.reference else { return Num::exact(f64::NAN) };
-    let outputs = reference(inputs);
-    Num::sum(outputs.iter().flat_map(|output| {
-        let share = |position| match evidence.case.backward {
-            Backward::Weighted | Backward::Twice if output.ndim() > 0 => weight(position),
-            _ => 1.0,
-        };
-        // Nothing is multiplied, and rounded, for a weight of 1.
-        let weighted = move |value: Num, share: f64| if share == 1.0 { value } else { value * Num::exact(share) };
-        output.iter().enumerate().map(move |(position, &value)| weighted(value, share(position)))
-    }))
-}
-
-/// `direction` over the logical elements: all copies of a broadcast element have its value.
-pub(super) fn expand(input: &Tensor, direction: &[f64]) -> Vec<f64> {
-    if input.view.broadcast.is_empty() {
-        return direction.to_vec();
-    }
-    let values = direction.iter().map(|&slope| crate::tensor::Value::Float(slope)).collect();
-    Tensor { values: crate::tensor::Values::List(values), ..input.clone() }.floats()
 }

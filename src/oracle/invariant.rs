@@ -1,7 +1,7 @@
 //! Checks invariants of outputs, which hold even where the reference does not know a value: the range of a function, its order, no
 //! NaN of finite inputs, one of several sources.
 
-use super::{Evidence, Kind, OracleName, Verdict, violation};
+use super::{Evidence, Kind, OracleName, Site, Verdict, violation};
 use crate::ops::{Contract, invariants};
 use crate::outcome::{Observation, Outcome};
 
@@ -14,7 +14,8 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let broken = invariants(evidence.case).filter_map(|invariant| {
         let broken = invariant.law.first_broken(evidence.case, output)?;
         let detail = format!("{broken} ({})", invariant.source);
-        Some(violation(OracleName::Invariant, Kind::WrongValue, invariant.law.broken().to_string(), seen, detail))
+        let site = Site::Rule(invariant.law.rule());
+        Some(violation(OracleName::Invariant, Kind::WrongValue, site, seen, detail))
     });
     Verdict::of(broken.collect(), Verdict::Pass)
 }

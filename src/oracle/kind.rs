@@ -5,44 +5,40 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An oracle by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum OracleName {
-    Contract,
-    Fault,
-    Checker,
-    Reference,
-    Invariant,
-    Gradient,
-    #[serde(rename = "second derivative")]
-    SecondDerivative,
-    Layout,
-    Agreement,
-    Siblings,
-    Determinism,
-    Documentation,
+/// Defines [`OracleName`] from its variants, each with its text.
+macro_rules! oracles {
+    ($($oracle:ident = $text:literal,)*) => {
+        /// An oracle by name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[allow(missing_docs)]
+        pub enum OracleName {
+            $(#[serde(rename = $text)] $oracle,)*
+        }
+
+        impl OracleName {
+            /// The text form.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$oracle => $text,)*
+                }
+            }
+        }
+    };
 }
 
-impl OracleName {
-    /// The text form.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Contract => "contract",
-            Self::Fault => "fault",
-            Self::Checker => "checker",
-            Self::Reference => "reference",
-            Self::Invariant => "invariant",
-            Self::Gradient => "gradient",
-            Self::SecondDerivative => "second derivative",
-            Self::Layout => "layout",
-            Self::Agreement => "agreement",
-            Self::Siblings => "siblings",
-            Self::Determinism => "determinism",
-            Self::Documentation => "documentation",
-        }
-    }
+oracles! {
+    Contract = "contract",
+    Fault = "fault",
+    Checker = "checker",
+    Reference = "reference",
+    Invariant = "invariant",
+    Gradient = "gradient",
+    SecondDerivative = "second derivative",
+    Layout = "layout",
+    Agreement = "agreement",
+    Siblings = "siblings",
+    Determinism = "determinism",
+    Documentation = "documentation",
 }
 
 /// Defines [`Kind`] from its variants with a fixed text, so that none is without one.

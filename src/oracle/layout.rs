@@ -3,7 +3,7 @@
 //! If an op has a reference, the reference oracle judges views more precisely, and knows whether only the view is wrong. This
 //! oracle is for ops without a reference.
 
-use super::{Evidence, Kind, OracleName, Verdict, fail};
+use super::{Evidence, Kind, OracleName, Site, Verdict, fail};
 use crate::ops::Contract;
 use crate::outcome::{Observation, Outcome, Refusal, Returned};
 
@@ -15,7 +15,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         && let Some((site, refusal)) = one_refused(&seen.outcome, contiguous)
     {
         let detail = format!("the other layout of the same values is accepted; got Err: {}", refusal.message);
-        return fail(OracleName::Layout, Kind::Limitation, site.to_string(), seen, detail);
+        return fail(OracleName::Layout, Kind::Limitation, site, seen, detail);
     }
     if evidence.expected().is_some() {
         return Verdict::Skip("the reference judges both");
@@ -28,7 +28,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         Some(detail) => fail(
             OracleName::Layout,
             Kind::WrongValue,
-            String::new(),
+            Site::Call,
             seen,
             format!("viewed and contiguous differ: {detail}"),
         ),
@@ -36,10 +36,10 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
 }
 
 /// Which of a view and its contiguous copy is refused, if only one is.
-fn one_refused<'a>(viewed: &'a Outcome, contiguous: &'a Outcome) -> Option<(&'static str, &'a Refusal)> {
+fn one_refused<'a>(viewed: &'a Outcome, contiguous: &'a Outcome) -> Option<(Site, &'a Refusal)> {
     match (viewed, contiguous) {
-        (Outcome::Rejected(refusal), Outcome::Returned(_)) => Some(("in a view", refusal)),
-        (Outcome::Returned(_), Outcome::Rejected(refusal)) => Some(("in contiguous tensors", refusal)),
+        (Outcome::Rejected(refusal), Outcome::Returned(_)) => Some((Site::View, refusal)),
+        (Outcome::Returned(_), Outcome::Rejected(refusal)) => Some((Site::Contiguous, refusal)),
         _ => None,
     }
 }

@@ -6,13 +6,10 @@ mod value_site;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Kind, OracleName, Signature};
-use crate::device::Device;
-
-pub use value_site::{site_among_devices, site_of_ties, value_site};
+pub use value_site::{of_ties, of_value};
 
 /// A part of the site of a wrong value, in the order in which the site lists them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
     /// The same values in contiguous tensors, each with a buffer of its own, give the right result.
     View,
@@ -82,7 +79,7 @@ impl Need {
     }
 
     /// Whether another case may fail alike without it: the minimizer tries to do without.
-    fn is_of_the_case(self) -> bool {
+    pub(super) fn is_of_the_case(self) -> bool {
         matches!(self, Self::NonFinite | Self::Many | Self::Rows)
     }
 
@@ -92,119 +89,87 @@ impl Need {
 }
 
 /// The site of a wrong value: of a gradient or of an output, and what it needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Needs<'a> {
-    gradient_of: Option<&'a str>,
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Needs {
+    /// The input whose gradient is wrong; `None` if it is an output.
+    pub gradient_of: Option<String>,
     all: BTreeSet<Need>,
 }
 
-impl<'a> Needs<'a> {
-    /// The needs in a site.
-    fn parse(site: &'a str) -> Self {
+impl Needs {
+    /// The needs with this text.
+    pub(super) fn parse(text: &str) -> Self {
         let named = |part: &str| Need::ALL.into_iter().find(|need| need.words() == part);
-        Self {
-            gradient_of: site.split(", ").find_map(|part| part.strip_prefix("gradient of ")),
-            all: site.split(", ").filter_map(named).collect(),
-        }
-    }
-}
-
-impl fmt::Display for Needs<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gradient = self.gradient_of.map(|input| format!("gradient of {input}"));
-        let needs = self.all.iter().map(|need| need.words().to_string());
-        f.write_str(&gradient.into_iter().chain(needs).collect::<Vec<_>>().join(", "))
-    }
-}
-
-impl Signature {
-    /// Whether it is a wrong value that needs `need`.
-    pub fn needs(&self, need: Need) -> bool {
-        self.has_needs() && Needs::parse(&self.site).all.contains(&need)
+        let gradient_of = text.split(", ").find_map(|part| part.strip_prefix("gradient of "));
+        Self { gradient_of: gradient_of.map(ToString::to_string), all: text.split(", ").filter_map(named).collect() }
     }
 
-    /// Whether the site says what a wrong value needs.
-    fn has_needs(&self) -> bool {
-        has_needs(self.oracle, &self.kind)
+    /// The needs without those of a kind of device.
+    #[must_use]
+    pub(super) fn on_one_device(&self) -> Self {
+        Self { all: self.iter().filter(|need| !need.is_of_the_device()).collect(), ..self.clone() }
     }
 
-    /// Whether a plainer case may have a plainer signature: of another dtype, or one that [`may_shrink`](Self::may_shrink).
-    pub fn may_be_plainer(&self) -> bool {
-        let dtype = |need: &Need| matches!(need, Need::ReducedPrecision | Need::Double);
-        self.may_shrink() || self.has_needs() && Needs::parse(&self.site).all.iter().any(dtype)
+    /// The needs with `need`.
+    #[must_use]
+    pub(super) fn with(mut self, need: Need) -> Self {
+        self.all.insert(need);
+        self
     }
 
-    /// Whether the minimizer may find a case with a plainer signature.
-    pub fn may_shrink(&self) -> bool {
-        self.has_needs() && Needs::parse(&self.site).all.iter().any(|need| need.is_of_the_case())
+    /// Whether it needs `need`.
+    pub fn has(&self, need: Need) -> bool {
+        self.all.contains(&need)
+    }
+
+    /// The first `count` of them, which matter most.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Self {
+        Self { all: self.all.iter().take(count).copied().collect(), ..self.clone() }
+    }
+
+    /// Each of them, those that matter most first.
+    pub fn iter(&self) -> impl Iterator<Item = Need> {
+        self.all.iter().copied()
+    }
+
+    pub(super) fn any(&self, is: impl Fn(Need) -> bool) -> bool {
+        self.all.iter().any(|need| is(*need))
     }
 
     /// Whether `other` is the same failure, of a case that has more than this failure needs, or in which it shows less.
-    pub fn covers(&self, other: &Self) -> bool {
-        if self == other {
-            return true;
-        }
-        let (own, its) = (Needs::parse(&self.site), Needs::parse(&other.site));
+    pub(super) fn cover(&self, other: &Self) -> bool {
         // What is grossly wrong in one case is off by little in another. Then nothing says on which device.
-        let shows_less = its.all.contains(&Need::Rounding);
-        let is_there = |need: &Need| its.all.contains(need) || shows_less && need.is_of_the_device();
-        self.is_of_kind(other)
-            && self.has_needs()
-            && own.gradient_of == its.gradient_of
-            && own.all.iter().all(is_there)
-            && its.all.difference(&own.all).all(|need| need.is_of_the_case() || *need == Need::Rounding)
-    }
-
-    /// Whether `other` is the same failure, apart from what other dtypes, sizes and values change in its site.
-    pub fn is_alike(&self, other: &Self) -> bool {
-        let lasting = |signature: &Self| {
-            let needs = Needs::parse(&signature.site);
-            let has = |need| needs.all.contains(&need);
-            (needs.gradient_of.map(ToString::to_string), has(Need::View), has(Need::Ties))
-        };
-        if self.has_needs() { self.is_of_kind(other) && lasting(self) == lasting(other) } else { self == other }
+        let shows_less = other.has(Need::Rounding);
+        let is_there = |need: &Need| other.has(*need) || shows_less && need.is_of_the_device();
+        self.gradient_of == other.gradient_of
+            && self.all.iter().all(is_there)
+            && other.all.difference(&self.all).all(|need| need.is_of_the_case() || *need == Need::Rounding)
     }
 
     /// Whether `other`, of a case in a plainer dtype or with finite values, is the same failure in its plain form.
-    pub fn is_plainly(&self, other: &Self) -> bool {
-        let (own, its) = (Needs::parse(&self.site), Needs::parse(&other.site));
+    pub(super) fn are_plainly(&self, other: &Self) -> bool {
         // NaN among the inputs makes NaN of any wrong value.
-        let becomes_finite = own.all.contains(&Need::NonFinite) && !its.all.contains(&Need::NonFinite);
+        let becomes_finite = self.has(Need::NonFinite) && !other.has(Need::NonFinite);
         let lasts = |need: &&Need| match need {
             Need::View | Need::Ties | Need::Gpu | Need::Cpu => true,
             Need::Rounding | Need::NotFinite | Need::Finite => !becomes_finite,
             _ => false,
         };
-        let lasting = |needs: &Needs| needs.all.iter().filter(lasts).copied().collect::<Vec<_>>();
-        let same_needs = || own.gradient_of == its.gradient_of && lasting(&own) == lasting(&its);
-        self.is_of_kind(other) && (!self.has_needs() || same_needs())
+        self.gradient_of == other.gradient_of && self.all.iter().filter(lasts).eq(other.all.iter().filter(lasts))
     }
 
-    fn is_of_kind(&self, other: &Self) -> bool {
-        (&self.op, self.oracle, &self.kind) == (&other.op, other.oracle, &other.kind)
-    }
-
-    /// The signature as devices of one kind alone show it, the CPU or GPUs: that the other kind is right is not seen there.
-    #[must_use]
-    pub fn seen_only_on(&self, device: Device) -> Self {
-        let own = if device == Device::Cpu { Need::Cpu } else { Need::Gpu };
-        let is_its_own = self.has_needs() && Needs::parse(&self.site).all.contains(&own);
-        if is_its_own { self.on_one_device() } else { self.clone() }
-    }
-
-    /// The signature as one device alone shows it: nothing says what another one does.
-    #[must_use]
-    pub fn on_one_device(&self) -> Self {
-        if !self.has_needs() {
-            return self.clone();
-        }
-        let mut needs = Needs::parse(&self.site);
-        needs.all.retain(|need| !need.is_of_the_device());
-        Self { site: needs.to_string(), ..self.clone() }
+    /// Whether `other` differs only in what other dtypes, sizes and values change.
+    pub(super) fn are_alike(&self, other: &Self) -> bool {
+        let lasting = |needs: &Self| (needs.has(Need::View), needs.has(Need::Ties));
+        self.gradient_of == other.gradient_of && lasting(self) == lasting(other)
     }
 }
 
-/// Whether violations of this kind say what they need.
-fn has_needs(oracle: OracleName, kind: &Kind) -> bool {
-    *kind == Kind::WrongValue && [OracleName::Reference, OracleName::Gradient].contains(&oracle)
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gradient = self.gradient_of.as_ref().map(|input| format!("gradient of {input}"));
+        let needs = self.all.iter().map(|need| need.words().to_string());
+        f.write_str(&gradient.into_iter().chain(needs).collect::<Vec<_>>().join(", "))
+    }
 }

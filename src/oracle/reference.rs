@@ -2,7 +2,7 @@
 //! reference has them.
 
 use super::compare::{Agreement, compare};
-use super::{Evidence, Kind, OracleName, Verdict, fail, value_site};
+use super::{Evidence, Kind, OracleName, Site, Verdict, fail, needs};
 use crate::number::Num;
 use crate::ops::why;
 use crate::outcome::{Observation, Outcome, Returned};
@@ -16,7 +16,8 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         Err(Incomparable) => Verdict::Partly(why::ORDER),
         Ok(None) => Verdict::Pass,
         Ok(Some(detail)) => {
-            let site = value_site(evidence, seen, contiguous_is_right(evidence, expected, seen), None);
+            let only_in_a_view = contiguous_is_right(evidence, expected, seen);
+            let site = Site::Needs(needs::of_value(evidence, seen, only_in_a_view, None));
             fail(OracleName::Reference, Kind::WrongValue, site, seen, detail)
         }
     }

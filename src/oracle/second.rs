@@ -4,8 +4,8 @@
 //! which exists for this purpose. Workers set it. A refusal is no violation, but a returned result must be right. Error
 //! analysis does not carry over to differences, so the tolerance is simply a hundredth: enough to notice a missing term.
 
-use super::gradient::{expand, weighted_sum};
-use super::{Evidence, Kind, OracleName, Verdict, violation};
+use super::derivative::{expand, weighted_sum};
+use super::{Evidence, Kind, OracleName, Site, Verdict, violation};
 use crate::case::weight;
 use crate::number::Num;
 use crate::ops::ReferenceInputs;
@@ -34,7 +34,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
             None => {}
             Some(Ok(())) => otherwise = Verdict::Pass,
             Some(Err(detail)) => {
-                let site = format!("{first} by {name}");
+                let site = Site::SecondDerivative { of: first.clone(), by: name.clone() };
                 violations.push(violation(OracleName::SecondDerivative, Kind::WrongValue, site, seen, detail));
             }
         }

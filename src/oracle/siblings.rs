@@ -1,6 +1,6 @@
 //! Two calls that candle has for one thing must both be accepted or both be refused, and agree, where nothing else is promised.
 
-use super::{Evidence, Kind, OracleName, Verdict, fail};
+use super::{Evidence, Kind, OracleName, SiblingDoes, Site, Verdict, fail};
 use crate::ops::{Contract, sibling};
 use crate::outcome::{Observation, Outcome, Returned};
 
@@ -12,15 +12,17 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
         return Verdict::Skip("the layout is what is refused");
     }
     let name = sibling.name;
+    let site = |does| Site::Sibling(name.to_string(), does);
     match (&seen.outcome, other) {
         (Outcome::Rejected(refusal), Outcome::Returned(_)) => {
             let detail = format!("{name} takes these arguments; got Err: {}", refusal.message);
-            let site = if evidence.supported(seen.device) { "accepts" } else { "takes the dtype" };
-            fail(OracleName::Siblings, Kind::OnlyOneAccepts, format!("{name} {site}"), seen, detail)
+            let is_supported = evidence.supported(seen.device);
+            let does = if is_supported { SiblingDoes::Accepts } else { SiblingDoes::TakesTheDType };
+            fail(OracleName::Siblings, Kind::OnlyOneAccepts, site(does), seen, detail)
         }
         (Outcome::Returned(_), Outcome::Rejected(refusal)) => {
             let detail = format!("{name} refuses these arguments with Err: {}", refusal.message);
-            fail(OracleName::Siblings, Kind::OnlyOneAccepts, format!("{name} refuses"), seen, detail)
+            fail(OracleName::Siblings, Kind::OnlyOneAccepts, site(SiblingDoes::Refuses), seen, detail)
         }
         (Outcome::Returned(own), Outcome::Returned(others))
             if sibling.same_values && matches!(evidence.contract, Contract::Unspecified(_)) =>
@@ -29,7 +31,7 @@ pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
                 None => Verdict::Pass,
                 Some(difference) => {
                     let detail = format!("the call and {name} differ: {difference}");
-                    fail(OracleName::Siblings, Kind::Differs, name.to_string(), seen, detail)
+                    fail(OracleName::Siblings, Kind::Differs, site(SiblingDoes::ReturnsOtherwise), seen, detail)
                 }
             }
         }

@@ -1,7 +1,6 @@
 //! The verdict on a case: each device is judged, and every violation is kept, apart from those that only follow from another.
 
-use super::needs::site_among_devices;
-use super::{Evidence, Kind, ORACLES, OracleName, Signature, Violation};
+use super::{Evidence, Kind, Need, ORACLES, OracleName, Signature, Site, Violation};
 use crate::device::Device;
 use crate::outcome::Observation;
 
@@ -89,7 +88,7 @@ fn judge_by(evidence: &Evidence, judges: impl Fn(OracleName) -> bool) -> Verdict
     let is_spoilt = |it: &Violation| spoilt.iter().any(|at| [it.device, evidence.observations[0].device].contains(at));
     found.retain(|it| it.oracle != OracleName::Agreement || !is_spoilt(it));
     for violation in &mut found {
-        violation.site = site_among_devices(evidence, &verdicts, violation);
+        violation.site = among_devices(evidence, &verdicts, violation);
     }
     found.sort_by_key(|it| place(it.oracle));
     // The contract knows how much is promised, the reference how much of that it can compare. The others may skip for lack of data.
@@ -172,4 +171,30 @@ fn merged(found: Vec<Violation>) -> Vec<Violation> {
         }
     }
     merged
+}
+
+/// The site of a violation, with the kind of device that it needs: another one returns something right. Roundings differ from
+/// device to device anyway.
+fn among_devices(evidence: &Evidence, verdicts: &[Vec<Verdict>], violation: &Violation) -> Site {
+    let needs = match &violation.site {
+        Site::Needs(needs) if !needs.has(Need::Rounding) => needs,
+        other => return other.clone(),
+    };
+    let is_wrong = |other: &Violation| match &other.site {
+        Site::Needs(its) => its.gradient_of == needs.gradient_of,
+        _ => needs.gradient_of.is_none(),
+    };
+    let is_right = |verdict: &Verdict| match verdict {
+        Verdict::Pass => true,
+        Verdict::Partly(_) | Verdict::Skip(_) => false,
+        Verdict::Fail(others) => !others.iter().any(is_wrong),
+    };
+    let on_cpu = |device: Device| device == Device::Cpu;
+    let seen = evidence.observations.iter().zip(verdicts);
+    let mut others = seen.filter(|(seen, _)| on_cpu(seen.device) != on_cpu(violation.device));
+    let mut needs = needs.clone();
+    if others.clone().next().is_some() && others.all(|(_, own)| is_right(&own[place(violation.oracle)])) {
+        needs = needs.with(if on_cpu(violation.device) { Need::Cpu } else { Need::Gpu });
+    }
+    Site::Needs(needs)
 }

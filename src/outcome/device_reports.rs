@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Place;
+
 /// What a simulated device or a sanitizer reported without ending the case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReports {
@@ -26,7 +28,7 @@ pub struct DeviceReport {
     /// The checker: `uninitialized read`, `race`, `barrier` …
     pub kind: String,
     /// The source line of the kernel, or the kernel, if the device reports it.
-    pub place: String,
+    pub place: Place,
     /// The device's message, for people.
     pub message: String,
 }

@@ -4,7 +4,7 @@ use super::body::{Body, Bound};
 use super::rust;
 use crate::case::Backward;
 use crate::device::Device;
-use crate::ops::{Contract, Law, invariants};
+use crate::ops::{Contract, Law, Rule, invariants};
 use crate::oracle::{Evidence, Expectation, OracleName};
 use crate::outcome::{Gradients, Observation, Outcome, Phase, Returned};
 use crate::tensor::{DType, Tensor, Value};
@@ -82,11 +82,11 @@ impl Test {
         }
     }
 
-    fn refuses(&mut self, rule: &str) -> String {
+    fn refuses(&mut self, rule: &Rule) -> String {
         self.bind_result();
         self.push(format!("assert!(called.is_err(), \"{rule}\");"));
         self.synchronize();
-        let words = rule.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let words = rule.id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         format!("refuses_{}", words.collect::<Vec<_>>().join("_").to_lowercase())
     }
 

@@ -6,7 +6,7 @@ use crate::causes::{RootCause, Sighting};
 use crate::device::Device;
 use crate::exec::Ran;
 use crate::ops::Contract;
-use crate::oracle::{Evidence, Kind, OracleName};
+use crate::oracle::{Evidence, Kind};
 use crate::outcome::{Gradients, Outcome};
 use crate::run::crate_path;
 use crate::store::regression::Regression;
@@ -18,6 +18,7 @@ use super::reason::reason;
 use super::sources::{about_pytorch, sources};
 use super::upstream::{Upstream, upstream};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
+use super::words::title;
 
 /// The contents of a report.
 #[derive(Debug)]
@@ -62,44 +63,12 @@ impl Report<'_> {
         op.covers.first().copied().unwrap_or(op.name)
     }
 
-    /// The issue's title, short enough for a list of issues: of what a wrong value needs, the last matters least.
+    /// The issue's title.
     pub fn title(&self) -> String {
         if let Some(Why { cause, is_asked: true, .. }) = self.cause {
             return cause.title.clone();
         }
-        const LONGEST: usize = 120;
-        let mut site = self.finding.signature.site.as_str();
-        loop {
-            let title = self.title_with(site);
-            match site.rsplit_once(", ") {
-                Some((shorter, _)) if title.len() > LONGEST => site = shorter,
-                _ => return title,
-            }
-        }
-    }
-
-    fn title_with(&self, site: &str) -> String {
-        let (name, finding) = (self.name(), self.finding);
-        let kind = &finding.signature.kind;
-        let what = match (finding.signature.oracle, kind) {
-            (OracleName::Contract, Kind::NotRefused) => format!("does not refuse an invalid argument: {site}"),
-            (OracleName::Contract, Kind::RefusedValid) => format!("refuses a valid call{}", of(site)),
-            (OracleName::Contract, Kind::Panic) => format!("panics in {site}"),
-            (OracleName::Contract, Kind::Hang) => "never returns".to_string(),
-            (OracleName::Contract, Kind::Died) => format!("ends the process{}", of(site)),
-            (OracleName::Contract, Kind::StackOverflow) => "overflows the stack".to_string(),
-            (OracleName::Fault, Kind::Assert) => format!("fires a device-side assert in {site}"),
-            (OracleName::Fault, kind) => format!("causes a CUDA error ({kind}) in {site}"),
-            (OracleName::Gradient, Kind::MissingGradient) => "has no gradient, without an error".to_string(),
-            (OracleName::Gradient, Kind::RefusedGradient) => format!("refuses a valid backward pass{}", of(site)),
-            (OracleName::Gradient, Kind::NotSupported) => "has no backward pass".to_string(),
-            (OracleName::Gradient, _) => format!("computes a wrong {site}"),
-            (OracleName::Documentation, _) => format!("does not document: {site}"),
-            (OracleName::Siblings, _) => super::words::what(&finding.signature),
-            (OracleName::Agreement, _) => format!("differs between CPU and CUDA{}", of(site)),
-            (_, kind) => format!("returns a {kind}{}", of(site)),
-        };
-        format!("`{name}` {what}")
+        title(&self.finding.signature, self.name())
     }
 
     /// The whole issue.
@@ -262,10 +231,6 @@ impl Why<'_> {
 fn folded(summary: &str, language: &str, code: Option<&str>) -> String {
     let block = |code| format!("\n<details>\n<summary>{summary}</summary>\n\n```{language}\n{code}```\n\n</details>\n");
     code.map(block).unwrap_or_default()
-}
-
-fn of(site: &str) -> String {
-    if site.is_empty() { String::new() } else { format!(" ({site})") }
 }
 
 fn device(device: Device) -> String {

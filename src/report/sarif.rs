@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::comparison::{Comparison, Difference};
 use crate::causes::RootCause;
 use crate::oracle::Rank;
+use crate::outcome::Place;
 use crate::store::Finding;
 use crate::store::regression::{Status, TriageState};
 
@@ -26,7 +27,6 @@ impl Comparison {
         let rule = |it: &Difference| it.class.name().replace(' ', "-");
         let rules = differences().map(|it| (rule(it), format!("candle: {}", it.class.name())));
         let result = |it: &Difference| {
-            let place = it.signature.as_ref().and_then(|signature| location(&signature.site));
             let mut result = json!({
                 "baselineState": "new",
                 "ruleId": rule(it),
@@ -35,7 +35,7 @@ impl Comparison {
                 "partialFingerprints": { "difference/v1": format!("{}: {}", it.class.name(), it.what) },
                 "properties": { "case": it.case, "device": it.device },
             });
-            locate(&mut result, place.or_else(|| location(&it.after)));
+            locate(&mut result, location(&it.after));
             result
         };
         let results: Vec<Value> = differences().map(result).collect();
@@ -108,7 +108,9 @@ fn result(name: &str, finding: &Finding, triage_state: &TriageState) -> Value {
         result["suppressions"] = json!([{ "kind": "external", "status": "accepted", "justification": why }]);
     }
     let promised = || finding.promise.split([',', ';', ' ']).find_map(location);
-    locate(&mut result, finding.place().and_then(location).or_else(promised));
+    let of_candle = |(file, _): &(&str, u32)| file.starts_with("candle-");
+    let failed = finding.place().and_then(Place::file_and_line).filter(of_candle);
+    locate(&mut result, failed.or_else(promised));
     result
 }
 

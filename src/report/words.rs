@@ -1,101 +1,167 @@
-//! Findings in plain words: what an op does wrong, and where.
+//! Failures in plain words: what an op does wrong, and where. Lists, titles of reports, pages and comparisons all use these.
 
-use crate::oracle::{Kind, OracleName, Signature};
+use crate::oracle::{Kind, Need, Needs, OracleName, SiblingDoes, Signature, Site, Spot};
+use crate::outcome::Phase;
 
 /// A finding as a sentence: `tensor.gather fires a device-side assert in gather (indexing.cu)`.
 pub fn sentence(signature: &Signature) -> String {
     format!("{} {}", signature.op, failure(signature))
 }
 
+/// A finding as the title of an issue, with candle's `name` of the call. It is short enough for a list of issues: of what a wrong value
+/// needs, the last matters least.
+pub fn title(signature: &Signature, name: &str) -> String {
+    const LONGEST: usize = 120;
+    let with = |signature: &Signature| format!("`{name}` {}", failure(signature));
+    let mut title = with(signature);
+    if let Site::Needs(needs) = &signature.site {
+        let mut left = needs.iter().count();
+        while title.len() > LONGEST && left > 0 {
+            left -= 1;
+            title = with(&Signature { site: Site::Needs(needs.first(left)), ..signature.clone() });
+        }
+    }
+    title
+}
+
 /// What happens and where, whatever the op: `fires a device-side assert in gather (indexing.cu)`.
 pub fn failure(signature: &Signature) -> String {
-    let (what, place) = (what(signature), short(&signature.site));
-    let is_file = [".rs", ".cu", ".hpp"].iter().any(|extension| place.contains(extension));
-    let is_phrase = ["in ", "of ", "by ", "on ", "that "].iter().any(|word| place.starts_with(word));
-    match (signature.oracle, &signature.kind) {
-        // The variant of an error without one of its own says nothing.
-        _ if ["", "Msg"].contains(&place.as_str()) => what,
-        (OracleName::Siblings, _) | (_, Kind::NotSupported | Kind::Limitation) => what,
-        _ if is_file => format!("{what} in {place}"),
-        _ if is_phrase => format!("{what} {place}"),
-        (OracleName::Gradient, Kind::WrongValue) => format!("computes a wrong {place}"),
-        (_, Kind::NotRefused) => format!("does not refuse: {place}"),
-        _ => format!("{what}: {place}"),
+    let what = what(signature);
+    match &signature.site {
+        Site::Call
+        | Site::Phase(Phase::Inputs | Phase::Forward)
+        | Site::Sibling(..)
+        | Site::View
+        | Site::Contiguous => what,
+        Site::Phase(Phase::Backward) => format!("{what} in the backward pass"),
+        Site::At(spot, Phase::Backward) => format!("{what} in {} in the backward pass", short(spot)),
+        Site::At(spot, _) => format!("{what} in {}", short(spot)),
+        Site::Signal(name, _) => format!("{what} ({name})"),
+        Site::Rule(rule) => format!("{what}: {rule}"),
+        Site::LeftToTheDevice(rule) => format!("leaves it to the device to reject an invalid call: {rule}"),
+        // It says nothing.
+        Site::Variant(variant) if variant == "Msg" => what,
+        Site::Variant(variant) => format!("{what} ({variant})"),
+        Site::Needs(needs) => what + &phrase(needs),
+        Site::SecondDerivative { of, by } => format!("{what}, of {of} by {by}"),
+        Site::Empty => format!("{what} on empty tensors"),
+        Site::OpOfOneDevice => format!("{what}, because it lacks the op"),
+        Site::DTypeOfOneDevice => format!("{what}, because it lacks the dtype"),
+        Site::Older(text) => format!("{what}: {text}"),
     }
 }
 
-/// What the op does wrong, to follow its name.
+/// What the op does wrong, to follow its name. The compiler asks for the words of a new kind, and of a new oracle.
 pub fn what(signature: &Signature) -> String {
-    let words = match (signature.oracle, &signature.kind) {
-        (OracleName::Fault, Kind::Assert) => "fires a device-side assert",
-        (OracleName::Fault, Kind::Hang) => "never ends on the device",
-        (OracleName::Fault | OracleName::Checker, kind) => return diagnosed(kind),
-        (_, Kind::Panic) => "panics",
-        (_, Kind::Died) => "kills its process",
-        (_, Kind::Hang) => "does not return within the deadline",
-        (_, Kind::StackOverflow) => "overflows the stack",
-        (_, Kind::OutOfMemory) => "needs more memory than its process may use",
-        (_, Kind::NotRefused) => "does not refuse an invalid call",
-        (_, Kind::RefusedValid) => "refuses a valid call",
-        (OracleName::Gradient, Kind::MissingGradient) => "leaves out a gradient",
-        (OracleName::Gradient, Kind::RefusedGradient) => "refuses a valid backward pass",
-        (OracleName::Gradient, Kind::NotSupported) => "has no backward pass",
-        (OracleName::Gradient, Kind::WrongValue) => "computes a wrong gradient",
-        (OracleName::SecondDerivative, Kind::WrongValue) => "computes a wrong second derivative",
-        (OracleName::Layout, Kind::Limitation) => "accepts only one of two layouts",
-        (_, Kind::Limitation) => "refuses what it accepts in contiguous tensors",
-        (OracleName::Layout, Kind::WrongValue) => "returns other values for a view",
-        (OracleName::Agreement, Kind::WrongValue) => "returns different values on different devices",
-        (OracleName::Agreement, Kind::OnlyOneAccepts) => "refuses a call that another device accepts",
-        (OracleName::Agreement, Kind::WrongShape | Kind::WrongDtype) => "returns other shapes on different devices",
-        (OracleName::Siblings, _) => return beside_a_sibling(&signature.site),
-        (OracleName::Invariant, _) => "returns an impossible value",
-        (OracleName::Determinism, _) => "returns something else when run again",
-        (_, Kind::WrongValue) => "returns a wrong value",
-        (_, Kind::WrongShape) => "returns a wrong shape",
-        (_, Kind::WrongDtype) => "returns a wrong dtype",
-        (_, Kind::Tracked) => "returns a tensor that keeps its graph alive",
-        (_, Kind::Undocumented) => "does what its documentation does not say",
-        (oracle, kind) => return format!("breaks a promise ({oracle}: {kind})"),
+    let Signature { oracle, kind, site, .. } = signature;
+    let words = match kind {
+        Kind::Assert => "fires a device-side assert",
+        Kind::Device(diagnosis) => return diagnosed(diagnosis),
+        Kind::Hang if *oracle == OracleName::Fault => "never finishes on the device",
+        Kind::Hang => "does not return within the deadline",
+        Kind::Panic => "panics",
+        Kind::Died => "kills its process",
+        Kind::StackOverflow => "overflows the stack",
+        Kind::OutOfMemory => "needs more memory than its process may use",
+        Kind::NotRefused => "accepts an invalid call",
+        Kind::RefusedValid if *site == Site::View => "rejects a valid call with a view",
+        Kind::RefusedValid => "rejects a valid call",
+        Kind::MissingGradient => "returns no gradient, without an error",
+        Kind::RefusedGradient => "rejects a valid backward pass",
+        Kind::NotSupported => "has no backward pass",
+        Kind::Limitation if *site == Site::Contiguous => "rejects contiguous tensors but accepts a view",
+        Kind::Limitation => "rejects a view of what it accepts as contiguous tensors",
+        Kind::Differs | Kind::OnlyOneAccepts if let Site::Sibling(name, does) = site => return beside(name, *does),
+        Kind::OnlyOneAccepts => "rejects on one device what another accepts",
+        Kind::Differs => "returns a different result when run again",
+        Kind::WrongValue => wrong_value(*oracle),
+        Kind::WrongShape if *oracle == OracleName::Agreement => "returns different shapes on different devices",
+        Kind::WrongShape => "returns a wrong shape",
+        Kind::WrongDtype if *oracle == OracleName::Agreement => "returns different dtypes on different devices",
+        Kind::WrongDtype => "returns a wrong dtype",
+        Kind::Tracked => "returns a tensor that keeps its graph alive",
+        Kind::Undocumented => "does something that its documentation does not say",
     };
     words.to_string()
 }
 
-/// What the op does otherwise than its sibling, which the site names.
-fn beside_a_sibling(site: &str) -> String {
-    match [" accepts", " refuses", " takes the dtype"].map(|does| site.strip_suffix(does)) {
-        [Some(name), ..] => format!("refuses what {name} accepts"),
-        [_, Some(name), _] => format!("accepts what {name} refuses"),
-        [.., Some(name)] => format!("refuses a dtype that {name} takes"),
-        _ => format!("returns something else than {site}"),
+/// A wrong value, by the oracle that found it.
+fn wrong_value(oracle: OracleName) -> &'static str {
+    match oracle {
+        OracleName::Gradient => "computes a wrong gradient",
+        OracleName::SecondDerivative => "computes a wrong second derivative",
+        OracleName::Layout => "returns different values for a view",
+        OracleName::Agreement => "returns different values on different devices",
+        OracleName::Invariant => "returns an impossible value",
+        OracleName::Reference
+        | OracleName::Contract
+        | OracleName::Fault
+        | OracleName::Checker
+        | OracleName::Siblings
+        | OracleName::Determinism
+        | OracleName::Documentation => "returns a wrong value",
+    }
+}
+
+/// How the op differs from its sibling `name`.
+fn beside(name: &str, does: SiblingDoes) -> String {
+    match does {
+        SiblingDoes::Accepts => format!("rejects a call that {name} accepts"),
+        SiblingDoes::Refuses => format!("accepts a call that {name} rejects"),
+        SiblingDoes::TakesTheDType => format!("rejects a dtype that {name} accepts"),
+        SiblingDoes::ReturnsOtherwise => format!("returns something else than {name}"),
     }
 }
 
 /// What the device diagnosed.
-fn diagnosed(kind: &Kind) -> String {
-    let words = match kind.name() {
-        "illegal address" => "uses an illegal address",
-        "out of bounds" | "out of window" => "uses memory out of bounds",
-        "use after free" => "uses memory that was freed",
-        "misaligned address" | "misaligned" => "uses a misaligned address",
-        "uninitialized read" => "reads memory that was never written",
-        "race" => "has threads that race for memory",
-        "stream race" => "has streams that race for memory",
+fn diagnosed(kind: &str) -> String {
+    let words = match kind {
+        "illegal address" => "accesses an illegal address",
+        "out of bounds" | "out of window" => "accesses memory out of bounds",
+        "use after free" => "accesses freed memory",
+        "misaligned address" | "misaligned" => "accesses a misaligned address",
+        "uninitialized read" => "reads uninitialized memory",
+        "race" => "has a data race between threads",
+        "stream race" => "has a data race between streams",
         "barrier" => "has a barrier that not all threads reach",
-        "out of view" => "uses a buffer outside of a view",
+        "out of view" => "accesses the buffer outside of a view",
         other => return format!("breaks the CUDA context ({other})"),
     };
     words.to_string()
 }
 
-/// A site without the folders of its file: `gather (indexing.cu)`.
-fn short(site: &str) -> String {
-    let word = |word: &str| match word.rsplit_once('/') {
-        // A rule may name a quotient, which has no extension.
-        Some((folder, file)) if file.contains('.') => {
-            format!("{}{file}", if folder.starts_with('(') { "(" } else { "" })
-        }
-        _ => word.to_string(),
+/// What a wrong value needs, to follow what is wrong.
+fn phrase(needs: &Needs) -> String {
+    let of = needs.gradient_of.iter().map(|input| format!(" of {input}"));
+    let each = |need: Need| {
+        let words = match need {
+            Need::View => "for a view",
+            Need::ReducedPrecision => "in reduced precision",
+            Need::Double => "in f64",
+            Need::Integers => "for integers",
+            Need::NonFinite => "for non-finite inputs",
+            Need::Many => "for more than 1024 elements",
+            Need::Rows => "for several rows",
+            Need::Ties => "among equal elements",
+            Need::Rounding => "by a rounding error",
+            Need::NotFinite => "with NaN or infinity instead of a number",
+            Need::Finite => "where NaN or infinity is due",
+            Need::Gpu => "only on the GPU",
+            Need::Cpu => "only on the CPU",
+        };
+        words.to_string()
     };
-    site.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    let all: Vec<String> = needs.iter().map(each).collect();
+    let separator = if all.is_empty() { "" } else { " " };
+    of.collect::<String>() + separator + &all.join(", ")
+}
+
+/// A place without the folders of its file: `gather (indexing.cu)`.
+fn short(spot: &Spot) -> String {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
+    match spot {
+        Spot::Function { name, file } => format!("{name} ({})", last(file)),
+        Spot::File(file) => last(file),
+        Spot::Name(name) => name.clone(),
+    }
 }

@@ -3,20 +3,21 @@
 use std::panic::PanicHookInfo;
 use std::sync::Mutex;
 
-static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
+use crate::outcome::Place;
+
+static LAST: Mutex<Option<(Place, String)>> = Mutex::new(None);
 
 /// Makes panics store their location and message for [`last_panic`] instead of printing them.
 pub fn install_panic_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let location =
-            info.location().map_or_else(String::new, |at| format!("{}:{}", crate_path(at.file()), at.line()));
+        let location = info.location().map(|at| Place::line(crate_path(at.file()), at.line())).unwrap_or_default();
         let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *last = Some((location, message(info)));
     }));
 }
 
 /// Location and message of the last panic.
-pub fn last_panic() -> (String, String) {
+pub fn last_panic() -> (Place, String) {
     let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     last.take().unwrap_or_default()
 }

@@ -8,7 +8,8 @@ use super::subject::{Subject, has_effect, is_entered};
 use super::{Chosen, Difference, Fate, Mutant, Noticed, Plan, numbers};
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
-use crate::oracle::{Verdict, Violation, by_function};
+use crate::oracle::{Spot, Verdict, Violation};
+use crate::outcome::Place;
 
 /// Functions of kernels that only choose between a fast way and a general one to the same result. If a mutant of such a function
 /// took the fast way where it is wrong, bits would differ.
@@ -90,13 +91,17 @@ fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) 
         Difference::NoEffect
     } else if cases.iter().all(|baseline_case| !baseline_case.failures.is_empty()) {
         Difference::FailsAnyway
-    } else if CHOOSING.contains(&by_function(&change.place).as_str()) && largest < Difference::NoneSeen {
+    } else if is_choosing(&change.place) && largest < Difference::NoneSeen {
         Difference::AnotherWay
     } else {
         Difference::NoneSeen
     });
     result.fate = Fate::Survived(largest);
     Ok(Some(result))
+}
+
+fn is_choosing(place: &str) -> bool {
+    Spot::of(&Place::from(place)).is_some_and(|spot| CHOOSING.contains(&spot.to_string().as_str()))
 }
 
 /// The violation that the case does not have without the change, if any, and the difference.

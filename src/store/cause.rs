@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::ops;
-use crate::oracle::Violation;
+use crate::oracle::{Site, Violation};
 use crate::outcome::{Gradients, Outcome};
 use crate::tensor::DType;
 
@@ -39,12 +39,9 @@ impl Cause {
     }
 
     /// The function that a site names.
-    pub fn at(site: &str) -> Option<Self> {
-        // A function of a header is inlined in every kernel.
-        let is_function = |place: &str| [".rs)", ".cu)"].iter().any(|end| place.ends_with(end));
-        let place =
-            [" in backward", " in inputs"].iter().fold(site, |site, phase| site.strip_suffix(phase).unwrap_or(site));
-        is_function(place).then(|| Self::Function(place.to_string()))
+    pub fn at(site: &Site) -> Option<Self> {
+        let blamed = site.spot().filter(|spot| spot.is_to_blame());
+        blamed.map(|spot| Self::Function(spot.to_string()))
     }
 
     /// The cause that the violation and what the devices did show.
@@ -60,7 +57,7 @@ impl Cause {
                 },
                 _ => return None,
             };
-            let one_device = finding.signature.site == "a dtype of one device";
+            let one_device = finding.signature.site == Site::DTypeOfOneDevice;
             let dtype = ops::find(&finding.case.op).filter(|_| one_device).and_then(|op| op.dtype(&finding.case));
             let of = dtype.map_or_else(String::new, |dtype| format!(", of {dtype}"));
             Some(Self::Message(without_names(&refusal.message) + &of))

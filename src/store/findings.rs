@@ -15,8 +15,8 @@ use crate::case::Case;
 use crate::device::{Device, Hardware};
 use crate::exec::{EditedKernels, OtherCandle, Sanitizer};
 use crate::ops;
-use crate::oracle::{Evidence, OracleName, Signature, Verdict, Violation, judge};
-use crate::outcome::{Observation, Outcome};
+use crate::oracle::{Evidence, OracleName, Signature, Site, Verdict, Violation, judge};
+use crate::outcome::{Observation, Outcome, Place};
 
 /// A minimized case, the promise it breaks, and what every device did with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,11 +81,11 @@ impl Finding {
     }
 
     /// The file and line of the tested release at which it fails, or the kernel, where something names it.
-    pub fn place(&self) -> Option<&str> {
+    pub fn place(&self) -> Option<&Place> {
         let seen = self.observations.iter().find(|seen| seen.device == self.violation.device)?;
         let reported = seen.device_reports.reports.first().filter(|_| self.signature.oracle == OracleName::Checker);
         match &seen.outcome {
-            _ if reported.is_some() => reported.map(|report| report.place.as_str()),
+            _ if reported.is_some() => reported.map(|report| &report.place),
             Outcome::Panicked(panic) => Some(&panic.place),
             Outcome::Faulted(fault) => Some(&fault.place),
             _ => None,
@@ -146,7 +146,7 @@ impl Store {
         if let Some(name) = self.name(signature).filter(|name| load(name).is_some()) {
             return Ok(Some((name, signature.clone())));
         }
-        let alike = Signature { site: String::new(), ..signature.clone() }.slug();
+        let alike = Signature { site: Site::Call, ..signature.clone() }.slug();
         let names = self.names()?.into_iter().filter(|name| name.starts_with(&alike));
         let mut readable = names.filter_map(|name| Some((load(&name)?.signature, name)));
         let known = readable.find(|(other, _)| other.covers(signature));

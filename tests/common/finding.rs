@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use snuffer::device::Device;
 use snuffer::ops::canary;
-use snuffer::oracle::{OracleName, Violation};
+use snuffer::oracle::{Kind, OracleName, Site, Violation};
 use snuffer::outcome::{Observation, Outcome, Phase};
 use snuffer::store::{Finding, Origin, Reproduction, Unchecked};
 
@@ -12,8 +12,8 @@ use snuffer::store::{Finding, Origin, Reproduction, Unchecked};
 pub fn finding(site: &str) -> Finding {
     let violation = Violation {
         oracle: OracleName::Contract,
-        kind: "hang".into(),
-        site: site.into(),
+        site: Site::parse(OracleName::Contract, &Kind::Hang, site),
+        kind: Kind::Hang,
         device: Device::Cpu,
         also_on: Vec::new(),
         detail: "expected Ok".into(),

@@ -7,7 +7,7 @@ use snuffer::device::Device;
 use snuffer::examine::BadId;
 use snuffer::exec::{Build, Deadline, Executor, Limits};
 use snuffer::investigate::ablation;
-use snuffer::ops::{self, Contract};
+use snuffer::ops::{self, Contract, rule};
 use snuffer::oracle::{Evidence, judge};
 use snuffer::report;
 use snuffer::store::Finding;
@@ -50,8 +50,7 @@ fn a_bad_id_of_every_regression_stays_bad_with_other_sizes_of_its_dimension() {
     for (name, regression) in regressions() {
         let (op, case) = (ops::find(&regression.case.op).expect(&name), &regression.case);
         let own = (op.contract)(case);
-        let is_rule = |rule: &str| ["id out of range", "label out of range"].contains(&rule);
-        if !matches!(own, Contract::Rejects(rule) if is_rule(rule)) {
+        if !matches!(own, Contract::Rejects(rule) if [&rule::ID, &rule::LABEL].contains(&rule)) {
             assert_eq!(BadId::find(op, case), None, "{name}");
             continue;
         }

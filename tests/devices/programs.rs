@@ -88,7 +88,7 @@ fn every_program_compiles_and_does_the_same_as_its_case() {
 
 /// Whether candle takes a view for contiguous: the values that it reads around it differ from process to process.
 fn reads_around_a_view(verdict: &Verdict) -> bool {
-    verdict.violations().iter().any(|it| it.kind == Kind::WrongValue && it.site.contains("in a view"))
+    verdict.violations().iter().any(|it| it.kind == Kind::WrongValue && it.site.to_string().contains("in a view"))
 }
 
 /// Builds the programs of `subjects` as one crate, runs each on `device`, and compares it with its case.

@@ -16,7 +16,7 @@ use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
-use snuffer::oracle::{Kind, OracleName, Signature, Verdict};
+use snuffer::oracle::{Kind, Need, OracleName, Signature, Verdict};
 use snuffer::settle::{Settings, Source, canonical, settle};
 use snuffer::store::Finding;
 
@@ -171,7 +171,7 @@ fn is_read_around_a_view(signature: &Signature, case: &Case, known: &BTreeSet<Si
 
 /// Whether a failure shows only with certain values around a view.
 fn depends_on_memory(signature: &Signature) -> bool {
-    signature.kind == Kind::WrongValue && signature.site.contains("in a view")
+    signature.kind == Kind::WrongValue && signature.needs(Need::View)
 }
 
 /// Minimizes a failure, and says how to replay it, and its signature then. `None` if it does not happen in a new process.

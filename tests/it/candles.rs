@@ -10,7 +10,8 @@ use snuffer::candles::{
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::{OtherCandle, protocol};
-use snuffer::oracle::{Functions, by_function};
+use snuffer::oracle::{Functions, Spot};
+use snuffer::outcome::Place;
 use snuffer::store::Platform;
 use tempfile::TempDir;
 use toml::Table;
@@ -248,16 +249,13 @@ fn a_worker_of_another_candle_is_told_from_ours_and_may_lack_ops() {
 fn a_place_of_another_candle_is_in_its_own_function() {
     let functions = Functions::parse("candle-nn/src/ops.rs\t1\t9\tfirst\n");
     let located = |place: &str| {
-        let mut place = place.to_string();
+        let mut place = Place::from(place);
         functions.locate(&mut place);
         place
     };
-    assert_eq!(located("candle-nn/src/ops.rs:5"), "candle-nn/src/ops.rs:5 in first");
-    assert_eq!(by_function(&located("candle-nn/src/ops.rs:5")), "first (candle-nn/src/ops.rs)");
-    assert_eq!(
-        by_function(&located("candle-nn/src/ops.rs:12")),
-        "candle-nn/src/ops.rs",
-        "in none, whatever ours has there"
-    );
-    assert_eq!(located("candle-nn/src/loss.rs:5"), "candle-nn/src/loss.rs:5", "a file that is ours");
+    let spot = |place: &str| Spot::of(&located(place)).expect("it is known").to_string();
+    assert_eq!(located("candle-nn/src/ops.rs:5").to_string(), "candle-nn/src/ops.rs:5 in first");
+    assert_eq!(spot("candle-nn/src/ops.rs:5"), "first (candle-nn/src/ops.rs)");
+    assert_eq!(spot("candle-nn/src/ops.rs:12"), "candle-nn/src/ops.rs", "in none, whatever ours has there");
+    assert_eq!(located("candle-nn/src/loss.rs:5").to_string(), "candle-nn/src/loss.rs:5", "a file that is ours");
 }

@@ -7,7 +7,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Build, Executor, Limits};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
-use snuffer::ops::{self, Contract, Op, ReferenceInputs, why};
+use snuffer::ops::{self, Contract, Op, ReferenceInputs, rule};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{Observation, Outcome, Returned};
 use snuffer::settle::minimize::{Minimized, minimize};
@@ -100,7 +100,7 @@ fn dimensions_are_counted_from_the_end_by_name_and_by_number() {
     // The sum over the other dimension.
     let wrong = Outcome::Returned(Returned { outputs: vec![x.clone()], ..Returned::default() });
     assert_eq!(judged(&sum(1), wrong), "wrong shape");
-    assert_eq!([0, 3, usize::MAX].map(|back| (op.contract)(&sum(back))), [0; 3].map(|_| Contract::Rejects(why::DIM)));
+    assert_eq!([0, 3, usize::MAX].map(|back| (op.contract)(&sum(back))), [0; 3].map(|_| Contract::Rejects(&rule::DIM)));
     let reference = op.reference.expect("one");
     assert_eq!(reference(&ReferenceInputs::new(&sum(1)))[0].iter().map(|sum| sum.value).collect::<Vec<_>>(), [3.0]);
 }

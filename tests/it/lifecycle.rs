@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use snuffer::causes::similar;
 use snuffer::device::{Device, Hardware};
+use snuffer::oracle::{Kind, OracleName, Signature};
 use snuffer::outcome::{Outcome, Phase, Refusal};
 use snuffer::store::regression::{Expected, Regression, Status, read, triage_state};
 use snuffer::store::{Finding, Platform, Store};
@@ -234,13 +235,16 @@ fn an_unexpected_pass_is_red_and_says_what_to_do() {
 #[test]
 fn findings_of_one_function_one_kernel_or_one_answer_are_alike() {
     let refused = |message: &str| Outcome::Rejected(Refusal { variant: "Msg".into(), message: message.into() });
+    let late = || Outcome::TimedOut(Phase::Forward);
     let at = |op: &str, site: &str, detail: &str, outcome: Outcome| {
-        let mut found = finding(site);
-        (found.signature.op, found.violation.detail) = (op.into(), detail.into());
+        let mut found = finding("");
+        let kind = if outcome == late() { Kind::Panic } else { Kind::RefusedValid };
+        (found.signature, found.violation.detail) =
+            (Signature::new(op, OracleName::Contract, kind, site), detail.into());
+        found.violation.site = found.signature.site.clone();
         found.observations[0].outcome = outcome;
         (op.to_string(), found)
     };
-    let late = || Outcome::TimedOut(Phase::Forward);
     let blamed = "Invalid __global__ read of size 4 bytes; at is_u32_f32() in candle-kernels/src/indexing.cu:60; by …";
     let findings = [
         at("a", "l_out (candle-core/src/conv.rs)", "panic", late()),

@@ -9,6 +9,7 @@ mod case_text;
 mod catalog;
 mod causes;
 mod changes;
+mod circles;
 mod cli;
 mod compare;
 mod console;

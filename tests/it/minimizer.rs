@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use snuffer::case::Case;
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
-use snuffer::ops::{self, Contract};
+use snuffer::ops::{self, Contract, rule};
 use snuffer::settle::keeps;
 use snuffer::settle::minimize::{Minimized, minimize};
 use snuffer::tensor::{DType, Tensor, Value};
@@ -154,10 +154,10 @@ fn a_smaller_case_breaks_the_same_promise() {
     let op = ops::find("loss.nll").expect("an op");
     let rows = [
         // Without the rule a label of f32, another number of labels, or no classes would do.
-        (scores(&[4, 10]), labels(DType::U32, &[0, 3, 10, 1]), Contract::Rejects("label out of range")),
-        (scores(&[4, 10]), labels(DType::F32, &[0, 3, 10, 1]), Contract::Rejects("ids are not integers")),
+        (scores(&[4, 10]), labels(DType::U32, &[0, 3, 10, 1]), Contract::Rejects(&rule::LABEL)),
+        (scores(&[4, 10]), labels(DType::F32, &[0, 3, 10, 1]), Contract::Rejects(&rule::ID_DTYPE)),
         // Of no classes nothing is promised: a case with a class is worth more.
-        (scores(&[4, 0]), labels(DType::U32, &[0, 3, 2, 1]), Contract::Rejects("label out of range")),
+        (scores(&[4, 0]), labels(DType::U32, &[0, 3, 2, 1]), Contract::Rejects(&rule::LABEL)),
     ];
     for (inp, target, promised) in rows {
         let case = Case::new("loss.nll").input("inp", inp).input("target", target);

@@ -8,7 +8,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
-use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Refusal, Returned};
+use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
 use snuffer::program::{ProgramOptions, agrees, call, outputs, program, test, torch};
 use snuffer::report::{Report, Why, replay, upstream};
 use snuffer::store::Finding;
@@ -37,12 +37,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let (case, outcome) = (labels_out_of_range(), returned(0.0));
     let op = ops::find(&case.op).expect("an op");
     let observation = |device| Observation::new(device, outcome.clone());
-    let signature = Signature {
-        op: case.op.clone(),
-        oracle: OracleName::Contract,
-        kind: "invalid not refused".into(),
-        site: "label out of range".into(),
-    };
+    let signature = Signature::new(&case.op, OracleName::Contract, "invalid not refused", "label out of range");
     let finding = Finding {
         signature,
         promise: op.promise.into(),
@@ -97,7 +92,8 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
         let mut seen = executor.observe(case, Deadline::Full).expect("the harness survives").remove(0);
         if signature.oracle == OracleName::Fault {
             seen.device = Device::Sim(0);
-            let (kind, place, message) = (signature.kind.to_string(), signature.site, String::new());
+            let place = Place::from(signature.site.to_string());
+            let (kind, message) = (signature.kind.to_string(), String::new());
             seen.outcome = Outcome::Faulted(Fault { phase: Phase::Forward, kind, place, message });
         }
         let evidence = Evidence::new(op, case, std::slice::from_ref(&seen));
@@ -115,7 +111,8 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
 fn a_program_that_differs_from_its_case_is_detected() {
     let case = labels_out_of_range();
     let refused = Outcome::Rejected(Refusal { variant: "Msg".into(), message: "no such label".into() });
-    let panicked = Outcome::Panicked(Panic { phase: Phase::Forward, place: String::new(), message: "overflow".into() });
+    let panicked =
+        Outcome::Panicked(Panic { phase: Phase::Forward, place: Place::Unknown, message: "overflow".into() });
     let late = Outcome::TimedOut(Phase::Forward);
     let hangs = Ran { ended: false, code: None, ..ran(0, "", "") };
     let (error, panic) = (ran(1, "", "Error: no such label\n"), ran(101, "", "panicked at x.rs:1:\noverflow\n"));
@@ -139,12 +136,7 @@ fn a_program_that_differs_from_its_case_is_detected() {
 #[test]
 fn upstream_links_come_from_a_finding_with_the_same_cause() {
     let known = regressions();
-    let signature = |op: &str, oracle: OracleName, kind: &str, site: &str| Signature {
-        op: op.into(),
-        oracle,
-        kind: kind.into(),
-        site: site.into(),
-    };
+    let signature = |op: &str, oracle: OracleName, kind: &str, site: &str| Signature::new(op, oracle, kind, site);
     let (reference, gather) = (OracleName::Reference, "gather (candle-kernels/src/indexing.cu)");
     let rows = [
         // Its own regression has a link.

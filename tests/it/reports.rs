@@ -9,7 +9,7 @@ use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::investigate::ablation;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Kind, judge};
-use snuffer::outcome::{Death, Fault, Observation, Outcome, Panic, Phase, Refusal};
+use snuffer::outcome::{Death, Fault, Observation, Outcome, Panic, Phase, Place, Refusal};
 use snuffer::program::{ProgramOptions, call, outputs, program, test, torch};
 use snuffer::report::{Report, upstream};
 use snuffer::store::Finding;
@@ -137,7 +137,8 @@ fn found(executor: &mut Executor, name: &str, regression: &Regression) -> Option
     // Nobody waits long for what is known to hang.
     let deadline = if signature.kind == Kind::Hang { Deadline::Short } else { Deadline::Full };
     let mut observations = executor.observe(case, deadline).expect("the harness survives");
-    observations.extend(snapshot(name, &signature.site).map(|outcome| Observation::new(Device::Sim(0), outcome)));
+    observations
+        .extend(snapshot(name, &signature.site.to_string()).map(|outcome| Observation::new(Device::Sim(0), outcome)));
     let verdict = judge(&Evidence::new(op, case, &observations));
     let shown = verdict.violations().iter().find(|it| it.signature(op.name) == signature.on_one_device());
     shown.map(|violation| Finding {
@@ -165,7 +166,7 @@ fn snapshot(name: &str, site: &str) -> Option<Outcome> {
     let (kind, rest) = did.split_once(" in forward at ").or_else(|| did.split_once(in_backward))?;
     let phase = if did.contains(in_backward) { Phase::Backward } else { phase };
     let (place, message) = rest.split_once(": ")?;
-    let (place, message) = (place.to_string(), message.to_string());
+    let (place, message) = (Place::from(place), message.to_string());
     Some(match kind {
         "panic" => Outcome::Panicked(Panic { phase, place, message }),
         kind => Outcome::Faulted(Fault { phase, kind: kind.into(), place, message }),

@@ -1,7 +1,11 @@
 //! What signatures are made of: kinds, sites, and places that hold on every machine. How they are ranked and put into words.
 
-use snuffer::oracle::{Kind, OracleName, Rank, Signature, site};
-use snuffer::outcome::Phase;
+use std::path::Path;
+
+use serde::Deserialize;
+use snuffer::ops::rule;
+use snuffer::oracle::{Kind, OracleName, Rank, Signature, Site};
+use snuffer::outcome::{Phase, Place};
 use snuffer::report::{location, sentence};
 use snuffer::run::crate_path;
 
@@ -11,15 +15,20 @@ fn a_kind_is_read_back_from_its_text() {
     assert_eq!(Kind::from("illegal address"), Kind::Device("illegal address".to_string()));
 }
 
+/// The text of the site of a failure at a place.
+fn site_at(place: &str, phase: Phase) -> String {
+    Site::at(&Place::from(place), phase).to_string()
+}
+
 #[test]
 fn a_site_names_the_function_but_not_the_line() {
-    let inner = site("candle-nn/src/rotary_emb.rs:369", Phase::Forward);
+    let inner = site_at("candle-nn/src/rotary_emb.rs:369", Phase::Forward);
     assert_eq!(inner, "RotaryEmb::inner (candle-nn/src/rotary_emb.rs)");
-    let backward = site("candle-core/src/conv.rs:46", Phase::Backward);
+    let backward = site_at("candle-core/src/conv.rs:46", Phase::Backward);
     assert_eq!(backward, "ParamsConvTranspose1D::l_out (candle-core/src/conv.rs) in backward");
-    assert_eq!(site("include/cuda_fp16.hpp:7", Phase::Forward), "include/cuda_fp16.hpp");
-    assert_eq!(site("cublasSgemm", Phase::Forward), "cublasSgemm");
-    assert_eq!(site("", Phase::Inputs), "inputs");
+    assert_eq!(site_at("include/cuda_fp16.hpp:7", Phase::Forward), "include/cuda_fp16.hpp");
+    assert_eq!(site_at("cublasSgemm", Phase::Forward), "cublasSgemm");
+    assert_eq!(site_at("", Phase::Inputs), "inputs");
 }
 
 #[test]
@@ -40,7 +49,7 @@ fn a_location_is_a_file_of_candle_and_a_line() {
 
 /// The signature of a violation by an op `op`.
 fn signature(oracle: OracleName, kind: &str, site: &str) -> Signature {
-    Signature { op: "op".into(), oracle, kind: kind.into(), site: site.into() }
+    Signature::new("op", oracle, kind, site)
 }
 
 #[test]
@@ -74,17 +83,27 @@ fn what_nobody_notices_is_worse_than_what_ends_the_program() {
 fn a_sentence_says_what_happens_and_where_without_folders() {
     use OracleName::{Checker, Contract, Fault, Gradient, Reference};
     for (oracle, kind, site, expected) in [
-        (Contract, "panic", "l_out (candle-core/src/conv.rs) in backward", "op panics in l_out (conv.rs) in backward"),
+        (
+            Contract,
+            "panic",
+            "l_out (candle-core/src/conv.rs) in backward",
+            "op panics in l_out (conv.rs) in the backward pass",
+        ),
         (Fault, "launch failed", "candle-kernels/src/fill.cu", "op breaks the CUDA context (launch failed) in fill.cu"),
-        (Reference, "wrong value", "in a view", "op returns a wrong value in a view"),
+        (Reference, "wrong value", "in a view", "op returns a wrong value for a view"),
         (Gradient, "wrong value", "gradient of x", "op computes a wrong gradient of x"),
-        (Reference, "wrong value", "that is not finite", "op returns a wrong value that is not finite"),
-        (Reference, "wrong value", "on the GPU alone", "op returns a wrong value on the GPU alone"),
-        (Gradient, "missing", "", "op leaves out a gradient"),
+        (
+            Reference,
+            "wrong value",
+            "that is not finite",
+            "op returns a wrong value with NaN or infinity instead of a number",
+        ),
+        (Reference, "wrong value", "on the GPU alone", "op returns a wrong value only on the GPU"),
+        (Gradient, "missing", "", "op returns no gradient, without an error"),
         (Gradient, "not supported", "BackwardNotSupported", "op has no backward pass"),
-        (Gradient, "refused", "Msg", "op refuses a valid backward pass"),
-        (Checker, "race", "", "op has threads that race for memory"),
-        (Contract, "invalid not refused", "no rows/s", "op does not refuse: no rows/s"),
+        (Gradient, "refused", "Msg", "op rejects a valid backward pass"),
+        (Checker, "race", "", "op has a data race between threads"),
+        (Contract, "invalid not refused", "no rows/s", "op accepts an invalid call: no rows/s"),
     ] {
         assert_eq!(sentence(&signature(oracle, kind, site)), expected);
     }
@@ -131,4 +150,56 @@ fn one_device_cannot_say_what_another_does() {
     assert_eq!(wrong("gradient of x, on the CPU alone").on_one_device(), wrong("gradient of x"));
     let panic = signature(OracleName::Contract, "panic", "on the GPU alone");
     assert_eq!(panic.on_one_device(), panic, "only wrong values say what they need");
+}
+
+/// A file with a signature, as far as it is one.
+#[derive(Deserialize)]
+struct Kept {
+    signature: Option<Raw>,
+}
+
+/// A signature as its text is kept.
+#[derive(Deserialize)]
+struct Raw {
+    op: String,
+    oracle: OracleName,
+    kind: Kind,
+    site: String,
+}
+
+#[test]
+fn every_kept_signature_is_read_and_written_alike() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora");
+    let files = walkdir::WalkDir::new(corpora).into_iter().map(|entry| entry.expect("readable").into_path());
+    let mut seen = 0;
+    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let Ok(Kept { signature: Some(Raw { op, oracle, kind, site }) }) = toml::from_str(&text) else { continue };
+        let signature = Signature::new(op, oracle, kind, &site);
+        assert_eq!(signature.site.to_string(), site, "{}", path.display());
+        assert!(!matches!(signature.site, Site::Older(_)), "{}: nothing gives this site: {site}", path.display());
+        seen += 1;
+    }
+    assert!(seen > 500, "only {seen} signatures seen");
+}
+
+#[test]
+fn a_site_that_nothing_gives_any_more_keeps_its_text() {
+    for (oracle, kind, site) in [
+        (OracleName::Contract, "invalid not refused", "a rule of long ago"),
+        (OracleName::Reference, "wrong value", "in several rows, in a view"),
+        (OracleName::Siblings, "only one accepts", "does something"),
+    ] {
+        let signature = signature(oracle, kind, site);
+        assert_eq!((signature.site.to_string(), &signature.site), (site.to_string(), &Site::Older(site.into())));
+    }
+}
+
+#[test]
+fn rules_have_unique_ids() {
+    let mut ids: Vec<&str> = rule::ALL.iter().map(|rule| rule.id).collect();
+    ids.sort_unstable();
+    let count = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "two rules share an id");
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use snuffer::device::Device;
 use snuffer::ops::canary;
-use snuffer::oracle::{OracleName, Rank, Violation};
+use snuffer::oracle::{OracleName, Rank, Site, Violation};
 use snuffer::report::Summary;
 use snuffer::store::regression::{Regression, Status};
 use snuffer::store::{Counts, Finding, Log, Record, Store, Tally, id};
@@ -14,10 +14,11 @@ use crate::finding::finding;
 
 /// A finding of an op, with a case that panics.
 fn found(op: &str, oracle: OracleName, kind: &str, site: &str) -> (String, Finding) {
+    let kind = kind.into();
     let violation = Violation {
         oracle,
-        kind: kind.into(),
-        site: site.into(),
+        site: Site::parse(oracle, &kind, site),
+        kind,
         device: Device::Cpu,
         also_on: Vec::new(),
         detail: format!("the detail of {op}"),

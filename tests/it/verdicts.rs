@@ -46,7 +46,7 @@ fn off_by(right: &Returned, factor: f64) -> Outcome {
 }
 
 fn panicked() -> Outcome {
-    let place = "candle-nn/src/loss.rs:1".to_string();
+    let place = "candle-nn/src/loss.rs:1".into();
     Outcome::Panicked(Panic { phase: Phase::Forward, place, message: "a panic".into() })
 }
 
@@ -59,7 +59,7 @@ fn shown(case: &Case, seen: &[Observation]) -> Vec<String> {
     let verdict = verdict(case, seen);
     let one = |it: &snuffer::oracle::Violation| {
         let devices: Vec<String> = it.devices().map(|device| device.to_string()).collect();
-        format!("{}: {}, {:?} on {}", it.oracle, it.kind, it.site, devices.join(" and "))
+        format!("{}: {}, {:?} on {}", it.oracle, it.kind, it.site.to_string(), devices.join(" and "))
     };
     verdict.violations().iter().map(one).collect()
 }
@@ -164,10 +164,10 @@ fn the_minimizer_drops_what_a_failure_does_not_need() {
     let case = canary::case("wrong value").input("x", Tensor::new(DType::F32, vec![4, 512], values));
     let observations = executor.run(&case).map(|outcome| vec![on(CPU, outcome)]).expect("the harness survives");
     let signature = verdict(&case, &observations).signatures("canary").remove(0);
-    assert_eq!(signature.site, "of more than 1024 elements, in several rows");
+    assert_eq!(signature.site.to_string(), "of more than 1024 elements, in several rows");
     let settled = settle(&mut executor, case, &signature, &Settings::default(), Source::default());
     let settled = settled.expect("the harness survives");
     let finding = settled.finding.expect("it happens again");
-    assert_eq!(finding.signature.site, "");
+    assert_eq!(finding.signature.site.to_string(), "");
     assert!(settled.other_failures.is_empty(), "{:?}", settled.other_failures);
 }

@@ -91,7 +91,7 @@ fn contract(op: &'static Op) -> Vec<String> {
     for mode in Mode::ALL {
         for index in 0..DRAWN {
             match (op.contract)(&Sample::nth(&[op], &[mode], 0, index).drawn.case) {
-                Contract::Rejects(why) => refused.insert(why),
+                Contract::Rejects(rule) => refused.insert(rule.wording),
                 Contract::Unspecified(why) => unspecified.insert(why),
                 // A refusal because of the layout is a limitation, and no right of candle's.
                 Contract::Accepts { refusal: Some(why::CONTIGUOUS) | None, .. } => false,

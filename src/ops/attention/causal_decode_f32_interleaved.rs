@@ -6,7 +6,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::attention::weighted;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// One step of decoding, `q (H, D)` with keys and values side by side in `kv (L, HK, 2 D)`.
@@ -26,7 +26,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
     },
     contract: |case| {
         let (Some(q), Some(kv)) = (case.tensor("q"), case.tensor("kv")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         // The function takes slices and sizes: a call cannot express shapes that do not fit.
         let fits = q.shape.len() == 2 && kv.shape.len() == 3 && kv.shape[2] == 2 * q.shape[1];

@@ -12,7 +12,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::attention::weighted;
-use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
+use crate::ops::{Call, Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, product};
 
 /// `softmax(q k^T * scale + mask) v` of `q (B, S, H, D)` and `k, v (B, L, HK, D)`; the result is `(B, H, S, D)`.
@@ -134,27 +134,27 @@ fn optional(case: &Case, name: &str) -> Option<f64> {
 
 fn contract(case: &Case) -> Contract {
     let (Some(q), Some(k), Some(v)) = (case.tensor("q"), case.tensor("k"), case.tensor("v")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if [q, k, v].iter().any(|tensor| tensor.shape.len() != 4) {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     if [q, k, v].iter().any(|tensor| tensor.shape.contains(&0)) {
         return Contract::Unspecified("attention with an empty input");
     }
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     if !q.dtype.is_float() {
-        return Contract::Rejects("attention of integers");
+        return Contract::Rejects(&rule::ATTENTION);
     }
     if k.shape != v.shape || k.shape[0] != q.shape[0] || k.shape[3] != q.shape[3] {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     let (batch, queries, heads, width) = (q.shape[0], q.shape[1], q.shape[2], q.shape[3]);
     let (keys, groups) = (k.shape[1], k.shape[2]);
     if heads % groups != 0 {
-        return Contract::Rejects("heads that are no multiple of the key heads");
+        return Contract::Rejects(&rule::HEADS);
     }
     let positive = |name| optional(case, name).is_none_or(|value| (1e-3..1e3).contains(&value));
     if !positive("max_bias") || !positive("softcap") || !case.float("scale", 1.0).is_finite() {

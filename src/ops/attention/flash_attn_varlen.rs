@@ -9,7 +9,7 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::attention::weighted;
 use crate::ops::support::call::size_or;
-use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
+use crate::ops::{Call, Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, Tensor, Value, product};
 
 /// `q (TQ, H, D)` and `k, v (TK, HK, D)` of sequences of `seqlens_q` queries and `seqlens_k` keys, on the CPU.
@@ -154,42 +154,42 @@ fn lengths(case: &Case, name: &str) -> Option<Vec<usize>> {
 
 fn contract(case: &Case) -> Contract {
     let (Some(q), Some(k), Some(v)) = (case.tensor("q"), case.tensor("k"), case.tensor("v")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     let (Some(queries), Some(keys)) = (lengths(case, "seqlens_q"), lengths(case, "seqlens_k")) else {
-        return Contract::Rejects("lengths that are not a list of u32");
+        return Contract::Rejects(&rule::LENGTHS_DTYPE);
     };
     if [q, k, v].iter().any(|tensor| tensor.shape.len() != 3) {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     if q.shape.contains(&0) || [k, v].iter().any(|tensor| tensor.shape[1..].contains(&0)) || !q.dtype.is_float() {
         return Contract::Unspecified("attention with an empty input, or of integers");
     }
     if [k, v].iter().any(|tensor| tensor.dtype != q.dtype) {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     if queries.len() != keys.len() {
-        return Contract::Rejects("lengths of another number of sequences");
+        return Contract::Rejects(&rule::LENGTHS_COUNT);
     }
     let ends_at = |lengths: &[usize], tensor: &Tensor| lengths.iter().sum::<usize>() == tensor.shape[0];
     if !ends_at(&queries, q) || !ends_at(&keys, k) {
-        return Contract::Rejects("lengths that are not the totals");
+        return Contract::Rejects(&rule::LENGTHS_TOTAL);
     }
     let skipped = queries.contains(&0);
     if k.shape[2] != q.shape[2] || (v.shape[0] < k.shape[0] && !skipped) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if v.shape != k.shape {
         return Contract::Unspecified("values of another shape than the keys");
     }
     if q.shape[1] % k.shape[1] != 0 {
-        return Contract::Rejects("heads that are no multiple of the key heads");
+        return Contract::Rejects(&rule::HEADS);
     }
     if case.tensor("alibi").is_some_and(|alibi| alibi.shape != [q.shape[1]] || alibi.dtype != DType::F32) {
-        return Contract::Rejects("slopes that are not one f32 per head");
+        return Contract::Rejects(&rule::SLOPES);
     }
     if optional(case, "left").is_none() && optional(case, "right").is_some() {
-        return Contract::Rejects("a right window without a left one");
+        return Contract::Rejects(&rule::RIGHT_WINDOW);
     }
     let causal = case.int("causal", 0) != 0;
     let fewer = || queries.iter().zip(&keys).filter(|(queries, keys)| causal && keys < queries);
@@ -197,7 +197,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("a sequence without keys");
     }
     if fewer().next().is_some() {
-        return Contract::Rejects("fewer keys than queries");
+        return Contract::Rejects(&rule::FEWER_KEYS);
     }
     if !case.float("scale", 1.0).is_finite() {
         return Contract::Unspecified("a scale that is not finite");

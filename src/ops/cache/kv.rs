@@ -9,7 +9,7 @@ use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::support::kv_cache::{
     CACHE_SUPPORT, affords, drawn_cache, lengths, pairs, resets_before, whole_contract, whole_reference,
 };
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 
 /// `KvCache::new(dim, max)`: everything appended so far, returned after each append and by `k()` and `v()`.
 pub static KV: Op = Op {
@@ -37,7 +37,7 @@ pub static KV: Op = Op {
         if max == 0 {
             let appends = lengths(case, case.size("dim")).iter().any(|&length| length > 0);
             let nothing = Contract::Unspecified("nothing appended to a cache of size 0");
-            return if appends { Contract::Rejects("a cache of size 0") } else { nothing };
+            return if appends { Contract::Rejects(&rule::CACHE_SIZE) } else { nothing };
         }
         let contract = whole_contract(case).may_refuse(!case.is_contiguous(), why::CONTIGUOUS);
         if affords(case, case.size("dim"), max) { contract } else { TOO_LARGE }

@@ -10,7 +10,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::support::kv_cache::{affords, drawn_parts, lengths, pairs, part_shape};
-use crate::ops::{Call, Contract, Op, why};
+use crate::ops::{Call, Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// Keys and values `(B, H, S, D)` after each append, with zeros in the slots that the row does not see. `pauses` has
@@ -215,7 +215,7 @@ fn checked(case: &Case) -> Result<(DType, Vec<usize>), Contract> {
     }
     let (dtype, shape) = part_shape(case, 2)?;
     if shape.len() != 4 {
-        return Err(Contract::Rejects(why::RANK));
+        return Err(Contract::Rejects(&rule::RANK));
     }
     if context == 0 {
         return Err(Contract::Unspecified("a cache of size 0"));

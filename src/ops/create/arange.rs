@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::DTYPE;
 use crate::ops::support::call::typed;
 use crate::ops::support::creation::dtype;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `Tensor::arange_step(start, start + count step, step, device)`; without a param `step`, `arange` with the step 1.
@@ -90,7 +90,7 @@ const STEPPED: &Support = &Support::both("dtype", &DType::ALL_BUT_F8);
 fn range(case: &Case) -> Result<(f64, f64, usize), Contract> {
     let (start, end, step) = (case.float("start", 0.0), case.float("end", 0.0), case.float("step", 1.0));
     if step == 0.0 {
-        return Err(Contract::Rejects("a step of 0"));
+        return Err(Contract::Rejects(&rule::ZERO_STEP));
     }
     let count = ((end - start) / step).ceil();
     if count > 65_536.0 {

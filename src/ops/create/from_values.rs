@@ -6,7 +6,7 @@ use ndarray::ArrayD;
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::call::{dtype_of, size_or, typed};
 use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// `Tensor::from_vec`, `from_slice`, `from_iter` or `new` of the values of `x`, as `(rows, ())`, by the param `form`.
@@ -27,14 +27,14 @@ pub static FROM_VALUES: Op = Op {
         Ok(case.param("rows", rows).param("form", form))
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let count = x.elements().unwrap_or(0);
         if matches!(case.text("form"), "iter" | "new") {
             return Contract::accepts(x.dtype, &[count]);
         }
         match size_or(case, "rows", 1) {
             0 => Contract::Unspecified("no rows to fill"),
-            rows if count % rows != 0 => Contract::Rejects(why::SHAPES),
+            rows if count % rows != 0 => Contract::Rejects(&rule::SHAPES),
             // No library has a tensor of more rows.
             rows if rows > isize::MAX as usize => TOO_LARGE,
             rows => Contract::accepts(x.dtype, &[rows, count / rows]),

@@ -11,7 +11,7 @@ use crate::ops::support::arguments::ANY;
 use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::nonempty_floats::nonempty_contract;
-use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::ops::{Contract, Op, ReferenceInputs, rule};
 
 const INPUTS: &[InputSpec] = &[
     ANY,
@@ -137,13 +137,13 @@ pub fn drawn_alike(draw: &mut Draw, rank: usize, names: &[&str]) -> arbitrary::R
 
 /// Accepts floats of one shape and dtype.
 pub fn product_contract(case: &Case) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     let others = || ["y", "z"][..arity(case) - 1].iter().map(|name| case.tensor(name));
     if others().any(|other| other.is_none_or(|other| other.shape != x.shape)) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if others().flatten().any(|other| other.dtype != x.dtype) {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     nonempty_contract(case, "a product without elements")
 }

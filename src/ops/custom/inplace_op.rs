@@ -7,7 +7,7 @@ use crate::ops::custom::apply_op::{arity, drawn, product, product_contract};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 
 /// `x.inplace_op1(&op)`, `x.inplace_op2(&y, &op)` or `x.inplace_op3(&y, &z, &op)` of an op that writes `x x`, `x y` or
 /// `x y + z` to every element of the view `x`, and nothing around it.
@@ -44,7 +44,7 @@ pub static INPLACE_OP: Op = Op {
             let outputs = outputs.iter().cycle().take(2).cloned().collect();
             let shared = ["y", "z"].iter().any(|name| case.is_shared(name));
             let accepts = Contract::Accepts { outputs, refusal }.may_refuse(shared, why::SHARED);
-            if twice { Contract::Rejects(TWICE) } else { accepts }
+            if twice { Contract::Rejects(&rule::WRITTEN_TWICE) } else { accepts }
         }
         other => other,
     },
@@ -84,6 +84,3 @@ pub static INPLACE_OP: Op = Op {
     promise: "candle-core/src/custom_op.rs:595-606 (a tensor with repeated elements is refused, as PyTorch does), 661-676 \
               (\"in place (for the first tensor)\")",
 };
-
-/// The rule that an op in place checks first.
-const TWICE: &str = "a place that is written twice";

@@ -7,7 +7,7 @@ use ndarray::{ArrayD, Dimension, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::DTYPE;
-use crate::ops::{Call, Contract, Op, in_range, why};
+use crate::ops::{Call, Contract, Op, in_range, rule, why};
 use crate::tensor::{DType, Support, product};
 
 /// `one_hot(indices, depth, on, off)`: `on` at each index, `off` elsewhere; -1 is a row of `off`.
@@ -31,17 +31,17 @@ pub static ONE_HOT: Op = Op {
         Ok(case.param("dtype", *draw.choose(&["f32", "f64", "u8", "u32", "i64"])?))
     },
     contract: |case| {
-        let Some(indices) = case.tensor("indices") else { return Contract::Rejects(why::SHAPES) };
+        let Some(indices) = case.tensor("indices") else { return Contract::Rejects(&rule::SHAPES) };
         let (depth, dtype) = (case.size("depth"), output_dtype(case));
         let shape = [&indices.shape[..], &[depth]].concat();
         if product(&shape).is_none_or(|n| n > 1 << 22) || depth > 1 << 22 {
             return Contract::Unspecified(why::TOO_LARGE);
         }
         if indices.dtype.is_float() {
-            return Contract::Rejects(why::ID_DTYPE);
+            return Contract::Rejects(&rule::ID_DTYPE);
         }
         if indices.ints().iter().any(|&index| index != -1 && !in_range(index, depth)) {
-            return Contract::Rejects(why::ID);
+            return Contract::Rejects(&rule::ID);
         }
         if [case.int("on", 1), case.int("off", 0)].iter().any(|value| !(0..=100).contains(value)) {
             return Contract::Unspecified("values that the dtype may not hold");

@@ -11,7 +11,7 @@ use crate::ops::support::call::size_or;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{epsilon, unspecified_arguments, with_eps};
 use crate::ops::support::reductions::squared;
-use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
+use crate::ops::{Call, Contract, Op, ReferenceInputs, rule};
 use crate::tensor::{DType, Tensor, Value, Values, product};
 
 /// The inputs of both ops.
@@ -167,10 +167,10 @@ fn contract(case: &Case, train: bool) -> Contract {
     let (Some(x), Some(mean), Some(variance)) =
         (case.tensor("x"), case.tensor("running_mean"), case.tensor("running_var"))
     else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if !x.dtype.is_float() || !variance.dtype.is_float() {
-        return Contract::Rejects("the norm of integers");
+        return Contract::Rejects(&rule::NORM);
     }
     let weights: Vec<&Tensor> = ["weight", "bias"].iter().filter_map(|name| case.tensor(name)).collect();
     if weights.len() == 1 {
@@ -178,19 +178,19 @@ fn contract(case: &Case, train: bool) -> Contract {
     }
     let features = size_or(case, "features", 1);
     if [mean, variance].iter().chain(&weights).any(|t| t.shape != [features]) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if case.float("eps", 1e-5) < 0.0 {
-        return Contract::Rejects("a negative eps");
+        return Contract::Rejects(&rule::NEGATIVE_EPS);
     }
     if !(0.0..=1.0).contains(&case.float("momentum", 0.1)) {
-        return Contract::Rejects("a momentum outside 0 to 1");
+        return Contract::Rejects(&rule::MOMENTUM);
     }
     if x.shape.len() < 2 {
-        return if train { Contract::Rejects(why::RANK) } else { Contract::Unspecified("fewer than two dimensions") };
+        return if train { Contract::Rejects(&rule::RANK) } else { Contract::Unspecified("fewer than two dimensions") };
     }
     if x.shape[1] != features {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if features == 0 {
         return Contract::Unspecified("no channels");
@@ -201,7 +201,7 @@ fn contract(case: &Case, train: bool) -> Contract {
     }
     let each = x.elements().unwrap_or(0) / features;
     if train && each == 0 {
-        return Contract::Rejects("a training batch of nothing");
+        return Contract::Rejects(&rule::EMPTY_BATCH);
     }
     if mean.dtype != running || variance.dtype != running || weights.iter().any(|t| t.dtype != x.dtype) {
         return Contract::mixed(x);

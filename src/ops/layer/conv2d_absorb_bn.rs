@@ -11,7 +11,7 @@ use crate::ops::support::arguments::{ALGORITHM, CHANNEL_BIAS, DILATION, EPS, GRO
 use crate::ops::support::conv_layer::{Parts, config2d, contract, generate, parts, with_bias};
 use crate::ops::support::convolution::{convolve, window};
 use crate::ops::tensor::conv;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{Tensor, Value};
 
 /// `conv2d.absorb_bn(&batch_norm)`: one convolution that replaces the convolution and the normalization.
@@ -46,18 +46,18 @@ pub static CONV2D_ABSORB_BN: Op = Op {
         let layer = contract(case, conv::contract, 2);
         let Contract::Accepts { .. } = layer else { return layer };
         if case.inputs.values().any(|tensor| !tensor.dtype.is_float()) {
-            return Contract::Rejects("the normalization of integers");
+            return Contract::Rejects(&rule::NORMALIZATION);
         }
         let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else { return layer };
         for name in ["beta", "gamma", "mean", "variance"] {
             match case.tensor(name) {
-                Some(tensor) if tensor.shape != [kernel.shape[0]] => return Contract::Rejects(why::SHAPES),
-                Some(tensor) if tensor.dtype != x.dtype => return Contract::Rejects(why::MIXED),
+                Some(tensor) if tensor.shape != [kernel.shape[0]] => return Contract::Rejects(&rule::SHAPES),
+                Some(tensor) if tensor.dtype != x.dtype => return Contract::Rejects(&rule::MIXED),
                 Some(tensor) if name == "variance" && tensor.floats().into_iter().any(|v| v < 0.0 || v.is_nan()) => {
                     return Contract::Unspecified("a negative variance, or NaN");
                 }
                 Some(_) => {}
-                None => return Contract::Rejects(why::SHAPES),
+                None => return Contract::Rejects(&rule::SHAPES),
             }
         }
         let eps = case.float("eps", 1e-5);

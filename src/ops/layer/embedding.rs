@@ -5,7 +5,7 @@ use ndarray::IxDyn;
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::ids::{bad_id, id_rules, selected};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `Embedding::new(weight (V, H), hidden)` of `ids` of any shape: rows of `weight`, shape `ids.shape + [H]`.
@@ -30,14 +30,14 @@ pub static EMBEDDING: Op = Op {
     },
     contract: |case| {
         let (Some(weight), Some(ids)) = (case.tensor("weight"), case.tensor("ids")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         if weight.shape.len() != 2 {
-            return Contract::Rejects("a table without exactly two dimensions");
+            return Contract::Rejects(&rule::TABLE_RANK);
         }
         let hidden = weight.shape[1];
         if case.size("hidden") != hidden {
-            return Contract::Rejects("a hidden size that differs from the table");
+            return Contract::Rejects(&rule::HIDDEN_SIZE);
         }
         if hidden == 0 && bad_id(ids, weight.shape[0]) {
             return Contract::Unspecified("an id out of range where nothing is read");

@@ -9,7 +9,7 @@ use crate::ops::support::arguments::EPS;
 use crate::ops::support::call::size_or;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{epsilon, standardized, unspecified_arguments, with_eps};
-use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::ops::{Contract, Op, ReferenceInputs, rule};
 use crate::tensor::product;
 
 /// `GroupNorm::new(weight (C), bias (C), C, groups, eps)` of `x (N, C, ..)`: each group of channels standardized.
@@ -62,23 +62,23 @@ pub static GROUP_NORM: Op = Op {
 
 fn contract(case: &Case) -> Contract {
     let (Some(x), Some(weight), Some(bias)) = (case.tensor("x"), case.tensor("weight"), case.tensor("bias")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if !x.dtype.is_float() {
-        return Contract::Rejects("the norm of integers");
+        return Contract::Rejects(&rule::NORM);
     }
     let (channels, groups) = (size_or(case, "channels", 1), size_or(case, "groups", 1));
     if groups == 0 || channels % groups != 0 {
-        return Contract::Rejects("groups do not divide the channels");
+        return Contract::Rejects(&rule::GROUPS);
     }
     if x.shape.len() <= 2 {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     if x.elements() == Some(0) && x.shape[1] != channels {
         return Contract::Unspecified("the norm of nothing");
     }
     if x.shape[1] != channels || [weight, bias].iter().any(|t| t.elements() != Some(channels)) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if weight.dtype != x.dtype || bias.dtype != x.dtype {
         return Contract::mixed(x);

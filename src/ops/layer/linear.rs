@@ -7,7 +7,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::builder::builder;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 
 /// `Linear::new(weight (O, I), bias (O)?)` of `x (.., I)`: `x @ weight^T + bias`.
 pub static LINEAR: Op = Op {
@@ -46,17 +46,17 @@ pub static LINEAR: Op = Op {
     },
     contract: |case| {
         let (Some(x), Some(weight)) = (case.tensor("x"), case.tensor("weight")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         if weight.shape.len() != 2 || x.shape.is_empty() {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
         let (outer, inner) = (weight.shape[0], weight.shape[1]);
         if x.shape.last() != Some(&inner) {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if weight.dtype != x.dtype {
-            return Contract::Rejects(why::MIXED);
+            return Contract::Rejects(&rule::MIXED);
         }
         if let Some(bias) = case.tensor("bias") {
             if bias.shape != [outer] {
@@ -66,7 +66,7 @@ pub static LINEAR: Op = Op {
                 return Contract::Unspecified("a builder converts dtypes");
             }
             if bias.dtype != x.dtype {
-                return Contract::Rejects(why::MIXED);
+                return Contract::Rejects(&rule::MIXED);
             }
         }
         let mut shape = x.shape.clone();

@@ -7,7 +7,7 @@ use candle_nn::{
 
 use crate::case::{Backward, Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::{Call, Contract, Op, why};
+use crate::ops::{Call, Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 const FORMS: &[&str] = &[
@@ -70,7 +70,7 @@ pub static PARTS: Op = Op {
     },
     contract: |case| {
         let (Some(weight), Some(bias)) = (case.tensor("weight"), case.tensor("bias")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         if weight.shape.len() != 1 || bias.shape != weight.shape || bias.dtype != weight.dtype {
             return Contract::Unspecified(why::NO_CALL);

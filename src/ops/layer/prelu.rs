@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::elementwise::of_floats;
 use crate::ops::support::reference_inputs::pairs;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `PReLU::new(weight, is_scalar)` of `x`: `x` above 0, else `weight x`, with a weight for all, or one per entry of the
 /// second dimension.
@@ -47,11 +47,11 @@ pub static PRELU: Op = Op {
 
 fn contract(case: &Case) -> Contract {
     let (Some(x), Some(weight)) = (case.tensor("x"), case.tensor("weight")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if x.dtype != weight.dtype {
         let empty = x.shape.contains(&0);
-        return if empty { Contract::Unspecified(why::MIXED) } else { Contract::Rejects(why::MIXED) };
+        return if empty { Contract::Unspecified(rule::MIXED.id) } else { Contract::Rejects(&rule::MIXED) };
     }
     if weight.values.listed().iter().any(|value| !value.as_f64().is_finite()) {
         return Contract::Unspecified("a weight that is not finite");
@@ -60,7 +60,7 @@ fn contract(case: &Case) -> Contract {
         return Contract::Unspecified("a weight of another rank, or of the shape of x");
     }
     if weight.elements() != Some(if is_scalar(case) { 1 } else { x.shape[1] }) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     of_floats(case)
 }

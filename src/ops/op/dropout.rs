@@ -7,7 +7,7 @@ use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::dtype_of;
 use crate::ops::support::elementwise::{FLOATS, case, elementwise, of_floats};
 use crate::ops::support::random_facts::{all_hold, facts, facts_contract, floats};
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, rule};
 
 /// `dropout(x, p)`, or `Dropout` with `form = "train"` and `"eval"`: each element is 0 or `x / (1 - p)`, and the share
 /// of zeros is `p`; outside training nothing is dropped.
@@ -34,7 +34,7 @@ pub static DROPOUT: Op = Op {
         // Nothing is computed, so integers pass.
         _ if case.text("form") == "eval" => facts_contract(elementwise(case)),
         accepts @ Contract::Accepts { .. } => match case.float("p", 0.0) {
-            p if !(0.0..1.0).contains(&p) => Contract::Rejects("a probability outside [0, 1)"),
+            p if !(0.0..1.0).contains(&p) => Contract::Rejects(&rule::PROBABILITY),
             p if p > 0.9 || p > 0.0 && p < 0.01 => Contract::Unspecified("an extraordinary probability"),
             _ => facts_contract(accepts),
         },

@@ -6,7 +6,7 @@ use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::ids::dim;
 use crate::ops::support::softmax::{along, draw_x, log_softmax};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `candle_nn::ops::log_softmax(x, dim)`: `x - ln(sum(exp(x)))` over `dim`.
 pub static LOG_SOFTMAX: Op = Op {
@@ -22,12 +22,12 @@ pub static LOG_SOFTMAX: Op = Op {
         Ok(draw_x(draw, LOG_SOFTMAX.support, &shape)?.param("dim", dim))
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         if dim(case, x).is_none() {
-            return Contract::Rejects(why::DIM);
+            return Contract::Rejects(&rule::DIM);
         }
         if !x.dtype.is_float() {
-            return Contract::Rejects("softmax of integers");
+            return Contract::Rejects(&rule::SOFTMAX);
         }
         Contract::accepts(x.dtype, &x.shape)
     },

@@ -10,7 +10,7 @@ use crate::ops::support::ggml::{
     within_scales, without_matrix,
 };
 use crate::ops::support::routing::{EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, drawn_pairs, products, routed};
-use crate::ops::{Call, Contract, Op, why};
+use crate::ops::{Call, Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `moe_gemm` of tokens `x (T, K)` and experts `(E, N, K)`: the product of each token and each of its experts.
@@ -38,17 +38,19 @@ pub static MOE_GEMM: Op = Op {
     },
     contract: |case| {
         let (Some(x), Some(experts)) = (case.tensor("x"), case.tensor("experts")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         let (&[_, inner], &[count, width, last]) = (x.shape.as_slice(), experts.shape.as_slice()) else {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         };
         if inner != last {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         match routed(case, count, width, x.dtype) {
-            Contract::Accepts { .. } if !MOE_GEMM.support.cuda.contains(&x.dtype) => Contract::Rejects(NOT_HALVES),
-            Contract::Accepts { .. } if x.dtype != experts.dtype => Contract::Rejects(why::MIXED),
+            Contract::Accepts { .. } if !MOE_GEMM.support.cuda.contains(&x.dtype) => {
+                Contract::Rejects(&rule::EXPERTS_HALF)
+            }
+            Contract::Accepts { .. } if x.dtype != experts.dtype => Contract::Rejects(&rule::MIXED),
             other => other,
         }
     },
@@ -118,13 +120,13 @@ pub static MOE_GEMM_GGUF: Op = Op {
             return without_matrix(case);
         };
         if x.shape.len() != 2 {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
         if x.shape[1] != inner {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         match routed(case, count, width, DType::F32) {
-            Contract::Accepts { .. } if x.dtype != DType::F32 => Contract::Rejects("activations that are not f32"),
+            Contract::Accepts { .. } if x.dtype != DType::F32 => Contract::Rejects(&rule::ACTIVATIONS),
             Contract::Accepts { .. } if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
             other => {
                 let has_kernel = EXPERTS.iter().any(|format| format.name == format_of(case).name);
@@ -179,7 +181,6 @@ fn on_cuda(call: &Call) -> candle_core::Result<()> {
 }
 
 /// The rule that `moe_gemm` states.
-const NOT_HALVES: &str = "experts that are not f16 or bf16";
 
 /// The shape of the experts; `None` if the rows of the blocks are not those of as many experts.
 fn shape(case: &Case) -> Option<[usize; 3]> {

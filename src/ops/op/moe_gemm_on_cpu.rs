@@ -7,7 +7,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `moe_gemm` and `moe_gemm_gguf` of tensors on the CPU: 1 for each call that is an `Err`.
@@ -25,7 +25,7 @@ pub static MOE_GEMM_ON_CPU: Op = Op {
     contract: |case| match case.tensor("x") {
         Some(x) if x.shape.is_empty() => Contract::Unspecified(why::NO_CALL),
         Some(_) => Contract::accepts(DType::U8, &[2]),
-        None => Contract::Rejects(why::SHAPES),
+        None => Contract::Rejects(&rule::SHAPES),
     },
     call: |call| {
         let x = call.tensor("x")?.to_device(&Device::Cpu)?;

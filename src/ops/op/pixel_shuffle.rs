@@ -5,7 +5,7 @@ use candle_nn::ops;
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
 use crate::ops::support::pixels::{factor, indivisible};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `pixel_shuffle(x (N, C f^2, H, W), f)`: `(N, C, H f, W f)`.
 pub static PIXEL_SHUFFLE: Op = Op {
@@ -36,10 +36,10 @@ pub static PIXEL_SHUFFLE: Op = Op {
 };
 
 fn shuffled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let &[batch, channels, height, width] = x else { return Err(Contract::Rejects(why::RANK)) };
+    let &[batch, channels, height, width] = x else { return Err(Contract::Rejects(&rule::RANK)) };
     let factor = factor(case)?;
     if channels % (factor * factor) != 0 {
-        return Err(indivisible(x, "channels are no multiple of the squared factor"));
+        return Err(indivisible(x, &rule::SHUFFLED_CHANNELS));
     }
     Ok(vec![batch, channels / factor / factor, height * factor, width * factor])
 }

@@ -5,7 +5,7 @@ use candle_nn::ops;
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
 use crate::ops::support::pixels::{factor, indivisible};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `pixel_unshuffle(x (N, C, H f, W f), f)`: `(N, C f^2, H, W)`.
 pub static PIXEL_UNSHUFFLE: Op = Op {
@@ -36,10 +36,10 @@ pub static PIXEL_UNSHUFFLE: Op = Op {
 };
 
 fn unshuffled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    let &[batch, channels, height, width] = x else { return Err(Contract::Rejects(why::RANK)) };
+    let &[batch, channels, height, width] = x else { return Err(Contract::Rejects(&rule::RANK)) };
     let factor = factor(case)?;
     if height % factor != 0 || width % factor != 0 {
-        return Err(indivisible(x, "height and width are no multiples of the factor"));
+        return Err(indivisible(x, &rule::UNSHUFFLED_SIZES));
     }
     Ok(vec![batch, channels * factor * factor, height / factor, width / factor])
 }

@@ -5,7 +5,7 @@ use candle_nn::ops;
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn_of, gathered};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `candle_nn::ops::replication_pad2d(x (N, C, H, W), pad)`: repeats the border of each image on all sides.
 pub static REPLICATION_PAD2D: Op = Op {
@@ -44,14 +44,14 @@ pub static REPLICATION_PAD2D: Op = Op {
 fn around(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let pad = case.size("pad");
     if x.len() != 4 {
-        let contract = if pad == 1 { Contract::Rejects(why::RANK) } else { Contract::Unspecified(why::RANK) };
+        let contract = if pad == 1 { Contract::Rejects(&rule::RANK) } else { Contract::Unspecified(rule::RANK.id) };
         return Err(contract);
     }
     if pad > 1 << 8 {
         return Err(TOO_LARGE);
     }
     if pad > 0 && x[2..].contains(&0) {
-        return Err(Contract::Rejects("the border of nothing, repeated"));
+        return Err(Contract::Rejects(&rule::EMPTY_BORDER));
     }
     Ok(vec![x[0], x[1], x[2] + 2 * pad, x[3] + 2 * pad])
 }

@@ -6,7 +6,7 @@ use crate::ops::op::log_softmax::LOG_SOFTMAX;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::dtypes::{FLOATS, FLOATS_AND_F8};
 use crate::ops::support::softmax::{along, draw_x, softmax, softmax_of_rounded};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 
 /// `candle_nn::ops::softmax(x, dim)`: `exp(x) / sum(exp(x))` over `dim`.
 pub static SOFTMAX: Op = Op {
@@ -39,15 +39,15 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
         draw_x(draw, SOFTMAX_LAST_DIM.support, &shape)
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         if x.shape.is_empty() {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
         if !x.dtype.is_float() && x.elements() == Some(0) {
             return Contract::Unspecified(why::NO_INTEGERS);
         }
         if !x.dtype.is_float() {
-            return Contract::Rejects("softmax of integers");
+            return Contract::Rejects(&rule::SOFTMAX);
         }
         Contract::accepts(x.dtype, &x.shape).may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },

@@ -6,7 +6,7 @@ use crate::case::{Case, InputSpec};
 use crate::ops::support::activation::swiglu;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::elementwise::of_floats;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::Tensor;
 
 /// `candle_nn::ops::swiglu(x)`: `silu` of the first half of the last dimension times the second half.
@@ -44,8 +44,8 @@ pub static SWIGLU: Op = Op {
 fn halved(x: &Tensor) -> Contract {
     let mut shape = x.shape.clone();
     match shape.last_mut() {
-        None => Contract::Rejects(why::DIM),
-        Some(size) if *size % 2 == 1 => Contract::Rejects("an odd last dimension"),
+        None => Contract::Rejects(&rule::DIM),
+        Some(size) if *size % 2 == 1 => Contract::Rejects(&rule::ODD_LAST),
         Some(size) => {
             *size /= 2;
             Contract::accepts(x.dtype, &shape)

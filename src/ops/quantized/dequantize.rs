@@ -5,7 +5,7 @@ use crate::ops::support::call::size_or;
 use crate::ops::support::ggml::{
     BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales, without_matrix,
 };
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// The numbers in `blocks`, as `f32` and as `f16`.
@@ -23,7 +23,7 @@ pub static DEQUANTIZE: Op = Op {
     },
     contract: |case| match matrix_shape(case) {
         None => without_matrix(case),
-        Some([rows, _]) if rows != size_or(case, "rows", 1) => Contract::Rejects(why::SHAPES),
+        Some([rows, _]) if rows != size_or(case, "rows", 1) => Contract::Rejects(&rule::SHAPES),
         Some(_) if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
         Some(shape) => {
             let outputs = [DType::F32, DType::F16].map(|dtype| (dtype, shape.to_vec()));

@@ -6,7 +6,7 @@ use crate::case::{Case, InputSpec};
 use crate::ops::support::ggml::{
     BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales, without_matrix,
 };
-use crate::ops::{Contract, Op, in_range, why};
+use crate::ops::{Contract, Op, in_range, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `QTensor::embedding(ids)`: the rows of a quantized matrix that `ids` names, as `f32`.
@@ -32,7 +32,7 @@ pub static EMBEDDING: Op = Op {
             return Contract::Unspecified("ids that are cast");
         }
         if ids.ints().iter().any(|&id| !in_range(id, rows)) {
-            return Contract::Rejects(why::ID);
+            return Contract::Rejects(&rule::ID);
         }
         if !within_scales(case) {
             return Contract::Unspecified(why::BEYOND_SCALES);

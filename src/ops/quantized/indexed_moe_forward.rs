@@ -10,7 +10,7 @@ use crate::ops::support::ggml::{
     BLOCKS, EXPERTS, FORMAT, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
     within_scales, without_matrix,
 };
-use crate::ops::{Call, Contract, Op, in_range, why};
+use crate::ops::{Call, Contract, Op, in_range, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `experts.indexed_moe_forward(x, ids)`: for each row of `x` and each of its ids, the product with the matrix of that expert.
@@ -42,22 +42,22 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
             return without_matrix(case);
         };
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         let (&[batch, inner, last], &[ids_batch, count]) = (x.shape.as_slice(), ids.shape.as_slice()) else {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         };
         if last != columns || batch != ids_batch || (inner != 1 && inner != count) {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if ids.dtype != DType::U32 {
-            return Contract::Rejects("experts that are not u32");
+            return Contract::Rejects(&rule::EXPERTS_DTYPE);
         }
         if ids.ints().iter().any(|&id| !in_range(id, experts)) {
-            return Contract::Rejects(why::ID);
+            return Contract::Rejects(&rule::ID);
         }
         if x.dtype != DType::F32 {
-            return Contract::Rejects("activations that are not f32");
+            return Contract::Rejects(&rule::ACTIVATIONS);
         }
         if batch == 0 || count == 0 {
             return Contract::Unspecified("a product without elements");

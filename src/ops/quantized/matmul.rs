@@ -10,7 +10,7 @@ use crate::ops::support::ggml::{
     BLOCKS, FORMAT, FORMATS, drawn_blocks, elements, format_of, matrix_shape, product, quantized, within_scales,
     without_matrix,
 };
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `QMatMul::from_qtensor(matrix).forward(x)`: the products of the rows of `x (.., K)` with the rows of a quantized matrix.
@@ -40,13 +40,13 @@ pub static MATMUL: Op = Op {
             return without_matrix(case);
         };
         let Some((&last, others)) = x.shape.split_last().filter(|(_, others)| !others.is_empty()) else {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         };
         if last != columns {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if !x.dtype.is_float() {
-            return Contract::Rejects("quantized products of integers");
+            return Contract::Rejects(&rule::QUANTIZED_PRODUCT);
         }
         if !within_scales(case) {
             return Contract::Unspecified(why::BEYOND_SCALES);

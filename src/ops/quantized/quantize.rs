@@ -5,7 +5,7 @@ use candle_core::quantized::QTensor;
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::support::ggml::{FORMAT, FORMATS, Format, format_of};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `QTensor::quantize(x, format)` and back: each element within a step of its block's format.
@@ -24,10 +24,10 @@ pub static QUANTIZE: Op = Op {
         Ok(Case::default().input("x", x).param("format", format.name))
     },
     contract: |case| {
-        let (Some(x), format) = (case.tensor("x"), format_of(case)) else { return Contract::Rejects(why::SHAPES) };
+        let (Some(x), format) = (case.tensor("x"), format_of(case)) else { return Contract::Rejects(&rule::SHAPES) };
         match x.shape.last() {
-            None => Contract::Rejects(why::RANK),
-            Some(last) if last % format.block != 0 => Contract::Rejects(why::SHAPES),
+            None => Contract::Rejects(&rule::RANK),
+            Some(last) if last % format.block != 0 => Contract::Rejects(&rule::SHAPES),
             Some(_) if x.shape.contains(&0) => Contract::Unspecified("blocks of nothing"),
             Some(_) if x.floats().iter().any(|x| x.is_nan() || x.abs() > 1000.0) => {
                 Contract::Unspecified(why::BEYOND_SCALES)

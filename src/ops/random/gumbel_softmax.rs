@@ -8,7 +8,7 @@ use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::elementwise::{FLOATS, of_floats};
 use crate::ops::support::ids::dim;
 use crate::ops::support::random_facts::{all_hold, facts, facts_contract, floats};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{Fill, Value, Values};
 
 /// `gumbel_softmax(x, temperature, dim)`: random ids along `dim`; at the temperature 0 the ids of largest elements.
@@ -31,9 +31,9 @@ pub static GUMBEL_SOFTMAX: Op = Op {
         Ok(Case::default().input("x", x).param("dim", dim).param("temperature", temperature))
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         if dim(case, x).is_none() {
-            return Contract::Rejects(why::DIM);
+            return Contract::Rejects(&rule::DIM);
         }
         let nan = x.values.listed().iter().any(|value| value.as_f64().is_nan());
         let ordinary = (-1e3..=1e3).contains(&case.float("temperature", 1.0));

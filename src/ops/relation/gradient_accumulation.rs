@@ -8,7 +8,7 @@ use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::convolution::{Window, convolve};
 use crate::ops::support::matrix_products::multiply;
 use crate::ops::support::resizing::nearest;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support, View, product};
 
 /// `x (N, C, H, W)` in two branches: its squares, and the op that the param `branch` names. The gradients of both add
@@ -33,7 +33,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
         Ok(case.param("first", draw.between(0, 1)?))
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         if x.shape.len() != 4 || x.shape.contains(&0) || !x.dtype.is_float() {
             return Contract::Unspecified("inputs other than float images");
         }

@@ -4,7 +4,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `(a + b) @ c` is `a @ c + b @ c`.
@@ -27,16 +27,16 @@ pub static MATMUL_LINEAR: Op = Op {
     },
     contract: |case| {
         let (Some(a), Some(b), Some(c)) = (case.tensor("a"), case.tensor("b"), case.tensor("c")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         let (&[rows, inner], &[others, columns]) = (a.shape.as_slice(), c.shape.as_slice()) else {
             return Contract::Unspecified("inputs that are not matrices");
         };
         if inner != others || a.shape != b.shape {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if a.dtype != b.dtype || a.dtype != c.dtype {
-            return Contract::Rejects(why::MIXED);
+            return Contract::Rejects(&rule::MIXED);
         }
         if !a.dtype.is_float() || rows * inner * columns == 0 {
             return Contract::Unspecified("a product of integers or of nothing");

@@ -5,7 +5,7 @@ use crate::ops::support::arguments::{ANY, ELSEWHERE};
 use crate::ops::support::operands::{STANDARD, generate};
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::support::second_device::{refused, sent, there};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::cast;
 use crate::tensor::{DType, Support};
 
@@ -27,15 +27,15 @@ pub static MIXED_DEVICES: Op = Op {
         sent(draw, case.input("y", floats.contiguous()).input("x", floats))
     },
     contract: |case| {
-        let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(why::SHAPES) };
+        let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(&rule::SHAPES) };
         if x.shape.contains(&0) || y.shape.contains(&0) {
             return Contract::Unspecified("no element to move");
         }
         if x.shape != y.shape {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if x.dtype != y.dtype {
-            return Contract::Rejects(why::MIXED);
+            return Contract::Rejects(&rule::MIXED);
         }
         if !x.dtype.is_float() {
             return Contract::Unspecified(why::OVERFLOW);

@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::reference_inputs::scalar;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 
 /// The sum of all elements: at once, over a list of all dimensions, and over one dimension after the other.
 pub static SUM_IN_TURN: Op = Op {
@@ -23,7 +23,7 @@ pub static SUM_IN_TURN: Op = Op {
         Ok(Case::default().input("x", draw.tensor(dtype, &shape)?))
     },
     contract: |case| match case.tensor("x") {
-        None => Contract::Rejects(why::SHAPES),
+        None => Contract::Rejects(&rule::SHAPES),
         Some(x) if x.shape.is_empty() || x.shape.contains(&0) => Contract::Unspecified("the sum of nothing"),
         Some(x) if !x.dtype.is_float() => Contract::Unspecified(why::OVERFLOW),
         Some(x) => Contract::Accepts { outputs: vec![(x.dtype, Vec::new()); 3], refusal: None },

@@ -8,7 +8,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::matrix_products::multiply;
-use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::ops::{Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{View, product};
 
 /// `Linear`, `mse`, its gradients, a step of `SGD`, and `Linear` again: the loss before, the weights after, and what
@@ -38,7 +38,7 @@ pub static TRAINING_STEP: Op = Op {
         let [Some(x), Some(target), Some(weight), Some(bias)] =
             ["x", "target", "weight", "bias"].map(|name| case.tensor(name))
         else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         if x.shape.len() != 2 || target.shape.len() != 2 || weight.shape.len() != 2 || bias.shape.len() != 1 {
             return Contract::Unspecified("inputs other than one batch of rows");
@@ -48,10 +48,10 @@ pub static TRAINING_STEP: Op = Op {
             return Contract::Unspecified("a bias that is not one value per output");
         }
         if weight.shape[1] != inner || target.shape != [batch, outer] {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if [target, weight, bias].iter().any(|tensor| tensor.dtype != x.dtype) {
-            return Contract::Rejects(why::MIXED);
+            return Contract::Rejects(&rule::MIXED);
         }
         if product(&[batch, inner, outer]).is_none_or(|work| work == 0 || work > 1 << 20) || !x.dtype.is_float() {
             return Contract::Unspecified("training of nothing, of too much, or of integers");

@@ -8,7 +8,7 @@ use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{COS, SIN};
-use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
+use crate::ops::{Call, Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support};
 
 /// The dtypes of the fused forms.
@@ -128,7 +128,9 @@ fn slow_contract(case: &Case) -> Contract {
     let tables = ["cos", "sin"].iter().filter_map(|name| case.tensor(name));
     match contract(case, HALVES) {
         // A table of another rank is broadcast, and so is an `x` of width 1. Tables with a batch dimension are not supported.
-        Contract::Rejects(why::SHAPES) if !is_matched(case) => Contract::Unspecified("tables of another shape"),
+        Contract::Rejects(rule) if *rule == rule::SHAPES && !is_matched(case) => {
+            Contract::Unspecified("tables of another shape")
+        }
         Contract::Accepts { .. } if tables.into_iter().any(|table| table.shape.len() != 2) => {
             Contract::Unspecified("tables of another shape")
         }
@@ -176,19 +178,19 @@ fn generate(draw: &mut Draw, support: &Support, form: Form, batched: bool) -> ar
 
 fn contract(case: &Case, form: Form) -> Contract {
     let (Some(x), Some(cos), Some(sin)) = (case.tensor("x"), case.tensor("cos"), case.tensor("sin")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if x.shape.len() != 4 {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     for table in [cos, sin] {
         let (rows, half) = match table.shape[..] {
             [rows, half] => (rows, half),
             [batch, rows, half] if batch == x.shape[0] => (rows, half),
-            _ => return Contract::Rejects(why::SHAPES),
+            _ => return Contract::Rejects(&rule::SHAPES),
         };
         if half.checked_mul(2) != Some(x.shape[3]) || rows < x.shape[form.time] {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
     }
     if cos.shape != sin.shape {

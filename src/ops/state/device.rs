@@ -6,7 +6,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::drawn;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// How many facts there are.
@@ -24,7 +24,7 @@ pub static DEVICE: Op = Op {
     generate: |draw| drawn(draw, 0, 2),
     contract: |case| match case.tensor("x") {
         Some(_) => Contract::accepts(DType::U8, &[FACTS]),
-        None => Contract::Rejects(why::SHAPES),
+        None => Contract::Rejects(&rule::SHAPES),
     },
     call: |call| {
         let (own, device) = (call.tensor("x")?.device(), call.device);

@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::reductions::{ANY_VALUE, reduced, reduced_shape};
-use crate::ops::{Call, Contract, ReferenceInputs, why};
+use crate::ops::{Call, Contract, ReferenceInputs, rule};
 use crate::tensor::{DType, Support};
 
 /// The dtypes of these ops.
@@ -48,11 +48,11 @@ fn dims(case: &Case, rank: usize) -> Option<Vec<usize>> {
 
 /// Accepts a reduction with an output of this dtype, or of that of `x`.
 pub fn contract(case: &Case, dtype: Option<DType>) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-    let Some(dims) = dims(case, x.shape.len()) else { return Contract::Rejects(why::DIM) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
+    let Some(dims) = dims(case, x.shape.len()) else { return Contract::Rejects(&rule::DIM) };
     let shape = reduced_shape(&x.shape, &dims, case.text("form") == "keepdim");
     if dims.iter().any(|&dim| x.shape[dim] == 0) {
-        return Contract::Rejects("an extreme of nothing");
+        return Contract::Rejects(&rule::EMPTY_EXTREME);
     }
     Contract::accepts(dtype.unwrap_or(x.dtype), &shape)
 }

@@ -10,7 +10,7 @@ use crate::ops::support::builder::builder;
 use crate::ops::support::call::size_or;
 use crate::ops::support::convolution::{Window, window};
 use crate::ops::tensor::conv;
-use crate::ops::{Call, Contract, why};
+use crate::ops::{Call, Contract, rule, why};
 
 /// Where the contract of these layers comes from.
 pub const PROMISE: &str =
@@ -38,16 +38,16 @@ pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: us
     let contract = function(case, spatial);
     let built = case.text("form") == "built";
     if built && size_or(case, "groups", 1) == 0 {
-        return Contract::Rejects("no groups");
+        return Contract::Rejects(&rule::NO_GROUPS);
     }
     let Contract::Accepts { outputs, .. } = &contract else { return contract };
     let (dtype, channels) = (outputs[0].0, outputs[0].1[1]);
     let square = case.tensor("kernel").is_some_and(|kernel| spatial == 1 || kernel.shape[2] == kernel.shape[3]);
     match case.tensor("bias") {
         _ if built && !square => Contract::Unspecified("a builder makes square kernels"),
-        Some(bias) if bias.shape != [channels] => Contract::Rejects("a bias that is not one value per channel"),
+        Some(bias) if bias.shape != [channels] => Contract::Rejects(&rule::BIAS_SHAPE),
         Some(bias) if bias.dtype != dtype && built => Contract::Unspecified("a builder converts dtypes"),
-        Some(bias) if bias.dtype != dtype => Contract::Rejects("a bias of another dtype"),
+        Some(bias) if bias.dtype != dtype => Contract::Rejects(&rule::BIAS_DTYPE),
         Some(_) if !dtype.is_float() => Contract::Unspecified(why::OVERFLOW),
         _ => contract,
     }

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Contract, why};
+use crate::ops::{Contract, rule, why};
 use crate::tensor::{DType, Support, product};
 
 /// Where the contract of these ops comes from.
@@ -34,7 +34,7 @@ pub fn contract(case: &Case) -> Contract {
     let shape = shape(case);
     match product(&shape) {
         // Also where a factor is 0: the product of the others, a stride, overflows too.
-        None => Contract::Rejects("more elements than memory can have"),
+        None => Contract::Rejects(&rule::TOO_MANY),
         Some(count) if count > 1 << 22 || shape.iter().any(|&n| n > 1 << 31) => Contract::Unspecified(why::TOO_LARGE),
         Some(_) => Contract::accepts(dtype(case), &shape),
     }

@@ -3,7 +3,7 @@
 use crate::case::{Backward, Case};
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Contract, why};
+use crate::ops::{Contract, rule, why};
 use crate::tensor::{DType, Support, Tensor, Value, Values};
 
 /// The dtypes of functions that have no kernel for integers.
@@ -35,7 +35,7 @@ pub fn case_in_form(draw: &mut Draw, support: &Support, forms: &[&'static str]) 
 
 /// Accepts, with an output of the dtype and shape of `x`.
 pub fn elementwise(case: &Case) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     Contract::accepts(x.dtype, &x.shape)
 }
 
@@ -43,7 +43,7 @@ pub fn elementwise(case: &Case) -> Contract {
 pub fn of_floats(case: &Case) -> Contract {
     match case.tensor("x") {
         Some(x) if !x.dtype.is_float() && x.elements() == Some(0) => Contract::Unspecified(why::NO_INTEGERS),
-        Some(x) if !x.dtype.is_float() => Contract::Rejects("a float function of integers"),
+        Some(x) if !x.dtype.is_float() => Contract::Rejects(&rule::FLOAT_FUNCTION),
         _ => elementwise(case),
     }
 }

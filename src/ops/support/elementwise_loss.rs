@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support};
 
 /// The dtypes of `inp`.
@@ -23,14 +23,14 @@ pub fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
 /// Accepts two float tensors of one shape and dtype.
 pub fn contract(case: &Case) -> Contract {
     let (Some(inp), Some(target)) = (case.tensor("inp"), case.tensor("target")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if inp.shape != target.shape {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if !inp.dtype.is_float() || !target.dtype.is_float() {
         let nothing = Contract::Unspecified(why::MIXED_NOTHING);
-        return if inp.elements() == Some(0) { nothing } else { Contract::Rejects("the loss of integers") };
+        return if inp.elements() == Some(0) { nothing } else { Contract::Rejects(&rule::LOSS) };
     }
     if inp.dtype != target.dtype {
         return Contract::mixed(inp);

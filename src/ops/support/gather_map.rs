@@ -5,7 +5,7 @@ use ndarray::{ArrayD, Dimension, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, index_of, product};
 
 /// The output's shape for the input's, or the contract of a case without one.
@@ -26,7 +26,7 @@ const LARGEST: usize = 1 << 20;
 
 /// Accepts `x` with an output of this shape.
 pub fn contract(case: &Case, shape: Shape) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     match shape(case, &x.shape) {
         Ok(shape) => affordable(x.dtype, &shape),
         Err(contract) => contract,

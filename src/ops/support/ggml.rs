@@ -11,7 +11,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::{Num, SINGLE};
-use crate::ops::{Contract, why};
+use crate::ops::{Contract, rule, why};
 use crate::tensor::{DType, Tensor, Value};
 
 /// A block format.
@@ -122,7 +122,7 @@ pub fn matrix_shape(case: &Case) -> Option<[usize; 2]> {
 /// `QTensor::new` return a `Result`, and so does the sibling `Tensor::from_slice`, which compares the number of elements with the shape.
 pub fn without_matrix(case: &Case) -> Contract {
     if partial_shape(case).is_some() {
-        return Contract::Rejects("bytes that are not whole blocks");
+        return Contract::Rejects(&rule::BLOCKS);
     }
     let is_empty = |blocks: &Tensor| blocks.dtype == DType::U8 && blocks.shape.len() == 2;
     Contract::Unspecified(if case.tensor("blocks").is_some_and(is_empty) { "blocks of nothing" } else { why::NO_CALL })

@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::gather_map::COPIES;
-use crate::ops::{Contract, ReferenceInputs, in_range, is_sentinel, why};
+use crate::ops::{Contract, ReferenceInputs, in_range, is_sentinel, rule, why};
 use crate::tensor::{DType, Tensor};
 
 /// The param `dim`, if `x` has that dimension.
@@ -25,10 +25,10 @@ pub fn bad_id(ids: &Tensor, size: usize) -> bool {
 /// `accepts`, if the ids are integers and positions of a dimension of this size.
 pub fn id_rules(ids: &Tensor, size: usize, accepts: Contract) -> Contract {
     if ids.dtype.is_float() {
-        return Contract::Rejects(why::ID_DTYPE);
+        return Contract::Rejects(&rule::ID_DTYPE);
     }
     if bad_id(ids, size) {
-        return Contract::Rejects(why::ID);
+        return Contract::Rejects(&rule::ID);
     }
     accepts.may_refuse(!DType::IDS.contains(&ids.dtype), why::DTYPE)
 }

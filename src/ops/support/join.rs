@@ -6,7 +6,7 @@ use ndarray::{ArrayD, Axis};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Call, Contract, ReferenceInputs, why};
+use crate::ops::{Call, Contract, ReferenceInputs, rule};
 use crate::tensor::{DType, Support, Tensor};
 
 /// The dtypes of joined operands.
@@ -44,12 +44,12 @@ pub fn operands(call: &Call) -> Vec<Candle> {
 
 /// The first operand, if all the others have its dtype and a shape that `fits` its.
 pub fn joinable<'a>(tensors: &[&'a Tensor], fits: impl Fn(&[usize], &[usize]) -> bool) -> Result<&'a Tensor, Contract> {
-    let Some(&first) = tensors.first() else { return Err(Contract::Rejects("no tensors")) };
+    let Some(&first) = tensors.first() else { return Err(Contract::Rejects(&rule::NO_TENSORS)) };
     if tensors.iter().any(|tensor| !fits(&first.shape, &tensor.shape)) {
-        return Err(Contract::Rejects(why::SHAPES));
+        return Err(Contract::Rejects(&rule::SHAPES));
     }
     if tensors.iter().any(|tensor| tensor.dtype != first.dtype) {
-        return Err(Contract::Rejects(why::MIXED));
+        return Err(Contract::Rejects(&rule::MIXED));
     }
     Ok(first)
 }

@@ -8,7 +8,7 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::gather_map::affordable;
 use crate::ops::support::reference_inputs::scalar;
-use crate::ops::{Call, Contract, ReferenceInputs, why};
+use crate::ops::{Call, Contract, ReferenceInputs, Rule, rule, why};
 use crate::tensor::{DType, Support, Tensor};
 
 /// The dtypes of caches that only copy.
@@ -61,13 +61,13 @@ pub fn part_shapes(case: &Case, dim: usize) -> Result<(DType, [Vec<usize>; 2]), 
     let parts = parts(case);
     let Some(&(keys, values)) = parts.first() else { return Err(Contract::Unspecified(why::NO_CALL)) };
     if dim >= keys.shape.len() {
-        return Err(Contract::Unspecified(why::DIM));
+        return Err(Contract::Unspecified(rule::DIM.id));
     }
     for one in [parts.iter().map(|&(k, _)| k).collect::<Vec<_>>(), parts.iter().map(|&(_, v)| v).collect()] {
         if let Some(rule) = mismatch(&one, dim) {
             // What a cache keeps of the parts before a reset is its own business.
             let reset = case.size("reset") > 0;
-            return Err(if reset { Contract::Unspecified(rule) } else { Contract::Rejects(rule) });
+            return Err(if reset { Contract::Unspecified(rule.id) } else { Contract::Rejects(rule) });
         }
     }
     let length = |part: &Tensor| part.shape.get(dim).copied();
@@ -75,21 +75,21 @@ pub fn part_shapes(case: &Case, dim: usize) -> Result<(DType, [Vec<usize>; 2]), 
         return Err(Contract::Unspecified("keys and values of different lengths"));
     }
     if parts.iter().any(|(k, v)| k.dtype != v.dtype) {
-        return Err(Contract::Unspecified(why::MIXED));
+        return Err(Contract::Unspecified(rule::MIXED.id));
     }
     Ok((keys.dtype, [keys.shape.clone(), values.shape.clone()]))
 }
 
 /// The rule by which these parts cannot be joined along `dim`, as by `torch.cat`.
-fn mismatch(parts: &[&Tensor], dim: usize) -> Option<&'static str> {
+fn mismatch(parts: &[&Tensor], dim: usize) -> Option<&'static Rule> {
     let first = parts[0];
     let joins = |part: &&Tensor| {
         let same = |d: usize| d == dim || part.shape[d] == first.shape[d];
         part.shape.len() == first.shape.len() && (0..first.shape.len()).all(same)
     };
     match parts.iter().all(joins) {
-        false => Some("parts of different shapes"),
-        true if parts.iter().any(|part| part.dtype != first.dtype) => Some(why::MIXED),
+        false => Some(&rule::PARTS),
+        true if parts.iter().any(|part| part.dtype != first.dtype) => Some(&rule::MIXED),
         true => None,
     }
 }

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, Axis};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Contract, ReferenceInputs, in_range, why};
+use crate::ops::{Contract, ReferenceInputs, in_range, rule, why};
 use crate::tensor::{DType, Support};
 
 /// The dtypes of `inp`.
@@ -32,22 +32,22 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
 /// Accepts `inp (N, C)` with one label in `0..C` for each row.
 pub fn contract(case: &Case) -> Contract {
     let (Some(inp), Some(target)) = (case.tensor("inp"), case.tensor("target")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if !inp.dtype.is_float() {
-        return Contract::Rejects("the loss of integers");
+        return Contract::Rejects(&rule::LOSS);
     }
     if inp.shape.len() != 2 || target.shape.len() != 1 {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     if inp.shape[0] != target.shape[0] {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if target.dtype.is_float() {
-        return Contract::Rejects(why::ID_DTYPE);
+        return Contract::Rejects(&rule::ID_DTYPE);
     }
     if target.ints().iter().any(|&label| !in_range(label, inp.shape[1])) {
-        return Contract::Rejects("label out of range");
+        return Contract::Rejects(&rule::LABEL);
     }
     if inp.shape[0] == 0 && inp.dtype == DType::F8e4m3 {
         return Contract::Unspecified("the mean of nothing");

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::reference_inputs::broadcast_shape;
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, Rule, rule, why};
 use crate::tensor::{DType, Support, Tensor, View, product};
 
 /// The dtypes of these ops.
@@ -47,17 +47,19 @@ fn stack(draw: &mut Draw, dtype: DType, shape: &[usize]) -> arbitrary::Result<Te
 pub fn contract(
     case: &Case,
     joint: impl Fn(&[usize], &[usize]) -> Option<Vec<usize>>,
-    otherwise: &'static str,
+    otherwise: &'static Rule,
 ) -> Contract {
-    let (Some(x), Some(rhs)) = (case.tensor("x"), case.tensor("rhs")) else { return Contract::Rejects(why::SHAPES) };
+    let (Some(x), Some(rhs)) = (case.tensor("x"), case.tensor("rhs")) else { return Contract::Rejects(&rule::SHAPES) };
     let batch_rank = |tensor: &Tensor| tensor.shape.len().checked_sub(2);
-    let (Some(x_rank), Some(rhs_rank)) = (batch_rank(x), batch_rank(rhs)) else { return Contract::Rejects(why::RANK) };
+    let (Some(x_rank), Some(rhs_rank)) = (batch_rank(x), batch_rank(rhs)) else {
+        return Contract::Rejects(&rule::RANK);
+    };
     if x.shape[x_rank + 1] != rhs.shape[rhs_rank] {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     let Some(batch) = joint(&x.shape[..x_rank], &rhs.shape[..rhs_rank]) else { return Contract::Rejects(otherwise) };
     if x.dtype != rhs.dtype {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     let shape = [&batch[..], &[x.shape[x_rank], rhs.shape[rhs_rank + 1]]].concat();
     let work = product(&[&shape[..], &[rhs.shape[rhs_rank].max(1)]].concat());

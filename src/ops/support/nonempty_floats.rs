@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::generate::Draw;
-use crate::ops::{Contract, why};
+use crate::ops::{Contract, rule, why};
 use crate::tensor::{DType, Support};
 
 /// The dtypes of these cases.
@@ -31,7 +31,7 @@ pub fn floats_of(draw: &mut Draw, names: &[&str], shape: &[usize]) -> arbitrary:
 
 /// Accepts floats, for one output like `x`.
 pub fn float_contract(case: &Case) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     if let Some((_, largest)) = x.dtype.int_range() {
         let overflows = x.floats().iter().map(|x| x * x).sum::<f64>() > largest as f64;
         let nothing = Contract::Unspecified("gradients of integers");
@@ -54,12 +54,12 @@ pub fn with_second(case: &Case, name: &str, last: (DType, Vec<usize>)) -> Contra
     let (Contract::Accepts { outputs, refusal }, Some(x)) = (float_contract(case), case.tensor("x")) else {
         return float_contract(case);
     };
-    let Some(other) = case.tensor(name) else { return Contract::Rejects(why::SHAPES) };
+    let Some(other) = case.tensor(name) else { return Contract::Rejects(&rule::SHAPES) };
     if other.shape != x.shape {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if other.dtype != x.dtype {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     Contract::Accepts { outputs: vec![outputs[0].clone(), outputs[0].clone(), last], refusal }
 }

@@ -6,7 +6,7 @@ use crate::case::{Backward, Case};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::reductions::squared;
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, Tensor};
 
 /// The dtypes of the fused ops.
@@ -46,7 +46,7 @@ pub fn fused_contract(case: &Case, weights: &[&str]) -> Contract {
 /// The contract of a norm made of ops that broadcast: weights of another shape may fit too.
 pub fn composed_contract(case: &Case, weights: &[&str]) -> Contract {
     match fitting(case, weights) {
-        Contract::Rejects(why::SHAPES | why::RANK) if broadcast(case, weights) => {
+        Contract::Rejects(rule) if [rule::SHAPES, rule::RANK].contains(rule) && broadcast(case, weights) => {
             Contract::Unspecified("weights of another shape")
         }
         other => other,
@@ -72,21 +72,21 @@ pub fn layer_contract(case: &Case, weights: &[&str]) -> Contract {
 
 /// Accepts weights that are one value for each element of the last dimension.
 fn fitting(case: &Case, weights: &[&str]) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-    let Some(&hidden) = x.shape.last() else { return Contract::Rejects(why::RANK) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
+    let Some(&hidden) = x.shape.last() else { return Contract::Rejects(&rule::RANK) };
     if !x.dtype.is_float() && x.elements() == Some(0) {
         return Contract::Unspecified(why::NO_INTEGERS);
     }
     if !x.dtype.is_float() {
-        return Contract::Rejects("the norm of integers");
+        return Contract::Rejects(&rule::NORM);
     }
     for weight in weights {
-        let Some(weight) = case.tensor(weight) else { return Contract::Rejects(why::SHAPES) };
+        let Some(weight) = case.tensor(weight) else { return Contract::Rejects(&rule::SHAPES) };
         if weight.shape.len() != 1 {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
         if weight.shape[0] != hidden {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if weight.dtype != x.dtype {
             return Contract::mixed(x);

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::reference_inputs::broadcast_shape;
-use crate::ops::{Call, Contract, ReferenceInputs, why};
+use crate::ops::{Call, Contract, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, product};
 
 /// The dtypes of functions with kernels for integers and floats.
@@ -70,20 +70,20 @@ pub fn rhs_array(inputs: &ReferenceInputs) -> ndarray::ArrayD<Num> {
 
 /// The shape of the result; as an `Err` the contract where the sides do not fit.
 pub fn output_shape(case: &Case) -> std::result::Result<Vec<usize>, Contract> {
-    let Some(lhs) = case.tensor("lhs") else { return Err(Contract::Rejects(why::SHAPES)) };
+    let Some(lhs) = case.tensor("lhs") else { return Err(Contract::Rejects(&rule::SHAPES)) };
     if scalar(case).is_some() {
         return Ok(lhs.shape.clone());
     }
-    let Some(rhs) = case.tensor("rhs") else { return Err(Contract::Rejects(why::SHAPES)) };
+    let Some(rhs) = case.tensor("rhs") else { return Err(Contract::Rejects(&rule::SHAPES)) };
     let shape = if broadcasts(case) {
         broadcast_shape(&lhs.shape, &rhs.shape)
     } else {
         (lhs.shape == rhs.shape).then(|| lhs.shape.clone())
     };
-    let Some(shape) = shape else { return Err(Contract::Rejects(why::SHAPES)) };
+    let Some(shape) = shape else { return Err(Contract::Rejects(&rule::SHAPES)) };
     if lhs.dtype != rhs.dtype {
         let empty = shape.contains(&0);
-        return Err(if empty { Contract::Unspecified(why::MIXED) } else { Contract::Rejects(why::MIXED) });
+        return Err(if empty { Contract::Unspecified(rule::MIXED.id) } else { Contract::Rejects(&rule::MIXED) });
     }
     if product(&shape).is_none_or(|n| n > 1 << 22) {
         return Err(Contract::Unspecified(why::TOO_LARGE));

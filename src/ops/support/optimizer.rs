@@ -7,7 +7,7 @@ use ndarray::{ArrayD, Axis, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Call, Contract, ReferenceInputs, why};
+use crate::ops::{Call, Contract, ReferenceInputs, rule};
 use crate::tensor::{DType, Support};
 
 /// The dtypes of optimizers.
@@ -28,20 +28,20 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
 /// Accepts ordinary steps of floats.
 pub fn contract(case: &Case) -> Contract {
     let (Some(theta), Some(grad)) = (case.tensor("theta"), case.tensor("grad")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if grad.shape.contains(&0) || grad.shape.first().is_some_and(|&steps| steps > 64) {
         return Contract::Unspecified("no step, no value, or too many steps");
     }
     if grad.shape.len() != theta.shape.len() + 1 || grad.shape[1..] != theta.shape {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if theta.dtype != grad.dtype {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     if !theta.dtype.is_float() {
         return match case.text("form") {
-            "push" => Contract::Rejects("an optimizer of integers"),
+            "push" => Contract::Rejects(&rule::OPTIMIZER),
             // Those that are made of variables leave these out.
             _ => Contract::accepts(theta.dtype, &theta.shape).may_refuse(true, "an optimizer of integers"),
         };

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::call::size_or;
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, rule};
 use crate::tensor::{DType, Support};
 
 /// The dtypes of these ops.
@@ -46,16 +46,16 @@ pub fn has_stride(case: &Case) -> bool {
 
 /// Accepts an output of one element for every window.
 pub fn contract(case: &Case) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     if x.shape.len() != 4 {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     let ((kh, kw), (sh, sw)) = kernel_and_stride(case);
     if [kh, kw, sh, sw].contains(&0) {
-        return Contract::Rejects("a kernel or stride of 0");
+        return Contract::Rejects(&rule::POOL_ZERO);
     }
     let (Some(h), Some(w)) = (x.shape[2].checked_sub(kh), x.shape[3].checked_sub(kw)) else {
-        return Contract::Rejects("the kernel is larger than the input");
+        return Contract::Rejects(&rule::POOL_KERNEL);
     };
     Contract::accepts(x.dtype, &[x.shape[0], x.shape[1], h / sh + 1, w / sw + 1])
 }

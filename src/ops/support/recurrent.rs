@@ -10,7 +10,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::{Call, Contract, ReferenceInputs, why};
+use crate::ops::{Call, Contract, ReferenceInputs, rule, why};
 
 /// A step or the steps of a sequence.
 pub const X: InputSpec = InputSpec::new("x", "(N, I) for one step, else (N, T, I)");
@@ -62,16 +62,16 @@ pub fn generate(draw: &mut Draw, gates: usize) -> arbitrary::Result<Case> {
 /// Accepts a step or a sequence that fits the weights.
 pub fn contract(case: &Case, gates: usize) -> Contract {
     let (Some(x), Some(w_ih), Some(w_hh)) = (case.tensor("x"), case.tensor("w_ih"), case.tensor("w_hh")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     let form = case.text("form");
     if x.shape.len() != if form == "step" { 2 } else { 3 } || w_ih.shape.len() != 2 || w_hh.shape.len() != 2 {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     let (batch, inner, hidden) = (x.shape[0], x.shape[x.shape.len() - 1], w_hh.shape[1]);
     let rows = gates.saturating_mul(hidden);
     if w_ih.shape != [rows, inner] || w_hh.shape[0] != rows {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if !["seq", "seq_init", "step"].contains(&form) || (form == "seq" && case.tensor("h").is_some()) {
         return Contract::Unspecified(why::NO_CALL);
@@ -87,16 +87,16 @@ pub fn contract(case: &Case, gates: usize) -> Contract {
         return Contract::Unspecified("a state that is not one row per element of the batch");
     }
     if ["b_ih", "b_hh"].iter().any(|bias| case.tensor(bias).is_some_and(|bias| bias.shape != [rows])) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if x.dtype != w_ih.dtype || states.iter().any(|state| case.tensor(state).is_some_and(|s| s.dtype != x.dtype)) {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     if case.inputs.values().any(|tensor| tensor.dtype != x.dtype) {
         return Contract::Unspecified("a builder converts dtypes");
     }
     if !x.dtype.is_float() {
-        return Contract::Rejects("a recurrent layer of integers");
+        return Contract::Rejects(&rule::RECURRENCE);
     }
     if x.shape.contains(&0) || hidden == 0 {
         return Contract::Unspecified("a sequence without elements");

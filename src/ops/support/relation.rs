@@ -17,7 +17,7 @@ pub fn contiguous_contract(case: &Case, op: &Op) -> Contract {
     let empty = case.inputs.values().any(|tensor| tensor.shape.contains(&0));
     match (op.contract)(case) {
         _ if empty || !case.is_contiguous() => Contract::Unspecified("views, or inputs without elements"),
-        Contract::Rejects(rule) => Contract::Unspecified(rule),
+        Contract::Rejects(rule) => Contract::Unspecified(rule.id),
         contract => contract,
     }
 }

@@ -4,17 +4,17 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::{Contract, why};
+use crate::ops::{Contract, rule, why};
 use crate::tensor::product;
 
 /// The contract for an `x` of the right rank that gets these sizes.
 pub fn resized_contract(case: &Case, target: &[usize]) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     if target.contains(&0) {
         return Contract::Unspecified("an image of size 0");
     }
     if x.shape[2..].contains(&0) {
-        return Contract::Rejects("no element to take values from");
+        return Contract::Rejects(&rule::EMPTY_SOURCE);
     }
     let shape = [&x.shape[..2], target].concat();
     if product(target).is_none_or(|n| n > 1 << 22) || product(&shape).is_none_or(|n| n > 1 << 22) {

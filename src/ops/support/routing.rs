@@ -6,7 +6,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::call::size_or;
-use crate::ops::{Contract, ReferenceInputs, in_range, why};
+use crate::ops::{Contract, ReferenceInputs, in_range, rule, why};
 use crate::tensor::{DType, Tensor, Value};
 
 /// Which row of the output each pair is.
@@ -49,7 +49,7 @@ pub fn routed(case: &Case, experts: usize, width: usize, dtype: DType) -> Contra
     let (Some(x), Some(tokens), Some(of_tokens)) =
         (case.tensor("x"), case.tensor("token_ids"), case.tensor("expert_ids"))
     else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     let scales = case.tensor("scales");
     let topk = size_or(case, "topk", 1);
@@ -59,17 +59,17 @@ pub fn routed(case: &Case, experts: usize, width: usize, dtype: DType) -> Contra
     };
     let fits = |of: &Tensor| of.shape == [pairs];
     if ![tokens, of_tokens].into_iter().chain(scales).all(fits) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if tokens.dtype != DType::U32 || of_tokens.dtype != DType::U32 {
-        return Contract::Rejects("tokens or experts that are not u32");
+        return Contract::Rejects(&rule::ROUTING_DTYPE);
     }
     if scales.is_some_and(|scales| scales.dtype != DType::F32) {
-        return Contract::Rejects("weights of experts that are not f32");
+        return Contract::Rejects(&rule::EXPERT_WEIGHTS);
     }
     let (mut tokens, of_tokens) = (tokens.ints(), of_tokens.ints());
     if tokens.iter().any(|&id| !in_range(id, pairs)) || of_tokens.iter().any(|&id| !in_range(id, experts)) {
-        return Contract::Rejects(why::ID);
+        return Contract::Rejects(&rule::ID);
     }
     tokens.sort_unstable();
     tokens.dedup();

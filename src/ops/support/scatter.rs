@@ -9,7 +9,7 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::ids::{bad_id, dim, id_rules, writes_nothing};
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Tensor};
 
 /// The drawn parts of a scatter: dtype, the shapes of `x` and `src`, the dimension, and the dtype of ids.
@@ -61,15 +61,15 @@ pub fn scatter_contract(
     fits: impl Fn(usize) -> bool,
 ) -> Contract {
     if src.shape.len() != x.shape.len() {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
-    let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+    let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
     let others_differ = x.shape.iter().zip(&src.shape).enumerate().any(|(d, (x, src))| d != dim && x != src);
     if others_differ || !fits(src.shape[dim]) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if x.dtype != src.dtype {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     if src.elements() == Some(0) && !ids.dtype.is_float() && bad_id(ids, x.shape[dim]) {
         return Contract::Unspecified("an id out of range where nothing is written");

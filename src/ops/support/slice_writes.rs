@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::gather_map::COPIES;
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, rule};
 use crate::tensor::{DType, Tensor};
 
 /// A case that writes `src` into `x` along one dimension, which is the first one if `first`.
@@ -31,12 +31,12 @@ pub fn drawn_pair(draw: &mut Draw, dtype: DType, x: &[usize], src: &[usize]) -> 
 /// `x` and `src`, if they have the same dtype and number of dimensions.
 pub fn operands(case: &Case) -> Result<(&Tensor, &Tensor), Contract> {
     let (Some(x), Some(src)) = (case.tensor("x"), case.tensor("src")) else {
-        return Err(Contract::Rejects(why::SHAPES));
+        return Err(Contract::Rejects(&rule::SHAPES));
     };
     if x.shape.len() != src.shape.len() {
-        return Err(Contract::Rejects(why::RANK));
+        return Err(Contract::Rejects(&rule::RANK));
     }
-    if x.dtype == src.dtype { Ok((x, src)) } else { Err(Contract::Rejects(why::MIXED)) }
+    if x.dtype == src.dtype { Ok((x, src)) } else { Err(Contract::Rejects(&rule::MIXED)) }
 }
 
 /// Accepts a `src` that fits into `x` from `start` on along `dim`.
@@ -46,14 +46,14 @@ pub fn slice_contract(case: &Case, dim: usize) -> Contract {
         Err(contract) => return contract,
     };
     if dim >= x.shape.len() {
-        return Contract::Rejects(why::DIM);
+        return Contract::Rejects(&rule::DIM);
     }
     if (0..x.shape.len()).any(|d| d != dim && x.shape[d] != src.shape[d]) {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     match case.size("start").checked_add(src.shape[dim]) {
         Some(end) if end <= x.shape[dim] => Contract::accepts(x.dtype, &x.shape),
-        _ => Contract::Rejects("the part ends outside the tensor"),
+        _ => Contract::Rejects(&rule::PART),
     }
 }
 

@@ -9,7 +9,6 @@ use crate::ops::support::gather_map::drawn_of;
 pub const EMPTY_SLICE: Contract = Contract::Unspecified("a slice without elements");
 
 /// A range that ends outside its dimension.
-pub const OUTSIDE: &str = "a range outside the dimension";
 
 /// A case with an `x` of 1 to `high` dimensions that has elements.
 pub fn drawn_nonempty(draw: &mut Draw, high: usize) -> arbitrary::Result<Case> {

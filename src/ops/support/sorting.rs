@@ -5,7 +5,7 @@ use ndarray::{ArrayD, Axis, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support};
 
 /// The dtypes of these ops.
@@ -32,9 +32,9 @@ pub fn ascending(case: &Case) -> bool {
 
 /// Accepts a sort with an output of positions.
 pub fn contract(case: &Case) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     if x.shape.is_empty() {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     Contract::accepts(DType::U32, &x.shape).may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
 }

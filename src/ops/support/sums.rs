@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::reductions::{groups, overflows, reduced, reduced_dims, reduced_shape};
-use crate::ops::{Contract, ReferenceInputs, why};
+use crate::ops::{Contract, ReferenceInputs, rule, why};
 use crate::tensor::Support;
 
 /// A case of some dimensions, or of all with `form = "all"`.
@@ -30,13 +30,13 @@ pub fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
 /// The contract of a function of sums over dimensions. `is_whole` decides by the sum and the count of integers whether
 /// their result is an integer.
 pub fn contract(case: &Case, is_whole: impl Fn(i64, i64) -> bool) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     let dims = reduced_dims(case, x.shape.len());
     if dims.iter().any(|&dim| dim >= x.shape.len()) {
-        return Contract::Rejects(why::DIM);
+        return Contract::Rejects(&rule::DIM);
     }
     if (1..dims.len()).any(|i| dims[..i].contains(&dims[i])) {
-        return Contract::Rejects("a dimension named twice");
+        return Contract::Rejects(&rule::DIM_TWICE);
     }
     if dims.is_empty() && case.text("form") != "all" {
         return Contract::Unspecified("a reduction over no dimension");

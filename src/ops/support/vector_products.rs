@@ -1,7 +1,7 @@
 //! The contract of products of vectors.
 
 use crate::case::Case;
-use crate::ops::{Contract, why};
+use crate::ops::{Contract, rule, why};
 use crate::tensor::Tensor;
 
 /// The inputs `x` and `rhs`.
@@ -12,10 +12,10 @@ pub fn operands(case: &Case) -> Option<(&Tensor, &Tensor)> {
 /// Accepts a product of `shape` if the sizes fit: `fits` says whether they do.
 pub fn contract(x: &Tensor, rhs: &Tensor, fits: bool, shape: &[usize]) -> Contract {
     if !fits {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     }
     if x.dtype != rhs.dtype {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     let largest = |t: &Tensor| t.floats().into_iter().map(f64::abs).fold(0.0, f64::max);
     let limit = x.dtype.max().min(2f64.powi(53));

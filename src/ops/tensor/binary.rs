@@ -7,7 +7,7 @@ use crate::ops::support::operands::{
     STANDARD, broadcasts, generate, operands, output_shape, rhs_array, scalar, with_scalar,
 };
 use crate::ops::support::reference_inputs::pairs;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Tensor, Values};
 
 /// An operation on integers, `None` where its value is undefined.
@@ -103,7 +103,7 @@ pub const BINARY_PROMISE: &str = "candle-core/src/tensor.rs:95-160, op.rs:395-40
     both backends); the torch functions of these names";
 
 fn contract(case: &Case, integers: Integers) -> Contract {
-    let (Some(lhs), shape) = (case.tensor("lhs"), output_shape(case)) else { return Contract::Rejects(why::SHAPES) };
+    let (Some(lhs), shape) = (case.tensor("lhs"), output_shape(case)) else { return Contract::Rejects(&rule::SHAPES) };
     let shape = match shape {
         Ok(shape) => shape,
         Err(contract) => return contract,

@@ -5,7 +5,7 @@ use candle_core::Tensor as Candle;
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
-use crate::ops::{Call, Contract, Op, why};
+use crate::ops::{Call, Contract, Op, rule};
 
 /// `x.broadcast_as((n0, ..))` or `x.expand(..)`: repeats sizes of 1 and adds dimensions in front;
 /// `x.broadcast_left(..)` puts these dimensions in front.
@@ -68,5 +68,5 @@ fn broadcast(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     }
     let fits = shape.len() >= x.len()
         && shape[shape.len() - x.len()..].iter().zip(x).all(|(&wide, &own)| wide == own || own == 1);
-    if fits { Ok(shape) } else { Err(Contract::Rejects(why::SHAPES)) }
+    if fits { Ok(shape) } else { Err(Contract::Rejects(&rule::SHAPES)) }
 }

@@ -1,9 +1,9 @@
 //! Products of matrices, in batches that broadcast.
 
 use crate::case::InputSpec;
-use crate::ops::Op;
 use crate::ops::support::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
 use crate::ops::support::reference_inputs::broadcast_shape;
+use crate::ops::{Op, rule};
 
 /// As [`super::matmul::MATMUL`], with the batches broadcast against each other.
 pub static BROADCAST_MATMUL: Op = Op {
@@ -27,7 +27,7 @@ pub static BROADCAST_MATMUL: Op = Op {
         }
         generate(draw, &batches[0], &batches[1])
     },
-    contract: |case| contract(case, broadcast_shape, "batches that do not broadcast"),
+    contract: |case| contract(case, broadcast_shape, &rule::BROADCAST_BATCHES),
     call: |call| Ok(vec![call.tensor("x")?.broadcast_matmul(call.tensor("rhs")?)?]),
     source: "x.broadcast_matmul(&rhs)?",
     torch: "x @ rhs",

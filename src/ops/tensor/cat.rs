@@ -5,7 +5,7 @@ use candle_core::Tensor as Candle;
 use crate::ops::support::arguments::{DIM, PARTS};
 use crate::ops::support::gather_map::affordable;
 use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `Tensor::cat(&[t0, t1, ..], dim)`: joins tensors that differ in `dim` only.
 pub static CAT: Op = Op {
@@ -30,7 +30,7 @@ pub static CAT: Op = Op {
             Ok(first) if dim >= first.shape.len() && tensors.len() == 1 => {
                 Contract::Unspecified("a dim out of range for one tensor")
             }
-            Ok(first) if dim >= first.shape.len() => Contract::Rejects(why::DIM),
+            Ok(first) if dim >= first.shape.len() => Contract::Rejects(&rule::DIM),
             Ok(first) => {
                 let mut shape = first.shape.clone();
                 shape[dim] = tensors.iter().map(|tensor| tensor.shape[dim]).sum();

@@ -7,7 +7,7 @@ use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, affordable, shape_of};
 use crate::ops::support::ids::dim;
 use crate::ops::support::slicing::{EMPTY_SLICE, drawn_nonempty};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.chunk(chunks, dim)`: that many parts. The first ones are larger by 1 if the size is not a multiple; a dimension
 /// with fewer entries gives parts of 1.
@@ -23,8 +23,8 @@ pub static CHUNK: Op = Op {
         Ok(case.param("dim", dim).param("chunks", draw.between(1, 5)?))
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-        let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
+        let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         if x.shape.contains(&0) && case.size("chunks") > 0 {
             return EMPTY_SLICE;
         }
@@ -69,7 +69,7 @@ pub static CHUNK: Op = Op {
 
 fn lengths(size: usize, chunks: usize) -> Result<Vec<usize>, Contract> {
     match (size, chunks) {
-        (_, 0) => Err(Contract::Rejects("no chunks")),
+        (_, 0) => Err(Contract::Rejects(&rule::NO_CHUNKS)),
         (0, _) => Err(Contract::Unspecified("chunks of an empty dimension")),
         (65.., 65..) => Err(Contract::Unspecified("too many chunks")),
         _ => {

@@ -8,7 +8,7 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{ALGORITHM, DILATION, GROUPS, PADDING, STRIDE};
 use crate::ops::support::convolution::{Window, convolve, window};
-use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::ops::{Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `x (B, C, L)` with `kernel (O, C / groups, K)`.
@@ -119,26 +119,26 @@ pub fn algo(case: &Case) -> Option<CudnnFwdAlgo> {
 /// The contract of a convolution over `spatial` dimensions.
 pub fn contract(case: &Case, spatial: usize) -> Contract {
     let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if x.shape.len() != spatial + 2 || kernel.shape.len() != spatial + 2 {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     let Window { padding, stride, dilation, groups } = window(case);
     if groups == 0 || stride == 0 {
-        return Contract::Rejects("a stride or number of groups of 0");
+        return Contract::Rejects(&rule::CONV_ZERO);
     }
     if kernel.shape[1].checked_mul(groups).is_none() {
         return Contract::Unspecified("more channels than can be counted");
     }
     if kernel.shape[1].checked_mul(groups) != Some(x.shape[1]) {
-        return Contract::Rejects("the kernel has other channels");
+        return Contract::Rejects(&rule::CHANNELS);
     }
     if kernel.shape[0] % groups != 0 {
-        return Contract::Rejects("groups do not divide the channels");
+        return Contract::Rejects(&rule::GROUPS);
     }
     if x.dtype != kernel.dtype {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     if dilation == 0 {
         return Contract::Unspecified("a dilation of 0");
@@ -149,12 +149,12 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     let mut out = vec![x.shape[0], kernel.shape[0]];
     for (&size, &k) in x.shape[2..].iter().zip(&kernel.shape[2..]) {
         let Some(padded) = padding.checked_mul(2).and_then(|both| both.checked_add(size)) else {
-            return Contract::Rejects("the padding overflows");
+            return Contract::Rejects(&rule::PADDING);
         };
         let reach = dilation.checked_mul(k - 1).and_then(|reach| reach.checked_add(1));
         match reach.and_then(|reach| padded.checked_sub(reach)) {
             Some(room) => out.push(room / stride + 1),
-            None => return Contract::Rejects("the kernel is larger than the padded input"),
+            None => return Contract::Rejects(&rule::CONV_KERNEL),
         }
     }
     // Candle unrolls every window (im2col): the memory is windows times kernel.

@@ -8,7 +8,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::{DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE};
 use crate::ops::support::call::size_or;
 use crate::ops::support::convolution::{Window, convolve_transposed, window};
-use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::ops::{Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, Tensor, product};
 
 /// `x (B, C, L)` with `kernel (C, O / groups, K)`.
@@ -104,36 +104,36 @@ pub fn generate(draw: &mut Draw, spatial: usize) -> arbitrary::Result<Case> {
 /// The contract of a transposed convolution over `spatial` dimensions.
 pub fn contract(case: &Case, spatial: usize) -> Contract {
     let (Some(x), Some(kernel)) = (case.tensor("x"), case.tensor("kernel")) else {
-        return Contract::Rejects(why::SHAPES);
+        return Contract::Rejects(&rule::SHAPES);
     };
     if x.shape.len() != spatial + 2 || kernel.shape.len() != spatial + 2 {
-        return Contract::Rejects(why::RANK);
+        return Contract::Rejects(&rule::RANK);
     }
     let Window { stride, dilation, groups, .. } = window(case);
     if groups == 0 || stride == 0 {
-        return Contract::Rejects("a stride or number of groups of 0");
+        return Contract::Rejects(&rule::CONV_ZERO);
     }
     if kernel.shape[0] != x.shape[1] {
-        return Contract::Rejects("the kernel has other channels");
+        return Contract::Rejects(&rule::CHANNELS);
     }
     if kernel.shape[0] % groups != 0 {
-        return Contract::Rejects("groups do not divide the channels");
+        return Contract::Rejects(&rule::GROUPS);
     }
     if x.dtype != kernel.dtype {
-        return Contract::Rejects(why::MIXED);
+        return Contract::Rejects(&rule::MIXED);
     }
     if dilation == 0 {
-        return Contract::Rejects("a dilation of 0");
+        return Contract::Rejects(&rule::ZERO_DILATION);
     }
     if size_or(case, "output_padding", 0) >= stride.max(dilation) {
-        return Contract::Rejects("an output padding not below stride or dilation");
+        return Contract::Rejects(&rule::OUTPUT_PADDING);
     }
     if x.shape.contains(&0) || kernel.shape.contains(&0) {
         return Contract::Unspecified("a convolution of nothing");
     }
     let Some(spatial) = x.shape[2..].iter().zip(&kernel.shape[2..]).map(|(&n, &k)| output_size(case, n, k)).collect()
     else {
-        return Contract::Rejects("the padding leaves no output");
+        return Contract::Rejects(&rule::NO_OUTPUT);
     };
     let spatial: Vec<usize> = spatial;
     let out = [&[x.shape[0], kernel.shape[1].saturating_mul(groups)], &spatial[..]].concat();

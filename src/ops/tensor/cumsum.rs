@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::ids::dim;
 use crate::ops::support::reductions::{accumulate, overflows};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `x.cumsum(dim)`: `out[i] = x[0] + .. + x[i]` along `dim`.
@@ -27,8 +27,8 @@ pub static CUMSUM: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-        let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
+        let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         if !x.dtype.is_float() && overflows(x, &[dim]) {
             return Contract::Unspecified(why::OVERFLOW);
         }

@@ -13,7 +13,7 @@ use crate::ops::tensor::{
     roll::ROLL, slice_set::SLICE_SET, squeeze::SQUEEZE, stack::STACK, sum::SUM, transpose::TRANSPOSE, unfold::UNFOLD,
     var::VAR,
 };
-use crate::ops::{Contract, Op, ReferenceInputs, why};
+use crate::ops::{Contract, Op, ReferenceInputs, rule};
 use crate::tensor::{DType, Tensor as Data, Value};
 
 /// Makes the table of calls, and their text in programs, from one list. Behind each call: the op that says what it returns, and that op's
@@ -146,12 +146,12 @@ fn parts(mut case: Case) -> Case {
 
 /// The op and the case in which the dimension is counted from the front.
 fn from_front(case: &Case) -> std::result::Result<(&'static Op, Case), Contract> {
-    let Some(x) = case.tensor("x") else { return Err(Contract::Rejects(why::SHAPES)) };
+    let Some(x) = case.tensor("x") else { return Err(Contract::Rejects(&rule::SHAPES)) };
     if x.shape.is_empty() && name(case).starts_with("flatten") {
         return Err(Contract::Unspecified("dimensions of a scalar"));
     }
     let back = crate::ops::support::call::size_or(case, "back", 1);
     let dim = places(name(case), x.shape.len()).checked_sub(back).filter(|_| back > 0);
-    let Some(dim) = dim else { return Err(Contract::Rejects(why::DIM)) };
+    let Some(dim) = dim else { return Err(Contract::Rejects(&rule::DIM)) };
     Ok(plain(name(case), Case::default().input("x", x.clone()), dim))
 }

@@ -4,7 +4,7 @@ use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::support::vector_products::{contract, operands};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// `x.dot(rhs)` of two vectors.
@@ -22,9 +22,9 @@ pub static DOT: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        let Some((x, rhs)) = operands(case) else { return Contract::Rejects(why::SHAPES) };
+        let Some((x, rhs)) = operands(case) else { return Contract::Rejects(&rule::SHAPES) };
         if x.shape.len() != 1 || rhs.shape.len() != 1 {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
         if !x.dtype.is_float() {
             return Contract::Unspecified("the documentation excludes integers");

@@ -3,7 +3,7 @@
 use crate::case::{Case, InputSpec};
 use crate::ops::support::gather_map::{COPIES, shape_of};
 use crate::ops::tensor::index_select::INDEX_SELECT;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.embedding(ids)`: the rows of `x (V, H)` that `ids (S)` names.
 pub static EMBEDDING: Op = Op {
@@ -23,7 +23,7 @@ pub static EMBEDDING: Op = Op {
     },
     contract: |case| match shape_of(case).len() {
         2 => (INDEX_SELECT.contract)(case),
-        _ => Contract::Rejects(why::RANK),
+        _ => Contract::Rejects(&rule::RANK),
     },
     call: |call| Ok(vec![call.tensor("x")?.embedding(call.tensor("ids")?)?]),
     source: "x.embedding(&ids)?",

@@ -3,7 +3,7 @@
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, shape_of};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.flatten(start, end)`, `x.flatten_to(end)`, `x.flatten_from(start)` or `x.flatten_all()`.
 pub static FLATTEN: Op = Op {
@@ -71,7 +71,7 @@ fn flattened(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
         return if form == "all" { Ok(vec![1]) } else { Err(Contract::Unspecified("dimensions of a scalar")) };
     }
     if start.max(end) >= x.len() {
-        return Err(Contract::Rejects(why::DIM));
+        return Err(Contract::Rejects(&rule::DIM));
     }
     if start > end {
         return Err(Contract::Unspecified("a range of dimensions that ends before it starts"));

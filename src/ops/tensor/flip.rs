@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::ops::support::arguments::{ANY, DIMS};
 use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 
 /// `x.flip(&[d0, ..])`: reverses the order of the elements along these dimensions.
 pub static FLIP: Op = Op {
@@ -40,7 +40,7 @@ pub static FLIP: Op = Op {
 fn flipped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let dims = case.sizes("dims");
     if dims.iter().any(|&d| d >= x.len()) {
-        return Err(Contract::Rejects(why::DIM));
+        return Err(Contract::Rejects(&rule::DIM));
     }
     if (1..dims.len()).any(|place| dims[..place].contains(&dims[place])) {
         return Err(Contract::Unspecified("a dimension flipped twice"));

@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::ids::{dim, drawn_reads, id_rules};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 
 /// `x.gather(ids, dim)`: `out[.., i, ..] = x[.., ids[.., i, ..], ..]`, shaped as `ids`.
 pub static GATHER: Op = Op {
@@ -29,14 +29,14 @@ pub static GATHER: Op = Op {
     },
     contract: |case| {
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         if ids.shape.len() != x.shape.len() {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
-        let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+        let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         if x.shape.iter().zip(&ids.shape).enumerate().any(|(d, (&x, &ids))| d != dim && ids > x) {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &ids.shape));
         contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)

@@ -4,7 +4,7 @@ use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
 use crate::ops::support::slicing::EMPTY_SLICE;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.get(index)`, or `x.get_on_dim(dim, index)`: one slice, without its dimension.
 pub static GET: Op = Op {
@@ -69,9 +69,9 @@ fn gotten(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     if x.is_empty() && case.text("form") == "first" {
         return Err(Contract::Unspecified("a slice of a scalar"));
     }
-    let Some(&n) = x.get(dim) else { return Err(Contract::Rejects(why::DIM)) };
+    let Some(&n) = x.get(dim) else { return Err(Contract::Rejects(&rule::DIM)) };
     if case.size("index") >= n {
-        return Err(Contract::Rejects("index out of range"));
+        return Err(Contract::Rejects(&rule::INDEX));
     }
     if x.contains(&0) {
         return Err(EMPTY_SLICE);

@@ -7,8 +7,8 @@ use crate::generate::Draw;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, contract, gathered, shape_of};
 use crate::ops::support::ids::id_rules;
-use crate::ops::support::slicing::{EMPTY_SLICE, OUTSIDE, drawn_nonempty};
-use crate::ops::{Call, Contract, Op, why};
+use crate::ops::support::slicing::{EMPTY_SLICE, drawn_nonempty};
+use crate::ops::{Call, Contract, Op, rule, why};
 
 /// `x.i((index0, index1, ..))`: one entry, a range, or the entries in a tensor of ids, of each
 /// dimension. `kinds` has one word per index, `starts` and `ends` their numbers.
@@ -24,7 +24,7 @@ pub static I: Op = Op {
     ],
     generate: index_case,
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let accepts = contract(case, indexed);
         let kinds = kinds(case);
         let Some(place) = kinds.iter().position(|kind| *kind == "ids") else { return accepts };
@@ -143,7 +143,7 @@ fn pick(case: &Case, place: usize, n: usize) -> Result<Pick, Contract> {
     let (start, end) = bounds(case, place);
     let (start, end) = match *kinds(case).get(place).unwrap_or(&"all") {
         "at" if start < n => return Ok(Pick::At(start)),
-        "at" => return Err(Contract::Rejects("index out of range")),
+        "at" => return Err(Contract::Rejects(&rule::INDEX)),
         "ids" => return Ok(Pick::Ids),
         "range" => (start, end),
         "inclusive" => (start, end.saturating_add(1)),
@@ -153,7 +153,7 @@ fn pick(case: &Case, place: usize, n: usize) -> Result<Pick, Contract> {
         _ => (0, n),
     };
     if start > n || end > n {
-        return Err(Contract::Rejects(OUTSIDE));
+        return Err(Contract::Rejects(&rule::RANGE));
     }
     if start > end {
         Err(Contract::Unspecified("a range that ends before it starts"))
@@ -168,7 +168,7 @@ fn indexed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
         return Err(Contract::Unspecified(why::NO_CALL));
     }
     if kinds.len() > x.len() {
-        return Err(Contract::Rejects("more indices than dimensions"));
+        return Err(Contract::Rejects(&rule::INDICES));
     }
     if kinds.iter().filter(|kind| **kind == "ids").count() > 1 {
         return Err(Contract::Unspecified("two tensors of ids"));
@@ -183,7 +183,7 @@ fn indexed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
             Pick::Range(start, end) => shape.push(end - start),
             Pick::Ids => match case.tensor("ids").map(|ids| ids.shape.as_slice()) {
                 Some(&[count]) => shape.push(count),
-                _ => return Err(Contract::Rejects(why::RANK)),
+                _ => return Err(Contract::Rejects(&rule::RANK)),
             },
         }
     }

@@ -5,7 +5,7 @@ use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::elementwise::with_integers;
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scattered};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.index_add(ids, src, dim)`: the slices of `src` along `dim` added to those of `x` that `ids` names.
 pub static INDEX_ADD: Op = Op {
@@ -36,9 +36,9 @@ pub static INDEX_ADD: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
+        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(&rule::SHAPES) };
         if ids.shape.len() != 1 {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
         scatter_contract(case, [x, ids, src], true, |size| ids.shape[0] == size)
     },

@@ -4,7 +4,7 @@ use crate::case::InputSpec;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::ids::{bad_id, dim, drawn_reads, id_rules, selected};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 
 /// `x.index_select(ids, dim)`: the slices of `x` along `dim` that `ids` (one dimension) names.
 pub static INDEX_SELECT: Op = Op {
@@ -21,12 +21,12 @@ pub static INDEX_SELECT: Op = Op {
     },
     contract: |case| {
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         if ids.shape.len() != 1 {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
-        let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+        let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         let mut shape = x.shape.clone();
         shape[dim] = ids.shape[0];
         let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &shape));

@@ -4,7 +4,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::call::size_or;
 use crate::ops::support::resizing::{nearest, resized_contract};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// `x (N, C, L)` at `w` positions: the element at `floor(position * L / w)`.
@@ -86,7 +86,7 @@ pub const NEAREST_PROMISE: &str = "candle-core/src/tensor.rs:1184-1223: the valu
               torch.nn.functional.interpolate(mode='nearest'), which refuses sizes of 0";
 
 fn contract(case: &Case, target: &[&str]) -> Contract {
-    let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+    let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
     let target: Vec<usize> = target.iter().map(|name| size_or(case, name, 1)).collect();
-    if x.shape.len() == target.len() + 2 { resized_contract(case, &target) } else { Contract::Rejects(why::RANK) }
+    if x.shape.len() == target.len() + 2 { resized_contract(case, &target) } else { Contract::Rejects(&rule::RANK) }
 }

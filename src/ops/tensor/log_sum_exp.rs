@@ -4,7 +4,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIMS};
 use crate::ops::support::elementwise::FLOATS;
 use crate::ops::support::sums::{contract, generate, over_dims};
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.log_sum_exp(dims)`: `ln(sum(exp(x)))` over `dims`.
 pub static LOG_SUM_EXP: Op = Op {
@@ -25,7 +25,7 @@ pub static LOG_SUM_EXP: Op = Op {
         let integers = case.tensor("x").is_some_and(|x| !x.dtype.is_float());
         match case.sizes("dims").is_empty() {
             true if integers => Contract::Unspecified("a reduction over no dimension"),
-            false if integers => Contract::Rejects("the logarithm of integers"),
+            false if integers => Contract::Rejects(&rule::LOGARITHM),
             _ => contract(case, |_, _| true),
         }
     },

@@ -1,8 +1,8 @@
 //! Products of matrices, in batches of equal dimensions.
 
 use crate::case::InputSpec;
-use crate::ops::Op;
 use crate::ops::support::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
+use crate::ops::{Op, rule};
 
 /// `x (.., M, K)` times `rhs (.., K, N)` with the same batch: `out[.., i, j] = sum(x[.., i, k] * rhs[.., k, j])`.
 pub static MATMUL: Op = Op {
@@ -15,7 +15,7 @@ pub static MATMUL: Op = Op {
         let batch = draw.open_shape(0, 2)?;
         generate(draw, &batch, &batch)
     },
-    contract: |case| contract(case, |x, rhs| (x == rhs).then(|| x.to_vec()), "other batch dimensions"),
+    contract: |case| contract(case, |x, rhs| (x == rhs).then(|| x.to_vec()), &rule::BATCHES),
     call: |call| Ok(vec![call.tensor("x")?.matmul(call.tensor("rhs")?)?]),
     source: "x.matmul(&rhs)?",
     torch: "x @ rhs",

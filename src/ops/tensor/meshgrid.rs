@@ -5,7 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `Tensor::meshgrid(&[x, y], xy)`: `x` along one dimension of a matrix, `y` along the other.
@@ -24,12 +24,12 @@ pub static MESHGRID: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(why::SHAPES) };
+        let (Some(x), Some(y)) = (case.tensor("x"), case.tensor("y")) else { return Contract::Rejects(&rule::SHAPES) };
         let (&[rows], &[columns]) = (x.shape.as_slice(), y.shape.as_slice()) else {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         };
         if x.dtype != y.dtype {
-            return Contract::Unspecified(why::MIXED);
+            return Contract::Unspecified(rule::MIXED.id);
         }
         if rows.checked_mul(columns).is_none_or(|n| n > 1 << 22) {
             return Contract::Unspecified(why::TOO_LARGE);

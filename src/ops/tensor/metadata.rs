@@ -9,7 +9,7 @@ use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::{candle_dtype, dtype_of, typed};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// Shape, rank, number of elements, the dimension `axis` counted from 0, its size, and the size of the last one. Then whether all
@@ -49,10 +49,10 @@ pub static METADATA: Op = Op {
         Ok(Case::default().input("x", draw.tensor(dtype, &shape)?).param("axis", axis))
     },
     contract: |case| match case.tensor("x") {
-        None => Contract::Rejects(why::SHAPES),
+        None => Contract::Rejects(&rule::SHAPES),
         Some(x) if x.shape.is_empty() => Contract::Unspecified("dimensions of a scalar"),
         Some(x) if x.shape.contains(&0) => Contract::Unspecified("the order of nothing"),
-        Some(x) if axis(case, x.shape.len()).is_none() => Contract::Rejects(why::DIM),
+        Some(x) if axis(case, x.shape.len()).is_none() => Contract::Rejects(&rule::DIM),
         Some(x) => {
             let elements = (x.dtype, vec![x.elements().unwrap_or(0)]);
             let outputs = [(DType::I64, vec![x.shape.len() + 5]), (DType::U8, vec![6])];

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
 use crate::ops::support::vector_products::{contract, operands};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// `x.mv(rhs)`: a matrix `(m, n)` times a vector `(n)`.
@@ -23,9 +23,9 @@ pub static MV: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        let Some((x, rhs)) = operands(case) else { return Contract::Rejects(why::SHAPES) };
+        let Some((x, rhs)) = operands(case) else { return Contract::Rejects(&rule::SHAPES) };
         if x.shape.len() != 2 || rhs.shape.len() != 1 {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
         contract(x, rhs, x.shape[1] == rhs.shape[0], &[x.shape[0]])
     },

@@ -3,8 +3,7 @@
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
-use crate::ops::support::slicing::OUTSIDE;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.narrow(dim, start, len)`: the entries `start..start + len` of a dimension.
 pub static NARROW: Op = Op {
@@ -42,9 +41,9 @@ pub static NARROW: Op = Op {
 
 fn narrowed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let (dim, start, len) = (case.size("dim"), case.size("start"), case.size("len"));
-    let Some(&n) = x.get(dim) else { return Err(Contract::Rejects(why::DIM)) };
+    let Some(&n) = x.get(dim) else { return Err(Contract::Rejects(&rule::DIM)) };
     if start.checked_add(len).is_none_or(|end| end > n) {
-        return Err(Contract::Rejects(OUTSIDE));
+        return Err(Contract::Rejects(&rule::RANGE));
     }
     let mut shape = x.to_vec();
     shape[dim] = len;

@@ -5,7 +5,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::elementwise::FLOATS;
 use crate::ops::support::reference_inputs::scalar;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.norm()`: `sqrt(sum(x^2))`, a scalar.
 pub static NORM: Op = Op {
@@ -23,8 +23,8 @@ pub static NORM: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-        if x.dtype.is_float() { Contract::accepts(x.dtype, &[]) } else { Contract::Rejects(why::DTYPE) }
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
+        if x.dtype.is_float() { Contract::accepts(x.dtype, &[]) } else { Contract::Rejects(&rule::DTYPE) }
     },
     call: |call| Ok(vec![call.tensor("x")?.norm()?]),
     source: "x.norm()?",

@@ -4,7 +4,7 @@ use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.pad_with_zeros(dim, left, right)`: zeros before and after the entries along `dim`.
 pub static PAD_WITH_ZEROS: Op = Op {
@@ -97,7 +97,7 @@ fn padded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
         return Err(Contract::Unspecified("a dim out of range where nothing is padded"));
     }
     if dim >= x.len() {
-        return Err(Contract::Rejects(why::DIM));
+        return Err(Contract::Rejects(&rule::DIM));
     }
     if left.max(right) > 1 << 8 {
         return Err(TOO_LARGE);

@@ -3,7 +3,7 @@
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.permute([d0, d1, ..])`: dimension `i` of the output is dimension `di` of `x`.
 pub static PERMUTE: Op = Op {
@@ -36,7 +36,7 @@ pub static PERMUTE: Op = Op {
 fn permuted(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let order = case.sizes("dims");
     if order.len() != x.len() || (0..x.len()).any(|d| !order.contains(&d)) {
-        return Err(Contract::Rejects("no permutation of the dimensions"));
+        return Err(Contract::Rejects(&rule::PERMUTATION));
     }
     Ok(order.into_iter().map(|d| x[d]).collect())
 }

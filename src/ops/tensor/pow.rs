@@ -4,7 +4,7 @@ use crate::case::{InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::operands::{broadcasts, generate, operands, output_shape};
 use crate::ops::support::reference_inputs::pairs;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// `lhs^rhs`.
@@ -16,9 +16,9 @@ pub static POW: Op = Op {
     params: &[ParamSpec::word("form", &["", "broadcast"], "The method, plain or broadcasting.")],
     generate: |draw| generate(draw, POW_SUPPORT),
     contract: |case| match case.tensor("lhs") {
-        Some(lhs) if !lhs.dtype.is_float() => Contract::Rejects("a float function of integers"),
+        Some(lhs) if !lhs.dtype.is_float() => Contract::Rejects(&rule::FLOAT_FUNCTION),
         Some(lhs) => output_shape(case).map_or_else(|contract| contract, |shape| Contract::accepts(lhs.dtype, &shape)),
-        None => Contract::Rejects(why::SHAPES),
+        None => Contract::Rejects(&rule::SHAPES),
     },
     call: |call| {
         let (lhs, rhs) = operands(call)?;

@@ -3,7 +3,7 @@
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, shape_of};
-use crate::ops::{Contract, Op};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::product;
 
 /// `x.reshape((n0, n1, ..))`; with `hole` candle computes the first size.
@@ -74,13 +74,13 @@ fn reshaped(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     if case.size("hole") == 1 && (1..=3).contains(&shape.len()) {
         let others = product(&shape[1..]);
         if others == Some(0) {
-            return Err(Contract::Rejects("a hole of any size"));
+            return Err(Contract::Rejects(&rule::HOLE));
         }
         let Some(found) = others.filter(|others| elements.is_multiple_of(*others)).map(|others| elements / others)
         else {
-            return Err(Contract::Rejects("another number of elements"));
+            return Err(Contract::Rejects(&rule::ELEMENTS));
         };
         shape[0] = found;
     }
-    if product(&shape) == Some(elements) { Ok(shape) } else { Err(Contract::Rejects("another number of elements")) }
+    if product(&shape) == Some(elements) { Ok(shape) } else { Err(Contract::Rejects(&rule::ELEMENTS)) }
 }

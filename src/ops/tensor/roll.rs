@@ -3,7 +3,7 @@
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.roll(shift, dim)`: moves each element by `shift` positions, around the end.
 pub static ROLL: Op = Op {
@@ -43,5 +43,5 @@ fn shift(case: &Case) -> i32 {
 }
 
 fn rolled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
-    if case.size("dim") < x.len() { Ok(x.to_vec()) } else { Err(Contract::Rejects(why::DIM)) }
+    if case.size("dim") < x.len() { Ok(x.to_vec()) } else { Err(Contract::Rejects(&rule::DIM)) }
 }

@@ -7,7 +7,7 @@ use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scatter_shapes, scattered};
 use crate::ops::tensor::scatter_add::SCATTER_ADD;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{Value, Values, View};
 
 /// `x.scatter(ids, src, dim)`: `out[.., ids[.., i, ..], ..] = src[.., i, ..]`.
@@ -29,9 +29,9 @@ pub static SCATTER: Op = Op {
         drawn_scatter(draw, dtype, &x, &src, dim, ids)
     },
     contract: |case| {
-        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
+        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(&rule::SHAPES) };
         if ids.shape != src.shape {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         scatter_contract(case, [x, ids, src], false, |_| true)
     },

@@ -4,7 +4,7 @@ use crate::case::InputSpec;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scatter_shapes, scattered};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.scatter_add(ids, src, dim)`: as `scatter`, but adds to the old value.
 pub static SCATTER_ADD: Op = Op {
@@ -19,9 +19,9 @@ pub static SCATTER_ADD: Op = Op {
         drawn_scatter(draw, dtype, &x, &src, dim, ids)
     },
     contract: |case| {
-        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };
+        let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(&rule::SHAPES) };
         if ids.shape != src.shape {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         scatter_contract(case, [x, ids, src], true, |_| true)
     },

@@ -4,7 +4,7 @@ use crate::case::{InputSpec, ParamSpec};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::COPIES;
 use crate::ops::support::slice_writes::{drawn_pair, operands, with_block};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.slice_assign(&[start0..end0, ..], src)`: a copy of `x` with `src` at these ranges.
 pub static SLICE_ASSIGN: Op = Op {
@@ -34,14 +34,14 @@ pub static SLICE_ASSIGN: Op = Op {
         };
         let (starts, ends) = (case.sizes("starts"), case.sizes("ends"));
         if starts.len() != x.shape.len() || ends.len() != x.shape.len() {
-            return Contract::Rejects(why::RANK);
+            return Contract::Rejects(&rule::RANK);
         }
         if starts.iter().zip(&ends).any(|(start, end)| start >= end) {
             return Contract::Unspecified("an empty range");
         }
         let fits = |d: usize| ends[d] <= x.shape[d] && ends[d] - starts[d] == src.shape[d];
         if !(0..x.shape.len()).all(fits) {
-            return Contract::Rejects("the part ends outside the tensor");
+            return Contract::Rejects(&rule::PART);
         }
         Contract::accepts(x.dtype, &x.shape)
     },

@@ -3,7 +3,7 @@
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, in_order, shape_of};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.squeeze(dim)`: removes the dimension `dim` if its size is 1; `x.unsqueeze(dim)`: adds such a
 /// dimension.
@@ -35,7 +35,7 @@ pub static SQUEEZE: Op = Op {
 fn squeezed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     let (dim, unsqueezes) = (case.size("dim"), case.text("form") == "unsqueeze");
     if dim >= x.len() + usize::from(unsqueezes) {
-        return Err(Contract::Rejects(why::DIM));
+        return Err(Contract::Rejects(&rule::DIM));
     }
     let mut shape = x.to_vec();
     if unsqueezes {

@@ -6,7 +6,7 @@ use ndarray::Axis;
 use crate::ops::support::arguments::{DIM, PARTS};
 use crate::ops::support::gather_map::affordable;
 use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `Tensor::stack(&[t0, t1, ..], dim)`: joins tensors of one shape along a new dimension.
 pub static STACK: Op = Op {
@@ -25,7 +25,7 @@ pub static STACK: Op = Op {
         let dim = case.size("dim");
         match joinable(&tensors, |a, b| a == b) {
             Err(contract) => contract,
-            Ok(first) if dim > first.shape.len() => Contract::Rejects(why::DIM),
+            Ok(first) if dim > first.shape.len() => Contract::Rejects(&rule::DIM),
             Ok(first) => {
                 let mut shape = first.shape.clone();
                 shape.insert(dim, tensors.len());

@@ -5,7 +5,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::candle_dtype;
 use crate::ops::support::reference_inputs::each;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `x.to_dtype(to)`: floats round to nearest, ties to even; floats become integers towards zero.
@@ -27,7 +27,7 @@ pub static TO_DTYPE: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let Some(to) = target(case) else { return Contract::Unspecified(why::NO_CALL) };
         Contract::accepts(to, &x.shape).may_refuse(lacks_a_kernel(x.dtype, to), why::DTYPE)
     },

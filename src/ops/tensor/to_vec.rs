@@ -6,7 +6,7 @@ use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::{dtype_of, typed};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// The values of `x` on the host: `to_vec0` (and `to_scalar`) to `to_vec3` by the param `form`, and uploaded again.
@@ -23,9 +23,9 @@ pub static TO_VEC: Op = Op {
         Ok(Case::default().input("x", draw.tensor(dtype, &shape)?).param("form", form))
     },
     contract: |case| match case.tensor("x") {
-        Some(x) if x.shape.len() != rank(case.text("form")) => Contract::Rejects(why::RANK),
+        Some(x) if x.shape.len() != rank(case.text("form")) => Contract::Rejects(&rule::RANK),
         Some(x) => Contract::accepts(x.dtype, &[x.elements().unwrap_or(0)]),
-        None => Contract::Rejects(why::SHAPES),
+        None => Contract::Rejects(&rule::SHAPES),
     },
     call: |call| {
         let x = call.tensor("x")?;

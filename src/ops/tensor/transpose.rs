@@ -3,7 +3,7 @@
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 
 /// `x.transpose(dim1, dim2)`, or `x.t()`, which swaps the last two.
 pub static TRANSPOSE: Op = Op {
@@ -64,11 +64,11 @@ fn swapped(case: &Case, rank: usize) -> (usize, usize) {
 
 fn transposed(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
     if case.text("form") == "t" && x.len() < 2 {
-        return Err(Contract::Rejects(why::RANK));
+        return Err(Contract::Rejects(&rule::RANK));
     }
     let (a, b) = swapped(case, x.len());
     if a.max(b) >= x.len() {
-        return Err(Contract::Rejects(why::DIM));
+        return Err(Contract::Rejects(&rule::DIM));
     }
     let mut shape = x.to_vec();
     shape.swap(a, b);

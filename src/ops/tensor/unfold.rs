@@ -7,7 +7,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, contract, drawn_of, gathered};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// `x.unfold(dim, size, step)`: windows of `size` entries of a dimension, one every `step`, as a last dimension.
@@ -54,7 +54,7 @@ fn unfolded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
         return Err(if x.is_empty() {
             Contract::Unspecified("windows of a scalar")
         } else {
-            Contract::Rejects(why::DIM)
+            Contract::Rejects(&rule::DIM)
         });
     };
     let count = windows(n, length, case.size("step"))?;
@@ -66,9 +66,9 @@ fn unfolded(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {
 
 /// How many windows of `length` entries start in a dimension of size `n`.
 fn windows(n: usize, length: usize, step: usize) -> Result<usize, Contract> {
-    let Some(room) = n.checked_sub(length) else { return Err(Contract::Rejects("a window larger than the dimension")) };
+    let Some(room) = n.checked_sub(length) else { return Err(Contract::Rejects(&rule::WINDOW)) };
     match (length, step) {
-        (_, 0) => Err(Contract::Rejects("a step of 0")),
+        (_, 0) => Err(Contract::Rejects(&rule::ZERO_STEP)),
         (0, _) => Err(Contract::Unspecified("windows without elements")),
         (_, step) if step > 1 << 31 => Err(TOO_LARGE),
         _ => Ok(room / step + 1),
@@ -96,10 +96,10 @@ pub static UNFOLD_SHAPE: Op = Op {
         Ok(case.param("count", count).param("size", size).param("step", step))
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
         let count = case.size("count");
         if !x.shape.is_empty() && x.shape != [1] && x.shape != [count] {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if count > 1 << 32 {
             return TOO_LARGE;

@@ -7,7 +7,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::IMAGES;
 use crate::ops::support::call::size_or;
 use crate::ops::support::resizing::resized_contract;
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// `x (N, C, H, W)` at `h` times `w` positions, each between four elements.
@@ -77,7 +77,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
     contract: |case| {
         let scales = [case.float("scale_h", 1.0), case.float("scale_w", 1.0)];
         if scales.iter().any(|scale| !scale.is_finite() || *scale <= 0.0) {
-            return Contract::Rejects("a scale that is no positive number");
+            return Contract::Rejects(&rule::SCALE);
         }
         let scaled =
             |dim: usize, scale: f64| case.tensor("x").and_then(|x| x.shape.get(dim)).map_or(1, |&n| scaled(n, scale));
@@ -127,8 +127,8 @@ fn scaled(size: usize, scale: f64) -> usize {
 
 fn contract(case: &Case, h: usize, w: usize) -> Contract {
     match case.tensor("x") {
-        None => Contract::Rejects(why::SHAPES),
-        Some(x) if x.shape.len() != 4 => Contract::Rejects(why::RANK),
+        None => Contract::Rejects(&rule::SHAPES),
+        Some(x) if x.shape.len() != 4 => Contract::Rejects(&rule::RANK),
         Some(x) if !x.dtype.is_float() => Contract::Unspecified("the interpolation of integers"),
         Some(_) => resized_contract(case, &[h, w]),
     }

@@ -5,7 +5,7 @@ use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM, KEEPDIM};
 use crate::ops::support::ids::dim;
 use crate::ops::support::reductions::{ANY_VALUE, reduced, reduced_shape, squared};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
 
 /// `x.var(dim)` and `x.var_keepdim(dim)`, by `form`: `sum((x - mean)^2) / (n - 1)`.
@@ -26,10 +26,10 @@ pub static VAR: Op = Op {
         Ok(case)
     },
     contract: |case| {
-        let Some(x) = case.tensor("x") else { return Contract::Rejects(why::SHAPES) };
-        let Some(dim) = dim(case, x) else { return Contract::Rejects(why::DIM) };
+        let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
+        let Some(dim) = dim(case, x) else { return Contract::Rejects(&rule::DIM) };
         if !x.dtype.is_float() {
-            return Contract::Rejects("the variance of integers");
+            return Contract::Rejects(&rule::VARIANCE);
         }
         let shape = reduced_shape(&x.shape, &[dim], case.text("form") == "keepdim");
         Contract::accepts(x.dtype, &shape)

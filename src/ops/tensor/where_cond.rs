@@ -3,7 +3,7 @@
 use ndarray::ArrayD;
 
 use crate::case::{Case, InputSpec};
-use crate::ops::{Contract, Op, why};
+use crate::ops::{Contract, Op, rule, why};
 use crate::tensor::{DType, Support};
 
 /// `cond.where_cond(on_true, on_false)`: the element of `on_true` where `cond` is not 0, else that of `on_false`.
@@ -31,13 +31,13 @@ pub static WHERE_COND: Op = Op {
     contract: |case| {
         let (Some(cond), Some(yes), Some(no)) = (case.tensor("cond"), case.tensor("on_true"), case.tensor("on_false"))
         else {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         };
         if cond.shape != yes.shape || cond.shape != no.shape {
-            return Contract::Rejects(why::SHAPES);
+            return Contract::Rejects(&rule::SHAPES);
         }
         if yes.dtype != no.dtype {
-            return Contract::Rejects(why::MIXED);
+            return Contract::Rejects(&rule::MIXED);
         }
         Contract::accepts(yes.dtype, &yes.shape).may_refuse(!DType::IDS.contains(&cond.dtype), why::DTYPE)
     },

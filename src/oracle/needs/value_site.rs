@@ -1,32 +1,22 @@
-//! The site of a wrong value: which needs the case, its devices and the size of the error show.
+//! What a wrong value needs: what the case, its devices and the size of the error show.
 
-use super::{MANY, Need, Needs, has_needs};
+use super::{MANY, Need, Needs};
 use crate::case::weight;
-use crate::device::Device;
-use crate::oracle::verdict::place;
-use crate::oracle::{Evidence, Verdict, Violation, gradient};
+use crate::oracle::Evidence;
+use crate::oracle::derivative::derivative;
 use crate::outcome::{Gradients, Observation, Outcome};
 use crate::tensor::{DType, Tensor};
 
-/// The site of a wrong value on the device of `seen`, of the gradient of `input` or of an output.
-pub fn value_site(evidence: &Evidence, seen: &Observation, only_in_a_view: bool, input: Option<&str>) -> String {
-    needs_of_value(evidence, seen, only_in_a_view, input).to_string()
-}
-
-/// The site of a gradient of `input` whose elements that are equal do not share what there is to share.
-pub fn site_of_ties(evidence: &Evidence, seen: &Observation, only_in_a_view: bool, input: &str) -> String {
-    let mut needs = needs_of_value(evidence, seen, only_in_a_view, Some(input));
+/// What a gradient of `input` needs whose elements that are equal do not share what there is to share.
+pub fn of_ties(evidence: &Evidence, seen: &Observation, only_in_a_view: bool, input: &str) -> Needs {
+    let mut needs = of_value(evidence, seen, only_in_a_view, Some(input));
     needs.all.insert(Need::Ties);
     needs.all.remove(&Need::Rounding);
-    needs.to_string()
+    needs
 }
 
-fn needs_of_value<'a>(
-    evidence: &Evidence,
-    seen: &Observation,
-    only_in_a_view: bool,
-    input: Option<&'a str>,
-) -> Needs<'a> {
+/// What a wrong value needs on the device of `seen`, of the gradient of `input` or of an output.
+pub fn of_value(evidence: &Evidence, seen: &Observation, only_in_a_view: bool, input: Option<&str>) -> Needs {
     let case = evidence.case;
     let any = |is: fn(&Tensor) -> bool| case.inputs.values().any(is);
     let error = match input {
@@ -43,7 +33,7 @@ fn needs_of_value<'a>(
         (Need::Rows, !only_in_a_view && any(|tensor| tensor.shape.len() > 1 && tensor.shape[0] > 1)),
     ];
     let needs = needs.into_iter().filter(|(_, is_so)| *is_so).map(|(need, _)| need);
-    Needs { gradient_of: input, all: needs.chain(error).collect() }
+    Needs { gradient_of: input.map(ToString::to_string), all: needs.chain(error).collect() }
 }
 
 /// How far off an output is; `None` if an element is grossly wrong.
@@ -72,7 +62,7 @@ fn error_of_gradient(evidence: &Evidence, seen: &Observation, input: &str) -> Op
         return None;
     }
     let parts: Vec<f64> = grad.floats().iter().zip(&weights).map(|(grad, weight)| grad * weight).collect();
-    let want = gradient::derivative(evidence, input, tensor, &weights);
+    let want = derivative(evidence, input, tensor, &weights);
     let spread = parts.iter().map(|part| part.abs()).sum::<f64>().max(want.slope.abs());
     error(want.slope, parts.iter().sum(), grad.dtype, spread, want.slope_error)
 }
@@ -90,26 +80,4 @@ fn error(want: f64, got: f64, dtype: DType, size: f64, within: f64) -> Option<Ne
     }
     let rounding = (dtype.unit_roundoff().sqrt() * size).max(SHARE * want.abs()).max(BEYOND * within);
     (dtype.is_float() && (got - want).abs() <= rounding).then_some(Need::Rounding)
-}
-
-/// The site of a violation, with the kind of device that it needs: another one returns something right. Roundings differ from
-/// device to device anyway.
-pub fn site_among_devices(evidence: &Evidence, verdicts: &[Vec<Verdict>], violation: &Violation) -> String {
-    let mut needs = Needs::parse(&violation.site);
-    if !has_needs(violation.oracle, &violation.kind) || needs.all.contains(&Need::Rounding) {
-        return violation.site.clone();
-    }
-    let is_wrong = |other: &Violation| Needs::parse(&other.site).gradient_of == needs.gradient_of;
-    let is_right = |verdict: &Verdict| match verdict {
-        Verdict::Pass => true,
-        Verdict::Partly(_) | Verdict::Skip(_) => false,
-        Verdict::Fail(others) => !others.iter().any(is_wrong),
-    };
-    let on_cpu = |device: Device| device == Device::Cpu;
-    let seen = evidence.observations.iter().zip(verdicts);
-    let mut others = seen.filter(|(seen, _)| on_cpu(seen.device) != on_cpu(violation.device));
-    if others.clone().next().is_some() && others.all(|(_, own)| is_right(&own[place(violation.oracle)])) {
-        needs.all.insert(if on_cpu(violation.device) { Need::Cpu } else { Need::Gpu });
-    }
-    needs.to_string()
 }
