@@ -15,7 +15,7 @@ mod subject;
 
 use self::subject::Subject;
 use crate::set_up::{self, Devices, Ready};
-use crate::{cargo, status, target};
+use crate::shell::{cargo, status, target};
 
 /// The targets whose inputs are cases.
 const CASES: [&str; 3] = ["forward", "backward", "program"];

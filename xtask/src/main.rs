@@ -1,9 +1,8 @@
 //! `cargo xtask`: the commands of the README. Each does all the set-up that it needs, and prints its steps.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Context;
@@ -11,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 use crate::capability::Capability;
 use crate::set_up::{Devices, Ready};
+use crate::shell::{cargo, say, status, target};
 
 mod candle;
 mod candle_tests;
@@ -29,6 +29,8 @@ mod host_mutants;
 mod known;
 mod promises;
 mod set_up;
+mod shell;
+mod sources;
 mod stand_in;
 
 /// Sets `snuffer` up and runs it.
@@ -190,15 +192,6 @@ fn replace_with(snuffer: &mut Command) -> anyhow::Result<u8> {
     Err(snuffer.exec()).context("cannot run snuffer")
 }
 
-/// Prints a line for people. If nobody reads any more, such as `head`, the set-up ends quietly; the next one goes on.
-fn say(line: &str) {
-    /// What a shell reports for a process that SIGPIPE ended.
-    const CLOSED_PIPE: i32 = 128 + 13;
-    if writeln!(std::io::stderr(), "xtask: {line}").is_err() {
-        std::process::exit(CLOSED_PIPE);
-    }
-}
-
 /// Builds everything and runs the tests: all of them, or those of the package `snuffer` that `args` name.
 fn test(devices: Devices, args: &[String]) -> anyhow::Result<u8> {
     // Not in one build: what the simulator's tests need turns on features of crates below candle, which would be built again.
@@ -217,20 +210,4 @@ fn test(devices: Devices, args: &[String]) -> anyhow::Result<u8> {
     }
     say(&format!("tests ran on {there}"));
     Ok(0)
-}
-
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
-/// Cargo's target folder, as an absolute path.
-fn target() -> anyhow::Result<PathBuf> {
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    Ok(std::path::absolute(folder)?)
-}
-
-/// Runs `command` to its end, and returns its exit code.
-fn status(command: &mut Command) -> anyhow::Result<u8> {
-    let status = command.status().with_context(|| format!("cannot run {}", command.get_program().display()))?;
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(5))
 }
