@@ -81,8 +81,6 @@ enum Task {
     },
     /// Build and run a fuzz target, and keep findings as a hunt does.
     Fuzz(fuzz::Args),
-    /// Add to the seeds of a fuzz target the fewest fuzzed inputs that reach more code.
-    Corpus(fuzz::Corpus),
     /// Move the suite to another release of candle: say what is to be read again, then pin it.
     Candle(candle::Args),
     /// Run the CUDA tests that candle publishes on the simulated device.
@@ -155,7 +153,6 @@ fn run(task: Task) -> anyhow::Result<u8> {
         }
         Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
-        Task::Corpus(args) => fuzz::corpus(&args),
         Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests(args) => candle_tests::run(&set_up::toolkit()?, &args),
         Task::Crates(args) => crates::run(&args),
