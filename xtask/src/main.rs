@@ -28,6 +28,7 @@ mod gpu_report;
 mod host_mutants;
 mod known;
 mod promises;
+mod reference;
 mod set_up;
 mod shell;
 mod sources;
@@ -110,9 +111,9 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Hunt, and write the table of where contracts leave a result open, in `docs/promises.md`.
-    Promises {
-        /// How many cases to run.
+    /// Build everything and write the reference pages of a release, in `target/reference`: ops, PTX forms, and why results are open.
+    Reference {
+        /// How many cases to run to count how often a result is open.
         #[arg(long, default_value_t = 40_000)]
         cases: u64,
     },
@@ -163,7 +164,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::HostMutants(args) => host_mutants::run(&args),
         Task::FixCost(args) => fix_cost::run(&args),
         Task::Functions { check } => functions::run(root, check),
-        Task::Promises { cases } => promises::run(root, cases),
+        Task::Reference { cases } => reference::run(root, cases),
     }
 }
 
