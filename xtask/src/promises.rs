@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::target;
+use crate::shell::target;
 
 /// What the table says of each reason.
 const REASONS: &str = "src/ops/reasons.toml";

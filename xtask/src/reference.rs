@@ -6,8 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
+use crate::promises;
 use crate::set_up::{self, Devices};
-use crate::{cargo, promises, target};
+use crate::shell::{cargo, target};
 
 /// Builds everything and writes the pages to `target/reference`. Returns 0.
 pub fn run(root: &Path, cases: u64) -> anyhow::Result<u8> {
