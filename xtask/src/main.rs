@@ -27,6 +27,7 @@ mod fuzz;
 mod gpu_report;
 mod host_mutants;
 mod known;
+mod measure;
 mod promises;
 mod reference;
 mod set_up;
@@ -82,6 +83,8 @@ enum Task {
     },
     /// Build and run a fuzz target, and keep findings as a hunt does.
     Fuzz(fuzz::Args),
+    /// Measure what a change must not make worse.
+    Measure(measure::Args),
     /// Move the suite to another release of candle: say what is to be read again, then pin it.
     Candle(candle::Args),
     /// Run the CUDA tests that candle publishes on the simulated device.
@@ -154,6 +157,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         }
         Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Measure(args) => measure::run(&args),
         Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests(args) => candle_tests::run(&set_up::toolkit()?, &args),
         Task::Crates(args) => crates::run(&args),

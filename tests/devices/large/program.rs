@@ -1,7 +1,5 @@
-//! What candle's CUDA backend does with tensors of more than 2^31 or 2^32 elements.
-//!
-//! `cargo run --release --features cuda --example large_tensors -- NAME`, on a GPU with 20 GiB. On the simulated device as
-//! docs/simulator.md says. Without a name it lists the calls.
+//! Calls of candle's CUDA backend on tensors of more than 2^31 or 2^32 elements. `large.rs` builds this program and runs each
+//! call; on a GPU that takes 20 GiB. Without a name it lists the calls.
 //!
 //! Each call is on zeros whose last row is ones, and a few elements of the result are read back: this prints which are wrong.
 

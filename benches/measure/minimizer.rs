@@ -1,10 +1,7 @@
-//! Compares the minimizer with proptest's shrinking, on the same failing cases with the same predicate, and with the smallest
-//! known case of each signature.
+//! Measures how small minimized cases are, compared with the smallest known case of each signature, and how many candidates
+//! that takes.
 //!
-//! `cargo bench --profile dev --bench minimizer`: with overflow checks, as in hunts. A word on the command line selects the
-//! signatures that contain it, and prints the cases that could be smaller.
-
-mod shrink;
+//! A word selects the signatures that contain it, and prints the cases that could be smaller.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -18,7 +15,7 @@ use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Evidence, Kind, Signature, judge};
-use snuffer::settle::{Search, Settings, Source, canonical, settle};
+use snuffer::settle::{Settings, Source, canonical, settle};
 use snuffer::store::regression::read;
 use snuffer::tensor::Tensor;
 
@@ -47,36 +44,30 @@ struct Shrunk {
 struct Row {
     signature: Signature,
     start: Case,
-    ours: Shrunk,
-    proptest: Shrunk,
+    result: Shrunk,
     /// The smallest known case and its origin.
     smallest: (Case, &'static str),
     /// How many results fail with another signature than their start.
     slipped: usize,
 }
 
-fn main() -> anyhow::Result<()> {
-    let word = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+pub fn measure(word: Option<&str>) -> anyhow::Result<()> {
     let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default())?;
     let mut known = kept()?;
     let mut rows = Vec::new();
     for (signature, starts) in failing(&mut executor)? {
-        if word.as_ref().is_none_or(|word| signature.to_string().contains(word)) {
+        if word.is_none_or(|word| signature.to_string().contains(word)) {
             let kept = known.remove(&signature).unwrap_or_default();
             rows.push(row(&mut executor, signature, starts, kept)?);
         }
     }
     print!("{}", table(&rows));
-    for row in rows.iter().filter(|row| row.ours.case.complexity() > row.smallest.0.complexity()) {
-        let Row { signature, ours, smallest, .. } = row;
-        println!("{signature}: {:?}, and {:?} from {}", size(&ours.case), size(&smallest.0), smallest.1);
+    for row in rows.iter().filter(|row| row.result.case.complexity() > row.smallest.0.complexity()) {
+        let Row { signature, start, result, smallest: (smallest, from), .. } = row;
+        println!("{signature}: {:?}, and {:?} from {from}", size(&result.case), size(smallest));
         if word.is_some() {
-            println!(
-                "start:\n{}\nours:\n{}\nsmallest:\n{}",
-                row.start.to_text(),
-                ours.case.to_text(),
-                smallest.0.to_text()
-            );
+            let [start, result, smallest] = [start, &result.case, smallest].map(Case::to_text);
+            println!("start:\n{start}\nresult:\n{result}\nsmallest:\n{smallest}");
         }
     }
     Ok(())
@@ -139,9 +130,8 @@ fn kept() -> anyhow::Result<BTreeMap<Signature, Vec<Case>>> {
 
 fn row(executor: &mut Executor, signature: Signature, mut starts: Starts, kept: Vec<Case>) -> anyhow::Result<Row> {
     let start = starts.remove(0);
-    let ours = minimized(executor, &start, &signature)?;
-    let proptest = shrunk(executor, &start, &signature)?;
-    let mut results = vec![(ours.case.clone(), "this start"), (proptest.case.clone(), "proptest")];
+    let result = minimized(executor, &start, &signature)?;
+    let mut results = vec![(result.case.clone(), "this start")];
     for (from, cases) in [("another start", starts), ("a regression", kept)] {
         for case in cases {
             if self::signature(executor, op(&case), &case)?.as_ref() == Some(&signature) {
@@ -158,7 +148,7 @@ fn row(executor: &mut Executor, signature: Signature, mut starts: Starts, kept: 
             smallest = (case, from);
         }
     }
-    Ok(Row { signature, start, ours, proptest, smallest, slipped })
+    Ok(Row { signature, start, result, smallest, slipped })
 }
 
 fn op(case: &Case) -> &'static Op {
@@ -174,24 +164,6 @@ fn minimized(executor: &mut Executor, case: &Case, signature: &Signature) -> any
     // A case that does not fail again is left as it was.
     let (case, tried) = finding.map_or((case.clone(), 0), |finding| (finding.case, finding.origin.attempts));
     Ok(Shrunk { case, tried, seconds })
-}
-
-/// The case as proptest shrinks it, with the same predicate.
-fn shrunk(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
-    let begun = Instant::now();
-    let settings = Settings::default();
-    let mut search = Search::new(op(case), case, signature, &settings);
-    let mut tried = 0;
-    let mut result = Ok(());
-    let case = shrink::shrink(case, settings.attempts, settings.time, |candidate| {
-        tried += 1;
-        search.fails(executor, candidate, Patience::Short).unwrap_or_else(|error| {
-            result = Err(error);
-            None
-        }) == Some(true)
-    });
-    result?;
-    Ok(Shrunk { case, tried, seconds: begun.elapsed().as_secs_f64() })
 }
 
 fn fails_in_new_workers(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<bool> {
@@ -218,24 +190,17 @@ fn spread(values: impl Iterator<Item = f64>, digits: usize) -> String {
 }
 
 fn table(rows: &[Row]) -> String {
-    let of = |of: &dyn Fn(&Row) -> f64, digits| spread(rows.iter().map(of), digits);
-    let smallest = |of: &dyn Fn(&Row) -> &Case| {
-        let count = rows.iter().filter(|row| of(row).complexity() <= row.smallest.0.complexity()).count();
-        format!("{count} of {}", rows.len())
+    let line = |what: &str, of: &dyn Fn(&Row) -> f64, digits| {
+        format!("| {what} | {} |\n", spread(rows.iter().map(of), digits))
     };
-    let [ours, proptest]: [fn(&Row) -> &Shrunk; 2] = [|row| &row.ours, |row| &row.proptest];
-    let line = |what: &str, of: &dyn Fn(fn(&Row) -> &Shrunk) -> String| {
-        format!("| {what} | {} | {} |\n", of(ours), of(proptest))
-    };
-    let mut text = String::from("| median, 90th percentile | ours | proptest |\n|---|---|---|\n");
-    let start = of(&|row| size(&row.start).0 as f64, 0);
-    text += &format!("| elements of the start | {start} | {start} |\n");
-    let start = of(&|row| size(&row.start).1 as f64, 0);
-    text += &format!("| lines of the start | {start} | {start} |\n");
-    text += &line("elements", &|result| of(&|row| size(&result(row).case).0 as f64, 0));
-    text += &line("lines", &|result| of(&|row| size(&result(row).case).1 as f64, 0));
-    text += &line("candidates", &|result| of(&|row| result(row).tried as f64, 0));
-    text += &line("seconds", &|result| of(&|row| result(row).seconds, 3));
-    text += &line("the simplest known", &|result| smallest(&|row| &result(row).case));
-    text + &format!("| slipped, of all results | {} | |\n", rows.iter().map(|row| row.slipped).sum::<usize>())
+    let simplest = rows.iter().filter(|row| row.result.case.complexity() <= row.smallest.0.complexity()).count();
+    let slipped: usize = rows.iter().map(|row| row.slipped).sum();
+    String::from("| | median, 90th percentile |\n|---|---|\n")
+        + &line("elements of the start", &|row| size(&row.start).0 as f64, 0)
+        + &line("lines of the start", &|row| size(&row.start).1 as f64, 0)
+        + &line("elements", &|row| size(&row.result.case).0 as f64, 0)
+        + &line("lines", &|row| size(&row.result.case).1 as f64, 0)
+        + &line("candidates", &|row| row.result.tried as f64, 0)
+        + &line("seconds", &|row| row.result.seconds, 3)
+        + &format!("| the simplest known | {simplest} of {} |\n| slipped, of all results | {slipped} |\n", rows.len())
 }

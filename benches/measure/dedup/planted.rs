@@ -19,7 +19,7 @@ use snuffer::tensor::DType;
 /// As in hunts.
 pub const DEVICES: [Device; 2] = [Device::Cpu, Device::Sim(0)];
 
-/// How many failures, and how many passing cases, to take per op.
+/// How many failures to take per op.
 const FAILURES: usize = 10;
 
 /// How many ops to take: the first with a failure.
@@ -48,8 +48,6 @@ pub struct Noticed {
     pub failures: Vec<(Drawn, Signature)>,
     /// The signatures of all that a hunt keeps.
     pub signatures: BTreeSet<Signature>,
-    /// Passing cases of the same ops.
-    pub passes: Vec<Drawn>,
     /// The minimized case of each signature, and its violation.
     pub findings: BTreeMap<String, (Case, Violation)>,
 }
@@ -58,7 +56,7 @@ pub struct Noticed {
 pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
     let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
     let mut noticed = Noticed::default();
-    let (mut failed, mut passed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+    let mut failed = BTreeMap::<String, usize>::new();
     // A case that is late without the bug may only be slow, so it proves nothing.
     let late = |drawn: &Drawn| drawn.healthy.iter().any(|signature| signature.kind == Kind::Hang);
     for drawn in drawn.into_iter().filter(|drawn| !late(drawn)) {
@@ -68,22 +66,12 @@ pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
         }
         let case = drawn.case();
         let mut found = fails(&mut executor, &case)?;
-        if found.is_empty() {
-            let passed = passed.entry(drawn.op.clone()).or_default();
-            *passed += 1;
-            if *passed <= FAILURES {
-                noticed.passes.push(drawn);
-            }
-            continue;
-        }
         found.retain(|signature| !drawn.healthy.contains(signature));
         if !found.is_empty() {
             *failed.entry(drawn.op.clone()).or_default() += 1;
             settle_all(&mut executor, &mut noticed, drawn, &case, found)?;
         }
     }
-    let ops: BTreeSet<&String> = failed.keys().collect();
-    noticed.passes.retain(|drawn| ops.contains(&drawn.op));
     Ok(noticed)
 }
 

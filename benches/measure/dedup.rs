@@ -1,12 +1,10 @@
 //! Measures how well signatures tell causes apart, on planted bugs: the faults of the canary, and changes of one instruction
-//! in candle's kernels on the simulated device. Also compares rules that group findings of different ops.
+//! in candle's kernels on the simulated device.
 //!
-//! `cargo bench --profile dev --bench dedup`, after `cargo xtask build`. Words on the command line, such as
-//! `badd_f32:3`, are planted instead of the default bugs.
+//! Words, such as `badd_f32:3`, are planted instead of the default bugs.
 
 mod pairs;
 mod planted;
-mod similar;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -15,11 +13,11 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 use pairs::Pairs;
 use planted::{DEVICES, Drawn, Noticed, canary_fault, fails, notice};
-use similar::Kernels;
 use snuffer::device::Device;
 use snuffer::exec::{Build, Executor, Limits, environment};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::Signature;
+use snuffer::store::Cause;
 
 /// The variable with the change for the simulated device: `KERNEL:SEED`.
 const VARIABLE: &str = environment::MUTATE;
@@ -50,13 +48,18 @@ struct Failure<'a> {
     signature: &'a Signature,
 }
 
-fn main() -> anyhow::Result<()> {
-    if std::env::var_os(VARIABLE).is_some() {
-        // This process was started for one planted bug.
-        let noticed = notice(rmp_serde::from_read(std::io::stdin())?)?;
-        return Ok(std::io::stdout().write_all(&rmp_serde::to_vec_named(&noticed)?)?);
-    }
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+/// Whether this process was started for one planted bug.
+pub fn is_planted() -> bool {
+    std::env::var_os(VARIABLE).is_some()
+}
+
+/// Reads cases from the standard input, and writes what the planted bug does to them.
+pub fn in_this_process() -> anyhow::Result<()> {
+    let noticed = notice(rmp_serde::from_read(std::io::stdin())?)?;
+    Ok(std::io::stdout().write_all(&rmp_serde::to_vec_named(&noticed)?)?)
+}
+
+pub fn measure(words: &[String]) -> anyhow::Result<()> {
     let mutants: Vec<&str> =
         if words.is_empty() { MUTANTS.to_vec() } else { words.iter().map(String::as_str).collect() };
     let (drawn, launched) = healthy()?;
@@ -76,12 +79,11 @@ fn main() -> anyhow::Result<()> {
     }
     print!("{}", signatures(&bugs));
     print!("{}", healthy_too(&bugs)?);
-    print!("{}", similar::table(&bugs[..mutants.len()], &launched)?);
     Ok(())
 }
 
 /// All drawn cases with their failures without a planted bug, and the kernels that the cases of each op launch.
-fn healthy() -> anyhow::Result<(Vec<Drawn>, BTreeMap<String, Kernels>)> {
+fn healthy() -> anyhow::Result<(Vec<Drawn>, BTreeMap<String, BTreeSet<String>>)> {
     let mut drawn = Vec::new();
     let mut launched = BTreeMap::new();
     for op in ops::ALL.iter().filter(|op| op.name != canary::CANARY.name) {
@@ -135,6 +137,23 @@ fn for_each_cause(bugs: &[(&str, Noticed)]) -> String {
     format!("{main:.2} main, {:.2} in all", average(&|noticed| noticed.signatures.clone()))
 }
 
+/// How well `snuffer findings similar` groups the findings of planted changes of kernels.
+fn similar(bugs: &[(&str, Noticed)]) -> Pairs {
+    let findings: Vec<(&str, &str, Option<Cause>)> = bugs
+        .iter()
+        .flat_map(|(bug, noticed)| {
+            let of_kernels = noticed.findings.values().filter(|(case, _)| case.op != canary::CANARY.name);
+            of_kernels.map(|(case, violation)| (*bug, case.op.as_str(), Cause::of(violation)))
+        })
+        .collect();
+    Pairs::of(
+        &findings,
+        |(_, a, _), (_, b, _)| a != b,
+        |(.., a), (.., b)| a.is_some() && a == b,
+        |(a, ..), (b, ..)| a == b,
+    )
+}
+
 /// Precision and recall of signatures, and the causes that they split or merge.
 fn signatures(bugs: &[(&str, Noticed)]) -> String {
     let failures =
@@ -149,7 +168,8 @@ fn signatures(bugs: &[(&str, Noticed)]) -> String {
     let in_kernels = |a: &Failure, b: &Failure| one_op(a, b) && a.signature.op != canary::CANARY.name;
     let kernels = Pairs::of(&failures, in_kernels, called, truly);
     text += &format!("| within one op, without the canary | {} |\n", kernels.row());
-    text += &format!("| over everything | {} |\n\n", Pairs::of(&failures, |_, _| true, called, truly).row());
+    text += &format!("| over everything | {} |\n", Pairs::of(&failures, |_, _| true, called, truly).row());
+    text += &format!("| findings of different ops, by `snuffer findings similar` | {} |\n\n", similar(bugs).row());
     text += &format!("signatures for each bug and op: {}\n", for_each_cause(bugs));
     let mut split: BTreeMap<(&str, &str), BTreeMap<String, usize>> = BTreeMap::new();
     let mut merged: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
