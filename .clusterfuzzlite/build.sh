@@ -17,7 +17,7 @@ fi
 
 for source in fuzz/fuzz_targets/*.rs; do
   target=$(basename "$source" .rs)
-  wrapper= folder=fuzz/target/readers seeds=corpora/$target
+  wrapper= folder=fuzz/target/readers seeds=fuzz/target/seeds/$target
   case $target in
     forward | backward | program)
       # Only the coverage of candle guides these targets.
@@ -25,12 +25,16 @@ for source in fuzz/fuzz_targets/*.rs; do
       cp corpora/cases.dict "$OUT/$target.dict"
       printf '[libfuzzer]\nmax_len = 8192\ntimeout = 5\n' > "$OUT/$target.options"
       ;;
-    case_text) seeds="corpora/forward corpora/backward corpora/program" ;;
+    protocol) seeds=corpora/protocol ;;
     ptx) seeds="simulator/tests/pass simulator/tests/fail" ;;
   esac
   RUSTC_WRAPPER=$wrapper cargo fuzz build --release --debug-assertions --sanitizer "${SANITIZER:-address}" \
     --features "${FEATURES:-}" --target-dir "$folder" "$target"
   cp "$folder/x86_64-unknown-linux-gnu/release/$target" "$OUT/"
+  # The targets that read cases draw their seeds; the others have none to draw.
+  case $target in
+    forward | backward | program | case_text) ASAN_OPTIONS=detect_leaks=0 SNUFFER_FUZZ_SEEDS=$seeds "$OUT/$target" ;;
+  esac
   # shellcheck disable=SC2086 # several folders
   python3 -m zipfile -c "$OUT/${target}_seed_corpus.zip" $seeds
 done

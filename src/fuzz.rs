@@ -66,14 +66,40 @@ impl Target {
             None => Case::parse(std::str::from_utf8(bytes).ok()?).ok()?,
         };
         let (op, case) = ops::accept(case).ok().filter(|(op, _)| op.name != "canary")?;
-        let fits = match self {
+        let is_selected =
+            RESTRICTED.get().is_none_or(|only| self == Self::Program || only.iter().any(|one| one.name == op.name));
+        (self.takes(&case) && is_selected).then_some((op, case))
+    }
+
+    /// Whether `case` is of this target's form.
+    fn takes(self, case: &Case) -> bool {
+        match self {
             Self::Forward => case.steps.is_empty() && case.backward.is_none(),
             Self::Backward => case.steps.is_empty() && !case.backward.is_none(),
             Self::Program => !case.steps.is_empty(),
+        }
+    }
+
+    /// The seeds of a corpus: a valid call of each op that the target takes, or some valid sequences.
+    pub fn seeds(self) -> Vec<Case> {
+        /// How many sequences.
+        const SEQUENCES: usize = 64;
+        /// How many cases of an op are drawn to find one. A few ops have a gradient in one case of many.
+        const TRIES: u64 = 256;
+        let (ops, each) =
+            if self == Self::Program { (vec![&sequence::SEQUENCE], SEQUENCES) } else { (single_ops(), 1) };
+        let drawn = |op, number| {
+            let mut case = Sample::nth(&[op], &[Mode::Valid], 1, number).drawn.case;
+            if self == Self::Forward {
+                case.backward = Backward::None;
+            }
+            case
         };
-        let is_selected =
-            RESTRICTED.get().is_none_or(|only| self == Self::Program || only.iter().any(|one| one.name == op.name));
-        (fits && is_selected).then_some((op, case))
+        let of = |op| {
+            let cases = (0..TRIES).map(move |number| drawn(op, number));
+            cases.filter(|case| self.takes(case) && !session::is_too_much(op, case)).take(each)
+        };
+        ops.into_iter().flat_map(of).collect()
     }
 
     /// A case drawn with `seed`.

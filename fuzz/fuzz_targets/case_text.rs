@@ -1,6 +1,11 @@
 //! The parser and writer of cases.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    snuffer::fuzz::case_text(bytes);
-});
+use snuffer::fuzz::Target;
+
+libfuzzer_sys::fuzz_target!(
+    init: snuffer_fuzz::draw_seeds(&[Target::Forward, Target::Backward, Target::Program]),
+    |bytes: &[u8]| {
+        snuffer::fuzz::case_text(bytes);
+    }
+);

@@ -8,6 +8,7 @@
 //! - `SNUFFER_FUZZ_ARTIFACTS`: a folder for new failing cases.
 //! - `SNUFFER_FUZZ_FATAL`: a folder of cases that ended earlier runs. Calls like them are skipped for some days.
 //! - `SNUFFER_FUZZ_OPS`: a pattern of the ops of single calls, such as `loss.*`.
+//! - `SNUFFER_FUZZ_SEEDS`: a folder. The process writes the target's seeds there, and ends.
 //! - `SNUFFER_FUZZ_WITHOUT`: for comparisons, a list of what to turn off: `counters` (device coverage), `cells` (ops by
 //!   outcome), and `mutator` (then libFuzzer mutates the text).
 
@@ -44,8 +45,30 @@ fn without(what: &str) -> bool {
     env::var("SNUFFER_FUZZ_WITHOUT").is_ok_and(|list| list.split(',').any(|word| word == what))
 }
 
+/// Writes the seeds of `targets` and ends the process, if the environment asks for that.
+pub fn draw_seeds(targets: &[Target]) {
+    let Some(folder) = env::var_os("SNUFFER_FUZZ_SEEDS").map(PathBuf::from) else { return };
+    let written = restricted().and_then(|()| {
+        std::fs::create_dir_all(&folder)?;
+        for (number, case) in targets.iter().flat_map(|target| target.seeds()).enumerate() {
+            std::fs::write(folder.join(format!("{number:03}-{}.toml", case.op)), case.to_text())?;
+        }
+        Ok(())
+    });
+    if let Err(problem) = &written {
+        eprintln!("fuzz: no seeds in {}: {problem:#}", folder.display());
+    }
+    std::process::exit(i32::from(written.is_err()));
+}
+
+/// Restricts single calls to the ops that the environment names.
+fn restricted() -> anyhow::Result<()> {
+    env::var("SNUFFER_FUZZ_OPS").map_or(Ok(()), |glob| restrict(&glob))
+}
+
 /// Opens the devices, or ends the process with a one-line error.
 pub fn start(target: Target, name: &str) {
+    draw_seeds(&[target]);
     // SAFETY: libFuzzer calls this before it starts any thread.
     unsafe {
         env::set_var("RAYON_NUM_THREADS", "1");
@@ -73,9 +96,7 @@ fn session(target: Target, name: &str) -> Result<Session, String> {
     if devices.iter().any(|device| matches!(device, Device::Sim(_))) && !without("counters") {
         watch_device()?;
     }
-    if let Ok(glob) = env::var("SNUFFER_FUZZ_OPS") {
-        restrict(&glob).map_err(|error| format!("{error:#}"))?;
-    }
+    restricted().map_err(|error| format!("{error:#}"))?;
     let known = known(&folder).map_err(|error| format!("{error:#}"))?;
     eprintln!(
         "fuzz: {name} on {listed}, skipping {} known findings, new ones go to {}",

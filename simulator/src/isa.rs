@@ -261,22 +261,3 @@ macro_rules! op {
     }};
 }
 use op;
-
-#[cfg(test)]
-mod tests {
-    use super::markdown;
-
-    #[test]
-    fn the_list_of_forms_in_docs_is_that_of_the_table() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/ptx.md");
-        let title = "# PTX forms that the simulated device executes\n\n\
-            Made from the instruction table (`simulator/src/isa/`) by `UPDATE_DOCS=1 cargo test -p snuffer-simulator`. \
-            Numbers are sections of the PTX ISA 9.0. A\nkernel with any other form is reported as unsupported, by the \
-            form's name, when it is launched.\n\n";
-        let text = title.to_string() + &markdown();
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(path, &text).expect("written");
-        }
-        assert!(std::fs::read_to_string(path).expect("docs/ptx.md") == text, "docs/ptx.md is old: see its first lines");
-    }
-}

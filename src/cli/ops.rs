@@ -1,6 +1,7 @@
 //! `snuffer ops`: lists the ops, explains one, and measures which dtypes work.
 
 mod describe;
+mod table;
 
 pub use describe::{example, explained};
 
@@ -22,6 +23,9 @@ pub struct Args {
     /// Print a case of the op, to edit and replay.
     #[arg(long, requires = "name", conflicts_with = "matrix")]
     example: bool,
+    /// Print a table of inputs and params, as Markdown.
+    #[arg(long, conflicts_with_all = ["example", "matrix"])]
+    markdown: bool,
     /// Run valid cases of each op in each dtype, and show what candle does.
     #[arg(long)]
     matrix: bool,
@@ -49,6 +53,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let ops = selected(args.name.as_deref().unwrap_or(""))?;
     if args.matrix {
         return measure(args, &ops);
+    }
+    if args.markdown {
+        print!("{}", table::markdown(&ops));
+        return Ok(Exit::Clean);
     }
     match ops[..] {
         [op] if args.example => print!("{}", describe::example_text(op)),

@@ -62,9 +62,9 @@ pub struct Replayed {
     call: String,
     /// What the contract promises.
     promised: String,
-    /// `pass`, `skip` or `fail`.
+    /// `pass`, `partly`, `skip` or `fail`.
     verdict: &'static str,
-    /// Why it fails or is skipped: of several violations, the main one.
+    /// Why it fails, is skipped, or is judged in part only: of several violations, the main one.
     why: Option<String>,
     /// The signature of the main violation.
     signature: Option<Signature>,

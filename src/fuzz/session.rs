@@ -19,11 +19,13 @@ use crate::run::{self, Opened};
 use crate::store::keep_case;
 use crate::tensor::Value;
 
-/// Whether a param alone may exhaust this process, for instance as a padding. Hunts run such cases in workers, which may die.
-fn is_absurd(case: &Case) -> bool {
+/// Whether the case may exhaust this process, by its size or by a param alone, for instance as a padding. Hunts run such cases
+/// in workers, which may die.
+pub(super) fn is_too_much(op: &Op, case: &Case) -> bool {
     const LARGEST: i64 = 1 << 12;
-    let numbers = case.params.values().flat_map(Param::numbers);
-    numbers.into_iter().any(|number| matches!(number, Value::Int(value) if value > LARGEST))
+    let mut numbers = case.params.values().flat_map(Param::numbers);
+    numbers.any(|number| matches!(number, Value::Int(value) if value > LARGEST))
+        || (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE)
 }
 
 /// The result of an input.
@@ -92,8 +94,7 @@ impl Session {
     /// Runs and judges the case in `bytes`.
     pub fn execute(&mut self, bytes: &[u8]) -> anyhow::Result<Executed> {
         let Some((op, case)) = self.target.case(bytes) else { return Ok(Executed::Refused) };
-        let too_large = (op.contract)(&case) == Contract::Unspecified(why::TOO_LARGE);
-        if too_large || is_absurd(&case) || self.known.is_fatal(op, &case) {
+        if is_too_much(op, &case) || self.known.is_fatal(op, &case) {
             return Ok(Executed::Refused);
         }
         let observations = self.observe(&case)?;

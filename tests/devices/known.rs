@@ -1,105 +1,133 @@
-//! The failures that property tests know: minimized cases in `corpora/properties`, in the format of regressions.
+//! The failures that property tests know: minimized cases, in a file of `corpora/properties` for each family of ops.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use serde::{Deserialize, Serialize};
 use snuffer::case::Case;
 use snuffer::device::Device;
+use snuffer::ops;
 use snuffer::oracle::Signature;
-use snuffer::store::id;
-use snuffer::store::regression::{Backend, Condition, Regression, Status};
+use snuffer::store::regression::Backend;
 
-/// A failure, in a file of its own.
+/// A failure.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Failure {
-    path: PathBuf,
-    kept: Regression,
+    /// The kinds of devices on which it happens.
+    fails: BTreeSet<Backend>,
+    /// How it fails.
+    pub signature: Signature,
+    /// The smallest case that shows it.
+    pub case: Case,
+}
+
+/// A file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    failure: Vec<Failure>,
 }
 
 impl Failure {
     /// Whether it is known to happen on `device`.
     pub fn is_on(&self, device: Device) -> bool {
-        self.kept.fails.iter().any(|condition| condition.device.is_none_or(|backend| backend.has(device)))
+        self.fails.iter().any(|backend| backend.has(device))
     }
 
     /// Whether it may happen on `device`: what the simulated device's checkers report, a stand-in for a GPU reports, too.
     pub fn may_be_on(&self, device: Device) -> bool {
         let is_gpu = matches!(device, Device::Cuda(_));
-        self.is_on(device) || is_gpu && self.kept.fails.iter().any(|condition| condition.device == Some(Backend::Sim))
-    }
-
-    /// How it fails.
-    pub fn signature(&self) -> &Signature {
-        self.kept.signature.as_ref().expect("a failure has a signature")
-    }
-
-    /// The smallest case that shows it.
-    pub fn case(&self) -> &Case {
-        &self.kept.case
+        self.is_on(device) || is_gpu && self.fails.contains(&Backend::Sim)
     }
 
     /// Removes it where it no longer happens on `device`.
-    pub fn forget(mut self, device: Device) {
-        self.kept.fails.retain(|condition| condition.device.is_some_and(|backend| !backend.has(device)));
-        if self.kept.fails.is_empty() {
-            return fs::remove_dir_all(self.path.parent().expect("a folder")).expect("removable");
-        }
-        self.write();
+    pub fn forget(&self, device: Device) {
+        change(&self.case.op, |all| {
+            self.among(all).fails.retain(|backend| !backend.has(device));
+            all.retain(|failure| !failure.fails.is_empty());
+        });
     }
 
     /// Gives it the signature that the failure has now.
-    pub fn sign(mut self, signature: &Signature) {
-        self.kept.signature = Some(signature.clone());
-        self.kept.title = signature.to_string();
-        self.write();
+    pub fn sign(&self, signature: &Signature) {
+        change(&self.case.op, |all| self.among(all).signature = signature.clone());
     }
 
-    fn write(&self) {
-        fs::create_dir_all(self.path.parent().expect("a folder")).expect("writable");
-        fs::write(&self.path, self.kept.to_text()).expect("writable");
+    /// This failure in the file of its family.
+    fn among<'a>(&self, all: &'a mut [Failure]) -> &'a mut Failure {
+        all.iter_mut().find(|other| self.is(&other.signature, &other.case)).expect("it was read from there")
     }
+
+    fn is(&self, signature: &Signature, case: &Case) -> bool {
+        // Texts, because NaN never equals itself.
+        self.signature == *signature && self.case.to_text() == case.to_text()
+    }
+
+    /// Its part of a file: a line for each field.
+    fn to_text(&self) -> String {
+        let [fails, signature, case] = [inline(&self.fails), inline(&self.signature), inline(&self.case)];
+        format!("[[failure]]\nfails = {fails}\nsignature = {signature}\ncase = {case}\n")
+    }
+}
+
+/// The family of the op of this name.
+pub fn family(op: &str) -> &str {
+    op.split('.').next().unwrap_or(op)
 }
 
 /// The known failures of the op.
 pub fn of(op: &str) -> Vec<Failure> {
-    let Ok(entries) = fs::read_dir(folder(op)) else { return Vec::new() };
-    let read = |path: PathBuf| {
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let kept = Regression::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        Failure { path, kept }
-    };
-    let mut all: Vec<Failure> = entries.map(|entry| read(entry.expect("readable").path().join("case.toml"))).collect();
-    all.sort_by(|one, other| one.path.cmp(&other.path));
-    all
+    with_family(op, |all| all.iter().filter(|failure| failure.case.op == op).cloned().collect())
 }
 
 /// Adds a failure to those of its op.
 pub fn keep(signature: &Signature, case: &Case, device: Device) {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().expect("keeping does not panic");
-    let fails = Condition::on(&[device], signature.oracle);
-    let same = |known: &Failure| known.signature() == signature && known.case() == case;
-    if let Some(mut known) = of(&case.op).into_iter().find(same) {
-        known.kept.fails.extend(fails);
-        return known.write();
-    }
-    // Another device may need another case to show the same failure.
-    let place = if Backend::Cpu.has(device) { "cpu" } else { "cuda" };
-    let name = format!("{place}-{}-{}", signature.kind.name().replace(' ', "-"), id(&signature.slug()));
-    let kept = Regression {
-        title: signature.to_string(),
-        status: Status::Open,
-        upstream: None,
-        fixed_in: None,
-        reason: None,
-        provenance: "property tests".to_string(),
-        fails,
-        signature: Some(signature.clone()),
-        case: case.clone(),
-    };
-    Failure { path: folder(&case.op).join(name).join("case.toml"), kept }.write();
+    let backend = Backend::of(device, signature.oracle);
+    change(&case.op, |all| match all.iter_mut().find(|known| known.is(signature, case)) {
+        Some(known) => drop(known.fails.insert(backend)),
+        None => all.push(Failure { fails: [backend].into(), signature: signature.clone(), case: case.clone() }),
+    });
 }
 
-fn folder(op: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpora/properties").join(op)
+/// Changes the failures of the family of `op`, and writes its file.
+fn change(op: &str, change: impl FnOnce(&mut Vec<Failure>)) {
+    with_family(op, |all| {
+        change(all);
+        all.sort_by_cached_key(|failure| (failure.signature.clone(), failure.case.to_text()));
+        let text: Vec<String> = all.iter().map(Failure::to_text).collect();
+        fs::write(path(family(op)), text.join("\n")).expect("writable");
+    });
+}
+
+/// Does `act` with the failures of the family of `op`, which are read once.
+fn with_family<T>(op: &str, act: impl FnOnce(&mut Vec<Failure>) -> T) -> T {
+    static KNOWN: Mutex<BTreeMap<String, Vec<Failure>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().expect("no thread panics with it");
+    act(known.entry(family(op).to_string()).or_insert_with(|| read(family(op))))
+}
+
+fn read(name: &str) -> Vec<Failure> {
+    let path = path(name);
+    let Ok(text) = fs::read_to_string(&path) else { return Vec::new() };
+    let Family { mut failure } = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for Failure { signature, case, .. } in &mut failure {
+        let accepted = case.check().map_err(|error| error.to_string()).and_then(|()| ops::accept(case.clone()));
+        *case = accepted.unwrap_or_else(|error| panic!("{}: {signature}: {error}", path.display())).1;
+        assert_eq!((family(&case.op), &case.op), (name, &signature.op), "{}: the op of {signature}", path.display());
+    }
+    failure
+}
+
+fn path(family: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpora/properties").join(format!("{family}.toml"))
+}
+
+/// The value in one line of TOML.
+fn inline(value: &impl Serialize) -> String {
+    let mut text = String::new();
+    value.serialize(toml::ser::ValueSerializer::new(&mut text)).expect("TOML");
+    text
 }

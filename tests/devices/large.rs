@@ -15,11 +15,11 @@ pub const TESTS: &[Test] = tests![Simulated:
     the_guide_says_what_each_of_these_calls_does
 ];
 
-/// What the calls of `examples/large_tensors.rs` do, a line for each, and below it what the device says.
+/// What the calls of `large/program.rs` do, a line for each, and below it what the device says.
 const SEEN: &str = include_str!("../../snapshots/large_tensors@sim.snap");
 
 fn calls_on_billions_of_elements_do_what_was_seen_before(device: Device) {
-    let source = include_str!("../../examples/large_tensors.rs");
+    let source = include_str!("large/program.rs");
     let program = crates::compile("large_tensors", device, source);
     let names = run(&program, device, None).stdout;
     let text: Vec<String> = names.lines().map(|name| seen(&run(&program, device, Some(name)))).collect();

@@ -60,7 +60,7 @@ const FILES: &[File] = &[
     File {
         name: "property",
         tests: property::TESTS,
-        misses: "A known failure that candle has mended, or that has become another one.",
+        misses: "A known failure that candle has fixed, or that has become another one.",
     },
     File {
         name: "replayed",

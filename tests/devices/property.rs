@@ -21,7 +21,7 @@ use snuffer::settle::{Settings, Source, canonical, settle};
 use snuffer::store::Finding;
 
 use crate::kept::regressions;
-use crate::known;
+use crate::known::{self, family};
 use crate::plan::{Test, tests};
 
 /// How many cases of each op and mode, unless `PROPTEST_CASES` says otherwise.
@@ -53,12 +53,9 @@ pub const TESTS: &[Test] = tests![
     Each: every_known_failure_still_happens
 ];
 
-fn family(op: &Op) -> &'static str {
-    op.name.split('.').next().unwrap_or(op.name)
-}
-
 fn every_op_is_in_a_family_of_property_tests() {
-    let families: BTreeSet<&str> = ops::ALL.iter().map(|op| family(op)).filter(|family| *family != "canary").collect();
+    let families: BTreeSet<&str> =
+        ops::ALL.iter().map(|op| family(op.name)).filter(|family| *family != "canary").collect();
     assert_eq!(families, FAMILIES.iter().copied().collect());
 }
 
@@ -89,10 +86,10 @@ fn check(family_name: &str, mode: Mode, device: Device) {
     let kept = regressions().into_iter().filter_map(|(_, kept)| kept.signature);
     let kept: BTreeSet<Signature> = kept.map(|signature| signature.on_one_device()).collect();
     let mut new = Vec::new();
-    for op in ops::ALL.iter().filter(|op| family(op) == family_name) {
+    for op in ops::ALL.iter().filter(|op| family(op.name) == family_name) {
         let own = known::of(op.name).into_iter().filter(|failure| failure.may_be_on(device));
         let mut known: BTreeSet<Signature> =
-            own.map(|failure| failure.signature().clone()).chain(kept.iter().cloned()).collect();
+            own.map(|failure| failure.signature.clone()).chain(kept.iter().cloned()).collect();
         while let Some((case, signature)) = unknown(op, mode, &executor, &known) {
             match settled(&mut executor.borrow_mut(), case, &signature, device) {
                 Some((shown, _)) if !is_updating() => {
@@ -145,7 +142,7 @@ fn unknown(
 
 /// Whether the failure of a sequence is that of one of its calls, whose own op knows it.
 fn is_known_elsewhere(signature: &Signature, case: &Case, op: &Op) -> bool {
-    let known = known::of(&signature.op).iter().map(|known| known.signature().clone()).collect();
+    let known = known::of(&signature.op).iter().map(|known| known.signature.clone()).collect();
     signature.op != op.name && (is_among(&known, signature) || is_read_around_a_view(signature, case, &known))
 }
 
@@ -194,16 +191,15 @@ fn every_known_failure_still_happens(device: Device) {
     let mut gone = Vec::new();
     for op in ops::ALL {
         for known in known::of(op.name).into_iter().filter(|known| known.is_on(device)) {
-            assert_eq!(known.signature().op, op.name, "a failure is in the folder of another op");
-            let seen = failures(&mut executor, op, known.case(), &BTreeSet::new());
-            if seen.contains(known.signature()) || depends_on_memory(known.signature()) {
+            let seen = failures(&mut executor, op, &known.case, &BTreeSet::new());
+            if seen.contains(&known.signature) || depends_on_memory(&known.signature) {
                 continue;
             }
-            if let Some(now) = seen.iter().find(|now| is_updating() && known.signature().is_alike(now)) {
+            if let Some(now) = seen.iter().find(|now| is_updating() && known.signature.is_alike(now)) {
                 known.sign(now);
                 continue;
             }
-            gone.push(format!("{}\n{}", known.signature(), known.case().to_text()));
+            gone.push(format!("{}\n{}", known.signature, known.case.to_text()));
             if is_updating() {
                 known.forget(device);
             }

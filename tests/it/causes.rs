@@ -138,7 +138,7 @@ fn document() -> String {
             _ if cause.fix.is_none() => (String::new(), String::new()),
             Some(proof) if proof.holds() => {
                 let devices: Vec<String> = proof.devices.iter().map(ToString::to_string).collect();
-                (format!("proven on {}", devices.join(" and ")), proof.mends.len().to_string())
+                (devices.join(", "), proof.mends.len().to_string())
             }
             Some(proof) => ("unproven".to_string(), proof.mends.len().to_string()),
             None => ("unproven".to_string(), String::new()),
@@ -157,10 +157,10 @@ fn document() -> String {
     format!(
         "# Causes\n\nMade from `corpora/causes` by `UPDATE_DOCS=1 cargo test --test it causes`. `snuffer causes NAME` shows one whole, with its \
          fix as a\ndiff; [CONTRIBUTING.md](../CONTRIBUTING.md#write-a-cause-and-its-fix) says how to write one.\n\n{all} causes explain \
-         {explained} regressions. {fixes} have a fix, and {proven} fixes are proven on the devices that the table names: {mended} failures \
-         pass\nwith them that fail without, none that their causes explain is left, and no known failure\nappears on a device where it did not. Causes of the oldest release that was tested, 0.8.0,\nmay be older \
-         (`snuffer bisect --causes`).\n\n\
-         | rank | cause | where | since | fix | mends | regressions |\n|---|---|---|---|---|---|---|\n{rows}"
+         {explained} regressions. {fixes} have a fix, and {proven} fixes are proven: {mended} failures pass with them that fail\nwithout, no \
+         failure of their causes is left, and no known failure appears on another device. Causes of the oldest\nrelease that was tested, \
+         0.8.0, may be older (`snuffer bisect --causes`).\n\n\
+         | rank | cause | where | since | fix proven on | fixes | regressions |\n|---|---|---|---|---|---|---|\n{rows}"
     )
 }
 

@@ -1,5 +1,6 @@
 //! The parts of the fuzz targets, on a stable compiler and without libFuzzer.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -140,19 +141,22 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn seeds_are_canonical_cases_that_their_target_runs() {
-    for (target, folder) in [(Target::Forward, "forward"), (Target::Backward, "backward"), (Target::Program, "program")]
-    {
+fn seeds_are_cases_of_all_ops_that_their_target_runs() {
+    for target in TARGETS {
         let artifacts = tempfile::tempdir().expect("a folder");
         let mut session = session(target, Known::default(), artifacts.path());
-        let files = corpus(folder);
-        assert!(files.len() >= 20, "{} seeds of {target:?}", files.len());
-        for file in files {
-            let bytes = std::fs::read(&file).expect("readable");
-            let (_, case) =
-                target.case(&bytes).unwrap_or_else(|| panic!("{} is not a case of {target:?}", file.display()));
-            assert_eq!(case.to_text().into_bytes(), bytes, "{}", file.display());
-            assert_ne!(execute(&mut session, &case), Executed::Refused, "{}", file.display());
+        let seeds = target.seeds();
+        for case in &seeds {
+            let bytes = case.to_text().into_bytes();
+            assert_eq!(target.case(&bytes).as_ref().map(|(_, read)| read), Some(case), "{target:?}");
+            assert_ne!(execute(&mut session, case), Executed::Refused, "{target:?}: {}", case.to_text());
+        }
+        let ops: BTreeSet<&str> = seeds.iter().map(|case| case.op.as_str()).collect();
+        let calls = snuffer::ops::ALL.len() - ["canary", "sequence"].len();
+        match target {
+            Target::Forward => assert_eq!((ops.len(), seeds.len()), (calls, calls), "a seed for each op"),
+            Target::Backward => assert!(ops.len() > calls / 2, "{ops:?}"),
+            Target::Program => assert_eq!(seeds.len(), 64),
         }
     }
 }

@@ -63,7 +63,6 @@ mod store;
 mod summary;
 mod tensor;
 mod tidy;
-mod time_machine;
 mod torch;
 mod triage;
 mod verdicts;

@@ -155,7 +155,7 @@ fn a_document_has_scrollable_tables_and_links_to_pages_or_the_repository() {
     assert!(guide.contains(&format!("<h1 id=\"field-guide-a-cuda-assert-or-a-nan-loss-under-candle\">{title}")));
     assert!(guide.matches("<div class=\"scroll\"").count() == guide.matches("<table>").count());
     let links = values(guide, "href");
-    for expected in ["claims.html", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/pytorch.md")] {
+    for expected in ["claims.html", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/docs/guard.md")] {
         assert!(links.iter().any(|link| link == expected), "{expected} is not in {links:?}");
     }
     assert!(!links.iter().any(|link| link.contains("..")), "{links:?}");

@@ -1,4 +1,4 @@
-"""Writes docs/pytorch.md: the regressions' calls in PyTorch and in candle.
+"""Writes target/reference/pytorch.md: the regressions' calls in PyTorch and in candle.
 
     cargo test --test it -- torch && python tests/torch/table.py
 
@@ -121,7 +121,9 @@ def main():
     tally = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     counted = f"{len(rows)} regressions have a PyTorch call: {tally}"
     head = HEAD.format(version=torch.__version__, date=date.today(), counts=counted)
-    (ROOT / "docs/pytorch.md").write_text(head + "".join(rows) + "\n## Where PyTorch does not agree\n\n" + "".join(notes))
+    folder = ROOT / "target/reference"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pytorch.md").write_text(head + "".join(rows) + "\n## Where PyTorch does not agree\n\n" + "".join(notes))
     print(tally)
 
 

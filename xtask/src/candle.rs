@@ -6,8 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
+use crate::functions;
 use crate::set_up::{self, Devices};
-use crate::{cargo, functions, say, status, target};
+use crate::shell::{cargo, say, status, target};
 
 /// The manifest that pins candle's release.
 const MANIFEST: &str = "Cargo.toml";

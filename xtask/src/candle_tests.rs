@@ -16,9 +16,10 @@ use wait_timeout::ChildExt;
 
 use self::workspace::Test;
 use crate::known::{KnownFailure, failure};
-use crate::{set_up, target};
+use crate::set_up;
+use crate::shell::target;
 
-pub mod workspace;
+mod workspace;
 
 /// The tests that are known to fail, with how and why: one table per test.
 const KNOWN: &str = "xtask/candle-tests.toml";

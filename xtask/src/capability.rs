@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::target;
+use crate::shell::target;
 
 /// A compute capability, such as 7.5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, ensure};
 
 use crate::set_up::{self, Devices};
-use crate::{say, target};
+use crate::shell::{say, target};
 
 /// The executables, in `bin`. They look for each other there, and for the driver in `../simulator/lib`.
 const EXECUTABLES: [&str; 5] =

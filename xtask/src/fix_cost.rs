@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, ensure};
 
 use crate::set_up::{self, build};
-use crate::{cargo, say, status, target};
+use crate::shell::{cargo, say, status, target};
 
 const PROGRAM: &str = include_str!("fix_cost/hot_paths.rs");
 

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::functions_of::lines_of;
+use crate::sources;
 
 /// Where the table is in the project.
 const TABLE: &str = "src/oracle/functions.tsv";
@@ -33,8 +33,8 @@ pub fn run(root: &Path, check: bool) -> anyhow::Result<u8> {
 /// A line for each function: file, first and last line, name.
 fn table(root: &Path) -> anyhow::Result<String> {
     let mut lines = Vec::new();
-    for (name, generated) in CRATES {
-        let folder = sources(root, name)?;
+    let folders = sources::folders(root, &CRATES.map(|(name, _)| name))?;
+    for ((name, generated), folder) in CRATES.iter().zip(folders) {
         for file in files(&folder.join("src"), generated)? {
             let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             let place = format!("{name}/{}", file.strip_prefix(&folder)?.display());
@@ -42,22 +42,6 @@ fn table(root: &Path) -> anyhow::Result<String> {
         }
     }
     Ok(lines.concat())
-}
-
-/// The folder of the crate `name` that this workspace is built with.
-fn sources(root: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let metadata = ["metadata", "--format-version", "1", "--locked", "--features", "cuda"];
-    let output = Command::new(cargo).args(metadata).current_dir(root).output().context("cannot run cargo metadata")?;
-    if !output.status.success() {
-        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
-    let manifest = packages.iter().find(|package| package["name"] == name);
-    let manifest = manifest.and_then(|package| package["manifest_path"].as_str());
-    let manifest = manifest.with_context(|| format!("the workspace does not depend on {name}"))?;
-    Ok(Path::new(manifest).parent().context("a manifest lies in a folder")?.to_path_buf())
 }
 
 /// The Rust and CUDA sources below `folder`, in order, but for the folders that are `generated`.

@@ -15,7 +15,7 @@ mod subject;
 
 use self::subject::Subject;
 use crate::set_up::{self, Devices, Ready};
-use crate::{cargo, status, target};
+use crate::shell::{cargo, status, target};
 
 /// The targets whose inputs are cases.
 const CASES: [&str; 3] = ["forward", "backward", "program"];
@@ -86,9 +86,11 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     if left.exists() {
         std::fs::remove_file(&left)?;
     }
+    let fuzzer = || fuzzer(&binary, args, &subject, &folders);
+    let seeds = seeds(&args.target, fuzzer()?)?;
     let (starts, executed, code) = restarted(args, || {
-        let mut fuzzer = fuzzer(&binary, args, &subject, &folders)?;
-        fuzzer.env("SNUFFER_SIM_COVERAGE", &left);
+        let mut fuzzer = fuzzer()?;
+        fuzzer.arg(&folders.corpus).args(&seeds).env("SNUFFER_SIM_COVERAGE", &left);
         Ok(fuzzer)
     })?;
     // What imports findings is built last: nobody has to wait for it to see the first input run.
@@ -141,17 +143,21 @@ fn watched(fuzzer: &mut Command) -> anyhow::Result<(u8, u64)> {
     Ok((code, units))
 }
 
-/// The folders with the seeds of a target. `.clusterfuzzlite/build.sh` repeats this list.
-fn seeds(name: &str) -> Vec<&'static str> {
+/// The folders with the seeds of a target. `.clusterfuzzlite/build.sh` repeats this list. Cases are drawn anew each time: a valid
+/// one for each op of this candle, or of those that are fuzzed.
+fn seeds(name: &str, mut fuzzer: Command) -> anyhow::Result<Vec<PathBuf>> {
     match name {
-        "forward" => vec!["corpora/forward"],
-        "backward" => vec!["corpora/backward"],
-        "program" => vec!["corpora/program"],
-        "case_text" => vec!["corpora/forward", "corpora/backward", "corpora/program"],
-        "protocol" => vec!["corpora/protocol"],
+        "protocol" => Ok(vec!["corpora/protocol".into()]),
         // The simulator's own tests: valid and invalid PTX.
-        "ptx" => vec!["simulator/tests/pass", "simulator/tests/fail"],
-        other => unreachable!("clap takes no target `{other}`"),
+        "ptx" => Ok(vec!["simulator/tests/pass".into(), "simulator/tests/fail".into()]),
+        cases => {
+            let folder = target()?.join("fuzz-seeds").join(cases);
+            if folder.exists() {
+                std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+            }
+            ensure!(status(fuzzer.env("SNUFFER_FUZZ_SEEDS", &folder))? == 0, "{cases} drew no seeds");
+            Ok(vec![folder])
+        }
     }
 }
 
@@ -188,58 +194,19 @@ fn cargo_fuzz() -> anyhow::Result<PathBuf> {
     Ok(folder.join("bin/cargo-fuzz"))
 }
 
-/// Arguments of `cargo xtask corpus`.
-#[derive(Debug, clap::Args)]
-pub struct Corpus {
-    /// The target.
-    #[arg(value_parser = CASES)]
-    target: String,
-    #[command(flatten)]
-    devices: Devices,
-    /// Store of findings to skip.
-    #[arg(long, default_value = "findings")]
-    store: String,
-}
-
-/// Adds to the seeds of a target the fewest fuzzed inputs that reach more code.
-pub fn corpus(args: &Corpus) -> anyhow::Result<u8> {
-    let binary = build(&args.target, Path::new("fuzz"), set_up::simulated(args.devices)?.as_ref())?;
-    let (seeds, folders) = (Path::new("corpora").join(&args.target), Folders::of(&args.target)?);
-    let fuzzed = std::fs::read_dir(&folders.corpus)?.next().is_some();
-    ensure!(fuzzed, "there is nothing to add: run `cargo xtask fuzz {}` first", args.target);
-    let mut merge = libfuzzer(&binary, &args.store, args.devices, &folders)?;
-    // Seeds stay few and small: only code coverage counts, not outcomes.
-    merge.env("SNUFFER_FUZZ_WITHOUT", "cells").args(["-set_cover_merge=1", "-max_len=1024"]);
-    merge.args([&seeds, &folders.corpus]);
-    ensure!(status(&mut merge)? == 0, "libFuzzer could not merge");
-    for file in std::fs::read_dir(&seeds)? {
-        let path = file?.path();
-        if path.extension().is_none() {
-            std::fs::rename(&path, path.with_extension("toml"))?;
-        }
-    }
-    Ok(0)
-}
-
 /// The command that runs a target, with its devices and the findings that it skips.
-fn libfuzzer(binary: &Path, store: &str, devices: Devices, folders: &Folders) -> anyhow::Result<Command> {
+fn fuzzer(binary: &Path, args: &Args, subject: &Subject, folders: &Folders) -> anyhow::Result<Command> {
     let mut fuzzer = Command::new(binary);
     // Loop counts only depend on sizes. Inputs kept for them would be most of the corpus.
     fuzzer.args(["-timeout=5", "-rss_limit_mb=4096", "-use_counters=0"]);
     fuzzer.arg(format!("-artifact_prefix={}/", folders.artifacts.display()));
-    fuzzer.env("SNUFFER_FINDINGS", store).env("SNUFFER_FUZZ_ARTIFACTS", &folders.artifacts);
+    fuzzer.env("SNUFFER_FINDINGS", &subject.store).env("SNUFFER_FUZZ_ARTIFACTS", &folders.artifacts);
     fuzzer.env("SNUFFER_FUZZ_FATAL", &folders.fatal);
-    let simulated = devices.can_be_simulated();
+    let simulated = args.devices.can_be_simulated();
     fuzzer.env("SNUFFER_DEVICES", if simulated { "cpu,sim:0" } else { "cpu" });
     if simulated {
         fuzzer.env("LD_LIBRARY_PATH", target()?.join("simulator/lib"));
     }
-    Ok(fuzzer)
-}
-
-fn fuzzer(binary: &Path, args: &Args, subject: &Subject, folders: &Folders) -> anyhow::Result<Command> {
-    let mut fuzzer = libfuzzer(binary, &subject.store, args.devices, folders)?;
-    fuzzer.arg(&folders.corpus).args(seeds(&args.target));
     // Prefer fast inputs.
     fuzzer.args(["-max_len=8192", "-print_final_stats=1", "-entropic_scale_per_exec_time=1"]).args(&args.options);
     let dictionary = Path::new("corpora/cases.dict");

@@ -13,7 +13,7 @@ use wait_timeout::ChildExt;
 
 use self::questions::{By, QUESTIONS, Question};
 use crate::set_up::{self, Devices};
-use crate::{cargo, say, target};
+use crate::shell::{cargo, say, target};
 
 mod questions;
 

@@ -22,7 +22,7 @@ use serde_json::json;
 
 use self::source::{Source, Weaving};
 use crate::set_up::{self, Devices};
-use crate::{say, target};
+use crate::shell::{say, target};
 
 /// How many times changes that do not compile are left out, at most.
 const ROUNDS: usize = 40;

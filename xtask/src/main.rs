@@ -1,9 +1,8 @@
 //! `cargo xtask`: the commands of the README. Each does all the set-up that it needs, and prints its steps.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Context;
@@ -11,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 use crate::capability::Capability;
 use crate::set_up::{Devices, Ready};
+use crate::shell::{cargo, say, status, target};
 
 mod candle;
 mod candle_tests;
@@ -27,8 +27,12 @@ mod fuzz;
 mod gpu_report;
 mod host_mutants;
 mod known;
+mod measure;
 mod promises;
+mod reference;
 mod set_up;
+mod shell;
+mod sources;
 mod stand_in;
 
 /// Sets `snuffer` up and runs it.
@@ -79,8 +83,8 @@ enum Task {
     },
     /// Build and run a fuzz target, and keep findings as a hunt does.
     Fuzz(fuzz::Args),
-    /// Add to the seeds of a fuzz target the fewest fuzzed inputs that reach more code.
-    Corpus(fuzz::Corpus),
+    /// Measure what a change must not make worse.
+    Measure(measure::Args),
     /// Move the suite to another release of candle: say what is to be read again, then pin it.
     Candle(candle::Args),
     /// Run the CUDA tests that candle publishes on the simulated device.
@@ -110,9 +114,9 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Hunt, and write the table of where contracts leave a result open, in `docs/promises.md`.
-    Promises {
-        /// How many cases to run.
+    /// Build everything and write the reference pages of a release, in `target/reference`: ops, PTX forms, and why results are open.
+    Reference {
+        /// How many cases to run to count how often a result is open.
         #[arg(long, default_value_t = 40_000)]
         cases: u64,
     },
@@ -153,7 +157,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         }
         Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
-        Task::Corpus(args) => fuzz::corpus(&args),
+        Task::Measure(args) => measure::run(&args),
         Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests(args) => candle_tests::run(&set_up::toolkit()?, &args),
         Task::Crates(args) => crates::run(&args),
@@ -164,7 +168,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         Task::HostMutants(args) => host_mutants::run(&args),
         Task::FixCost(args) => fix_cost::run(&args),
         Task::Functions { check } => functions::run(root, check),
-        Task::Promises { cases } => promises::run(root, cases),
+        Task::Reference { cases } => reference::run(root, cases),
     }
 }
 
@@ -190,15 +194,6 @@ fn replace_with(snuffer: &mut Command) -> anyhow::Result<u8> {
     Err(snuffer.exec()).context("cannot run snuffer")
 }
 
-/// Prints a line for people. If nobody reads any more, such as `head`, the set-up ends quietly; the next one goes on.
-fn say(line: &str) {
-    /// What a shell reports for a process that SIGPIPE ended.
-    const CLOSED_PIPE: i32 = 128 + 13;
-    if writeln!(std::io::stderr(), "xtask: {line}").is_err() {
-        std::process::exit(CLOSED_PIPE);
-    }
-}
-
 /// Builds everything and runs the tests: all of them, or those of the package `snuffer` that `args` name.
 fn test(devices: Devices, args: &[String]) -> anyhow::Result<u8> {
     // Not in one build: what the simulator's tests need turns on features of crates below candle, which would be built again.
@@ -217,20 +212,4 @@ fn test(devices: Devices, args: &[String]) -> anyhow::Result<u8> {
     }
     say(&format!("tests ran on {there}"));
     Ok(0)
-}
-
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
-/// Cargo's target folder, as an absolute path.
-fn target() -> anyhow::Result<PathBuf> {
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    Ok(std::path::absolute(folder)?)
-}
-
-/// Runs `command` to its end, and returns its exit code.
-fn status(command: &mut Command) -> anyhow::Result<u8> {
-    let status = command.status().with_context(|| format!("cannot run {}", command.get_program().display()))?;
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(5))
 }

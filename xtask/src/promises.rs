@@ -1,4 +1,4 @@
-//! `cargo xtask promises`: the table of where a contract leaves the result open, and why, measured by a hunt.
+//! The page of where contracts leave a result open, and why, measured by a hunt.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,17 +9,13 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
+use crate::shell::target;
+
 /// What the table says of each reason.
 const REASONS: &str = "src/ops/reasons.toml";
 
-/// The document with the table.
-const DOCUMENT: &str = "docs/promises.md";
-
 /// The seed of the cases.
 const SEED: &str = "27";
-
-/// The line after which the document is made by this command.
-const MARK: &str = "<!-- The table: cargo xtask promises -->\n";
 
 #[derive(Deserialize)]
 struct Reasons {
@@ -48,26 +44,21 @@ struct Tally {
     reasons: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
-/// Hunts for `cases` cases, without minimizing, and writes the table.
-pub fn run(root: &Path, cases: u64) -> anyhow::Result<u8> {
+/// Hunts for `cases` cases, without minimizing, and returns the page.
+pub fn page(root: &Path, cases: u64) -> anyhow::Result<String> {
     let reasons: Reasons = toml::from_str(&fs::read_to_string(root.join(REASONS))?).context(REASONS)?;
-    let store = root.join("target").join("promises");
+    let store = target()?.join("promises");
     if store.exists() {
         fs::remove_dir_all(&store)?;
     }
-    let mut hunt = Command::new(root.join("target/debug/snuffer"));
+    let mut hunt = Command::new(target()?.join("debug/snuffer"));
     hunt.args(["hunt", "--device", "cpu", "--device", "sim:0", "--seed", SEED, "--minimize", "0s"]);
     hunt.args(["--cases", &cases.to_string(), "--store"]).arg(&store).current_dir(root);
-    let status = hunt.status().context("target/debug/snuffer does not start; run `cargo xtask build`")?;
+    let status = hunt.status().context("target/debug/snuffer does not start")?;
     if !matches!(status.code(), Some(0 | 2)) {
         bail!("the hunt failed: {status}");
     }
-    let tally = read(&store.join("campaigns"))?;
-    let path = root.join(DOCUMENT);
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let head = text.split(MARK).next().unwrap_or_default();
-    fs::write(&path, format!("{head}{MARK}{}", table(&tally, &reasons)))?;
-    Ok(0)
+    Ok(table(&read(&store.join("campaigns"))?, &reasons))
 }
 
 fn read(campaigns: &Path) -> anyhow::Result<Tally> {
@@ -88,13 +79,13 @@ fn table(tally: &Tally, reasons: &Reasons) -> String {
     let share = |cases_of: u64| format!("{:.2} %", 100.0 * cases_of as f64 / cases as f64);
     let [partly, skipped] = [count("partly"), count("skipped")];
     let mut text = format!(
-        "\nOf {cases} cases (seed {SEED}, half of them broken on purpose) {} are judged against a value, a shape or a refusal, {} in part, \
-         and {} not at all. Of the {} reasons, {} were put to PyTorch.\n\n| why | per million | cpu | sim:0 | PyTorch 2.15, or the ground | because |\n|---|---|---|---|---|---|\n",
+        "# Where a contract leaves the result open\n\nOf {cases} cases (seed {SEED}, half of them broken on purpose) {} are judged against a \
+         value, a shape or a refusal, {} in part,\nand {} not at all. PyTorch was asked for {} of the {} reasons.\n\n| why | per million | cpu | sim:0 | PyTorch 2.15, or the ground | because |\n|---|---|---|---|---|---|\n",
         share(cases - partly - skipped),
         share(partly),
         share(skipped),
-        reasons.reason.len(),
         reasons.reason.iter().filter(|reason| reason.torch.is_some()).count(),
+        reasons.reason.len(),
     );
     let none = BTreeMap::new();
     let mut rows: Vec<(u64, &Reason, &BTreeMap<String, u64>)> = Vec::new();

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use snuffer_toolkit::{Toolkit, build_driver, install_driver, succeeds, there_is_one};
 
 use crate::capability::Capability;
-use crate::{cargo, say, status, target};
+use crate::shell::{cargo, say, status, target};
 
 /// How long each step takes when there is nothing to do.
 const SECOND_TIME: &str = "else a second";

@@ -12,7 +12,8 @@ use std::{env, fs};
 use anyhow::{Context, ensure};
 use snuffer_toolkit::{COMPUTE_CAP, CUDA_VERSION, Toolkit, once};
 
-use crate::{say, set_up, status, target};
+use crate::set_up;
+use crate::shell::{say, status, target};
 
 const NVIDIA_SMI: &str = include_str!("../nvidia-smi.sh");
 

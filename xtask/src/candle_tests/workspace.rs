@@ -10,9 +10,9 @@ use serde_json::Value;
 use snuffer_toolkit::{Toolkit, once};
 
 use crate::set_up::step;
-use crate::{cargo, target};
+use crate::shell::{cargo, target};
+use crate::sources::{self, PACKAGES, copy};
 
-const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
 const KERNELS: &str = "candle-kernels";
 /// Our tests of kernels that no test of candle launches.
 const OURS: (&str, &str) = ("candle-core/tests/quantized_dmmv.rs", include_str!("quantized.rs"));
@@ -44,7 +44,7 @@ pub struct Test {
 pub fn build(toolkit: Option<&Toolkit>, candle: Option<&Path>) -> anyhow::Result<Vec<Binary>> {
     let (name, sources) = match candle {
         Some(candle) => ("edited", in_folder(candle)?),
-        None => ("workspace", sources()?),
+        None => ("workspace", sources::candle()?),
     };
     let on = if toolkit.is_some() { "" } else { "-cpu" };
     // The folder of the packages has the workspace's name: Cargo tells packages of workspaces that share a target folder apart by their
@@ -154,19 +154,6 @@ fn in_folder(candle: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(folders.to_vec())
 }
 
-/// The folders of the sources of candle-core and candle-nn.
-pub fn sources() -> anyhow::Result<Vec<PathBuf>> {
-    let output = cargo().args(["metadata", "--locked", "--format-version=1"]).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "`cargo metadata` failed");
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    let packages = metadata["packages"].as_array().context("no packages")?;
-    let source = |name: &str| {
-        let package = packages.iter().find(|package| package["name"] == name)?;
-        Some(Path::new(package["manifest_path"].as_str()?).parent()?.to_path_buf())
-    };
-    PACKAGES.iter().map(|name| source(name).with_context(|| format!("no package {name}"))).collect()
-}
-
 /// The manifest of the workspace with the packages in `folder`. It has our profile, so that Cargo does not build dependencies again. Only
 /// candle is not optimized: its tests spend their time on the device, and there are thirty executables of them to compile.
 fn manifest(folder: &str, kernels: Option<&Path>) -> anyhow::Result<String> {
@@ -218,20 +205,6 @@ fn hash(folder: &Path, hasher: &mut DefaultHasher) -> anyhow::Result<()> {
     for path in paths {
         path.hash(hasher);
         if path.is_dir() { hash(&path, hasher)? } else { fs::read(&path)?.hash(hasher) }
-    }
-    Ok(())
-}
-
-pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), to)?;
-        }
     }
     Ok(())
 }

@@ -33,23 +33,19 @@ fn table(list: &[Listed], rows: &[Row], old: &str) -> anyhow::Result<String> {
         text += &line.with_context(|| format!("{FILE} has no row of {} yet: run it, too", listed.name))?;
         text += "\n";
     }
-    text += "\nHow each is run:\n\n";
-    for listed in &run {
-        let _ = writeln!(text, "- `{}`: `{}`", listed.name, listed.command());
-    }
-    text += "\nWhat is changed in a copy before it is built, and why:\n\n";
+    text += "\nChanges in a copy before it is built:\n\n";
     for listed in &run {
         for edit in &listed.edits {
             let _ = writeln!(text, "- `{}`, `{}`: {}", listed.name, edit.file, edit.why);
         }
     }
-    text += "\nWhat the device reports and is let pass, and why:\n\n";
+    text += "\nReports that are suppressed:\n\n";
     for listed in &run {
         for reason in listed.suppress.iter().filter_map(|entry| entry.get("reason")?.as_str()) {
             let _ = writeln!(text, "- `{}`: {reason}", listed.name);
         }
     }
-    text += "\nWhat fails, and why:\n\n";
+    text += "\nFailures and their causes:\n\n";
     for listed in list {
         for entry in &listed.known {
             let cause = entry.failure().map_or("", |failure| failure.cause);
@@ -61,13 +57,13 @@ fn table(list: &[Listed], rows: &[Row], old: &str) -> anyhow::Result<String> {
             let _ = writeln!(text, "- `{}`, {tests}: {cause}", listed.name);
         }
     }
-    text += "\nWhat the device lacks for them:\n\n";
+    text += "\nUnsupported by the device:\n\n";
     for listed in &run {
         let start = format!("- for `{}`: ", listed.name);
         let line = now(listed).map_or_else(|| kept(start.clone()), |row| lacks(row).map(|what| start.clone() + &what));
         text.extend(line.map(|line| line + "\n"));
     }
-    text += "\nWhat cannot run at all:\n\n";
+    text += "\nCrates that cannot run:\n\n";
     for listed in list {
         if let Ok(What::Cannot(why)) = listed.what() {
             let _ = writeln!(text, "- `{}` {}: {why}", listed.name, listed.version);

@@ -11,8 +11,8 @@ use snuffer_toolkit::{install, once};
 
 use super::folder;
 use super::list::Listed;
-use crate::candle_tests::workspace::copy;
-use crate::cargo;
+use crate::shell::cargo;
+use crate::sources::copy;
 
 /// Copies a crate's source, so that nothing is written into Cargo's registry, and changes what the list says. Returns the copy's folder.
 pub fn fetch(listed: &Listed) -> anyhow::Result<PathBuf> {

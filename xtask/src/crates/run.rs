@@ -9,7 +9,8 @@ use anyhow::{Context, bail, ensure};
 use super::list::{Listed, What};
 use super::outcome::{self, Finished};
 use super::{fetch, folder};
-use crate::{cargo, set_up, status, target};
+use crate::set_up;
+use crate::shell::{cargo, status, target};
 
 /// The time limit of a test, unless the list has another.
 const TIMEOUT: &str = "2m";

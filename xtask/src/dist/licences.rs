@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use crate::cargo;
+use crate::shell::cargo;
 
 /// How files with licences and notices begin.
 const NAMES: [&str; 4] = ["LICENSE", "LICENCE", "COPYING", "NOTICE"];

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, ensure};
 
 use super::{Args, CASES};
-use crate::{set_up, target};
+use crate::set_up;
+use crate::shell::target;
 
 /// What is fuzzed.
 pub struct Subject {

@@ -98,7 +98,7 @@ pub const QUESTIONS: &[Question] = &[
             "Do the tests pass on the GPU?",
             [
                 "test --locked --features cuda --test devices -- cuda:0",
-                "test --locked --features cuda --test devices -- replayed::every_regression_does_what_its_snapshot_and_its_status_say::cuda:0",
+                "test --locked --features cuda --test devices -- canary::every_planted_fault_is_noticed_and_charged_to_its_case::cuda:0",
             ],
             ["yes", ""],
         )

@@ -10,7 +10,7 @@ use snuffer_toolkit::Toolkit;
 use super::source::{copies, copy_crates};
 use crate::compiler::{CompileError, errors, profile};
 use crate::set_up::step;
-use crate::{cargo, target};
+use crate::shell::{cargo, target};
 
 /// Writes the workspace: copies of candle's crates, and a package with the worker.
 pub fn prepare(folder: &Path) -> anyhow::Result<()> {

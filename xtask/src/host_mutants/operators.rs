@@ -1,6 +1,6 @@
 //! The changes: which expression, statement or body becomes which other one of the same type.
 
-use syn::{BinOp, Expr, ExprBinary, ExprCall, ExprMethodCall, Lit, ReturnType, Signature, Type, UnOp};
+use syn::{BinOp, Expr, ExprBinary, ExprCall, ExprMethodCall, ExprPath, Lit, ReturnType, Signature, Type, UnOp};
 
 use super::purpose::{has_let, text};
 use super::site::Form;
@@ -79,35 +79,20 @@ type Change<'a> = (&'static str, &'a Expr, Form);
 
 /// The changes of an expression itself, not of those in it.
 pub fn changes(expression: &Expr) -> Vec<Change<'_>> {
-    let instead = |change, text| vec![(change, expression, Form::Instead(text))];
+    let instead = |(change, text)| (change, expression, Form::Instead(text));
+    let inverted = |change| vec![(change, expression, Form::Inverted)];
     match expression {
         Expr::Binary(binary) => binary_changes(expression, binary),
         Expr::Unary(unary) => match unary.op {
-            UnOp::Not(_) => vec![("a negation is dropped", expression, Form::Inverted)],
-            UnOp::Neg(_) => instead("a sign is dropped", text(&unary.expr)),
+            UnOp::Not(_) => inverted("a negation is dropped"),
+            UnOp::Neg(_) => vec![instead(("a sign is dropped", text(&unary.expr)))],
             _ => Vec::new(),
         },
         Expr::Lit(literal) => match &literal.lit {
-            Lit::Int(number) => number.base10_parse::<u64>().ok().map_or_else(Vec::new, |value| {
-                instead("an integer is one more", format!("{}{}", value.saturating_add(1), number.suffix()))
-            }),
-            Lit::Float(number) => {
-                let is_zero = number.base10_parse::<f64>().is_ok_and(|value| value == 0.0);
-                let other = if is_zero { format!("1.0{}", number.suffix()) } else { format!("2.0 * {number}") };
-                instead("a number is doubled", other)
-            }
-            Lit::Bool(_) => vec![("a flag is flipped", expression, Form::Inverted)],
-            _ => Vec::new(),
+            Lit::Bool(_) => inverted("a flag is flipped"),
+            number => other_number(number).map(instead).into_iter().collect(),
         },
-        Expr::Path(path) => {
-            let names: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-            let [.., of, name] = names.as_slice() else { return Vec::new() };
-            let other = OTHER_NAMES.iter().find(|(known, from, ..)| (known, from) == (&of.as_str(), &name.as_str()));
-            other.map_or_else(Vec::new, |(_, from, to, change)| {
-                let path = text(expression);
-                instead(change, format!("{}{to}", path.strip_suffix(from).unwrap_or_default()))
-            })
-        }
+        Expr::Path(path) => other_name(path).map(instead).into_iter().collect(),
         Expr::Range(range) => match (&range.end, range.limits) {
             (Some(end), syn::RangeLimits::HalfOpen(_)) if !matches!(**end, Expr::Lit(_)) => {
                 vec![("a range ends one earlier", &**end, Form::Instead(format!("({}) - 1", text(end))))]
@@ -116,39 +101,64 @@ pub fn changes(expression: &Expr) -> Vec<Change<'_>> {
         },
         Expr::Try(tried) => match &*tried.expr {
             Expr::MethodCall(call) if STEPS.contains(&call.method.to_string().as_str()) => {
-                instead("a step is dropped", format!("({}).clone()", text(&call.receiver)))
+                vec![instead(("a step is dropped", format!("({}).clone()", text(&call.receiver))))]
             }
             _ => Vec::new(),
         },
-        Expr::MethodCall(call) => {
-            let name = call.method.to_string();
-            let other = OTHER_METHODS.iter().find(|(from, _)| *from == name);
-            let mut changes = other.map_or_else(Vec::new, |(_, to)| {
-                let mut other: ExprMethodCall = call.clone();
-                other.method = syn::Ident::new(to, call.method.span());
-                instead("a method is another", text(&other))
-            });
-            if STEPS.contains(&name.as_str()) && call.args.is_empty() {
-                changes.extend(instead("a step is dropped", text(&call.receiver)));
-            }
-            let mut swapped = call.clone();
-            if !COMMUTATIVE.contains(&name.as_str()) && swap(&mut swapped.args) {
-                changes.extend(instead("arguments are swapped", text(&swapped)));
-            }
-            changes
-        }
-        Expr::Call(call) => {
-            let mut swapped: ExprCall = call.clone();
-            let name = text(&call.func);
-            let is_commutative = COMMUTATIVE.iter().any(|known| name.rsplit(' ').next() == Some(known));
-            if !is_commutative && swap(&mut swapped.args) {
-                instead("arguments are swapped", text(&swapped))
-            } else {
-                Vec::new()
-            }
-        }
+        Expr::MethodCall(call) => method_changes(call).into_iter().map(instead).collect(),
+        Expr::Call(call) => swapped_arguments(call).map(instead).into_iter().collect(),
         _ => Vec::new(),
     }
+}
+
+/// A change, and the text instead.
+type Instead = (&'static str, String);
+
+fn other_number(literal: &Lit) -> Option<Instead> {
+    match literal {
+        Lit::Int(number) => {
+            let value = number.base10_parse::<u64>().ok()?;
+            Some(("an integer is one more", format!("{}{}", value.saturating_add(1), number.suffix())))
+        }
+        Lit::Float(number) => {
+            let is_zero = number.base10_parse::<f64>().is_ok_and(|value| value == 0.0);
+            let other = if is_zero { format!("1.0{}", number.suffix()) } else { format!("2.0 * {number}") };
+            Some(("a number is doubled", other))
+        }
+        _ => None,
+    }
+}
+
+fn other_name(path: &ExprPath) -> Option<Instead> {
+    let names: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    let [.., of, name] = names.as_slice() else { return None };
+    let (_, from, to, change) = OTHER_NAMES.iter().find(|(known, from, ..)| known == of && from == name)?;
+    Some((change, format!("{}{to}", text(path).strip_suffix(from)?)))
+}
+
+fn method_changes(call: &ExprMethodCall) -> Vec<Instead> {
+    let mut changes = Vec::new();
+    let name = call.method.to_string();
+    if let Some((_, to)) = OTHER_METHODS.iter().find(|(from, _)| *from == name) {
+        let mut other = call.clone();
+        other.method = syn::Ident::new(to, call.method.span());
+        changes.push(("a method is another", text(&other)));
+    }
+    if STEPS.contains(&name.as_str()) && call.args.is_empty() {
+        changes.push(("a step is dropped", text(&call.receiver)));
+    }
+    let mut swapped = call.clone();
+    if !COMMUTATIVE.contains(&name.as_str()) && swap(&mut swapped.args) {
+        changes.push(("arguments are swapped", text(&swapped)));
+    }
+    changes
+}
+
+fn swapped_arguments(call: &ExprCall) -> Option<Instead> {
+    let mut swapped = call.clone();
+    let name = text(&call.func);
+    let is_commutative = COMMUTATIVE.iter().any(|known| name.rsplit(' ').next() == Some(known));
+    (!is_commutative && swap(&mut swapped.args)).then(|| ("arguments are swapped", text(&swapped)))
 }
 
 fn binary_changes<'a>(expression: &'a Expr, binary: &ExprBinary) -> Vec<Change<'a>> {

@@ -9,8 +9,8 @@ use anyhow::Context;
 use super::site::Site;
 use super::weave::{Woven, weave};
 use super::{compile, find};
-use crate::candle_tests::workspace::{copy, sources};
 use crate::compiler::CompileError;
+use crate::sources::{candle, copy};
 
 /// What asks for a switch, written into the copy of candle-core.
 const SWITCH: &str = include_str!("switch.rs");
@@ -69,7 +69,7 @@ pub fn copies(folder: &Path) -> PathBuf {
 /// Finds the sites of all sources, with those of candle's CUDA backend or without.
 pub fn read(with_cuda: bool) -> anyhow::Result<Vec<Source>> {
     let mut all = Vec::new();
-    for ((name, root, excluded), folder) in CRATES.iter().zip(sources()?) {
+    for ((name, root, excluded), folder) in CRATES.iter().zip(candle()?) {
         for file in rust_files(&folder.join("src"))? {
             let path = file.strip_prefix(folder.join("src"))?.to_string_lossy().into_owned();
             let is_cuda = path.starts_with("cuda_backend/");
@@ -102,7 +102,7 @@ fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Copies candle's crates, without their tests and examples.
 pub fn copy_crates(folder: &Path) -> anyhow::Result<()> {
-    for ((name, ..), from) in CRATES.iter().zip(sources()?) {
+    for ((name, ..), from) in CRATES.iter().zip(candle()?) {
         let to = folder.join(name);
         copy(&from.join("src"), &to.join("src"))?;
         let mut manifest: toml::Table = fs::read_to_string(from.join("Cargo.toml"))?.parse()?;
@@ -150,7 +150,7 @@ impl<'a> Weaving<'a> {
         }
         let core = copies.join("candle-core/src");
         compile::write_if_new(&core.join("host_mutants.rs"), SWITCH)?;
-        let (core_root, nn_root) = (sources()?[0].join("src/lib.rs"), sources()?[1].join("src/lib.rs"));
+        let (core_root, nn_root) = (candle()?[0].join("src/lib.rs"), candle()?[1].join("src/lib.rs"));
         // What changes make superfluous, such as parentheses, is no matter. On the first line, so that lines stay.
         let quiet = "#![allow(warnings)] ";
         let root = format!("{quiet}{}\n#[doc(hidden)]\npub mod host_mutants;\n", fs::read_to_string(core_root)?);

@@ -1,0 +1,56 @@
+//! `cargo xtask measure`: what a change must not make worse. `docs/measured.md` has the figures of earlier days.
+
+use std::process::Command;
+
+use crate::set_up::{self, Devices};
+use crate::shell::{cargo, status, target};
+
+/// Arguments of `cargo xtask measure`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    name: Name,
+    /// Arguments of the measurement, such as a word in the signatures or ops to measure.
+    #[arg(last = true)]
+    args: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Name {
+    /// How well signatures tell the causes of planted bugs apart, on `cpu` and `sim:0`.
+    Dedup,
+    /// How small minimized cases are, and how many candidates that takes, on `cpu`.
+    Minimizer,
+    /// How many bugs that are planted in candle's kernels are noticed: `snuffer score`.
+    Score,
+    /// How many cases run in a second, built as users build candle.
+    Throughput,
+}
+
+/// Builds what the measurement needs, and runs it.
+pub fn run(Args { name, args }: &Args) -> anyhow::Result<u8> {
+    let mut command = match name {
+        Name::Dedup => {
+            set_up::everything(Devices::ALL)?;
+            bench(&["--profile", "dev", "--bench", "measure", "--", "dedup"])
+        }
+        Name::Minimizer => {
+            set_up::snuffer()?;
+            bench(&["--profile", "dev", "--bench", "measure", "--", "minimizer"])
+        }
+        Name::Score => {
+            set_up::everything(Devices::ALL)?;
+            let mut snuffer = Command::new(target()?.join("debug/snuffer"));
+            snuffer.arg("score");
+            snuffer
+        }
+        Name::Throughput => bench(&["--bench", "throughput", "--"]),
+    };
+    status(command.args(args))
+}
+
+/// A bench of `snuffer`; in the profile `dev` it has overflow checks, as hunts do.
+fn bench(args: &[&str]) -> Command {
+    let mut cargo = cargo();
+    cargo.args(["bench", "--locked"]).args(args);
+    cargo
+}
