@@ -12,6 +12,7 @@ mod left_out;
 mod manifest;
 mod moved;
 mod named;
+mod obtain;
 mod registry;
 mod sources;
 mod workspace;
@@ -32,16 +33,22 @@ use crate::ops;
 use crate::store::write_atomically;
 
 pub use compiler::{CompileError, errors};
-use crates::KERNELS;
-pub use crates::{CRATES, Crate, Crates, files};
+pub use crates::{Crate, Crates, files};
 pub use functions::functions_of;
 pub use left_out::LeftOut;
 pub use manifest::{of_candle, of_fuzz, of_library, of_workspace};
 pub use moved::{Became, Citation, became, citations, dtypes, public_functions};
 pub use named::Named;
+pub use obtain::obtain;
 pub use registry::released;
 pub use sources::{Changed, Sources};
 pub use workspace::Workspace;
+
+/// The crates whose code runs in a worker.
+pub const CRATES: [&str; 3] = ["candle-core", "candle-nn", "candle-kernels"];
+
+/// The kernels, which take minutes to compile.
+pub const KERNELS: &str = "candle-kernels";
 
 /// A candle that cannot be used, and why.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +57,7 @@ pub struct Unusable(pub String);
 
 /// The crates of the candle that `what` names.
 pub fn crates(what: &str) -> anyhow::Result<Crates> {
-    Crates::of(&Named::parse(what)?, &environment::made_in("candles")?)
+    obtain(&Named::parse(what)?, &environment::made_in("candles")?)
 }
 
 /// The folder of CUDA kernels of the candle that `what` names, if they differ from those of the release under test and the rest of their
@@ -71,7 +78,7 @@ pub fn prepare(
 ) -> anyhow::Result<Option<&'static OtherCandle>> {
     let named = Named::parse(what)?;
     let all = environment::made_in("candles")?;
-    let mut crates = Crates::of(&named, &all)?;
+    let mut crates = obtain(&named, &all)?;
     if crates.is_release_under_test() {
         return Ok(None);
     }
@@ -115,7 +122,7 @@ fn build(candle: &mut OtherCandle, devices: &[Device], workspace: &Workspace, al
 pub fn fuzz_package(what: &str, device: Device) -> anyhow::Result<Option<PathBuf>> {
     let named = Named::parse(what)?;
     let all = environment::made_in("candles")?;
-    let crates = Crates::of(&named, &all)?;
+    let crates = obtain(&named, &all)?;
     if crates.is_release_under_test() {
         return Ok(None);
     }

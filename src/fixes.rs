@@ -5,9 +5,11 @@ mod record;
 mod seen;
 mod sets;
 mod since;
+mod subject;
 
-pub use proof::{Subject, broken_together, proof};
+pub use proof::{broken_together, proof};
 pub use record::{edits, record};
 pub use seen::{Failing, Kept, Seen, observe};
 pub use sets::sets;
 pub use since::{TriedRelease, since};
+pub use subject::Subject;

@@ -3,24 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::Context;
-use toml::Table;
+use toml::{Table, Value};
 
 use super::functions::lines_of;
-use super::manifest::{dependencies, package_of};
-use super::named::{Named, patches};
-use super::registry::{fetch, fetched, released};
-use super::{Unusable, digest, fixed, write_if_new};
+use super::registry::{fetched, released};
+use super::{CRATES, KERNELS, Unusable, digest};
 use crate::CANDLE;
 use crate::oracle::Functions;
-
-/// The crates whose code runs in a worker.
-pub const CRATES: [&str; 3] = ["candle-core", "candle-nn", "candle-kernels"];
-
-/// The kernels, which take minutes to compile.
-pub const KERNELS: &str = "candle-kernels";
 
 /// A crate: what is built of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,33 +59,11 @@ pub struct Crates {
 }
 
 impl Crates {
-    /// The crates of the candle that `named` names. Patches are applied below `folder`.
-    pub fn of(named: &Named, folder: &Path) -> anyhow::Result<Self> {
-        match named {
-            Named::Release(version) => {
-                let version = version.to_string();
-                fetch(&version, &folder.join(named.folder()).join("fetch"))?;
-                Ok(Self { version, ..Self::default() })
-            }
-            Named::Tree(root) => Self::read(root),
-            Named::Patches(path) => {
-                let patched = folder.join(named.folder()).join("patched");
-                apply(&patches(path), &patched)?;
-                Self::read(&patched)
-            }
-            Named::Fixes(names) => {
-                let patched = folder.join(named.folder()).join("patched");
-                fixed::write(&fixed::fixes(names)?, &patched)?;
-                Self::read(&patched)
-            }
-        }
-    }
-
     /// The crates in folders of `root`: those that a worker has, and what they need of the same repository.
     pub fn read(root: &Path) -> anyhow::Result<Self> {
         let root_manifest = if root.join("Cargo.toml").is_file() { manifest(root)? } else { Table::new() };
-        let workspace = root_manifest.get("workspace").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-        let inherited = workspace.get("dependencies").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        let workspace = root_manifest.get("workspace").and_then(Value::as_table).cloned().unwrap_or_default();
+        let inherited = workspace.get("dependencies").and_then(Value::as_table).cloned().unwrap_or_default();
         let mut own: BTreeMap<String, Crate> = BTreeMap::new();
         let mut queue: Vec<String> = CRATES.map(str::to_string).to_vec();
         while let Some(name) = queue.pop() {
@@ -201,29 +170,16 @@ pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Applies `patches` to a copy of the release under test, in `folder`.
-fn apply(patches: &[PathBuf], folder: &Path) -> anyhow::Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
-    }
-    for name in CRATES {
-        let from = released(name)?;
-        for path in files(&from)? {
-            let inside = path.strip_prefix(&from)?;
-            write_if_new(&folder.join(name).join(inside), &fs::read(&path)?)?;
-        }
-    }
-    for patch in patches {
-        let mut command = Command::new("patch");
-        command.args(["-p1", "--batch", "--forward", "--no-backup-if-mismatch", "--input"]).arg(patch);
-        let output =
-            command.current_dir(folder).stdin(Stdio::null()).output().context("cannot run `patch`; install it")?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stdout);
-            let tells = |line: &&str| ["FAILED", "find file", "ignored"].iter().any(|word| line.contains(word));
-            let why = said.lines().rfind(tells).or(said.lines().next_back()).unwrap_or("it printed nothing");
-            return Err(Unusable(format!("{} does not apply to candle {CANDLE}: {why}", patch.display())).into());
-        }
-    }
-    Ok(())
+/// The dependencies that a manifest lists, also those of some platforms and of its build script.
+pub fn dependencies(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
+    let tables = targets.filter_map(|(_, target)| target.as_table()).chain([manifest]);
+    let lists = tables.flat_map(|table| ["dependencies", "build-dependencies"].map(|kind| table.get(kind)));
+    lists.flatten().filter_map(Value::as_table).flatten()
+}
+
+/// The package that a dependency is: a name of its own may be inherited from the workspace.
+pub fn package_of(key: &str, spec: &Value, inherited: &Table) -> String {
+    let named = |spec: &Value| Some(spec.get("package")?.as_str()?.to_string());
+    named(spec).or_else(|| inherited.get(key).and_then(named)).unwrap_or_else(|| key.to_string())
 }

@@ -45,7 +45,7 @@ pub fn digest_of(fixes: &Fixes) -> String {
 
 /// Writes copies of the crates that `fixes` change, changed, into `folder`, in place of those that it has.
 pub fn write(fixes: &Fixes, folder: &Path) -> anyhow::Result<()> {
-    for name in super::crates::CRATES {
+    for name in super::CRATES {
         let copy = folder.join(name);
         if copy.exists() {
             std::fs::remove_dir_all(&copy).with_context(|| format!("cannot remove {}", copy.display()))?;

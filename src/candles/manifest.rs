@@ -6,7 +6,7 @@ use anyhow::Context;
 use toml::{Table, Value};
 
 use super::compiler::profile;
-use super::crates::Crates;
+use super::crates::{Crates, dependencies, package_of};
 use crate::CANDLE;
 use crate::program::half_for;
 
@@ -16,15 +16,7 @@ pub const WORKER: &str = "worker";
 /// What of a manifest no worker needs.
 const SUPERFLUOUS: [&str; 6] = ["example", "bench", "test", "bin", "dev-dependencies", "lints"];
 
-/// The dependencies that a manifest lists, also those of some platforms and of its build script.
-pub fn dependencies(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {
-    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
-    let tables = targets.filter_map(|(_, target)| target.as_table()).chain([manifest]);
-    let lists = tables.flat_map(|table| ["dependencies", "build-dependencies"].map(|kind| table.get(kind)));
-    lists.flatten().filter_map(Value::as_table).flatten()
-}
-
-/// The same, to be changed.
+/// The dependencies that a manifest lists, to be changed.
 fn dependencies_mut(manifest: &mut Table) -> Vec<(&String, &mut Value)> {
     let mut found = Vec::new();
     for (key, value) in manifest.iter_mut().filter_map(|(key, value)| Some((key, value.as_table_mut()?))) {
@@ -37,12 +29,6 @@ fn dependencies_mut(manifest: &mut Table) -> Vec<(&String, &mut Value)> {
         }
     }
     found
-}
-
-/// The package that a dependency is: a name of its own may be inherited from the workspace.
-pub fn package_of(key: &str, spec: &Value, inherited: &Table) -> String {
-    let named = |spec: &Value| Some(spec.get("package")?.as_str()?.to_string());
-    named(spec).or_else(|| inherited.get(key).and_then(named)).unwrap_or_else(|| key.to_string())
 }
 
 /// A manifest without what no worker needs.

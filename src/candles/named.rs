@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use super::Unusable;
-use super::crates::CRATES;
+use super::{CRATES, Unusable};
 use crate::exec::{FIXES, fixes, from_here};
 
 /// A candle as a person names it.

@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
-use super::crates::CRATES;
-use super::{Unusable, write_if_new};
+use super::{CRATES, Unusable, write_if_new};
 use crate::CANDLE;
 
 /// The sources of a crate of the release under test, as Cargo fetched them when the workers were built.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::crates::{CRATES, Crate, Crates, KERNELS};
+use super::crates::{Crate, Crates};
 use super::functions::functions_of;
 use super::manifest::without_superfluous;
+use super::{CRATES, KERNELS};
 
 /// Parts of candle that no worker compiles: for other processors, and behind features that workers lack.
 const NEVER: [&str; 8] = ["metal_backend", "metal", "accelerate", "mkl", "neon", "simd128", "cudnn", "cutile"];

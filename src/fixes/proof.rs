@@ -1,36 +1,17 @@
 //! Proves fixes: compares how regressions and findings fail with candle as released and with fixes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use semver::Version;
 
 use crate::CANDLE;
-use crate::candles::digest;
 use crate::candles::fixed::{Fixes, digest_of};
 use crate::causes::{Fix, Proof};
 use crate::device::Device;
 use crate::oracle::{Rank, Signature};
-use crate::store::regression::Regression;
 
+use super::Subject;
 use super::seen::{Failing, Seen};
-
-/// A failure that a fix may mend.
-#[derive(Debug)]
-pub struct Subject {
-    /// The name of the failure, which a store gives it.
-    pub name: String,
-    /// The case, and how it fails.
-    pub kept: Regression,
-    /// The cause that a predicate says it has on each device: one name, such as that of a `NaN` that is lost, may have another on CUDA.
-    pub causes: BTreeMap<Device, String>,
-}
-
-impl Subject {
-    /// What tells it from others: its case and its failure.
-    pub fn key(&self) -> String {
-        digest([self.name.as_bytes(), self.kept.case.to_text().as_bytes()])
-    }
-}
 
 /// What becomes of a subject on a device with a set of fixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, TransactionBehavior};
 use thiserror::Error;
 
 pub use causes::CauseRow;
@@ -173,4 +173,9 @@ fn explain(path: &Path, error: &rusqlite::Error) -> HistoryError {
         }
         _ => format!("{path}: {why}"),
     })
+}
+
+/// `SQLite` has signed integers only; counts are never negative.
+fn count(row: &Row, column: &str) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(i64::unsigned_abs)
 }

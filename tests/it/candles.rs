@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use snuffer::CANDLE;
 use snuffer::candles::{
-    CompileError, Crates, LeftOut, Named, errors, of_candle, of_fuzz, of_library, of_workspace, released,
+    CompileError, LeftOut, Named, errors, obtain, of_candle, of_fuzz, of_library, of_workspace, released,
 };
 use snuffer::case::Case;
 use snuffer::device::Device;
@@ -105,7 +105,7 @@ fn what_is_as_released_is_the_release_under_test() {
     let (work, none) = (tempfile::tempdir().expect("a folder"), tree(&[("empty.patch", "")]));
     let crates = |named: &Path| {
         let named = Named::parse(&named.display().to_string()).expect("patches");
-        Crates::of(&named, work.path()).expect("they apply")
+        obtain(&named, work.path()).expect("they apply")
     };
     assert!(crates(none.path()).is_release_under_test());
     let patch = "--- a/candle-nn/src/lib.rs\n+++ b/candle-nn/src/lib.rs\n@@ -0,0 +1 @@\n+// Patched.\n";
@@ -113,7 +113,7 @@ fn what_is_as_released_is_the_release_under_test() {
     assert_eq!(patched.own.keys().collect::<Vec<_>>(), ["candle-nn"], "the rest is compiled already");
     assert!(patched.own["candle-nn"].files["src/lib.rs"].starts_with(b"// Patched.\n"));
     let own = Named::parse(CANDLE).expect("a release");
-    assert!(Crates::of(&own, work.path()).expect("a release").is_release_under_test());
+    assert!(obtain(&own, work.path()).expect("a release").is_release_under_test());
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_patch_that_does_not_apply_is_a_line() {
     let wrong = "--- a/candle-nn/src/ops.rs\n+++ b/candle-nn/src/ops.rs\n@@ -1,1 +1,1 @@\n-no such line\n+another\n";
     let (patches, work) = (tree(&[("a.patch", wrong)]), tempfile::tempdir().expect("a folder"));
     let named = Named::parse(&patches.path().display().to_string()).expect("patches");
-    let refused = Crates::of(&named, work.path()).expect_err("does not apply").to_string();
+    let refused = obtain(&named, work.path()).expect_err("does not apply").to_string();
     assert!(refused.contains(&format!("a.patch does not apply to candle {CANDLE}: ")), "{refused}");
 }
 

@@ -152,19 +152,25 @@ fn one_device_cannot_say_what_another_does() {
     assert_eq!(panic.on_one_device(), panic, "only wrong values say what they need");
 }
 
-/// A file with a signature, as far as it is one.
-#[derive(Deserialize)]
-struct Kept {
-    signature: Option<Raw>,
-}
-
 /// A signature as its text is kept.
 #[derive(Deserialize)]
-struct Raw {
+struct Kept {
     op: String,
     oracle: OracleName,
     kind: Kind,
     site: String,
+}
+
+/// Every signature in a document.
+fn kept(value: toml::Value) -> Vec<Kept> {
+    match value {
+        toml::Value::Table(table) if table.contains_key("oracle") && table.contains_key("site") => {
+            vec![table.try_into().expect("a signature")]
+        }
+        toml::Value::Table(table) => table.into_iter().flat_map(|(_, value)| kept(value)).collect(),
+        toml::Value::Array(values) => values.into_iter().flat_map(kept).collect(),
+        _ => Vec::new(),
+    }
 }
 
 #[test]
@@ -174,11 +180,13 @@ fn every_kept_signature_is_read_and_written_alike() {
     let mut seen = 0;
     for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
         let text = std::fs::read_to_string(&path).expect("readable");
-        let Ok(Kept { signature: Some(Raw { op, oracle, kind, site }) }) = toml::from_str(&text) else { continue };
-        let signature = Signature::new(op, oracle, kind, &site);
-        assert_eq!(signature.site.to_string(), site, "{}", path.display());
-        assert!(!matches!(signature.site, Site::Older(_)), "{}: nothing gives this site: {site}", path.display());
-        seen += 1;
+        for Kept { op, oracle, kind, site } in kept(toml::from_str(&text).expect("a document")) {
+            let signature = Signature::new(op, oracle, kind, &site);
+            assert_eq!(signature.site.to_string(), site, "{}", path.display());
+            let is_known = !matches!(signature.site, Site::Older(_));
+            assert!(is_known, "{}: nothing gives this site: {site}", path.display());
+            seen += 1;
+        }
     }
     assert!(seen > 500, "only {seen} signatures seen");
 }

@@ -4,8 +4,7 @@ use rusqlite::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::query::count;
-use super::{History, HistoryError};
+use super::{History, HistoryError, count};
 
 /// A root cause in all campaigns, or a signature without a known one. Dates are in UTC.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CauseRow, History, HistoryError};
+use super::{CauseRow, History, HistoryError, count};
 
 /// The number of expected sightings from which none at all is significant: the chance is one in twenty.
 const ENOUGH: f64 = 3.0;
@@ -242,11 +242,6 @@ fn campaign(row: &Row) -> rusqlite::Result<CampaignRow> {
         signatures: count(row, "signatures")?,
         new: count(row, "new")?,
     })
-}
-
-/// `SQLite` has signed integers only; counts are never negative.
-pub fn count(row: &Row, column: &str) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(column).map(i64::unsigned_abs)
 }
 
 fn json(value: ValueRef) -> Value {
