@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use snuffer::CANDLE;
 use snuffer::candles::{
-    CompileError, LeftOut, Named, errors, obtain, of_candle, of_fuzz, of_library, of_workspace, released,
+    CompileError, Crates, LeftOut, Named, errors, obtain, of_candle, of_fuzz, of_library, of_workspace, released,
 };
 use snuffer::case::Case;
 use snuffer::device::Device;
