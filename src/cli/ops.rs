@@ -16,6 +16,7 @@ use crate::ops::{self, Op};
 
 /// Arguments of `snuffer ops`.
 #[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct Args {
     /// Only ops whose name contains this. A whole name, or one that only one op has, explains
     /// that op.

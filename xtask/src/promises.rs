@@ -122,3 +122,28 @@ fn shares(outcomes: &BTreeMap<String, u64>, device: &str) -> String {
     let shown = own.iter().map(|(name, cases)| format!("{name} {:.0} %", 100.0 * *cases as f64 / all as f64));
     shown.collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Reason, Reasons, Tally, table};
+
+    #[test]
+    fn every_reason_has_a_row_and_the_most_frequent_is_first() {
+        let reasons: Reasons = toml::from_str(include_str!("../../src/ops/reasons.toml")).expect("reasons");
+        let Reason { name, because, .. } = &reasons.reason[7];
+        let tally = format!(
+            "[total]\ncases = 200\npartly = 4\n[reasons.\"{name}\"]\n'cpu returned' = 3\n'cpu panicked' = 1\n'sim:0 rejected' = 4"
+        );
+        let tally: Tally = toml::from_str(&tally).expect("a tally");
+        let text = table(&tally, &reasons);
+        assert!(text.contains("98.00 % are judged against"), "{text}");
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+        assert_eq!(rows.len(), reasons.reason.len());
+        let shares = "| 20000 | returned 75 %, panicked 25 % | rejected 100 % |";
+        assert!(
+            rows[0].starts_with(&format!("| {name} {shares}")) && rows[0].ends_with(&format!("| {because} |")),
+            "{}",
+            rows[0]
+        );
+    }
+}
