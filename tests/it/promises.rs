@@ -38,12 +38,15 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
 }
 
-/// The text constants of `ops::why`, by name.
+/// The text constants of `ops::why` and the ids of `ops::rule`, by name.
 fn constants() -> Vec<(String, String)> {
-    let text = read("src/ops.rs");
-    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("pub const "));
+    let (why, rules) = (read("src/ops.rs"), read("src/ops/rule.rs"));
+    let lines = why.lines().filter_map(|line| line.trim().strip_prefix("pub const "));
     let named = lines.filter_map(|line| line.split_once(": &str = \""));
-    named.map(|(name, rest)| (format!("why::{name}"), rest.trim_end_matches("\";").to_string())).collect()
+    let reasons = named.map(|(name, rest)| (format!("why::{name}"), rest.trim_end_matches("\";").to_string()));
+    let listed = rules.lines().filter_map(|line| line.trim().split_once(" = \""));
+    let ids = listed.filter_map(|(name, rest)| Some((format!("rule::{name}.id"), rest.split_once('"')?.0.to_string())));
+    reasons.chain(ids).collect()
 }
 
 /// What is between an open parenthesis, where `rest` begins, and its end.
