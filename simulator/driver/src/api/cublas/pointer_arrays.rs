@@ -12,7 +12,6 @@ use crate::objects::codes::Code;
 use crate::objects::process::call;
 use crate::objects::report;
 use crate::objects::state::Driver;
-use simulator::Fault;
 
 /// Products of one shape: the operations and the shape, and for each matrix its array, type and leading dimension.
 struct Group {
@@ -68,7 +67,7 @@ fn pointers(
     match device.bytes(array, 8 * count as u64) {
         Ok(bytes) => Ok(bytes.as_chunks().0.iter().map(|&pointer| u64::from_le_bytes(pointer)).collect()),
         Err(fault) => {
-            let fault = Fault { kernel: name.to_owned(), ..fault };
+            let fault = fault.in_call(name);
             driver.fault(context, &fault).map_err(|_| EXECUTION_FAILED)?;
             Err(EXECUTION_FAILED)
         }

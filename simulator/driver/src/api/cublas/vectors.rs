@@ -59,7 +59,7 @@ fn absolute_sum<const N: usize>(
         trace::record_library(name);
         // The real library returns 0 for other steps.
         let mut places = if step > 0 { 0..u64::try_from(n).unwrap_or(0) } else { 0..0 };
-        let sum = places.try_fold(0.0, |sum, place| {
+        let sum = places.try_fold(0.0, |sum, place| -> Result<f64, Fault> {
             let address = x.wrapping_add(place * u64::from(step.unsigned_abs()) * N as u64);
             let bytes = device.bytes(address, N as u64)?;
             Ok(sum + number(bytes.try_into().expect("N bytes")).abs())
@@ -67,7 +67,7 @@ fn absolute_sum<const N: usize>(
         let sum = match sum {
             Ok(sum) => sum,
             Err(fault) => {
-                let _ = driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault });
+                let _ = driver.fault(ordinal, &fault.in_call(name));
                 return Err(EXECUTION_FAILED);
             }
         };
