@@ -13,8 +13,11 @@ mod upstream;
 mod values;
 mod words;
 
+use device_record::Kind;
+
 use crate::ops::Contract;
 use crate::oracle::{Evidence, OracleName, Verdict, Violation};
+use crate::outcome::DeviceReport;
 use crate::program::call;
 use crate::tensor::View;
 
@@ -87,9 +90,10 @@ fn details(evidence: &Evidence) -> Vec<String> {
         if values::shows_outside_of_a_view(case, &seen.outcome) {
             lines.push(format!("  {:?} is what lies in {}", View::POISON, values::OUTSIDE));
         }
-        let reports =
-            seen.device_reports.reports.iter().map(|report| format!("  report  {}: {}", report.kind, report.message));
-        lines.extend(reports);
+        for DeviceReport { kind, message, .. } in &seen.device_reports.reports {
+            lines.push(format!("  report  {kind}: {message}"));
+            lines.extend(kind.parse().map(|kind: Kind| format!("  help    {}", kind.help())));
+        }
         lines.extend(seen.device_reports.facts.iter().map(|fact| format!("  fact    {fact}")));
         if let Some(again) = &seen.again {
             lines.push(format!("  again   {}", again.summary()));

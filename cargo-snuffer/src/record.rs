@@ -4,89 +4,43 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::{Deserialize, Serialize};
+use device_record::{Frame, Record};
 
-/// How grave a record is, the gravest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Ends a kernel or a call with an error, on hardware too.
-    Fault,
-    /// Is wrong and ends nothing.
-    Report,
-    /// The simulated device cannot do it.
-    Unsupported,
-    /// Is odd and may be meant.
-    Fact,
-    /// A call that `SNUFFER_SIM_FAIL` made fail.
-    Injected,
-}
-
-/// A function of the program that was running.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frame {
-    pub function: String,
-    pub file: Option<String>,
-    pub line: Option<u32>,
-}
-
-impl Frame {
-    /// Whether it is of the user's own code, not of a dependency, of Rust or of the C library.
-    fn is_own(&self) -> bool {
-        let is_elsewhere = |file: &str| {
-            ["/registry/src/", "/git/checkouts/", "/rustc/", "/rustlib/", "/nptl/", "/sysdeps/"]
-                .iter()
-                .any(|part| file.contains(part))
-        };
-        self.file.as_deref().is_some_and(|file| !is_elsewhere(file))
-    }
-
-    /// `FILE:LINE`, if it is known.
-    pub fn place(&self) -> Option<String> {
-        Some(format!("{}:{}", self.file.as_ref()?, self.line?))
-    }
-}
-
-/// A report of the device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    pub severity: Severity,
-    /// `assert`, `race`, `out of bounds` …
-    pub kind: String,
-    /// The kernel, or the function of CUDA that was called.
-    pub kernel: String,
-    pub file: Option<String>,
-    pub line: Option<u32>,
-    /// Its lines, joined by `; `.
-    pub message: String,
-    /// The calls that led to it, the innermost first.
-    #[serde(default)]
-    pub host: Vec<Frame>,
-}
-
-impl Record {
-    /// What happened, without where in which thread.
-    pub fn headline(&self) -> &str {
-        self.message.split("; ").next().unwrap_or_default()
-    }
-
+/// What the calls that led to a record say of the user's own code.
+pub trait Calls {
     /// The calls in the user's own code, the innermost first, without the closures that a call is wrapped in.
-    pub fn own_frames(&self) -> impl Iterator<Item = &Frame> {
-        let mut own: Vec<&Frame> = self.host.iter().filter(|frame| frame.is_own()).collect();
-        own.dedup_by(|outer, inner| outer.function.strip_prefix(&inner.function) == Some("::{{closure}}"));
-        own.into_iter()
-    }
+    fn own_frames(&self) -> impl Iterator<Item = &Frame>;
 
     /// The innermost of these.
-    pub fn own_frame(&self) -> Option<&Frame> {
+    fn own_frame(&self) -> Option<&Frame> {
         self.own_frames().next()
     }
 
     /// The call that the user's own code made.
-    pub fn called(&self) -> Option<&Frame> {
-        let own = self.host.iter().position(Frame::is_own)?;
+    fn called(&self) -> Option<&Frame>;
+}
+
+impl Calls for Record {
+    fn own_frames(&self) -> impl Iterator<Item = &Frame> {
+        let mut own: Vec<&Frame> = self.host.iter().filter(|frame| is_own(frame)).collect();
+        own.dedup_by(|outer, inner| outer.function.strip_prefix(&inner.function) == Some("::{{closure}}"));
+        own.into_iter()
+    }
+
+    fn called(&self) -> Option<&Frame> {
+        let own = self.host.iter().position(is_own)?;
         self.host[..own].last()
     }
+}
+
+/// Whether a call is of the user's own code, not of a dependency, of Rust or of the C library.
+fn is_own(frame: &Frame) -> bool {
+    let is_elsewhere = |file: &str| {
+        ["/registry/src/", "/git/checkouts/", "/rustc/", "/rustlib/", "/nptl/", "/sysdeps/"]
+            .iter()
+            .any(|part| file.contains(part))
+    };
+    frame.file.as_deref().is_some_and(|file| !is_elsewhere(file))
 }
 
 /// What the device did for a process.

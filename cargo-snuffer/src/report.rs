@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
+use device_record::{Detail, Frame, Record, Severity};
 use serde::Serialize;
 
 use crate::arguments::FailOn;
-use crate::record::{Frame, Record, Severity};
+use crate::record::Calls;
 use crate::suppressions::Suppressions;
 use crate::test_result::{Outcome, TestResult};
 
@@ -45,7 +46,7 @@ impl Summary {
             for record in &result.records {
                 let suppressed = suppressions.of(record, &result.name()).map(|entry| entry.reason.clone());
                 let is_same =
-                    |found: &&mut Finding| found.record.says_the_same(record) && found.suppressed == suppressed;
+                    |found: &&mut Finding| say_the_same(&found.record, record) && found.suppressed == suppressed;
                 if let Some(found) = findings.iter_mut().find(is_same) {
                     found.tests.insert(result.name());
                     continue;
@@ -117,36 +118,36 @@ impl Finding {
 
     /// A paragraph.
     fn text(&self) -> String {
-        let Record { severity, kind, kernel, .. } = &self.record;
-        let word = match severity {
-            Severity::Fault => "fault",
-            Severity::Report => "report",
-            Severity::Unsupported => "unsupported",
-            Severity::Fact => "fact",
-            Severity::Injected => "injected",
-        };
+        let Record { severity, fault, .. } = &self.record;
+        let (word, kind, kernel) = (severity.name(), fault.kind, &fault.place.kernel);
         if let Some(reason) = &self.suppressed {
             return format!("\nsuppressed {word}: {kind} in {kernel}: {reason}\n");
         }
-        let place = self.record.place().map_or_else(String::new, |place| format!(" ({place})"));
-        let mut text = match kernel.as_str() {
-            "" if self.record.message.contains("nvrtc") => {
-                format!("\n{word}: {}; `cargo snuffer setup --nvrtc` fetches NVIDIA's\n", self.record.message)
+        let mut text = match &fault.detail {
+            Detail::Missing { function } if function.starts_with("nvrtc") => {
+                format!("\n{word}: {}; `cargo snuffer setup --nvrtc` fetches NVIDIA's\n", fault.title())
             }
-            "" => format!("\n{word}: {}\n", self.record.message),
-            _ => format!("\n{word}: {kind} in {kernel}{place}\n"),
+            _ if kernel.is_empty() => format!("\n{word}: {}\n", fault.title()),
+            _ => {
+                let place = fault.place.source.as_ref();
+                let place =
+                    place.map_or_else(String::new, |source| format!(" ({}:{})", short(&source.file), source.line));
+                format!("\n{word}: {kind} in {kernel}{place}\n")
+            }
         };
         if !kernel.is_empty() {
             // Where it is stands in the line above.
-            for line in self.record.message.split("; ").filter(|line| !line.starts_with(&format!("at {kernel}"))) {
+            let place = fault.place.to_string();
+            for line in fault.lines().into_iter().filter(|line| *line != place) {
                 let _ = writeln!(text, "    {line}");
             }
         }
+        let _ = writeln!(text, "    help: {}", kind.help());
         if let Some(called) = self.record.called() {
             let _ = writeln!(text, "    called through {}", called.function);
         }
         for frame in self.record.own_frames().take(FRAMES) {
-            let place = frame.place().map_or_else(String::new, |place| format!(" ({})", short(&place)));
+            let place = place(frame).map_or_else(String::new, |place| format!(" ({place})"));
             let _ = writeln!(text, "    from {}{place}", frame.function);
         }
         match (self.tests.len(), &self.again, self.tests.first()) {
@@ -161,27 +162,25 @@ impl Finding {
     }
 }
 
-impl Record {
-    /// Whether `other` is of the same place and kind: the threads and addresses may be others.
-    fn says_the_same(&self, other: &Self) -> bool {
-        let key = |it: &Self| (it.severity, it.kind.clone(), it.kernel.clone(), it.file.clone(), it.line);
-        let is_placed = !self.kernel.is_empty();
-        key(self) == key(other) && self.own_frame() == other.own_frame() && (is_placed || self.message == other.message)
-    }
-
-    /// Where in the kernel, if that is known.
-    fn place(&self) -> Option<String> {
-        Some(format!("{}:{}", short(self.file.as_ref()?), self.line?))
-    }
+/// Whether two records are of the same place and kind: the threads and addresses may be others.
+fn say_the_same(one: &Record, other: &Record) -> bool {
+    let key = |it: &Record| (it.severity, it.fault.kind, it.fault.place.kernel.clone(), it.fault.place.source.clone());
+    let is_placed = !one.fault.place.kernel.is_empty();
+    key(one) == key(other)
+        && one.own_frame() == other.own_frame()
+        && (is_placed || one.fault.detail == other.fault.detail)
 }
 
-impl Frame {
-    /// Its file as seen from this folder, if it is below.
-    fn relative(&self) -> Option<&Path> {
-        let file = Path::new(self.file.as_ref()?);
-        let here = std::env::current_dir().ok()?;
-        if file.is_relative() { Some(file) } else { file.strip_prefix(here).ok() }
-    }
+/// Where a call is, if that is known.
+fn place(frame: &Frame) -> Option<String> {
+    Some(format!("{}:{}", short(frame.file.as_ref()?), frame.line?))
+}
+
+/// A call's file as seen from this folder, if it is below.
+fn relative(frame: &Frame) -> Option<&Path> {
+    let file = Path::new(frame.file.as_ref()?);
+    let here = std::env::current_dir().ok()?;
+    if file.is_relative() { Some(file) } else { file.strip_prefix(here).ok() }
 }
 
 /// A path without the folders that say nothing: those of Cargo's registry, and this one.

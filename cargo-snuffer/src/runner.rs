@@ -124,7 +124,7 @@ fn shown(result: &TestResult) -> String {
     let launched = counted(result.launches.values().sum(), "launch", "launches");
     let calls = result.library_calls.values().sum();
     let called = (calls > 0).then(|| counted(calls, "library call", "library calls"));
-    let kinds: BTreeSet<String> = result.records.iter().map(|record| record.kind.clone()).collect();
+    let kinds: BTreeSet<String> = result.records.iter().map(|record| record.fault.kind.to_string()).collect();
     let seen: Vec<String> =
         [format!("{:.2} s", result.seconds), launched].into_iter().chain(called).chain(kinds).collect();
     format!("{word} ({})", seen.join(", "))

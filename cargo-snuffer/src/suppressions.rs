@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use anyhow::Context;
+use device_record::Record;
 use globset::Glob;
 use serde::Deserialize;
-
-use crate::record::Record;
 
 /// The file that is read if it is there.
 const DEFAULT: &str = "snuffer-suppressions.toml";
@@ -47,9 +46,9 @@ impl Suppressions {
         let fits =
             |glob: &Option<Glob>, text: &str| glob.as_ref().is_none_or(|glob| glob.compile_matcher().is_match(text));
         self.suppress.iter().find(|it| {
-            fits(&it.kind, &record.kind)
-                && fits(&it.kernel, &record.kernel)
-                && fits(&it.file, record.file.as_deref().unwrap_or_default())
+            fits(&it.kind, record.fault.kind.name())
+                && fits(&it.kernel, &record.fault.place.kernel)
+                && fits(&it.file, record.fault.place.source.as_ref().map_or("", |source| &source.file))
                 && fits(&it.test, test)
         })
     }
@@ -57,24 +56,21 @@ impl Suppressions {
 
 #[cfg(test)]
 mod tests {
+    use device_record::{Fault, Kind, Record, Severity};
+
     use super::Suppressions;
-    use crate::record::{Record, Severity};
 
     #[test]
     fn an_entry_fits_what_it_names_and_nothing_else() {
         let text = "[[suppress]]\nkind = 'race'\nkernel = 'fast_*'\nreason = 'known'";
         let known: Suppressions = toml::from_str(text).expect("valid");
-        let record = |kind: &str, kernel: &str| Record {
+        let record = |kind: Kind, kernel: &str| Record {
             severity: Severity::Report,
-            kind: kind.into(),
-            kernel: kernel.into(),
-            file: None,
-            line: None,
-            message: String::new(),
+            fault: Fault::new(kind, kernel, ""),
             host: Vec::new(),
         };
         for (kind, kernel, is_known) in
-            [("race", "fast_sum", true), ("race", "slow_sum", false), ("out of bounds", "fast_sum", false)]
+            [(Kind::Race, "fast_sum", true), (Kind::Race, "slow_sum", false), (Kind::OutOfBounds, "fast_sum", false)]
         {
             assert_eq!(known.of(&record(kind, kernel), "it: a").is_some(), is_known, "{kind} {kernel}");
         }

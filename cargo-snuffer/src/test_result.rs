@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Record;
+use device_record::Record;
 
 /// How a test or program ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Where a warp reads and writes: global memory, the block's shared memory, or each thread's own.
 
 use crate::dump;
-use crate::fault::Kind;
+use crate::fault::{Kind, Near};
 use crate::isa::Space;
 use crate::kernel::{Arrays, Kernel};
 use crate::lanes::{Lanes, lanes};
@@ -69,7 +69,8 @@ impl AddressSpace<'_> {
 
     /// The error for an address that is not a multiple of `bytes`.
     pub fn misaligned(address: u64, bytes: u64) -> AccessError {
-        AccessError { kind: Kind::Misaligned, address, place: format!("no multiple of {bytes}"), notes: Vec::new() }
+        let near = Near::NotMultiple { of: bytes, vector: false };
+        AccessError { kind: Kind::Misaligned, address, near, notes: Vec::new() }
     }
 
     /// A lane's bytes of shared or local memory.
@@ -93,9 +94,9 @@ impl AddressSpace<'_> {
     fn error(&mut self, address: u64, bytes: u64, lane: usize) -> (usize, AccessError) {
         let kind = if address.is_multiple_of(bytes) { Kind::OutOfWindow } else { Kind::Misaligned };
         let (arrays, held) = self.arrays(lane);
-        let (place, array) = arrays.describe(address, held.len());
+        let (near, array) = arrays.describe(address, held.len());
         let dumped = array.and_then(|(range, offset)| dump::around(held.get(range)?, offset, bytes));
-        (lane, AccessError { kind, address, place, notes: dumped.into_iter().collect() })
+        (lane, AccessError { kind, address, near, notes: dumped.into_iter().collect() })
     }
 }
 

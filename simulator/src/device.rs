@@ -273,16 +273,5 @@ impl Device {
 }
 
 fn unsupported(kernel: String, detail: String) -> Fault {
-    Fault {
-        kind: Kind::Unsupported,
-        kernel,
-        source: None,
-        ptx: 0,
-        block: [0; 3],
-        thread: [0; 3],
-        address: None,
-        detail,
-        near: String::new(),
-        notes: Vec::new(),
-    }
+    Fault::new(Kind::Unsupported, kernel, detail)
 }

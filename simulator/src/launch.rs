@@ -4,7 +4,7 @@ mod cooperative;
 mod sample;
 
 use crate::config::Config;
-use crate::fault::Fault;
+use crate::fault::{Fault, Place, Thread};
 use crate::grid::{Launch, coordinates};
 use crate::jitter;
 use crate::kernel::{FRAME, Kernel, Special};
@@ -100,7 +100,7 @@ pub fn run(kernel: &Arc<Kernel>, launch: &Launch, config: &Config, resources: Re
     let mut done = |machine: &mut Machine, block: [u32; 3], ended: Ended| {
         let whole = |(warp, stop)| fault(stop, warp, kernel, launch, block, module);
         for found in machine.reports.drain(..).map(whole) {
-            let same = |known: &Fault| known.kind == found.kind && known.ptx == found.ptx;
+            let same = |known: &Fault| known.kind == found.kind && known.place.ptx == found.place.ptx;
             if !reports.iter().any(same) {
                 reports.push(found);
             }
@@ -275,20 +275,9 @@ fn enter(warp: &mut Warp, machine: &Machine, launch: &Launch, block: [u32; 3], f
 }
 
 fn fault(stop: Stop, warp: usize, kernel: &Kernel, launch: &Launch, block: [u32; 3], module: &Module) -> Fault {
-    let thread = coordinates((warp * WARP + stop.lane) as u32, launch.block);
-    let file = module.files.get(&stop.source.file).filter(|_| stop.source.line > 0);
-    let ([bx, by, bz], [tx, ty, tz]) = (block, thread);
-    let place = format!("block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}]");
-    Fault {
-        kind: stop.kind,
-        kernel: kernel.name.clone(),
-        source: file.map(|file| (file.clone(), stop.source.line)),
-        ptx: stop.source.ptx,
-        block,
-        thread,
-        address: stop.address,
-        detail: stop.detail.replacen("{place}", &place, 1),
-        near: stop.near,
-        notes: stop.notes,
-    }
+    let Stop { kind, lane, source, address, detail, near, notes } = stop;
+    let thread = coordinates((warp * WARP + lane) as u32, launch.block);
+    let ptx = (source.ptx > 0).then_some(source.ptx);
+    let place = Place { kernel: kernel.name.clone(), source: module.source_line(source), ptx };
+    Fault { kind, place, thread: ptx.map(|_| Thread { block, thread }), address, near, detail, notes }
 }

@@ -1,8 +1,8 @@
 //! When memory was allocated and freed, counted in launches: a program's progress shows in its kernels.
 
-use std::fmt;
 use std::sync::Arc;
 
+use crate::fault::{self, Note};
 use crate::kernel::Kernel;
 
 /// A moment between launches.
@@ -20,12 +20,9 @@ impl Moment {
     }
 }
 
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.last {
-            None => f.write_str("before the first launch"),
-            Some(kernel) => write!(f, "after launch {} (`{}`)", self.launches, kernel.name),
-        }
+impl From<&Moment> for fault::Moment {
+    fn from(Moment { launches, last }: &Moment) -> Self {
+        Self { launches: *launches, kernel: last.as_ref().map(|kernel| kernel.name.clone()) }
     }
 }
 
@@ -37,10 +34,10 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// A line for each end that is known.
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = vec![format!("allocated {}", self.allocated)];
-        notes.extend(self.freed.as_ref().map(|freed| format!("freed {freed}")));
+    /// A note for each end that is known.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes = vec![Note::Allocated((&self.allocated).into())];
+        notes.extend(self.freed.as_ref().map(|freed| Note::Freed(freed.into())));
         notes
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::dump;
-use crate::fault::Kind;
+use crate::fault::{Kind, Near, Note};
 use crate::kernel::Kernel;
 use crate::lifetime::{Lifetime, Moment};
 use crate::race::EPOCHS;
@@ -35,10 +35,10 @@ pub struct AccessError {
     pub kind: Kind,
     /// The address.
     pub address: u64,
-    /// What is at the address, in words.
-    pub place: String,
-    /// What else is known, a line each.
-    pub notes: Vec<String>,
+    /// What is at the address.
+    pub near: Near,
+    /// What else is known.
+    pub notes: Vec<Note>,
 }
 
 #[derive(Debug, Default)]
@@ -181,8 +181,8 @@ impl Memory {
                 Ok(())
             }
             Some(slot) if !slot.live && offset == 0 && number != 0 => {
-                let place = format!("that of an allocation of size {} bytes that was freed before", slot.bytes);
-                Err(AccessError { kind: Kind::InvalidFree, address, place, notes: slot.lifetime.notes() })
+                let near = Near::Freed { size: slot.bytes };
+                Err(AccessError { kind: Kind::InvalidFree, address, near, notes: slot.lifetime.notes() })
             }
             _ => Err(AccessError { kind: Kind::InvalidFree, ..self.error(address, 0) }),
         }
@@ -209,12 +209,11 @@ impl Memory {
         Ok(&mut data[offset..offset + bytes as usize])
     }
 
-    /// Where an address is in its live allocation, in words.
-    pub fn describe(&self, address: u64) -> String {
+    /// Where an address is in its live allocation.
+    pub fn describe(&self, address: u64) -> Near {
         let address = self.in_slot(address);
         let (number, offset) = locate(address);
-        let bytes = self.slots.get(number).map_or(0, |slot| slot.bytes);
-        format!("at offset {offset} of an allocation of size {bytes} bytes")
+        Near::Byte { offset: offset as u64, size: self.slots.get(number).map_or(0, |slot| slot.bytes) }
     }
 
     /// The base of the live allocation at this address.
@@ -236,24 +235,14 @@ impl Memory {
         let (number, offset) = locate(address);
         let offset = offset as i64;
         let Some(slot) = self.slots.get(number).filter(|_| self.owns(address) && number != 0) else {
-            let nowhere = "where no allocation of this device ever was";
-            let place = if address >> SLOT_BITS == 0 { "near the null pointer" } else { nowhere }.to_string();
-            return AccessError { kind: Kind::OutOfBounds, address, place, notes: Vec::new() };
+            let near = if address >> SLOT_BITS == 0 { Near::Null } else { Near::Nowhere };
+            return AccessError { kind: Kind::OutOfBounds, address, near, notes: Vec::new() };
         };
-        let (size, distance) = (slot.bytes, offset.unsigned_abs());
-        let place = match offset {
-            ..0 => format!("{distance} bytes before the nearest allocation of size {size} bytes"),
-            _ if bytes == 0 => format!("offset {offset} of an allocation of size {size} bytes"),
-            _ if distance >= size => {
-                let after = distance - size;
-                format!("{after} bytes after the nearest allocation of size {size} bytes")
-            }
-            _ => format!("{bytes} bytes at offset {offset} of an allocation of size {size} bytes"),
-        };
+        let near = Near::Allocation { offset, size: slot.bytes, bytes };
         let kind = if slot.live { Kind::OutOfBounds } else { Kind::UseAfterFree };
         let mut notes = slot.lifetime.notes();
         notes.extend(dump::around(&slot.buffer.data, offset, bytes));
-        AccessError { kind, address, place, notes }
+        AccessError { kind, address, near, notes }
     }
 }
 

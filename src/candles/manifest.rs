@@ -61,8 +61,13 @@ fn relocate(key: &str, spec: &mut Value, crates: &Crates, prefix: &str) {
     }
 }
 
-/// The manifest of the library in the workspace, made from its own.
-pub fn of_library(own: &Table, crates: &Crates) -> anyhow::Result<Table> {
+/// The folders, in the project, of the crates of its own that the library depends on.
+pub fn crates_beside(own: &Table) -> impl Iterator<Item = &str> {
+    dependencies(own).filter_map(|(_, spec)| spec.get("path")?.as_str())
+}
+
+/// The manifest of the library in the workspace, made from its own. Crates of the project that it depends on stay in `project`.
+pub fn of_library(own: &Table, crates: &Crates, project: &Path) -> anyhow::Result<Table> {
     let shared = own["workspace"]["package"].as_table().context("the project has no [workspace.package]")?;
     let mut package = own["package"].as_table().context("the project has no [package]")?.clone();
     for (key, value) in shared {
@@ -78,6 +83,9 @@ pub fn of_library(own: &Table, crates: &Crates) -> anyhow::Result<Table> {
     let lints = Table::from_iter([("unexpected_cfgs".to_string(), known)]);
     manifest.insert("lints".into(), Table::from_iter([("rust".to_string(), lints.into())]).into());
     let wanted = manifest["dependencies"].as_table_mut().context("the project has no [dependencies]")?;
+    for path in wanted.iter_mut().filter_map(|(_, spec)| spec.get_mut("path")) {
+        *path = project.join(path.as_str().context("a path is a text")?).display().to_string().into();
+    }
     for name in ["candle-core", "candle-nn"] {
         let is_own = crates.own.contains_key(name);
         // Both have candle's version: it is the one that the library says it has.

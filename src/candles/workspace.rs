@@ -51,6 +51,8 @@ pub struct Workspace {
     lock: Vec<u8>,
     /// The sources of the library, by path in the project.
     sources: BTreeMap<String, Vec<u8>>,
+    /// The same of the project's other crates that it depends on. They are not copied.
+    beside: BTreeMap<String, Vec<u8>>,
 }
 
 impl Workspace {
@@ -65,11 +67,16 @@ impl Workspace {
                 ))
             })
         };
-        let mut sources = BTreeMap::new();
-        for path in files(&project.join("src")).unwrap_or_default() {
-            sources.insert(path.strip_prefix(project)?.to_string_lossy().into_owned(), read(&path)?);
+        let all_in = |folder: &str| {
+            let paths = files(&project.join(folder)).unwrap_or_default().into_iter();
+            let named = |path: &Path| path.strip_prefix(project).unwrap_or(path).to_string_lossy().into_owned();
+            paths.map(|path| Ok((named(&path), read(&path)?))).collect::<anyhow::Result<BTreeMap<_, _>>>()
+        };
+        let manifest: Table = String::from_utf8(read(&project.join("Cargo.toml"))?)?.parse()?;
+        let mut beside = BTreeMap::new();
+        for folder in manifest::crates_beside(&manifest) {
+            beside.extend(all_in(folder)?);
         }
-        let manifest = String::from_utf8(read(&project.join("Cargo.toml"))?)?.parse()?;
         let name = named.folder();
         let core = crates.get("candle-core")?;
         let lacks = |file: &str, text: &str| {
@@ -84,7 +91,8 @@ impl Workspace {
             crates,
             manifest,
             lock: read(&project.join("Cargo.lock"))?,
-            sources,
+            sources: all_in("src")?,
+            beside,
         })
     }
 
@@ -102,7 +110,8 @@ impl Workspace {
     pub fn key(&self) -> String {
         let toolkit = stamp();
         let manifest = self.manifest.to_string();
-        let sources = self.sources.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
+        let sources = self.sources.iter().chain(&self.beside);
+        let sources = sources.flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
         let rest = [self.digest.as_bytes(), manifest.as_bytes(), &self.lock, toolkit.as_bytes()];
         digest(rest.into_iter().chain(sources))
     }
@@ -159,7 +168,7 @@ impl Workspace {
         let packages = Path::new(&self.name);
         let main = self.sources.get("src/workers/cuda.rs").context("the project has no worker")?;
         content.insert("src/main.rs".into(), main.clone());
-        let library = manifest::of_library(&self.manifest, &self.crates)?.to_string();
+        let library = manifest::of_library(&self.manifest, &self.crates, Path::new(PROJECT))?.to_string();
         content.insert(packages.join("snuffer/Cargo.toml"), library.into_bytes());
         if !self.flags.is_empty() {
             let line = |flag: &&str| format!("    println!(\"cargo::rustc-cfg={flag}\");\n");

@@ -4,7 +4,7 @@
 mod compute_sanitizer;
 mod printed;
 
-use serde::Deserialize;
+use device_record::{Assertion, Kind, Record, Severity, Source, Thread};
 
 use crate::outcome::{DeviceReport, DeviceReports, Fault, Outcome, Place};
 use crate::run::crate_path;
@@ -23,40 +23,35 @@ pub fn device_reports(printed: &str, faulted: bool) -> DeviceReports {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reports(Vec<Report>);
 
-/// One report. The simulated driver writes these fields, and more.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// One report: a record of the simulated driver, or as far as a text says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Report {
     severity: Severity,
-    /// `assert`, `race`, `out of bounds` …
-    kind: String,
-    kernel: String,
-    file: Option<String>,
-    line: Option<u32>,
-    /// All lines, joined by `; `.
-    message: String,
+    /// `None` if the text does not tell.
+    kind: Option<Kind>,
+    place: device_record::Place,
+    /// The assertion that failed, and its thread.
+    assertion: Option<(Assertion, Thread)>,
+    /// The first one says what happened.
+    lines: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Severity {
-    #[default]
-    Fault,
-    Report,
-    Fact,
-    Unsupported,
-    Injected,
+impl From<Record> for Report {
+    fn from(Record { severity, fault, .. }: Record) -> Self {
+        let lines = fault.lines();
+        let assertion = match fault.detail {
+            device_record::Detail::Assertion(assertion) => fault.thread.map(|thread| (assertion, thread)),
+            _ => None,
+        };
+        Self { severity, kind: Some(fault.kind), place: fault.place, assertion, lines }
+    }
 }
-
-/// The kind of a failed assertion.
-const ASSERT: &str = "assert";
-
-/// What an assertion's own line ends with.
-const FAILED: &str = "` failed.";
 
 impl Reports {
     /// Reads a simulated device's records, one on each line. A line that is cut is left out.
     pub fn from_records(records: &str) -> Self {
-        Self(records.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+        let record = |line: &str| serde_json::from_str::<Record>(line).ok();
+        Self(records.lines().filter_map(record).map(Report::from).collect())
     }
 
     /// Reads what the driver, `compute-sanitizer` or a simulated device printed.
@@ -68,15 +63,15 @@ impl Reports {
     /// returned, and whether that report is there. Reports of an earlier mark are late, and left out.
     pub fn from_sanitizer(printed: &str, mark: &str) -> (Self, bool) {
         let (mut reports, broken) = compute_sanitizer::reports(printed);
-        let end = reports.iter().position(|report| report.kernel == mark);
+        let end = reports.iter().position(|report| report.place.kernel == mark);
         reports.truncate(end.unwrap_or(reports.len()));
-        reports.retain(|report| !report.kernel.starts_with("mark_"));
+        reports.retain(|report| !report.place.kernel.starts_with("mark_"));
         // The driver still prints assertions.
-        reports.extend(printed::reports(printed).into_iter().filter(|report| report.kind == ASSERT));
+        reports.extend(printed::reports(printed).into_iter().filter(|report| report.kind == Some(Kind::Assert)));
         if broken > 0 {
             let message =
                 format!("compute-sanitizer: {broken} reports were cut, or other output was between their lines");
-            reports.push(Report { severity: Severity::Fact, message, ..Report::default() });
+            reports.push(Report::fact(message));
         }
         (Self(reports), end.is_some())
     }
@@ -89,7 +84,7 @@ impl Reports {
     /// The fault with what the device reported about it; `Unsupported` if the simulator cannot run the case.
     pub fn explain(&self, mut fault: Fault) -> Outcome {
         if let Some(report) = self.of(Severity::Unsupported).next() {
-            return Outcome::Unsupported(report.message.clone());
+            return Outcome::Unsupported(report.message());
         }
         let ending = || self.without_assertions().into_iter().nth(self.ending()?).map(|it| (it.place(), it.text()));
         if let Some((place, message)) = self.assertion().or_else(ending) {
@@ -107,8 +102,8 @@ impl Reports {
             reports.remove(ending);
         }
         for report in reports {
-            let Some(kind) = report.checker().map(str::to_string) else { continue };
-            let device_report = DeviceReport { kind, place: report.place(), message: report.text() };
+            let Some(kind) = report.checker() else { continue };
+            let device_report = DeviceReport { kind: kind.to_string(), place: report.place(), message: report.text() };
             let same =
                 |known: &DeviceReport| (&known.kind, &known.place) == (&device_report.kind, &device_report.place);
             if !device_reports.reports.iter().any(same) {
@@ -125,8 +120,8 @@ impl Reports {
     }
 
     /// The calls that were asked to fail: `cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY`.
-    pub fn injected(&self) -> impl Iterator<Item = &str> {
-        self.of(Severity::Injected).map(|report| report.message.as_str())
+    pub fn injected(&self) -> impl Iterator<Item = String> {
+        self.of(Severity::Injected).map(Report::message)
     }
 
     fn of(&self, severity: Severity) -> impl Iterator<Item = &Report> {
@@ -135,7 +130,7 @@ impl Reports {
 
     fn without_assertions(&self) -> Vec<&Report> {
         let wrong = |report: &&Report| matches!(report.severity, Severity::Fault | Severity::Report);
-        self.0.iter().filter(wrong).filter(|report| report.kind != ASSERT).collect()
+        self.0.iter().filter(wrong).filter(|report| report.kind != Some(Kind::Assert)).collect()
     }
 
     /// Which of the reports without assertions ended the case: one after which no program goes on, or else the last one.
@@ -146,42 +141,52 @@ impl Reports {
 
     /// Place and message of the first failed assertion.
     fn assertion(&self) -> Option<(Place, String)> {
-        self.0.iter().find(|report| report.kind == ASSERT).and_then(Report::assertion)
+        self.0.iter().find_map(Report::assertion)
     }
 }
 
 impl Report {
-    /// The checker that found it, by its name in a device report.
-    fn checker(&self) -> Option<&str> {
-        match self.kind.as_str() {
-            kind @ ("uninitialized read" | "race" | "barrier" | "stream race" | "out of view") => Some(kind),
+    /// What a tool says of itself.
+    fn fact(message: String) -> Self {
+        let (place, lines) = (device_record::Place::default(), vec![message]);
+        Self { severity: Severity::Fact, kind: None, place, assertion: None, lines }
+    }
+
+    /// The checker that found it.
+    fn checker(&self) -> Option<Kind> {
+        match self.kind? {
             // Its title is that of a barrier error.
-            "deadlock" => Some("barrier"),
+            Kind::Deadlock => Some(Kind::Barrier),
             // What ends a kernel elsewhere ends nothing under a tool that goes on.
-            kind if self.severity == Severity::Report => Some(kind),
-            _ => None,
+            kind => [kind.severity(), self.severity].contains(&Severity::Report).then_some(kind),
         }
     }
 
     /// The source line, or else the kernel.
     fn place(&self) -> Place {
-        match (&self.file, self.line) {
-            (Some(file), Some(line)) => Place::line(crate_path(file), line),
-            _ => Place::from(self.kernel.as_str()),
+        match &self.place.source {
+            Some(Source { file, line }) => Place::line(crate_path(file), *line),
+            None => Place::from(self.place.kernel.as_str()),
         }
     }
 
-    fn text(&self) -> String {
-        shortened(&self.message)
+    /// All lines in one.
+    fn message(&self) -> String {
+        self.lines.join("; ")
     }
 
-    /// `file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `condition` failed.`, and what else is known.
+    fn text(&self) -> String {
+        shortened(&self.message())
+    }
+
+    /// Place and message of a failed assertion, and what else is known.
     fn assertion(&self) -> Option<(Place, String)> {
-        let (line, details) = self.message.split_at(self.message.rfind(FAILED)? + FAILED.len());
-        let (place, _) = line.split_once(": ")?;
-        let (file, number) = place.rsplit_once(':')?;
-        let path = kernel_path(file);
-        Some((Place::line(path.clone(), number.parse().ok()?), line.replacen(file, &path, 1) + &shortened(details)))
+        let (mut assertion, thread) = self.assertion.clone()?;
+        assertion.source.file = kernel_path(&assertion.source.file);
+        let details = self.lines[1..].iter().map(|line| shortened(line));
+        let message = [assertion.line(thread)].into_iter().chain(details).collect::<Vec<_>>().join("; ");
+        let Source { file, line } = assertion.source;
+        Some((Place::line(file, line), message))
     }
 }
 

@@ -136,10 +136,12 @@ fn manifests_lead_to_the_copies() {
         core["target"]["cfg(unix)"]["dependencies"]["candle-metal-kernels"]["path"].as_str(),
         Some("../candle-metal-kernels")
     );
-    let library = of_library(&ours, &crates).expect("a manifest");
+    let library = of_library(&ours, &crates, Path::new("/project")).expect("a manifest");
     let candle = &library["dependencies"]["candle-core"];
     assert_eq!((candle["path"].as_str(), candle["version"].as_str()), (Some("../candle-core"), Some("=0.12.0")));
     assert_eq!(library["dependencies"]["serde"], ours["dependencies"]["serde"]);
+    let beside = &library["dependencies"]["snuffer-device-record"]["path"];
+    assert_eq!(beside.as_str(), Some("/project/simulator/record"), "it stays where it is");
     let root: Table = of_workspace(&ours, &crates, "mine-0123abc").expect("a manifest").parse().expect("TOML");
     let inherited = &root["workspace"]["dependencies"];
     assert_eq!(inherited["candle"]["path"].as_str(), Some("mine-0123abc/candle-core"));

@@ -1,5 +1,6 @@
 //! What printed reports and records become: an outcome and device reports.
 
+use device_record::{Assertion, Detail, How, Kind, Location, Note, Record, Severity, Source, Space, Thread};
 use snuffer::exec::diagnosis::{Reports, device_reports, explain};
 use snuffer::outcome::{Fault, Outcome, Phase, Place};
 
@@ -64,7 +65,7 @@ fn what_the_simulator_cannot_do_is_no_fault() {
     assert_eq!(explain(fault, said), Outcome::Unsupported("kernel: wgmma.mma_async".to_string()));
 }
 
-/// What the simulated driver prints and records of one case: a race, a fact and a read out of bounds.
+/// What the simulated driver prints of one case: a fact, a race and a read out of bounds.
 const PRINTED: &str = "\
 snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7
 ========= Race reported between write access and read access to __shared__ memory
@@ -75,45 +76,86 @@ snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.
 =========     at k() in /x/candle-kernels-0.11.1/src/sort.cu:20
 =========     by thread (2,0,0) in block (0,0,0)
 ";
-const RECORDED: &str = r#"
-{"severity":"fact","kind":"arithmetic","kernel":"k","file":"/x/candle-kernels-0.11.1/src/sort.cu","line":7,"message":"division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7"}
-{"severity":"report","kind":"race","kernel":"k","file":"/x/candle-kernels-0.11.1/src/sort.cu","line":12,"thread":[1,0,0],"message":"Race reported between write access and read access to __shared__ memory; at k() in /x/candle-kernels-0.11.1/src/sort.cu:12; by thread (1,0,0) in block (0,0,0); and read access at /x/candle-kernels-0.11.1/src/sort.cu:11 by thread (0,0,0) in block (0,0,0)"}
-{"severity":"fault","kind":"out of bounds","kernel":"k","file":"/x/candle-kernels-0.11.1/src/sort.cu","line":20,"message":"Invalid __global__ read of size 4 bytes; at k() in /x/candle-kernels-0.11.1/src/sort.cu:20; by thread (2,0,0) in block (0,0,0)"}
-{"severity":"fault","kind":"trap","ker"#;
-
-/// A failed assertion and a deadlock, each in both forms.
-const ASSERTED: [&str; 2] = [
-    "src/indexing.cu:63: void is<long, float>(): block: [0,0,0], thread: [1,0,0] Assertion `id < n` failed.\n\
+/// A failed assertion, a deadlock, a kernel that cannot be simulated, and a call that was asked to fail.
+const ASSERTED: &str = "src/indexing.cu:63: void is<long, float>(): block: [0,0,0], thread: [1,0,0] Assertion `id < n` failed.\n\
      =========     at is_i64_f32() in /x/candle-kernels-0.11.1/src/indexing.cu:63\n\
-     =========     70 < 4 is false (u64)\n",
-    r#"{"severity":"fault","kind":"assert","kernel":"is_i64_f32","file":"/x/candle-kernels-0.11.1/src/indexing.cu","line":63,"message":"src/indexing.cu:63: void is<long, float>(): block: [0,0,0], thread: [1,0,0] Assertion `id < n` failed.; at is_i64_f32() in /x/candle-kernels-0.11.1/src/indexing.cu:63; 70 < 4 is false (u64)"}"#,
-];
-const DEADLOCKED: [&str; 2] = [
-    "========= Barrier error detected. Divergent thread(s) in warp\n\
+     =========     by thread (1,0,0) in block (0,0,0)\n\
+     =========     70 < 4 is false (u64)\n";
+const DEADLOCKED: &str = "========= Barrier error detected. Divergent thread(s) in warp\n\
      =========     at canary_hang()\n\
      ========= Barrier error detected. No thread of the block can go on\n\
      =========     at canary_hang()\n\
-     =========     by thread (0,0,0) in block (0,0,0)\n",
-    "{\"severity\":\"report\",\"kind\":\"barrier\",\"kernel\":\"canary_hang\",\
-     \"message\":\"Barrier error detected. Divergent thread(s) in warp; at canary_hang()\"}\n\
-     {\"severity\":\"fault\",\"kind\":\"deadlock\",\"kernel\":\"canary_hang\",\
-     \"message\":\"Barrier error detected. No thread of the block can go on; at canary_hang(); \
-     by thread (0,0,0) in block (0,0,0)\"}\n",
-];
-const UNSUPPORTED: [&str; 2] = [
-    "snuffer-sim: unsupported: kernel: wgmma.mma_async\n",
-    r#"{"severity":"unsupported","kind":"unsupported","kernel":"kernel","message":"kernel: wgmma.mma_async"}"#,
-];
-const INJECTED: [&str; 2] = [
-    "snuffer-sim: asked to fail: cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY\n",
-    r#"{"severity":"injected","kind":"injected","kernel":"cuMemAllocAsync","message":"cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY"}"#,
-];
+     =========     by thread (0,0,0) in block (0,0,0)\n";
+const UNSUPPORTED: &str = "snuffer-sim: unsupported: kernel: wgmma.mma_async\n";
+const INJECTED: &str = "snuffer-sim: asked to fail: cuMemAllocAsync returns CUDA_ERROR_OUT_OF_MEMORY\n";
+
+fn thread(x: u32) -> Thread {
+    Thread { block: [0; 3], thread: [x, 0, 0] }
+}
+
+/// A line of one of candle's kernels.
+fn source(file: &str, line: u32) -> Source {
+    Source { file: format!("/x/candle-kernels-0.11.1/src/{file}"), line }
+}
+
+/// A record without calls of the program.
+fn record(severity: Severity, fault: device_record::Fault, source: Option<Source>, thread: Option<Thread>) -> Record {
+    let place = device_record::Place { source, ..fault.place };
+    Record { severity, fault: device_record::Fault { place, thread, ..fault }, host: Vec::new() }
+}
+
+/// What is printed, and the records of the same.
+fn both() -> [(&'static str, Vec<Record>); 5] {
+    let fault = device_record::Fault::new;
+    let divided = fault(Kind::Arithmetic, "k", "division of an integer by zero");
+    let race = fault(Kind::Race, "k", Detail::Race { how: How::Write, earlier: How::Read, space: Space::Shared });
+    let at = Location { source: Some(source("sort.cu", 11)), ptx: 5 };
+    let race = device_record::Fault { notes: vec![Note::Other { how: How::Read, at, by: thread(0) }], ..race };
+    let read = fault(Kind::OutOfBounds, "k", Detail::Access { how: How::Read, space: Space::Global, bytes: 4 });
+    let sort = |line| Some(source("sort.cu", line));
+    let assertion = Assertion {
+        source: Source { file: "src/indexing.cu".to_string(), line: 63 },
+        function: "void is<long, float>()".to_string(),
+        condition: "id < n".to_string(),
+    };
+    let asserted = fault(Kind::Assert, "is_i64_f32", Detail::Assertion(assertion));
+    let asserted = device_record::Fault { notes: vec!["70 < 4 is false (u64)".to_string().into()], ..asserted };
+    let diverged = fault(Kind::Barrier, "canary_hang", "Barrier error detected. Divergent thread(s) in warp");
+    let stuck = fault(Kind::Deadlock, "canary_hang", "Barrier error detected. No thread of the block can go on");
+    let refused = Detail::Returns { function: "cuMemAllocAsync".into(), code: "CUDA_ERROR_OUT_OF_MEMORY".into() };
+    [
+        (
+            PRINTED,
+            vec![
+                record(Severity::Fact, divided, sort(7), None),
+                record(Severity::Report, race, sort(12), Some(thread(1))),
+                record(Severity::Fault, read, sort(20), Some(thread(2))),
+            ],
+        ),
+        (ASSERTED, vec![record(Severity::Fault, asserted, Some(source("indexing.cu", 63)), Some(thread(1)))]),
+        (
+            DEADLOCKED,
+            vec![record(Severity::Report, diverged, None, None), record(Severity::Fault, stuck, None, Some(thread(0)))],
+        ),
+        (
+            UNSUPPORTED,
+            vec![record(Severity::Unsupported, fault(Kind::Unsupported, "kernel", "wgmma.mma_async"), None, None)],
+        ),
+        (INJECTED, vec![record(Severity::Injected, fault(Kind::Injected, "cuMemAllocAsync", refused), None, None)]),
+    ]
+}
+
+/// The file that the driver writes of `records`. The process died while it wrote another.
+fn written(records: &[Record]) -> String {
+    let line = |record: &Record| serde_json::to_string(record).expect("it has a form in JSON") + "\n";
+    records.iter().map(line).collect::<String>() + r#"{"severity":"fault","kind":"trap","ker"#
+}
 
 #[test]
 fn records_and_text_say_the_same() {
     let fault = Fault { phase: Phase::Forward, kind: String::new(), place: Place::Unknown, message: String::new() };
-    for [printed, recorded] in [[PRINTED, RECORDED], ASSERTED, DEADLOCKED, UNSUPPORTED, INJECTED] {
-        let (text, records) = (Reports::from_text(printed), Reports::from_records(recorded));
+    for (printed, recorded) in both() {
+        let (text, records) = (Reports::from_text(printed), Reports::from_records(&written(&recorded)));
         assert!(!text.is_empty());
         assert_eq!(text.explain(fault.clone()), records.explain(fault.clone()));
         for faulted in [false, true] {
@@ -121,7 +163,8 @@ fn records_and_text_say_the_same() {
         }
         assert!(text.injected().eq(records.injected()));
     }
-    let said = Reports::from_records(RECORDED).device_reports(true);
+    let [(_, recorded), .., (_, injected)] = both();
+    let said = Reports::from_records(&written(&recorded)).device_reports(true);
     assert_eq!((said.reports.len(), said.facts.len()), (1, 1));
-    assert_eq!(Reports::from_records(INJECTED[1]).injected().count(), 1);
+    assert_eq!(Reports::from_records(&written(&injected)).injected().count(), 1);
 }

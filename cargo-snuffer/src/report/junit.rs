@@ -35,9 +35,9 @@ impl Summary {
                     Outcome::TimedOut => "timed out".to_string(),
                     Outcome::Passed | Outcome::Ignored => "the device reports something".to_string(),
                 };
-                status.set_message(grave.map_or(why, |finding| finding.record.headline().to_string()));
+                status.set_message(grave.map_or(why, |finding| finding.record.fault.title()));
                 if let Some(finding) = grave {
-                    status.set_type(&finding.record.kind).set_description(finding.text().trim());
+                    status.set_type(finding.record.fault.kind.name()).set_description(finding.text().trim());
                 }
                 status
             }

@@ -2,19 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Finding, Summary, short};
-use crate::record::Severity;
+use super::{Finding, Summary, relative, short};
+use crate::record::Calls;
+use device_record::{Kind, Severity};
 
 impl Summary {
     /// The log of one run.
     pub fn sarif(&self) -> anyhow::Result<String> {
         let results: Vec<Value> = self.findings.iter().filter_map(Finding::sarif).collect();
-        let mut kinds: Vec<&str> = self.findings.iter().map(|finding| finding.record.kind.as_str()).collect();
-        kinds.sort_unstable();
+        let mut kinds: Vec<Kind> = self.findings.iter().map(|finding| finding.record.fault.kind).collect();
+        kinds.sort_unstable_by_key(|kind| kind.name());
         kinds.dedup();
         let rules: Vec<Value> = kinds
             .iter()
-            .map(|kind| json!({ "id": kind, "shortDescription": { "text": format!("CUDA: {kind}") } }))
+            .map(|kind| {
+                let [text, help] = [format!("CUDA: {kind}"), kind.help().to_string()];
+                json!({ "id": kind, "shortDescription": { "text": text }, "help": { "text": help } })
+            })
             .collect();
         let log = json!({
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -44,10 +48,11 @@ impl Finding {
         };
         let location = |file: &str, line: u32| json!({ "physicalLocation": { "artifactLocation": { "uri": file }, "region": { "startLine": line } } });
         let own = self.record.own_frame();
-        let called = own.and_then(|frame| Some(location(frame.relative()?.to_str()?, frame.line?)));
-        let kernel = self.record.file.as_deref().zip(self.record.line).map(|(file, line)| location(&short(file), line));
+        let called = own.and_then(|frame| Some(location(relative(frame)?.to_str()?, frame.line?)));
+        let source = self.record.fault.place.source.as_ref();
+        let kernel = source.map(|source| location(&short(&source.file), source.line));
         let mut result = json!({
-            "ruleId": self.record.kind,
+            "ruleId": self.record.fault.kind,
             "level": level,
             "message": { "text": self.text().trim() },
         });

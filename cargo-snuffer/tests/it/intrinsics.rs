@@ -42,7 +42,7 @@ fn missing(ptx: &str, kernel: &str) -> Option<String> {
     let launch = Launch { grid: [1; 3], block: [32, 1, 1], shared: 0, params: vec![0; 48] };
     // The pointers are null, so that a kernel that is supported ends with a fault.
     match device.launch(function, &launch) {
-        Err(Fault { kind: Kind::Unsupported, detail, .. }) => Some(detail),
+        Err(Fault { kind: Kind::Unsupported, detail, .. }) => Some(detail.to_string()),
         _ => None,
     }
 }

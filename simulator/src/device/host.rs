@@ -2,7 +2,8 @@
 
 use super::{Device, unsupported};
 use crate::byte_set::ByteSet;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Detail, Fault, How, Kind, Near};
+use crate::isa::Space;
 use crate::memory::AccessError;
 
 /// The most that a library of the device does with pretended memory, in multiplications or elements.
@@ -31,7 +32,7 @@ impl Device {
 
     /// Ends that.
     pub fn withdraw(&mut self, address: u64) -> Result<(), Fault> {
-        self.memory.withdraw(address).map_err(|error| host_fault("Invalid free of memory".to_string(), error))
+        self.memory.withdraw(address).map_err(|error| host_fault("Invalid free of memory", error))
     }
 
     /// An address for `bytes` bytes, which a graph allocates when it is launched; `None` if memory is used up.
@@ -46,22 +47,22 @@ impl Device {
 
     /// Frees the allocation that begins at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
-        self.memory.free(address).map_err(|error| host_fault("Invalid free of memory".to_string(), error))
+        self.memory.free(address).map_err(|error| host_fault("Invalid free of memory", error))
     }
 
     /// A range of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
-        self.memory.bytes(address, bytes).map_err(|error| host_fault(refused("read", bytes), error))
+        self.memory.bytes(address, bytes).map_err(|error| host_fault(invalid(How::Read, bytes), error))
     }
 
     /// A range of one live allocation, for writing.
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
-        self.memory.bytes_mut(address, bytes).map_err(|error| host_fault(refused("write", bytes), error))
+        self.memory.bytes_mut(address, bytes).map_err(|error| host_fault(invalid(How::Write, bytes), error))
     }
 
     /// Fills a range of one live allocation with copies of a value.
     pub fn fill(&mut self, address: u64, bytes: u64, value: &[u8]) -> Result<(), Fault> {
-        self.memory.fill(address, bytes, value).map_err(|error| host_fault(refused("write", bytes), error))
+        self.memory.fill(address, bytes, value).map_err(|error| host_fault(invalid(How::Write, bytes), error))
     }
 
     /// A range of one live allocation that the host reads. Bytes that were never written are reported.
@@ -69,7 +70,7 @@ impl Device {
         self.bytes(address, bytes)?;
         if let Some((first, count)) = self.memory.undefined(address, bytes).find_in(0, bytes as usize) {
             let (address, notes) = (address + first as u64, self.memory.life(address));
-            let error = AccessError { kind: Kind::Uninitialized, address, place: self.memory.describe(address), notes };
+            let error = AccessError { kind: Kind::Uninitialized, address, near: self.memory.describe(address), notes };
             let what = format!("Uninitialized __global__ memory read by a copy to the host: {count} of {bytes} bytes");
             self.reports.push(host_fault(what, error));
         }
@@ -81,7 +82,7 @@ impl Device {
     pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Fault> {
         if self.memory.is_pretended(to) && self.memory.base(to) != self.memory.base(from) {
             self.bytes(from, bytes)?;
-            self.memory.bytes(to, bytes).map_err(|error| host_fault(refused("write", bytes), error))?;
+            self.memory.bytes(to, bytes).map_err(|error| host_fault(invalid(How::Write, bytes), error))?;
             self.memory.copy_to_pretended(to, from, bytes);
             return Ok(());
         }
@@ -90,8 +91,8 @@ impl Device {
         self.memory.copy_hidden(to, from, bytes);
         let distance = to.abs_diff(from);
         if distance < bytes {
-            let place = format!("the first of {} bytes that are both read and written", bytes - distance);
-            let error = AccessError { kind: Kind::Race, address: to.max(from), place, notes: Vec::new() };
+            let near = Near::Overlap { bytes: bytes - distance };
+            let error = AccessError { kind: Kind::Race, address: to.max(from), near, notes: Vec::new() };
             self.reports.push(host_fault(
                 format!("Race reported in a copy of {bytes} bytes between ranges that overlap"),
                 error,
@@ -121,9 +122,10 @@ impl Device {
     pub fn check_view(&mut self, address: u64, bytes: u64) {
         if let Some(first) = self.memory.hidden(address, bytes) {
             let address = address + first as u64;
-            let place = self.memory.describe(address);
-            let error = AccessError { kind: Kind::OutOfView, address, place, notes: Vec::new() };
-            self.reports.push(host_fault("Outside the view: __global__ read".to_string(), error));
+            let near = self.memory.describe(address);
+            let error = AccessError { kind: Kind::OutOfView, address, near, notes: Vec::new() };
+            let detail = Detail::OutOfView { how: How::Read, space: Space::Global.into() };
+            self.reports.push(host_fault(detail, error));
         }
     }
 
@@ -162,21 +164,11 @@ impl Device {
 }
 
 /// The host's access, as `compute-sanitizer` describes those of kernels.
-fn refused(what: &str, bytes: u64) -> String {
-    format!("Invalid __global__ {what} of size {bytes} bytes")
+fn invalid(how: How, bytes: u64) -> Detail {
+    Detail::Access { how, space: Space::Global.into(), bytes }
 }
 
-fn host_fault(detail: String, error: AccessError) -> Fault {
-    Fault {
-        kind: error.kind,
-        kernel: String::new(),
-        source: None,
-        ptx: 0,
-        block: [0; 3],
-        thread: [0; 3],
-        address: Some(error.address),
-        detail,
-        near: error.place,
-        notes: error.notes,
-    }
+fn host_fault(detail: impl Into<Detail>, error: AccessError) -> Fault {
+    let AccessError { kind, address, near, notes } = error;
+    Fault { address: Some(address), near: Some(near), notes, ..Fault::new(kind, "", detail) }
 }

@@ -1,6 +1,8 @@
 //! The arrays of shared or local memory. Each has its own address slot and begins in the slot's middle, as a buffer of
 //! global memory does: an access past its end does not hit the next array.
 
+use crate::fault::Near;
+
 /// The bits of an address within a slot.
 const SLOT_BITS: u32 = 20;
 /// Where an array begins in its slot, up to [`ALIGNED`]; also more bytes than an array can have.
@@ -71,22 +73,15 @@ impl Arrays {
 
     /// Describes what is at an address, if `held` bytes hold all arrays; also gives the array's range in them and the offset
     /// in it.
-    pub fn describe(&self, address: u64, held: usize) -> (String, Option<(std::ops::Range<usize>, i64)>) {
+    pub fn describe(&self, address: u64, held: usize) -> (Near, Option<(std::ops::Range<usize>, i64)>) {
         let Some(array) = self.list.get((address >> SLOT_BITS) as usize) else {
-            return ("where the kernel has no array".to_string(), None);
+            return (Near::NoArray, None);
         };
         let start = array.start as usize;
         let bytes = (array.bytes as usize).min(held.saturating_sub(start));
         let offset = address as i64 - i64::from(array.base);
-        let (name, distance) = (&array.name, offset.unsigned_abs());
-        let place = match offset {
-            ..0 => format!("{distance} bytes before `{name}` of {bytes} bytes"),
-            _ if distance >= bytes as u64 => {
-                format!("{} bytes after `{name}` of {bytes} bytes", distance - bytes as u64)
-            }
-            _ => format!("offset {offset} of `{name}` of {bytes} bytes"),
-        };
-        (place, Some((start..start + bytes, offset)))
+        let near = Near::Array { name: array.name.clone(), offset, size: bytes as u64 };
+        (near, Some((start..start + bytes, offset)))
     }
 }
 

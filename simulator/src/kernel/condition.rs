@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::block_layout::Block;
 use super::{Op, Register, SINK};
+use crate::fault::Note;
 use crate::isa::Two;
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
@@ -62,7 +63,7 @@ pub struct Edge {
 
 impl Edge {
     /// What was compared, a line each, if `lane` took this edge.
-    pub fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<Vec<String>> {
+    pub fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<Vec<Note>> {
         let went = bool::of(registers[self.predicate as usize][lane]) == self.holds;
         went.then(|| {
             self.comparisons.iter().filter_map(|comparison| comparison.values_compared(registers, lane)).collect()
@@ -80,7 +81,7 @@ struct Comparison {
 
 impl Comparison {
     /// `70 < 64 is false (u64)`; `None` if the operands have changed since.
-    fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<String> {
+    fn values_compared(&self, registers: &[Lanes], lane: usize) -> Option<Note> {
         let [a, b] = self.operands.map(|operand| &registers[operand as usize]);
         let mut results = [0; WARP];
         (self.compare)(a, b, &mut results);
@@ -91,7 +92,7 @@ impl Comparison {
         let mut parts = self.opcode.split('.').skip(1);
         let (test, of) = (parts.next()?, parts.last()?);
         let (a, b) = (value(of, a[lane]), value(of, b[lane]));
-        Some(format!("{a} {} {b} is {result} ({of})", sign(test)))
+        Some(format!("{a} {} {b} is {result} ({of})", sign(test)).into())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::config::Config;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Detail, Fault, Kind};
 use crate::grid::Launch;
 use crate::kernel::Kernel;
 use crate::warp::Machine;
@@ -57,18 +57,6 @@ fn chosen(launch: &Launch, probes: &[u64]) -> (Vec<u64>, Vec<u64>) {
 
 /// What is known of a launch of which not all blocks `ran`.
 pub fn left_out(ran: u64, kernel: &Kernel, launch: &Launch) -> Option<Fault> {
-    let blocks = launch.blocks();
-    let detail = format!("a launch on pretended memory, of which only {ran} of {blocks} blocks ran,");
-    (ran < blocks).then(|| Fault {
-        kind: Kind::Sampled,
-        kernel: kernel.name.clone(),
-        source: None,
-        ptx: 0,
-        block: [0; 3],
-        thread: [0; 3],
-        address: None,
-        detail,
-        near: String::new(),
-        notes: Vec::new(),
-    })
+    let of = launch.blocks();
+    (ran < of).then(|| Fault::new(Kind::Sampled, kernel.name.clone(), Detail::Sampled { ran, of }))
 }

@@ -3,6 +3,7 @@
 
 use super::{BASE, Memory, SLOT_BITS, locate};
 use crate::byte_set::ByteSet;
+use crate::fault::Note;
 use crate::lanes::{Lanes, WARP};
 use crate::race::Accessor;
 use crate::shadowed_buffer::{Observed, ShadowedBuffer, Written};
@@ -74,8 +75,8 @@ impl Memory {
         }
     }
 
-    /// When the allocation at an address was made and freed, a line each.
-    pub fn life(&self, address: u64) -> Vec<String> {
+    /// When the allocation at an address was made and freed.
+    pub fn life(&self, address: u64) -> Vec<Note> {
         self.slots.get(locate(self.in_slot(address)).0).map_or_else(Vec::new, |slot| slot.lifetime.notes())
     }
 

@@ -1,7 +1,7 @@
 //! A warp's loads and stores of global memory.
 
 use super::{AccessError, BASE, Memory, SLOT_BITS, locate};
-use crate::fault::Kind;
+use crate::fault::{Kind, Near};
 use crate::lanes::{Lanes, lanes};
 
 impl Memory {
@@ -70,8 +70,8 @@ impl Memory {
     fn error_of_access(&self, address: u64, bytes: u64) -> AccessError {
         match self.bytes(address, bytes) {
             Ok(_) => {
-                let place = format!("no multiple of {bytes}");
-                AccessError { kind: Kind::Misaligned, place, ..self.error(address, bytes) }
+                let near = Near::NotMultiple { of: bytes, vector: false };
+                AccessError { kind: Kind::Misaligned, near, ..self.error(address, bytes) }
             }
             Err(error) => error,
         }

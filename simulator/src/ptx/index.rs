@@ -1,6 +1,7 @@
 //! What a module declares: functions and the ranges of their bodies, variables, source files. Bodies are skipped, so that a
 //! module of ten megabytes loads in milliseconds.
 
+use crate::fault;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -56,6 +57,12 @@ pub struct Module {
 }
 
 impl Module {
+    /// The line of a source file, if the module names both.
+    pub fn source_line(&self, source: super::Source) -> Option<fault::Source> {
+        let file = self.files.get(&source.file).filter(|_| source.line > 0)?;
+        Some(fault::Source { file: file.clone(), line: source.line })
+    }
+
     /// The address of a function: one that no memory has.
     pub fn address_of(&self, function: &str) -> Option<u64> {
         self.functions.get(function)?;

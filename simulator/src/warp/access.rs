@@ -3,7 +3,7 @@
 use super::access_checks::WarpAccess;
 use super::{Machine, Stop, Warp, extend, stop};
 use crate::address_space::{AddressSpace, resolve};
-use crate::fault::Kind;
+use crate::fault::{Detail, How, Kind, Near};
 use crate::isa::Space;
 use crate::kernel::{Inst, Op};
 use crate::lanes::{Lanes, WARP, lanes};
@@ -70,11 +70,11 @@ impl Warp {
         mask: u32,
     ) -> Result<(), Stop> {
         let [_, b, c, _] = inst.args.map(|arg| arg as usize);
-        let what = match inst.op {
-            Op::Load { .. } => "read",
-            Op::Store { .. } => "write",
-            Op::Atomic { .. } => "atomic",
-            _ => "access",
+        let how = match inst.op {
+            Op::Load { .. } => How::Read,
+            Op::Store { .. } => How::Write,
+            Op::Atomic { .. } => How::Atomic,
+            _ => How::Access,
         };
         let at_barrier = machine.grid_barrier.is_some() && machine.is_at_grid_barrier(inst, space, at, mask);
         self.check_access(machine, inst, WarpAccess { space, bytes: bytes.into(), at, mask });
@@ -103,8 +103,8 @@ impl Warp {
             }
             _ => match lanes(mask).find(|&lane| !at[lane].is_multiple_of(u64::from(bytes))) {
                 Some(lane) => {
-                    let place = format!("no multiple of {bytes}, as a vector's must be");
-                    Err((lane, AccessError { kind: Kind::Misaligned, address: at[lane], place, notes: Vec::new() }))
+                    let near = Near::NotMultiple { of: bytes.into(), vector: true };
+                    Err((lane, AccessError { kind: Kind::Misaligned, address: at[lane], near, notes: Vec::new() }))
                 }
                 None => Ok(()),
             },
@@ -113,10 +113,8 @@ impl Warp {
             machine.update_grid_barrier();
         }
         done.map_err(|(lane, error)| {
-            let space = format!("{space:?}").to_lowercase();
-            let detail = format!("Invalid __{space}__ {what} of size {bytes} bytes");
-            let stop = stop(error.kind, inst, 1 << lane, detail);
-            Stop { address: Some(error.address), near: error.place, notes: error.notes, ..stop }
+            let detail = Detail::Access { how, space: space.into(), bytes: bytes.into() };
+            stop(error.kind, inst, 1 << lane, detail).at(error)
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::taint::Taint;
 use super::{Machine, Warp, stop};
 use crate::config::Checks;
-use crate::fault::Kind;
+use crate::fault::{Detail, How, Kind};
 use crate::isa::Space;
 use crate::kernel::{Inst, Kernel, Op, Register};
 use crate::lanes::{Lanes, WARP};
@@ -140,20 +140,19 @@ impl Warp {
         WarpAccess { space, at, .. }: WarpAccess,
         observed: &Observed,
     ) {
-        let name = format!("{space:?}").to_lowercase();
-        let what = if matches!(inst.op, Op::Load { .. }) { "read" } else { "write" };
+        let how = if matches!(inst.op, Op::Load { .. }) { How::Read } else { How::Write };
         if let Some((lane, earlier)) = &observed.race {
-            let before = if earlier.write { "write" } else { "read" };
-            let detail = format!("Race reported between {what} access and {before} access to __{name}__ memory");
+            let before = if earlier.write { How::Write } else { How::Read };
+            let detail = Detail::Race { how, earlier: before, space: space.into() };
             let mut found = stop(Kind::Race, inst, 1 << lane, detail);
-            (found.address, found.near) = (Some(at[*lane]), machine.describe_address(space, at[*lane]));
+            (found.address, found.near) = (Some(at[*lane]), Some(machine.describe_address(space, at[*lane])));
             found.notes.push(machine.other_side(before, earlier));
             machine.report(self.number, found);
         }
         if let Some(lane) = observed.outside {
-            let detail = format!("Outside the view: __{name}__ {what}");
+            let detail = Detail::OutOfView { how, space: space.into() };
             let mut found = stop(Kind::OutOfView, inst, 1 << lane, detail);
-            (found.address, found.near) = (Some(at[lane]), machine.describe_address(space, at[lane]));
+            (found.address, found.near) = (Some(at[lane]), Some(machine.describe_address(space, at[lane])));
             machine.report(self.number, found);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::taint::Taint;
 use super::{Fragment, Machine, State, Stop, Warp, stop, write};
-use crate::fault::Kind;
+use crate::fault::{Kind, Note, Whom};
 use crate::isa::{BlockBarrier, Reduction};
 use crate::kernel::{Inst, Op};
 use crate::lanes::{WARP, lanes, mask_of};
@@ -29,7 +29,8 @@ impl Warp {
             let detail = "Barrier error detected. Invalid arguments".to_string();
             let notes = vec![format!(
                 "barrier {number} for {threads} threads: there are {BARRIERS} barriers, and a count is a multiple of {WARP}"
-            )];
+            )
+            .into()];
             return Err(Stop { notes, ..stop(Kind::Barrier, inst, mask, detail) });
         }
         machine.leave_grid_barrier();
@@ -90,8 +91,8 @@ impl Warp {
             lane: first.mask.trailing_zeros() as usize,
             source: machine.kernel.code[first.pc].source,
             address: None,
-            detail: "Barrier error detected. Divergent thread(s) in warp".to_string(),
-            near: String::new(),
+            detail: "Barrier error detected. Divergent thread(s) in warp".into(),
+            near: None,
             notes: waiting_places([self], machine),
         })
     }
@@ -158,30 +159,26 @@ pub fn deadlock(stuck: &Warp, warps: &[Warp], machine: &Machine) -> Stop {
         lane: first.map_or(0, |fragment| fragment.mask.trailing_zeros() as usize),
         source: first.map(|fragment| machine.kernel.code[fragment.pc].source).unwrap_or_default(),
         address: None,
-        detail: "Barrier error detected. No thread of the block can go on".to_string(),
-        near: String::new(),
+        detail: "Barrier error detected. No thread of the block can go on".into(),
+        near: None,
         notes: waiting_places(warps, machine),
     }
 }
 
-/// A line for each place where threads of `warps` wait, with how many.
-fn waiting_places<'a>(warps: impl IntoIterator<Item = &'a Warp>, machine: &Machine) -> Vec<String> {
+/// Each place where threads of `warps` wait, with how many.
+fn waiting_places<'a>(warps: impl IntoIterator<Item = &'a Warp>, machine: &Machine) -> Vec<Note> {
     let mut threads: BTreeMap<usize, u32> = BTreeMap::new();
     for fragment in warps.into_iter().flat_map(|warp| &warp.fragments) {
         *threads.entry(fragment.pc).or_default() += fragment.mask.count_ones();
     }
-    let line = |(pc, count): (usize, u32)| {
-        let inst = &machine.kernel.code[pc];
-        let wait = if count == 1 { "thread waits" } else { "threads wait" };
-        let whom = match inst.op {
-            Op::Barrier(_) => "the block",
-            Op::Shuffle(_) | Op::Gather(_) | Op::Matrix(_) | Op::WarpBarrier => "others of the warp",
-            _ if machine.grid_barrier.is_some() => "others of the grid",
-            _ => "others of the warp",
+    let note = |(pc, threads): (usize, u32)| {
+        let whom = match machine.kernel.code[pc].op {
+            Op::Barrier(_) => Whom::Block,
+            Op::Shuffle(_) | Op::Gather(_) | Op::Matrix(_) | Op::WarpBarrier => Whom::Warp,
+            _ if machine.grid_barrier.is_some() => Whom::Grid,
+            _ => Whom::Warp,
         };
-        let file = machine.module.files.get(&inst.source.file).filter(|_| inst.source.line > 0);
-        let source = file.map_or(String::new(), |file| format!(" at {file}:{},", inst.source.line));
-        format!("{count} {wait} for {whom}{source} in line {} of the PTX", inst.source.ptx)
+        Note::Waiting { threads, whom, at: machine.location(pc as u32) }
     };
-    threads.into_iter().map(line).collect()
+    threads.into_iter().map(note).collect()
 }

@@ -115,10 +115,10 @@ impl Warp {
             if let Op::Allocate = inst.op {
                 addresses[lane] = machine.memory.allocate(operands[lane]).unwrap_or(0);
             } else if operands[lane] != 0 {
-                machine.memory.free(operands[lane]).map_err(|error| {
-                    let stop = stop(error.kind, inst, 1 << lane, "Invalid free by a kernel".to_string());
-                    Stop { address: Some(error.address), near: error.place, notes: error.notes, ..stop }
-                })?;
+                machine
+                    .memory
+                    .free(operands[lane])
+                    .map_err(|error| stop(error.kind, inst, 1 << lane, "Invalid free by a kernel").at(error))?;
             }
         }
         write(&mut self.registers[inst.d as usize], &addresses, mask);

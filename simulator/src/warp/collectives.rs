@@ -59,7 +59,7 @@ impl Warp {
         if let Some((lane, source)) = absent {
             let detail = "Barrier error detected. Shuffle reads from an inactive lane".to_string();
             let found = stop(Kind::Barrier, inst, 1 << lane, detail);
-            let notes = vec![format!("lane {source} takes no part: what lane {lane} gets of it is undefined")];
+            let notes = vec![format!("lane {source} takes no part: what lane {lane} gets of it is undefined").into()];
             machine.report(self.number, Stop { notes, ..found });
         }
     }
@@ -78,7 +78,7 @@ impl Warp {
             let detail = "Barrier error detected. Lanes that meet name different members".to_string();
             let found = stop(Kind::Barrier, inst, 1 << lane, detail);
             let [own, its] = [lane, other].map(|lane| named[lane] as u32);
-            let notes = vec![format!("lane {lane} names 0x{own:x}, and lane {other} in it names 0x{its:x}")];
+            let notes = vec![format!("lane {lane} names 0x{own:x}, and lane {other} in it names 0x{its:x}").into()];
             machine.report(self.number, Stop { notes, ..found });
         }
     }
@@ -110,7 +110,7 @@ impl Warp {
             let members = self.registers[members][lane] as u32;
             if members >> lane & 1 == 0 {
                 let detail = "Barrier error detected. Lane is not among the members that it names".to_string();
-                let notes = vec![format!("lane {lane} names 0x{members:x}")];
+                let notes = vec![format!("lane {lane} names 0x{members:x}").into()];
                 return Err(Stop { notes, ..stop(Kind::Barrier, inst, 1 << lane, detail) });
             }
             needed |= members;

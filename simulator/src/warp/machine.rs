@@ -6,12 +6,12 @@ use super::Warp;
 use super::barrier::BARRIERS;
 use super::grid_barrier::GridBarrier;
 use crate::config::Checks;
-use crate::fault::Kind;
+use crate::fault::{self, Assertion, Detail, How, Kind, Location, Near, Note, Thread};
 use crate::grid::{Launch, coordinates};
 use crate::isa::Space;
 use crate::kernel::{Inst, Kernel, Op};
 use crate::lanes::Lanes;
-use crate::memory::Memory;
+use crate::memory::{AccessError, Memory};
 use crate::ptx::{Module, Source};
 use crate::race::EarlierAccess;
 use crate::shadowed_buffer::ShadowedBuffer;
@@ -48,7 +48,7 @@ pub struct Machine<'a> {
     /// Counts what may end another warp's waiting: writes and atomics, and turns that warps gave up.
     pub progress: u64,
     /// Where each instruction read undefined bytes: their address, and what is there.
-    pub origins: HashMap<u32, (u64, String)>,
+    pub origins: HashMap<u32, (u64, Near)>,
     /// Warp instructions that the launch may execute.
     pub allowed: u64,
     /// How often the clock was read.
@@ -70,8 +70,8 @@ impl Machine<'_> {
     pub fn enter(&mut self, inst: &Inst, block: u32, length: u32, mask: u32) -> Result<(), Stop> {
         self.blocks[block as usize] += 1;
         let left = self.budget.checked_sub(u64::from(length));
-        self.budget = left
-            .ok_or_else(|| stop(Kind::Budget, inst, mask, "Launch used up its budget of instructions".to_string()))?;
+        self.budget =
+            left.ok_or_else(|| stop(Kind::Budget, inst, mask, "Launch used up its budget of instructions"))?;
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl Machine<'_> {
     }
 
     /// Describes where an address is.
-    pub fn describe_address(&self, space: Space, address: u64) -> String {
+    pub fn describe_address(&self, space: Space, address: u64) -> Near {
         match space {
             Space::Shared => self.kernel.shared_arrays.describe(address, self.shared.data.len()).0,
             Space::Local => self.kernel.local_arrays.describe(address, self.kernel.local as usize).0,
@@ -113,20 +113,16 @@ impl Machine<'_> {
     }
 
     /// Describes the earlier access of a race.
-    pub fn other_side(&self, what: &str, earlier: &EarlierAccess) -> String {
-        let [tx, ty, tz] = coordinates(earlier.thread, self.launch.block);
-        let [bx, by, bz] = coordinates(earlier.block, self.launch.grid);
-        let line = self.line(earlier.pc);
-        format!("and {what} access {line} by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})")
+    pub fn other_side(&self, how: How, earlier: &EarlierAccess) -> Note {
+        let thread = coordinates(earlier.thread, self.launch.block);
+        let block = coordinates(earlier.block, self.launch.grid);
+        Note::Other { how, at: self.location(earlier.pc), by: Thread { block, thread } }
     }
 
-    /// Describes where an instruction is.
-    pub fn line(&self, pc: u32) -> String {
+    /// Where an instruction is.
+    pub fn location(&self, pc: u32) -> Location {
         let source = self.kernel.code[pc as usize].source;
-        match self.module.files.get(&source.file) {
-            Some(file) if source.line > 0 => format!("at {file}:{}", source.line),
-            _ => format!("in line {} of the PTX", source.ptx),
-        }
+        Location { source: self.module.source_line(source), ptx: source.ptx }
     }
 }
 
@@ -137,37 +133,44 @@ pub struct Stop {
     pub lane: usize,
     pub source: Source,
     pub address: Option<u64>,
-    pub detail: String,
-    pub near: String,
-    pub notes: Vec<String>,
+    pub detail: Detail,
+    pub near: Option<Near>,
+    pub notes: Vec<Note>,
+}
+
+impl Stop {
+    /// The same, at an address that cannot be accessed.
+    pub fn at(self, AccessError { kind, address, near, notes }: AccessError) -> Self {
+        Self { kind, address: Some(address), near: Some(near), notes, ..self }
+    }
 }
 
 /// A stop at the first lane of `mask`.
-pub fn stop(kind: Kind, inst: &Inst, mask: u32, detail: String) -> Stop {
-    let (lane, near, notes) = (mask.trailing_zeros() as usize, String::new(), Vec::new());
-    Stop { kind, lane, source: inst.source, address: None, detail, near, notes }
+pub fn stop(kind: Kind, inst: &Inst, mask: u32, detail: impl Into<Detail>) -> Stop {
+    let (lane, detail, notes) = (mask.trailing_zeros() as usize, detail.into(), Vec::new());
+    Stop { kind, lane, source: inst.source, address: None, detail, near: None, notes }
 }
 
-/// `file:line: function: … Assertion …`, with a placeholder for block and thread, which the launch fills in.
-fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize) -> String {
+/// The assertion that a lane's call of `__assertfail` names.
+fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize) -> Assertion {
     let arg = |index: usize| registers[inst.args[index] as usize][lane];
     let text = |address: u64| {
         let byte = |at: u64| memory.bytes(address + at, 1).ok().map(|bytes| bytes[0]).filter(|byte| *byte != 0);
         String::from_utf8_lossy(&(0..4096).map_while(byte).collect::<Vec<_>>()).into_owned()
     };
-    let line = arg(2) as u32;
-    format!("{}:{line}: {}: {{place}} Assertion `{}` failed.", text(arg(1)), text(arg(3)), text(arg(0)))
+    let source = fault::Source { file: text(arg(1)), line: arg(2) as u32 };
+    Assertion { source, function: text(arg(3)), condition: text(arg(0)) }
 }
 
 impl Warp {
     /// Why a kernel ends itself.
     pub(super) fn aborted(&self, machine: &Machine, inst: &Inst, mask: u32) -> Stop {
         let Op::Trap(instruction) = inst.op else {
-            let mut failed = stop(Kind::Assert, inst, mask, String::new());
-            failed.detail = assertion(machine.memory, &self.registers, inst, failed.lane);
+            let lane = mask.trailing_zeros() as usize;
+            let assertion = assertion(machine.memory, &self.registers, inst, lane);
+            let mut failed = stop(Kind::Assert, inst, mask, Detail::Assertion(assertion));
             let mut edges = machine.kernel.assertions[inst.offset as usize].iter();
-            failed.notes =
-                edges.find_map(|edge| edge.values_compared(&self.registers, failed.lane)).unwrap_or_default();
+            failed.notes = edges.find_map(|edge| edge.values_compared(&self.registers, lane)).unwrap_or_default();
             return failed;
         };
         stop(Kind::Trap, inst, mask, format!("Kernel executed `{instruction}`"))

@@ -7,6 +7,7 @@ use super::access::displaced;
 use super::taint::Taint;
 use super::{Machine, Stop, Warp, stop};
 use crate::address_space::{AddressSpace, resolve};
+use crate::fault::{Detail, How};
 use crate::isa::{Matrix, MatrixFragment, Space};
 use crate::kernel::{Inst, Op, Register, ZERO};
 use crate::lanes::{Lanes, WARP};
@@ -48,16 +49,15 @@ impl Warp {
         // Addresses are generic ones of shared memory, or its own.
         resolve(Space::Shared, &mut at, named);
         // The lane that passed the row's address is at fault.
-        let access = if writes { "write" } else { "read" };
-        let detail = || format!("Invalid __shared__ {access} of size {ROW} bytes");
+        let how = if writes { How::Write } else { How::Read };
+        let detail = || Detail::Access { how, space: Space::Shared.into(), bytes: ROW };
         // Transposed, a lane has two elements of a column, which are in two rows.
         let parts = if transposed { 2 } else { 1 };
         let part = part_of(inst, Space::Shared, 4 / parts as u8, writes);
         for (matrix, &register) in registers.iter().enumerate() {
             if let Some(row) = (8 * matrix..8 * matrix + 8).find(|&row| !at[row].is_multiple_of(ROW)) {
                 let error = AddressSpace::misaligned(at[row], ROW);
-                let stop = stop(error.kind, inst, 1 << row, detail());
-                return Err(Stop { address: Some(error.address), near: error.place, ..stop });
+                return Err(stop(error.kind, inst, 1 << row, detail()).at(error));
             }
             for number in 0..parts {
                 // Whose address it is, and how far from there.

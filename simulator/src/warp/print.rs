@@ -74,8 +74,7 @@ impl Warp {
             let read = AddressSpace { space, kernel, memory, shared, local }.load(bytes, &at, mask, &mut out);
             read.map_err(|(_, error)| {
                 let detail = format!("Invalid read of size {bytes} bytes by printf");
-                let stop = stop(error.kind, inst, mask, detail);
-                Stop { address: Some(error.address), near: error.place, notes: error.notes, ..stop }
+                stop(error.kind, inst, mask, detail).at(error)
             })?;
         }
         Ok(out[lane])

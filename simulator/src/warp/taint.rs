@@ -2,7 +2,7 @@
 //! through a warp and is reported if it decides something: a branch, an address, a member mask.
 
 use super::{Machine, Warp, stop};
-use crate::fault::Kind;
+use crate::fault::{Kind, Note};
 use crate::isa::{ArithmeticCheck, Real, TaintRule};
 use crate::kernel::{CARRY, Inst, Op, Register};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP, lanes};
@@ -116,7 +116,7 @@ impl Warp {
             ArithmeticCheck::Divisor(bits) => {
                 let cut = u64::MAX >> (64 - u32::from(bits));
                 if let Some(lane) = lanes(mask).find(|&lane| b[lane] & cut == 0) {
-                    let what = stop(Kind::Arithmetic, inst, 1 << lane, "division of an integer by zero".to_string());
+                    let what = stop(Kind::Arithmetic, inst, 1 << lane, "division of an integer by zero");
                     machine.report(self.number, what);
                 }
             }
@@ -197,10 +197,10 @@ impl Warp {
         let taint = &self.taints[register as usize];
         let Some(lane) = lanes(mask).find(|&lane| taint.undefined[lane] != 0) else { return };
         let mut found = stop(Kind::Uninitialized, inst, 1 << lane, format!("Uninitialized value {how}"));
-        if let Some((address, place)) = machine.origins.get(&taint.origin) {
-            (found.address, found.near) = (Some(*address), place.clone());
+        if let Some((address, near)) = machine.origins.get(&taint.origin) {
+            (found.address, found.near) = (Some(*address), Some(near.clone()));
         }
-        found.notes.push(format!("read {}", machine.line(taint.origin)));
+        found.notes.push(Note::ReadAt(machine.location(taint.origin)));
         machine.report(self.number, found);
     }
 
@@ -215,7 +215,7 @@ impl Warp {
             _ => "index arithmetic that wrapped in 32 bits",
         };
         let mut found = stop(Kind::Arithmetic, inst, 1 << lane, format!("{what}, used as an address"));
-        found.notes.push(format!("made {}", machine.line(taint.origin)));
+        found.notes.push(Note::MadeAt(machine.location(taint.origin)));
         machine.report(self.number, found);
     }
 }

@@ -127,7 +127,7 @@ fn a_block_that_does_not_come_is_a_deadlock() {
     let leave = "setp.eq.u32 %p5, %r1, 2;\n@%p5 ret;\n";
     let (_, said) = said(&[leave, &meet(1)], true);
     assert_eq!(kinds(&said), [Kind::Deadlock]);
-    let waiting = said[0].notes.join("\n");
+    let waiting = said[0].to_string();
     assert!(waiting.contains("1 thread waits for others of the grid"), "{waiting}");
     assert!(waiting.contains("63 threads wait for the block"), "{waiting}");
 }

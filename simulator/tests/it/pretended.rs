@@ -73,7 +73,7 @@ fn what_was_never_written_is_known_by_the_byte_and_stays_so_in_a_copy() {
     device.copy(to + 2, from, GIB - 2).expect("in both");
     device.copy(small, to + GIB / 2, 8).expect("in both");
     assert_eq!(device.read(small, 8).expect("small")[2..5], [9, 9, 9]);
-    let said: Vec<String> = device.reports().into_iter().map(|report| report.detail).collect();
+    let said: Vec<String> = device.reports().into_iter().map(|report| report.title()).collect();
     assert_eq!(said, ["Uninitialized __global__ memory read by a copy to the host: 5 of 8 bytes"]);
 }
 

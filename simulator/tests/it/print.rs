@@ -71,5 +71,5 @@ fn a_format_that_asks_for_more_than_was_passed_is_a_fault() {
     let text = kernel("%d %f %ld %s %d\n", 32);
     let fault = launch(&mut device, &text, "k", Shape::line(1, 1), to.to_le_bytes().to_vec()).expect_err("a fault");
     assert_eq!(fault.kind, Kind::OutOfWindow);
-    assert!(fault.detail.contains("Invalid read of size 4 bytes by printf"), "{fault}");
+    assert!(fault.title().contains("Invalid read of size 4 bytes by printf"), "{fault}");
 }

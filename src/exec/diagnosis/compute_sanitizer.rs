@@ -4,11 +4,12 @@
 //! are whole, follow each other, and say everything that its place and its kind depend on. Reports that are not whole are
 //! counted: [`Reports::from_sanitizer`](super::Reports::from_sanitizer) makes a fact of them.
 
-use super::{Report, Severity};
+use device_record::{DETAIL, Kind, Place, Severity, Source};
 
-/// What each of the tool's lines begins with, and what further lines of a report begin with.
+use super::Report;
+
+/// What each of the tool's lines begins with.
 const PREFIX: &str = "=========";
-const DETAIL: &str = "=========     ";
 
 /// The reports in what a worker printed under a tool, in order, and how many were not whole.
 pub fn reports(printed: &str) -> (Vec<Report>, usize) {
@@ -89,30 +90,18 @@ fn remark(title: &str) -> Option<Report> {
     const REMARKS: [&str; 4] =
         ["Internal Sanitizer ", " were not printed", " were skipped (error buffer", "Results might be incorrect"];
     let is_remark = REMARKS.iter().any(|text| title.contains(text));
-    is_remark.then(|| Report {
-        severity: Severity::Fact,
-        message: format!("compute-sanitizer: {title}"),
-        ..Report::default()
-    })
-}
-
-/// A place in a kernel.
-#[derive(Default)]
-struct Place {
-    kernel: String,
-    file: Option<String>,
-    line: Option<u32>,
+    is_remark.then(|| Report::fact(format!("compute-sanitizer: {title}")))
 }
 
 /// `KERNEL+0x70 in FILE:LINE`, where the last part may be missing; the offset is `:0x70` in some messages. An address alone
 /// names no place.
 fn place(text: &str) -> Option<Place> {
-    let (at, file, line) = match text.rsplit_once(" in ") {
+    let (at, source) = match text.rsplit_once(" in ") {
         Some((at, source)) => {
             let (file, line) = source.rsplit_once(':')?;
-            (at, Some(file.to_string()), Some(line.parse().ok()?))
+            (at, Some(Source { file: file.to_string(), line: line.parse().ok()? }))
         }
-        None => (text, None, None),
+        None => (text, None),
     };
     let hexadecimal = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if at.strip_prefix("0x").is_some_and(hexadecimal) {
@@ -120,7 +109,8 @@ fn place(text: &str) -> Option<Place> {
     }
     let (function, _) = at.rsplit_once("0x").filter(|(_, offset)| hexadecimal(offset))?;
     let function = function.strip_suffix(['+', ':'])?;
-    Some(Place { kernel: function.split('(').next().unwrap_or(function).trim().to_string(), file, line })
+    let kernel = function.split('(').next().unwrap_or(function).trim().to_string();
+    Some(Place { kernel, source, ptx: None })
 }
 
 /// Whether this is `by thread (0,0,0) in block (0,0,0)`, whose second half may say more.
@@ -129,17 +119,11 @@ fn is_thread(line: &str) -> bool {
     parts.is_some_and(|(thread, block)| thread.split(',').count() == 3 && block.contains(')'))
 }
 
-fn report(kind: &str, at: Place, title: &str, details: &[String]) -> Report {
+fn report(kind: Kind, place: Place, title: &str, details: &[String]) -> Report {
     let is_host = |line: &&String| line.starts_with("Saved host backtrace") || line.starts_with("Host Frame");
-    let shown = details.iter().filter(|line| !is_host(line)).map(String::as_str);
-    Report {
-        severity: Severity::Report,
-        kind: kind.to_string(),
-        kernel: at.kernel,
-        file: at.file,
-        line: at.line,
-        message: std::iter::once(title).chain(shown).collect::<Vec<_>>().join("; "),
-    }
+    let shown = details.iter().filter(|line| !is_host(line)).cloned();
+    let lines = std::iter::once(title.to_string()).chain(shown).collect();
+    Report { severity: Severity::Report, kind: Some(kind), place, assertion: None, lines }
 }
 
 /// The place of a report whose details begin with `at …` and `by thread …`.
@@ -153,15 +137,14 @@ const ADDRESS: [&str; 3] = ["Address 0x", "Access at 0x", "Access to 0x"];
 
 /// memcheck: an access. Its kind is at the end of the line of the address.
 fn access(title: &str, details: &[String]) -> Option<Report> {
-    // The arrays of a kernel, in the simulated device's word.
     let is_array = title.contains("__shared__") || title.contains("__local__");
     let endings = [
-        (" is out of bounds", if is_array { "out of window" } else { "out of bounds" }),
-        (" is misaligned", "misaligned"),
-        (" accessed after it is free'd", "use after free"),
-        (" accessed before it is allocated", "use before allocation"),
-        (" in a block that might not have entered yet", "out of window"),
-        (" in a block that might have already exited", "out of window"),
+        (" is out of bounds", if is_array { Kind::OutOfWindow } else { Kind::OutOfBounds }),
+        (" is misaligned", Kind::Misaligned),
+        (" accessed after it is free'd", Kind::UseAfterFree),
+        (" accessed before it is allocated", Kind::UseBeforeAllocation),
+        (" in a block that might not have entered yet", Kind::OutOfWindow),
+        (" in a block that might have already exited", Kind::OutOfWindow),
     ];
     let at = at_and_thread(details)?;
     let address = details.get(2).filter(|line| ADDRESS.iter().any(|start| line.starts_with(start)))?;
@@ -171,12 +154,12 @@ fn access(title: &str, details: &[String]) -> Option<Report> {
 
 /// memcheck: a kernel's own `free`.
 fn free(title: &str, details: &[String]) -> Option<Report> {
-    Some(report("invalid free", at_and_thread(details)?, title, details))
+    Some(report(Kind::InvalidFree, at_and_thread(details)?, title, details))
 }
 
 /// initcheck and synccheck.
 fn by_thread(title: &str, details: &[String]) -> Option<Report> {
-    let kind = if title.starts_with("Barrier") { "barrier" } else { "uninitialized read" };
+    let kind = if title.starts_with("Barrier") { Kind::Barrier } else { Kind::Uninitialized };
     Some(report(kind, at_and_thread(details)?, title, details))
 }
 
@@ -186,7 +169,7 @@ fn host(title: &str, details: &[String]) -> Option<Report> {
     let line = details.first().filter(|line| starts.iter().any(|start| line.starts_with(start)))?;
     let (_, call) = line.trim_end_matches('.').split_once(" on access by ")?;
     let place = Place { kernel: call.strip_suffix(" source")?.to_string(), ..Place::default() };
-    Some(report("uninitialized read", place, title, details))
+    Some(report(Kind::Uninitialized, place, title, details))
 }
 
 /// racecheck, one report for all hazards of an access: `Race reported between Write access at PLACE`, and the other accesses.
@@ -197,7 +180,7 @@ fn race(title: &str, details: &[String]) -> Option<Report> {
         other.is_some_and(|(_, at)| at.ends_with(" hazards]"))
     };
     details.first().filter(|line| is_other(line))?;
-    Some(report("race", place(at)?, title, details))
+    Some(report(Kind::Race, place(at)?, title, details))
 }
 
 /// racecheck with `--racecheck-report hazard`: `Write Thread (0,0,0) at PLACE` for each of two threads, in the order of the
@@ -209,11 +192,11 @@ fn hazard(title: &str, details: &[String]) -> Option<Report> {
         |line: &str, access: &str| place(line.strip_prefix(access)?.strip_prefix(" Thread (")?.split_once(" at ")?.1);
     let [first, second, ..] = details else { return None };
     thread(second, latter)?;
-    Some(report("race", thread(first, former)?, title, details))
+    Some(report(Kind::Race, thread(first, former)?, title, details))
 }
 
 /// memcheck with `--leak-check full`. No kernel is at fault, so there is no place.
 fn leak(title: &str, details: &[String]) -> Option<Report> {
     title.rsplit_once(" at 0x")?;
-    Some(report("leak", Place::default(), title, details))
+    Some(report(Kind::Leak, Place::default(), title, details))
 }

@@ -1,7 +1,9 @@
 //! Reads reports from text: the driver's assertions, and the reports of `compute-sanitizer`, whose form the simulated device uses
 //! too.
 
-use super::{ASSERT, FAILED, Report, Severity};
+use device_record::{Assertion, DETAIL, Kind, Place, Severity, Source, TITLE};
+
+use super::Report;
 
 /// The reports in what a device printed, in order.
 pub fn reports(printed: &str) -> Vec<Report> {
@@ -20,64 +22,35 @@ pub fn reports(printed: &str) -> Vec<Report> {
     found.iter().filter_map(|lines| from_lines(lines)).collect()
 }
 
-/// What the second and further lines of a printed report begin with.
-const DETAIL: &str = "=========     ";
-
-/// What the first line of a printed report begins with.
-const TITLE: &str = "========= ";
-
-/// What the simulated device prints in one line.
-const LINES: [(&str, Severity); 3] = [
-    ("snuffer-sim: unsupported: ", Severity::Unsupported),
-    ("snuffer-sim: fact: ", Severity::Fact),
-    ("snuffer-sim: asked to fail: ", Severity::Injected),
-];
+/// What the simulated device prints in one line: the kind and the text.
+fn one_line(line: &str) -> Option<(Severity, &str)> {
+    let severities = [Severity::Unsupported, Severity::Fact, Severity::Injected];
+    severities.into_iter().find_map(|severity| Some((severity, line.strip_prefix(severity.mark()?)?)))
+}
 
 fn begins_report(line: &str) -> bool {
     // The tool's own banner, summary and empty lines are none.
     let title = line.strip_prefix(TITLE).filter(|title| !title.starts_with("COMPUTE") && !title.trim().is_empty());
-    title.is_some() || is_assertion(line) || LINES.iter().any(|(start, _)| line.starts_with(start))
-}
-
-fn is_assertion(line: &str) -> bool {
-    line.contains(": block: [") && line.ends_with(FAILED)
+    title.is_some() || one_line(line).is_some() || Assertion::parse(line).is_some()
 }
 
 /// The report of a first line and its details. A title without details is none.
 fn from_lines(lines: &[&str]) -> Option<Report> {
-    if let Some((message, severity)) =
-        LINES.iter().find_map(|&(start, severity)| Some((lines[0].strip_prefix(start)?, severity)))
-    {
-        return Some(Report { severity, message: message.to_string(), ..Report::default() });
+    let place = Place::default();
+    let said = |first: &str| [&[first], &lines[1..]].concat().into_iter().map(str::to_string).collect();
+    if let Some((severity, message)) = one_line(lines[0]) {
+        return Some(Report { severity, kind: None, place, assertion: None, lines: vec![message.to_string()] });
     }
-    if is_assertion(lines[0]) {
-        return Some(Report { kind: ASSERT.to_string(), message: lines.join("; "), ..Report::default() });
+    if let Some(assertion) = Assertion::parse(lines[0]) {
+        let (kind, assertion) = (Some(Kind::Assert), Some(assertion));
+        return Some(Report { severity: Severity::Fault, kind, place, assertion, lines: said(lines[0]) });
     }
     let title = lines[0].strip_prefix(TITLE).filter(|_| lines.len() > 1)?;
     let at = lines[1..].iter().find_map(|line| line.strip_prefix("at ")).unwrap_or_default();
     let source = at.rsplit_once(" in ").and_then(|(_, place)| place.rsplit_once(':'));
-    let (kind, severity) = kind(title);
-    Some(Report {
-        severity,
-        kind: kind.to_string(),
-        kernel: at.split('(').next().unwrap_or(at).to_string(),
-        file: source.map(|(file, _)| file.to_string()),
-        line: source.and_then(|(_, line)| line.parse().ok()),
-        message: [&[title], &lines[1..]].concat().join("; "),
-    })
-}
-
-/// The checker that a printed report comes from, by its title. The words are those of `compute-sanitizer`'s tools where it has
-/// the check.
-fn kind(title: &str) -> (&'static str, Severity) {
-    const TITLES: [(&str, &str); 6] = [
-        ("Uninitialized", "uninitialized read"),
-        ("Race reported", "race"),
-        ("Error: Race reported", "race"),
-        ("Barrier error", "barrier"),
-        ("Stream order", "stream race"),
-        ("Outside the view", "out of view"),
-    ];
-    let found = TITLES.iter().find(|(start, _)| title.starts_with(start));
-    found.map_or(("fault", Severity::Fault), |(_, kind)| (kind, Severity::Report))
+    let source = source.and_then(|(file, line)| Some(Source { file: file.to_string(), line: line.parse().ok()? }));
+    let place = Place { kernel: at.split('(').next().unwrap_or(at).to_string(), source, ptx: None };
+    let kind = Kind::of_title(title);
+    let severity = kind.map_or(Severity::Fault, Kind::severity);
+    Some(Report { severity, kind, place, assertion: None, lines: said(title) })
 }

@@ -244,7 +244,7 @@ unsafe fn product_in(compute: u32, [alpha, beta]: [*const c_void; 2], matrices: 
     let elements = matrices.each_ref().map(|matrix| matrix.element);
     if !takes(compute, elements) {
         let [a, b, c] = elements;
-        report::unsupported(&format!("cuBLAS compute type {compute} with types {a:?}, {b:?}, {c:?}"));
+        report::unsupported(format!("cuBLAS compute type {compute} with types {a:?}, {b:?}, {c:?}"));
         return Err(NOT_SUPPORTED);
     }
     // SAFETY: the caller's promise.

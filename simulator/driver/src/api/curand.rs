@@ -7,7 +7,6 @@ use crate::objects::philox::Philox;
 use crate::objects::process::call;
 use crate::objects::state::Driver;
 use crate::objects::trace;
-use simulator::Fault;
 use std::ffi::{c_uint, c_ulonglong};
 
 const NOT_INITIALIZED: Code = 101;
@@ -99,7 +98,7 @@ fn generate<const N: usize>(
         trace::record_library(name);
         let filled = driver.allocation_at(address, true);
         driver.record_work(stream, filled.as_slice(), name);
-        done.or_else(|fault| driver.fault(stream.0, &Fault { kernel: name.to_owned(), ..fault }))
+        done.or_else(|fault| driver.fault(stream.0, &fault.in_call(name)))
     });
     submitted.map_err(|_| LAUNCH_FAILURE)
 }

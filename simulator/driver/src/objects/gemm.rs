@@ -3,7 +3,8 @@
 //! The real library sums in another order; results agree within rounding.
 
 use super::element::{Element, Real};
-use simulator::{Device, Fault, jitter};
+use device_record::{Detail, Fault, How, Space};
+use simulator::{Device, jitter};
 
 /// Matrices of a batch in device memory, each stored column by column.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +88,7 @@ impl Matrix {
         let address = |row: usize| self.column(batch, column).wrapping_add(row as u64 * size);
         let (row, mut fault) = (0..height).find_map(|row| Some((row, device.bytes(address(row), size).err()?)))?;
         let whose = format!("the element is that of {} in row {row}, column {column}, batch {batch}", self.name);
-        fault.notes.insert(0, whose);
+        fault.notes.insert(0, whose.into());
         Some(fault)
     }
 }
@@ -171,7 +172,7 @@ pub fn multiply<T: Real>(
             output.finish(result, &bias, &round);
             let (address, size) = (to.column(batch, column), m as u64 * to.element.size());
             if let Err(fault) = device.bytes(address, size) {
-                let detail = format!("Invalid __global__ write of size {} bytes", to.element.size());
+                let detail = Detail::Access { how: How::Write, space: Space::Global, bytes: to.element.size() };
                 return Err(to.first_wrong(device, batch, column, m).map_or(fault, |wrong| Fault { detail, ..wrong }));
             }
             T::write(to.element, result, device.bytes_mut(address, size)?);

@@ -5,17 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use serde::Serialize;
-
-/// A function of the program, as far as its debug information says.
-#[derive(Debug, Serialize)]
-pub struct Frame {
-    function: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-}
+use device_record::Frame;
 
 /// At most this many are recorded.
 const MOST: usize = 64;

@@ -33,7 +33,8 @@ use super::report;
 use super::slab::Slab;
 use super::stream::{Event, Stream};
 use super::wedge::Wedge;
-use simulator::{Config, Device, Fault, Kind};
+use device_record::{Detail, Fault, How, Kind};
+use simulator::{Config, Device};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -214,18 +215,13 @@ impl Driver {
 
 /// The report of unordered work of two streams.
 fn unordered(address: u64, wrote: bool, what: &str, before: &Work) -> Fault {
-    let how = |wrote: bool| if wrote { "writes" } else { "reads" };
-    let (now, then) = (how(wrote), how(before.wrote));
-    Fault {
-        kind: Kind::StreamRace,
-        kernel: what.to_owned(),
-        source: None,
-        ptx: 0,
-        block: [0; 3],
-        thread: [0; 3],
-        address: Some(address),
-        detail: format!("Stream order: `{what}` {now} what `{}` {then} in another stream", before.what),
-        near: String::new(),
-        notes: vec!["no event, wait or default stream orders the one after the other".to_owned()],
-    }
+    let how = |wrote: bool| if wrote { How::Write } else { How::Read };
+    let detail = Detail::StreamOrder {
+        call: what.to_owned(),
+        how: how(wrote),
+        before: before.what.clone(),
+        earlier: how(before.wrote),
+    };
+    let note = "no event, wait or default stream orders the one after the other".to_owned();
+    Fault { address: Some(address), notes: vec![note.into()], ..Fault::new(Kind::StreamRace, what, detail) }
 }

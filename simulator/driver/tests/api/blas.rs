@@ -42,23 +42,7 @@ impl Product {
             assert_eq!(cublasCreate_v2(&raw mut handle), 0);
             let code = if t == 1 {
                 cublasDgemmStridedBatched(
-                    handle,
-                    ta,
-                    tb,
-                    m,
-                    n,
-                    k,
-                    alpha.cast(),
-                    a,
-                    lda,
-                    strides[0],
-                    b,
-                    ldb,
-                    strides[1],
-                    beta.cast(),
-                    c,
-                    ldc,
-                    strides[2],
+                    handle, ta, tb, m, n, k, alpha, a, lda, strides[0], b, ldb, strides[1], beta, c, ldc, strides[2],
                     self.batch,
                 )
             } else {

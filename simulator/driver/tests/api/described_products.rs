@@ -1,7 +1,7 @@
 //! Products of cuBLASLt, and those whose matrices are named by pointers in device memory.
 
 use crate::{WELL, download, said_in, upload, with_device};
-use cuda::api::cublas::{cublasCreate_v2, pointer_arrays::*};
+use cuda::api::cublas::{cublasCreate_v2, pointer_arrays::*, products::cublasSgemmBatched};
 use cuda::api::cublaslt::{descriptions::*, *};
 use std::ffi::c_void;
 use std::ptr;

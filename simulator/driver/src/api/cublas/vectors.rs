@@ -6,11 +6,12 @@ use super::{
     Arguments, COMPUTE_F32, COMPUTE_F64, EXECUTION_FAILED, F32, F64, INVALID_VALUE, NOT_INITIALIZED, NOT_SUPPORTED,
     gemm,
 };
+use device_record::Fault;
+
 use crate::api::put;
 use crate::objects::codes::Code;
 use crate::objects::process::call;
 use crate::objects::{report, trace};
-use simulator::Fault;
 
 /// The arguments of `y = alpha * op(A) * x + beta * y`, as those of the product of the rows x and y with the transpose of `op(A)`: a row
 /// may have any distance from one element to the next.
@@ -59,7 +60,7 @@ fn absolute_sum<const N: usize>(
         trace::record_library(name);
         // The real library returns 0 for other steps.
         let mut places = if step > 0 { 0..u64::try_from(n).unwrap_or(0) } else { 0..0 };
-        let sum = places.try_fold(0.0, |sum, place| {
+        let sum = places.try_fold(0.0, |sum, place| -> Result<f64, Fault> {
             let address = x.wrapping_add(place * u64::from(step.unsigned_abs()) * N as u64);
             let bytes = device.bytes(address, N as u64)?;
             Ok(sum + number(bytes.try_into().expect("N bytes")).abs())
@@ -67,7 +68,7 @@ fn absolute_sum<const N: usize>(
         let sum = match sum {
             Ok(sum) => sum,
             Err(fault) => {
-                let _ = driver.fault(ordinal, &Fault { kernel: name.to_owned(), ..fault });
+                let _ = driver.fault(ordinal, &fault.in_call(name));
                 return Err(EXECUTION_FAILED);
             }
         };
@@ -77,50 +78,39 @@ fn absolute_sum<const N: usize>(
     })
 }
 
-/// Multiplies a matrix of floats by a vector.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasSgemv_v2(
-    handle: usize,
-    operation: u32,
-    m: c_int,
-    n: c_int,
-    alpha: *const c_void,
-    a: u64,
-    leading: c_int,
-    x: u64,
-    step_x: c_int,
-    beta: *const c_void,
-    y: u64,
-    step_y: c_int,
-) -> Code {
-    match of_vectors(operation, [m, n], (a, leading), [(x, step_x), (y, step_y)], F32) {
-        // SAFETY: the caller's promise.
-        Ok(arguments) => unsafe { gemm("cublasSgemv_v2", handle, &arguments, COMPUTE_F32, [alpha, beta]) },
-        Err(code) => code,
-    }
+/// Declares products of a matrix and a vector: the type of the elements, and that of the sums and factors.
+macro_rules! products_with_vectors {
+    ($($(#[$doc:meta])* extern "C" fn $name:ident($element:ident, $compute:ident);)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            handle: usize,
+            operation: u32,
+            m: c_int,
+            n: c_int,
+            alpha: *const c_void,
+            a: u64,
+            leading: c_int,
+            x: u64,
+            step_x: c_int,
+            beta: *const c_void,
+            y: u64,
+            step_y: c_int,
+        ) -> Code {
+            match of_vectors(operation, [m, n], (a, leading), [(x, step_x), (y, step_y)], $element) {
+                // SAFETY: the caller's promise.
+                Ok(arguments) => unsafe { gemm(stringify!($name), handle, &arguments, $compute, [alpha, beta]) },
+                Err(code) => code,
+            }
+        }
+    )*};
 }
 
-/// Multiplies a matrix of doubles by a vector.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasDgemv_v2(
-    handle: usize,
-    operation: u32,
-    m: c_int,
-    n: c_int,
-    alpha: *const c_void,
-    a: u64,
-    leading: c_int,
-    x: u64,
-    step_x: c_int,
-    beta: *const c_void,
-    y: u64,
-    step_y: c_int,
-) -> Code {
-    match of_vectors(operation, [m, n], (a, leading), [(x, step_x), (y, step_y)], F64) {
-        // SAFETY: the caller's promise.
-        Ok(arguments) => unsafe { gemm("cublasDgemv_v2", handle, &arguments, COMPUTE_F64, [alpha, beta]) },
-        Err(code) => code,
-    }
+products_with_vectors! {
+    /// Multiplies a matrix of floats by a vector.
+    extern "C" fn cublasSgemv_v2(F32, COMPUTE_F32);
+    /// Multiplies a matrix of doubles by a vector.
+    extern "C" fn cublasDgemv_v2(F64, COMPUTE_F64);
 }
 
 /// The sum of the absolute values of floats.

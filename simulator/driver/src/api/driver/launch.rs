@@ -114,7 +114,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
                 Attribute::IGNORED => {}
                 Attribute::COOPERATIVE => size.is_cooperative = attribute.value[0] as c_int != 0,
                 id => {
-                    report::unsupported(&format!("attribute {id} of cuLaunchKernelEx"));
+                    report::unsupported(format!("attribute {id} of cuLaunchKernelEx"));
                     return Err(NOT_SUPPORTED);
                 }
             }

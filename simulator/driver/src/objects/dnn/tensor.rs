@@ -1,7 +1,8 @@
 //! Tensors in device memory: every element is read or written by its own address, and reports say whose it is.
 
 use crate::objects::element::{Element, Real};
-use simulator::{Device, Fault};
+use device_record::{Detail, Fault, How, Space};
+use simulator::Device;
 
 /// A tensor in device memory.
 #[derive(Debug, Clone)]
@@ -111,7 +112,7 @@ impl Tensor {
         let size = self.element.size();
         for (run, (&start, values)) in starts.iter().zip(values.chunks_exact(length)).enumerate() {
             if let Err(fault) = device.bytes(start, length as u64 * size) {
-                let detail = format!("Invalid __global__ write of size {size} bytes");
+                let detail = Detail::Access { how: How::Write, space: Space::Global, bytes: size };
                 let wrong = self.first_wrong(device, run * length, start, length);
                 return Err(wrong.map_or(fault, |wrong| Fault { detail, ..wrong }));
             }
@@ -129,7 +130,7 @@ impl Tensor {
         let size = self.element.size();
         let address = |at: usize| start.wrapping_add(at as u64 * size);
         let (at, mut fault) = (0..length).find_map(|at| Some((at, device.bytes(address(at), size).err()?)))?;
-        fault.notes.insert(0, format!("the element is that of {} at {:?}", self.name, self.index(first + at)));
+        fault.notes.insert(0, format!("the element is that of {} at {:?}", self.name, self.index(first + at)).into());
         Some(fault)
     }
 
@@ -155,7 +156,7 @@ pub fn either(one: Option<Vec<bool>>, other: Option<Vec<bool>>) -> Option<Vec<bo
 /// Bytes that are written and have no elements, such as a workspace.
 pub fn buffer<'a>(device: &'a mut Device, name: &str, address: u64, bytes: u64) -> Result<&'a mut [u8], Fault> {
     device.bytes_mut(address, bytes).map_err(|mut fault| {
-        fault.notes.insert(0, format!("the bytes are those of {name}"));
+        fault.notes.insert(0, format!("the bytes are those of {name}").into());
         fault
     })
 }

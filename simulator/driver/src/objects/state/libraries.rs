@@ -4,7 +4,8 @@ use super::Driver;
 use crate::objects::codes::Code;
 use crate::objects::happens_before::Key;
 use crate::objects::{device_time, report, trace};
-use simulator::{Device, Fault, jitter};
+use device_record::Fault;
+use simulator::{Device, jitter};
 
 impl Driver {
     /// Submits the work of a library's function to a stream. It accesses the allocations at these addresses, which it reads, or writes
@@ -22,9 +23,9 @@ impl Driver {
             jitter::next_launch();
             let done = device_time::during(|| work(device));
             for found in device.reports() {
-                report::finding(&Fault { kernel: name.to_owned(), ..found });
+                report::finding(&found.in_call(name));
             }
-            done.or_else(|fault| driver.fault(stream.0, &Fault { kernel: name.to_owned(), ..fault }))?;
+            done.or_else(|fault| driver.fault(stream.0, &fault.in_call(name)))?;
             let touched = accesses.iter().filter_map(|&(address, wrote)| driver.allocation_at(address, wrote));
             let touched: Vec<_> = touched.collect();
             driver.record_work(stream, &touched, name);

@@ -4,18 +4,13 @@ use super::Driver;
 use crate::objects::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
 use crate::objects::happens_before::Key;
 use crate::objects::{hide, report};
-use simulator::Fault;
+use device_record::Fault;
 use std::ffi::c_void;
 use std::{ptr, slice};
 
-/// A fault of the call that the host is in.
-fn in_call(calling: &str, fault: Fault) -> Fault {
-    Fault { kernel: calling.to_string(), ..fault }
-}
-
 /// Reports a fault of the host's call. The call is refused at once, and the context stays sound.
 fn refused(calling: &str, fault: Fault) -> Code {
-    report::fault(&in_call(calling, fault));
+    report::fault(&fault.in_call(calling));
     INVALID_VALUE
 }
 
@@ -199,7 +194,7 @@ impl Driver {
         let data = device.read(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
         // SAFETY: the caller's promise, and device memory is not the program's to overlap with.
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), to.cast(), bytes) };
-        device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
+        device.reports().into_iter().for_each(|found| report::finding(&found.in_call(calling)));
         self.record_accesses(&[(from, false)], key, calling);
         Ok(())
     }
@@ -225,7 +220,7 @@ impl Driver {
         let device = self.device_of(from, key.0)?;
         if device.owns(to) {
             device.copy(to, from, bytes as u64).map_err(|fault| refused(calling, fault))?;
-            device.reports().into_iter().for_each(|found| report::finding(&in_call(calling, found)));
+            device.reports().into_iter().for_each(|found| report::finding(&found.in_call(calling)));
         } else {
             let (data, undefined) = device.take(from, bytes as u64).map_err(|fault| refused(calling, fault))?;
             let there = self.device_of(to, key.0)?;
