@@ -1,25 +1,25 @@
-//! What explains findings: issues that were known before, and root causes, with the predicates that say which failures show each.
+//! Who explains a failure: the regressions that keep it, and root causes, with the predicates that say which failures show each.
 
 mod condition;
 mod fix;
 mod folder;
-mod known_issue;
+mod known_failures;
 mod predicate;
 mod proof;
 mod root_cause;
 mod sighting;
-mod similar;
 mod since;
+mod upstream;
 
 pub use fix::{Edit, Fix, kept};
 pub use folder::{FOLDER, file, folder};
-pub use known_issue::KnownIssue;
+pub use known_failures::{Explanation, KnownFailures};
 pub use predicate::Predicate;
 pub use proof::Proof;
-pub use root_cause::{RootCause, explain, shown};
+pub use root_cause::{RootCause, cause_of, shown};
 pub use sighting::Sighting;
-pub use similar::{likely, similar};
 pub use since::Since;
+pub use upstream::{Link, Relation, Upstream};
 
 /// A file of the list `text`, read as `T`. A mistake is one line.
 fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -27,14 +27,4 @@ fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         format!("line {line}: {}", error.message().replace('\n', ", "))
     })
-}
-
-/// Whether one of `predicates` holds for `sighting`. An error is a predicate that speaks of what the op does not have.
-fn any_holds(predicates: &[Predicate], sighting: &Sighting) -> Result<bool, String> {
-    for predicate in predicates {
-        if predicate.holds(sighting)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -25,7 +25,6 @@ mod hunt;
 mod import;
 mod issues;
 mod kernels_arg;
-mod known;
 mod known_arg;
 mod list;
 mod merge;

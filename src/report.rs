@@ -9,8 +9,8 @@ mod sarif;
 pub mod site;
 mod sources;
 mod summary;
-mod upstream;
 mod values;
+mod why;
 mod words;
 
 use device_record::Kind;
@@ -23,13 +23,13 @@ use crate::tensor::View;
 
 pub use comparison::{Comparison, Difference, Turned, changed};
 pub use junit::junit;
-pub use markdown::{Report, Why};
+pub use markdown::Report;
 use reason::bad_id;
 pub use reason::reason;
 pub use sarif::{location, sarif};
 pub use summary::{Found, Group, Item, Ran, Summary};
-pub use upstream::{Upstream, upstream};
 pub use values::{WrongElement, wrong_elements};
+pub use why::Why;
 pub use words::sentence;
 
 /// The report as plain text: the case, its contract, what happened, and the verdict.

@@ -73,6 +73,12 @@ pub fn diff(fixes: &Fixes) -> Result<String, Unusable> {
     Ok(changed(fixes)?.into_iter().map(one).collect())
 }
 
+/// The fix of `cause` as a unified diff, if it has one.
+pub fn diff_of(cause: &RootCause) -> Result<Option<String>, Unusable> {
+    let of = |fix: &Fix| diff(&Fixes::from([(cause.name.clone(), fix.clone())]));
+    cause.fix.as_ref().map(of).transpose()
+}
+
 /// The files that `fixes` change: their texts as released, and changed.
 fn changed(fixes: &Fixes) -> Result<BTreeMap<String, (String, String)>, Unusable> {
     let mut edits: BTreeMap<&str, Vec<(&str, &Edit)>> = BTreeMap::new();

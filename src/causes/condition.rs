@@ -11,7 +11,7 @@ use crate::case::{Case, Param};
 use crate::ops::Op;
 use crate::tensor::{DType, Tensor, Value};
 
-/// What holds for an input.
+/// A condition on an input.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputCondition {
@@ -47,7 +47,7 @@ impl TryFrom<String> for Dtypes {
             "floats" => Ok(Self::Floats),
             "reduced-precision" => Ok(Self::ReducedPrecision),
             other => DType::named(other).map(Self::One).ok_or_else(|| {
-                format!("`{other}` is no dtype; use one such as `f32`, `integers`, `floats` or `reduced-precision`")
+                format!("`{other}` is not a dtype; use one such as `f32`, `integers`, `floats` or `reduced-precision`")
             }),
         }
     }
@@ -128,7 +128,7 @@ impl Element {
 }
 
 impl InputCondition {
-    /// Whether it holds for `tensor`.
+    /// True if it holds for `tensor`.
     pub fn holds(&self, tensor: &Tensor) -> bool {
         let has = |element: Element| {
             let mut listed = tensor.values.listed().into_iter();
@@ -165,7 +165,7 @@ impl When {
         self.0.undeclared_variables(false).into_iter().collect()
     }
 
-    /// Whether it is true for `case` of `op`. It is not where the case lacks what it speaks of.
+    /// True if the expression is true for `case` of `op`. It is false if the case lacks an input or a param of it.
     pub fn holds(&self, op: &Op, case: &Case) -> bool {
         let defaults = op.params.iter().filter_map(|spec| Some((spec.name, number(&spec.default()?))));
         let mut all: BTreeMap<&str, Jinja> = defaults.collect();

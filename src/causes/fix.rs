@@ -1,8 +1,8 @@
-//! A fix: edits of candle's crates, told without a line of candle. What an edit replaces is named by its place and a hash.
+//! A fix: edits of candle's crates, without a line of candle. A place and a hash name the lines that an edit replaces.
 
 use serde::{Deserialize, Serialize};
 
-/// Edits that mend a cause.
+/// Edits that fix a cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fix {
@@ -23,7 +23,7 @@ pub struct Edit {
     pub lines: usize,
     /// A hash of these lines without their indentation.
     pub hash: String,
-    /// What stands there instead. A line `{0}` is the first of the replaced lines, as it is.
+    /// The new lines. A line `{0}` is the first of the replaced lines, as it is.
     pub with: String,
 }
 

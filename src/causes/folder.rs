@@ -10,7 +10,7 @@ pub const FOLDER: &str = "corpora/causes";
 /// The causes that this build was made with.
 static OWN: Dir = include_dir!("$CARGO_MANIFEST_DIR/corpora/causes");
 
-/// What a cause is written in.
+/// The files of a cause.
 #[derive(Debug, Clone)]
 pub struct Files {
     /// The folder's name.

@@ -1,4 +1,4 @@
-//! When a failure shows an issue or a cause: conditions on its name, its devices, its site and its case, which all hold.
+//! When a failure shows a cause: conditions on its name, its devices, its site and its case, which all hold.
 
 use std::collections::BTreeMap;
 
@@ -86,39 +86,44 @@ impl Wrong {
 }
 
 impl Predicate {
-    /// Whether it holds for `sighting`. An error is a condition on what the op does not have.
-    pub fn holds(&self, sighting: &Sighting) -> Result<bool, String> {
+    /// True if it holds for `sighting`.
+    pub fn holds(&self, sighting: &Sighting) -> bool {
         let Sighting { signature, case, devices, .. } = sighting;
         if !self.name.name.is_match(signature.slug()) {
-            return Ok(false);
+            return false;
         }
-        let Some(op) = ops::find(&signature.op) else { return Ok(false) };
-        self.check(op)?;
+        let Some(op) = ops::find(&signature.op) else { return false };
         let device = self.device.is_none_or(|kind| devices.iter().all(|&device| kind.has(device)));
         let at =
             self.at.as_deref().is_none_or(|function| signature.site.spot().is_some_and(|spot| spot.name() == function));
         let wrong = self.wrong.is_empty() || self.wrong.contains(&Wrong::of(signature));
-        Ok(device && at && wrong && self.is_of(op, case))
+        device && at && wrong && self.is_of(op, case)
     }
 
-    /// Whether a call of `op` on `device` may show it: all that is asked of the case holds, and something is.
+    /// True if a call of `op` on `device` may show it: there are conditions on the case, and they hold.
     pub fn may_hold(&self, op: &Op, case: &Case, device: Device) -> bool {
-        let is_told = !self.inputs.is_empty() || self.when.is_some();
+        let is_given = !self.inputs.is_empty() || self.when.is_some();
         let fits = self.name.op.is_match(op.name) && self.device.is_none_or(|kind| kind.has(device));
-        is_told && fits && self.check(op).is_ok() && self.is_of(op, case)
+        is_given && fits && self.is_of(op, case)
     }
 
-    /// Whether the conditions on inputs, params and sizes hold.
+    /// True if the conditions on inputs, params and sizes hold. It is false if the op lacks one of these.
     fn is_of(&self, op: &Op, case: &Case) -> bool {
         let inputs = self.inputs.iter().all(|(name, condition)| {
             let mut meant = case.inputs.iter().filter(|(own, _)| name == "*" || *own == name);
             meant.any(|(_, tensor)| condition.holds(tensor))
         });
-        inputs && self.when.as_ref().is_none_or(|when| when.holds(op, case))
+        self.check_for(op).is_ok() && inputs && self.when.as_ref().is_none_or(|when| when.holds(op, case))
     }
 
-    /// Whether `op` has the inputs and params that the conditions name.
-    fn check(&self, op: &Op) -> Result<(), String> {
+    /// Refuses a condition on an input or a param that an op of the pattern does not have.
+    pub fn check(&self) -> Result<(), String> {
+        let is_given = self.inputs.keys().any(|name| name != "*") || self.when.is_some();
+        let mut ops = ops::ALL.iter().filter(|op| is_given && self.name.op.is_match(op.name));
+        ops.try_for_each(|op| self.check_for(op))
+    }
+
+    fn check_for(&self, op: &Op) -> Result<(), String> {
         let inputs = self.inputs.keys().filter(|name| *name != "*").cloned();
         let has_input = |name: &String| op.inputs.iter().any(|spec| spec.name == name);
         let has_param = |name: &String| op.params.iter().any(|spec| spec.name == name);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
 
-/// What was seen with a fix and without it. Failures go by the names that a store gives them.
+/// The failures with a fix and without it, by the names that a store gives them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
@@ -21,16 +21,16 @@ pub struct Proof {
     pub devices: BTreeSet<Device>,
     /// How many regressions and findings were run.
     pub run: usize,
-    /// What fails on a device in every build without it, and in none with it. A limit may have come to light behind it.
+    /// Failures of a device that every build without it has, and none with it. A limit may have come to light after it.
     pub mends: BTreeSet<String>,
-    /// What a predicate of the cause explains on a device, and fails there in a build with it as without.
+    /// Failures of a device that a predicate of the cause explains, and that builds with it have as well.
     pub leaves: BTreeSet<String>,
-    /// What passes on a device as released and in every build without it, and fails there in every build with it.
+    /// Cases that pass on a device as released and in every build without it, and fail there in every build with it.
     pub breaks: BTreeSet<String>,
 }
 
 impl Proof {
-    /// Whether it shows that the fix mends all that its cause explains, and breaks nothing.
+    /// True if the fix makes all that its cause explains pass, and breaks nothing.
     pub fn holds(&self) -> bool {
         !self.mends.is_empty() && self.leaves.is_empty() && self.breaks.is_empty()
     }

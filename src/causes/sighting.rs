@@ -1,4 +1,4 @@
-//! A failure that something may explain: what a finding and a regression have in common.
+//! A failure to explain: the common part of findings and regressions.
 
 use crate::case::Case;
 use crate::device::Device;
@@ -10,7 +10,7 @@ use crate::store::regression::{Backend, Regression};
 /// A failure.
 #[derive(Debug, Clone)]
 pub struct Sighting<'a> {
-    /// What identifies it.
+    /// Its identity.
     pub signature: &'a Signature,
     /// The minimized case.
     pub case: &'a Case,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
 
-/// What older releases were seen to do.
+/// The oldest release that has a cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Since {
@@ -16,7 +16,7 @@ pub struct Since {
     /// The tested release before it. `None` if `release` is the oldest that was tested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub before: Option<Version>,
-    /// Whether `before` lacks a function or dtype of each op that shows the cause in `release`.
+    /// True if `before` lacks a function or dtype of each op that shows the cause in `release`.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub is_lacking: bool,
     /// Where it was run.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::case::Case;
 use crate::cli::{KnownArg, StoreArg, UsageError};
-use crate::ops::{Op, accept};
+use crate::ops::{self, Op, accept};
 use crate::oracle::Signature;
 use crate::store::Finding;
 use crate::store::regression::Regression;
@@ -27,6 +27,12 @@ fn read_failing(path: &Path) -> anyhow::Result<(&'static Op, Case, Option<Signat
 /// The op of the case that was read from what `shown` names, and the case as the op takes it.
 fn accepted(shown: &dyn Display, case: Case) -> anyhow::Result<(&'static Op, Case)> {
     Ok(accept(case).map_err(|problem| UsageError(format!("{shown}: {problem}")))?)
+}
+
+/// The op of the case of a finding.
+pub fn op(case: &Case) -> Result<&'static Op, UsageError> {
+    let missing = || UsageError(format!("this build has no op `{}`; use the version that found it", case.op));
+    ops::find(&case.op).ok_or_else(missing)
 }
 
 /// The text in `path`. `-` is standard input.
@@ -51,7 +57,7 @@ pub fn failing(path: &Path, store: &StoreArg) -> anyhow::Result<(&'static Op, Ca
     let typed = path.display().to_string();
     // A regression has a `/` in its name, a finding has none.
     if typed.contains('/')
-        && let Some((_, kept)) = KnownArg::default().read()?.into_iter().find(|(name, _)| *name == typed)
+        && let Some((_, kept)) = KnownArg::default().regressions()?.into_iter().find(|(name, _)| *name == typed)
     {
         let (op, case) = accepted(&typed, kept.case)?;
         return Ok((op, case, kept.signature));

@@ -3,16 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::findings::readable;
 use super::{KnownArg, StoreArg, UsageError};
 use crate::candles::fixed;
-use crate::causes::{RootCause, Sighting, explain};
+use crate::causes::{KnownFailures, Link, RootCause, Sighting};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::Rank;
 use crate::report::sentence;
 use crate::store::Finding;
-use crate::store::regression::Regression;
 
 /// Arguments of `snuffer causes`.
 #[derive(Debug, clap::Args)]
@@ -22,6 +20,9 @@ pub struct Args {
     /// Explain the regressions instead of the findings of a store.
     #[arg(long)]
     kept: bool,
+    /// List the causes that explain none of them, too.
+    #[arg(long, conflicts_with_all = ["name", "json"])]
+    all: bool,
     /// Print JSON, one object per line.
     #[arg(long, conflicts_with = "name")]
     json: bool,
@@ -35,9 +36,9 @@ pub struct Args {
 enum FixState {
     /// It has none.
     None,
-    /// Nothing shows yet that it mends all that the cause explains and breaks nothing.
+    /// Its proof is missing, or does not hold.
     Unproven,
-    /// It mends all that the cause explains, and breaks nothing.
+    /// It makes all that the cause explains pass, and breaks nothing.
     Proven,
 }
 
@@ -46,7 +47,7 @@ enum FixState {
 pub struct Explained<'a> {
     /// Its name, which `snuffer causes` and `--candle fixes:NAME` take.
     name: Option<&'a str>,
-    /// What is wrong.
+    /// The mistake.
     title: Option<&'a str>,
     /// How bad the worst of it is.
     rank: Rank,
@@ -55,70 +56,64 @@ pub struct Explained<'a> {
     /// The oldest tested release that has it.
     since: Option<String>,
     /// Issues and pull requests of candle.
-    upstream: &'a [String],
-    /// Whether it has a fix: `none`, `unproven` or `proven`.
+    upstream: &'a [Link],
+    /// The state of its fix: `none`, `unproven` or `proven`.
     fix: FixState,
     /// The findings, or the regressions, that it explains.
     findings: Vec<&'a str>,
 }
 
-/// A failure that is to be explained, by name.
-type Failure<'a> = (&'a str, Sighting<'a>);
-
 /// Prints the causes, the worst first, and what no cause explains. `Findings` if there is something that none explains.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let causes = RootCause::all().map_err(UsageError)?;
-    let regressions = args.known.read()?;
+    let known = args.known.failures()?;
+    known.causes.iter().try_for_each(RootCause::check).map_err(UsageError)?;
     // One cause can be shown before anything was hunted.
     let needs_store = !args.kept && (args.name.is_none() || store.path().is_dir());
-    let findings = if needs_store { readable(&store.existing()?)? } else { Vec::new() };
-    let kept = kept(&regressions);
+    let findings = if needs_store { store.existing()?.readable()? } else { Vec::new() };
+    let found = || findings.iter().map(|(name, finding)| (name.as_str(), Sighting::of(finding)));
+    let kept = || known.regressions.iter().filter_map(|(name, one)| Some((name.as_str(), Sighting::kept(one)?)));
     if let Some(name) = &args.name {
-        return show(one(&causes, name)?, &causes, &findings, &kept);
+        let cause = RootCause::named(&known.causes, name).map_err(UsageError)?;
+        let its = [("regression", known.by_cause(kept())), ("finding", known.by_cause(found()))];
+        let its = its.into_iter().flat_map(|(what, mut by_cause)| {
+            let names = by_cause.remove(&Some(cause.name.as_str())).unwrap_or_default();
+            names.into_iter().map(move |name| (what, name))
+        });
+        return show(cause, its);
     }
-    let found: Vec<Failure> = findings.iter().map(|(name, finding)| (name.as_str(), Sighting::of(finding))).collect();
-    let explained = explained(&causes, if args.kept { &kept } else { &found })?;
-    let what = if args.kept { "regression" } else { "finding" };
+    let failures: Vec<(&str, Sighting)> = if args.kept { kept().collect() } else { found().collect() };
+    let explained = explained(&known, &failures);
     if args.json {
         for one in &explained {
             println!("{}", serde_json::to_string(one)?);
         }
     } else {
-        list(&explained, what, &findings);
+        list(&explained, args, &findings);
     }
     let unexplained = explained.iter().any(|one| one.name.is_none() && !one.findings.is_empty());
     Ok(if unexplained { Exit::Findings } else { Exit::Clean })
 }
 
-/// The regressions that fail.
-fn kept(regressions: &[(String, Regression)]) -> Vec<Failure<'_>> {
-    regressions.iter().filter_map(|(name, one)| Some((name.as_str(), Sighting::kept(one)?))).collect()
-}
-
 /// The causes with the failures that they explain, and last those that none explains.
-fn explained<'a>(causes: &'a [RootCause], failures: &[Failure<'a>]) -> Result<Vec<Explained<'a>>, UsageError> {
-    let mut all: Vec<Explained> = causes.iter().map(Explained::of).collect();
-    let mut rest = Explained::of_nothing();
-    for (name, sighting) in failures {
-        match explain(causes, sighting).map_err(UsageError)? {
-            Some(cause) => {
-                let its = all.iter_mut().find(|one| one.name == Some(&cause.name)).expect("it is one of them");
-                its.findings.push(name);
-            }
-            None => {
-                rest.rank = rest.rank.min(sighting.signature.rank());
-                rest.findings.push(name);
-            }
-        }
-    }
-    all.push(rest);
-    Ok(all)
+fn explained<'a>(known: &'a KnownFailures, failures: &[(&'a str, Sighting<'a>)]) -> Vec<Explained<'a>> {
+    let ranks = failures.iter().map(|(name, sighting)| ((*name, sighting.signature.rank()), sighting.clone()));
+    let mut by_cause = known.by_cause(ranks);
+    let names = |failures: Vec<(&'a str, Rank)>| failures.into_iter().map(|(name, _)| name).collect();
+    let of = |cause: &'a RootCause| {
+        let findings = names(by_cause.remove(&Some(cause.name.as_str())).unwrap_or_default());
+        Explained { findings, ..Explained::of(cause) }
+    };
+    let mut all: Vec<Explained> = known.causes.iter().map(of).collect();
+    let rest = by_cause.remove(&None).unwrap_or_default();
+    let rank = rest.iter().map(|(_, rank)| *rank).min().unwrap_or(Rank::Limit);
+    all.push(Explained { rank, findings: names(rest), ..Explained::of_nothing() });
+    all
 }
 
-fn list(explained: &[Explained], what: &str, findings: &[(String, Finding)]) {
+fn list(explained: &[Explained], args: &Args, findings: &[(String, Finding)]) {
     let (causes, rest) = explained.split_at(explained.len() - 1);
     let (seen, unseen): (Vec<_>, Vec<_>) = causes.iter().partition(|one: &&Explained| !one.findings.is_empty());
-    for one in &seen {
+    for one in causes.iter().filter(|one| args.all || !one.findings.is_empty()) {
         let state = match one.fix {
             FixState::None => "",
             FixState::Unproven => " (has a fix)",
@@ -128,8 +123,9 @@ fn list(explained: &[Explained], what: &str, findings: &[(String, Finding)]) {
             "{}",
             console::headed(one.rank, &format!("{:>4}  {}{state}", one.findings.len(), one.title.unwrap_or_default()))
         );
+        one.upstream.iter().for_each(|Link { url, kind, .. }| println!("               {url} {kind}"));
     }
-    let rest = &rest[0];
+    let (rest, what) = (&rest[0], if args.kept { "regression" } else { "finding" });
     if !rest.findings.is_empty() {
         println!("\n{} that no cause explains", console::count(rest.findings.len(), what));
     }
@@ -157,51 +153,26 @@ impl<'a> Explained<'a> {
     }
 
     fn of_nothing() -> Self {
-        let (at, upstream): (&[String], &[String]) = (&[], &[]);
+        let (at, upstream): (&[String], &[Link]) = (&[], &[]);
         let (rank, fix) = (Rank::Limit, FixState::None);
         Self { name: None, title: None, rank, at, since: None, upstream, fix, findings: Vec::new() }
     }
 }
 
-/// The cause that `typed` means.
-pub fn one<'a>(causes: &'a [RootCause], typed: &str) -> Result<&'a RootCause, UsageError> {
-    let exact = causes.iter().find(|cause| cause.name == typed);
-    let meant: Vec<&RootCause> = causes.iter().filter(|cause| cause.name.contains(typed)).collect();
-    match (exact, &meant[..]) {
-        (Some(one), _) => Ok(one),
-        (None, [one]) => Ok(one),
-        (None, []) => Err(UsageError(format!("no cause `{typed}`; `snuffer causes --kept --json` names them"))),
-        (None, [one, another, ..]) => {
-            Err(UsageError(format!("`{typed}` may be `{}` or `{}`; type more of the name", one.name, another.name)))
-        }
-    }
-}
-
-/// Prints all that is known of a cause.
-fn show(
-    cause: &RootCause,
-    causes: &[RootCause],
-    findings: &[(String, Finding)],
-    kept: &[Failure],
-) -> anyhow::Result<Exit> {
+/// Prints all that is known of a cause, and what has it: regressions and findings.
+fn show<'a>(cause: &RootCause, its: impl Iterator<Item = (&'static str, &'a str)>) -> anyhow::Result<Exit> {
     println!("{}\n", console::headed(cause.rank, &cause.title));
     println!("{}\n", cause.explanation.trim_end());
     let line = |label: &str, text: &str| println!("{label:<10} {text}");
     line("name", &cause.name);
     cause.at.iter().for_each(|place| line("at", place));
     cause.since.iter().for_each(|release| line("since", &release.to_string()));
-    cause.upstream.iter().for_each(|link| line("upstream", link));
+    cause.upstream.iter().for_each(|Link { url, kind, title }| line("upstream", &format!("{url} {kind}: {title}")));
     cause.pytorch.iter().for_each(|text| line("PyTorch", text));
     cause.workaround.iter().for_each(|text| line("workaround", text));
     cause.affected.iter().for_each(|text| line("affected", text));
-    let found = findings.iter().map(|(name, finding)| ("finding", name.as_str(), Sighting::of(finding)));
-    let kept = kept.iter().map(|(name, sighting)| ("regression", *name, sighting.clone()));
-    for (label, name, sighting) in kept.chain(found) {
-        if explain(causes, &sighting).map_err(UsageError)?.is_some_and(|own| own.name == cause.name) {
-            line(label, name);
-        }
-    }
-    let Some(fix) = &cause.fix else {
+    its.for_each(|(what, name)| line(what, name));
+    let Some(diff) = fixed::diff_of(cause)? else {
         line("fix", "none yet");
         return Ok(Exit::Clean);
     };
@@ -215,6 +186,6 @@ fn show(
         None => line("proof", &format!("none yet; `snuffer fixes prove {}` makes it", cause.name)),
     }
     line("try it", &format!("snuffer regressions --candle fixes:{} --device cpu", cause.name));
-    print!("\n{}", fixed::diff(&[(cause.name.clone(), fix.clone())].into())?);
+    print!("\n{diff}");
     Ok(Exit::Clean)
 }

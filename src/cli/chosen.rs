@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::{Pattern, UsageError};
+use crate::causes::KnownFailures;
 use crate::device::Selection;
 use crate::oracle::{ORACLES, Rank, Signature};
 use crate::store::Finding;
-use crate::store::regression::{Regression, Status, TriageState, triage_state};
+use crate::store::regression::{Regression, Status, TriageState};
 
 /// Which findings or regressions a command is about.
 #[derive(Debug, Clone, clap::Args)]
@@ -54,12 +55,12 @@ impl ChosenFindings {
     pub fn of(
         &self,
         findings: Vec<(String, Finding)>,
-        known: &[(String, Regression)],
+        known: &KnownFailures,
     ) -> Result<Vec<(String, Finding)>, UsageError> {
         self.chosen.check_kinds(findings.iter().map(|(_, finding)| &finding.signature))?;
         let mut left = self.chosen.by_name(findings, |(name, _)| name, |(_, finding)| &finding.signature.op);
         left.retain(|(_, finding)| {
-            let standing = match triage_state(finding, known) {
+            let standing = match known.state(finding) {
                 TriageState::New => Standing::New,
                 TriageState::Known(regression) | TriageState::Unexpected(regression) => {
                     Standing::Kept(regression.status)

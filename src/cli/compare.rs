@@ -147,7 +147,7 @@ fn plan(
     let near = distances.values().filter(|distance| **distance <= 1).count();
     let (functions, files) = (count(changed.functions.len(), "function"), count(changed.files.len(), "file"));
     eprintln!("changed   {functions} in {files}; {near} of {} are near, and come first", count(ops.len(), "op"));
-    let mut regressions = args.known.read()?;
+    let mut regressions = args.known.regressions()?;
     regressions.retain(|(_, kept)| {
         let runs = |name: &str| ops.iter().any(|op| op.name == name);
         runs(&kept.case.op) && limits.iter().all(|it| it.candle.is_none_or(|candle| candle.lacks(&kept.case).is_none()))

@@ -2,14 +2,12 @@
 
 use clap::Subcommand;
 
-use super::{KnownArg, StoreArg, UsageError, issues, known, list, promote, similar};
-use crate::causes::Sighting;
+use super::{KnownArg, StoreArg, cases, issues, list, promote, similar};
+use crate::causes::{Explanation, KnownFailures, Sighting, Upstream};
 use crate::console::{self, Shell};
 use crate::exit_code::Exit;
-use crate::ops;
 use crate::oracle::{Evidence, judge};
-use crate::report::{self, Summary, Upstream};
-use crate::store::regression::{Regression, TriageState, triage_state};
+use crate::report::{self, Summary};
 use crate::store::{Finding, Record, Store, id};
 
 /// Arguments of `snuffer findings`.
@@ -41,8 +39,6 @@ enum Command {
     },
     /// Group findings that likely have the same cause.
     Similar(similar::Args),
-    /// Show which known issues of candle the findings show.
-    Known(known::Args),
     /// Export all findings for code scanning, or as a test report.
     Export {
         /// The format.
@@ -74,7 +70,7 @@ enum Format {
 }
 
 pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
-    let (store, known) = (|| named.existing(), || args.known.read());
+    let (store, known) = (|| named.existing(), || args.known.failures());
     match args.command {
         Command::List(list) => list::run(&list, &store()?, &known()?),
         Command::Show { name, json } => {
@@ -86,8 +82,7 @@ pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
             show(&name, &finding, &known()?, &named.shell())
         }
         Command::Summary { format } => summary(&store()?, format, &known()?, &named.shell()),
-        Command::Similar(similar) => similar::run(&similar, named),
-        Command::Known(list) => known::run(&list, &store()?),
+        Command::Similar(similar) => similar::run(&similar, named, &known()?),
         Command::Export { form } => export(&store()?, form, &known()?),
         Command::Issues(issues) => issues::run(&issues, &store()?, &known()?),
         Command::Promote(promote) => {
@@ -98,8 +93,8 @@ pub fn run(args: Args, named: &StoreArg) -> anyhow::Result<Exit> {
 }
 
 /// Prints what the campaigns of a store came to.
-fn summary(store: &Store, format: Format, known: &[(String, Regression)], shell: &Shell) -> anyhow::Result<Exit> {
-    let (records, findings) = (store.records()?, readable(store)?);
+fn summary(store: &Store, format: Format, known: &KnownFailures, shell: &Shell) -> anyhow::Result<Exit> {
+    let (records, findings) = (store.records()?, store.readable()?);
     let records: Vec<&Record> = records.iter().collect();
     let summary = Summary::new(&records, &findings, known);
     match format {
@@ -119,38 +114,21 @@ fn exit(cases: u64, any_new: bool) -> Exit {
 }
 
 /// Prints all findings in another format.
-fn export(store: &Store, form: Form, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
-    let (tally, findings) = (store.tally()?, readable(store)?);
-    let triage_states: Vec<TriageState> = findings.iter().map(|(_, finding)| triage_state(finding, known)).collect();
+fn export(store: &Store, form: Form, known: &KnownFailures) -> anyhow::Result<Exit> {
+    let (tally, findings) = (store.tally()?, store.readable()?);
+    let explanations: Vec<Explanation> = findings.iter().map(|(_, finding)| known.explain(finding)).collect();
     match form {
-        Form::Sarif => println!("{:#}", report::sarif(&findings, &triage_states)),
-        Form::Junit => print!("{}", report::junit(&tally, &findings, &triage_states)?),
+        Form::Sarif => println!("{:#}", report::sarif(&findings, &explanations)),
+        Form::Junit => print!("{}", report::junit(&tally, &findings, &explanations)?),
     }
-    Ok(exit(tally.total.cases, triage_states.iter().any(TriageState::is_news)))
-}
-
-/// Every finding by name, the worst first. A damaged one is an error.
-pub fn readable(store: &Store) -> anyhow::Result<Vec<(String, Finding)>> {
-    store.all()?.into_iter().map(|(name, finding)| Ok((name, finding?))).collect()
-}
-
-/// The findings that no regression expects.
-pub fn news(store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Vec<(String, Finding)>> {
-    let mut findings = readable(store)?;
-    findings.retain(|(_, finding)| triage_state(finding, known).is_news());
-    Ok(findings)
+    Ok(exit(tally.total.cases, explanations.iter().any(|one| one.state.is_news())))
 }
 
 /// Prints all of `finding`: what happens, what the regressions say of it, and how to run it again.
-pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell: &Shell) -> anyhow::Result<Exit> {
-    let Some(op) = ops::find(&finding.case.op) else {
-        return Err(
-            UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op)).into()
-        );
-    };
-    let evidence = Evidence::new(op, &finding.case, &finding.observations);
+pub fn show(name: &str, finding: &Finding, known: &KnownFailures, shell: &Shell) -> anyhow::Result<Exit> {
+    let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
     print!("{}", report::replay(&evidence, &judge(&evidence).led_by(&finding.signature)));
-    let state = triage_state(finding, known);
+    let state = known.state(finding);
     let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
     println!("status    {}{title}", state.word());
     println!("upstream  {}", upstream(finding, known));
@@ -179,12 +157,12 @@ pub fn show(name: &str, finding: &Finding, known: &[(String, Regression)], shell
 }
 
 /// The issues about a finding, or about another regression with probably the same cause.
-fn upstream(finding: &Finding, known: &[(String, Regression)]) -> String {
-    match report::upstream(&Sighting::of(finding), known) {
+fn upstream(finding: &Finding, known: &KnownFailures) -> String {
+    match known.upstream(&Sighting::of(finding)) {
         None => "none known".to_string(),
-        Some(Upstream { same_cause_as: None, links }) => links.join(", "),
-        Some(Upstream { same_cause_as: Some(other), links }) => {
-            format!("{} (probably the same cause as: {other})", links.join(", "))
+        Some(links @ Upstream { same_cause_as: None, .. }) => links.to_string(),
+        Some(links @ Upstream { same_cause_as: Some(other), .. }) => {
+            format!("{links}; probably the same cause as: {other}")
         }
     }
 }

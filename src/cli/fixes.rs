@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use super::candle_arg::other_candle;
-use super::causes::one;
-use super::findings::readable;
 use super::{Common, JobsArg, KnownArg, StoreArg, UsageError};
 use crate::CANDLE;
 use crate::candles::fixed::{self, Fixes, digest_of};
@@ -98,7 +96,7 @@ fn build(fixes: &Fixes, into: &Path) -> anyhow::Result<Exit> {
 fn write(typed: &str, checkout: &Path) -> anyhow::Result<Exit> {
     let folder = own_folder()?;
     let all = RootCause::all().map_err(UsageError)?;
-    let path = file(&folder, &one(&all, typed)?.name, "fix");
+    let path = file(&folder, &RootCause::named(&all, typed).map_err(UsageError)?.name, "fix");
     let fix = record(checkout)?;
     write_atomically(&path, fix.to_text().as_bytes())?;
     println!("{}: {}", path.display(), console::count(fix.edit.len(), "edit"));
@@ -120,7 +118,7 @@ fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
     let together = if open.is_empty() {
         BTreeSet::new()
     } else {
-        let subjects = subjects(&causes, store, args.known.read()?, &devices)?;
+        let subjects = subjects(&causes, store, args.known.regressions()?, &devices)?;
         let jobs = args.jobs.number(&devices, false);
         let run = |candle: Option<&'static OtherCandle>| {
             let limits = Limits { candle, ..limits };
@@ -194,7 +192,7 @@ pub fn subjects(
     kept: Vec<(String, Regression)>,
     devices: &[Device],
 ) -> anyhow::Result<Vec<Subject>> {
-    let findings = if store.path().is_dir() { readable(&store.existing()?)? } else { Vec::new() };
+    let findings = if store.path().is_dir() { store.existing()?.readable()? } else { Vec::new() };
     let of_release = findings.iter().filter(|(_, finding)| finding.is_of(None, None));
     let found = of_release.map(|(_, finding)| Regression::of(finding));
     let mut subjects: Vec<Subject> = Vec::new();
@@ -202,10 +200,10 @@ pub fn subjects(
         let Some(sighting) = Sighting::kept(&kept) else { continue };
         let name = sighting.signature.slug();
         let on = |&device: &Device| {
-            let cause = shown(causes, &Sighting { devices: vec![device], ..sighting.clone() });
-            cause.transpose().map(|cause| Ok((device, cause?.name.clone())))
+            let cause = shown(causes, &Sighting { devices: vec![device], ..sighting.clone() })?;
+            Some((device, cause.name.clone()))
         };
-        let causes = devices.iter().filter_map(on).collect::<Result<_, String>>().map_err(UsageError)?;
+        let causes = devices.iter().filter_map(on).collect();
         // Failures of one name may have several causes.
         if subjects.iter().all(|other| (&other.name, &other.causes) != (&name, &causes)) {
             subjects.push(Subject { name, kept, causes });

@@ -104,7 +104,8 @@ fn check(args: &Args, file: &File) -> Result<Vec<Checked>, UsageError> {
         let tensors = args.input.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>, _>>()?;
         let call = call_of(args, op, &tensors);
         results.push(check_call(&call, op)?);
-        let warnings = known_causes(&call, op, args.device).into_iter();
+        let causes = RootCause::all().map_err(UsageError)?;
+        let warnings = known_causes(&causes, &call, op, args.device).into_iter();
         results.extend(warnings.map(|text| Ok(("warning", text))));
     }
     Ok(results)
@@ -122,10 +123,10 @@ fn call_of<'a>(args: &'a Args, op: &'a str, tensors: &'a [Loaded]) -> guard::Cal
     call
 }
 
-/// The known mistakes of candle that the call may run into, each with what to do until it is mended.
-fn known_causes(call: &guard::Call, op: &str, device: Device) -> Vec<String> {
+/// The known mistakes of candle that the call may run into, each with what to do until it is fixed.
+fn known_causes(causes: &[RootCause], call: &guard::Call, op: &str, device: Device) -> Vec<String> {
     let (Some(op), Ok(case)) = (ops::find(op), call.case()) else { return Vec::new() };
-    let met = RootCause::own().iter().filter(|cause| cause.may_meet(op, &case, device));
+    let met = causes.iter().filter(|cause| cause.may_meet(op, &case, device));
     let text = |cause: &RootCause| {
         let instead = cause.workaround.as_deref().map_or_else(String::new, |what| format!(" {}", what.trim()));
         format!("{}: candle {CANDLE} has a known mistake here: {}.{instead}", op.name, cause.title)

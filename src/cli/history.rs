@@ -6,7 +6,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::{UsageError, existing};
-use crate::causes::RootCause;
+use crate::causes::{RootCause, Sighting, cause_of};
 use crate::exit_code::Exit;
 use crate::store::Finding;
 use crate::store::history::{Answer, CampaignRow, CauseRow, Filter, History, HistoryError, SignatureRow, Table};
@@ -91,10 +91,11 @@ fn up_to_date(args: &Args, exit: &mut Exit) -> anyhow::Result<PathBuf> {
         existing(store)?;
     }
     let mut history = History::open(&path)?;
+    let causes = RootCause::all().map_err(UsageError)?;
+    let title_of = |finding: &Finding| Some(cause_of(&causes, &Sighting::of(finding))?.title.as_str());
     for store in stores {
-        let cause_of = |finding: &Finding| RootCause::of(finding).map(|cause| cause.title.as_str());
         let left_out =
-            history.add(store, cause_of).with_context(|| format!("cannot read the store {}", store.display()))?;
+            history.add(store, title_of).with_context(|| format!("cannot read the store {}", store.display()))?;
         for problem in left_out {
             *exit = Exit::Harness;
             eprintln!("left out: {}", problem.lines().next().unwrap_or_default());

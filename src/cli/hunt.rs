@@ -159,7 +159,7 @@ pub fn campaign(
     shown: &Shown,
     stop: &AtomicBool,
 ) -> anyhow::Result<Exit> {
-    let (store, known) = (named.open()?, shown.known.read()?);
+    let (store, known) = (named.open()?, shown.known.failures()?);
     let shell = named.shell().on(plan.limits.candle, plan.limits.behaviour.kernels);
     let console = Console::new(shown.detail(), plan, shell);
     let ended = hunt(plan, set_up, &store, record, log, stop, &|event| console.event(&event))?;

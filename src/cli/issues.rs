@@ -1,6 +1,5 @@
-//! `snuffer findings issues`: an issue for each new finding, printed unless `--yes`, or a text for each cause in a folder.
+//! `snuffer findings issues`: an issue for each new finding, printed unless `--yes`, or one for each cause in a folder.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,16 +7,13 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use super::findings::{news, readable};
-use super::report::{Chosen, causes_of, plainest};
-use super::{ChosenFindings, UsageError, check_release};
-use crate::causes::RootCause;
+use super::{ChosenFindings, UsageError, cases, check_release};
+use crate::candles::fixed;
+use crate::causes::{KnownFailures, Sighting};
 use crate::console;
 use crate::exit_code::Exit;
-use crate::ops;
-use crate::oracle::{Evidence, judge};
-use crate::report;
-use crate::store::regression::Regression;
+use crate::oracle::Evidence;
+use crate::report::{Report, Why};
 use crate::store::{Finding, Store, write_atomically};
 
 /// Arguments of `snuffer findings issues`.
@@ -45,23 +41,25 @@ const LABEL: &str = "snuffer";
 #[derive(Debug, Deserialize)]
 struct Issue {
     number: u64,
-    title: String,
+    body: String,
 }
 
 /// Opens an issue for each of the `new` findings, or comments on the open one. Findings beyond the cap wait for the next
 /// run.
-pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
-    let new = args.chosen.of(news(store, known)?, known)?;
+pub fn run(args: &Args, store: &Store, known: &KnownFailures) -> anyhow::Result<Exit> {
+    let new = args.chosen.of(known.news(store.readable()?), known)?;
     new.iter().try_for_each(|(_, finding)| check_release(finding))?;
     if let Some(folder) = &args.causes {
-        return by_cause(folder, readable(store)?, known);
+        return by_cause(folder, &store.readable()?, known);
     }
-    let open = if args.yes { open_issues(args)? } else { BTreeMap::new() };
+    let open = if args.yes { open_issues(args)? } else { Vec::new() };
     let mut room = args.cap.saturating_sub(open.len());
     for (name, finding) in &new {
-        let (title, body) = (finding.signature.to_string(), body(name, finding)?);
-        match open.get(&title) {
-            Some(number) => {
+        let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
+        let (report, name) = (Report::new(finding, &evidence, known), named(name));
+        let (title, body) = (report.title(), format!("{}\n{name}\n", report.body()));
+        match open.iter().find(|issue| issue.body.contains(&name)) {
+            Some(Issue { number, .. }) => {
                 println!("comment on #{number}: {title}");
                 gh(args, &["issue", "comment", &number.to_string(), "--body", "Seen again."])?;
             }
@@ -83,38 +81,44 @@ pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow
     Ok(if new.is_empty() { Exit::Clean } else { Exit::Findings })
 }
 
+/// The line of an issue that says of which finding it is.
+fn named(name: &str) -> String {
+    format!("Replay: save the case above and run `snuffer replay FILE`. Name: `{name}`.")
+}
+
 /// Writes a report for each cause of `findings` into `folder`, and a list of the causes, the worst first.
-fn by_cause(folder: &Path, findings: Vec<(String, Finding)>, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
-    let causes = RootCause::all().map_err(UsageError)?;
-    let findings = causes_of(&causes, findings)?;
+fn by_cause(folder: &Path, findings: &[(String, Finding)], known: &KnownFailures) -> anyhow::Result<Exit> {
+    let by_cause = known.by_cause(findings.iter().map(|(_, finding)| (finding, Sighting::of(finding))));
     let mut list = String::from("| rank | findings | cause | upstream |\n|---|---|---|---|\n");
     let mut written = 0;
-    for cause in &causes {
-        let Some((name, finding)) = plainest(cause, &findings) else { continue };
-        let count = findings.iter().filter(|(_, _, own)| own.is_some_and(|own| own.name == cause.name)).count();
-        let chosen = Chosen { name, finding, cause: Some(cause), is_asked: true };
-        let text = chosen.text(Err("`snuffer report` builds a program of it"), (&[], None), known)?;
+    for cause in &known.causes {
+        let its = by_cause.get(&Some(cause.name.as_str())).map_or(&[][..], Vec::as_slice);
+        let Some(finding) = its.iter().min_by_key(|finding| finding.case.complexity()) else { continue };
+        let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
+        let change = fixed::diff_of(cause)?;
+        let about = Some(Why { cause, change: change.as_deref(), is_asked: true });
+        let text = Report { cause: about, ..Report::new(finding, &evidence, known) }.markdown();
         write_atomically(&folder.join(format!("{}.md", cause.name)), text.as_bytes())?;
-        let (rank, title, upstream) = (cause.rank, &cause.title, cause.upstream.join(" "));
-        let _ = writeln!(list, "| {rank} | {count} | [{title}]({}.md) | {upstream} |", cause.name);
+        let links: Vec<&str> = cause.upstream.iter().map(|link| link.url.as_str()).collect();
+        let (rank, title, count, links) = (cause.rank, &cause.title, its.len(), links.join(" "));
+        let _ = writeln!(list, "| {rank} | {count} | [{title}]({}.md) | {links} |", cause.name);
         written += 1;
     }
     write_atomically(&folder.join("README.md"), list.as_bytes())?;
-    let rest = findings.iter().filter(|(_, _, cause)| cause.is_none()).count();
+    let rest = by_cause.get(&None).map_or(0, Vec::len);
     println!("{} in {}", console::count(written, "report"), folder.display());
     println!("{} that no cause explains; `snuffer causes` lists them", console::count(rest, "finding"));
     Ok(if findings.is_empty() { Exit::Clean } else { Exit::Findings })
 }
 
-/// The numbers of the open issues with this suite's label, by title.
-fn open_issues(args: &Args) -> anyhow::Result<BTreeMap<String, u64>> {
+/// The open issues with this suite's label.
+fn open_issues(args: &Args) -> anyhow::Result<Vec<Issue>> {
     if std::env::var_os("GH_TOKEN").is_none() {
         return Err(UsageError("--yes needs a token in GH_TOKEN".to_string()).into());
     }
-    let list = ["issue", "list", "--label", LABEL, "--state", "open", "--limit", "1000", "--json", "number,title"];
+    let list = ["issue", "list", "--label", LABEL, "--state", "open", "--limit", "1000", "--json", "number,body"];
     let text = gh(args, &list)?;
-    let issues: Vec<Issue> = serde_json::from_str(&text).context("cannot read the answer of `gh issue list`")?;
-    Ok(issues.into_iter().map(|issue| (issue.title, issue.number)).collect())
+    serde_json::from_str(&text).context("cannot read the answer of `gh issue list`")
 }
 
 /// Runs `gh`; does nothing without `--yes`.
@@ -125,20 +129,4 @@ fn gh(args: &Args, what: &[&str]) -> anyhow::Result<String> {
         bail!("`gh {} {}` failed: {}", what[0], what[1], String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// The text of an issue.
-pub fn body(name: &str, finding: &Finding) -> anyhow::Result<String> {
-    let Some(op) = ops::find(&finding.case.op) else {
-        bail!("this build has no op `{}`; use the version that found it", finding.case.op)
-    };
-    let evidence = Evidence::new(op, &finding.case, &finding.observations);
-    let reproduction = &finding.reproduction;
-    Ok(format!(
-        "Found by fuzzing, with {}; {} of {} runs.\n\n```\n{}```\n\nReplay: save the case above and run `snuffer replay FILE`. Name: `{name}`.\n",
-        finding.origin.versions,
-        reproduction.failed,
-        reproduction.tries,
-        report::replay(&evidence, &judge(&evidence).led_by(&finding.signature)),
-    ))
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::UsageError;
+use crate::causes::KnownFailures;
 use crate::store::regression::{self, Regression};
 
 /// The regressions of a command.
@@ -22,7 +23,7 @@ impl KnownArg {
     }
 
     /// The regressions. A folder that was named must exist, and counts alone.
-    pub fn read(&self) -> anyhow::Result<Vec<(String, Regression)>> {
+    pub fn regressions(&self) -> anyhow::Result<Vec<(String, Regression)>> {
         let read = match &self.known {
             Some(folder) => regression::read(folder),
             None => regression::known(regression::nearby().as_deref()),
@@ -30,7 +31,12 @@ impl KnownArg {
         read.map_err(|problem| UsageError(format!("{problem:#}")).into())
     }
 
-    /// What `snuffer replay` takes for the regression `name`: its file, or its name if only this build has it.
+    /// The regressions, and the causes.
+    pub fn failures(&self) -> anyhow::Result<KnownFailures> {
+        Ok(KnownFailures::new(self.regressions()?).map_err(UsageError)?)
+    }
+
+    /// The argument of `snuffer replay` for the regression `name`: its file, or its name if only this build has it.
     pub fn to_replay(&self, name: &str) -> String {
         let path = regression::path(&self.folder(), name);
         if Path::exists(&path) { path.display().to_string() } else { name.to_string() }

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ChosenFindings;
+use crate::causes::KnownFailures;
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::{Rank, Signature};
-use crate::store::regression::{Regression, TriageState, triage_state};
+use crate::store::regression::TriageState;
 use crate::store::{Finding, Store};
 
 /// Arguments of `snuffer findings list`.
@@ -47,7 +48,7 @@ pub struct Listed<'a> {
 }
 
 /// Lists findings. `Harness` if one is damaged, as it cannot be listed.
-pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow::Result<Exit> {
+pub fn run(args: &Args, store: &Store, known: &KnownFailures) -> anyhow::Result<Exit> {
     let (mut findings, mut damaged) = (Vec::new(), 0);
     for (name, finding) in store.all()? {
         match finding {
@@ -60,12 +61,12 @@ pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow
     }
     let all = findings.len();
     let mut chosen = args.chosen.of(findings, known)?;
-    chosen.retain(|(_, finding)| !args.new || triage_state(finding, known).is_news());
+    chosen.retain(|(_, finding)| !args.new || known.state(finding).is_news());
     for (name, finding) in &chosen {
         if args.json {
             println!("{}", json(name, finding, known)?);
         } else {
-            let state = triage_state(finding, known);
+            let state = known.state(finding);
             let what = format!("{}: {}", state.word(), finding.violation.detail);
             println!("{name}\n{}", console::under_a_name(finding.signature.rank(), &what));
         }
@@ -81,8 +82,8 @@ pub fn run(args: &Args, store: &Store, known: &[(String, Regression)]) -> anyhow
 }
 
 /// A finding as JSON.
-pub fn json(name: &str, finding: &Finding, known: &[(String, Regression)]) -> serde_json::Result<String> {
-    serde_json::to_string(&Listed::new(name, finding, triage_state(finding, known)))
+pub fn json(name: &str, finding: &Finding, known: &KnownFailures) -> serde_json::Result<String> {
+    serde_json::to_string(&Listed::new(name, finding, known.state(finding)))
 }
 
 /// How many findings were chosen, and how many of each rank.

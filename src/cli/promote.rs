@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use super::{KnownArg, UsageError, check_release};
+use super::{KnownArg, UsageError, cases, check_release};
 use crate::exit_code::Exit;
-use crate::ops;
 use crate::store::regression::{self, Regression, Status};
 use crate::store::{Finding, write_atomically};
 
@@ -48,10 +47,7 @@ pub fn run(args: Args, finding: &Finding, known: &KnownArg) -> anyhow::Result<Ex
 pub fn keep(regression: &Regression, to: &Path) -> anyhow::Result<PathBuf> {
     let title = &regression.title;
     // The op names a folder, and a finding may come from anywhere.
-    if ops::find(&regression.case.op).is_none() {
-        let message = format!("this build has no op `{}`; use the version that found it", regression.case.op);
-        return Err(UsageError(message).into());
-    }
+    cases::op(&regression.case)?;
     let Some(name) = regression::name(&regression.case.op, title) else {
         return Err(UsageError(format!("the title `{title}` has no words to name a folder after")).into());
     };

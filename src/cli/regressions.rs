@@ -91,7 +91,7 @@ fn counted(all: &[(String, Regression)]) -> String {
 
 /// Runs every regression. Exits with `Findings` if one is not as expected, with `Harness` if there is none.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let all = args.chosen.of(args.known.read()?)?;
+    let all = args.chosen.of(args.known.regressions()?)?;
     if args.list {
         return list(all, args.json);
     }

@@ -4,21 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::causes::one;
-use super::findings::readable;
-use super::{KnownArg, StoreArg, UsageError, check_release, duration};
+use super::{KnownArg, StoreArg, UsageError, cases, check_release, duration};
 use crate::candles::fixed;
-use crate::causes::{RootCause, Sighting, explain};
+use crate::causes::{KnownFailures, RootCause, Sighting};
 use crate::device::Device;
 use crate::exec::{Limits, Ran, reproduction};
 use crate::exit_code::Exit;
 use crate::investigate::{RELEASES, Releases, TriedRelease, ablation, bisect};
-use crate::ops::{self, Op};
+use crate::ops::Op;
 use crate::oracle::Evidence;
-use crate::program::{Candle, ProgramOptions, agrees, call, manifest, outputs, program, test, torch};
+use crate::program::{Candle, ProgramOptions, agrees, manifest, outputs, program};
 use crate::report::{Report, Why};
-use crate::store::regression::{self, Regression};
-use crate::store::{Finding, keep_program, write_atomically};
+use crate::store::{Finding, keep_program, regression, write_atomically};
 
 /// Arguments of `snuffer report`.
 #[derive(Debug, clap::Args)]
@@ -45,10 +42,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let causes = RootCause::all().map_err(UsageError)?;
-    let Chosen { name, finding, cause, is_asked } = chosen(args, &causes, store)?;
+    let known = args.known.failures()?;
+    let Chosen { name, finding, cause, is_asked } = chosen(args, &known, store)?;
     check_release(&finding)?;
-    let op = known_op(&finding)?;
+    let op = cases::op(&finding.case)?;
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
     let device = finding.violation.device;
     if device != Device::Cpu && !args.no_program && Command::new("nvcc").arg("--version").output().is_err() {
@@ -64,129 +61,59 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         reproduced(&evidence, &finding, device, &folder, args, limits)?
     };
     let since = if args.since { since(op, &finding, args, limits)? } else { None };
-    let made = made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str);
-    let chosen = Chosen { name, finding, cause, is_asked };
-    let matters = ablation(&chosen.finding, device, limits)?;
-    let text = chosen.text(made, (&matters, since.as_deref()), &args.known.read()?)?;
+    let ablation = ablation(&finding, device, limits)?;
+    let change = cause.map(fixed::diff_of).transpose()?.flatten();
+    let report = Report {
+        program: made.as_ref().map(|(text, ran)| (text.as_str(), ran)).map_err(String::as_str),
+        ablation: &ablation,
+        since: since.as_deref(),
+        cause: cause.map(|cause| Why { cause, change: change.as_deref(), is_asked }),
+        ..Report::new(&finding, &evidence, &known)
+    };
+    let text = report.markdown();
     write_atomically(&folder.join("report.md"), text.as_bytes())?;
     print!("{text}");
     eprintln!("snuffer: written to {}", folder.display());
     Ok(Exit::Findings)
 }
 
-/// What a report is about.
-pub struct Chosen<'a> {
+/// The subject of a report.
+struct Chosen<'a> {
     /// The finding's name.
-    pub name: String,
-    /// The finding.
-    pub finding: Finding,
-    /// Its cause.
-    pub cause: Option<&'a RootCause>,
-    /// Whether the cause was asked for, and not the finding.
-    pub is_asked: bool,
-}
-
-impl Chosen<'_> {
-    /// The report, with the program that shows the finding and what that printed, or why there is none; and with the results of the
-    /// ablation and of the bisection, if they ran.
-    pub fn text(
-        &self,
-        program: Result<(&str, &Ran), &str>,
-        (ablation, since): (&[String], Option<&str>),
-        known: &[(String, Regression)],
-    ) -> anyhow::Result<String> {
-        let Self { finding, cause, is_asked, .. } = self;
-        let op = known_op(finding)?;
-        let evidence = Evidence::new(op, &finding.case, &finding.observations);
-        let device = finding.violation.device;
-        let seen = finding.observations.iter().find(|seen| seen.device == device);
-        let test = seen.and_then(|seen| test(&evidence, seen, finding.violation.oracle).ok());
-        let torch = torch(op, &finding.case).ok();
-        let change = match cause.and_then(|cause| Some((cause, cause.fix.as_ref()?))) {
-            Some((cause, fix)) => Some(fixed::diff(&[(cause.name.clone(), fix.clone())].into())?),
-            None => None,
-        };
-        let report = Report {
-            cause: cause.map(|cause| Why { cause, change: change.as_deref(), is_asked: *is_asked }),
-            finding,
-            evidence: &evidence,
-            call: &call(op, &finding.case),
-            program,
-            test: test.as_deref(),
-            torch: torch.as_deref(),
-            ablation,
-            since,
-            known,
-        };
-        Ok(report.markdown())
-    }
-}
-
-/// The op of a finding.
-fn known_op(finding: &Finding) -> Result<&'static Op, UsageError> {
-    let missing = || UsageError(format!("this build has no op `{}`; use the version that found it", finding.case.op));
-    ops::find(&finding.case.op).ok_or_else(missing)
+    name: String,
+    finding: Finding,
+    cause: Option<&'a RootCause>,
+    /// True if the cause was asked for, and not the finding.
+    is_asked: bool,
 }
 
 /// The finding that is named and its cause, or the cause that is named and the plainest of its findings.
-fn chosen<'a>(args: &Args, causes: &'a [RootCause], store: &StoreArg) -> anyhow::Result<Chosen<'a>> {
+fn chosen<'a>(args: &Args, known: &'a KnownFailures, store: &StoreArg) -> anyhow::Result<Chosen<'a>> {
     let typed = &args.name;
-    let cause_of = |finding: &Finding| explain(causes, &Sighting::of(finding)).map_err(UsageError);
     let problem = match store.finding(typed) {
         Ok((name, finding)) => {
-            let cause = cause_of(&finding)?;
+            let cause = known.cause_of(&Sighting::of(&finding));
             return Ok(Chosen { name, finding, cause, is_asked: false });
         }
         Err(problem) => problem,
     };
-    let Ok(cause) = one(causes, typed) else { return Err(problem) };
-    let findings = if store.path().is_dir() { readable(&store.existing()?)? } else { Vec::new() };
-    let Some((name, finding)) = plainest(cause, &causes_of(causes, findings)?) else {
-        let how = match plainest_kept(cause, causes, &args.known.read()?)? {
-            Some(kept) => {
-                let path = regression::path(&args.known.folder(), &kept);
-                format!("`snuffer import {}` makes one of its regression", path.display())
-            }
-            None => format!("`snuffer causes {}` shows what it explains", cause.name),
-        };
-        return Err(UsageError(format!("no finding of the store has the cause `{}`; {how}", cause.name)).into());
-    };
-    Ok(Chosen { name, finding, cause: Some(cause), is_asked: true })
-}
-
-/// The plainest of the regressions that have this cause.
-fn plainest_kept(
-    cause: &RootCause,
-    causes: &[RootCause],
-    known: &[(String, Regression)],
-) -> Result<Option<String>, UsageError> {
-    let mut its = Vec::new();
-    for (name, kept) in known {
-        let Some(sighting) = Sighting::kept(kept) else { continue };
-        if explain(causes, &sighting).map_err(UsageError)?.is_some_and(|own| own.name == cause.name) {
-            its.push((kept.case.complexity(), name));
-        }
+    let Ok(cause) = RootCause::named(&known.causes, typed) else { return Err(problem) };
+    let has_it = |failure: &Sighting| known.cause_of(failure).is_some_and(|own| own.name == cause.name);
+    let findings = if store.path().is_dir() { store.existing()?.readable()? } else { Vec::new() };
+    let its = findings.into_iter().filter(|(_, finding)| has_it(&Sighting::of(finding)));
+    if let Some((name, finding)) = its.min_by_key(|(_, finding)| finding.case.complexity()) {
+        return Ok(Chosen { name, finding, cause: Some(cause), is_asked: true });
     }
-    Ok(its.into_iter().min().map(|(_, name)| name.clone()))
-}
-
-/// A finding with its cause.
-pub type Caused<'a> = (String, Finding, Option<&'a RootCause>);
-
-/// Each of `findings` with its cause.
-pub fn causes_of(causes: &[RootCause], findings: Vec<(String, Finding)>) -> Result<Vec<Caused<'_>>, UsageError> {
-    let caused = |(name, finding): (String, Finding)| {
-        let cause = explain(causes, &Sighting::of(&finding)).map_err(UsageError)?;
-        Ok((name, finding, cause))
+    let kept =
+        known.regressions.iter().filter(|(_, kept)| Sighting::kept(kept).is_some_and(|failure| has_it(&failure)));
+    let how = match kept.min_by_key(|(name, kept)| (kept.case.complexity(), name)) {
+        Some((name, _)) => {
+            let path = regression::path(&args.known.folder(), name);
+            format!("`snuffer import {}` makes one of its regression", path.display())
+        }
+        None => format!("`snuffer causes {}` shows what it explains", cause.name),
     };
-    findings.into_iter().map(caused).collect()
-}
-
-/// The plainest finding with this cause.
-pub fn plainest(cause: &RootCause, findings: &[Caused]) -> Option<(String, Finding)> {
-    let has_it = |(_, _, own): &&Caused| own.is_some_and(|own| own.name == cause.name);
-    let its = findings.iter().filter(has_it).min_by_key(|(_, finding, _)| finding.case.complexity());
-    its.map(|(name, finding, _)| (name.clone(), finding.clone()))
+    Err(UsageError(format!("no finding of the store has the cause `{}`; {how}", cause.name)).into())
 }
 
 /// The release of candle since which the finding fails on the CPU, if it does.

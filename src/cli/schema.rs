@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::{UsageError, causes, doctor, known, list, ops, regressions, replay, similar};
+use super::{UsageError, causes, doctor, list, ops, regressions, replay, similar};
 use crate::console;
 use crate::exit_code::Exit;
 use crate::fidelity::Fidelity;
@@ -30,7 +30,7 @@ struct Output {
 }
 
 /// All JSON outputs. A new one must be added here.
-const OUTPUTS: [Output; 16] = [
+const OUTPUTS: [Output; 15] = [
     Output { name: "bisect", of: "snuffer bisect --json", schema: schema::<Bisection> },
     Output { name: "cause", of: "a line of snuffer causes --json", schema: schema::<causes::Explained> },
     Output { name: "comparison", of: "snuffer compare --format json", schema: schema::<Comparison> },
@@ -50,7 +50,6 @@ const OUTPUTS: [Output; 16] = [
         of: "a line of snuffer hunt --json or snuffer import --json",
         schema: schema::<console::Event>,
     },
-    Output { name: "known", of: "a line of snuffer findings known --json", schema: schema::<known::Shown> },
     Output { name: "matrix", of: "snuffer ops --matrix --json", schema: schema::<ops::Matrix> },
     Output {
         name: "regression",

@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::StoreArg;
-use super::findings::readable;
-use crate::causes::similar;
+use crate::causes::KnownFailures;
 use crate::console;
 use crate::exit_code::Exit;
 use crate::oracle::Rank;
@@ -33,11 +32,11 @@ pub struct Alike<'a> {
 }
 
 /// Prints the groups, the worst first, or that of one finding.
-pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
-    let findings = readable(&named.existing()?)?;
+pub fn run(args: &Args, named: &StoreArg, known: &KnownFailures) -> anyhow::Result<Exit> {
+    let findings = named.existing()?.readable()?;
     let one = args.name.as_ref().map(|typed| named.finding(typed)).transpose()?.map(|(name, _)| name);
     let groups: Vec<Alike> =
-        similar(&findings).into_iter().map(|(cause, names)| alike(cause, names, &findings)).collect();
+        known.similar(&findings).into_iter().map(|(cause, names)| alike(cause, names, &findings)).collect();
     let (mut shown, all) = (groups, findings.len());
     if let Some(name) = &one {
         shown.retain(|group| group.findings.contains(&name.as_str()));

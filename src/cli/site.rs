@@ -32,7 +32,7 @@ pub fn run(args: &Args, named: &StoreArg) -> anyhow::Result<Exit> {
         eprintln!("left out: {name}: {}", format!("{problem:#}").lines().next().unwrap_or_default());
     };
     let mut contents =
-        Contents { store: named.path().display().to_string(), regressions: args.known.read()?, ..Contents::default() };
+        Contents { store: named.path().display().to_string(), known: args.known.failures()?, ..Contents::default() };
     for (name, finding) in store.all()? {
         match finding {
             Ok(finding) => contents.findings.push((name, finding)),

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::io::{BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
-use super::findings::{news, show};
-use super::{ChosenFindings, KnownArg, StoreArg, UsageError, check_release, issues, promote};
-use crate::causes::similar;
+use super::findings::show;
+use super::{ChosenFindings, KnownArg, StoreArg, UsageError, cases, check_release, promote};
+use crate::causes::KnownFailures;
 use crate::console::{self, Shell};
 use crate::exit_code::Exit;
-use crate::oracle::Rank;
-use crate::report::sentence;
+use crate::oracle::{Evidence, Rank};
+use crate::report::{Report, sentence};
 use crate::store::Finding;
 use crate::store::regression::{self, Regression, Status, is_link};
 
@@ -35,7 +35,7 @@ struct Group<'a> {
     findings: Vec<&'a Named>,
 }
 
-/// What somebody decided about all findings of a group.
+/// A decision about all findings of a group.
 struct Decision {
     status: Status,
     /// Without one, each has its signature as title.
@@ -50,7 +50,7 @@ struct Step {
     written: Vec<PathBuf>,
 }
 
-/// What somebody answered about a group.
+/// An answer about a group.
 enum Answer {
     Decided(Decision),
     Each,
@@ -61,16 +61,16 @@ enum Answer {
 
 /// Asks about every group of new findings. Exits with `Findings` if some stay new.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let known = args.known.read()?;
-    let new = args.chosen.of(news(&store.existing()?, &known)?, &known)?;
+    let known = args.known.failures()?;
+    let new = args.chosen.of(known.news(store.existing()?.readable()?), &known)?;
     new.iter().try_for_each(|(_, finding)| check_release(finding))?;
-    let (mut groups, to, shell) = (groups(&new), args.known.folder(), store.shell());
+    let (mut groups, to, shell) = (groups(&new, &known), args.known.folder(), store.shell());
     println!("{} in {}", console::count(new.len(), "new finding"), console::count(groups.len(), "group"));
     let (mut done, mut at): (Vec<Step>, usize) = (Vec::new(), 0);
     while let Some(group) = groups.get(at) {
         println!("\n== group {} of {}\n", at + 1, groups.len());
         group.show(&known, &shell)?;
-        match group.answer()? {
+        match group.answer(&known)? {
             Answer::Quit => break,
             Answer::Each => {
                 let alone = group.findings.iter().map(|&one| Group { cause: None, findings: vec![one] });
@@ -102,10 +102,10 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
 
 /// The findings by likely cause, the group with the worst finding first, and of those the largest. A finding without a known
 /// cause is a group of its own.
-fn groups(findings: &[Named]) -> Vec<Group<'_>> {
+fn groups<'a>(findings: &'a [Named], known: &KnownFailures) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut left: Vec<&Named> = findings.iter().collect();
-    for (cause, names) in similar(findings) {
+    for (cause, names) in known.similar(findings) {
         let (own, rest) = left.into_iter().partition(|(name, _)| names.contains(&name.as_str()));
         groups.push(Group { cause: Some(cause), findings: own });
         left = rest;
@@ -121,7 +121,7 @@ impl Group<'_> {
     }
 
     /// Shows the worst finding, and names the others.
-    fn show(&self, known: &[(String, Regression)], shell: &Shell) -> anyhow::Result<()> {
+    fn show(&self, known: &KnownFailures, shell: &Shell) -> anyhow::Result<()> {
         let [(name, finding), others @ ..] = &self.findings[..] else { return Ok(()) };
         let what = self.cause.clone().unwrap_or_else(|| sentence(&finding.signature));
         println!("{}", console::headed(self.rank(), &what));
@@ -136,11 +136,11 @@ impl Group<'_> {
         Ok(())
     }
 
-    fn answer(&self) -> anyhow::Result<Answer> {
+    fn answer(&self, known: &KnownFailures) -> anyhow::Result<Answer> {
         loop {
             let decision = match ask(CHOICES)?.as_deref() {
                 Some("k") => Some(Decision { title: title()?, ..Decision::open() }),
-                Some("f") => self.filed()?,
+                Some("f") => self.filed(known)?,
                 Some("m") => muted()?,
                 Some("s") => None,
                 Some("e") => return Ok(Answer::Each),
@@ -153,9 +153,10 @@ impl Group<'_> {
     }
 
     /// Prints the issue of the worst finding. With the link of the filed issue, the findings become filed regressions.
-    fn filed(&self) -> anyhow::Result<Option<Decision>> {
+    fn filed(&self, known: &KnownFailures) -> anyhow::Result<Option<Decision>> {
         let [(name, finding), ..] = &self.findings[..] else { return Ok(None) };
-        println!("\n# {}\n\n{}", finding.signature, issues::body(name, finding)?);
+        let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
+        println!("\n{}", Report::new(finding, &evidence, known).markdown());
         println!("`snuffer report {name}` adds a program that reproduces it.");
         loop {
             match ask("link, if you filed it (or nothing): ")?.filter(|link| !link.is_empty()) {

@@ -53,6 +53,6 @@ fn is_shown(cause: &RootCause, subject: &Subject, seen: &Failing, device: Device
     seen.get(&device).into_iter().flatten().any(|signature| {
         let sighting = Sighting { signature, case: &kept.case, devices: vec![device], candle: None };
         kept.signature.as_ref().is_some_and(|own| own.on_one_device().is_alike(signature))
-            || cause.is_shown_by(&sighting).unwrap_or(false)
+            || cause.is_shown_by(&sighting)
     })
 }

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::causes::RootCause;
-use crate::store::regression::TriageState;
+use crate::causes::Explanation;
 use crate::store::{Finding, Tally};
 
-/// A finding with its triage state.
-type Found<'a> = (&'a (String, Finding), &'a TriageState<'a>);
+/// A finding, and who explains it.
+type Found<'a> = (&'a (String, Finding), &'a Explanation<'a>);
 
-/// The report: each op of `tally` with its findings and their triage states.
-pub fn junit(tally: &Tally, findings: &[(String, Finding)], triage_states: &[TriageState]) -> anyhow::Result<String> {
+/// The report: each op of `tally` with its findings, each with who explains it.
+pub fn junit(tally: &Tally, findings: &[(String, Finding)], explanations: &[Explanation]) -> anyhow::Result<String> {
     let mut by_op: BTreeMap<&str, Vec<Found>> = tally.ops.keys().map(|op| (op.as_str(), Vec::new())).collect();
-    for found in findings.iter().zip(triage_states) {
+    for found in findings.iter().zip(explanations) {
         by_op.entry(found.0.1.signature.op.as_str()).or_default().push(found);
     }
     let mut suite = TestSuite::new("snuffer");
@@ -28,11 +27,11 @@ pub fn junit(tally: &Tally, findings: &[(String, Finding)], triage_states: &[Tri
 
 fn test(op: &str, tally: &Tally, findings: &[Found]) -> TestCase {
     let (news, known): (Vec<&Found>, Vec<&Found>) =
-        findings.iter().partition(|(_, triage_state)| triage_state.is_news());
+        findings.iter().partition(|(_, explanation)| explanation.state.is_news());
     let shown = |found: &[&Found]| {
-        let line = |((name, finding), triage_state): &&Found| {
-            let cause = RootCause::of(finding).map_or_else(String::new, |cause| format!("\n  cause: {}", cause.title));
-            format!("{} ({})\n  {}{cause}\n  {name}", finding.signature, triage_state.word(), finding.violation.detail)
+        let line = |((name, finding), Explanation { cause, state, .. }): &&Found| {
+            let cause = cause.map_or_else(String::new, |cause| format!("\n  cause: {}", cause.title));
+            format!("{} ({})\n  {}{cause}\n  {name}", finding.signature, state.word(), finding.violation.detail)
         };
         found.iter().map(line).collect::<Vec<_>>().join("\n")
     };

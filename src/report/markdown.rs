@@ -2,22 +2,22 @@
 
 use std::fmt::Write as _;
 
-use crate::causes::{RootCause, Sighting};
+use crate::causes::{KnownFailures, Sighting, Upstream};
 use crate::device::Device;
 use crate::exec::Ran;
 use crate::ops::Contract;
 use crate::oracle::{Evidence, Kind};
 use crate::outcome::{Gradients, Outcome};
+use crate::program::{call, test, torch};
 use crate::run::crate_path;
-use crate::store::regression::Regression;
 use crate::store::{Finding, Unchecked};
 use crate::tensor::View;
 
 use super::expected::expected;
 use super::reason::reason;
 use super::sources::{about_pytorch, sources};
-use super::upstream::{Upstream, upstream};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
+use super::why::Why;
 use super::words::title;
 
 /// The contents of a report.
@@ -27,36 +27,26 @@ pub struct Report<'a> {
     pub finding: &'a Finding,
     /// Its case, contract and observations.
     pub evidence: &'a Evidence<'a>,
-    /// The call as Rust, if it can be written.
-    pub call: &'a str,
     /// The program that shows it and what it printed, or why there is no program.
     pub program: Result<(&'a str, &'a Ran), &'a str>,
-    /// A test of what should happen, if a single call shows it.
-    pub test: Option<&'a str>,
-    /// The same call in PyTorch, if it has one.
-    pub torch: Option<&'a str>,
     /// The results of the ablation, a line each.
     pub ablation: &'a [String],
     /// The result of the bisection over candle's releases, if one ran.
     pub since: Option<&'a str>,
-    /// Every regression by name: what is known upstream of the same cause.
-    pub known: &'a [(String, Regression)],
+    /// The failures that are known: what is said upstream of the same cause.
+    pub known: &'a KnownFailures,
     /// Why it happens, if that is known.
     pub cause: Option<Why<'a>>,
 }
 
-/// The cause of a finding.
-#[derive(Debug, Clone, Copy)]
-pub struct Why<'a> {
-    /// The cause.
-    pub cause: &'a RootCause,
-    /// The change of candle that mends it, as a unified diff.
-    pub change: Option<&'a str>,
-    /// Whether the report is about the cause, which the finding only shows.
-    pub is_asked: bool,
-}
+impl<'a> Report<'a> {
+    /// The report of `finding` without what takes a while: a program, an ablation and a bisection.
+    pub fn new(finding: &'a Finding, evidence: &'a Evidence, known: &'a KnownFailures) -> Self {
+        let cause = known.cause_of(&Sighting::of(finding)).map(|cause| Why { cause, change: None, is_asked: false });
+        let program = Err("`snuffer report` builds a program of it");
+        Self { finding, evidence, program, ablation: &[], since: None, known, cause }
+    }
 
-impl Report<'_> {
     /// candle's name of the call.
     fn name(&self) -> &'static str {
         let op = self.evidence.op;
@@ -73,9 +63,13 @@ impl Report<'_> {
 
     /// The whole issue.
     pub fn markdown(&self) -> String {
-        let finding = self.finding;
-        let mut text = format!("# {}\n\n{}\n", self.title(), self.summary());
-        text += "\n## To reproduce\n\n";
+        format!("# {}\n\n{}", self.title(), self.body())
+    }
+
+    /// The issue without its title.
+    pub fn body(&self) -> String {
+        let Self { finding, evidence, .. } = self;
+        let mut text = format!("{}\n\n## To reproduce\n\n", self.summary());
         match self.program {
             Ok((program, ran)) => {
                 let _ = write!(text, "```rust\n{program}```\n\nprints\n\n```\n{}```\n", printed(ran));
@@ -84,13 +78,15 @@ impl Report<'_> {
                 let _ = write!(
                     text,
                     "`{}`, with the inputs below ({why}).\n\n```toml\n{}```\n",
-                    self.call,
+                    call(evidence.op, &finding.case),
                     finding.case.to_text()
                 );
             }
         }
-        text += &folded("A test for candle that fails until this is fixed", "rust", self.test);
-        text += &folded("The same call in PyTorch, for comparison", "python", self.torch);
+        let seen = finding.observations.iter().find(|seen| seen.device == finding.violation.device);
+        let test = seen.and_then(|seen| test(evidence, seen, finding.violation.oracle).ok());
+        text += &folded("A test for candle that fails until this is fixed", "rust", test);
+        text += &folded("The same call in PyTorch, for comparison", "python", torch(evidence.op, &finding.case).ok());
         text += "\n## What happens\n\n| device | result |\n|---|---|\n";
         for seen in &finding.observations {
             let _ = writeln!(text, "| {} | {} |", device(seen.device), cell(&seen.outcome.summary()));
@@ -149,11 +145,11 @@ impl Report<'_> {
                 format!("The arguments are unspecified ({why}), but {happens}; that should never happen.")
             }
         };
-        match upstream(&Sighting::of(self.finding), self.known) {
+        match self.known.upstream(&Sighting::of(self.finding)) {
             None => about,
-            Some(Upstream { same_cause_as: None, links }) => format!("{about}\n\nSee also {}.", links.join(", ")),
-            Some(Upstream { same_cause_as: Some(title), links }) => {
-                format!("{about}\n\nProbably the same cause as “{title}”: {}.", links.join(", "))
+            Some(links @ Upstream { same_cause_as: None, .. }) => format!("{about}\n\nSee also {links}."),
+            Some(links @ Upstream { same_cause_as: Some(title), .. }) => {
+                format!("{about}\n\nProbably the same cause as “{title}”: {links}.")
             }
         }
     }
@@ -200,40 +196,14 @@ impl Report<'_> {
     }
 }
 
-impl Why<'_> {
-    /// Where and why it happens, who runs into it, what to do until it is mended, and the change that mends it, with its proof.
-    fn markdown(self) -> String {
-        let Self { cause, change, .. } = self;
-        let places: Vec<String> = cause.at.iter().map(|place| format!("`{place}`")).collect();
-        let mut text = format!("\n## Why\n\n{}\n\nIn {}.\n", cause.explanation.trim(), places.join(", "));
-        let mut line = |label: &str, said: &str| {
-            let _ = write!(text, "\n{label} {}\n", said.trim());
-        };
-        cause.since.iter().for_each(|since| line("Since:", &format!("candle {since}.")));
-        cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
-        if !cause.affected.is_empty() {
-            line("Affected:", &format!("{}.", cause.affected.join(", ")));
-        }
-        cause.workaround.iter().for_each(|said| line("Until it is fixed:", said));
-        let Some(change) = change else { return text };
-        let _ = write!(text, "\n## A change that fixes it\n\n```diff\n{change}```\n");
-        if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
-            let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
-            let (mends, run, on) = (proof.mends.len(), proof.run, devices.join(" and "));
-            let _ = write!(text, "\nKnown failures that pass with it on {on}: {mends} of {run}. ");
-            text += "None fails on a device where it passed before.\n";
-        }
-        text
-    }
-}
-
 /// Code in a collapsed block, so that the issue stays short.
-fn folded(summary: &str, language: &str, code: Option<&str>) -> String {
-    let block = |code| format!("\n<details>\n<summary>{summary}</summary>\n\n```{language}\n{code}```\n\n</details>\n");
+fn folded(summary: &str, language: &str, code: Option<String>) -> String {
+    let block =
+        |code: String| format!("\n<details>\n<summary>{summary}</summary>\n\n```{language}\n{code}```\n\n</details>\n");
     code.map(block).unwrap_or_default()
 }
 
-fn device(device: Device) -> String {
+pub(super) fn device(device: Device) -> String {
     match device {
         Device::Cpu => "CPU".to_string(),
         Device::Cuda(ordinal) => format!("CUDA {ordinal}"),

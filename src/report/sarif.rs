@@ -6,17 +6,18 @@
 use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Difference};
-use crate::causes::RootCause;
+use crate::causes::Explanation;
 use crate::oracle::Rank;
 use crate::outcome::Place;
 use crate::store::Finding;
 use crate::store::regression::{Status, TriageState};
 
-/// The findings by stored name, each with its triage state.
-pub fn sarif(findings: &[(String, Finding)], triage_states: &[TriageState]) -> Value {
+/// The findings by stored name, each with who explains it.
+pub fn sarif(findings: &[(String, Finding)], explanations: &[Explanation]) -> Value {
     let rules = findings.iter().map(|(_, finding)| (rule(finding), format!("candle: {}", finding.signature.kind)));
-    let results = findings.iter().zip(triage_states);
-    let results: Vec<Value> = results.map(|((name, finding), state)| result(name, finding, state)).collect();
+    let results = findings.iter().zip(explanations);
+    let results: Vec<Value> =
+        results.map(|((name, finding), explanation)| result(name, finding, explanation)).collect();
     log(rules.collect(), &results)
 }
 
@@ -89,19 +90,19 @@ fn level(rank: Rank) -> &'static str {
     }
 }
 
-fn result(name: &str, finding: &Finding, triage_state: &TriageState) -> Value {
+fn result(name: &str, finding: &Finding, explanation: &Explanation) -> Value {
     let mut result = json!({
-        "baselineState": if triage_state.is_news() { "new" } else { "unchanged" },
+        "baselineState": if explanation.state.is_news() { "new" } else { "unchanged" },
         "ruleId": rule(finding),
         "level": level(finding.signature.rank()),
         "message": { "text": format!("{}: {}", finding.signature, finding.violation.detail) },
         "partialFingerprints": { "signature/v1": name },
         "properties": { "case": finding.case.to_text(), "device": finding.violation.device.to_string() },
     });
-    if let Some(cause) = RootCause::of(finding) {
+    if let Some(cause) = explanation.cause {
         result["properties"]["cause"] = json!({ "name": cause.name, "title": cause.title, "upstream": cause.upstream });
     }
-    if let TriageState::Known(regression) = triage_state
+    if let TriageState::Known(regression) = explanation.state
         && matches!(regression.status, Status::ByDesign | Status::Flaky | Status::Wontfix)
     {
         let why = format!("{}: {}", regression.status, regression.reason.as_deref().unwrap_or_default());

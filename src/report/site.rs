@@ -15,8 +15,8 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Error, HtmlEscape, UndefinedBehavior, Value, context};
 use serde::Serialize;
 
+use crate::causes::KnownFailures;
 use crate::coverage::Coverage;
-use crate::store::regression::Regression;
 use crate::store::{Finding, Record};
 use entry::Entry;
 
@@ -29,8 +29,8 @@ pub struct Contents {
     pub findings: Vec<(String, Finding)>,
     /// The campaigns in order of their start.
     pub campaigns: Vec<Campaign>,
-    /// The regressions by name.
-    pub regressions: Vec<(String, Regression)>,
+    /// The failures that are known.
+    pub known: KnownFailures,
 }
 
 /// A campaign, and what its simulated devices executed.
@@ -63,7 +63,7 @@ const TEMPLATES: [(&str, &str); 10] = [
 /// Every file of the site, `index.html` first.
 pub fn site<'a>(contents: &'a Contents) -> Result<Vec<Page>, Error> {
     let templates = templates()?;
-    let entry = |(name, finding): &'a (String, Finding)| Entry::new(name, finding, &contents.regressions);
+    let entry = |(name, finding): &'a (String, Finding)| Entry::new(name, finding, &contents.known);
     let entries: Vec<Entry> = contents.findings.iter().map(entry).collect();
     let sources = coverage::sources(&contents.campaigns);
     let index = index::page(contents, &entries);

@@ -9,9 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::words;
-use crate::causes::{RootCause, likely};
+use crate::causes::{Explanation, KnownFailures};
 use crate::oracle::Rank;
-use crate::store::regression::{Regression, explanation, triage_state};
 use crate::store::{Counts, Finding, Record, Tally, id};
 
 /// How many of the worst findings are listed.
@@ -87,8 +86,8 @@ pub struct Item {
 }
 
 impl Summary {
-    /// The summary of `records` and `findings`, with the `known` regressions.
-    pub fn new(records: &[&Record], findings: &[(String, Finding)], known: &[(String, Regression)]) -> Self {
+    /// The summary of `records` and `findings`, explained by what is `known`.
+    pub fn new(records: &[&Record], findings: &[(String, Finding)], known: &KnownFailures) -> Self {
         let tally = Tally::sum(records.iter().copied());
         let ran = Ran {
             campaigns: records.len(),
@@ -138,7 +137,7 @@ impl Summary {
 }
 
 impl Found {
-    fn new(findings: &[(String, Finding)], known: &[(String, Regression)]) -> Self {
+    fn new(findings: &[(String, Finding)], known: &KnownFailures) -> Self {
         let judged: Vec<Judged> = findings.iter().map(|(name, finding)| Judged::new(name, finding, known)).collect();
         let causes = causes(&judged);
         let by_rank = |counts: fn(&Judged) -> bool| {
@@ -171,45 +170,37 @@ impl Group {
     }
 }
 
-/// A finding, and what the regressions say about it.
+/// A finding, and who explains it.
 struct Judged<'a> {
     name: &'a str,
     finding: &'a Finding,
     rank: Rank,
     is_known: bool,
-    root: Option<&'static RootCause>,
-    regression: Option<&'a Regression>,
+    explanation: Explanation<'a>,
     cause: String,
 }
 
 impl<'a> Judged<'a> {
-    fn new(name: &'a str, finding: &'a Finding, known: &'a [(String, Regression)]) -> Self {
-        let regression = explanation(finding, known);
+    fn new(name: &'a str, finding: &'a Finding, known: &'a KnownFailures) -> Self {
+        let explanation = known.explain(finding);
         // Findings of one function are alike, whichever of them a regression has. A wrong value has no place of its own.
-        let cause = likely(finding).or_else(|| regression.map(|regression| regression.title.clone()));
-        Self {
-            name,
-            finding,
-            rank: finding.signature.rank(),
-            is_known: !triage_state(finding, known).is_news(),
-            root: RootCause::of(finding),
-            regression,
-            cause: cause.unwrap_or_else(|| words::failure(&finding.signature)),
-        }
+        let kept = || explanation.regression.map(|regression| regression.title.clone());
+        let cause = explanation.shared().or_else(kept).unwrap_or_else(|| words::failure(&finding.signature));
+        let is_known = !explanation.state.is_news();
+        Self { name, finding, rank: finding.signature.rank(), is_known, explanation, cause }
     }
 }
 
 /// The findings by cause, the most frequent first.
 fn causes(judged: &[Judged]) -> Vec<Group> {
     let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
-    for Judged { rank, root, regression, cause, .. } in judged {
+    for Judged { rank, explanation, cause, .. } in judged {
         let first = || Group { cause: cause.clone(), findings: 0, rank: *rank, known: false, upstream: None };
         let group = groups.entry(cause).or_insert_with(first);
         group.findings += 1;
         group.rank = group.rank.min(*rank);
-        group.known |= root.is_some() || regression.is_some();
-        let upstream = root.and_then(|root| root.upstream.first()).or(regression.and_then(|of| of.upstream.as_ref()));
-        group.upstream = group.upstream.take().or_else(|| upstream.cloned());
+        group.known |= explanation.is_known();
+        group.upstream = group.upstream.take().or_else(|| explanation.link().map(ToString::to_string));
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
     groups.sort_by_key(|group| (Reverse(group.findings), group.rank));

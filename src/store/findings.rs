@@ -210,6 +210,11 @@ impl Store {
         Ok(findings)
     }
 
+    /// Every finding by name, the worst first. A damaged one is an error.
+    pub fn readable(&self) -> anyhow::Result<Vec<(String, Finding)>> {
+        self.all()?.into_iter().map(|(name, finding)| Ok((name, finding?))).collect()
+    }
+
     /// The finding with this name, if there is one.
     pub fn get(&self, name: &str) -> anyhow::Result<Option<Finding>> {
         if self.file(name).exists() { self.load(name).map(Some) } else { Ok(None) }

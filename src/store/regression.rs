@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::ops::accept;
 use crate::oracle::Signature;
 use crate::outcome::Observation;
-use crate::store::{Cause, Finding, Platform};
+use crate::store::{Finding, Platform};
 
 pub use check::{Surprise, failures, signed, surprises};
 pub use condition::{Backend, Condition};
@@ -221,19 +221,4 @@ pub fn is_link(text: &str) -> bool {
     let rest = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     host.contains('.') && !host.starts_with('.') && !text.contains(char::is_whitespace)
-}
-
-/// The regression that explains `finding`: the one that expects it, or else one of the same kind in the same function.
-pub fn explanation<'a>(finding: &Finding, known: &'a [(String, Regression)]) -> Option<&'a Regression> {
-    let signature = &finding.signature;
-    let place = Cause::at(&signature.site);
-    let is_alike = |one: &&Regression| {
-        let other = one.signature.as_ref().filter(|_| one.status != Status::Fixed);
-        place.is_some() && other.is_some_and(|other| other.kind == signature.kind && Cause::at(&other.site) == place)
-    };
-    match triage_state(finding, known) {
-        TriageState::Known(regression) => Some(regression),
-        TriageState::Unexpected(_) => None,
-        TriageState::New => known.iter().map(|(_, one)| one).find(is_alike),
-    }
 }

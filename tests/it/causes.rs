@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use snuffer::causes::{RootCause, Sighting, explain};
+use snuffer::causes::{Link, RootCause, Sighting, cause_of};
 use snuffer::exec::OtherCandle;
 use snuffer::store::regression::slug;
 
@@ -22,10 +22,12 @@ pub fn causes() -> Vec<RootCause> {
 
 #[test]
 fn causes_are_named_after_their_titles_and_belong_to_the_build() {
+    let own = RootCause::own().expect("causes");
     for cause in causes() {
+        cause.check().unwrap_or_else(|problem| panic!("{problem}"));
         assert_eq!(cause.name, slug(&cause.title, 50), "the folder of: {}", cause.title);
         assert!(!cause.shown_by.is_empty() && !cause.at.is_empty(), "{} explains nothing", cause.name);
-        assert!(RootCause::own().iter().any(|own| own.name == cause.name), "{} is not in the build", cause.name);
+        assert!(own.iter().any(|own| own.name == cause.name), "{} is not in the build", cause.name);
     }
 }
 
@@ -34,8 +36,8 @@ fn nearly_all_regressions_have_a_cause() {
     let (causes, kept) = (causes(), regressions());
     let sightings: Vec<(&String, Sighting)> =
         kept.iter().filter_map(|(name, one)| Some((name, Sighting::kept(one)?))).collect();
-    let cause = |sighting: &Sighting| explain(&causes, sighting).unwrap_or_else(|problem| panic!("{problem}"));
-    let rest: Vec<&String> = sightings.iter().filter(|(_, one)| cause(one).is_none()).map(|(name, _)| *name).collect();
+    let rest = sightings.iter().filter(|(_, one)| cause_of(&causes, one).is_none());
+    let rest: Vec<&String> = rest.map(|(name, _)| *name).collect();
     // What candle fixed has no cause any more.
     assert_eq!(rest, ["tensor.repeat/zero-factor-ignored"]);
 }
@@ -45,7 +47,7 @@ fn a_proven_fix_decides_before_a_predicate_does() {
     let (mut causes, kept) = (causes(), regressions());
     let (_, chunk) = kept.iter().find(|(name, _)| name == "tensor.chunk/zero-chunks-panics").expect("kept");
     let sighting = Sighting::kept(chunk).expect("it fails");
-    let name = |causes: &[RootCause]| explain(causes, &sighting).expect("predicates").map(|cause| cause.name.clone());
+    let name = |causes: &[RootCause]| cause_of(causes, &sighting).map(|cause| cause.name.clone());
     assert_eq!(name(&causes).as_deref(), Some("chunk-into-0-parts-divides-by-0"));
     let proven = causes.iter().find_map(|cause| cause.proof.clone()).expect("a proof");
     causes.retain(|cause| cause.name != "chunk-into-0-parts-divides-by-0");
@@ -70,7 +72,7 @@ fn what_fails_with_a_proven_fix_has_another_cause() {
     for (named, expected) in rows {
         let candle = OtherCandle { named: named.to_string(), ..OtherCandle::default() };
         let sighting = Sighting { candle: Some(&candle), ..chunk.clone() };
-        let found = explain(&causes, &sighting).expect("predicates").map(|cause| cause.name.as_str());
+        let found = cause_of(&causes, &sighting).map(|cause| cause.name.as_str());
         assert_eq!(found, expected, "{named}");
     }
 }
@@ -131,8 +133,7 @@ fn document() -> String {
     let mut rows = String::new();
     let mut counts = [0; 4];
     for cause in &causes {
-        let explains =
-            |one: &Sighting| explain(&causes, one).is_ok_and(|own| own.is_some_and(|own| own.name == cause.name));
+        let explains = |one: &Sighting| cause_of(&causes, one).is_some_and(|own| own.name == cause.name);
         let regressions = kept.iter().filter_map(|(_, one)| Sighting::kept(one)).filter(explains).count();
         let (state, mends) = match &cause.proof {
             _ if cause.fix.is_none() => (String::new(), String::new()),
@@ -182,9 +183,14 @@ fn avoid() -> String {
     let causes = causes();
     let avoidable = causes.iter().filter_map(|cause| Some((cause, cause.workaround.as_ref()?)));
     for (cause, workaround) in avoidable {
-        let links: Vec<String> = cause.upstream.iter().map(|link| format!("[{}]({link})", number(link))).collect();
-        let cells =
-            [cause.title.as_str(), &cause.affected.join(", "), &workaround.trim().replace('\n', " "), &links.join(" ")];
+        let links = cause.upstream.iter().map(|Link { url, kind, .. }| format!("[{}]({url}) {kind}", number(url)));
+        let links: Vec<String> = links.collect();
+        let cells = [
+            cause.title.as_str(),
+            &cause.affected.join(", "),
+            &workaround.trim().replace('\n', " "),
+            &links.join(", "),
+        ];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
         writeln!(rows, "| {} | {} |", cause.rank, cells.join(" | ")).expect("text");
     }

@@ -148,13 +148,19 @@ fn known_regressions_are_found_from_any_folder() {
 }
 
 #[test]
-fn known_issues_need_no_file_and_are_narrowed_down() {
+fn causes_need_no_file_and_name_what_is_known_upstream() {
     let (store, elsewhere) = (stored(), tempfile::tempdir().expect("a folder"));
-    let output = command(store.path(), &["findings", "known", "B0*"]).current_dir(elsewhere.path()).output();
-    let output = output.expect("snuffer starts");
-    let shown = text(&output.stdout);
-    assert!(shown.starts_with("MISSING  B") && !shown.contains("  A05  "), "{shown}{}", text(&output.stderr));
-    assert!(shown.lines().last().is_some_and(|line| line.contains(" known issues found, ")), "{shown}");
+    let listed = |more: &[&str]| {
+        let output = command(store.path(), &[&["causes"], more].concat()).current_dir(elsewhere.path()).output();
+        text(&output.expect("snuffer starts").stdout)
+    };
+    let link = "https://github.com/huggingface/candle/pull/3778 would fix it\n";
+    assert!(listed(&["--all"]).contains(link) && !listed(&[]).contains(link), "{}", listed(&["--all"]));
+    assert!(
+        listed(&["chunk-into"]).contains("pull/3778 would fix it: Fix Tensor::chunk(0)"),
+        "{}",
+        listed(&["chunk-into"])
+    );
 }
 
 #[test]

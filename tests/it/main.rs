@@ -33,7 +33,6 @@ mod json;
 mod judge;
 #[path = "../common/kept.rs"]
 mod kept;
-mod known_issues;
 mod lifecycle;
 mod links;
 mod lists;
@@ -43,6 +42,7 @@ mod number;
 mod ops;
 #[path = "../common/output.rs"]
 mod output;
+mod predicates;
 mod promises;
 mod regressions;
 mod report;

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use snuffer::case::Case;
-use snuffer::causes::{RootCause, Sighting};
+use snuffer::causes::{KnownFailures, Sighting};
 use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
-use snuffer::program::{ProgramOptions, agrees, call, outputs, program, test, torch};
-use snuffer::report::{Report, Why, replay, upstream};
+use snuffer::program::{ProgramOptions, agrees, outputs, program, test, torch};
+use snuffer::report::{Report, Why, replay};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -49,26 +49,19 @@ fn a_report_is_an_issue_that_can_be_filed() {
     let text = program(op, &case, &options).expect("short enough");
     let done = ran(0, "0.0\n", "");
     let evidence = Evidence::new(op, &case, &finding.observations);
-    let test = test(&evidence, &finding.observations[0], OracleName::Contract).expect("one call shows it");
-    let torch = torch(op, &case).expect("PyTorch has the loss");
+    let (known, causes) = (KnownFailures::default(), KnownFailures::new(Vec::new()).expect("causes").causes);
     let report = Report {
-        finding: &finding,
-        evidence: &evidence,
-        call: &call(op, &case),
         program: Ok((&text, &done)),
-        test: Some(&test),
-        torch: Some(&torch),
         ablation: &["any dtype (f32, f16)".to_string()],
         since: Some("fails since 0.9.2; 0.9.1 does something else"),
-        known: &[],
-        cause: None,
+        ..Report::new(&finding, &evidence, &known)
     };
     insta::with_settings!({snapshot_path => "../../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {
         insta::assert_snapshot!("report", report.markdown());
     });
     let without = Report { program: Err("too many numbers"), ..report };
     assert!(without.markdown().contains("op = \"loss.nll\""), "the case itself, where there is no program");
-    let cause = RootCause::own().iter().find(|cause| cause.is_proven()).expect("a proven cause");
+    let cause = causes.iter().find(|cause| cause.is_proven()).expect("a proven cause");
     let change = Some("-old\n+new\n");
     let about = Report { cause: Some(Why { cause, change, is_asked: true }), ..without };
     let said = about.markdown();
@@ -135,7 +128,7 @@ fn a_program_that_differs_from_its_case_is_detected() {
 
 #[test]
 fn upstream_links_come_from_a_finding_with_the_same_cause() {
-    let known = regressions();
+    let known = KnownFailures::new(regressions()).expect("causes");
     let signature = |op: &str, oracle: OracleName, kind: &str, site: &str| Signature::new(op, oracle, kind, site);
     let (reference, gather) = (OracleName::Reference, "gather (candle-kernels/src/indexing.cu)");
     let rows = [
@@ -156,16 +149,14 @@ fn upstream_links_come_from_a_finding_with_the_same_cause() {
     ];
     for (signature, alike, number) in rows {
         let case = Case::new(&signature.op);
-        let found = upstream(
-            &Sighting { signature: &signature, case: &case, devices: vec![Device::Cpu], candle: None },
-            &known,
-        );
+        let failure = Sighting { signature: &signature, case: &case, devices: vec![Device::Cpu], candle: None };
+        let found = known.upstream(&failure);
         let Some(number) = number else {
             assert_eq!(found, None, "{signature}");
             continue;
         };
         let found = found.unwrap_or_else(|| panic!("{signature} has no link"));
-        assert!(found.links.iter().any(|link| link.ends_with(&format!("/{number}"))), "{signature}: {found:?}");
+        assert!(found.urls().any(|url| url.ends_with(&format!("/{number}"))), "{signature}: {found:?}");
         let title = found.same_cause_as.unwrap_or_default();
         assert!(
             title.contains(alike.unwrap_or_default()) && title.is_empty() == alike.is_none(),

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use snuffer::causes::Sighting;
+use snuffer::causes::{KnownFailures, Sighting};
 use snuffer::device::Device;
 use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
 use snuffer::investigate::ablation;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Kind, judge};
 use snuffer::outcome::{Death, Fault, Observation, Outcome, Panic, Phase, Place, Refusal};
-use snuffer::program::{ProgramOptions, call, outputs, program, test, torch};
-use snuffer::report::{Report, upstream};
+use snuffer::program::{ProgramOptions, outputs, program};
+use snuffer::report::Report;
 use snuffer::store::Finding;
 use snuffer::store::regression::Regression;
 use snuffer::tensor::View;
@@ -24,7 +24,7 @@ struct Written<'a> {
     text: String,
     title: String,
     finding: &'a Finding,
-    known: &'a [(String, Regression)],
+    known: &'a KnownFailures,
 }
 
 impl Written<'_> {
@@ -84,8 +84,8 @@ const RULES: [Rule; 12] = [
         !asserts || it.section("What should happen").contains("PyTorch on CUDA also asserts here")
     }),
     ("it links what is known upstream", |it| {
-        upstream(&Sighting::of(it.finding), it.known)
-            .is_none_or(|known| known.links.iter().all(|link| it.text.contains(link)))
+        let upstream = it.known.upstream(&Sighting::of(it.finding));
+        upstream.is_none_or(|upstream| upstream.urls().all(|url| it.text.contains(url)))
     }),
     ("it says where 80 comes from", |it| {
         let is_around = |view: &View| !view.before.is_empty() || !view.after.is_empty() || !view.step.is_empty();
@@ -109,11 +109,11 @@ fn digits(text: &str) -> u32 {
 
 #[test]
 fn every_report_keeps_every_rule() {
-    let known = regressions();
+    let known = KnownFailures::new(regressions()).expect("causes");
     let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
     let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
     let (mut broken, mut written) = (Vec::new(), 0);
-    for (name, regression) in known.iter().filter(|(_, regression)| regression.signature.is_some()) {
+    for (name, regression) in known.regressions.iter().filter(|(_, regression)| regression.signature.is_some()) {
         let Some(finding) = found(&mut executor, name, regression) else { continue };
         let op = ops::find(&finding.case.op).expect(name);
         let evidence = Evidence::new(op, &finding.case, &finding.observations);
@@ -174,7 +174,7 @@ fn snapshot(name: &str, site: &str) -> Option<Outcome> {
 }
 
 /// The report and its title, with a program that seems to have run.
-fn report(finding: &Finding, evidence: &Evidence, known: &[(String, Regression)], limits: Limits) -> (String, String) {
+fn report(finding: &Finding, evidence: &Evidence, known: &KnownFailures, limits: Limits) -> (String, String) {
     let (op, case, device) = (evidence.op, &finding.case, finding.violation.device);
     let seen = finding.observations.iter().find(|seen| seen.device == device).expect("it fails there");
     let comments = Report::comments(evidence, finding);
@@ -188,18 +188,10 @@ fn report(finding: &Finding, evidence: &Evidence, known: &[(String, Regression)]
         Device::Cpu if quick => ablation(finding, device, limits).expect("the harness survives"),
         _ => Vec::new(),
     };
-    let (test, torch) = (test(evidence, seen, finding.violation.oracle).ok(), torch(op, case).ok());
     let report = Report {
-        finding,
-        evidence,
-        call: &call(op, case),
         program: program.as_deref().map(|text| (text, &ran)).map_err(String::as_str),
-        test: test.as_deref(),
-        torch: torch.as_deref(),
         ablation: &matters,
-        since: None,
-        known,
-        cause: None,
+        ..Report::new(finding, evidence, known)
     };
     (report.markdown(), report.title())
 }

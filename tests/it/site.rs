@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use snuffer::case::Case;
+use snuffer::causes::KnownFailures;
 use snuffer::coverage::Coverage;
 use snuffer::device::Device;
 use snuffer::ops::canary;
@@ -43,7 +44,7 @@ pub fn contents() -> Contents {
         store: "findings".into(),
         findings: vec![named(marked), named(listed)],
         campaigns: vec![campaign("0-1-1", "8:4:0,9:1:3"), campaign("86400-2-1", "8:0:2,9:0:0")],
-        regressions: vec![("kept".into(), kept)],
+        known: KnownFailures::new(vec![("kept".into(), kept)]).expect("causes"),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use snuffer::causes::KnownFailures;
 use snuffer::device::Device;
 use snuffer::ops::canary;
 use snuffer::oracle::{OracleName, Rank, Site, Violation};
@@ -66,7 +67,7 @@ fn findings_are_grouped_by_cause_and_a_regression_explains_those_like_it() {
     let (title, assert) = kept(&all[1].1, "nll asserts");
     let filed = Regression { status: Status::Filed, upstream: Some(issue.into()), ..assert };
     // The second has no place in candle: it explains its own finding, and no other.
-    let known = [(title, filed), kept(&all[4].1, "sum is wrong")];
+    let known = KnownFailures::new(vec![(title, filed), kept(&all[4].1, "sum is wrong")]).expect("causes");
     let Summary { found, .. } = Summary::new(&[&record()], &all, &known);
     assert_eq!((found.findings, found.known), (all.len(), 2));
     assert_eq!(found.ranks.values().copied().collect::<Vec<_>>(), [1, 7, 5, 1, 1]);
@@ -85,17 +86,18 @@ fn findings_are_grouped_by_cause_and_a_regression_explains_those_like_it() {
 #[test]
 fn the_worst_are_new_before_known_and_of_different_causes_first() {
     let all = findings();
-    let names = |known: &[(String, Regression)]| {
-        let worst = Summary::new(&[&record()], &all, known).found.worst;
+    let names = |kept: Vec<(String, Regression)>| {
+        let known = KnownFailures::new(kept).expect("causes");
+        let worst = Summary::new(&[&record()], &all, &known).found.worst;
         worst.into_iter().map(|item| (item.rank, item.name)).collect::<Vec<_>>()
     };
-    let worst = names(&[]);
+    let worst = names(Vec::new());
     assert_eq!(worst.len(), 10);
     assert!(worst.is_sorted_by_key(|(rank, _)| *rank) && worst[0].1.starts_with("tensor.index_select"), "{worst:?}");
     let asserts = |worst: &[(Rank, String)]| worst.iter().filter(|(_, name)| name.contains("fault--assert")).count();
     assert_eq!(asserts(&worst), 1, "one stands for its cause: {worst:?}");
-    let all_but_the_asserts: Vec<_> = all[4..].iter().map(|(_, finding)| kept(finding, "kept")).collect();
-    let worst = names(&all_but_the_asserts);
+    let all_but_the_asserts = all[4..].iter().map(|(_, finding)| kept(finding, "kept"));
+    let worst = names(all_but_the_asserts.collect());
     assert!(asserts(&worst[..4]) == 4 && worst.len() == 10, "{worst:?}");
 }
 

@@ -23,7 +23,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let versions = args.versions.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     let folder = own_folder()?;
     let causes = RootCause::all().map_err(UsageError)?;
-    let known = KnownArg::default().read()?;
+    let known = KnownArg::default().regressions()?;
     let subjects = subjects(&causes, store, known, &[args.device])?;
     let jobs = args.jobs.number(&[args.device], false);
     let mut releases = Vec::new();

@@ -1,12 +1,12 @@
-//! A finding with its dtype, devices, rank and triage state, from its stored observations.
+//! A finding with its dtype, devices, rank and explanation, from its stored observations.
 
 use super::mark::Mark;
+use crate::causes::{Explanation, KnownFailures};
 use crate::device::Device;
 use crate::ops;
 use crate::oracle::{Evidence, Kind, Rank};
 use crate::outcome::{Observation, Outcome};
 use crate::store::Finding;
-use crate::store::regression::{Regression, TriageState, triage_state};
 
 /// A finding and its place in the matrix.
 #[derive(Debug)]
@@ -23,13 +23,13 @@ pub struct Entry<'a> {
     pub devices: Vec<Device>,
     /// How bad it is.
     pub rank: Rank,
-    /// Its triage state.
-    pub triage_state: TriageState<'a>,
+    /// Who explains it.
+    pub explanation: Explanation<'a>,
 }
 
 impl<'a> Entry<'a> {
-    /// The finding stored under `name`, triaged by the `known` regressions.
-    pub fn new(name: &'a str, finding: &'a Finding, known: &'a [(String, Regression)]) -> Self {
+    /// The finding stored under `name`, explained by what is `known`.
+    pub fn new(name: &'a str, finding: &'a Finding, known: &'a KnownFailures) -> Self {
         let case = &finding.case;
         let evidence = ops::find(&case.op).map(|op| Evidence::new(op, case, &finding.observations));
         let first = || case.inputs.values().next().map(|tensor| tensor.dtype);
@@ -40,8 +40,8 @@ impl<'a> Entry<'a> {
         let one_accepts = finding.signature.kind == Kind::OnlyOneAccepts;
         let devices = Some(refusing()).filter(|devices| one_accepts && !devices.is_empty());
         let devices = devices.unwrap_or_else(|| finding.devices());
-        let (dtype, triage_state) = (dtype.map_or("none", crate::tensor::DType::name), triage_state(finding, known));
-        Self { name, finding, evidence, dtype, devices, rank: finding.signature.rank(), triage_state }
+        let (dtype, explanation) = (dtype.map_or("none", crate::tensor::DType::name), known.explain(finding));
+        Self { name, finding, evidence, dtype, devices, rank: finding.signature.rank(), explanation }
     }
 
     /// Its mark.

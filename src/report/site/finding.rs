@@ -7,12 +7,12 @@ use serde::Serialize;
 use super::Contents;
 use super::entry::Entry;
 use super::mark::Look;
-use crate::causes::{RootCause, Sighting};
+use crate::causes::{Explanation, Link, Relation, Sighting, Upstream};
 use crate::ops::Contract;
 use crate::oracle::{Evidence, judge_on};
 use crate::outcome::{Observation, Outcome};
 use crate::program::call;
-use crate::report::{promised, reason, upstream, words};
+use crate::report::{promised, reason, words};
 
 /// A finding's page.
 #[derive(Debug, Serialize)]
@@ -49,7 +49,7 @@ pub struct FindingPage<'a> {
     status: String,
     known: Option<Known<'a>>,
     root: Option<Root<'a>>,
-    upstream: Option<Links>,
+    upstream: Option<Links<'a>>,
 }
 
 /// What a device did.
@@ -85,9 +85,20 @@ struct Root<'a> {
 
 /// What else is known upstream: about the finding, or about a regression with probably the same cause.
 #[derive(Debug, Serialize)]
-struct Links {
-    title: Option<String>,
-    links: Vec<String>,
+struct Links<'a> {
+    title: Option<&'a str>,
+    links: Vec<(&'a str, Option<String>)>,
+}
+
+impl<'a> Links<'a> {
+    /// Those of `upstream` except the one that the page has already.
+    fn new(upstream: Upstream<'a>, shown: Option<&str>) -> Option<Self> {
+        let kept = upstream.kept.map(|url| (url, None));
+        let of_cause = upstream.links.iter().map(|Link { url, kind, .. }| (url.as_str(), Some(*kind)));
+        let links = kept.into_iter().chain(of_cause).filter(|(url, _)| Some(*url) != shown);
+        let links: Vec<_> = links.map(|(url, kind)| (url, kind.as_ref().map(Relation::to_string))).collect();
+        (!links.is_empty()).then_some(Self { title: upstream.same_cause_as, links })
+    }
 }
 
 /// The page of `entry`.
@@ -95,18 +106,16 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
     let finding = entry.finding;
     let (signature, reproduction, origin) = (&finding.signature, &finding.reproduction, &finding.origin);
     let evidence = entry.evidence.as_ref();
-    let known = entry.triage_state.regression().map(|regression| Known {
+    let Explanation { state, cause, .. } = &entry.explanation;
+    let known = state.regression().map(|regression| Known {
         title: &regression.title,
         upstream: regression.upstream.as_deref(),
         reason: regression.reason.as_deref(),
     });
     let shown = known.as_ref().and_then(|known| known.upstream);
-    let upstream = upstream(&Sighting::of(finding), &contents.regressions).and_then(|other| {
-        let links: Vec<String> = other.links.into_iter().filter(|link| Some(link.as_str()) != shown).collect();
-        (!links.is_empty()).then_some(Links { title: other.same_cause_as, links })
-    });
+    let upstream = contents.known.upstream(&Sighting::of(finding)).and_then(|other| Links::new(other, shown));
     let (store, folder) = store(&contents.store);
-    let root = RootCause::of(finding).map(|cause| Root {
+    let root = cause.map(|cause| Root {
         title: &cause.title,
         explanation: cause.explanation.trim(),
         at: &cause.at,
@@ -142,7 +151,7 @@ pub fn page<'a>(entry: &'a Entry<'a>, contents: &'a Contents) -> FindingPage<'a>
         index: origin.index,
         attempts: origin.attempts,
         minimal: origin.minimal,
-        status: entry.triage_state.word(),
+        status: state.word(),
         known,
         upstream,
     }

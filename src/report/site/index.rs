@@ -67,7 +67,7 @@ pub fn page<'a>(contents: &'a Contents, entries: &'a [Entry<'a>]) -> Index<'a> {
     let with = |mark: Mark| entries.iter().filter(move |entry| entry.mark() == mark);
     let legend = |mark: Mark| Legend { mark: mark.look(), findings: with(mark).count() };
     let records: Vec<&Record> = contents.campaigns.iter().map(|campaign| &campaign.record).collect();
-    let Summary { ran, found } = Summary::new(&records, &contents.findings, &contents.regressions);
+    let Summary { ran, found } = Summary::new(&records, &contents.findings, &contents.known);
     let worst = found.worst.into_iter().map(|item| Worst { mark: Mark::Found(item.rank).look(), item });
     Index {
         campaigns: ran.campaigns,
@@ -93,7 +93,7 @@ fn item<'a>(entry: &'a Entry<'a>) -> Item<'a> {
         site: signature.site.to_string(),
         dtype: entry.dtype,
         devices: entry.devices.iter().map(ToString::to_string).collect(),
-        status: entry.triage_state.word(),
+        status: entry.explanation.state.word(),
         detail: entry.finding.violation.detail.lines().next().unwrap_or_default(),
     }
 }
@@ -117,7 +117,7 @@ fn filters<'a>(entries: &'a [Entry<'a>]) -> Vec<Filter<'a>> {
         filter("family", &|entry| vec![entry.family().to_string()]),
         filter("op", &|entry| vec![signature(entry).op.clone()]),
         Filter { name: "rank", values: marks.collect() },
-        filter("status", &|entry| vec![entry.triage_state.word()]),
+        filter("status", &|entry| vec![entry.explanation.state.word()]),
         filter("kind", &|entry| vec![signature(entry).kind.to_string()]),
         filter("oracle", &|entry| vec![signature(entry).oracle.to_string()]),
         filter("device", &|entry| entry.devices.iter().map(ToString::to_string).collect()),

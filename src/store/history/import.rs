@@ -30,10 +30,10 @@ enum Content {
 impl History {
     /// Updates the history from the store at `root`, and returns the problems of files that cannot be read. `cause_of` says which root
     /// cause a finding has.
-    pub fn add(
+    pub fn add<'a>(
         &mut self,
         root: &Path,
-        cause_of: impl Fn(&Finding) -> Option<&'static str>,
+        cause_of: impl Fn(&Finding) -> Option<&'a str>,
     ) -> anyhow::Result<Vec<String>> {
         let store = Store::existing(root)?;
         let mut left_out = Vec::new();
@@ -99,10 +99,10 @@ fn content(store: &Store, path: &Path) -> anyhow::Result<Content> {
     Ok(Content::Campaign { name, begun, record: Box::new(Record::read(path)?) })
 }
 
-fn write(
+fn write<'a>(
     connection: &mut Connection,
     read: &[(Source, Content)],
-    cause_of: impl Fn(&Finding) -> Option<&'static str>,
+    cause_of: impl Fn(&Finding) -> Option<&'a str>,
 ) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (source, content) in read {

@@ -1,0 +1,44 @@
+//! The cause of a finding in a report: where and why it happens, and the change that fixes it.
+
+use std::fmt::Write as _;
+
+use super::markdown::device;
+use crate::causes::RootCause;
+
+/// The cause of a finding.
+#[derive(Debug, Clone, Copy)]
+pub struct Why<'a> {
+    /// The cause.
+    pub cause: &'a RootCause,
+    /// The change of candle that fixes it, as a unified diff.
+    pub change: Option<&'a str>,
+    /// True if the report is about the cause, of which the finding is an example.
+    pub is_asked: bool,
+}
+
+impl Why<'_> {
+    /// Where and why it happens, who runs into it, the way around it, and the change that fixes it, with its proof.
+    pub(super) fn markdown(self) -> String {
+        let Self { cause, change, .. } = self;
+        let places: Vec<String> = cause.at.iter().map(|place| format!("`{place}`")).collect();
+        let mut text = format!("\n## Why\n\n{}\n\nIn {}.\n", cause.explanation.trim(), places.join(", "));
+        let mut line = |label: &str, said: &str| {
+            let _ = write!(text, "\n{label} {}\n", said.trim());
+        };
+        cause.since.iter().for_each(|since| line("Since:", &format!("candle {since}.")));
+        cause.pytorch.iter().for_each(|said| line("PyTorch:", said));
+        if !cause.affected.is_empty() {
+            line("Affected:", &format!("{}.", cause.affected.join(", ")));
+        }
+        cause.workaround.iter().for_each(|said| line("Until it is fixed:", said));
+        let Some(change) = change else { return text };
+        let _ = write!(text, "\n## A change that fixes it\n\n```diff\n{change}```\n");
+        if let Some(proof) = cause.proof.as_ref().filter(|_| cause.is_proven()) {
+            let devices: Vec<String> = proof.devices.iter().map(|&on| device(on)).collect();
+            let (mends, run, on) = (proof.mends.len(), proof.run, devices.join(" and "));
+            let _ = write!(text, "\nKnown failures that pass with it on {on}: {mends} of {run}. ");
+            text += "None fails on a device where it passed before.\n";
+        }
+        text
+    }
+}
