@@ -92,7 +92,7 @@ impl Session {
     /// Runs and judges the case in `bytes`.
     pub fn execute(&mut self, bytes: &[u8]) -> anyhow::Result<Executed> {
         let Some((op, case)) = self.target.case(bytes) else { return Ok(Executed::Refused) };
-        let too_large = (op.contract)(&case) == Contract::Unspecified(why::TOO_LARGE);
+        let too_large = op.contract(&case) == Contract::Unspecified(why::TOO_LARGE);
         if too_large || is_absurd(&case) || self.known.is_fatal(op, &case) {
             return Ok(Executed::Refused);
         }

@@ -56,7 +56,7 @@ impl<'a> Call<'a> {
         let op = ops::named(self.op).map_err(|problem| Refused::whole(self.op, &problem))?;
         let case = self.case()?;
         let listed = self.device().is_none_or(|device| op.supports(&case, device));
-        match (op.contract)(&case) {
+        match op.contract(&case) {
             Contract::Rejects(rule) => Err(refused(op, &case, rule)),
             Contract::Accepts { refusal: Some(why::DTYPE), .. } => Err(refused(op, &case, why::DTYPE)),
             Contract::Accepts { .. } if !listed => Err(refused(op, &case, why::DTYPE)),
@@ -75,7 +75,7 @@ impl<'a> Call<'a> {
     /// Why nothing is promised for the call, if nothing is: it may do anything, but [`Call::check`] has no reason to refuse it.
     pub fn unspecified(&self) -> Option<&'static str> {
         let (op, case) = (ops::find(self.op)?, self.case().ok()?);
-        if let Contract::Unspecified(why) = (op.contract)(&case) { Some(why) } else { None }
+        if let Contract::Unspecified(why) = op.contract(&case) { Some(why) } else { None }
     }
 
     fn device(&self) -> Option<Device> {
@@ -145,7 +145,7 @@ fn view(tensor: &Tensor) -> View {
 fn refused(op: &Op, case: &Case, rule: &'static str) -> Refused {
     let described = |(name, tensor): (&String, &tensor::Tensor)| format!("{name} {} {:?}", tensor.dtype, tensor.shape);
     let inputs = case.inputs.iter().map(described).collect::<Vec<_>>().join(", ");
-    let breaks = |case: &Case| (op.contract)(case) == Contract::Rejects(rule);
+    let breaks = |case: &Case| op.contract(case) == Contract::Rejects(rule);
     let offender = case.inputs.keys().find_map(|name| offender(case, name, breaks));
     Refused::whole(op.name, &format!("{rule}: {}({inputs})", offender.unwrap_or_default()))
 }
