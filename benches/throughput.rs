@@ -68,7 +68,7 @@ fn main() {
 fn small(sample: &Sample) -> bool {
     let case = &sample.drawn.case;
     let inputs: usize = case.inputs.values().filter_map(Tensor::elements).sum();
-    let outputs: usize = match (sample.op.contract)(case) {
+    let outputs: usize = match sample.op.contract(case) {
         Contract::Accepts { outputs, .. } => outputs.iter().map(|(_, shape)| shape.iter().product::<usize>()).sum(),
         Contract::Rejects(_) | Contract::Unspecified(_) => return false,
     };

@@ -183,25 +183,35 @@ impl Case {
         self.inputs.get(name)
     }
 
-    /// An integer param, or `default` if it is missing.
-    pub fn int(&self, name: &str, default: i64) -> i64 {
+    /// An integer param: 0 if it is missing.
+    pub fn int(&self, name: &str) -> i64 {
         match self.params.get(name) {
             Some(Param::Number(value)) => value.as_i64(),
-            _ => default,
+            _ => 0,
         }
     }
 
-    /// A float param, or `default` if it is missing.
-    pub fn float(&self, name: &str, default: f64) -> f64 {
+    /// A float param: 0 if it is missing.
+    pub fn float(&self, name: &str) -> f64 {
+        self.optional_float(name).unwrap_or(0.0)
+    }
+
+    /// A float param, if the case has it.
+    pub fn optional_float(&self, name: &str) -> Option<f64> {
         match self.params.get(name) {
-            Some(Param::Number(value)) => value.as_f64(),
-            _ => default,
+            Some(Param::Number(value)) => Some(value.as_f64()),
+            _ => None,
         }
+    }
+
+    /// A param as candle's `usize`, if the case has it: 0 if it is negative.
+    pub fn optional_size(&self, name: &str) -> Option<usize> {
+        self.params.get(name).map(|param| param.size().unwrap_or(0))
     }
 
     /// A param as candle's `usize`: 0 if it is missing or negative.
     pub fn size(&self, name: &str) -> usize {
-        self.params.get(name).and_then(Param::size).unwrap_or(0)
+        self.optional_size(name).unwrap_or(0)
     }
 
     /// A list of sizes: empty if it is missing, and 0 for each item that is not a size.

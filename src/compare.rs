@@ -172,7 +172,7 @@ impl Shared<'_> {
         kept: Option<(&String, &Regression)>,
     ) -> anyhow::Result<()> {
         let is_lacking = |limits: &Limits| limits.candle.is_some_and(|candle| candle.lacks(case).is_some());
-        if self.plan.limits.iter().any(is_lacking) || (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
+        if self.plan.limits.iter().any(is_lacking) || op.contract(case) == Contract::Unspecified(why::TOO_LARGE) {
             return Ok(());
         }
         let seen = pair.observe(case)?;

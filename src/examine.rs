@@ -46,7 +46,7 @@ impl Examined {
 
 /// Observes and judges `case`. Skips cases without a contract that take seconds.
 pub fn examine(executor: &mut Executor, op: &'static Op, case: &Case, patience: Patience) -> anyhow::Result<Examined> {
-    let contract = (op.contract)(case);
+    let contract = op.contract(case);
     if contract == Contract::Unspecified(why::TOO_LARGE) {
         return Ok(Examined { verdict: Verdict::Skip(why::TOO_LARGE), observations: Vec::new() });
     }

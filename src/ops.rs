@@ -35,6 +35,9 @@ pub use support::reference_inputs::ReferenceInputs;
 pub use support::second_device::{second, wants_second};
 pub use support::templates::{RUST_TEMPLATES, TORCH_TEMPLATES};
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use ndarray::ArrayD;
 
 use crate::case::{Case, InputSpec, ParamSpec};
@@ -58,10 +61,10 @@ pub struct Op {
     pub params: &'static [ParamSpec],
     /// Draws a case. At least 95 % of the cases keep the contract.
     pub generate: fn(&mut Draw) -> arbitrary::Result<Case>,
-    /// The contract of a case.
-    pub contract: fn(&Case) -> Contract,
+    /// The contract of a case. It, `call` and `reference` get complete cases; see [`Op::complete`].
+    contract: fn(&Case) -> Contract,
     /// The call.
-    pub call: fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>>,
+    call: fn(&Call) -> candle_core::Result<Vec<candle_core::Tensor>>,
     /// The call as candle code, for programs: a template (minijinja) of lines. The last line is the output, or the
     /// lines bind `output` or `outputs`, or they print an output that cannot be compared. Inputs are owned tensors of
     /// their names, the device is `device`, and params are variables of the template; `src/program/templates.rs`
@@ -72,7 +75,7 @@ pub struct Op {
     pub torch: &'static str,
     /// The outputs in `f64` with error bounds, for cases that the contract accepts. `None` where there is no value to
     /// compare; a comment above says why.
-    pub reference: Option<Reference>,
+    reference: Option<Reference>,
     /// How many times the running error bound an output may differ by.
     pub ulps: f64,
     /// The inputs that have a gradient if they are floats.
@@ -167,6 +170,34 @@ pub mod why {
 }
 
 impl Op {
+    /// `case` with the default of each param that it leaves out: what contracts, calls, templates and references get.
+    pub fn complete<'a>(&self, case: &'a Case) -> Cow<'a, Case> {
+        self.specs().complete(case)
+    }
+
+    /// The contract of `case`.
+    pub fn contract(&self, case: &Case) -> Contract {
+        (self.contract)(&self.complete(case))
+    }
+
+    /// Calls candle with `tensors` as the inputs of `case`.
+    pub fn call(
+        &self,
+        case: &Case,
+        tensors: BTreeMap<&str, candle_core::Tensor>,
+        device: &candle_core::Device,
+    ) -> candle_core::Result<Vec<candle_core::Tensor>> {
+        (self.call)(&Call { case: &self.complete(case), tensors, device })
+    }
+
+    /// The reference, if there is one.
+    pub fn reference(&self) -> Option<impl Fn(&ReferenceInputs) -> Vec<ArrayD<Num>>> {
+        let reference = self.reference?;
+        Some(move |inputs: &ReferenceInputs| {
+            reference(&ReferenceInputs { case: &self.complete(inputs.case), ..inputs.clone() })
+        })
+    }
+
     /// The dtype that [`Support::of`] names in `case`, or that of its first input; `None` without both.
     pub fn dtype(&self, case: &Case) -> Option<DType> {
         let main = case.tensor(self.support.of).or_else(|| case.inputs.values().next());

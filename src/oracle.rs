@@ -63,7 +63,7 @@ pub struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     /// The evidence on `case`.
     pub fn new(op: &'static Op, case: &'a Case, observations: &'a [Observation]) -> Self {
-        Self { op, case, contract: (op.contract)(case), observations, expected: OnceCell::new() }
+        Self { op, case, contract: op.contract(case), observations, expected: OnceCell::new() }
     }
 
     /// Whether candle supports the case's dtype for the op on this device.
@@ -73,7 +73,7 @@ impl<'a> Evidence<'a> {
 
     /// The outputs of the reference, if the contract accepts the case and the op has a reference.
     pub fn expected(&self) -> Option<&[ArrayD<Num>]> {
-        let compute = || match (self.op.reference, &self.contract) {
+        let compute = || match (self.op.reference(), &self.contract) {
             (Some(reference), Contract::Accepts { .. }) => Some(reference(&ReferenceInputs::new(self.case))),
             _ => None,
         };

@@ -17,7 +17,7 @@ use candle_core::{Result, Tensor, Var};
 
 use crate::case::{Backward, Case, weight};
 use crate::device::Hardware;
-use crate::ops::{self, Call, Op, case_dtype};
+use crate::ops::{self, Op, case_dtype};
 use crate::outcome::{Fault, Gradients, Outcome, Panic, Phase, Place, Returned, Store};
 use crate::tensor::{DType, Tensor as Data};
 
@@ -140,7 +140,7 @@ fn attempt(op: &Op, case: &Case, device: &candle_core::Device, enter: &mut impl 
         tensors.insert(name.as_str(), tensor);
     }
     enter(Phase::Forward);
-    let outputs = (op.call)(&Call { case, tensors, device })?;
+    let outputs = op.call(case, tensors, device)?;
     let read = outputs.iter().map(tensors::read).collect::<Result<Vec<_>>>()?;
     let tracked = vars.is_empty() && outputs.iter().any(Tensor::track_op);
     if vars.is_empty() || outputs.iter().any(|output| !output.dtype().is_float()) {

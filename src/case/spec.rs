@@ -2,6 +2,7 @@
 
 mod check;
 
+use std::borrow::Cow;
 use std::fmt;
 
 pub use check::nearest;
@@ -15,6 +16,24 @@ pub struct Specs {
     pub inputs: &'static [InputSpec],
     /// The params, by name.
     pub params: &'static [ParamSpec],
+}
+
+impl Specs {
+    /// `case` with the default of each param that it leaves out.
+    pub fn complete<'a>(&self, case: &'a Case) -> Cow<'a, Case> {
+        let mut complete = Cow::Borrowed(case);
+        for spec in self.params.iter().filter(|spec| !case.params.contains_key(spec.name)) {
+            if let Some(default) = spec.default().filter(|_| self.takes(case, spec.only)) {
+                complete.to_mut().params.insert(spec.name.to_string(), default);
+            }
+        }
+        complete
+    }
+
+    /// Whether `case` is one of the calls that take an argument.
+    fn takes(&self, case: &Case, only: Option<Only>) -> bool {
+        only.is_none_or(|only| only.holds(case, self.params))
+    }
 }
 
 /// A tensor that an op takes.

@@ -167,9 +167,9 @@ impl When {
 
     /// True if the expression is true for `case` of `op`. It is false if the case lacks an input or a param of it.
     pub fn holds(&self, op: &Op, case: &Case) -> bool {
-        let defaults = op.params.iter().filter_map(|spec| Some((spec.name, number(&spec.default()?))));
-        let mut all: BTreeMap<&str, Jinja> = defaults.collect();
-        all.extend(case.params.iter().map(|(name, param)| (name.as_str(), number(param))));
+        let case = op.complete(case);
+        let params = case.params.iter().map(|(name, param)| (name.as_str(), number(param)));
+        let mut all: BTreeMap<&str, Jinja> = params.collect();
         all.extend(case.inputs.iter().map(|(name, tensor)| (name.as_str(), sizes(tensor))));
         let value = self.0.eval(all);
         value.is_ok_and(|value| value.kind() == ValueKind::Bool && value.is_true())

@@ -25,7 +25,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let op = ops::named(&args.op).map_err(UsageError)?;
     let case = written(op, &args.arguments).map_err(UsageError)?;
-    print!("# expected: {}\n{}", promised(&(op.contract)(&case)), case.to_text());
+    print!("# expected: {}\n{}", promised(&op.contract(&case)), case.to_text());
     Ok(Exit::Clean)
 }
 

@@ -102,12 +102,12 @@ impl Shared<'_> {
         case: &Case,
         change: &Change,
     ) -> anyhow::Result<(Case, Change, bool)> {
-        let (started, mut plainest, mut contract) = (Instant::now(), change.clone(), (op.contract)(case));
+        let (started, mut plainest, mut contract) = (Instant::now(), change.clone(), op.contract(case));
         let minimized = minimize(case.clone(), |candidate| -> anyhow::Result<Option<bool>> {
             if started.elapsed() > self.plan.minimize {
                 return Ok(None);
             }
-            let promised = (op.contract)(candidate);
+            let promised = op.contract(candidate);
             if op.check(candidate).is_err() || !keeps(&contract, &promised) {
                 return Ok(Some(false));
             }
@@ -129,7 +129,7 @@ fn plainest(pair: &mut Pair, op: &'static Op, case: Case, change: &Change) -> an
     let (mut case, mut change) = (case, change.clone());
     for plainer in PLAINER {
         let simpler = plainer(&case);
-        if simpler == case || !keeps(&(op.contract)(&case), &(op.contract)(&simpler)) {
+        if simpler == case || !keeps(&op.contract(&case), &op.contract(&simpler)) {
             continue;
         }
         let found = pair.changes(op, &simpler)?;

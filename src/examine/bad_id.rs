@@ -31,7 +31,7 @@ impl BadId {
     /// A contract does not say which dimension its ids index. It is the one that decides where they stop being valid: with
     /// every id equal to its size the call is invalid, and valid once that dimension alone is one larger.
     pub fn find(op: &Op, case: &Case) -> Option<Self> {
-        let rule = match (op.contract)(case) {
+        let rule = match op.contract(case) {
             Contract::Rejects(rule) if [&rule::LABEL, &rule::ID].contains(&rule) => rule,
             _ => return None,
         };
@@ -41,8 +41,8 @@ impl BadId {
                     let outside = Values::Fill(Fill::constant(Value::Int(size as i64)));
                     let at_end = case.clone().input(input, Tensor { values: outside, ..ids.clone() });
                     let grown = at_end.clone().input(of, with_size(table, dim, size + 1));
-                    let is_bound = (op.contract)(&at_end) == Contract::Rejects(rule)
-                        && matches!((op.contract)(&grown), Contract::Accepts { .. });
+                    let is_bound = op.contract(&at_end) == Contract::Rejects(rule)
+                        && matches!(op.contract(&grown), Contract::Accepts { .. });
                     if is_bound {
                         let is_bad = |&id: &i64| {
                             !in_range(id, size) && (*rule == rule::LABEL || !is_sentinel(id, ids.dtype, size))

@@ -20,7 +20,7 @@ const KERNELS: Duration = Duration::from_secs(600);
 /// How many times the deadline of a small case this case has: the more elements a call reads and writes, the longer it may
 /// take.
 pub fn growth(case: &Case) -> u32 {
-    let elements = ops::find(&case.op).map_or(0, |op| (op.contract)(case).elements(case));
+    let elements = ops::find(&case.op).map_or(0, |op| op.contract(case).elements(case));
     u32::try_from(elements / ops::SMALL).unwrap_or(u32::MAX).saturating_add(1)
 }
 

@@ -76,6 +76,6 @@ impl Plan {
 impl Item {
     /// Whether the case takes less than seconds. Hunts leave such cases out, too.
     pub fn is_worth_running(&self) -> bool {
-        (self.op.contract)(&self.case) != Contract::Unspecified(why::TOO_LARGE)
+        self.op.contract(&self.case) != Contract::Unspecified(why::TOO_LARGE)
     }
 }

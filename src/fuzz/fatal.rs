@@ -151,7 +151,7 @@ impl Trait {
 impl Fatal {
     /// What is known of `case`, which ended the process.
     pub fn new(op: &Op, case: &Case, end: End) -> Self {
-        let cause = match (op.contract)(case) {
+        let cause = match op.contract(case) {
             _ if !case.steps.is_empty() => Cause::Steps(case.steps.clone()),
             Contract::Accepts { .. } => Cause::Unusual(op.dtype(case), Trait::all_of(case)),
             Contract::Rejects(rule) => Cause::Rule(rule.id),
@@ -173,7 +173,7 @@ impl Fatal {
 impl Cause {
     /// Whether a call of the op has this cause.
     fn explains(&self, op: &Op, call: &Case) -> bool {
-        match (self, (op.contract)(call)) {
+        match (self, op.contract(call)) {
             (Self::Rule(rule), Contract::Rejects(own)) => *rule == own.id,
             (Self::Rule(reason), Contract::Unspecified(own)) => *reason == own,
             (Self::Unusual(dtype, traits), Contract::Accepts { .. }) => {

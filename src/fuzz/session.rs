@@ -25,7 +25,7 @@ pub(super) fn is_too_much(op: &Op, case: &Case) -> bool {
     const LARGEST: i64 = 1 << 12;
     let mut numbers = case.params.values().flat_map(Param::numbers);
     numbers.any(|number| matches!(number, Value::Int(value) if value > LARGEST))
-        || (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE)
+        || op.contract(case) == Contract::Unspecified(why::TOO_LARGE)
 }
 
 /// The result of an input.

@@ -61,7 +61,7 @@ impl Chosen {
         let one = |simulated: &mut Simulated, index| {
             let Sample { op, drawn, .. } = Sample::nth(ops, &[Mode::Valid], seed, index);
             on_case(op.name);
-            if (op.contract)(&drawn.case) == Contract::Unspecified(why::TOO_LARGE) {
+            if op.contract(&drawn.case) == Contract::Unspecified(why::TOO_LARGE) {
                 return Ok(None::<()>);
             }
             let (Answer { outcome, again, device_reports }, Launched { kernels, libraries }) =

@@ -56,7 +56,7 @@ impl<'a> Call<'a> {
         let op = ops::named(self.op).map_err(|problem| Refused::whole(self.op, &problem))?;
         let case = self.case()?;
         let listed = self.device().is_none_or(|device| op.supports(&case, device));
-        match (op.contract)(&case) {
+        match op.contract(&case) {
             Contract::Rejects(rule) => Err(breaks(op, &case, rule)),
             Contract::Accepts { refusal: Some(why::DTYPE), .. } => Err(described(op, &case, why::DTYPE, None)),
             Contract::Accepts { .. } if !listed => Err(described(op, &case, why::DTYPE, None)),
@@ -75,7 +75,7 @@ impl<'a> Call<'a> {
     /// Why nothing is promised for the call, if nothing is: it may do anything, but [`Call::check`] has no reason to refuse it.
     pub fn unspecified(&self) -> Option<&'static str> {
         let (op, case) = (ops::find(self.op)?, self.case().ok()?);
-        if let Contract::Unspecified(why) = (op.contract)(&case) { Some(why) } else { None }
+        if let Contract::Unspecified(why) = op.contract(&case) { Some(why) } else { None }
     }
 
     fn device(&self) -> Option<Device> {
@@ -143,7 +143,7 @@ fn view(tensor: &Tensor) -> View {
 
 /// The rule that the call breaks, with the first element that breaks it if a single element does.
 fn breaks(op: &Op, case: &Case, rule: &'static Rule) -> Refused {
-    let breaks = |case: &Case| (op.contract)(case) == Contract::Rejects(rule);
+    let breaks = |case: &Case| op.contract(case) == Contract::Rejects(rule);
     described(op, case, rule.wording, case.inputs.keys().find_map(|name| offender(case, name, breaks)))
 }
 

@@ -81,7 +81,7 @@ impl Sample {
         let (op, mode) = (ops[(index % turns) as usize], modes[(number % modes.len() as u64) as usize]);
         let mut drawn = sample(op.name, op.generate, mode, seed, number);
         op.clamp(&mut drawn.case);
-        let says_nothing = match (op.contract)(&drawn.case) {
+        let says_nothing = match op.contract(&drawn.case) {
             Contract::Accepts { .. } => false,
             contract => op.is_relation() || contract == Contract::Unspecified(why::NO_CALL),
         };

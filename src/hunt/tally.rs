@@ -49,7 +49,7 @@ pub fn count(tally: &mut Tally, sample: &Sample, observations: &[Observation], v
 
 /// Counts what the devices do where the contract or the reference leaves it open.
 fn count_reason(tally: &mut Tally, sample: &Sample, observations: &[Observation], verdict: &Verdict) {
-    let (reason, allowed) = match ((sample.op.contract)(&sample.drawn.case), verdict) {
+    let (reason, allowed) = match (sample.op.contract(&sample.drawn.case), verdict) {
         (Contract::Unspecified(reason), _) => (reason, false),
         (Contract::Accepts { .. }, Verdict::Partly(reason)) => (*reason, false),
         (Contract::Accepts { refusal: Some(reason), .. }, _) => (reason, true),

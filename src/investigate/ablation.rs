@@ -145,7 +145,7 @@ impl Variation<'_> {
             shape[bad.dim] = bad.size;
             *table = resized(table, shape);
         }
-        let accepted = |case: &Case| matches!((self.op.contract)(case), Contract::Accepts { .. });
+        let accepted = |case: &Case| matches!(self.op.contract(case), Contract::Accepts { .. });
         if accepted(case) && !accepted(&variant) {
             for ids in variant.inputs.values_mut().filter(|tensor| !tensor.dtype.is_float()) {
                 let inside = |id: Value| Value::Int(id.as_i64().min(other as i64 - 1));
@@ -158,7 +158,7 @@ impl Variation<'_> {
 
     /// Whether as much is promised of `variant` as of the case. What another call does says nothing about this one.
     fn is_comparable(&self, variant: &Case) -> bool {
-        match ((self.op.contract)(&self.finding.case), (self.op.contract)(variant)) {
+        match (self.op.contract(&self.finding.case), self.op.contract(variant)) {
             (Contract::Rejects(rule), Contract::Rejects(other)) => rule == other,
             (own, other) => discriminant(&own) == discriminant(&other),
         }

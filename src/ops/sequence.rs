@@ -9,7 +9,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::state::threads::THREADS;
-use crate::ops::{ALL, Call, Contract, Op, ReferenceInputs, find, why};
+use crate::ops::{ALL, Contract, Op, ReferenceInputs, find, why};
 use crate::tensor::resized;
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
@@ -37,7 +37,7 @@ pub static SEQUENCE: Op = Op {
                 tensors.insert(op.support.of, flowing);
             }
             let step = Case { backward: call.case.backward, ..step.clone() };
-            outputs = (op.call)(&Call { case: &step, tensors, device: call.device })?;
+            outputs = op.call(&step, tensors, call.device)?;
         }
         Ok(outputs)
     },
@@ -52,8 +52,9 @@ pub static SEQUENCE: Op = Op {
             let (direction, shift) = (of_step(number, inputs.direction), of_step(number, inputs.shift));
             // In standard layout, because ndarray reshapes nothing else.
             let flowing = outputs.first().map(|output| (op.support.of, output.as_standard_layout().into_owned()));
-            outputs =
-                op.reference.map_or_else(Vec::new, |of| of(&ReferenceInputs { case: step, direction, shift, flowing }));
+            outputs = op
+                .reference()
+                .map_or_else(Vec::new, |of| of(&ReferenceInputs { case: step, direction, shift, flowing }));
             // All of it, even exact constants such as padding, is of the dtype that the step promises.
             if let Some(dtype) = promised.get(number).copied().flatten() {
                 outputs.iter_mut().flatten().for_each(|number| number.unit = dtype.unit_roundoff());
@@ -97,9 +98,9 @@ fn contract(case: &Case) -> Contract {
     let mut refused = None;
     let mut last = Contract::Unspecified(why::NO_CALL);
     for (number, (op, step)) in placed(case).into_iter().enumerate() {
-        last = (op.contract)(&step);
+        last = op.contract(&step);
         // A step may return a view, which the next step may refuse.
-        let viewed = if number > 0 { (op.contract)(&strided(op, step)) } else { last.clone() };
+        let viewed = if number > 0 { op.contract(&strided(op, step)) } else { last.clone() };
         for contract in [&last, &viewed] {
             if let Contract::Accepts { refusal, .. } = contract {
                 refused = refused.or(*refusal);
@@ -121,7 +122,7 @@ pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
         if let Some((dtype, shape)) = promised.take() {
             step = step.input(op.support.of, placeholder(dtype, &shape));
         }
-        let contract = (op.contract)(&step);
+        let contract = op.contract(&step);
         placed.push((op, step));
         let Contract::Accepts { outputs, .. } = contract else { break };
         promised = outputs.into_iter().next();
@@ -131,7 +132,7 @@ pub fn placed(case: &Case) -> Vec<(&'static Op, Case)> {
 
 /// The dtype of the first output that the contract of `op` promises.
 fn promised_dtype(op: &Op, step: &Case) -> Option<DType> {
-    let Contract::Accepts { outputs, .. } = (op.contract)(step) else { return None };
+    let Contract::Accepts { outputs, .. } = op.contract(step) else { return None };
     outputs.first().map(|(dtype, _)| *dtype)
 }
 
@@ -176,7 +177,7 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
             fit(&mut call, &old, *dtype, shape);
             checked = call.clone().input(op.support.of, placeholder(*dtype, shape));
         }
-        let Contract::Accepts { outputs, refusal: None } = (op.contract)(&checked) else { continue };
+        let Contract::Accepts { outputs, refusal: None } = op.contract(&checked) else { continue };
         let Some((dtype, shape)) = outputs.into_iter().next() else { continue };
         // Few ops take a scalar, so a scalar is the last output.
         if !DType::FLOATS.contains(&dtype) || (shape.is_empty() && calls.len() + 1 < length) {

@@ -29,7 +29,7 @@ pub fn sibling(case: &Case) -> Option<(&'static Sibling, Case)> {
 pub fn beside(case: &Case, outcome: &Outcome) -> Option<Case> {
     let (_, sibling) = sibling(case)?;
     let is_open = matches!(
-        (outcome, (super::find(&case.op)?.contract)(case)),
+        (outcome, super::find(&case.op)?.contract(case)),
         (Outcome::Returned(_) | Outcome::Rejected(_), Contract::Unspecified(_))
             | (Outcome::Rejected(_), Contract::Accepts { .. })
     );

@@ -138,6 +138,7 @@ static TORCH: LazyLock<Environment<'static>> = LazyLock::new(|| {
 
 /// The lines of this call in Rust.
 pub fn rust_call(op: &Op, call: &Case, device: Device) -> Result<Vec<String>, String> {
+    let call = &op.complete(call);
     let mut context = RUST.context(call);
     context.insert("cuda".to_string(), (device != Device::Cpu).into());
     let host = if device == Device::Cpu { "" } else { ".to_device(&Device::Cpu)?" };
@@ -157,7 +158,7 @@ pub fn torch_call(op: &Op, call: &Case) -> Result<Vec<String>, String> {
     if op.torch.is_empty() {
         return Err("PyTorch has no such call".to_string());
     }
-    lines(&TORCH, op.name, &PYTHON.context(call)).map_err(|error| match error.kind() {
+    lines(&TORCH, op.name, &PYTHON.context(&op.complete(call))).map_err(|error| match error.kind() {
         ErrorKind::InvalidOperation if error.detail().is_some_and(|why| why.starts_with("PyTorch")) => {
             error.detail().unwrap_or_default().to_string()
         }

@@ -10,7 +10,7 @@ use crate::tensor::{DType, Tensor};
 /// The script of `case`. An `Err` says why there is none.
 pub fn torch(op: &Op, case: &Case) -> Result<String, String> {
     // Other dtypes have no gradients.
-    let backward = match (op.contract)(case) {
+    let backward = match op.contract(case) {
         Contract::Accepts { outputs, .. } if !outputs.iter().all(|(dtype, _)| dtype.is_float()) => Backward::None,
         _ => case.backward,
     };

@@ -12,7 +12,9 @@ const SPECIAL: [(&str, Concerns); 4] = [
     ("largest id of its dtype", has_largest_id),
     ("dtype's maximum", has_largest_id),
     ("a label outside", |_, contract| matches!(contract, Contract::Rejects(_))),
-    ("divisible by groups", |case, contract| matches!(contract, Contract::Rejects(_)) || case.int("groups", 1) != 1),
+    ("divisible by groups", |case, contract| {
+        matches!(contract, Contract::Rejects(_)) || case.optional_size("groups").is_some_and(|groups| groups != 1)
+    }),
 ];
 
 /// `promise` without the clauses that do not concern `case`.

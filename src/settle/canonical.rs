@@ -37,7 +37,7 @@ pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> a
     let (mut case, mut signature) = (case, signature);
     for plainer in PLAINER {
         let simpler = plainer(&case);
-        if simpler == case || !promise::keeps(&(op.contract)(&case), &(op.contract)(&simpler)) {
+        if simpler == case || !promise::keeps(&op.contract(&case), &op.contract(&simpler)) {
             continue;
         }
         let found = violations(executor, op, &simpler, Patience::Full)?;

@@ -34,7 +34,7 @@ pub struct Search<'a> {
 impl<'a> Search<'a> {
     /// A search for simpler cases than `case`, which fails under `signature`.
     pub fn new(op: &'static Op, case: &Case, signature: &Signature, settings: &'a Settings) -> Self {
-        let (contract, signature) = ((op.contract)(case), signature.clone());
+        let (contract, signature) = (op.contract(case), signature.clone());
         Self {
             op,
             signature,
@@ -56,7 +56,7 @@ impl<'a> Search<'a> {
         patience: Patience,
     ) -> anyhow::Result<(Minimized, Signature)> {
         self.signature = signature.clone();
-        (self.contract, self.late) = ((self.op.contract)(&case), 0);
+        (self.contract, self.late) = (self.op.contract(&case), 0);
         let minimized = minimize(case, |candidate| self.fails(executor, candidate, patience))?;
         Ok((minimized, self.signature.clone()))
     }
@@ -73,7 +73,7 @@ impl<'a> Search<'a> {
         if is_over || self.started.elapsed() > self.settings.time {
             return Ok(None);
         }
-        let contract = (self.op.contract)(candidate);
+        let contract = self.op.contract(candidate);
         if self.op.check(candidate).is_err() || !promise::keeps(&self.contract, &contract) {
             return Ok(Some(false));
         }

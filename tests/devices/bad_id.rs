@@ -49,7 +49,7 @@ fn a_bad_id_of_every_regression_stays_bad_with_other_sizes_of_its_dimension() {
     let (mut found, mut varied) = (0, 0);
     for (name, regression) in regressions() {
         let (op, case) = (ops::find(&regression.case.op).expect(&name), &regression.case);
-        let own = (op.contract)(case);
+        let own = op.contract(case);
         if !matches!(own, Contract::Rejects(rule) if [&rule::ID, &rule::LABEL].contains(&rule)) {
             assert_eq!(BadId::find(op, case), None, "{name}");
             continue;
@@ -59,7 +59,7 @@ fn a_bad_id_of_every_regression_stays_bad_with_other_sizes_of_its_dimension() {
         for variant in [2, 3, 7].into_iter().filter_map(|size| bad.with_size(case, size)).chain(bad.further(case, 7)) {
             varied += 1;
             variant.check().unwrap_or_else(|problem| panic!("{name}: {problem}"));
-            assert_eq!((op.contract)(&variant), own, "{name}: {}", variant.to_text());
+            assert_eq!(op.contract(&variant), own, "{name}: {}", variant.to_text());
         }
     }
     assert!(found >= 10 && varied >= 3 * found, "{found} bad ids, {varied} variants");

@@ -174,13 +174,13 @@ fn cases() -> impl Iterator<Item = (String, &'static Op, Case)> {
         let drawn = move |n| Sample::nth(&[*op], &[Mode::Valid], 1, n).drawn.case;
         // A minimized case may lack any param.
         let bare = Case { params: BTreeMap::new(), ..drawn(0) };
-        let accepted = matches!((op.contract)(&bare), Contract::Accepts { .. });
+        let accepted = matches!(op.contract(&bare), Contract::Accepts { .. });
         let bare = accepted.then(|| (format!("{name}_bare"), *op, bare));
         bare.into_iter().chain((0..CASES).map(move |n| (format!("{name}_{n}"), *op, drawn(n))))
     });
     // A relation makes no call that its contract does not accept.
     let is_made = |(_, op, case): &(String, &Op, Case)| {
-        !op.is_relation() || matches!((op.contract)(case), Contract::Accepts { .. })
+        !op.is_relation() || matches!(op.contract(case), Contract::Accepts { .. })
     };
     drawn.filter(is_made).chain(regression_cases())
 }

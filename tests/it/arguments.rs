@@ -1,10 +1,11 @@
 //! What ops declare about their inputs and params is true, and no case is accepted that goes against it.
 
+use std::collections::BTreeMap;
+
 use snuffer::case::{Absent, Case, Kind, Param};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op, accept, sequence};
-use snuffer::program::call;
 use snuffer::tensor::Value;
 
 /// The ops that have declarations of their own: the steps of a sequence have those of their ops.
@@ -61,25 +62,24 @@ fn every_declared_input_param_and_word_is_drawn() {
 }
 
 #[test]
-fn a_param_that_is_left_out_means_its_default() {
-    let mut different = Vec::new();
+fn a_completed_case_is_accepted_and_gives_all_that_has_a_default() {
+    let mut completed = 0;
     for op in declared() {
-        for spec in op.params {
-            let Some(default) = spec.default() else { continue };
-            let differs = |case: &Case| {
-                let (mut without, mut with) = (case.clone(), case.clone());
-                without.params.remove(spec.name);
-                with.params.insert(spec.name.to_string(), default.clone());
-                (op.contract)(&without) != (op.contract)(&with) || call(op, &without) != call(op, &with)
-            };
-            if let Some(case) =
-                drawn(op, Mode::Valid, 40).filter(|case| case.params.contains_key(spec.name)).find(differs)
-            {
-                different.push(format!("{} {}: {:?}", op.name, spec.name, case.params));
+        for case in drawn(op, Mode::Valid, 40) {
+            let bare = Case { params: BTreeMap::new(), ..case };
+            if op.check(&bare).is_err() {
+                continue;
             }
+            let complete = op.complete(&bare).into_owned();
+            op.check(&complete).unwrap_or_else(|problem| panic!("{problem}\n{}", complete.to_text()));
+            for spec in op.params.iter().filter(|spec| spec.default().is_some() && spec.only.is_none()) {
+                assert_eq!(complete.params.get(spec.name), spec.default().as_ref(), "{} {}", op.name, spec.name);
+            }
+            assert_eq!(*op.complete(&complete), complete);
+            completed += usize::from(complete != bare);
         }
     }
-    assert!(different.is_empty(), "{}", different.join("\n"));
+    assert!(completed > 1000, "only {completed} cases lacked something");
 }
 
 /// `case` with each mistake that a person makes: a name misspelled, a value of another type, something left out or added.

@@ -33,7 +33,7 @@ fn vector(dtype: DType, shape: Vec<usize>, values: &[f64]) -> Tensor {
 fn passes(case: &Case, output: &[f64], gradient: Option<&[f64]>) -> bool {
     let x = if case.steps.is_empty() { "x" } else { "1.x" };
     let op = ops::find(&case.op).expect("an op of the catalog");
-    let Contract::Accepts { outputs, .. } = (op.contract)(case) else { panic!("no valid call: {case:?}") };
+    let Contract::Accepts { outputs, .. } = op.contract(case) else { panic!("no valid call: {case:?}") };
     let (dtype, shape) = outputs[0].clone();
     let backward = gradient.map_or(Gradients::NotAsked, |gradient| {
         let of_x = vector(dtype, case.inputs[x].shape.clone(), gradient);

@@ -60,7 +60,7 @@ fn the_ends_of_each_type_are_drawn() {
 fn a_size_that_wraps_must_be_refused() {
     let x = Tensor::new(DType::F32, vec![2], vec![Value::Float(1.0); 2]);
     let case = Case::new("tensor.i").param("kinds", vec!["through"]).param("ends", vec![usize::MAX]).input("x", x);
-    assert!(matches!((op_of(&case).contract)(&case), Contract::Rejects(_)));
+    assert!(matches!(op_of(&case).contract(&case), Contract::Rejects(_)));
     let empty = Tensor::new(DType::F32, vec![0], Vec::new());
     let returned = Outcome::Returned(Returned { outputs: vec![empty], ..Returned::default() });
     assert_eq!(judged(&case, returned), "invalid not refused");
@@ -100,8 +100,8 @@ fn dimensions_are_counted_from_the_end_by_name_and_by_number() {
     // The sum over the other dimension.
     let wrong = Outcome::Returned(Returned { outputs: vec![x.clone()], ..Returned::default() });
     assert_eq!(judged(&sum(1), wrong), "wrong shape");
-    assert_eq!([0, 3, usize::MAX].map(|back| (op.contract)(&sum(back))), [0; 3].map(|_| Contract::Rejects(&rule::DIM)));
-    let reference = op.reference.expect("one");
+    assert_eq!([0, 3, usize::MAX].map(|back| op.contract(&sum(back))), [0; 3].map(|_| Contract::Rejects(&rule::DIM)));
+    let reference = op.reference().expect("one");
     assert_eq!(reference(&ReferenceInputs::new(&sum(1)))[0].iter().map(|sum| sum.value).collect::<Vec<_>>(), [3.0]);
 }
 

@@ -24,7 +24,7 @@ fn the_guard_refuses_what_a_contract_rejects_and_passes_what_it_accepts() {
     for op in ops::ALL.iter().filter(|op| !["canary", "sequence"].contains(&op.name)) {
         for index in 0..CASES {
             let case = Sample::nth(&[op], &[Mode::Valid, Mode::Adversarial], 5, index).drawn.case;
-            let (contract, guarded) = ((op.contract)(&case), guarded(op, &case));
+            let (contract, guarded) = (op.contract(&case), guarded(op, &case));
             let fits = match contract {
                 Contract::Rejects(_) => guarded.is_err(),
                 Contract::Accepts { refusal: None, .. } if op.supports(&case, Device::Cpu) => guarded.is_ok(),
@@ -51,7 +51,7 @@ fn the_guard_refuses_every_invalid_scenario_and_passes_every_valid_one() {
             calls => calls,
         };
         let guarded: Result<(), Refused> = calls.iter().try_for_each(|(op, case)| guarded(op, case));
-        match (op.contract)(&scenario.case) {
+        match op.contract(&scenario.case) {
             Contract::Rejects(_) => {
                 assert!(guarded.is_err(), "{name} passes");
                 refused += 1;

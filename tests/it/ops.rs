@@ -38,7 +38,7 @@ fn at_least_95_percent_of_valid_cases_keep_the_contract() {
     for op in ops::ALL {
         let mut others = BTreeMap::<String, u32>::new();
         for_cases(op, Mode::Valid, |case| {
-            let contract = (op.contract)(&case);
+            let contract = op.contract(&case);
             if !matches!(contract, Contract::Accepts { .. }) {
                 *others.entry(format!("{contract:?}")).or_default() += 1;
             }
@@ -53,7 +53,7 @@ fn adversarial_mode_leaves_the_contract_often() {
     for op in ops::ALL.iter().filter(|op| op.name != "canary") {
         let (mut broken, mut arguments) = (0, 0);
         for_cases(op, Mode::Adversarial, |case| {
-            broken += u32::from(!matches!((op.contract)(&case), Contract::Accepts { .. }));
+            broken += u32::from(!matches!(op.contract(&case), Contract::Accepts { .. }));
             let is_flag =
                 |name: &str| op.params.iter().any(|spec| spec.name == name && matches!(spec.kind, Kind::Flag));
             let params = case.params.iter().filter(|(name, _)| !is_flag(name));
@@ -81,10 +81,10 @@ fn every_drawn_case_is_well_formed_and_survives_its_text() {
 #[test]
 fn references_have_the_shapes_that_contracts_promise() {
     for op in ops::ALL {
-        let Some(reference) = op.reference else { continue };
+        let Some(reference) = op.reference() else { continue };
         for mode in Mode::ALL {
             for_cases(op, mode, |case| {
-                let Contract::Accepts { outputs, .. } = (op.contract)(&case) else { return };
+                let Contract::Accepts { outputs, .. } = op.contract(&case) else { return };
                 let computed = reference(&ReferenceInputs::new(&case));
                 let shapes: Vec<_> = computed.iter().map(|output| output.shape().to_vec()).collect();
                 let promised: Vec<_> = outputs.into_iter().map(|(_, shape)| shape).collect();
@@ -106,13 +106,13 @@ fn references_ignore_inputs_that_the_contract_does_not_have() {
     assert!(names.len() > 20 && names.contains(&"bias".to_string()));
     let (mut compared, mut readers) = (0, Vec::new());
     for op in ops::ALL {
-        let Some(reference) = op.reference else { continue };
+        let Some(reference) = op.reference() else { continue };
         for_cases(op, Mode::Valid, |case| {
             let strays = names.iter().filter(|name| !case.inputs.contains_key(*name));
             let Some(stray) = strays.cycle().nth(case.to_text().len()) else { return };
             let with_stray = case.clone().input(stray, Tensor::new(DType::F32, Vec::new(), vec![Value::Float(2.0)]));
-            let contract = (op.contract)(&case);
-            if matches!(contract, Contract::Accepts { .. }) && (op.contract)(&with_stray) == contract {
+            let contract = op.contract(&case);
+            if matches!(contract, Contract::Accepts { .. }) && op.contract(&with_stray) == contract {
                 let bits = |case: &Case| -> Vec<u64> {
                     reference(&ReferenceInputs::new(case))
                         .iter()
@@ -145,7 +145,7 @@ fn valid_cases_reach_the_value_oracles() {
     let mut executor = executor();
     let mut gradients = 0;
     // What only CUDA devices have is not judged here.
-    for op in ops::ALL.iter().filter(|op| op.reference.is_some() && !op.support.cpu.is_empty()) {
+    for op in ops::ALL.iter().filter(|op| op.reference().is_some() && !op.support.cpu.is_empty()) {
         let mut reached = 0;
         for_cases(op, Mode::Valid, |case| {
             let seen = executor.observe(&case, Deadline::Full).expect("the harness survives");

@@ -173,6 +173,37 @@ fn every_op_is_complete_and_its_name_unique() {
     }
 }
 
+/// The names of the fields of each `{ … }` whose first line ends with `opening`.
+fn fields(text: &str, opening: &str) -> Vec<Vec<String>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let opened = lines.iter().enumerate().filter(|(_, line)| line.ends_with(opening));
+    let of = |(start, line): (usize, &&str)| {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let inside = lines[start + 1..].iter().take_while(|line| !line.starts_with(&format!("{indent}}}")));
+        let field = |line: &&str| {
+            let field = line.strip_prefix(indent)?.strip_prefix("    ")?.trim_start_matches("pub ");
+            let end = field.find(|c: char| !c.is_ascii_lowercase()).filter(|&end| end > 0)?;
+            field[end..].starts_with([':', ',']).then(|| field[..end].to_string())
+        };
+        inside.filter_map(field).collect()
+    };
+    opened.map(of).collect()
+}
+
+#[test]
+fn every_op_states_its_fields_in_the_order_of_their_definition() {
+    let read = |path: &Path| fs::read_to_string(path).expect("readable");
+    let defined = fields(&read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops.rs")), "pub struct Op {");
+    let mut checked = 0;
+    for path in sources("src/ops") {
+        for stated in fields(&read(&path), ": Op = Op {") {
+            assert_eq!(stated, defined[0], "{}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 150, "only {checked} ops seen");
+}
+
 /// The op of a file that is a table of several, by its first line.
 const TABLE: &str = "//! Table:";
 

@@ -104,21 +104,21 @@ impl Specs {
             return Err(unknown("param", name, &params().collect::<Vec<_>>()));
         }
         for spec in self.params {
-            let holds = spec.only.is_none_or(|only| only.holds(case, self.params));
+            let taken = self.takes(case, spec.only);
             match case.params.get(spec.name) {
-                Some(_) if !holds => return Err(misplaced("param", spec.name, spec.only)),
+                Some(_) if !taken => return Err(misplaced("param", spec.name, spec.only)),
                 Some(param) => spec.kind.check(param).map_err(|what| format!("param `{}` {what}", spec.name))?,
-                None if holds && matches!(spec.absent, Absent::Error) => {
+                None if taken && matches!(spec.absent, Absent::Error) => {
                     return Err(format!("lacks the param `{}`: {}", spec.name, spec.kind));
                 }
                 None => {}
             }
         }
         for spec in self.inputs.iter().filter(|spec| Some(spec.name) != flowing) {
-            let holds = spec.only.is_none_or(|only| only.holds(case, self.params));
+            let taken = self.takes(case, spec.only);
             match case.tensor(spec.name) {
-                Some(_) if !holds => return Err(misplaced("input", spec.name, spec.only)),
-                None if holds && !spec.optional => {
+                Some(_) if !taken => return Err(misplaced("input", spec.name, spec.only)),
+                None if taken && !spec.optional => {
                     return Err(format!("lacks the input `{}`, {}", spec.name, spec.about));
                 }
                 _ => {}

@@ -90,7 +90,7 @@ fn contract(op: &'static Op) -> Vec<String> {
     let (mut refused, mut refusable, mut unspecified) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for mode in Mode::ALL {
         for index in 0..DRAWN {
-            match (op.contract)(&Sample::nth(&[op], &[mode], 0, index).drawn.case) {
+            match op.contract(&Sample::nth(&[op], &[mode], 0, index).drawn.case) {
                 Contract::Rejects(rule) => refused.insert(rule.wording),
                 Contract::Unspecified(why) => unspecified.insert(why),
                 // A refusal because of the layout is a limitation, and no right of candle's.
@@ -117,7 +117,7 @@ fn contract(op: &'static Op) -> Vec<String> {
 pub fn example(op: &'static Op) -> Case {
     let strange = |case: &Case| {
         let elements: usize = case.inputs.values().filter_map(crate::tensor::Tensor::elements).sum();
-        let accepted = matches!((op.contract)(case), Contract::Accepts { refusal: None, .. });
+        let accepted = matches!(op.contract(case), Contract::Accepts { refusal: None, .. });
         // Ids of 8 bits end at 255, which is a special case.
         let small_ids = case.inputs.values().any(|tensor| tensor.dtype == DType::U8);
         let f32 = op.dtype(case).is_none_or(|dtype| dtype == DType::F32);

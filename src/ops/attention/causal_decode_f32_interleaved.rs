@@ -33,7 +33,7 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
         if !fits || q.shape.contains(&0) || kv.shape.contains(&0) || q.shape[0] % kv.shape[1] != 0 {
             return Contract::Unspecified(why::NO_CALL);
         }
-        if q.dtype != DType::F32 || kv.dtype != DType::F32 || !case.float("scale", 1.0).is_finite() {
+        if q.dtype != DType::F32 || kv.dtype != DType::F32 || !case.float("scale").is_finite() {
             return Contract::Unspecified(why::NO_CALL);
         }
         Contract::accepts(q.dtype, &[q.shape[0], 1, q.shape[1]])
@@ -45,23 +45,23 @@ pub static CAUSAL_DECODE_F32_INTERLEAVED: Op = Op {
             candle_core::bail!("shapes that slices cannot express");
         }
         let (q, kv) = (q.flatten_all()?.to_vec1::<f32>()?, kv.flatten_all()?.to_vec1::<f32>()?);
-        let scale = call.case.float("scale", 1.0) as f32;
+        let scale = call.case.float("scale") as f32;
         Ok(vec![causal::causal_decode_f32_interleaved(&q, &kv, heads, groups, width, length, scale)?])
     },
-    source: r#"
+    source: r"
         {% set (heads, width), (length, groups, both) = inputs.q.shape, inputs.kv.shape %}
         let q = q.flatten_all()?.to_vec1::<f32>()?;
         let kv = kv.flatten_all()?.to_vec1::<f32>()?;
         candle_nn::attention::cpu_flash::causal::causal_decode_f32_interleaved(
-            &q, &kv, {{ heads }}, {{ groups }}, {{ width }}, {{ length }}, {{ scale|default("1.0")|f32 }},
+            &q, &kv, {{ heads }}, {{ groups }}, {{ width }}, {{ length }}, {{ scale|f32 }},
         )?
-    "#,
+    ",
     // PyTorch has no call of this form.
     torch: "",
     reference: Some(|inputs| {
         let (q, kv) = (inputs.array("q"), inputs.array("kv"));
         let (heads, width, repeat) = (q.shape()[0], q.shape()[1], q.shape()[0] / kv.shape()[1]);
-        let scale = Num::exact(f64::from(inputs.case.float("scale", 1.0) as f32));
+        let scale = Num::exact(f64::from(inputs.case.float("scale") as f32));
         let mut out = ArrayD::from_elem(IxDyn(&[heads, 1, width]), Num::exact(0.0));
         for head in 0..heads {
             let key = |j: usize, t: usize| kv[[j, head / repeat, t]];

@@ -52,12 +52,12 @@ pub static FLASH_ATTN: Op = Op {
         {% set T = inputs.q.rust if "half::" in inputs.q.rust else "f32" %}
         {% set causal = mask == "causal" %}
         {% set tensors = "&q" ~ to_host ~ ", &k" ~ to_host ~ ", &v" ~ to_host %}
-        {% set scale = scale|default("1.0")|f32 %}
+        {% set scale = scale|f32 %}
         {% set more = max_bias|f32|option ~ ", " ~ softcap|f32|option %}
         {% set bias_or_mask = "Some(&mask" ~ to_host ~ ")" if inputs.mask else "None" %}
         {% if form == "kernel" and causal %}
         candle_nn::attention::cpu_flash::causal::run_causal_attn_cpu::<{{ T }}>(
-            {{ tensors }}, {{ scale }}, {{ kv_offset|default(0) }}, {{ more }},
+            {{ tensors }}, {{ scale }}, {{ kv_offset }}, {{ more }},
         )?
         {% elif form == "kernel" %}
         candle_nn::attention::cpu_flash::standard::run_flash_attn_cpu::<{{ T }}>(
@@ -69,7 +69,7 @@ pub static FLASH_ATTN: Op = Op {
         )?
         {% else %}
         {% if causal %}
-        let mask = candle_nn::attention::AttnMask::causal_with_offset({{ kv_offset|default(0) }});
+        let mask = candle_nn::attention::AttnMask::causal_with_offset({{ kv_offset }});
         {% elif inputs.mask %}
         let mask = candle_nn::attention::AttnMask::Mask(mask{{ to_host }});
         {% else %}
@@ -82,13 +82,13 @@ pub static FLASH_ATTN: Op = Op {
         {% if max_bias is defined or softcap is defined %}{{ lacks("a bias of positions or a cap") }}{% endif %}
         {% set bias_or_mask = "None" %}
         {% if mask == "causal" %}
-        mask = torch.ones({{ inputs.q.shape[1] }}, {{ inputs.k.shape[1] }}, dtype=torch.bool).tril({{ kv_offset|default(0) }})
+        mask = torch.ones({{ inputs.q.shape[1] }}, {{ inputs.k.shape[1] }}, dtype=torch.bool).tril({{ kv_offset }})
         {% set bias_or_mask = "mask" %}
         {% elif inputs.mask %}
         {% set bias_or_mask = "mask" %}
         {% endif %}
         q, k, v = [x.transpose(1, 2) for x in (q, k, v)]
-        F.scaled_dot_product_attention(q, k, v, attn_mask={{ bias_or_mask }}, scale={{ scale|default("1.0") }}, enable_gqa=True)
+        F.scaled_dot_product_attention(q, k, v, attn_mask={{ bias_or_mask }}, scale={{ scale }}, enable_gqa=True)
     "#,
     reference: Some(reference),
     ulps: 8.0,
@@ -127,11 +127,6 @@ fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     Ok(if draw.one_in(4)? { case.param("softcap", *draw.choose(&[1.0, 30.0])?) } else { case })
 }
 
-/// A float param, if the case has it.
-fn optional(case: &Case, name: &str) -> Option<f64> {
-    case.params.contains_key(name).then(|| case.float(name, 0.0))
-}
-
 fn contract(case: &Case) -> Contract {
     let (Some(q), Some(k), Some(v)) = (case.tensor("q"), case.tensor("k"), case.tensor("v")) else {
         return Contract::Rejects(&rule::SHAPES);
@@ -156,8 +151,8 @@ fn contract(case: &Case) -> Contract {
     if heads % groups != 0 {
         return Contract::Rejects(&rule::HEADS);
     }
-    let positive = |name| optional(case, name).is_none_or(|value| (1e-3..1e3).contains(&value));
-    if !positive("max_bias") || !positive("softcap") || !case.float("scale", 1.0).is_finite() {
+    let positive = |name| case.optional_float(name).is_none_or(|value| (1e-3..1e3).contains(&value));
+    if !positive("max_bias") || !positive("softcap") || !case.float("scale").is_finite() {
         return Contract::Unspecified("a bias, cap or scale outside the ordinary positive range");
     }
     let explicit = case.text("mask") == "mask";
@@ -170,7 +165,7 @@ fn contract(case: &Case) -> Contract {
             Some(mask) if mask.shape == [queries, keys] && mask.dtype == q.dtype => {}
             _ => return Contract::Unspecified("a mask that is not one value per query and key"),
         }
-        if optional(case, "max_bias").is_some() {
+        if case.optional_float("max_bias").is_some() {
             return Contract::Unspecified("ALiBi with an explicit mask");
         }
     } else if causal && keys < queries {
@@ -182,7 +177,7 @@ fn contract(case: &Case) -> Contract {
     if batch > 1 && !case.text("form").is_empty() {
         return Contract::Unspecified("several batch elements for a kernel of one");
     }
-    let limited = batch > 1 && (explicit || optional(case, "softcap").is_some() || q.dtype == DType::Bf16);
+    let limited = batch > 1 && (explicit || case.optional_float("softcap").is_some() || q.dtype == DType::Bf16);
     Contract::accepts(q.dtype, &[batch, heads, queries, width])
         .may_refuse(limited, "not for several elements of a batch")
 }
@@ -191,9 +186,9 @@ fn attend(call: &Call) -> Result<Vec<Candle>> {
     let [q, k, v] = ["q", "k", "v"].map(|name| call.tensor(name).and_then(|tensor| tensor.to_device(&Device::Cpu)));
     let (q, k, v) = (&q?, &k?, &v?);
     let mask = call.optional("mask").map(|mask| mask.to_device(&Device::Cpu)).transpose()?;
-    let float = |name| optional(call.case, name).map(|value| value as f32);
-    let (scale, bias, cap) = (call.case.float("scale", 1.0) as f32, float("max_bias"), float("softcap"));
-    let (causally, offset) = (call.case.text("mask") == "causal", call.size("kv_offset", 0));
+    let float = |name| call.case.optional_float(name).map(|value| value as f32);
+    let (scale, bias, cap) = (call.case.float("scale") as f32, float("max_bias"), float("softcap"));
+    let (causally, offset) = (call.case.text("mask") == "causal", call.size("kv_offset"));
     macro_rules! of {
         ($element:ty) => {
             match call.case.text("form") {
@@ -227,8 +222,8 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let (keys, repeat) = (k.shape()[1], heads / k.shape()[2]);
     let causal = inputs.case.text("mask") == "causal";
     let offset = if causal { inputs.case.size("kv_offset") } else { keys.saturating_sub(queries) };
-    let scale = Num::exact(f64::from(inputs.case.float("scale", 1.0) as f32));
-    let cap = optional(inputs.case, "softcap").map(Num::exact);
+    let scale = Num::exact(f64::from(inputs.case.float("scale") as f32));
+    let cap = inputs.case.optional_float("softcap").map(Num::exact);
     let mut out = ArrayD::from_elem(IxDyn(&[batch, heads, queries, width]), Num::exact(0.0));
     for at in 0..batch * heads * queries {
         let (b, head, i) = (at / queries / heads, at / queries % heads, at % queries);
@@ -237,7 +232,7 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
             if let Some(cap) = cap {
                 score = cap * tanh(score / cap);
             }
-            if let Some(bias) = optional(inputs.case, "max_bias") {
+            if let Some(bias) = inputs.case.optional_float("max_bias") {
                 let slope = (-bias * (head + 1) as f64 / heads.next_power_of_two() as f64).exp2();
                 let slope = Num { error: slope * f64::from(f32::EPSILON), ..Num::exact(slope) };
                 score = score - slope * Num::exact((i as f64 + offset as f64 - j as f64).abs());

@@ -8,7 +8,6 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::attention::weighted;
-use crate::ops::support::call::size_or;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, Tensor, Value, product};
 
@@ -23,22 +22,8 @@ pub static FLASH_ATTN_VARLEN_CPU: Op = Op {
     contract,
     call: |call| attend(call, flash_attn_varlen_cpu, Some(&Device::Cpu)),
     source: r#"
-        let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
-        let longest_k = seqlens_k.max(0)?.to_scalar::<u32>()? as usize;
-        candle_nn::attention::flash_attn_varlen_cpu(
-            &q{{ to_host }},
-            &k{{ to_host }},
-            &v{{ to_host }},
-            {{ "Some(&alibi" ~ to_host ~ ")" if inputs.alibi else "None" }},
-            &seqlens_q{{ to_host }},
-            &seqlens_k{{ to_host }},
-            longest_q,
-            longest_k,
-            {{ scale|default("1.0")|f32 }},
-            {{ causal|default(0) != 0 }},
-            {{ left|option }},
-            {{ right|option }},
-        )?
+        {% set function = "flash_attn_varlen_cpu" %}
+        {% include "varlen" %}
     "#,
     // PyTorch has no call of this form.
     torch: "",
@@ -59,22 +44,8 @@ pub static FLASH_ATTN_VARLEN_UNFUSED: Op = Op {
     contract,
     call: |call| attend(call, flash_attn_varlen_unfused, None),
     source: r#"
-        let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
-        let longest_k = seqlens_k.max(0)?.to_scalar::<u32>()? as usize;
-        candle_nn::attention::flash_attn_varlen_unfused(
-            &q,
-            &k,
-            &v,
-            {{ "Some(&alibi)" if inputs.alibi else "None" }},
-            &seqlens_q,
-            &seqlens_k,
-            longest_q,
-            longest_k,
-            {{ scale|default("1.0")|f32 }},
-            {{ causal|default(0) != 0 }},
-            {{ left|option }},
-            {{ right|option }},
-        )?
+        {% set function, to_host = "flash_attn_varlen_unfused", "" %}
+        {% include "varlen" %}
     "#,
     // PyTorch has no call of this form.
     torch: "",
@@ -141,11 +112,6 @@ fn generate(draw: &mut Draw, support: &Support) -> arbitrary::Result<Case> {
     Ok(case.param("causal", causal).param("scale", *draw.choose(&[1.0, 0.5, 0.125])?))
 }
 
-/// An integer param that may be left out.
-fn optional(case: &Case, name: &str) -> Option<usize> {
-    case.params.contains_key(name).then(|| size_or(case, name, 0))
-}
-
 /// The lengths in `name`, if candle can read them.
 fn lengths(case: &Case, name: &str) -> Option<Vec<usize>> {
     let tensor = case.tensor(name).filter(|tensor| tensor.shape.len() == 1 && tensor.dtype == DType::U32)?;
@@ -188,10 +154,10 @@ fn contract(case: &Case) -> Contract {
     if case.tensor("alibi").is_some_and(|alibi| alibi.shape != [q.shape[1]] || alibi.dtype != DType::F32) {
         return Contract::Rejects(&rule::SLOPES);
     }
-    if optional(case, "left").is_none() && optional(case, "right").is_some() {
+    if case.optional_size("left").is_none() && case.optional_size("right").is_some() {
         return Contract::Rejects(&rule::RIGHT_WINDOW);
     }
-    let causal = case.int("causal", 0) != 0;
+    let causal = case.int("causal") != 0;
     let fewer = || queries.iter().zip(&keys).filter(|(queries, keys)| causal && keys < queries);
     if fewer().any(|(_, &keys)| keys == 0) {
         return Contract::Unspecified("a sequence without keys");
@@ -199,7 +165,7 @@ fn contract(case: &Case) -> Contract {
     if fewer().next().is_some() {
         return Contract::Rejects(&rule::FEWER_KEYS);
     }
-    if !case.float("scale", 1.0).is_finite() {
+    if !case.float("scale").is_finite() {
         return Contract::Unspecified("a scale that is not finite");
     }
     if product(&[q.shape[0], q.shape[1], k.shape[0], q.shape[2]]).is_none_or(|work| work > 1 << 20) {
@@ -239,17 +205,17 @@ fn attend(call: &Call, function: Varlen, device: Option<&Device>) -> Result<Vec<
         &moved("seqlens_k")?,
         longest("seqlens_q"),
         longest("seqlens_k"),
-        call.case.float("scale", 1.0) as f32,
-        call.case.int("causal", 0) != 0,
-        optional(call.case, "left"),
-        optional(call.case, "right"),
+        call.case.float("scale") as f32,
+        call.case.int("causal") != 0,
+        call.case.optional_size("left"),
+        call.case.optional_size("right"),
     )?])
 }
 
 fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let (q, k, v, alibi) = (inputs.array("q"), inputs.array("k"), inputs.array("v"), inputs.optional("alibi"));
     let (heads, width, repeat) = (q.shape()[1], q.shape()[2], q.shape()[1] / k.shape()[1]);
-    let scale = Num::exact(f64::from(inputs.case.float("scale", 1.0) as f32));
+    let scale = Num::exact(f64::from(inputs.case.float("scale") as f32));
     let mut out = ArrayD::from_elem(IxDyn(q.shape()), Num::exact(0.0));
     let all = |name| lengths(inputs.case, name).unwrap_or_default();
     let (mut first_query, mut first_key) = (0, 0);
@@ -286,10 +252,10 @@ fn reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
 fn sees(case: &Case, position: i64, j: i64) -> bool {
     let within = |window: usize| i64::try_from(window).unwrap_or(i64::MAX / 2);
     let ahead = j - position;
-    let windowed = match (optional(case, "left"), optional(case, "right")) {
+    let windowed = match (case.optional_size("left"), case.optional_size("right")) {
         (Some(left), Some(right)) => -ahead <= within(left) && ahead <= within(right),
         (Some(left), None) => -ahead <= within(left) && ahead <= 0,
         (None, _) => true,
     };
-    windowed && (ahead <= 0 || case.int("causal", 0) == 0)
+    windowed && (ahead <= 0 || case.int("causal") == 0)
 }

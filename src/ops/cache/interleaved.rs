@@ -3,10 +3,11 @@
 use candle_nn::kv_cache::InterleavedKvCache;
 use ndarray::{ArrayD, Axis};
 
-use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
-use crate::ops::support::kv_cache::{CACHE_SUPPORT, drawn_parts, history, pairs, part_shape, resets_before, spans};
+use crate::ops::support::kv_cache::{
+    APPEND_DIM, CACHE_SUPPORT, RESET, append_all, drawn_parts, history, part_shape, spans,
+};
 use crate::ops::{Contract, Op};
 
 /// `InterleavedKvCache::new(head_dim)` of keys and values `(1, H, S, D)`: `(all S, H, 2 D)`, keys before values.
@@ -20,10 +21,7 @@ pub static INTERLEAVED: Op = Op {
     ],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
-    params: &[
-        ParamSpec::size("dim", 0, "The dimension to append along."),
-        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
-    ],
+    params: &[APPEND_DIM, RESET],
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
         Ok(drawn_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
@@ -39,22 +37,13 @@ pub static INTERLEAVED: Op = Op {
     call: |call| {
         let width = call.optional("k0").and_then(|k| k.dims().last().copied()).unwrap_or(0);
         let mut cache = InterleavedKvCache::new(width);
-        let mut outputs = Vec::new();
-        for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets_before(call.case, place) {
-                cache.reset();
-            }
-            outputs.push(cache.append(k, v)?);
-        }
-        Ok(outputs)
+        append_all(call, &mut cache, InterleavedKvCache::reset, |cache, k, v| Ok(vec![cache.append(k, v)?]))
     },
     source: r#"
-        let mut cache = candle_nn::kv_cache::InterleavedKvCache::new({{ inputs.k0.shape|last|default(0) }});
+        let mut cache = candle_nn::kv_cache::InterleavedKvCache::new({{ inputs.k0.shape|last }});
         let mut outputs = Vec::new();
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% if reset == n and n > 0 %}
-        cache.reset();
-        {% endif %}
+        {% include "reset" %}
         outputs.push(cache.append(&k{{ n }}, &v{{ n }})?);
         {% endfor %}
     "#,

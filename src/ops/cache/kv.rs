@@ -3,11 +3,10 @@
 use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::KvCache;
 
-use crate::case::ParamSpec;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::support::kv_cache::{
-    CACHE_SUPPORT, affords, drawn_cache, lengths, pairs, resets_before, whole_contract, whole_reference,
+    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, drawn_cache, lengths, whole_contract, whole_reference,
 };
 use crate::ops::{Contract, Op, rule, why};
 
@@ -26,11 +25,7 @@ pub static KV: Op = Op {
     ],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
-    params: &[
-        ParamSpec::size("dim", 0, "The dimension to append along."),
-        ParamSpec::size("max", 0, "The size of the cache."),
-        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
-    ],
+    params: CACHE_PARAMS,
     generate: drawn_cache,
     contract: |case| {
         let max = case.size("max");
@@ -43,22 +38,18 @@ pub static KV: Op = Op {
         if affords(case, case.size("dim"), max) { contract } else { TOO_LARGE }
     },
     call: |call| {
-        let mut cache = KvCache::new(call.size("dim", 0), call.size("max", 0));
-        let mut outputs = Vec::new();
-        for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets_before(call.case, place) {
-                cache.reset();
-            }
+        let mut cache = KvCache::new(call.size("dim"), call.size("max"));
+        let mut outputs = append_all(call, &mut cache, KvCache::reset, |cache, k, v| {
             let (k, v) = cache.append(k, v)?;
-            outputs.extend([k, v]);
-        }
+            Ok(vec![k, v])
+        })?;
         let last = outputs.last().map(Candle::device).cloned();
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
         outputs.extend(last.map(|device| Candle::new(cache.current_seq_len() as u32, &device)).transpose()?);
         Ok(outputs)
     },
     source: r#"
-        let mut cache = candle_nn::kv_cache::KvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        let mut cache = candle_nn::kv_cache::KvCache::new({{ dim }}, {{ max }});
         {% set copied = "" %}
         {% include 'appends' %}
         outputs.extend(cache.k()?.into_iter().chain(cache.v()?));

@@ -4,11 +4,10 @@ use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::RawInterleavedKvCache;
 use ndarray::{ArrayD, ArrayView3};
 
-use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::support::kv_cache::{affords, drawn_parts, history, pairs, part_shape, resets_before, spans};
+use crate::ops::support::kv_cache::{CACHE_PARAMS, affords, append_all, drawn_parts, history, part_shape, spans};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 
@@ -26,11 +25,7 @@ pub static RAW_INTERLEAVED: Op = Op {
     ],
     support: &Support::both("k0", &[DType::F32]),
     inputs: APPENDS,
-    params: &[
-        ParamSpec::size("dim", 0, "The dimension to append along."),
-        ParamSpec::size("max", 0, "The size of the cache."),
-        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
-    ],
+    params: CACHE_PARAMS,
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
         let case = drawn_parts(draw, RAW_INTERLEAVED.support, vec![1, heads, width], 0)?;
@@ -47,30 +42,23 @@ pub static RAW_INTERLEAVED: Op = Op {
     },
     call: |call| {
         let (_, heads, width) = call.tensor("k0")?.dims3()?;
-        let mut cache = RawInterleavedKvCache::new(heads, width, call.size("max", 0));
-        let mut outputs = Vec::new();
-        for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets_before(call.case, place) {
-                cache.reset();
-            }
-            let flat = |x: &Candle| x.flatten_all()?.to_vec1::<f32>();
+        let mut cache = RawInterleavedKvCache::new(heads, width, call.size("max"));
+        let flat = |x: &Candle| x.flatten_all()?.to_vec1::<f32>();
+        append_all(call, &mut cache, RawInterleavedKvCache::reset, |cache, k, v| {
             match k.dim(0)? {
                 1 => cache.write_kv(&flat(k)?, &flat(v)?),
                 length => cache.write_kv_batch(&flat(k)?, &flat(v)?, length),
             }
-            outputs.push(Candle::new(cache.data(), k.device())?);
-        }
-        Ok(outputs)
+            Ok(vec![Candle::new(cache.data(), k.device())?])
+        })
     },
     source: r#"
         {% set _, heads, width = inputs.k0.shape %}
-        let mut cache = candle_nn::kv_cache::RawInterleavedKvCache::new({{ heads }}, {{ width }}, {{ max|default(0) }});
+        let mut cache = candle_nn::kv_cache::RawInterleavedKvCache::new({{ heads }}, {{ width }}, {{ max }});
         let flat = |x: &Tensor| x.flatten_all()?.to_vec1::<f32>();
         let mut outputs = Vec::new();
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% if reset == n and n > 0 %}
-        cache.reset();
-        {% endif %}
+        {% include "reset" %}
         {% set length = inputs["k" ~ n].shape[0] %}
         {% if length == 1 %}
         cache.write_kv(&flat(&k{{ n }})?, &flat(&v{{ n }})?);

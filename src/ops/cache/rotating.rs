@@ -4,12 +4,12 @@ use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::RotatingKvCache;
 use ndarray::{ArrayD, Axis, IxDyn};
 
-use crate::case::{Case, ParamSpec};
+use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
 use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::support::kv_cache::{
-    CACHE_SUPPORT, affords, drawn_cache, history, pairs, part_shapes, resets_before, spans, with_length,
+    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, drawn_cache, history, part_shapes, spans, with_length,
 };
 use crate::ops::{Call, Contract, Op, ReferenceInputs};
 use crate::tensor::DType;
@@ -30,19 +30,13 @@ pub static ROTATING: Op = Op {
     ],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
-    params: &[
-        ParamSpec::size("dim", 0, "The dimension to append along."),
-        ParamSpec::size("max", 0, "The size of the cache."),
-        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
-    ],
+    params: CACHE_PARAMS,
     generate: drawn_cache,
     contract: ring_contract,
     call: |call| appended(call, Candle::copy),
     source: r#"
-        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
         {% set copied = ".copy()?" %}
-        {% include 'appends' %}
-        outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+        {% include "ring" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
@@ -58,19 +52,13 @@ pub static ROTATING_KEPT: Op = Op {
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
-    params: &[
-        ParamSpec::size("dim", 0, "The dimension to append along."),
-        ParamSpec::size("max", 0, "The size of the cache."),
-        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
-    ],
+    params: CACHE_PARAMS,
     generate: drawn_cache,
     contract: ring_contract,
     call: |call| appended(call, |returned| Ok(returned.clone())),
     source: r#"
-        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
         {% set copied = "" %}
-        {% include 'appends' %}
-        outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+        {% include "ring" %}
     "#,
     // PyTorch has no such cache.
     torch: "",
@@ -90,11 +78,7 @@ pub static ROTATING_POSITIONS: Op = Op {
     covers: &["RotatingKvCache", "RotatingCache"],
     support: CACHE_SUPPORT,
     inputs: APPENDS,
-    params: &[
-        ParamSpec::size("dim", 0, "The dimension to append along."),
-        ParamSpec::size("max", 0, "The size of the cache."),
-        ParamSpec::size("reset", 0, "Reset the cache before this append.").optional(),
-    ],
+    params: CACHE_PARAMS,
     generate: drawn_cache,
     contract: |case| match checked(case) {
         Err(contract) => contract,
@@ -107,28 +91,22 @@ pub static ROTATING_POSITIONS: Op = Op {
         }
     },
     call: |call| {
-        let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
-        let mut outputs = Vec::new();
-        for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-            if resets_before(call.case, place) {
-                cache.reset();
-            }
-            let length = k.dim(call.size("dim", 0))?;
+        let mut cache = RotatingKvCache::new(call.size("dim"), call.size("max"));
+        append_all(call, &mut cache, RotatingKvCache::reset, |cache, k, v| {
+            let length = k.dim(call.size("dim"))?;
             let positions: Vec<u32> = cache.positions(length).iter().map(|&position| position as u32).collect();
-            outputs.push(Candle::new(positions, k.device())?);
-            outputs.extend(cache.attn_mask(length, k.device())?);
+            let positions = Candle::new(positions, k.device())?;
+            let mask = cache.attn_mask(length, k.device())?;
             cache.append(k, v)?;
-        }
-        Ok(outputs)
+            Ok([positions].into_iter().chain(mask).collect())
+        })
     },
     source: r#"
-        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim|default(0) }}, {{ max|default(0) }});
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim }}, {{ max }});
         let mut outputs = Vec::new();
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% if reset == n and n > 0 %}
-        cache.reset();
-        {% endif %}
-        {% set length = inputs["k" ~ n].shape[dim|default(0)] %}
+        {% include "reset" %}
+        {% set length = inputs["k" ~ n].shape[dim] %}
         let positions: Vec<u32> = cache.positions({{ length }}).iter().map(|&position| position as u32).collect();
         outputs.push(Tensor::new(positions, &device)?);
         outputs.extend(cache.attn_mask({{ length }}, &device)?);
@@ -184,15 +162,11 @@ fn ring_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
 }
 
 fn appended(call: &Call, keep: fn(&Candle) -> candle_core::Result<Candle>) -> candle_core::Result<Vec<Candle>> {
-    let mut cache = RotatingKvCache::new(call.size("dim", 0), call.size("max", 0));
-    let mut outputs = Vec::new();
-    for (place, (k, v)) in pairs(call).into_iter().enumerate() {
-        if resets_before(call.case, place) {
-            cache.reset();
-        }
+    let mut cache = RotatingKvCache::new(call.size("dim"), call.size("max"));
+    let mut outputs = append_all(call, &mut cache, RotatingKvCache::reset, |cache, k, v| {
         let (k, v) = cache.append(k, v)?;
-        outputs.extend([keep(&k)?, keep(&v)?]);
-    }
+        Ok(vec![keep(&k)?, keep(&v)?])
+    })?;
     outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
     Ok(outputs)
 }

@@ -27,10 +27,7 @@ pub static SCATTERED: Op = Op {
     ],
     support: FLOATS,
     inputs: APPENDS,
-    params: &[
-        ParamSpec::size("context", 0, "The number of slots of each row."),
-        ParamSpec::sizes("pauses", "One per append: its n-th bit pauses the n-th row."),
-    ],
+    params: PARAMS,
     generate,
     contract: |case| match checked(case) {
         Err(contract) => contract,
@@ -66,12 +63,7 @@ pub static SCATTERED: Op = Op {
     },
     source: r#"
         {% set rows, heads, _, width = inputs.k0.shape %}
-        let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(
-            {{ rows }},
-            {{ context|default(0) }},
-            {{ inputs.k0.dtype }},
-            &device,
-        )?;
+        {% include "scattered builder" %}
         let mut cache = builder.make_cache({{ heads }}, {{ width }})?;
         let (mut lengths, mut paused) = ([0; {{ rows }}], [false; {{ rows }}]);
         let mut outputs = Vec::new();
@@ -81,7 +73,7 @@ pub static SCATTERED: Op = Op {
         let (k, v) = cache.append(&k{{ n }}, &v{{ n }}, &ids)?;
         (0..{{ rows }}).filter(|&row| active[row]).for_each(|row| lengths[row] += {{ length }});
         {% if length > 0 %}(0..{{ rows }}).for_each(|row| paused[row] = !active[row]);{% endif %}
-        {% if context|default(0) <= length %}
+        {% if context <= length %}
         outputs.extend([k, v]);
         {% else %}
         // Zeros in the slots that are not written yet, or that were while the row paused.
@@ -129,10 +121,7 @@ pub static SCATTERED_MASK: Op = Op {
     covers: &["ScatteredCacheBuilder", "IndicesAndMask", "IndicesAndMask::mask"],
     support: FLOATS,
     inputs: APPENDS,
-    params: &[
-        ParamSpec::size("context", 0, "The number of slots of each row."),
-        ParamSpec::sizes("pauses", "One per append: its n-th bit pauses the n-th row."),
-    ],
+    params: PARAMS,
     generate,
     contract: |case| match checked(case) {
         // The builder gets lengths, and not the parts.
@@ -158,12 +147,7 @@ pub static SCATTERED_MASK: Op = Op {
     },
     source: r#"
         {% set rows, heads, _, width = inputs.k0.shape %}
-        let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(
-            {{ rows }},
-            {{ context|default(0) }},
-            {{ inputs.k0.dtype }},
-            &device,
-        )?;
+        {% include "scattered builder" %}
         let mut outputs = Vec::new();
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
         {% include 'ids of the active' %}
@@ -193,6 +177,12 @@ pub static SCATTERED_MASK: Op = Op {
     differentiable: &[],
     promise: "candle-nn/src/kv_cache.rs:496-580 and its test (:806-870): a mask of the builder's dtype",
 };
+
+/// The params of these ops.
+const PARAMS: &[ParamSpec] = &[
+    ParamSpec::size("context", 0, "The number of slots of each row."),
+    ParamSpec::sizes("pauses", "One per append: its n-th bit pauses the n-th row."),
+];
 
 /// The dtypes of these ops.
 const FLOATS: &Support = &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType::FLOATS };
@@ -242,7 +232,7 @@ fn announced(
 ) -> candle_core::Result<()> {
     let first = call.tensor("k0")?;
     let (rows, heads, _, width) = first.dims4()?;
-    let mut builder = ScatteredCacheBuilder::new(rows, call.size("context", 0), first.dtype(), first.device())?;
+    let mut builder = ScatteredCacheBuilder::new(rows, call.size("context"), first.dtype(), first.device())?;
     let mut cache = builder.make_cache(heads, width)?;
     for (place, (k, v)) in pairs(call).into_iter().enumerate() {
         let active: Vec<bool> = (0..rows).map(|row| !paused(call.case, place, row)).collect();

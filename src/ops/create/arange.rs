@@ -43,7 +43,7 @@ pub static ARANGE: Op = Op {
         Ok((_, _, count)) => Contract::accepts(dtype(case), &[count]),
     },
     call: |call| {
-        let number = |name| call.case.float(name, 0.0);
+        let number = |name| call.case.float(name);
         let (start, end) = (number("start"), number("end"));
         let step = call.case.params.contains_key("step").then(|| number("step"));
         Ok(vec![typed!(dtype(call.case), T => {
@@ -55,7 +55,7 @@ pub static ARANGE: Op = Op {
         })])
     },
     source: r"
-        {% set start, end = start|default(0)|of(dtype), end|default(0)|of(dtype) %}
+        {% set start, end = start|of(dtype), end|of(dtype) %}
         {% if step is defined %}
         Tensor::arange_step({{ start }}, {{ end }}, {{ step|of(dtype) }}, &device)?
         {% else %}
@@ -63,7 +63,7 @@ pub static ARANGE: Op = Op {
         {% endif %}
     ",
     torch: r"
-        {% set start, end, step = start|default(0)|of(dtype), end|default(0)|of(dtype), step|default(1)|of(dtype) %}
+        {% set start, end, step = start|of(dtype), end|of(dtype), step|default(1)|of(dtype) %}
         torch.arange({{ start }}, {{ end }}, {{ step }}, dtype={{ dtype|dtype }})
     ",
     reference: Some(|inputs| {
@@ -88,7 +88,7 @@ const STEPPED: &Support = &Support::both("dtype", &DType::ALL_BUT_F8);
 
 /// Start, step and length of a range whose numbers the dtype holds.
 fn range(case: &Case) -> Result<(f64, f64, usize), Contract> {
-    let (start, end, step) = (case.float("start", 0.0), case.float("end", 0.0), case.float("step", 1.0));
+    let (start, end, step) = (case.float("start"), case.float("end"), case.optional_float("step").unwrap_or(1.0));
     if step == 0.0 {
         return Err(Contract::Rejects(&rule::ZERO_STEP));
     }

@@ -32,16 +32,16 @@ macro_rules! constants {
             generate: |draw| generate(draw, $support),
             contract,
             call: |call| {
-                let shape = (call.size("rows", 0), call.size("columns", 0));
+                let shape = (call.size("rows"), call.size("columns"));
                 Ok(vec![Tensor::$function(shape, candle_dtype(dtype(call.case)), call.device)?])
             },
             source: concat!(
                 "Tensor::", stringify!($function),
-                "(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?"
+                "(({{ rows }}, {{ columns }}), {{ dtype|dtype }}, &device)?"
             ),
             torch: concat!(
                 "torch.", stringify!($function),
-                "({{ rows|default(0) }}, {{ columns|default(0) }}, dtype={{ dtype|dtype }})"
+                "({{ rows }}, {{ columns }}, dtype={{ dtype|dtype }})"
             ),
             reference: Some(|inputs| filled(inputs.case, |_, _| $value)),
             ulps: 4.0,
@@ -74,9 +74,9 @@ macro_rules! squares {
                 Ok(case.param("rows", size))
             },
             contract: |case| contract(&square(case)),
-            call: |call| Ok(vec![Tensor::$function(call.size("rows", 0), candle_dtype(dtype(call.case)), call.device)?]),
+            call: |call| Ok(vec![Tensor::$function(call.size("rows"), candle_dtype(dtype(call.case)), call.device)?]),
             source: concat!(
-                "Tensor::", stringify!($function), "({{ rows|default(0) }}, {{ dtype|dtype }}, &device)?"
+                "Tensor::", stringify!($function), "({{ rows }}, {{ dtype|dtype }}, &device)?"
             ),
             torch: $torch,
             reference: Some(|inputs| {
@@ -91,7 +91,7 @@ macro_rules! squares {
 
 squares! {
     /// Ones on the diagonal.
-    EYE = eye, "torch.eye({{ rows|default(0) }}, dtype={{ dtype|dtype }})", usize::eq;
+    EYE = eye, "torch.eye({{ rows }}, dtype={{ dtype|dtype }})", usize::eq;
     /// Ones on the diagonal and below.
     TRIL = tril2, "{% include 'square of ones' %}.tril()", usize::ge;
     /// Ones on the diagonal and above.

@@ -4,7 +4,7 @@ use candle_core::Tensor;
 use ndarray::ArrayD;
 
 use crate::case::{Case, InputSpec, ParamSpec};
-use crate::ops::support::call::{dtype_of, size_or, typed};
+use crate::ops::support::call::{dtype_of, typed};
 use crate::ops::support::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
@@ -32,7 +32,7 @@ pub static FROM_VALUES: Op = Op {
         if matches!(case.text("form"), "iter" | "new") {
             return Contract::accepts(x.dtype, &[count]);
         }
-        match size_or(case, "rows", 1) {
+        match case.size("rows") {
             0 => Contract::Unspecified("no rows to fill"),
             rows if count % rows != 0 => Contract::Rejects(&rule::SHAPES),
             // No library has a tensor of more rows.
@@ -41,7 +41,7 @@ pub static FROM_VALUES: Op = Op {
         }
     },
     call: |call| {
-        let (x, rows) = (call.tensor("x")?, call.size("rows", 1));
+        let (x, rows) = (call.tensor("x")?, call.size("rows"));
         Ok(vec![typed!(dtype_of(x), T => {
             let values: Vec<T> = x.to_device(&candle_core::Device::Cpu)?.flatten_all()?.to_vec1()?;
             match call.case.text("form") {
@@ -57,16 +57,16 @@ pub static FROM_VALUES: Op = Op {
         {% if form in ["iter", "new"] %}
         Tensor::{{ "from_iter" if form == "iter" else "new" }}(values, &device)?
         {% elif form == "slice" %}
-        Tensor::from_slice(&values, ({{ rows|default(1) }}, ()), &device)?
+        Tensor::from_slice(&values, ({{ rows }}, ()), &device)?
         {% else %}
-        Tensor::from_vec(values, ({{ rows|default(1) }}, ()), &device)?
+        Tensor::from_vec(values, ({{ rows }}, ()), &device)?
         {% endif %}
     "#,
     // PyTorch has one constructor for all of these.
     torch: "",
     reference: Some(|inputs| {
         let x = inputs.array("x");
-        let rows = size_or(inputs.case, "rows", 1).max(1);
+        let rows = inputs.case.size("rows").max(1);
         let flat = matches!(inputs.case.text("form"), "iter" | "new");
         let shape = if flat { vec![x.len()] } else { vec![rows, x.len() / rows] };
         let values = x.iter().copied().collect();

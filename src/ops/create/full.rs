@@ -21,7 +21,7 @@ pub static FULL: Op = Op {
         Ok(generate(draw, UNIFORM)?.param("value", value))
     },
     contract: |case| {
-        let value = case.float("value", 0.0);
+        let value = case.float("value");
         if dtype(case).round(value) == value {
             contract(case)
         } else {
@@ -29,18 +29,16 @@ pub static FULL: Op = Op {
         }
     },
     call: |call| {
-        let (shape, value) = ((call.size("rows", 0), call.size("columns", 0)), call.case.float("value", 0.0));
+        let (shape, value) = ((call.size("rows"), call.size("columns")), call.case.float("value"));
         Ok(vec![typed!(dtype(call.case), T => Tensor::full(<T as WithDType>::from_f64(value), shape, call.device)?)])
     },
     source: r"
-        {% set rows, columns = rows|default(0), columns|default(0) %}
-        Tensor::full({{ value|default(0)|of(dtype) }}, ({{ rows }}, {{ columns }}), &device)?
+        Tensor::full({{ value|of(dtype) }}, ({{ rows }}, {{ columns }}), &device)?
     ",
     torch: r"
-        {% set rows, columns = rows|default(0), columns|default(0) %}
-        torch.full(({{ rows }}, {{ columns }}), {{ value|default(0)|of(dtype) }}, dtype={{ dtype|dtype }})
+        torch.full(({{ rows }}, {{ columns }}), {{ value|of(dtype) }}, dtype={{ dtype|dtype }})
     ",
-    reference: Some(|inputs| filled(inputs.case, |_, _| inputs.case.float("value", 0.0))),
+    reference: Some(|inputs| filled(inputs.case, |_, _| inputs.case.float("value"))),
     ulps: 4.0,
     differentiable: &[],
     promise: CREATED_PROMISE,

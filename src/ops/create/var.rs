@@ -58,8 +58,8 @@ pub static VAR: Op = Op {
             "randn": "0f32, 1f32, 2, &device",
             "rand_f64": "0.0, 1.0, 2, DType::F32, &device",
             "randn_f64": "0.0, 1.0, 2, DType::F32, &device",
-        }[form|default("")]|default("2, DType::F32, &device") %}
-        let var = Var::{{ "zeros" if form|default("into_inner") == "into_inner" else form }}({{ arguments }})?;
+        }[form]|default("2, DType::F32, &device") %}
+        let var = Var::{{ "zeros" if form == "into_inner" else form }}({{ arguments }})?;
         let tensor = {{ "var.clone().into_inner()" if form == "into_inner" else "var.as_tensor().clone()" }};
         let found = (&tensor * 2.0)?.sum_all()?.backward()?.get(&var).is_some();
         Tensor::new(&[u8::from(tensor.is_variable()), u8::from(found)], &device)?

@@ -57,7 +57,7 @@ pub static APPLY_OP: Op = Op {
     },
     source: r#"
         {% include "product" %}
-        {% set count = {"two": 2, "three": 3}[arity|default("one")]|default(1) %}
+        {% set count = {"one": 1, "two": 2, "three": 3}[arity] %}
         {% set others = ["", "&y, ", "&y, &z, "][count - 1] %}
         {% set op = "std::sync::Arc::new(Box::new(Product))" if form == "arc" else "Product" %}
         x.apply_op{{ count }}{{ "_arc" if form == "arc" else "" }}({{ others }}{{ op }})?
@@ -88,7 +88,7 @@ pub static APPLY_OP_NO_BWD: Op = Op {
     },
     source: r#"
         {% include "product" %}
-        {% set count = {"two": 2, "three": 3}[arity|default("one")]|default(1) %}
+        {% set count = {"one": 1, "two": 2, "three": 3}[arity] %}
         {% set others = ["", "&y, ", "&y, &z, "][count - 1] %}
         x.apply_op{{ count }}_no_bwd({{ others }}&Product)?
     "#,

@@ -62,7 +62,7 @@ pub static INPLACE_OP: Op = Op {
     },
     source: r#"
         {% include "product in place" %}
-        {% set count = {"two": 2, "three": 3}[arity|default("one")]|default(1) %}
+        {% set count = {"one": 1, "two": 2, "three": 3}[arity] %}
         // The other half shares the storage and must keep its values.
         let both = Tensor::stack(&[&x, &x], 0)?;
         let set = if x.is_contiguous() { both.get(0)? } else { x };

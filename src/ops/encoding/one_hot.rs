@@ -43,7 +43,7 @@ pub static ONE_HOT: Op = Op {
         if indices.ints().iter().any(|&index| index != -1 && !in_range(index, depth)) {
             return Contract::Rejects(&rule::ID);
         }
-        if [case.int("on", 1), case.int("off", 0)].iter().any(|value| !(0..=100).contains(value)) {
+        if [case.int("on"), case.int("off")].iter().any(|value| !(0..=100).contains(value)) {
             return Contract::Unspecified("values that the dtype may not hold");
         }
         Contract::accepts(dtype, &shape)
@@ -59,17 +59,17 @@ pub static ONE_HOT: Op = Op {
     },
     source: r"
         candle_nn::encoding::one_hot(
-            indices, {{ depth|default(0) }}, {{ on|default(1)|of(dtype) }}, {{ off|default(0)|of(dtype) }},
+            indices, {{ depth }}, {{ on|of(dtype) }}, {{ off|of(dtype) }},
         )?
     ",
     torch: r#"
-        chosen = F.one_hot({{ ids("indices") }}, {{ depth|default(0) }}) == 1
-        torch.where(chosen, {{ on|default(1)|of(dtype) }}, {{ off|default(0)|of(dtype) }})
+        chosen = F.one_hot({{ ids("indices") }}, {{ depth }}) == 1
+        torch.where(chosen, {{ on|of(dtype) }}, {{ off|of(dtype) }})
     "#,
     reference: Some(|inputs| {
         let (indices, depth) = (inputs.ids("indices"), inputs.case.size("depth"));
-        let value = |name, default| Num::exact(inputs.case.int(name, default) as f64);
-        let (on, off) = (value("on", 1), value("off", 0));
+        let value = |name| Num::exact(inputs.case.int(name) as f64);
+        let (on, off) = (value("on"), value("off"));
         let shape = [indices.shape(), &[depth]].concat();
         vec![ArrayD::from_shape_fn(IxDyn(&shape), |at| {
             let (class, index) = (at[indices.ndim()], indices[&at.slice()[..indices.ndim()]]);
@@ -91,6 +91,6 @@ fn output_dtype(case: &Case) -> DType {
 const OUTPUT_DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::U8, DType::U32, DType::I64];
 
 fn encoded<T: WithDType>(call: &Call) -> candle_core::Result<candle_core::Tensor> {
-    let value = |name, default| T::from_f64(call.case.int(name, default) as f64);
-    one_hot(call.tensor("indices")?.clone(), call.size("depth", 0), value("on", 1), value("off", 0))
+    let value = |name| T::from_f64(call.case.int(name) as f64);
+    one_hot(call.tensor("indices")?.clone(), call.size("depth"), value("on"), value("off"))
 }

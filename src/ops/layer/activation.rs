@@ -38,7 +38,7 @@ pub static ACTIVATION: Op = Op {
             return contract;
         }
         match case.text("kind") {
-            "swiglu" => (SWIGLU.contract)(case),
+            "swiglu" => SWIGLU.contract(case),
             // Functions of integers, too.
             "relu" | "relu6" => elementwise(case),
             _ => of_floats(case),
@@ -51,11 +51,10 @@ pub static ACTIVATION: Op = Op {
             "sigmoid": "Sigmoid", "hardsigmoid": "HardSigmoid", "swiglu": "Swiglu", "swish": "Swish", "mish": "Mish",
             "hardswish": "HardSwish", "elu": "Elu", "leakyrelu": "LeakyRelu", "gelupytorchtanh": "GeluPytorchTanh",
         } %}
-        {% set alpha = "(" ~ alpha|default("1.0") ~ ")" if kind in ["elu", "leakyrelu"] else "" %}
-        candle_nn::Activation::{{ names[kind|default("gelu")]|default("Gelu") }}{{ alpha }}.forward(&x)?
+        {% set alpha = "(" ~ alpha ~ ")" if kind in ["elu", "leakyrelu"] else "" %}
+        candle_nn::Activation::{{ names[kind]|default("Gelu") }}{{ alpha }}.forward(&x)?
     "#,
     torch: r#"
-        {% set alpha = alpha|default("1.0") %}
         {% set calls = {
             "newgelu": "F.gelu(x, approximate=\"tanh\")", "gelupytorchtanh": "F.gelu(x, approximate=\"tanh\")",
             "relu": "F.relu(x)", "relu2": "F.relu(x).square()", "relu6": "F.relu6(x)", "silu": "F.silu(x)",
@@ -65,7 +64,7 @@ pub static ACTIVATION: Op = Op {
         {% if kind == "swiglu" %}
         {% include "op.swiglu" %}
         {% else %}
-        {{ calls[kind|default("gelu")]|default("F.gelu(x)") }}
+        {{ calls[kind]|default("F.gelu(x)") }}
         {% endif %}
     "#,
     reference: Some(|inputs| {
@@ -100,7 +99,7 @@ const KINDS: [&str; 15] = [
 
 /// The layer that the case names.
 fn activation(case: &Case) -> Activation {
-    let alpha = case.float("alpha", 1.0);
+    let alpha = case.float("alpha");
     match case.text("kind") {
         "newgelu" => Activation::NewGelu,
         "relu" => Activation::Relu,
@@ -122,7 +121,7 @@ fn activation(case: &Case) -> Activation {
 
 /// One element of its output.
 fn activated(case: &Case, x: Num) -> Num {
-    let (zero, alpha) = (Num::exact(0.0), case.float("alpha", 1.0));
+    let (zero, alpha) = (Num::exact(0.0), case.float("alpha"));
     match case.text("kind") {
         "newgelu" | "gelupytorchtanh" => x.gelu(),
         "relu" => x.max(zero),

@@ -7,7 +7,6 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::EPS;
-use crate::ops::support::call::size_or;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{epsilon, unspecified_arguments, with_eps};
 use crate::ops::support::reductions::squared;
@@ -37,7 +36,6 @@ pub static BATCH_NORM: Op = Op {
     contract: |case| contract(case, false),
     call: |call| Ok(vec![layer(call)?.forward_t(call.tensor("x")?, false)?]),
     source: r#"
-        {% set features, eps = features|default(1), eps|default("1e-5") %}
         {% set running = "running_mean, running_var" %}
         {% if inputs.weight and inputs.bias %}
         let norm = candle_nn::BatchNorm::new({{ features }}, {{ running }}, weight, bias, {{ eps }})?;
@@ -48,7 +46,7 @@ pub static BATCH_NORM: Op = Op {
     "#,
     torch: r#"
         {% set affine = "weight=weight, bias=bias, " if inputs.weight and inputs.bias else "" %}
-        F.batch_norm(x, running_mean, running_var, {{ affine }}eps={{ eps|default("1e-5") }})
+        F.batch_norm(x, running_mean, running_var, {{ affine }}eps={{ eps }})
     "#,
     reference: Some(|inputs| {
         let (mean, variance) = (inputs.array("running_mean"), inputs.array("running_var"));
@@ -96,8 +94,7 @@ pub static BATCH_NORM_TRAIN: Op = Op {
     },
     source: r#"
         {% set more = "_with_momentum" if momentum is defined else "" %}
-        {% set eps = eps|default("1e-5") ~ (", " ~ momentum if momentum is defined else "") %}
-        {% set features = features|default(1) %}
+        {% set eps = eps ~ (", " ~ momentum if momentum is defined else "") %}
         {% set running = "running_mean, running_var" %}
         {% if inputs.weight and inputs.bias %}
         let norm = candle_nn::BatchNorm::new{{ more }}({{ features }}, {{ running }}, weight, bias, {{ eps }})?;
@@ -110,7 +107,7 @@ pub static BATCH_NORM_TRAIN: Op = Op {
     "#,
     torch: r#"
         {% set affine = "weight, bias" if inputs.weight and inputs.bias else "None, None" %}
-        {% set more = "training=True, momentum=" ~ momentum|default("0.1") ~ ", eps=" ~ eps|default("1e-5") %}
+        {% set more = "training=True, momentum=" ~ momentum|default("0.1") ~ ", eps=" ~ eps %}
         {% if inputs.x.dtype != inputs.running_mean.dtype %}{{ lacks("statistics of another dtype") }}{% endif %}
         mean, variance = running_mean.clone(), running_var.clone()
         normalized = F.batch_norm(x, mean, variance, {{ affine }}, {{ more }})
@@ -150,9 +147,9 @@ fn positive(tensor: Tensor) -> Tensor {
 }
 
 fn layer(call: &Call) -> candle_core::Result<BatchNorm> {
-    let (features, eps) = (call.size("features", 1), call.case.float("eps", 1e-5));
+    let (features, eps) = (call.size("features"), call.case.float("eps"));
     let (mean, variance) = (call.tensor("running_mean")?.clone(), call.tensor("running_var")?.clone());
-    let momentum = call.case.params.contains_key("momentum").then(|| call.case.float("momentum", 0.1));
+    let momentum = call.case.optional_float("momentum");
     match (call.optional("weight").cloned(), call.optional("bias").cloned(), momentum) {
         (Some(weight), Some(bias), None) => BatchNorm::new(features, mean, variance, weight, bias, eps),
         (Some(weight), Some(bias), Some(momentum)) => {
@@ -161,6 +158,11 @@ fn layer(call: &Call) -> candle_core::Result<BatchNorm> {
         (_, _, None) => BatchNorm::new_no_bias(features, mean, variance, eps),
         (_, _, Some(momentum)) => BatchNorm::new_no_bias_with_momentum(features, mean, variance, eps, momentum),
     }
+}
+
+/// The weight of the batch: candle's default if the case does not give it.
+fn momentum(case: &Case) -> f64 {
+    case.optional_float("momentum").unwrap_or(0.1)
 }
 
 fn contract(case: &Case, train: bool) -> Contract {
@@ -176,14 +178,14 @@ fn contract(case: &Case, train: bool) -> Contract {
     if weights.len() == 1 {
         return Contract::Unspecified("a weight without a bias, or a bias without a weight");
     }
-    let features = size_or(case, "features", 1);
+    let features = case.size("features");
     if [mean, variance].iter().chain(&weights).any(|t| t.shape != [features]) {
         return Contract::Rejects(&rule::SHAPES);
     }
-    if case.float("eps", 1e-5) < 0.0 {
+    if case.float("eps") < 0.0 {
         return Contract::Rejects(&rule::NEGATIVE_EPS);
     }
-    if !(0.0..=1.0).contains(&case.float("momentum", 0.1)) {
+    if !(0.0..=1.0).contains(&momentum(case)) {
         return Contract::Rejects(&rule::MOMENTUM);
     }
     if x.shape.len() < 2 {
@@ -245,7 +247,7 @@ fn trained(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     let biased: Vec<Num> = squares.iter().map(|&squares| squares / Num::exact(count)).collect();
     // One value has no unbiased variance: the running one keeps all it has, or loses the share of the new one.
     let unbiased: Vec<Num> = squares.iter().map(|&squares| squares / Num::exact((count - 1.0).max(1.0))).collect();
-    let momentum = Num::exact(inputs.case.float("momentum", 0.1));
+    let momentum = Num::exact(momentum(inputs.case));
     // The running statistics are variables of their own: no derivative flows through them.
     let moved = |name: &str, batch: &[Num]| {
         let mut running = inputs.array(name);

@@ -42,7 +42,7 @@ pub static CONV1D: Op = Op {
         {% set outer, inner, taps = inputs.kernel.shape %}
         {% set make = "conv1d" if inputs.bias else "conv1d_no_bias" %}
         {% include "builder" %}
-        candle_nn::{{ make }}({{ inner * groups|default(1) }}, {{ outer }}, {{ taps }}, config, vb)?.forward(&x)?
+        candle_nn::{{ make }}({{ inner * groups }}, {{ outer }}, {{ taps }}, config, vb)?.forward(&x)?
         {% else %}
         candle_nn::Conv1d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
         {% endif %}
@@ -82,7 +82,7 @@ pub static CONV2D: Op = Op {
         {% set outer, inner, taps, _ = inputs.kernel.shape %}
         {% set make = "conv2d" if inputs.bias else "conv2d_no_bias" %}
         {% include "builder" %}
-        candle_nn::{{ make }}({{ inner * groups|default(1) }}, {{ outer }}, {{ taps }}, config, vb)?.forward(&x)?
+        candle_nn::{{ make }}({{ inner * groups }}, {{ outer }}, {{ taps }}, config, vb)?.forward(&x)?
         {% else %}
         candle_nn::Conv2d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
         {% endif %}

@@ -60,7 +60,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
                 None => return Contract::Rejects(&rule::SHAPES),
             }
         }
-        let eps = case.float("eps", 1e-5);
+        let eps = case.float("eps");
         if !(1e-8..1e3).contains(&eps) {
             return Contract::Unspecified("eps is not a small positive number");
         }
@@ -69,7 +69,7 @@ pub static CONV2D_ABSORB_BN: Op = Op {
     call: |call| {
         let [beta, gamma, mean, variance] =
             ["beta", "gamma", "mean", "variance"].map(|name| call.tensor(name).cloned());
-        let (eps, gamma) = (call.case.float("eps", 1e-5), gamma?);
+        let (eps, gamma) = (call.case.float("eps"), gamma?);
         let norm = BatchNorm::new(gamma.elem_count(), mean?, variance?, gamma, beta?, eps)?;
         let Parts { kernel, bias, .. } = parts(call)?;
         let layer = Conv2d::new(kernel, bias, config2d(call.case)).absorb_bn(&norm)?;
@@ -80,17 +80,17 @@ pub static CONV2D_ABSORB_BN: Op = Op {
     source: r#"
         {% set channels, bias = inputs.gamma.shape[0], "Some(bias)" if inputs.bias else "None" %}
         let config = candle_nn::Conv2dConfig { {% include "config" %} };
-        let norm = candle_nn::BatchNorm::new({{ channels }}, mean, variance, gamma, beta, {{ eps|default("1e-5") }})?;
+        let norm = candle_nn::BatchNorm::new({{ channels }}, mean, variance, gamma, beta, {{ eps }})?;
         candle_nn::Conv2d::new(kernel, {{ bias }}, config).absorb_bn(&norm)?.forward(&x)?
     "#,
     torch: r#"
         {% set bias = "bias" if inputs.bias else "None" %}
         out = F.conv2d(x, kernel, {{ bias }}, {% include "window" %})
-        F.batch_norm(out, mean, variance, gamma, beta, eps={{ eps|default("1e-5") }})
+        F.batch_norm(out, mean, variance, gamma, beta, eps={{ eps }})
     "#,
     reference: Some(|inputs| {
         let [beta, gamma, mean, variance] = ["beta", "gamma", "mean", "variance"].map(|name| inputs.array(name));
-        let eps = Num::exact(inputs.case.float("eps", 1e-5));
+        let eps = Num::exact(inputs.case.float("eps"));
         let scale: Vec<Num> = gamma.iter().zip(&variance).map(|(&gamma, &v)| gamma / (v + eps).sqrt()).collect();
         let mut kernel = inputs.array("kernel");
         for (mut part, &scale) in kernel.outer_iter_mut().zip(&scale) {

@@ -30,7 +30,7 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     contract: |case| contract(case, conv_transpose::contract, 1),
     call: |call| {
         let Window { padding, stride, dilation, groups } = window(call.case);
-        let output_padding = call.size("output_padding", 0);
+        let output_padding = call.size("output_padding");
         let config = ConvTranspose1dConfig { padding, output_padding, stride, dilation, groups };
         let Parts { kernel, bias, built } = parts(call)?;
         let layer = match built {
@@ -45,12 +45,12 @@ pub static CONV_TRANSPOSE1D: Op = Op {
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
     source: r#"
-        let config = candle_nn::ConvTranspose1dConfig { {% include "transpose" %}, groups: {{ groups|default(1) }} };
+        let config = candle_nn::ConvTranspose1dConfig { {% include "transpose" %}, groups: {{ groups }} };
         {% if form == "built" %}
         {% set inner, outer, taps = inputs.kernel.shape %}
         {% set make = "conv_transpose1d" if inputs.bias else "conv_transpose1d_no_bias" %}
         {% include "builder" %}
-        candle_nn::{{ make }}({{ inner }}, {{ outer * groups|default(1) }}, {{ taps }}, config, vb)?.forward(&x)?
+        candle_nn::{{ make }}({{ inner }}, {{ outer * groups }}, {{ taps }}, config, vb)?.forward(&x)?
         {% else %}
         candle_nn::ConvTranspose1d::new(kernel, {{ "Some(bias)" if inputs.bias else "None" }}, config).forward(&x)?
         {% endif %}
@@ -79,7 +79,7 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     contract: |case| contract(case, conv_transpose::contract, 2),
     call: |call| {
         let Window { padding, stride, dilation, .. } = window(call.case);
-        let output_padding = call.size("output_padding", 0);
+        let output_padding = call.size("output_padding");
         let config = ConvTranspose2dConfig { padding, output_padding, stride, dilation };
         let Parts { kernel, bias, built } = parts(call)?;
         let layer = match built {

@@ -48,10 +48,10 @@ pub static EMBEDDING: Op = Op {
         contract.may_refuse(!weight.view.is_contiguous(), why::CONTIGUOUS)
     },
     call: |call| {
-        let layer = candle_nn::Embedding::new(call.tensor("weight")?.clone(), call.size("hidden", 0));
+        let layer = candle_nn::Embedding::new(call.tensor("weight")?.clone(), call.size("hidden"));
         Ok(vec![layer.forward(call.tensor("ids")?)?])
     },
-    source: "candle_nn::Embedding::new(weight, {{ hidden|default(0) }}).forward(&ids)?",
+    source: "candle_nn::Embedding::new(weight, {{ hidden }}).forward(&ids)?",
     torch: r#"F.embedding({{ ids("ids") }}, weight)"#,
     reference: Some(|inputs| {
         let ids = inputs.ids("ids");
@@ -60,7 +60,7 @@ pub static EMBEDDING: Op = Op {
         shape.push(rows.shape()[1]);
         vec![rows.into_shape_with_order(IxDyn(&shape)).expect("the ids' shape and the hidden size")]
     }),
+    ulps: 4.0,
     differentiable: &["weight"],
     promise: "candle-nn/src/embedding.rs:30-39; torch.nn.Embedding; the largest id of its dtype as for gather",
-    ulps: 4.0,
 };

@@ -6,7 +6,6 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::EPS;
-use crate::ops::support::call::size_or;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
 use crate::ops::support::norm::{epsilon, standardized, unspecified_arguments, with_eps};
 use crate::ops::{Contract, Op, ReferenceInputs, rule};
@@ -44,16 +43,15 @@ pub static GROUP_NORM: Op = Op {
     },
     contract,
     call: |call| {
-        let (channels, groups, eps) = (call.size("channels", 1), call.size("groups", 1), call.case.float("eps", 1e-5));
+        let (channels, groups, eps) = (call.size("channels"), call.size("groups"), call.case.float("eps"));
         let (weight, bias) = (call.tensor("weight")?.clone(), call.tensor("bias")?.clone());
         let layer = candle_nn::GroupNorm::new(weight, bias, channels, groups, eps)?;
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: r#"
-        {% set channels, groups = channels|default(1), groups|default(1) %}
-        candle_nn::GroupNorm::new(weight, bias, {{ channels }}, {{ groups }}, {{ eps|default("1e-5") }})?.forward(&x)?
-    "#,
-    torch: r#"F.group_norm(x, {{ groups|default(1) }}, weight, bias, {{ eps|default("1e-5") }})"#,
+    source: r"
+        candle_nn::GroupNorm::new(weight, bias, {{ channels }}, {{ groups }}, {{ eps }})?.forward(&x)?
+    ",
+    torch: "F.group_norm(x, {{ groups }}, weight, bias, {{ eps }})",
     reference: Some(grouped),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
@@ -67,7 +65,7 @@ fn contract(case: &Case) -> Contract {
     if !x.dtype.is_float() {
         return Contract::Rejects(&rule::NORM);
     }
-    let (channels, groups) = (size_or(case, "channels", 1), size_or(case, "groups", 1));
+    let (channels, groups) = (case.size("channels"), case.size("groups"));
     if groups == 0 || channels % groups != 0 {
         return Contract::Rejects(&rule::GROUPS);
     }
@@ -95,7 +93,7 @@ fn grouped(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
         return vec![x];
     }
     let (channels, inner) = (x.shape()[1], product(&x.shape()[2..]).unwrap_or(1));
-    let groups = size_or(inputs.case, "groups", 1);
+    let groups = inputs.case.size("groups");
     let mut values: Vec<Num> = x.iter().copied().collect();
     for group in values.chunks_mut(channels / groups * inner) {
         let standard = Num::fused(group, |group| standardized(group, epsilon(inputs.case), true));

@@ -19,10 +19,10 @@ pub static LAYER_NORM: Op = Op {
     contract: |case| layer_contract(case, &["weight", "bias"]),
     call: |call| {
         let (weight, bias) = (call.tensor("weight")?.clone(), call.tensor("bias")?.clone());
-        Ok(vec![candle_nn::LayerNorm::new(weight, bias, call.case.float("eps", 1e-5)).forward(call.tensor("x")?)?])
+        Ok(vec![candle_nn::LayerNorm::new(weight, bias, call.case.float("eps")).forward(call.tensor("x")?)?])
     },
-    source: "candle_nn::LayerNorm::new(weight, bias, {{ eps|default('1e-5') }}).forward(&x)?",
-    torch: r#"F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, bias, {{ eps|default("1e-5") }})"#,
+    source: "candle_nn::LayerNorm::new(weight, bias, {{ eps }}).forward(&x)?",
+    torch: "F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, weight, bias, {{ eps }})",
     reference: Some(|inputs| normalized(inputs, true, "weight", Some("bias"))),
     ulps: 8.0,
     differentiable: &["bias", "weight", "x"],
@@ -42,7 +42,7 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
     },
     contract: |case| composed_contract(case, &["weight"]),
     call: |call| {
-        let (weight, eps) = (call.tensor("weight")?.clone(), call.case.float("eps", 1e-5));
+        let (weight, eps) = (call.tensor("weight")?.clone(), call.case.float("eps"));
         let layer = match call.case.text("form") {
             "rms_norm" => candle_nn::LayerNorm::rms_norm(weight, eps),
             _ => candle_nn::LayerNorm::new_no_bias(weight, eps),
@@ -51,10 +51,10 @@ pub static LAYER_NORM_NO_BIAS: Op = Op {
     },
     source: r#"
         {% set make = "rms_norm" if form == "rms_norm" else "new_no_bias" %}
-        candle_nn::LayerNorm::{{ make }}(weight, {{ eps|default("1e-5") }}).forward(&x)?
+        candle_nn::LayerNorm::{{ make }}(weight, {{ eps }}).forward(&x)?
     "#,
     torch: r#"
-        {% set shape, eps = inputs.x.shape[-1:]|tuple, eps|default("1e-5") %}
+        {% set shape = inputs.x.shape[-1:]|tuple %}
         {% if form == "rms_norm" %}
         F.rms_norm(x, {{ shape }}, weight, {{ eps }})
         {% else %}

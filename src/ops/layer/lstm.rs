@@ -38,12 +38,12 @@ pub static LSTM: Op = Op {
         let backward = call.case.text("direction") == "backward";
         let biased = call.optional("b_ih").is_some();
         let config = LSTMConfig {
-            layer_idx: call.size("layer", 0),
+            layer_idx: call.size("layer"),
             direction: if backward { Direction::Backward } else { Direction::Forward },
             b_hh_init: call.optional("b_hh").map(|_| Init::Const(0.0)),
             ..if biased { LSTMConfig::default() } else { LSTMConfig::default_no_bias() }
         };
-        let suffix = format!("_l{}{}", call.size("layer", 0), if backward { "_reverse" } else { "" });
+        let suffix = format!("_l{}{}", call.size("layer"), if backward { "_reverse" } else { "" });
         let (inner, hidden, vb) = weights(call, &suffix)?;
         let lstm = candle_nn::lstm(inner, hidden, config, vb)?;
         let states = states(&lstm, call, |h| Ok(LSTMState::new(h, call.tensor("c")?.clone())))?;
@@ -51,7 +51,7 @@ pub static LSTM: Op = Op {
         Ok(vec![lstm.states_to_tensor(&states)?, last.h().clone(), last.c().clone()])
     },
     source: r#"
-        {% set backward, layer = direction == "backward", layer|default(0) %}
+        {% set backward = direction == "backward" %}
         {% set suffix = "_l" ~ layer ~ ("_reverse" if backward else "") %}
         let tensors = std::collections::HashMap::from([
             ("weight_ih{{ suffix }}".to_string(), w_ih),

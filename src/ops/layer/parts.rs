@@ -83,10 +83,9 @@ pub static PARTS: Op = Op {
     },
     call: |call| parts(call),
     source: r#"
-        {% set layer, size = layer|default("Linear"), inputs.weight.shape[0] %}
         {% set shape = {"Linear": "(n, 1)", "Embedding": "(n, 1)", "Conv2d": "(n, 1, 1, 1)", "ConvTranspose2d": "(1, n, 1, 1)",
             "Conv1d": "(n, 1, 1)", "ConvTranspose1d": "(1, n, 1)"}[layer]|default("n") %}
-        let n = {{ size }};
+        let n = {{ inputs.weight.shape[0] }};
         let own = weight.reshape({{ shape }})?;
         {% if layer == "Linear" %}
         let layer = candle_nn::Linear::new(own, Some(bias));

@@ -31,7 +31,7 @@ pub static PRELU: Op = Op {
         let layer = candle_nn::PReLU::new(call.tensor("weight")?.clone(), is_scalar(call.case));
         Ok(vec![layer.forward(call.tensor("x")?)?])
     },
-    source: "candle_nn::PReLU::new(weight, {{ is_scalar|default(0) != 0 }}).forward(&x)?",
+    source: "candle_nn::PReLU::new(weight, {{ is_scalar != 0 }}).forward(&x)?",
     torch: "F.prelu(x, weight)",
     reference: Some(|inputs| {
         let (x, weight) = (inputs.array("x"), inputs.array("weight"));
@@ -71,5 +71,5 @@ fn prelu(x: Num, weight: Num) -> Num {
 
 /// Whether one weight is for all elements.
 fn is_scalar(case: &Case) -> bool {
-    case.int("is_scalar", 0) != 0
+    case.int("is_scalar") != 0
 }

@@ -20,18 +20,18 @@ pub static HUBER: Op = Op {
         Ok(generate(draw, HUBER.support)?.param("delta", delta))
     },
     contract: |case| {
-        let delta = case.float("delta", 1.0);
+        let delta = case.float("delta");
         if (1e-4..=1e4).contains(&delta) {
             contract(case)
         } else {
             Contract::Unspecified("delta is not an ordinary positive number")
         }
     },
-    call: |call| Ok(vec![loss::huber(call.tensor("inp")?, call.tensor("target")?, call.case.float("delta", 1.0))?]),
-    source: "candle_nn::loss::huber(&inp, &target, {{ delta|default('1.0') }})?",
-    torch: "F.huber_loss(inp, target, delta={{ delta|default('1.0') }})",
+    call: |call| Ok(vec![loss::huber(call.tensor("inp")?, call.tensor("target")?, call.case.float("delta"))?]),
+    source: "candle_nn::loss::huber(&inp, &target, {{ delta }})?",
+    torch: "F.huber_loss(inp, target, delta={{ delta }})",
     reference: Some(|inputs| {
-        let delta = Num::exact(inputs.case.float("delta", 1.0));
+        let delta = Num::exact(inputs.case.float("delta"));
         let half = Num::exact(0.5);
         scalar(mean_of(inputs, |inp, target| {
             let difference = inp - target;

@@ -33,7 +33,7 @@ pub static DROPOUT: Op = Op {
     contract: |case| match of_floats(case) {
         // Nothing is computed, so integers pass.
         _ if case.text("form") == "eval" => facts_contract(elementwise(case)),
-        accepts @ Contract::Accepts { .. } => match case.float("p", 0.0) {
+        accepts @ Contract::Accepts { .. } => match case.float("p") {
             p if !(0.0..1.0).contains(&p) => Contract::Rejects(&rule::PROBABILITY),
             p if p > 0.9 || p > 0.0 && p < 0.01 => Contract::Unspecified("an extraordinary probability"),
             _ => facts_contract(accepts),
@@ -41,7 +41,7 @@ pub static DROPOUT: Op = Op {
         other => other,
     },
     call: |call| {
-        let (x, p) = (call.tensor("x")?, call.case.float("p", 0.0) as f32);
+        let (x, p) = (call.tensor("x")?, call.case.float("p") as f32);
         let (out, share) = match call.case.text("form") {
             "eval" => (candle_nn::Dropout::new(p).forward(x, false)?, 0.0),
             "train" => (candle_nn::Dropout::new(p).forward(x, true)?, f64::from(p)),
@@ -50,7 +50,7 @@ pub static DROPOUT: Op = Op {
         dropped(x, &out, share)
     },
     source: r#"
-        {% set p = p|default("0.0")|f32 %}
+        {% set p = p|f32 %}
         {% if form in ["train", "eval"] %}
         let kept = candle_nn::Dropout::new({{ p }}).forward(&x, {{ form == "train" }})?;
         {% else %}

@@ -25,13 +25,13 @@ pub static LAYER_NORM: Op = Op {
         let (alpha, beta) = (call.tensor("alpha")?, call.tensor("beta")?);
         Ok(vec![ops::layer_norm(call.tensor("x")?, alpha, beta, eps_f32(call.case))?])
     },
-    source: "candle_nn::ops::layer_norm(&x, &alpha, &beta, {{ eps|default('1e-5')|f32 }})?",
-    torch: r#"F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, beta, {{ eps|default("1e-5") }})"#,
+    source: "candle_nn::ops::layer_norm(&x, &alpha, &beta, {{ eps|f32 }})?",
+    torch: "F.layer_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, beta, {{ eps }})",
     reference: Some(|inputs| normalized(inputs, true, "alpha", Some("beta"))),
+    ulps: 8.0,
     differentiable: &["alpha", "beta", "x"],
     promise: "candle-nn/src/layer_norm.rs:1-29, ops.rs:674-933: the fused form of LayerNorm, whose slow path \
               (layer_norm.rs:116-137) subtracts the mean first; torch.nn.LayerNorm",
-    ulps: 8.0,
 };
 
 /// `candle_nn::ops::layer_norm_slow(x, alpha, beta, eps)`: `layer_norm` of any layout, composed of other ops.
@@ -51,7 +51,7 @@ pub static LAYER_NORM_SLOW: Op = Op {
         let (alpha, beta) = (call.tensor("alpha")?, call.tensor("beta")?);
         Ok(vec![ops::layer_norm_slow(call.tensor("x")?, alpha, beta, eps_f32(call.case))?])
     },
-    source: "candle_nn::ops::layer_norm_slow(&x, &alpha, &beta, {{ eps|default('1e-5')|f32 }})?",
+    source: "candle_nn::ops::layer_norm_slow(&x, &alpha, &beta, {{ eps|f32 }})?",
     torch: LAYER_NORM.torch,
     reference: Some(|inputs| normalized(inputs, true, "alpha", Some("beta"))),
     ulps: 8.0,

@@ -31,11 +31,11 @@ pub static LOG_SOFTMAX: Op = Op {
         }
         Contract::accepts(x.dtype, &x.shape)
     },
-    call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim", 0))?]),
-    source: "candle_nn::ops::log_softmax(&x, {{ dim|default(0) }})?",
-    torch: "x.log_softmax(dim={{ dim|default(0) }})",
+    call: |call| Ok(vec![ops::log_softmax(call.tensor("x")?, call.size("dim"))?]),
+    source: "candle_nn::ops::log_softmax(&x, {{ dim }})?",
+    torch: "x.log_softmax(dim={{ dim }})",
     reference: Some(|inputs| along(inputs, Some(inputs.case.size("dim")), log_softmax)),
-    promise: "candle-nn/src/ops.rs:32-39; torch.log_softmax",
     ulps: 4.0,
     differentiable: &["x"],
+    promise: "candle-nn/src/ops.rs:32-39; torch.log_softmax",
 };

@@ -4,7 +4,7 @@ use candle_nn::moe;
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::call::{candle_dtype, size_or};
+use crate::ops::support::call::candle_dtype;
 use crate::ops::support::ggml::{
     BLOCKS, EXPERTS, FORMAT, Parts, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
     within_scales, without_matrix,
@@ -56,15 +56,15 @@ pub static MOE_GEMM: Op = Op {
     },
     call: |call| {
         on_cuda(call)?;
-        let (scales, topk) = (call.optional("scales").cloned(), call.size("topk", 1));
+        let (scales, topk) = (call.optional("scales").cloned(), call.size("topk"));
         let (tokens, of_tokens) = (call.tensor("token_ids")?, call.tensor("expert_ids")?);
-        let prefill = call.case.int("prefill", 0) == 1;
+        let prefill = call.case.int("prefill") == 1;
         Ok(vec![moe::moe_gemm(call.tensor("x")?, call.tensor("experts")?, &scales, tokens, of_tokens, topk, prefill)?])
     },
     source: r#"
         {% set scales = "&Some(scales)" if inputs.scales else "&None" %}
-        {% set prefill = prefill|default(0) == 1 %}
-        candle_nn::moe::moe_gemm(&x, &experts, {{ scales }}, &token_ids, &expert_ids, {{ topk|default(1) }}, {{ prefill }})?
+        {% set prefill = prefill == 1 %}
+        candle_nn::moe::moe_gemm(&x, &experts, {{ scales }}, &token_ids, &expert_ids, {{ topk }}, {{ prefill }})?
     "#,
     // PyTorch's grouped products take other arguments.
     torch: "",
@@ -137,16 +137,16 @@ pub static MOE_GEMM_GGUF: Op = Op {
     call: |call| {
         on_cuda(call)?;
         let experts = quantized(call.case, call.tensor("blocks")?, &shape(call.case).unwrap_or_default())?;
-        let (scales, topk) = (call.optional("scales").cloned(), call.size("topk", 1));
+        let (scales, topk) = (call.optional("scales").cloned(), call.size("topk"));
         let (tokens, of_tokens) = (call.tensor("token_ids")?, call.tensor("expert_ids")?);
-        let (prefill, dtype) = (call.case.int("prefill", 0) == 1, candle_dtype(halves(call.case)));
+        let (prefill, dtype) = (call.case.int("prefill") == 1, candle_dtype(halves(call.case)));
         let x = call.tensor("x")?;
         Ok(vec![moe::moe_gemm_gguf(x, &experts, &scales, tokens, of_tokens, topk, prefill, dtype)?])
     },
     source: r#"
-        {% set rows, experts = inputs.blocks.shape[0], experts|default(1) %}
+        {% set rows = inputs.blocks.shape[0] %}
         {% include "quantized" %}
-        let (topk, prefill, dtype) = ({{ topk|default(1) }}, {{ prefill|default(0) == 1 }}, {{ dtype|default("f16")|dtype }});
+        let (topk, prefill, dtype) = ({{ topk }}, {{ prefill == 1 }}, {{ dtype|dtype }});
         let scales = {{ "Some(scales)" if inputs.scales else "None" }};
         candle_nn::moe::moe_gemm_gguf(&x, &matrix, &scales, &token_ids, &expert_ids, topk, prefill, dtype)?
     "#,
@@ -154,7 +154,7 @@ pub static MOE_GEMM_GGUF: Op = Op {
     torch: "",
     reference: Some(|inputs| {
         let [_, width, inner] = shape(inputs.case).unwrap_or([0, 0, 1]);
-        let (weights, prefill) = (elements(inputs.case), inputs.case.int("prefill", 0) == 1);
+        let (weights, prefill) = (elements(inputs.case), inputs.case.int("prefill") == 1);
         let unit = halves(inputs.case).unit_roundoff();
         let of = |x: &[Num], expert: usize| {
             let rows = weights[expert * width * inner..][..width * inner].chunks(inner);
@@ -184,7 +184,7 @@ fn on_cuda(call: &Call) -> candle_core::Result<()> {
 
 /// The shape of the experts; `None` if the rows of the blocks are not those of as many experts.
 fn shape(case: &Case) -> Option<[usize; 3]> {
-    let ([rows, columns], experts) = (matrix_shape(case)?, size_or(case, "experts", 1));
+    let ([rows, columns], experts) = (matrix_shape(case)?, case.size("experts"));
     (experts > 0 && rows % experts == 0).then(|| [experts, rows / experts, columns])
 }
 

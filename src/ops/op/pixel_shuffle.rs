@@ -20,9 +20,9 @@ pub static PIXEL_SHUFFLE: Op = Op {
         Ok(drawn_of(draw, &shape)?.param("factor", factor))
     },
     contract: |case| contract(case, shuffled),
-    call: |call| Ok(vec![ops::pixel_shuffle(call.tensor("x")?, call.size("factor", 0))?]),
-    source: "candle_nn::ops::pixel_shuffle(&x, {{ factor|default(0) }})?",
-    torch: "F.pixel_shuffle(x, {{ factor|default(0) }})",
+    call: |call| Ok(vec![ops::pixel_shuffle(call.tensor("x")?, call.size("factor"))?]),
+    source: "candle_nn::ops::pixel_shuffle(&x, {{ factor }})?",
+    torch: "F.pixel_shuffle(x, {{ factor }})",
     reference: Some(|inputs| {
         gathered(inputs, shuffled, |case, _, index| {
             let f = case.size("factor");

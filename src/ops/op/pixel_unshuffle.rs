@@ -20,9 +20,9 @@ pub static PIXEL_UNSHUFFLE: Op = Op {
         Ok(drawn_of(draw, &shape)?.param("factor", factor))
     },
     contract: |case| contract(case, unshuffled),
-    call: |call| Ok(vec![ops::pixel_unshuffle(call.tensor("x")?, call.size("factor", 0))?]),
-    source: "candle_nn::ops::pixel_unshuffle(&x, {{ factor|default(0) }})?",
-    torch: "F.pixel_unshuffle(x, {{ factor|default(0) }})",
+    call: |call| Ok(vec![ops::pixel_unshuffle(call.tensor("x")?, call.size("factor"))?]),
+    source: "candle_nn::ops::pixel_unshuffle(&x, {{ factor }})?",
+    torch: "F.pixel_unshuffle(x, {{ factor }})",
     reference: Some(|inputs| {
         gathered(inputs, unshuffled, |case, _, index| {
             let f = case.size("factor");

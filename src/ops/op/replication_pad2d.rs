@@ -22,10 +22,9 @@ pub static REPLICATION_PAD2D: Op = Op {
         let pads_much = case.size("pad") > 1;
         contract(case, around).may_refuse(pads_much, "candle pads by 0 or 1 only, and says so")
     },
-    call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad", 0))?]),
-    source: "candle_nn::ops::replication_pad2d(&x, {{ pad|default(0) }})?",
+    call: |call| Ok(vec![ops::replication_pad2d(call.tensor("x")?, call.size("pad"))?]),
+    source: "candle_nn::ops::replication_pad2d(&x, {{ pad }})?",
     torch: r#"
-        {% set pad = pad|default(0) %}
         F.pad(x, ({{ pad }}, {{ pad }}, {{ pad }}, {{ pad }}), mode="replicate")
     "#,
     reference: Some(|inputs| {

@@ -18,12 +18,12 @@ pub static RMS_NORM: Op = Op {
     generate: |draw| generate(draw, RMS_NORM.support, &["alpha"]),
     contract: |case| fused_contract(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm(call.tensor("x")?, call.tensor("alpha")?, eps_f32(call.case))?]),
-    source: "candle_nn::ops::rms_norm(&x, &alpha, {{ eps|default('1e-5')|f32 }})?",
-    torch: r#"F.rms_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, {{ eps|default("1e-5") }})"#,
+    source: "candle_nn::ops::rms_norm(&x, &alpha, {{ eps|f32 }})?",
+    torch: "F.rms_norm(x, {{ inputs.x.shape[-1:]|tuple }}, alpha, {{ eps }})",
     reference: Some(|inputs| normalized(inputs, false, "alpha", None)),
+    ulps: 8.0,
     differentiable: &["alpha", "x"],
     promise: "candle-nn/src/ops.rs:441-671: the fused form of rms_norm_slow (ops.rs:643-655); torch.nn.RMSNorm",
-    ulps: 8.0,
 };
 
 /// `candle_nn::ops::rms_norm_slow(x, alpha, eps)`: `rms_norm` of any layout, composed of other ops.
@@ -36,7 +36,7 @@ pub static RMS_NORM_SLOW: Op = Op {
     generate: |draw| generate(draw, RMS_NORM_SLOW.support, &["alpha"]),
     contract: |case| composed_contract(case, &["alpha"]),
     call: |call| Ok(vec![ops::rms_norm_slow(call.tensor("x")?, call.tensor("alpha")?, eps_f32(call.case))?]),
-    source: "candle_nn::ops::rms_norm_slow(&x, &alpha, {{ eps|default('1e-5')|f32 }})?",
+    source: "candle_nn::ops::rms_norm_slow(&x, &alpha, {{ eps|f32 }})?",
     torch: RMS_NORM.torch,
     reference: Some(|inputs| normalized(inputs, false, "alpha", None)),
     ulps: 8.0,

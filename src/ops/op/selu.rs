@@ -33,8 +33,8 @@ pub static SELU: Op = Op {
             .unwrap_or_else(|| of_floats(case))
     },
     call: |call| Ok(vec![ops::selu(call.tensor("x")?, single(call.case, "alpha"), single(call.case, "gamma"))?]),
-    source: "candle_nn::ops::selu(&x, {{ alpha|default('1.0')|f32 }}, {{ gamma|default('1.0')|f32 }})?",
-    torch: "{{ gamma|default('1.0') }} * F.elu(x, {{ alpha|default('1.0') }})",
+    source: "candle_nn::ops::selu(&x, {{ alpha|f32 }}, {{ gamma|f32 }})?",
+    torch: "{{ gamma }} * F.elu(x, {{ alpha }})",
     reference: Some(|inputs| {
         let (alpha, gamma) = (single(inputs.case, "alpha"), single(inputs.case, "gamma"));
         each(inputs, "x", |x| elu(x, f64::from(alpha)) * Num::exact(f64::from(gamma)))
@@ -46,5 +46,5 @@ pub static SELU: Op = Op {
 
 /// A param as candle takes it.
 fn single(case: &Case, name: &str) -> f32 {
-    case.float(name, 1.0) as f32
+    case.float(name) as f32
 }

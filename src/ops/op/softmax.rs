@@ -17,9 +17,9 @@ pub static SOFTMAX: Op = Op {
     params: &[DIM],
     generate: LOG_SOFTMAX.generate,
     contract: LOG_SOFTMAX.contract,
-    call: |call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim", 0))?]),
-    source: "candle_nn::ops::softmax(&x, {{ dim|default(0) }})?",
-    torch: "x.softmax(dim={{ dim|default(0) }})",
+    call: |call| Ok(vec![ops::softmax(call.tensor("x")?, call.size("dim"))?]),
+    source: "candle_nn::ops::softmax(&x, {{ dim }})?",
+    torch: "x.softmax(dim={{ dim }})",
     reference: Some(|inputs| along(inputs, Some(inputs.case.size("dim")), softmax)),
     ulps: 4.0,
     differentiable: &["x"],
@@ -55,8 +55,8 @@ pub static SOFTMAX_LAST_DIM: Op = Op {
     source: "candle_nn::ops::softmax_last_dim(&x)?",
     torch: "x.softmax(dim=-1)",
     reference: Some(|inputs| along(inputs, None, softmax_of_rounded)),
-    promise: "candle-nn/src/ops.rs:284-439: the fused form of ops::softmax (ops.rs:7-30), which has a gradient; \
-              torch.softmax",
     ulps: 4.0,
     differentiable: &["x"],
+    promise: "candle-nn/src/ops.rs:284-439: the fused form of ops::softmax (ops.rs:7-30), which has a gradient; \
+              torch.softmax",
 };

@@ -64,7 +64,7 @@ pub static ADAMW_STEPS: Op = Op {
         let theta = Var::from_tensor(&theta)?;
         {% if eps is defined %}
         let params = candle_nn::ParamsAdamW {
-            lr: {{ lr|default("0.001") }},
+            lr: {{ lr }},
             {% for name in ["beta1", "beta2", "eps", "weight_decay"] if name in params %}
             {{ name }}: {{ params[name] }},
             {% endfor %}
@@ -72,13 +72,13 @@ pub static ADAMW_STEPS: Op = Op {
         };
         let mut optimizer = candle_nn::AdamW::new(vec![theta.clone()], params)?;
         {% else %}
-        let mut optimizer = candle_nn::AdamW::new_lr(vec![theta.clone()], {{ lr|default("0.001") }})?;
+        let mut optimizer = candle_nn::AdamW::new_lr(vec![theta.clone()], {{ lr }})?;
         {% endif %}
         {% include 'descent' %}
     "#,
     torch: r#"
         {% set betas = "(" ~ beta1|default("0.9") ~ ", " ~ beta2|default("0.999") ~ ")" %}
-        {% set lr, eps, decay = lr|default("0.001"), eps|default("1e-8"), weight_decay|default("0.01") %}
+        {% set eps, decay = eps|default("1e-8"), weight_decay|default("0.01") %}
         theta = theta.clone().requires_grad_()
         optimizer = torch.optim.AdamW([theta], lr={{ lr }}, betas={{ betas }}, eps={{ eps }}, weight_decay={{ decay }})
         {% include "descent" %}
@@ -93,11 +93,11 @@ pub static ADAMW_STEPS: Op = Op {
 fn params(case: &Case) -> ParamsAdamW {
     let usual = ParamsAdamW::default();
     ParamsAdamW {
-        lr: case.float("lr", usual.lr),
-        beta1: case.float("beta1", usual.beta1),
-        beta2: case.float("beta2", usual.beta2),
-        eps: case.float("eps", usual.eps),
-        weight_decay: case.float("weight_decay", usual.weight_decay),
+        lr: case.float("lr"),
+        beta1: case.optional_float("beta1").unwrap_or(usual.beta1),
+        beta2: case.optional_float("beta2").unwrap_or(usual.beta2),
+        eps: case.optional_float("eps").unwrap_or(usual.eps),
+        weight_decay: case.optional_float("weight_decay").unwrap_or(usual.weight_decay),
     }
 }
 

@@ -29,7 +29,7 @@ pub static SGD_STEPS: Op = Op {
     contract,
     call: |call| {
         let theta = Var::from_tensor(call.tensor("theta")?)?;
-        let lr = call.case.float("lr", 0.1);
+        let lr = call.case.float("lr");
         let mut optimizer = match call.case.text("form") {
             "push" => {
                 let mut empty = SGD::empty(lr)?;
@@ -42,7 +42,6 @@ pub static SGD_STEPS: Op = Op {
         descend(call, &mut optimizer, &theta)
     },
     source: r#"
-        {% set lr = lr|default("0.1") %}
         let theta = Var::from_tensor(&theta)?;
         {% if form == "push" %}
         let mut optimizer = candle_nn::SGD::empty({{ lr }})?;
@@ -56,11 +55,11 @@ pub static SGD_STEPS: Op = Op {
     "#,
     torch: r#"
         theta = theta.clone().requires_grad_()
-        optimizer = torch.optim.SGD([theta], lr={{ lr|default("0.1") }})
+        optimizer = torch.optim.SGD([theta], lr={{ lr }})
         {% include "descent" %}
     "#,
     reference: Some(|inputs| {
-        let lr = inputs.case.float("lr", 0.1);
+        let lr = inputs.case.float("lr");
         let step = |theta: Num, grad: &Num| theta - Num::constant(lr, grad.unit) * *grad;
         vec![per_element(inputs, |theta, grads| grads.iter().fold(theta, step))]
     }),

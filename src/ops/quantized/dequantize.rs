@@ -1,7 +1,6 @@
 //! `QTensor::dequantize` and `dequantize_f16`.
 
 use crate::case::{Case, ParamSpec};
-use crate::ops::support::call::size_or;
 use crate::ops::support::ggml::{
     BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales, without_matrix,
 };
@@ -23,7 +22,7 @@ pub static DEQUANTIZE: Op = Op {
     },
     contract: |case| match matrix_shape(case) {
         None => without_matrix(case),
-        Some([rows, _]) if rows != size_or(case, "rows", 1) => Contract::Rejects(&rule::SHAPES),
+        Some([rows, _]) if rows != case.size("rows") => Contract::Rejects(&rule::SHAPES),
         Some(_) if !within_scales(case) => Contract::Unspecified(why::BEYOND_SCALES),
         Some(shape) => {
             let outputs = [DType::F32, DType::F16].map(|dtype| (dtype, shape.to_vec()));
@@ -32,11 +31,10 @@ pub static DEQUANTIZE: Op = Op {
     },
     call: |call| {
         let columns = matrix_shape(call.case).map_or(0, |[_, columns]| columns);
-        let matrix = quantized(call.case, call.tensor("blocks")?, &[call.size("rows", 1), columns])?;
+        let matrix = quantized(call.case, call.tensor("blocks")?, &[call.size("rows"), columns])?;
         Ok(vec![matrix.dequantize(call.device)?, matrix.dequantize_f16(call.device)?])
     },
     source: r#"
-        {% set rows = rows|default(1) %}
         {% include "quantized" %}
         let outputs = [matrix.dequantize(&device)?, matrix.dequantize_f16(&device)?];
     "#,

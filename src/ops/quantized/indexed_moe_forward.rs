@@ -5,7 +5,6 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::call::size_or;
 use crate::ops::support::ggml::{
     BLOCKS, EXPERTS, FORMAT, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
     within_scales, without_matrix,
@@ -71,7 +70,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
     },
     call: |call| Ok(vec![experts(call)?.indexed_moe_forward(call.tensor("x")?, call.tensor("ids")?)?]),
     source: r#"
-        {% set rows, experts = inputs.blocks.shape[0], experts|default(1) %}
+        {% set rows = inputs.blocks.shape[0] %}
         {% include "quantized" %}
         matrix.indexed_moe_forward(&x, &ids)?
     "#,
@@ -101,7 +100,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
 
 /// The shape of the experts; `None` if the rows of the blocks are not those of as many experts.
 fn shape(case: &Case) -> Option<[usize; 3]> {
-    let ([rows, columns], experts) = (matrix_shape(case)?, size_or(case, "experts", 1));
+    let ([rows, columns], experts) = (matrix_shape(case)?, case.size("experts"));
     (experts > 0 && rows % experts == 0).then(|| [experts, rows / experts, columns])
 }
 

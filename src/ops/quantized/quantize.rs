@@ -39,10 +39,10 @@ pub static QUANTIZE: Op = Op {
         let quantized = QTensor::quantize(call.tensor("x")?, format_of(call.case).dtype)?;
         Ok(vec![quantized.dequantize(call.device)?])
     },
-    source: r#"
-        let dtype = candle_core::quantized::GgmlDType::{{ format|default("Q4_0") }};
+    source: r"
+        let dtype = candle_core::quantized::GgmlDType::{{ format }};
         candle_core::quantized::QTensor::quantize(&x, dtype)?.dequantize(&device)?
-    "#,
+    ",
     // PyTorch lacks these formats.
     torch: "",
     reference: Some(|inputs| {

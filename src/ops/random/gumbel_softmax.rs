@@ -36,19 +36,19 @@ pub static GUMBEL_SOFTMAX: Op = Op {
             return Contract::Rejects(&rule::DIM);
         }
         let nan = x.values.listed().iter().any(|value| value.as_f64().is_nan());
-        let ordinary = (-1e3..=1e3).contains(&case.float("temperature", 1.0));
+        let ordinary = (-1e3..=1e3).contains(&case.float("temperature"));
         if nan || x.shape.contains(&0) || !ordinary {
             return Contract::Unspecified("the largest of NaN or of nothing, or an extraordinary temperature");
         }
         facts_contract(of_floats(case))
     },
     call: |call| {
-        let (x, dim, temperature) = (call.tensor("x")?, call.size("dim", 0), call.case.float("temperature", 1.0));
+        let (x, dim, temperature) = (call.tensor("x")?, call.size("dim"), call.case.float("temperature"));
         let ids = candle_nn::sampling::gumbel_softmax(x, temperature, dim)?;
         sampled(x, &ids, dim, temperature)
     },
     source: r#"
-        let ids = candle_nn::sampling::gumbel_softmax(&x, {{ temperature|default("1.0") }}, {{ dim|default(0) }})?;
+        let ids = candle_nn::sampling::gumbel_softmax(&x, {{ temperature }}, {{ dim }})?;
         println!("{ids}");
     "#,
     // PyTorch draws other numbers.

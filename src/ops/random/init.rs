@@ -31,7 +31,7 @@ pub static INIT: Op = Op {
     contract: |case| facts_contract(contract(case)),
     call: |call| {
         let (init, distribution) = init(call.case);
-        let shape = (call.size("rows", 0), call.size("columns", 0));
+        let shape = (call.size("rows"), call.size("columns"));
         check_distribution(
             init.var(shape, candle_dtype(dtype(call.case)), call.device)?.as_tensor(),
             call.case,
@@ -44,13 +44,13 @@ pub static INIT: Op = Op {
             "randn": "Randn { mean: 0.5, stdev: 0.25 }",
             "kaiming_uniform": "Kaiming { dist: NormalOrUniform::Uniform, fan, non_linearity: NonLinearity::ReLU }",
             "kaiming_normal": "Kaiming { dist: NormalOrUniform::Normal, fan, non_linearity: NonLinearity::ReLU }",
-        }[kind|default("")]|default("Const(1.5)") %}
+        }[kind]|default("Const(1.5)") %}
         {% if "fan" in init %}
         use candle_nn::init::{FanInOut, NonLinearity, NormalOrUniform};
         let fan = FanInOut::{{ "FanOut" if fan == "out" else "FanIn" }};
         {% endif %}
         let init = candle_nn::Init::{{ init }};
-        let var = init.var(({{ rows|default(0) }}, {{ columns|default(0) }}), {{ dtype|dtype }}, &device)?;
+        let var = init.var(({{ rows }}, {{ columns }}), {{ dtype|dtype }}, &device)?;
         println!("{}", var.as_tensor());
     "#,
     // PyTorch draws other numbers.

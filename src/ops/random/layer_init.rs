@@ -8,7 +8,7 @@ use candle_nn::{GRUConfig, LSTMConfig, VarBuilder, VarMap, gru, lstm};
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::DTYPE;
-use crate::ops::support::call::{candle_dtype, size_or};
+use crate::ops::support::call::candle_dtype;
 use crate::ops::support::creation::dtype;
 use crate::ops::support::random_facts::{Distribution, FACTS, all_hold, facts, facts_contract, facts_of};
 use crate::ops::{Contract, Op, why};
@@ -105,7 +105,6 @@ pub static LAYER_INIT: Op = Op {
         facts(all)
     },
     source: r#"
-        {% set in_size, out_size, layer = in_size|default(1), out_size|default(1), layer|default("linear") %}
         let variables = candle_nn::VarMap::new();
         let vb = candle_nn::VarBuilder::from_varmap(&variables, {{ dtype|dtype }}, &device);
         {% if "conv" in layer %}
@@ -136,7 +135,7 @@ pub static LAYER_INIT: Op = Op {
 
 /// The params `in_size` and `out_size`.
 fn sizes(case: &Case) -> [usize; 2] {
-    ["in_size", "out_size"].map(|name| size_or(case, name, 1))
+    ["in_size", "out_size"].map(|name| case.size(name))
 }
 
 fn build(case: &Case, vb: VarBuilder) -> Result<()> {
@@ -178,8 +177,7 @@ fn build(case: &Case, vb: VarBuilder) -> Result<()> {
 /// Name, shape and distribution of every variable of the layer.
 fn expected(case: &Case) -> Vec<(&'static str, Vec<usize>, Distribution)> {
     let [inputs, outputs] = sizes(case);
-    // A case without the param is of the first layer.
-    let layer = Some(case.text("layer")).filter(|layer| !layer.is_empty()).unwrap_or(LAYERS[0]);
+    let layer = case.text("layer");
     let around_zero = |bound: f64| Distribution::uniform(-bound, bound);
     let kaiming = |fan: usize| (2.0 / fan as f64).sqrt();
     let root = |fan: usize| 1.0 / (fan as f64).sqrt();

@@ -7,7 +7,7 @@ use crate::ops::support::dtypes::FLOATS;
 use crate::ops::support::gather_map::shape_of;
 use crate::ops::support::relation::{accepted, call_halves, contiguous_contract, draw_contiguous, halves_contract};
 use crate::ops::tensor::conv::CONV1D;
-use crate::ops::{Call, Op, ReferenceInputs};
+use crate::ops::{Op, ReferenceInputs};
 
 /// `conv1d(2 x)` is `2 conv1d(x)`, exactly.
 pub static CONV1D_SCALED: Op = Op {
@@ -22,7 +22,7 @@ pub static CONV1D_SCALED: Op = Op {
         let call = accepted(call, &contiguous_contract(call.case, &CONV1D))?;
         let mut tensors = call.tensors.clone();
         tensors.insert("x", (call.tensor("x")? * 2.0)?);
-        (CONV1D.call)(&Call { case: call.case, tensors, device: call.device })
+        CONV1D.call(call.case, tensors, call.device)
     },
     source: r#"
         let x = (&x * 2.0)?;
@@ -32,13 +32,8 @@ pub static CONV1D_SCALED: Op = Op {
     torch: "",
     reference: Some(|inputs| {
         let doubled = inputs.array("x").mapv(|x| x * Num::exact(2.0));
-        let inputs = ReferenceInputs {
-            case: inputs.case,
-            direction: inputs.direction,
-            shift: inputs.shift,
-            flowing: Some(("x", doubled)),
-        };
-        CONV1D.reference.map_or_else(Vec::new, |of| of(&inputs))
+        let inputs = ReferenceInputs { flowing: Some(("x", doubled)), ..inputs.clone() };
+        CONV1D.reference().map_or_else(Vec::new, |of| of(&inputs))
     }),
     ulps: 4.0,
     // The entries of the ops themselves judge gradients.

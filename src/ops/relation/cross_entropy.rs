@@ -45,10 +45,10 @@ pub static CROSS_ENTROPY_SHIFTED: Op = Op {
     generate: |draw| draw_shifted(draw, &CROSS_ENTROPY),
     contract: |case| if shift_fits(case, "inp") { contiguous_contract(case, &CROSS_ENTROPY) } else { NO_SHIFT },
     call: |call| {
-        let call = accepted(call, &(CROSS_ENTROPY_SHIFTED.contract)(call.case))?;
+        let call = accepted(call, &CROSS_ENTROPY_SHIFTED.contract(call.case))?;
         Ok(vec![loss::cross_entropy(&(call.tensor("inp")? + shift(call.case))?, call.tensor("target")?)?])
     },
-    source: "candle_nn::loss::cross_entropy(&(&inp + {{ shift|default('0.0') }})?, &target)?",
+    source: "candle_nn::loss::cross_entropy(&(&inp + {{ shift }})?, &target)?",
     // A relation between calls of candle.
     torch: "",
     reference: Some(|inputs| shifted_reference(inputs, &CROSS_ENTROPY)),

@@ -48,14 +48,14 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
             _ => vec![n, n, 1, 1],
         };
         let mut outputs = vec![(x.dtype, x.shape.clone()), (x.dtype, branch)];
-        if case.int("first", 0) != 0 {
+        if case.int("first") != 0 {
             outputs.reverse();
         }
         Contract::Accepts { outputs, refusal: None }.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },
     call: |call| {
         let x = call.tensor("x")?;
-        let first = call.case.int("first", 0) != 0;
+        let first = call.case.int("first") != 0;
         let square = if first { None } else { Some(x.sqr()?) };
         let branch = branch(x, call.case.text("branch"))?;
         Ok(match square {
@@ -65,7 +65,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
     },
     source: r#"
         {% set n, c, h, w = inputs.x.shape %}
-        {% if first|default(0) == 0 %}
+        {% if first == 0 %}
         let square = x.sqr()?;
         {% endif %}
         {% if branch == "interpolate1d" %}
@@ -78,7 +78,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
         {% else %}
         let branch = x.conv2d(&x, 0, 1, 1, 1)?;
         {% endif %}
-        let outputs = {% if first|default(0) == 0 %}[square, branch]{% else %}[branch, x.sqr()?]{% endif %};
+        let outputs = {% if first == 0 %}[square, branch]{% else %}[branch, x.sqr()?]{% endif %};
     "#,
     torch: r#"
         {% set n, c, h, w = inputs.x.shape %}
@@ -91,7 +91,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
         {% else %}
         branch = F.conv2d(x, x)
         {% endif %}
-        outputs = {{ "[x.square(), branch]" if first|default(0) == 0 else "[branch, x.square()]" }}
+        outputs = {{ "[x.square(), branch]" if first == 0 else "[branch, x.square()]" }}
     "#,
     reference: Some(|inputs| {
         let x = inputs.array("x");
@@ -111,7 +111,7 @@ pub static GRADIENT_ACCUMULATION: Op = Op {
             _ => convolve(&x, &x, &unit),
         };
         let mut outputs = vec![squares, branch];
-        if inputs.case.int("first", 0) != 0 {
+        if inputs.case.int("first") != 0 {
             outputs.reverse();
         }
         outputs

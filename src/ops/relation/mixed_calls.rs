@@ -26,8 +26,7 @@ macro_rules! calls {
     (|$($argument:ident),*| $($name:literal = $call:expr;)*) => {
         const NAMES: &[&str] = &[$($name),*];
         const SOURCE: &str = concat!(
-            "{% set call = call|default(\"add\") %}\n\
-             let x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], &device)?;\n\
+            "let x = Tensor::new(&[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], &device)?;\n\
              let (row, column) = (x.narrow(0, 0, 1)?.squeeze(0)?, x.narrow(1, 0, 1)?.contiguous()?);\n\
              let (rows, ids) = (Tensor::new(&[1u32, 0], &device)?, Tensor::new(&[[2u32], [0]], &device)?);\n\
              let mask = x.lt(2.5)?;\n\
@@ -102,8 +101,7 @@ pub static MIXED_CALLS: Op = Op {
             moved: &|tensor| tensor.to_device(&Device::Cpu)?.to_device(&elsewhere),
             x,
         };
-        let name = Some(here.case.text("call")).filter(|name| !name.is_empty()).unwrap_or(NAMES[0]);
-        refused(here, call(name, arguments))?;
+        refused(here, call(here.case.text("call"), arguments))?;
         Ok(vec![Tensor::new(&[1u8], device)?])
     },
     source: SOURCE,

@@ -42,13 +42,13 @@ pub static SOFTMAX_SHIFTED: Op = Op {
     generate: |draw| draw_shifted(draw, &SOFTMAX_LAST_DIM),
     contract: |case| if shift_fits(case, "x") { contiguous_contract(case, &SOFTMAX_LAST_DIM) } else { NO_SHIFT },
     call: |call| {
-        let call = accepted(call, &(SOFTMAX_SHIFTED.contract)(call.case))?;
+        let call = accepted(call, &SOFTMAX_SHIFTED.contract(call.case))?;
         let x = (call.tensor("x")? + shift(call.case))?;
         let last = x.rank().saturating_sub(1);
         Ok(vec![if call.case.text("form") == "fused" { ops::softmax_last_dim(&x)? } else { ops::softmax(&x, last)? }])
     },
     source: r#"
-        let x = (&x + {{ shift|default("0.0") }})?;
+        let x = (&x + {{ shift }})?;
         {% if form == "fused" %}
         candle_nn::ops::softmax_last_dim(&x)?
         {% else %}

@@ -56,7 +56,7 @@ pub static TRAINING_STEP: Op = Op {
         if product(&[batch, inner, outer]).is_none_or(|work| work == 0 || work > 1 << 20) || !x.dtype.is_float() {
             return Contract::Unspecified("training of nothing, of too much, or of integers");
         }
-        if !(1e-6..=10.0).contains(&case.float("lr", 0.1)) {
+        if !(1e-6..=10.0).contains(&case.float("lr")) {
             return Contract::Unspecified("the learning rate is not an ordinary positive number");
         }
         let outputs = [&[][..], &[outer, inner], &[outer], &[batch, outer]];
@@ -67,7 +67,7 @@ pub static TRAINING_STEP: Op = Op {
         let (x, target) = (call.tensor("x")?, call.tensor("target")?);
         let (weight, bias) = (Var::from_tensor(call.tensor("weight")?)?, Var::from_tensor(call.tensor("bias")?)?);
         let predict = || Linear::new(weight.as_tensor().clone(), Some(bias.as_tensor().clone())).forward(x);
-        let mut optimizer = SGD::new(vec![weight.clone(), bias.clone()], call.case.float("lr", 0.1))?;
+        let mut optimizer = SGD::new(vec![weight.clone(), bias.clone()], call.case.float("lr"))?;
         let loss = loss::mse(&predict()?, target)?;
         optimizer.step(&loss.backward()?)?;
         Ok(vec![
@@ -77,22 +77,22 @@ pub static TRAINING_STEP: Op = Op {
             predict()?.detach(),
         ])
     },
-    source: r#"
+    source: r"
         let (weight, bias) = (Var::from_tensor(&weight)?, Var::from_tensor(&bias)?);
         let predict = || candle_nn::Linear::new(weight.as_tensor().clone(), Some(bias.as_tensor().clone())).forward(&x);
-        let mut optimizer = candle_nn::SGD::new(vec![weight.clone(), bias.clone()], {{ lr|default("0.1") }})?;
+        let mut optimizer = candle_nn::SGD::new(vec![weight.clone(), bias.clone()], {{ lr }})?;
         let loss = candle_nn::loss::mse(&predict()?, &target)?;
         optimizer.step(&loss.backward()?)?;
         let outputs = [loss, weight.as_tensor().copy()?, bias.as_tensor().copy()?, predict()?];
-    "#,
-    torch: r#"
+    ",
+    torch: r"
         weight, bias = weight.clone().requires_grad_(), bias.clone().requires_grad_()
-        optimizer = torch.optim.SGD([weight, bias], lr={{ lr|default("0.1") }})
+        optimizer = torch.optim.SGD([weight, bias], lr={{ lr }})
         loss = F.mse_loss(F.linear(x, weight, bias), target)
         loss.backward()
         optimizer.step()
         outputs = [loss, weight, bias, F.linear(x, weight, bias)]
-    "#,
+    ",
     reference: Some(trained),
     ulps: 8.0,
     differentiable: &[],
@@ -112,7 +112,7 @@ fn trained(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
     // The derivative of the mean of squares by each prediction.
     let count = Num::exact(squares.len() as f64);
     off.mapv_inplace(|off| Num::exact(2.0) * off / count);
-    let lr = Num::exact(inputs.case.float("lr", 0.1));
+    let lr = Num::exact(inputs.case.float("lr"));
     let slopes = multiply(&off.t().to_owned(), &x);
     let weight = ArrayD::from_shape_fn(weight.raw_dim(), |at| weight[&at] - lr * slopes[&at]);
     let bias = ArrayD::from_shape_fn(bias.raw_dim(), |at| {

@@ -32,7 +32,7 @@ pub fn swiglu(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
 
 /// Unspecified where the param of this name is not an ordinary number.
 pub fn unspecified_constant(case: &Case, name: &str) -> Option<Contract> {
-    let value = case.float(name, 1.0);
+    let value = case.float(name);
     let ordinary =
         value == 0.0 || (1e-3..=1e3).contains(&value.abs()) || holds_number(case, value) && value.abs() < 1e3;
     (!ordinary).then_some(Contract::Unspecified("a constant that is not an ordinary number"))

@@ -64,7 +64,7 @@ pub fn along_dim(
     kept: fn(&Candle, usize) -> Result<Candle>,
     all: fn(&Candle) -> Result<Candle>,
 ) -> Result<Vec<Candle>> {
-    let (x, dim) = (call.tensor("x")?, call.size("dim", 0));
+    let (x, dim) = (call.tensor("x")?, call.size("dim"));
     Ok(vec![match call.case.text("form") {
         "all" => all(x)?,
         "keepdim" => kept(x, dim)?,

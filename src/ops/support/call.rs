@@ -29,15 +29,10 @@ impl Call<'_> {
         self.tensors.get(name)
     }
 
-    /// A param that candle takes as `usize`; see `size_or`.
-    pub fn size(&self, name: &str, default: usize) -> usize {
-        size_or(self.case, name, default)
+    /// A param that candle takes as `usize`.
+    pub fn size(&self, name: &str) -> usize {
+        self.case.size(name)
     }
-}
-
-/// A param that candle takes as `usize`, or `default` where the case leaves it out: 0 for a negative number.
-pub fn size_or(case: &Case, name: &str, default: usize) -> usize {
-    case.params.get(name).map_or(default, |param| param.size().unwrap_or(0))
 }
 
 /// candle's dtype of this dtype of cases.

@@ -7,7 +7,6 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::builder::builder;
-use crate::ops::support::call::size_or;
 use crate::ops::support::convolution::{Window, window};
 use crate::ops::tensor::conv;
 use crate::ops::{Call, Contract, rule, why};
@@ -25,7 +24,7 @@ pub fn generate(
     let mut case = function(draw, spatial)?;
     let kernel = &case.inputs["kernel"];
     let transposed = case.params.contains_key("output_padding");
-    let channels = if transposed { kernel.shape[1] * size_or(&case, "groups", 1) } else { kernel.shape[0] };
+    let channels = if transposed { kernel.shape[1] * window(&case).groups } else { kernel.shape[0] };
     let (dtype, square) = (kernel.dtype, spatial == 1 || kernel.shape[2] == kernel.shape[3]);
     if dtype.is_float() && draw.one_in(2)? {
         case = case.input("bias", draw.tensor(dtype, &[channels])?);
@@ -37,7 +36,7 @@ pub fn generate(
 pub fn contract(case: &Case, function: fn(&Case, usize) -> Contract, spatial: usize) -> Contract {
     let contract = function(case, spatial);
     let built = case.text("form") == "built";
-    if built && size_or(case, "groups", 1) == 0 {
+    if built && window(case).groups == 0 {
         return Contract::Rejects(&rule::NO_GROUPS);
     }
     let Contract::Accepts { outputs, .. } = &contract else { return contract };

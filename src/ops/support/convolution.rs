@@ -6,7 +6,6 @@ use ndarray::{ArrayD, Dimension, IxDyn};
 
 use crate::case::Case;
 use crate::number::{Num, SINGLE};
-use crate::ops::support::call::size_or;
 use crate::tensor::for_each_index;
 
 /// The params of a convolution, as candle gets them.
@@ -24,10 +23,11 @@ pub struct Window {
 /// The [`Window`] of a case.
 pub fn window(case: &Case) -> Window {
     Window {
-        padding: size_or(case, "padding", 0),
-        stride: size_or(case, "stride", 1),
-        dilation: size_or(case, "dilation", 1),
-        groups: size_or(case, "groups", 1),
+        padding: case.size("padding"),
+        stride: case.size("stride"),
+        dilation: case.size("dilation"),
+        // `conv_transpose2d` has none.
+        groups: case.optional_size("groups").unwrap_or(1),
     }
 }
 

@@ -3,7 +3,7 @@
 use candle_core::Tensor as Candle;
 use ndarray::{ArrayD, Axis};
 
-use crate::case::Case;
+use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::gather_map::affordable;
@@ -13,6 +13,13 @@ use crate::tensor::{DType, Support, Tensor};
 
 /// The dtypes of caches that only copy.
 pub const CACHE_SUPPORT: &Support = &Support { of: "k0", cpu: &DType::ALL, cuda: &DType::STANDARD };
+
+/// The dimension to append along.
+pub const APPEND_DIM: ParamSpec = ParamSpec::size("dim", 0, "The dimension to append along.");
+/// The append before which the cache is emptied.
+pub const RESET: ParamSpec = ParamSpec::size("reset", 0, "Reset the cache before this append.").optional();
+/// The params of a cache of a fixed size.
+pub const CACHE_PARAMS: &[ParamSpec] = &[APPEND_DIM, ParamSpec::size("max", 0, "The size of the cache."), RESET];
 
 /// A case for a cache of any `dim` and a small `max`.
 pub fn drawn_cache(draw: &mut Draw) -> arbitrary::Result<Case> {
@@ -36,6 +43,23 @@ pub fn drawn_parts(draw: &mut Draw, support: &Support, mut shape: Vec<usize>, di
     Ok(if draw.one_in(4)? { case.param("reset", draw.between(1, 3)?) } else { case })
 }
 
+/// What `append` returns for each keys and values of the call in turn, with `reset` where the case says so.
+pub fn append_all<C>(
+    call: &Call,
+    cache: &mut C,
+    reset: fn(&mut C),
+    mut append: impl FnMut(&mut C, &Candle, &Candle) -> Result<Vec<Candle>, candle_core::Error>,
+) -> Result<Vec<Candle>, candle_core::Error> {
+    let mut outputs = Vec::new();
+    for (place, (k, v)) in pairs(call).into_iter().enumerate() {
+        if resets_before(call.case, place) {
+            reset(cache);
+        }
+        outputs.extend(append(cache, k, v)?);
+    }
+    Ok(outputs)
+}
+
 /// The keys and values of a call in the order in which they are appended.
 pub fn pairs<'a>(call: &'a Call) -> Vec<(&'a Candle, &'a Candle)> {
     let pair = |place| Some((call.optional(&format!("k{place}"))?, call.optional(&format!("v{place}"))?));
@@ -43,7 +67,7 @@ pub fn pairs<'a>(call: &'a Call) -> Vec<(&'a Candle, &'a Candle)> {
 }
 
 /// Whether the cache is emptied before the append at this place.
-pub fn resets_before(case: &Case, place: usize) -> bool {
+fn resets_before(case: &Case, place: usize) -> bool {
     place > 0 && case.size("reset") == place
 }
 

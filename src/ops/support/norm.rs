@@ -97,7 +97,7 @@ fn fitting(case: &Case, weights: &[&str]) -> Contract {
 
 /// Unspecified where the dtype has no such `eps`, or where gradients are too large.
 pub fn unspecified_arguments(case: &Case, dtype: DType) -> Option<Contract> {
-    let eps = case.float("eps", 1e-5);
+    let eps = case.float("eps");
     let is_odd = !(eps == 0.0 || (dtype.smallest()..=dtype.max()).contains(&eps));
     // Infinity is the largest number of a dtype that has none.
     if is_odd && (!case.backward.is_none() || dtype == DType::F8e4m3) {
@@ -110,12 +110,12 @@ pub fn unspecified_arguments(case: &Case, dtype: DType) -> Option<Contract> {
 
 /// The `eps` of the case as candle takes it.
 pub fn eps_f32(case: &Case) -> f32 {
-    case.float("eps", 1e-5) as f32
+    case.float("eps") as f32
 }
 
 /// The `eps` of the case, which may be held in `f32` or in the dtype of `x`.
 pub fn epsilon(case: &Case) -> Num {
-    let (eps, dtype) = (case.float("eps", 1e-5), case.tensor("x").map_or(DType::F32, |x| x.dtype));
+    let (eps, dtype) = (case.float("eps"), case.tensor("x").map_or(DType::F32, |x| x.dtype));
     let error = match eps.abs() {
         size if !size.is_finite() => 0.0,
         size if size > dtype.max() => f64::INFINITY,

@@ -49,7 +49,7 @@ pub fn with_scalar(draw: &mut Draw, scalars: &[f64]) -> arbitrary::Result<Case> 
 
 /// The number on the right side, if the case has one there.
 pub fn scalar(case: &Case) -> Option<f64> {
-    (case.text("form") == "scalar").then(|| case.float("scalar", 0.0))
+    (case.text("form") == "scalar").then(|| case.float("scalar"))
 }
 
 /// Whether the broadcasting form is called.

@@ -46,7 +46,7 @@ pub fn contract(case: &Case) -> Contract {
             _ => Contract::accepts(theta.dtype, &theta.shape).may_refuse(true, "an optimizer of integers"),
         };
     }
-    if !(1e-6..=10.0).contains(&case.float("lr", 0.1)) {
+    if !(1e-6..=10.0).contains(&case.float("lr")) {
         return Contract::Unspecified("a learning rate outside the ordinary positive range");
     }
     Contract::accepts(theta.dtype, &theta.shape)

@@ -5,7 +5,6 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::call::size_or;
 use crate::ops::{Contract, ReferenceInputs, rule};
 use crate::tensor::{DType, Support};
 
@@ -35,8 +34,8 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
 
 /// Kernel and stride.
 pub fn kernel_and_stride(case: &Case) -> ((usize, usize), (usize, usize)) {
-    let kernel = (size_or(case, "kh", 1), size_or(case, "kw", 1));
-    if has_stride(case) { (kernel, (size_or(case, "sh", 1), size_or(case, "sw", 1))) } else { (kernel, kernel) }
+    let kernel = (case.size("kh"), case.size("kw"));
+    if has_stride(case) { (kernel, (case.size("sh"), case.optional_size("sw").unwrap_or(1))) } else { (kernel, kernel) }
 }
 
 /// Whether the case has a stride; otherwise the kernel is the stride.

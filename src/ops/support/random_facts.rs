@@ -4,10 +4,9 @@ use candle_core::{Device, Result, Tensor};
 use ndarray::{ArrayD, IxDyn};
 
 use crate::case::Case;
-use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::call::{candle_dtype, dtype_of, typed_float};
-use crate::ops::support::creation::{dtype, generate, shape};
+use crate::ops::support::creation::{dtype, shape};
 use crate::ops::{Contract, ReferenceInputs};
 use crate::tensor::{DType, Support};
 
@@ -16,17 +15,6 @@ pub const CREATED: &Support = &Support::both("dtype", &DType::FLOATS);
 
 /// How many facts every random op returns.
 pub const FACTS: usize = 3;
-
-/// Where the contract of these ops comes from.
-pub const RANDOM_PROMISE: &str = "candle-core/src/tensor.rs:345-420 (the documentation of each): values within their \
-    bounds, mean and variance within six standard deviations";
-
-/// A case of a new tensor, or of one like another.
-pub fn new_or_like(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let case = generate(draw, CREATED)?;
-    let form = *draw.choose(&["like", "new"])?;
-    Ok(case.param("form", form))
-}
 
 /// `contract` of a call that returns only facts.
 pub fn facts_contract(contract: Contract) -> Contract {

@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::number::{Num, coarseness};
 
 /// The inputs of a reference.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ReferenceInputs<'a> {
     /// The case.
     pub case: &'a Case,

@@ -15,7 +15,7 @@ use crate::ops::{Call, Contract, Op, ReferenceInputs};
 /// the entry of `op` itself.
 pub fn contiguous_contract(case: &Case, op: &Op) -> Contract {
     let empty = case.inputs.values().any(|tensor| tensor.shape.contains(&0));
-    match (op.contract)(case) {
+    match op.contract(case) {
         _ if empty || !case.is_contiguous() => Contract::Unspecified("views, or inputs without elements"),
         Contract::Rejects(rule) => Contract::Unspecified(rule.id),
         contract => contract,
@@ -58,7 +58,7 @@ pub fn call_halves(call: &Call, op: &Op) -> Result<Vec<Candle>> {
     for half in call.tensor("x")?.chunk(2, 0)? {
         let mut tensors = call.tensors.clone();
         tensors.insert("x", half);
-        outputs.extend((op.call)(&Call { case: call.case, tensors, device: call.device })?);
+        outputs.extend(op.call(call.case, tensors, call.device)?);
     }
     Ok(vec![Candle::cat(&outputs, 0)?])
 }
@@ -73,7 +73,7 @@ pub const NO_SHIFT: Contract = Contract::Unspecified("not an ordinary shift");
 
 /// The shift, or 0 if it is not an ordinary one.
 pub fn shift(case: &Case) -> f64 {
-    let shift = case.float("shift", 0.0);
+    let shift = case.float("shift");
     if shift.abs() <= 1024.0 { shift } else { 0.0 }
 }
 
@@ -94,12 +94,12 @@ pub fn draw_shifted(draw: &mut Draw, op: &Op) -> arbitrary::Result<Case> {
 
 /// The reference of `op` for its main input, with the rounding of the shift there and back.
 pub fn shifted_reference(inputs: &ReferenceInputs, op: &Op) -> Vec<ArrayD<Num>> {
-    op.reference.map_or_else(Vec::new, |reference| reference(&shifted(inputs, op.support.of)))
+    op.reference().map_or_else(Vec::new, |reference| reference(&shifted(inputs, op.support.of)))
 }
 
 /// `inputs`, of which `name` was shifted and shifted back.
 pub fn shifted<'a>(inputs: &ReferenceInputs<'a>, name: &'static str) -> ReferenceInputs<'a> {
     let shift = Num::exact(shift(inputs.case));
     let x = inputs.array(name).mapv(|x| (x + shift) - shift);
-    ReferenceInputs { case: inputs.case, direction: inputs.direction, shift: inputs.shift, flowing: Some((name, x)) }
+    ReferenceInputs { flowing: Some((name, x)), ..inputs.clone() }
 }

@@ -5,7 +5,6 @@ use ndarray::ArrayD;
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::call::size_or;
 use crate::ops::{Contract, ReferenceInputs, in_range, rule, why};
 use crate::tensor::{DType, Tensor, Value};
 
@@ -52,7 +51,7 @@ pub fn routed(case: &Case, experts: usize, width: usize, dtype: DType) -> Contra
         return Contract::Rejects(&rule::SHAPES);
     };
     let scales = case.tensor("scales");
-    let topk = size_or(case, "topk", 1);
+    let topk = case.size("topk");
     let pairs = if scales.is_some() { Some(x.shape[0]) } else { x.shape[0].checked_mul(topk) };
     let Some(pairs) = pairs.filter(|&pairs| pairs > 0 && experts > 0 && width > 0 && x.shape[1] > 0 && topk > 0) else {
         return Contract::Unspecified("a product without elements");
@@ -85,7 +84,7 @@ pub fn routed(case: &Case, experts: usize, width: usize, dtype: DType) -> Contra
 /// The output: `product` of each row of `x` and the matrix of its expert, times the weight of the row.
 pub fn products(inputs: &ReferenceInputs, product: impl Fn(&[Num], usize) -> Vec<Num>) -> ArrayD<Num> {
     let (x, scales) = (inputs.array("x"), inputs.optional("scales"));
-    let topk = size_or(inputs.case, "topk", 1);
+    let topk = inputs.case.size("topk");
     let columns = x.shape()[1];
     let x: Vec<Num> = x.iter().copied().collect();
     let (tokens, experts) = (inputs.ids("token_ids"), inputs.ids("expert_ids"));

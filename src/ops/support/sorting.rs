@@ -27,7 +27,7 @@ pub fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
 
 /// Whether the order is ascending.
 pub fn ascending(case: &Case) -> bool {
-    case.int("asc", 1) != 0
+    case.int("asc") != 0
 }
 
 /// Accepts a sort with an output of positions.

@@ -1,13 +1,10 @@
 //! Templates that the sources of several ops include.
 
 /// Templates that [`crate::ops::Op::source`] may include, by name.
-pub const RUST_TEMPLATES: [(&str, &str); 11] = [
-    (
-        "window",
-        "padding: {{ padding|default(0) }}, stride: {{ stride|default(1) }}, dilation: {{ dilation|default(1) }}",
-    ),
-    ("config", "{% include 'window' %}, groups: {{ groups|default(1) }}, cudnn_fwd_algo: {% include 'algo' %}"),
-    ("transpose", "{% include 'window' %}, output_padding: {{ output_padding|default(0) }}"),
+pub const RUST_TEMPLATES: [(&str, &str); 15] = [
+    ("window", "padding: {{ padding }}, stride: {{ stride }}, dilation: {{ dilation }}"),
+    ("config", "{% include 'window' %}, groups: {{ groups }}, cudnn_fwd_algo: {% include 'algo' %}"),
+    ("transpose", "{% include 'window' %}, output_padding: {{ output_padding }}"),
     (
         "algo",
         "{% set names = {'direct': 'Direct', 'gemm': 'Gemm', 'implicit gemm': 'ImplicitGemm'} %}\
@@ -23,13 +20,38 @@ pub const RUST_TEMPLATES: [(&str, &str); 11] = [
     "#,
     ),
     (
+        "reset",
+        r"
+        {% if reset == n and n > 0 %}
+        cache.reset();
+        {% endif %}
+    ",
+    ),
+    (
+        "ring",
+        r#"
+        let mut cache = candle_nn::kv_cache::RotatingKvCache::new({{ dim }}, {{ max }});
+        {% include "appends" %}
+        outputs.extend(cache.k()?.into_iter().chain(cache.v()?));
+    "#,
+    ),
+    (
+        "scattered builder",
+        r"
+        let mut builder = candle_nn::kv_cache::ScatteredCacheBuilder::new(
+            {{ rows }},
+            {{ context }},
+            {{ inputs.k0.dtype }},
+            &device,
+        )?;
+    ",
+    ),
+    (
         "appends",
         r#"
         let mut outputs = Vec::new();
         {% for n in range(4) if inputs["k" ~ n] and inputs["v" ~ n] %}
-        {% if reset == n and n > 0 %}
-        cache.reset();
-        {% endif %}
+        {% include "reset" %}
         let (k, v) = cache.append(&k{{ n }}, &v{{ n }})?;
         outputs.extend([k{{ copied }}, v{{ copied }}]);
         {% endfor %}
@@ -39,12 +61,33 @@ pub const RUST_TEMPLATES: [(&str, &str); 11] = [
         "ids of the active",
         r#"
         {% set length = inputs["k" ~ n].shape[2] %}
-        {% set pause = (pauses|default([]))[n]|default(0) %}
+        {% set pause = pauses[n]|default(0) %}
         {% set active %}
         {%- for row in range(rows) %}{{ ", " if row else "" }}{{ pause // 2 ** row % 2 == 0 }}{% endfor %}
         {%- endset %}
         let active = [{{ active }}];
         let ids = builder.indices_and_mask({{ length }}, &active)?;
+    "#,
+    ),
+    (
+        "varlen",
+        r#"
+        let longest_q = seqlens_q.max(0)?.to_scalar::<u32>()? as usize;
+        let longest_k = seqlens_k.max(0)?.to_scalar::<u32>()? as usize;
+        candle_nn::attention::{{ function }}(
+            &q{{ to_host }},
+            &k{{ to_host }},
+            &v{{ to_host }},
+            {{ "Some(&alibi" ~ to_host ~ ")" if inputs.alibi else "None" }},
+            &seqlens_q{{ to_host }},
+            &seqlens_k{{ to_host }},
+            longest_q,
+            longest_k,
+            {{ scale|f32 }},
+            {{ causal != 0 }},
+            {{ left|option }},
+            {{ right|option }},
+        )?
     "#,
     ),
     (
@@ -65,7 +108,7 @@ pub const RUST_TEMPLATES: [(&str, &str); 11] = [
         "quantized",
         r#"
         let bytes = blocks.to_device(&Device::Cpu)?.flatten_all()?.to_vec1::<u8>()?;
-        let dtype = candle_core::quantized::GgmlDType::{{ format|default("Q4_0") }};
+        let dtype = candle_core::quantized::GgmlDType::{{ format }};
         let columns = bytes.len() / {{ inputs.blocks.shape[0] }} / dtype.type_size() * dtype.block_size();
         let storage = candle_core::quantized::QStorage::from_data(bytes.into(), &device, dtype)?;
         {% set shape = experts ~ ", " ~ rows // experts if experts else rows %}
@@ -78,7 +121,7 @@ pub const RUST_TEMPLATES: [(&str, &str); 11] = [
         use candle_core::backend::BackendStorage;
         use candle_core::{CpuStorage, CudaStorage, Layout, Shape};
 
-        {% set count = {"two": 2, "three": 3}[arity|default("one")]|default(1) %}
+        {% set count = {"one": 1, "two": 2, "three": 3}[arity] %}
         {% set y, of_y = ("y", "of_y") if count > 1 else ("x", "of_x") %}
         {% macro arguments(S) %}x: &{{ S }}, of_x: &Layout
         {%- if count > 1 %}, y: &{{ S }}, of_y: &Layout{% endif %}
@@ -120,7 +163,7 @@ pub const RUST_TEMPLATES: [(&str, &str); 11] = [
         use candle_core::backend::BackendStorage;
         use candle_core::{CpuStorage, CudaStorage, Layout};
 
-        {% set count = {"two": 2, "three": 3}[arity|default("one")]|default(1) %}
+        {% set count = {"one": 1, "two": 2, "three": 3}[arity] %}
         {% set y, of_y = ("y", "of_y") if count > 1 else ("x", "of_x") %}
         {% macro arguments(S) %}x: &mut {{ S }}, of_x: &Layout
         {%- if count > 1 %}, y: &{{ S }}, of_y: &Layout{% endif %}
@@ -160,10 +203,10 @@ pub const RUST_TEMPLATES: [(&str, &str); 11] = [
 pub const TORCH_TEMPLATES: [(&str, &str); 5] = [
     (
         "window",
-        "stride={{ stride|default(1) }}, padding={{ padding|default(0) }}, dilation={{ dilation|default(1) }}, \
+        "stride={{ stride }}, padding={{ padding }}, dilation={{ dilation }}, \
          groups={{ groups|default(1) }}",
     ),
-    ("transpose", "{% include 'window' %}, output_padding={{ output_padding|default(0) }}"),
+    ("transpose", "{% include 'window' %}, output_padding={{ output_padding }}"),
     (
         "divided",
         r#"
@@ -172,7 +215,7 @@ pub const TORCH_TEMPLATES: [(&str, &str); 5] = [
         {{ a ~ " / " ~ b if floats else "torch.div(" ~ a ~ ", " ~ b ~ ", rounding_mode=\"trunc\")" }}
     "#,
     ),
-    ("square of ones", "torch.ones({{ rows|default(0) }}, {{ rows|default(0) }}, dtype={{ dtype|dtype }})"),
+    ("square of ones", "torch.ones({{ rows }}, {{ rows }}, dtype={{ dtype|dtype }})"),
     (
         "descent",
         r"

@@ -29,7 +29,7 @@ pub static AFFINE: Op = Op {
         Ok(case.param("mul", mul).param("add", add))
     },
     contract: |case| {
-        let (mul, add) = (case.float("mul", 1.0), case.float("add", 0.0));
+        let (mul, add) = (case.float("mul"), case.float("add"));
         let is_kept = |value: f64| value.fract() == 0.0 && value >= 0.0 && holds_number(case, value);
         match case.tensor("x") {
             Some(x) if !(x.dtype.is_float() || is_kept(mul) && is_kept(add)) => {
@@ -45,13 +45,13 @@ pub static AFFINE: Op = Op {
             }),
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.affine(call.case.float("mul", 1.0), call.case.float("add", 0.0))?]),
-    source: "x.affine({{ mul|default('1.0') }}, {{ add|default('0.0') }})?",
-    torch: "x * {{ mul|default(1)|of(inputs.x.name) }} + {{ add|default(0)|of(inputs.x.name) }}",
+    call: |call| Ok(vec![call.tensor("x")?.affine(call.case.float("mul"), call.case.float("add"))?]),
+    source: "x.affine({{ mul }}, {{ add }})?",
+    torch: "x * {{ mul|of(inputs.x.name) }} + {{ add|of(inputs.x.name) }}",
     reference: Some(|inputs| {
         each(inputs, "x", |x| {
-            let constant = |name, default| Num::constant(inputs.case.float(name, default), x.unit);
-            x * constant("mul", 1.0) + constant("add", 0.0)
+            let constant = |name| Num::constant(inputs.case.float(name), x.unit);
+            x * constant("mul") + constant("add")
         })
     }),
     ulps: 4.0,

@@ -21,16 +21,16 @@ pub static ARGMAX: Op = Op {
         {% if form == "all" %}
         x.flatten_all()?.argmax(0)?
         {% elif form == "keepdim" %}
-        x.argmax_keepdim({{ dim|default(0) }})?
+        x.argmax_keepdim({{ dim }})?
         {% else %}
-        x.argmax({{ dim|default(0) }})?
+        x.argmax({{ dim }})?
         {% endif %}
     "#,
     torch: r#"
         {% if form == "all" %}
         x.argmax()
         {% else %}
-        x.argmax({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }})
+        x.argmax({{ dim }}{{ ", keepdim=True" if form == "keepdim" else "" }})
         {% endif %}
     "#,
     reference: Some(|inputs| over_dim(inputs, |group| position(group, |a, b| a > b))),

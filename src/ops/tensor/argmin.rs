@@ -21,16 +21,16 @@ pub static ARGMIN: Op = Op {
         {% if form == "all" %}
         x.flatten_all()?.argmin(0)?
         {% elif form == "keepdim" %}
-        x.argmin_keepdim({{ dim|default(0) }})?
+        x.argmin_keepdim({{ dim }})?
         {% else %}
-        x.argmin({{ dim|default(0) }})?
+        x.argmin({{ dim }})?
         {% endif %}
     "#,
     torch: r#"
         {% if form == "all" %}
         x.argmin()
         {% else %}
-        x.argmin({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }})
+        x.argmin({{ dim }}{{ ", keepdim=True" if form == "keepdim" else "" }})
         {% endif %}
     "#,
     reference: Some(|inputs| over_dim(inputs, |group| position(group, |a, b| a < b))),

@@ -32,7 +32,7 @@ pub static AVG_POOL2D: Op = Op {
         Ok(vec![if has_stride(call.case) { x.avg_pool2d_with_stride(kernel, stride)? } else { x.avg_pool2d(kernel)? }])
     },
     source: r#"
-        {% set kernel = "(" ~ kh|default(1) ~ ", " ~ kw|default(1) ~ ")" %}
+        {% set kernel = "(" ~ kh ~ ", " ~ kw ~ ")" %}
         {% if sh is defined %}
         x.avg_pool2d_with_stride({{ kernel }}, ({{ sh }}, {{ sw|default(1) }}))?
         {% else %}
@@ -41,7 +41,7 @@ pub static AVG_POOL2D: Op = Op {
     "#,
     torch: r#"
         {% set stride = ", stride=(" ~ sh ~ ", " ~ sw|default(1) ~ ")" if sh is defined else "" %}
-        F.avg_pool2d(x, ({{ kh|default(1) }}, {{ kw|default(1) }}){{ stride }})
+        F.avg_pool2d(x, ({{ kh }}, {{ kw }}){{ stride }})
     "#,
     reference: Some(|inputs| {
         let integers = inputs.case.tensor("x").is_some_and(|x| !x.dtype.is_float());

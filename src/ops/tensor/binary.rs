@@ -76,11 +76,11 @@ macro_rules! extrema {
             }]),
             source: concat!(
                 "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method),
-                "({{ scalar|default('0.0') if form == 'scalar' else '&rhs' }})?"
+                "({{ scalar if form == 'scalar' else '&rhs' }})?"
             ),
             torch: concat!(
                 "torch.", stringify!($method),
-                "(lhs, {% if form == 'scalar' %}torch.tensor({{ scalar|default('0.0') }}, dtype={{ inputs.lhs.dtype }})",
+                "(lhs, {% if form == 'scalar' %}torch.tensor({{ scalar }}, dtype={{ inputs.lhs.dtype }})",
                 "{% else %}rhs{% endif %})"
             ),
             reference: Some(|inputs| pairs(&inputs.array("lhs"), &rhs_array(inputs), $value)),

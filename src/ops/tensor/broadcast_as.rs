@@ -39,7 +39,7 @@ pub static BROADCAST_AS: Op = Op {
     },
     source: r#"
         {% set names = {"left": "broadcast_left", "expand": "expand"} %}
-        x.{{ names[form|default("")]|default("broadcast_as") }}({{ shape("sizes") }})?
+        x.{{ names[form]|default("broadcast_as") }}({{ shape("sizes") }})?
     "#,
     torch: r#"x.expand({{ shape("sizes") }}{{ " + x.shape" if form == "left" else "" }})"#,
     reference: Some(|inputs| {

@@ -38,9 +38,9 @@ pub static CAT: Op = Op {
             }
         }
     },
-    call: |call| Ok(vec![Candle::cat(&operands(call), call.size("dim", 0))?]),
-    source: "Tensor::cat(&[{{ list('t') }}], {{ dim|default(0) }})?",
-    torch: "torch.cat([{{ list('t') }}], dim={{ dim|default(0) }})",
+    call: |call| Ok(vec![Candle::cat(&operands(call), call.size("dim"))?]),
+    source: "Tensor::cat(&[{{ list('t') }}], {{ dim }})?",
+    torch: "torch.cat([{{ list('t') }}], dim={{ dim }})",
     reference: Some(|inputs| concatenated(inputs, |array| array)),
     ulps: 4.0,
     differentiable: &OPERANDS,

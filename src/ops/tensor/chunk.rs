@@ -42,10 +42,9 @@ pub static CHUNK: Op = Op {
         };
         Contract::Accepts { outputs: lengths.into_iter().map(part).collect(), refusal: None }
     },
-    call: |call| call.tensor("x")?.chunk(call.size("chunks", 0), call.size("dim", 0)),
-    source: "let outputs = x.chunk({{ chunks|default(0) }}, {{ dim|default(0) }})?;",
+    call: |call| call.tensor("x")?.chunk(call.size("chunks"), call.size("dim")),
+    source: "let outputs = x.chunk({{ chunks }}, {{ dim }})?;",
     torch: r"
-        {% set dim, chunks = dim|default(0), chunks|default(0) %}
         {% if chunks > inputs.x.shape[dim]|default(0) %}
         outputs = x.split(1, dim={{ dim }})
         {% else %}

@@ -24,18 +24,18 @@ pub static CLAMP: Op = Op {
     },
     contract: |case| {
         let fits = |bound: f64| is_ordinary(bound) && holds_number(case, bound);
-        if fits(case.float("min", 0.0)) && fits(case.float("max", 1.0)) {
+        if fits(case.float("min")) && fits(case.float("max")) {
             elementwise(case)
         } else {
             Contract::Unspecified("a bound that the cast changes")
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.clamp(call.case.float("min", 0.0), call.case.float("max", 1.0))?]),
-    source: "x.clamp({{ min|default('0.0') }}, {{ max|default('1.0') }})?",
-    torch: "x.clamp({{ min|default(0)|of(inputs.x.name) }}, {{ max|default(1)|of(inputs.x.name) }})",
+    call: |call| Ok(vec![call.tensor("x")?.clamp(call.case.float("min"), call.case.float("max"))?]),
+    source: "x.clamp({{ min }}, {{ max }})?",
+    torch: "x.clamp({{ min|of(inputs.x.name) }}, {{ max|of(inputs.x.name) }})",
     reference: Some(|inputs| {
-        let bound = |name, default| Num::exact(inputs.case.float(name, default));
-        each(inputs, "x", |x| x.max(bound("min", 0.0)).min(bound("max", 1.0)))
+        let bound = |name| Num::exact(inputs.case.float(name));
+        each(inputs, "x", |x| x.max(bound("min")).min(bound("max")))
     }),
     ulps: 4.0,
     differentiable: &["x"],

@@ -41,11 +41,11 @@ macro_rules! comparisons {
             source: concat!(
                 "{% if form == 'cmp' %}lhs.cmp(&rhs, candle_core::op::CmpOp::", stringify!($variant), ")?{% else %}",
                 "lhs.{{ 'broadcast_' if form == 'broadcast' else '' }}", stringify!($method),
-                "({{ scalar|default('0.0') if form == 'scalar' else '&rhs' }})?{% endif %}"
+                "({{ scalar if form == 'scalar' else '&rhs' }})?{% endif %}"
             ),
             torch: concat!(
                 "torch.", stringify!($method),
-                "(lhs, {{ scalar|default('0.0') if form == 'scalar' else 'rhs' }})"
+                "(lhs, {{ scalar if form == 'scalar' else 'rhs' }})"
             ),
             reference: Some(|inputs| holds(inputs, $holds)),
             ulps: 4.0,

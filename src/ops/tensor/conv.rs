@@ -29,7 +29,7 @@ pub static CONV1D: Op = Op {
         }])
     },
     source: r#"
-        {% set window = [padding|default(0), stride|default(1), dilation|default(1), groups|default(1)]|join(", ") %}
+        {% set window = [padding, stride, dilation, groups]|join(", ") %}
         {% if algo %}
         x.conv1d_with_algo(&kernel, {{ window }}, {% include "algo" %})?
         {% else %}
@@ -61,7 +61,7 @@ pub static CONV2D: Op = Op {
         }])
     },
     source: r#"
-        {% set window = [padding|default(0), stride|default(1), dilation|default(1), groups|default(1)]|join(", ") %}
+        {% set window = [padding, stride, dilation, groups]|join(", ") %}
         {% if algo %}
         x.conv2d_with_algo(&kernel, {{ window }}, {% include "algo" %})?
         {% else %}

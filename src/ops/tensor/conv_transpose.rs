@@ -6,7 +6,6 @@ use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE};
-use crate::ops::support::call::size_or;
 use crate::ops::support::convolution::{Window, convolve_transposed, window};
 use crate::ops::{Contract, Op, ReferenceInputs, rule, why};
 use crate::tensor::{DType, Support, Tensor, product};
@@ -22,12 +21,10 @@ pub static CONV_TRANSPOSE1D: Op = Op {
     contract: |case| contract(case, 1),
     call: |call| {
         let Window { padding, stride, dilation, groups } = window(call.case);
-        let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding", 0));
+        let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding"));
         Ok(vec![call.tensor("x")?.conv_transpose1d(kernel, padding, output_padding, stride, dilation, groups)?])
     },
     source: r"
-        {% set padding, output_padding, stride = padding|default(0), output_padding|default(0), stride|default(1) %}
-        {% set dilation, groups = dilation|default(1), groups|default(1) %}
         x.conv_transpose1d(&kernel, {{ padding }}, {{ output_padding }}, {{ stride }}, {{ dilation }}, {{ groups }})?
     ",
     torch: r#"F.conv_transpose1d(x, kernel, None, {% include "transpose" %})"#,
@@ -48,12 +45,10 @@ pub static CONV_TRANSPOSE2D: Op = Op {
     contract: |case| contract(case, 2),
     call: |call| {
         let Window { padding, stride, dilation, .. } = window(call.case);
-        let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding", 0));
+        let (kernel, output_padding) = (call.tensor("kernel")?, call.size("output_padding"));
         Ok(vec![call.tensor("x")?.conv_transpose2d(kernel, padding, output_padding, stride, dilation)?])
     },
     source: r"
-        {% set padding, output_padding = padding|default(0), output_padding|default(0) %}
-        {% set stride, dilation = stride|default(1), dilation|default(1) %}
         x.conv_transpose2d(&kernel, {{ padding }}, {{ output_padding }}, {{ stride }}, {{ dilation }})?
     ",
     torch: r#"F.conv_transpose2d(x, kernel, None, {% include "transpose" %})"#,
@@ -69,7 +64,7 @@ pub const TRANSPOSE_PROMISE: &str = "candle-core/src/conv.rs:31-56, 112-132, 204
     below stride or dilation, an output of at least one element";
 
 fn transpose_reference(inputs: &ReferenceInputs) -> Vec<ArrayD<Num>> {
-    let output_padding = size_or(inputs.case, "output_padding", 0);
+    let output_padding = inputs.case.size("output_padding");
     vec![convolve_transposed(&inputs.array("x"), &inputs.array("kernel"), &window(inputs.case), output_padding)]
 }
 
@@ -125,7 +120,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
     if dilation == 0 {
         return Contract::Rejects(&rule::ZERO_DILATION);
     }
-    if size_or(case, "output_padding", 0) >= stride.max(dilation) {
+    if case.size("output_padding") >= stride.max(dilation) {
         return Contract::Rejects(&rule::OUTPUT_PADDING);
     }
     if x.shape.contains(&0) || kernel.shape.contains(&0) {
@@ -151,7 +146,7 @@ pub fn contract(case: &Case, spatial: usize) -> Contract {
 fn output_size(case: &Case, n: usize, taps: usize) -> Option<usize> {
     let Window { padding, stride, dilation, .. } = window(case);
     let whole = (n - 1).checked_mul(stride)?.checked_add(dilation.checked_mul(taps - 1)?)?;
-    let whole = whole.checked_add(size_or(case, "output_padding", 0))?.checked_add(1)?;
+    let whole = whole.checked_add(case.size("output_padding"))?.checked_add(1)?;
     whole.checked_sub(padding.checked_mul(2)?).filter(|&size| size > 0)
 }
 

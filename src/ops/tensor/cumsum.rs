@@ -37,9 +37,9 @@ pub static CUMSUM: Op = Op {
         }
         Contract::accepts(x.dtype, &x.shape)
     },
-    call: |call| Ok(vec![call.tensor("x")?.cumsum(call.size("dim", 0))?]),
-    source: "x.cumsum({{ dim|default(0) }})?",
-    torch: "x.cumsum({{ dim|default(0) }})",
+    call: |call| Ok(vec![call.tensor("x")?.cumsum(call.size("dim"))?]),
+    source: "x.cumsum({{ dim }})?",
+    torch: "x.cumsum({{ dim }})",
     reference: Some(|inputs| {
         let mut x = inputs.array("x");
         let dim = inputs.case.size("dim");

@@ -22,8 +22,7 @@ macro_rules! calls {
     (|$x:ident, $dim:ident| $($name:literal = $call:expr, $op:expr, $plain:expr;)*) => {
         const NAMES: &[&str] = &[$($name),*];
         const SOURCE: &str = concat!(
-            "{% set back, call = back|default(1), call|default(\"narrow\") %}\n\
-             {% set named = {1: \"D::Minus1\", 2: \"D::Minus2\"} if by != \"number\" else {} %}\n\
+            "{% set named = {1: \"D::Minus1\", 2: \"D::Minus2\"} if by != \"number\" else {} %}\n\
              let dim = {{ named[back]|default(\"D::Minus(\" ~ back ~ \")\") }};\n",
             $("{% if call == \"", $name, "\" %}\n", stringify!($call), "?\n{% endif %}\n",)*
         );
@@ -108,30 +107,25 @@ pub static DIM_FROM_END: Op = Op {
         Err(contract) => contract,
     },
     call: |here| {
-        let dim = match (here.size("back", 1), here.case.text("by")) {
+        let dim = match (here.size("back"), here.case.text("by")) {
             (1, by) if by != "number" => D::Minus1,
             (2, by) if by != "number" => D::Minus2,
             (back, _) => D::Minus(back),
         };
-        Ok(vec![call(name(here.case), here.tensor("x")?, dim)?])
+        Ok(vec![call(here.case.text("call"), here.tensor("x")?, dim)?])
     },
     source: SOURCE,
     // The functions have scripts of their own.
     torch: "",
     reference: Some(|inputs| {
         let Ok((op, plain)) = from_front(inputs.case) else { return Vec::new() };
-        op.reference.map_or_else(Vec::new, |reference| reference(&ReferenceInputs::new(&plain)))
+        op.reference().map_or_else(Vec::new, |reference| reference(&ReferenceInputs::new(&plain)))
     }),
     ulps: 4.0,
     differentiable: &[],
     promise: "candle-core/src/shape.rs:289-331: counted from the end, an Err if there is no such dimension, as torch for negative ones; \
               otherwise as each function",
 };
-
-/// The function that the case calls.
-fn name(case: &Case) -> &str {
-    Some(case.text("call")).filter(|name| !name.is_empty()).unwrap_or(NAMES[0])
-}
 
 /// How many dimensions a function can name: one that adds a dimension may put it last.
 fn places(name: &str, rank: usize) -> usize {
@@ -147,11 +141,12 @@ fn parts(mut case: Case) -> Case {
 /// The op and the case in which the dimension is counted from the front.
 fn from_front(case: &Case) -> std::result::Result<(&'static Op, Case), Contract> {
     let Some(x) = case.tensor("x") else { return Err(Contract::Rejects(&rule::SHAPES)) };
-    if x.shape.is_empty() && name(case).starts_with("flatten") {
+    let name = case.text("call");
+    if x.shape.is_empty() && name.starts_with("flatten") {
         return Err(Contract::Unspecified("dimensions of a scalar"));
     }
-    let back = crate::ops::support::call::size_or(case, "back", 1);
-    let dim = places(name(case), x.shape.len()).checked_sub(back).filter(|_| back > 0);
+    let back = case.size("back");
+    let dim = places(name, x.shape.len()).checked_sub(back).filter(|_| back > 0);
     let Some(dim) = dim else { return Err(Contract::Rejects(&rule::DIM)) };
-    Ok(plain(name(case), Case::default().input("x", x.clone()), dim))
+    Ok(plain(name, Case::default().input("x", x.clone()), dim))
 }

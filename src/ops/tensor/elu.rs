@@ -18,16 +18,16 @@ pub static ELU: Op = Op {
         Ok(case(draw, FLOATS)?.param("alpha", alpha))
     },
     contract: |case| {
-        if is_ordinary(case.float("alpha", 1.0)) {
+        if is_ordinary(case.float("alpha")) {
             of_floats(case)
         } else {
             Contract::Unspecified("an extraordinary constant")
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.elu(call.case.float("alpha", 1.0))?]),
-    source: "x.elu({{ alpha|default('1.0') }})?",
-    torch: "F.elu(x, {{ alpha|default('1.0') }})",
-    reference: Some(|inputs| each(inputs, "x", |x| elu(x, inputs.case.float("alpha", 1.0)))),
+    call: |call| Ok(vec![call.tensor("x")?.elu(call.case.float("alpha"))?]),
+    source: "x.elu({{ alpha }})?",
+    torch: "F.elu(x, {{ alpha }})",
+    reference: Some(|inputs| each(inputs, "x", |x| elu(x, inputs.case.float("alpha")))),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:797-806; torch.nn.ELU",

@@ -22,7 +22,7 @@ pub static EMBEDDING: Op = Op {
         Ok(case)
     },
     contract: |case| match shape_of(case).len() {
-        2 => (INDEX_SELECT.contract)(case),
+        2 => INDEX_SELECT.contract(case),
         _ => Contract::Rejects(&rule::RANK),
     },
     call: |call| Ok(vec![call.tensor("x")?.embedding(call.tensor("ids")?)?]),

@@ -41,7 +41,6 @@ pub static FILE: Op = Op {
         Ok(vec![read?.to_device(call.device)?])
     },
     source: r#"
-        {% set form = form|default("npy") %}
         {% if form == "bytes" %}
         let mut bytes = Vec::new();
         x.write_bytes(&mut bytes)?;

@@ -27,7 +27,7 @@ pub static FLATTEN: Op = Op {
     contract: |case| contract(case, flattened),
     call: |call| {
         let x = call.tensor("x")?;
-        let (start, end) = (call.size("start", 0), call.size("end", 0));
+        let (start, end) = (call.size("start"), call.size("end"));
         Ok(vec![match call.case.text("form") {
             "to" => x.flatten_to(end)?,
             "from" => x.flatten_from(start)?,
@@ -37,24 +37,24 @@ pub static FLATTEN: Op = Op {
     },
     source: r#"
         {% if form == "to" %}
-        x.flatten_to({{ end|default(0) }})?
+        x.flatten_to({{ end }})?
         {% elif form == "from" %}
-        x.flatten_from({{ start|default(0) }})?
+        x.flatten_from({{ start }})?
         {% elif form == "all" %}
         x.flatten_all()?
         {% else %}
-        x.flatten({{ start|default(0) }}, {{ end|default(0) }})?
+        x.flatten({{ start }}, {{ end }})?
         {% endif %}
     "#,
     torch: r#"
         {% if form == "to" %}
-        x.flatten(0, {{ end|default(0) }})
+        x.flatten(0, {{ end }})
         {% elif form == "from" %}
-        x.flatten({{ start|default(0) }})
+        x.flatten({{ start }})
         {% elif form == "all" %}
         x.flatten()
         {% else %}
-        x.flatten({{ start|default(0) }}, {{ end|default(0) }})
+        x.flatten({{ start }}, {{ end }})
         {% endif %}
     "#,
     reference: Some(|inputs| in_order(inputs, flattened)),

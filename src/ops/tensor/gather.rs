@@ -41,9 +41,9 @@ pub static GATHER: Op = Op {
         let contract = id_rules(ids, x.shape[dim], Contract::accepts(x.dtype, &ids.shape));
         contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![call.tensor("x")?.gather(call.tensor("ids")?, call.size("dim", 0))?]),
-    source: "x.gather(&ids, {{ dim|default(0) }})?",
-    torch: r#"x.gather({{ dim|default(0) }}, {{ ids("ids") }})"#,
+    call: |call| Ok(vec![call.tensor("x")?.gather(call.tensor("ids")?, call.size("dim"))?]),
+    source: "x.gather(&ids, {{ dim }})?",
+    torch: r#"x.gather({{ dim }}, {{ ids("ids") }})"#,
     reference: Some(|inputs| {
         let (x, ids) = (inputs.array("x"), inputs.ids("ids"));
         let dim = inputs.case.size("dim");
@@ -55,8 +55,8 @@ pub static GATHER: Op = Op {
         let picked = picked.collect();
         vec![ArrayD::from_shape_vec(ids.raw_dim(), picked).expect("one value per id")]
     }),
+    ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1863-1908 (gather's documentation); torch.gather; an id that equals its dtype's \
               maximum and lies outside the dimension reads 0 by design (candle PR #2940)",
-    ulps: 4.0,
 };

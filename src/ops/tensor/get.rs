@@ -27,25 +27,21 @@ pub static GET: Op = Op {
     },
     contract: |case| contract(case, gotten),
     call: |call| {
-        let (x, index) = (call.tensor("x")?, call.size("index", 0));
-        Ok(vec![if call.case.text("form") == "first" {
-            x.get(index)?
-        } else {
-            x.get_on_dim(call.size("dim", 0), index)?
-        }])
+        let (x, index) = (call.tensor("x")?, call.size("index"));
+        Ok(vec![if call.case.text("form") == "first" { x.get(index)? } else { x.get_on_dim(call.size("dim"), index)? }])
     },
     source: r#"
         {% if form == "first" %}
-        x.get({{ index|default(0) }})?
+        x.get({{ index }})?
         {% else %}
-        x.get_on_dim({{ dim|default(0) }}, {{ index|default(0) }})?
+        x.get_on_dim({{ dim }}, {{ index }})?
         {% endif %}
     "#,
     torch: r#"
         {% if form == "first" %}
-        x[{{ index|default(0) }}]
+        x[{{ index }}]
         {% else %}
-        x.select({{ dim|default(0) }}, {{ index|default(0) }})
+        x.select({{ dim }}, {{ index }})
         {% endif %}
     "#,
     reference: Some(|inputs| {

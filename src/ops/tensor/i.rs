@@ -44,7 +44,6 @@ pub static I: Op = Op {
         }])
     },
     source: r#"
-        {% set kinds, starts, ends = kinds|default([]), starts|default([]), ends|default([]) %}
         x.i({{ "(" if kinds|length > 1 else "" }}
         {%- for kind in kinds[:4] %}
         {%- set start, end = starts[loop.index0]|default(0), ends[loop.index0]|default(0) %}
@@ -55,7 +54,6 @@ pub static I: Op = Op {
         {{- ")" if kinds|length > 1 else "" }})?
     "#,
     torch: r#"
-        {% set kinds, starts, ends = kinds|default([]), starts|default([]), ends|default([]) %}
         {% if "ids" in kinds and "at" in kinds %}
         {{ lacks("ids beside a number that leave dimensions where they are") }}
         {% endif %}

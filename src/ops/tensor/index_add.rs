@@ -44,17 +44,17 @@ pub static INDEX_ADD: Op = Op {
     },
     call: |call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
-        Ok(vec![call.tensor("x")?.index_add(ids, src, call.size("dim", 0))?])
+        Ok(vec![call.tensor("x")?.index_add(ids, src, call.size("dim"))?])
     },
-    source: "x.index_add(&ids, &src, {{ dim|default(0) }})?",
-    torch: r#"x.index_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
+    source: "x.index_add(&ids, &src, {{ dim }})?",
+    torch: r#"x.index_add({{ dim }}, {{ ids("ids") }}, src)"#,
     reference: Some(|inputs| {
         let dim = inputs.case.size("dim");
         let ids = inputs.ids("ids");
         scattered(inputs, |index| ids.get([index[dim]].as_slice()).copied(), |old, new, _| old + new)
     }),
-    promise: "candle-core/src/tensor.rs:1819-1861; torch.Tensor.index_add_; an id that equals its dtype's maximum and \
-              lies outside the dimension writes nothing by design (candle PR #2940)",
     ulps: 4.0,
     differentiable: &["src", "x"],
+    promise: "candle-core/src/tensor.rs:1819-1861; torch.Tensor.index_add_; an id that equals its dtype's maximum and \
+              lies outside the dimension writes nothing by design (candle PR #2940)",
 };

@@ -36,15 +36,15 @@ pub static INDEX_SELECT: Op = Op {
         // Strided ids are read through their stride (candle-core/src/cpu_backend/mod.rs:741).
         contract.may_refuse(!x.view.is_contiguous(), why::CONTIGUOUS)
     },
-    call: |call| Ok(vec![call.tensor("x")?.index_select(call.tensor("ids")?, call.size("dim", 0))?]),
-    source: "x.index_select(&ids, {{ dim|default(0) }})?",
-    torch: r#"x.index_select({{ dim|default(0) }}, {{ ids("ids") }})"#,
+    call: |call| Ok(vec![call.tensor("x")?.index_select(call.tensor("ids")?, call.size("dim"))?]),
+    source: "x.index_select(&ids, {{ dim }})?",
+    torch: r#"x.index_select({{ dim }}, {{ ids("ids") }})"#,
     reference: Some(|inputs| {
         let dim = inputs.case.size("dim");
         vec![selected(&inputs.array("x"), &inputs.ids("ids").iter().copied().collect::<Vec<_>>(), dim)]
     }),
+    ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:1910-1947 (index_select's documentation); torch.index_select; the largest id of \
               its dtype as for gather",
-    ulps: 4.0,
 };

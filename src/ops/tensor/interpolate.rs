@@ -2,7 +2,6 @@
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::arguments::IMAGES;
-use crate::ops::support::call::size_or;
 use crate::ops::support::resizing::{nearest, resized_contract};
 use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
@@ -27,13 +26,13 @@ pub static INTERPOLATE1D: Op = Op {
     },
     contract: |case| contract(case, &["w"]),
     call: |call| {
-        let (x, target) = (call.tensor("x")?, call.size("w", 1));
+        let (x, target) = (call.tensor("x")?, call.size("w"));
         let alias = call.case.text("form") == "alias";
         Ok(vec![if alias { x.upsample_nearest1d(target)? } else { x.interpolate1d(target)? }])
     },
-    source: "x.{{ 'upsample_nearest' if form == 'alias' else 'interpolate' }}1d({{ w|default(1) }})?",
-    torch: "F.interpolate(x, size={{ w|default(1) }})",
-    reference: Some(|inputs| vec![nearest(&inputs.array("x"), &[size_or(inputs.case, "w", 1)])]),
+    source: "x.{{ 'upsample_nearest' if form == 'alias' else 'interpolate' }}1d({{ w }})?",
+    torch: "F.interpolate(x, size={{ w }})",
+    reference: Some(|inputs| vec![nearest(&inputs.array("x"), &[inputs.case.size("w")])]),
     ulps: 4.0,
     differentiable: &["x"],
     promise: NEAREST_PROMISE,
@@ -63,17 +62,17 @@ pub static INTERPOLATE2D: Op = Op {
     },
     contract: |case| contract(case, &["h", "w"]),
     call: |call| {
-        let (x, h, w) = (call.tensor("x")?, call.size("h", 1), call.size("w", 1));
+        let (x, h, w) = (call.tensor("x")?, call.size("h"), call.size("w"));
         let alias = call.case.text("form") == "alias";
         Ok(vec![if alias { x.upsample_nearest2d(h, w)? } else { x.interpolate2d(h, w)? }])
     },
     source: r#"
         {% set name = "upsample_nearest" if form == "alias" else "interpolate" %}
-        x.{{ name }}2d({{ h|default(1) }}, {{ w|default(1) }})?
+        x.{{ name }}2d({{ h }}, {{ w }})?
     "#,
-    torch: "F.interpolate(x, size=({{ h|default(1) }}, {{ w|default(1) }}))",
+    torch: "F.interpolate(x, size=({{ h }}, {{ w }}))",
     reference: Some(|inputs| {
-        let target = [size_or(inputs.case, "h", 1), size_or(inputs.case, "w", 1)];
+        let target = [inputs.case.size("h"), inputs.case.size("w")];
         vec![nearest(&inputs.array("x"), &target)]
     }),
     ulps: 4.0,
@@ -87,6 +86,6 @@ pub const NEAREST_PROMISE: &str = "candle-core/src/tensor.rs:1184-1223: the valu
 
 fn contract(case: &Case, target: &[&str]) -> Contract {
     let Some(x) = case.tensor("x") else { return Contract::Rejects(&rule::SHAPES) };
-    let target: Vec<usize> = target.iter().map(|name| size_or(case, name, 1)).collect();
+    let target: Vec<usize> = target.iter().map(|name| case.size(name)).collect();
     if x.shape.len() == target.len() + 2 { resized_contract(case, &target) } else { Contract::Rejects(&rule::RANK) }
 }

@@ -30,8 +30,8 @@ pub static LOG_SUM_EXP: Op = Op {
         }
     },
     call: |call| Ok(vec![call.tensor("x")?.log_sum_exp(call.case.sizes("dims"))?]),
-    source: "x.log_sum_exp([{{ dims|default([])|join(', ') }}])?",
-    torch: r#"x.logsumexp([{{ dims|default([])|join(", ") }}])"#,
+    source: "x.log_sum_exp([{{ dims|join(', ') }}])?",
+    torch: r#"x.logsumexp([{{ dims|join(", ") }}])"#,
     reference: Some(|inputs| {
         over_dims(inputs, |group| {
             let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);

@@ -20,16 +20,16 @@ pub static MAX: Op = Op {
         {% if form == "all" %}
         x.max_all()?
         {% elif form == "keepdim" %}
-        x.max_keepdim({{ dim|default(0) }})?
+        x.max_keepdim({{ dim }})?
         {% else %}
-        x.max({{ dim|default(0) }})?
+        x.max({{ dim }})?
         {% endif %}
     "#,
     torch: r#"
         {% if form == "all" %}
         x.max()
         {% else %}
-        x.max({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
+        x.max({{ dim }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
         {% endif %}
     "#,
     reference: Some(|inputs| over_dim(inputs, |group| extreme(group, |a, b| a > b))),

@@ -21,7 +21,7 @@ pub static MAX_POOL2D: Op = Op {
         Ok(vec![if has_stride(call.case) { x.max_pool2d_with_stride(kernel, stride)? } else { x.max_pool2d(kernel)? }])
     },
     source: r#"
-        {% set kernel = "(" ~ kh|default(1) ~ ", " ~ kw|default(1) ~ ")" %}
+        {% set kernel = "(" ~ kh ~ ", " ~ kw ~ ")" %}
         {% if sh is defined %}
         x.max_pool2d_with_stride({{ kernel }}, ({{ sh }}, {{ sw|default(1) }}))?
         {% else %}
@@ -30,7 +30,7 @@ pub static MAX_POOL2D: Op = Op {
     "#,
     torch: r#"
         {% set stride = ", stride=(" ~ sh ~ ", " ~ sw|default(1) ~ ")" if sh is defined else "" %}
-        F.max_pool2d(x, ({{ kh|default(1) }}, {{ kw|default(1) }}){{ stride }})
+        F.max_pool2d(x, ({{ kh }}, {{ kw }}){{ stride }})
     "#,
     reference: Some(|inputs| {
         windows(inputs, |window| window.iter().copied().reduce(Num::max).unwrap_or(Num::exact(f64::NAN)))

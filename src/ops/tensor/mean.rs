@@ -35,7 +35,7 @@ pub static MEAN: Op = Op {
         {% if form == "all" %}
         x.mean_all()?
         {% else %}
-        x.mean{{ "_keepdim" if form == "keepdim" else "" }}([{{ dims|default([])|join(", ") }}])?
+        x.mean{{ "_keepdim" if form == "keepdim" else "" }}([{{ dims|join(", ") }}])?
         {% endif %}
     "#,
     torch: r#"
@@ -43,7 +43,7 @@ pub static MEAN: Op = Op {
         {% if form == "all" %}
         x.mean()
         {% else %}
-        x.mean([{{ dims|default([])|join(", ") }}]{{ ", keepdim=True" if form == "keepdim" else "" }})
+        x.mean([{{ dims|join(", ") }}]{{ ", keepdim=True" if form == "keepdim" else "" }})
         {% endif %}
     "#,
     reference: Some(|inputs| {

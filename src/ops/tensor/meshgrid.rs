@@ -34,16 +34,16 @@ pub static MESHGRID: Op = Op {
         if rows.checked_mul(columns).is_none_or(|n| n > 1 << 22) {
             return Contract::Unspecified(why::TOO_LARGE);
         }
-        let shape = if case.int("xy", 0) == 0 { vec![rows, columns] } else { vec![columns, rows] };
+        let shape = if case.int("xy") == 0 { vec![rows, columns] } else { vec![columns, rows] };
         Contract::Accepts { outputs: vec![(x.dtype, shape.clone()), (y.dtype, shape)], refusal: None }
     },
-    call: |call| Tensor::meshgrid(&[call.tensor("x")?, call.tensor("y")?], call.case.int("xy", 0) != 0),
-    source: "let outputs = Tensor::meshgrid(&[&x, &y], {{ xy|default(0) != 0 }})?;",
-    torch: r#"outputs = torch.meshgrid(x, y, indexing="{{ 'xy' if xy|default(0) != 0 else 'ij' }}")"#,
+    call: |call| Tensor::meshgrid(&[call.tensor("x")?, call.tensor("y")?], call.case.int("xy") != 0),
+    source: "let outputs = Tensor::meshgrid(&[&x, &y], {{ xy != 0 }})?;",
+    torch: r#"outputs = torch.meshgrid(x, y, indexing="{{ 'xy' if xy != 0 else 'ij' }}")"#,
     reference: Some(|inputs| {
         let (x, y) = (inputs.array("x"), inputs.array("y"));
         let of = |pick: &dyn Fn(usize, usize) -> Num| {
-            if inputs.case.int("xy", 0) == 0 {
+            if inputs.case.int("xy") == 0 {
                 ArrayD::from_shape_fn(IxDyn(&[x.len(), y.len()]), |at| pick(at[0], at[1]))
             } else {
                 ArrayD::from_shape_fn(IxDyn(&[y.len(), x.len()]), |at| pick(at[1], at[0]))

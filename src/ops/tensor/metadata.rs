@@ -61,7 +61,7 @@ pub static METADATA: Op = Op {
     },
     call: |call| {
         let x = call.tensor("x")?;
-        let axis = x.normalize_axis(call.case.int("axis", 0))?;
+        let axis = x.normalize_axis(call.case.int("axis"))?;
         let (sizes, device) = (x.shape().dims(), x.device());
         let numbers = [x.rank(), x.elem_count(), axis, x.dim(axis)?, x.dim(D::Minus1)?];
         let numbers: Vec<i64> = sizes.iter().chain(&numbers).map(|&number| number as i64).collect();
@@ -87,7 +87,7 @@ pub static METADATA: Op = Op {
             let start = x.layout().start_offset();
             x.strided_index().enumerate().all(|(place, found)| found == start + place)
         };
-        let axis = x.normalize_axis({{ axis|default(0) }})?;
+        let axis = x.normalize_axis({{ axis }})?;
         let numbers = [x.rank(), x.elem_count(), axis, x.dim(axis)?, x.dim(candle_core::D::Minus1)?];
         let numbers: Vec<i64> = x.shape().dims().iter().chain(&numbers).map(|&number| number as i64).collect();
         let facts = [
@@ -142,7 +142,7 @@ pub static METADATA: Op = Op {
 
 /// The dimension that the param names, from 0; `None` if a tensor of this rank lacks it.
 fn axis(case: &Case, rank: usize) -> Option<usize> {
-    let (axis, rank) = (case.int("axis", 0), rank as i64);
+    let (axis, rank) = (case.int("axis"), rank as i64);
     (-rank..rank).contains(&axis).then(|| axis.rem_euclid(rank) as usize)
 }
 

@@ -20,16 +20,16 @@ pub static MIN: Op = Op {
         {% if form == "all" %}
         x.min_all()?
         {% elif form == "keepdim" %}
-        x.min_keepdim({{ dim|default(0) }})?
+        x.min_keepdim({{ dim }})?
         {% else %}
-        x.min({{ dim|default(0) }})?
+        x.min({{ dim }})?
         {% endif %}
     "#,
     torch: r#"
         {% if form == "all" %}
         x.min()
         {% else %}
-        x.min({{ dim|default(0) }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
+        x.min({{ dim }}{{ ", keepdim=True" if form == "keepdim" else "" }}).values
         {% endif %}
     "#,
     reference: Some(|inputs| over_dim(inputs, |group| extreme(group, |a, b| a < b))),

@@ -22,11 +22,11 @@ pub static NARROW: Op = Op {
     },
     contract: |case| contract(case, narrowed),
     call: |call| {
-        let (dim, start, len) = (call.size("dim", 0), call.size("start", 0), call.size("len", 0));
+        let (dim, start, len) = (call.size("dim"), call.size("start"), call.size("len"));
         Ok(vec![call.tensor("x")?.narrow(dim, start, len)?])
     },
-    source: "x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ len|default(0) }})?",
-    torch: "x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ len|default(0) }})",
+    source: "x.narrow({{ dim }}, {{ start }}, {{ len }})?",
+    torch: "x.narrow({{ dim }}, {{ start }}, {{ len }})",
     reference: Some(|inputs| {
         gathered(inputs, narrowed, |case, _, index| {
             let mut index = index.to_vec();

@@ -6,27 +6,30 @@ use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
 use crate::ops::{Contract, Op, rule};
 
+/// The params of both ops.
+const PARAMS: &[ParamSpec] = &[
+    DIM,
+    ParamSpec::size("left", 0, "How many entries to add before."),
+    ParamSpec::size("right", 0, "How many entries to add after."),
+];
+
 /// `x.pad_with_zeros(dim, left, right)`: zeros before and after the entries along `dim`.
 pub static PAD_WITH_ZEROS: Op = Op {
     name: "tensor.pad_with_zeros",
     covers: &["Tensor::pad_with_zeros"],
     support: COPIES,
     inputs: &[ANY],
-    params: &[
-        DIM,
-        ParamSpec::size("left", 0, "How many entries to add before."),
-        ParamSpec::size("right", 0, "How many entries to add after."),
-    ],
+    params: PARAMS,
     generate: |draw| along(draw),
     contract: |case| contract(case, padded),
     call: |call| {
-        let (dim, left, right) = (call.size("dim", 0), call.size("left", 0), call.size("right", 0));
+        let (dim, left, right) = (call.size("dim"), call.size("left"), call.size("right"));
         Ok(vec![call.tensor("x")?.pad_with_zeros(dim, left, right)?])
     },
-    source: "x.pad_with_zeros({{ dim|default(0) }}, {{ left|default(0) }}, {{ right|default(0) }})?",
+    source: "x.pad_with_zeros({{ dim }}, {{ left }}, {{ right }})?",
     torch: r#"
-        {% set later = "0, 0, " * (inputs.x.shape|length - 1 - dim|default(0)) %}
-        F.pad(x, ({{ later }}{{ left|default(0) }}, {{ right|default(0) }}))
+        {% set later = "0, 0, " * (inputs.x.shape|length - 1 - dim) %}
+        F.pad(x, ({{ later }}{{ left }}, {{ right }}))
     "#,
     reference: Some(|inputs| {
         gathered(inputs, padded, |case, _, index| {
@@ -47,11 +50,7 @@ pub static PAD_WITH_SAME: Op = Op {
     covers: &["Tensor::pad_with_same"],
     support: COPIES,
     inputs: &[ANY],
-    params: &[
-        DIM,
-        ParamSpec::size("left", 0, "How many entries to add before."),
-        ParamSpec::size("right", 0, "How many entries to add after."),
-    ],
+    params: PARAMS,
     generate: |draw| along(draw),
     contract: |case| {
         if shape_of(case).contains(&0) {
@@ -60,12 +59,11 @@ pub static PAD_WITH_SAME: Op = Op {
         contract(case, padded)
     },
     call: |call| {
-        let (dim, left, right) = (call.size("dim", 0), call.size("left", 0), call.size("right", 0));
+        let (dim, left, right) = (call.size("dim"), call.size("left"), call.size("right"));
         Ok(vec![call.tensor("x")?.pad_with_same(dim, left, right)?])
     },
-    source: "x.pad_with_same({{ dim|default(0) }}, {{ left|default(0) }}, {{ right|default(0) }})?",
+    source: "x.pad_with_same({{ dim }}, {{ left }}, {{ right }})?",
     torch: r"
-        {% set dim, left, right = dim|default(0), left|default(0), right|default(0) %}
         {% set size = inputs.x.shape[dim] %}
         places = torch.arange({{ -left }}, {{ size + right }}).clamp(0, {{ size - 1 }})
         x.index_select({{ dim }}, places)

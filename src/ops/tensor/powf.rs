@@ -18,17 +18,17 @@ pub static POWF: Op = Op {
         Ok(case(draw, FLOATS)?.param("e", exponent))
     },
     contract: |case| {
-        let exponent = case.float("e", 1.0);
+        let exponent = case.float("e");
         if exponent.abs() <= 8.0 && (exponent * 8.0).fract() == 0.0 {
             of_floats(case)
         } else {
             Contract::Unspecified("an extraordinary exponent")
         }
     },
-    call: |call| Ok(vec![call.tensor("x")?.powf(call.case.float("e", 1.0))?]),
-    source: "x.powf({{ e|default('1.0') }})?",
-    torch: "x.pow({{ e|default('1.0') }})",
-    reference: Some(|inputs| each(inputs, "x", |x| x.powf(inputs.case.float("e", 1.0)))),
+    call: |call| Ok(vec![call.tensor("x")?.powf(call.case.float("e"))?]),
+    source: "x.powf({{ e }})?",
+    torch: "x.pow({{ e }})",
+    reference: Some(|inputs| each(inputs, "x", |x| x.powf(inputs.case.float("e")))),
     ulps: 4.0,
     differentiable: &["x"],
     promise: "candle-core/src/tensor.rs:807-816, backprop.rs:652-656; torch.pow, whose derivative for the exponent 0 \

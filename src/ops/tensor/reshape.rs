@@ -41,7 +41,7 @@ pub static RESHAPE: Op = Op {
     contract: |case| contract(case, reshaped),
     call: |call| {
         let (x, shape) = (call.tensor("x")?, call.case.sizes("sizes"));
-        Ok(vec![match (call.size("hole", 0), shape.as_slice()) {
+        Ok(vec![match (call.size("hole"), shape.as_slice()) {
             (1, [_]) => x.reshape(((),))?,
             (1, &[_, n1]) => x.reshape(((), n1))?,
             (1, &[_, n1, n2]) => x.reshape(((), n1, n2))?,
@@ -49,14 +49,14 @@ pub static RESHAPE: Op = Op {
         }])
     },
     source: r#"
-        {% if hole == 1 and sizes|default([])|length in [1, 2, 3] %}
+        {% if hole == 1 and sizes|length in [1, 2, 3] %}
         x.reshape(((),{% for n in sizes[1:] %} {{ n }}{{ "" if loop.last else "," }}{% endfor %}))?
         {% else %}
         x.reshape({{ shape("sizes") }})?
         {% endif %}
     "#,
     torch: r#"
-        {% if hole == 1 and sizes|default([])|length in [1, 2, 3] %}
+        {% if hole == 1 and sizes|length in [1, 2, 3] %}
         x.reshape(-1{% for n in sizes[1:] %}, {{ n }}{% endfor %})
         {% else %}
         x.reshape({{ shape("sizes") }})

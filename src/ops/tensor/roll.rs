@@ -19,9 +19,9 @@ pub static ROLL: Op = Op {
         Ok(case.param("dim", dim).param("shift", shift))
     },
     contract: |case| contract(case, rolled),
-    call: |call| Ok(vec![call.tensor("x")?.roll(shift(call.case), call.size("dim", 0))?]),
-    source: "x.roll({{ shift|default(0)|i32 }}, {{ dim|default(0) }})?",
-    torch: "x.roll({{ shift|default(0) }}, {{ dim|default(0) }})",
+    call: |call| Ok(vec![call.tensor("x")?.roll(shift(call.case), call.size("dim"))?]),
+    source: "x.roll({{ shift|i32 }}, {{ dim }})?",
+    torch: "x.roll({{ shift }}, {{ dim }})",
     reference: Some(|inputs| {
         gathered(inputs, rolled, |case, x, index| {
             let dim = case.size("dim");
@@ -39,7 +39,7 @@ pub static ROLL: Op = Op {
 /// The shift, which candle takes as `i32`.
 fn shift(case: &Case) -> i32 {
     let bound = |bound: i32| i64::from(bound);
-    case.int("shift", 0).clamp(bound(i32::MIN), bound(i32::MAX)) as i32
+    case.int("shift").clamp(bound(i32::MIN), bound(i32::MAX)) as i32
 }
 
 fn rolled(case: &Case, x: &[usize]) -> Result<Vec<usize>, Contract> {

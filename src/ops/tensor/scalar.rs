@@ -23,22 +23,21 @@ macro_rules! operators {
             generate: |draw| generate(draw, $support, &$integers),
             contract: |case| contract(case, $text == "div", |a, b| a $op b),
             call: |call| {
-                let (x, scalar) = (call.tensor("x")?, call.case.float("scalar", 1.0));
+                let (x, scalar) = (call.tensor("x")?, call.case.float("scalar"));
                 Ok(vec![if scalar_is_left(call.case) { (scalar $op x)? } else { (x $op scalar)? }])
             },
             source: concat!(
-                "{% set scalar = scalar|default('1.0') %}\n",
                 "{% if form == 'left' %}({{ scalar }} ", stringify!($op), " &x)?\n",
                 "{% else %}(&x ", stringify!($op), " {{ scalar }})?{% endif %}"
             ),
             torch: concat!(
-                "{% set scalar = scalar|default(1)|of(inputs.x.name) %}\n",
+                "{% set scalar = scalar|of(inputs.x.name) %}\n",
                 "{% set (a, b) = (scalar, 'x') if form == 'left' else ('x', scalar) %}\n",
                 $torch
             ),
             reference: Some(|inputs| {
                 each(inputs, "x", |x| {
-                    let scalar = Num::constant(inputs.case.float("scalar", 1.0), x.unit);
+                    let scalar = Num::constant(inputs.case.float("scalar"), x.unit);
                     if scalar_is_left(inputs.case) { scalar $op x } else { x $op scalar }
                 })
             }),
@@ -82,7 +81,7 @@ fn contract(case: &Case, divides: bool, apply: impl Fn(f64, f64) -> f64) -> Cont
     if divides && scalar_is_left(case) && !is_float(case) {
         return of_floats(case);
     }
-    let scalar = case.float("scalar", 1.0);
+    let scalar = case.float("scalar");
     let (left, of_one) = (scalar_is_left(case), apply(1.0, scalar));
     // The product with a reciprocal overflows where a quotient need not.
     let has_a_value = |constant| if divides && left { is_ordinary(constant) } else { has_a_value(case, constant) };

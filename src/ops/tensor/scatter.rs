@@ -37,19 +37,19 @@ pub static SCATTER: Op = Op {
     },
     call: |call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
-        Ok(vec![call.tensor("x")?.scatter(ids, src, call.size("dim", 0))?])
+        Ok(vec![call.tensor("x")?.scatter(ids, src, call.size("dim"))?])
     },
-    source: "x.scatter(&ids, &src, {{ dim|default(0) }})?",
-    torch: r#"x.scatter({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
+    source: "x.scatter(&ids, &src, {{ dim }})?",
+    torch: r#"x.scatter({{ dim }}, {{ ids("ids") }}, src)"#,
     reference: Some(|inputs| {
         let ids = inputs.ids("ids");
         // Which of two values for one place wins is open.
         let open = |new: Num| Num { indeterminate: true, kink: true, ..new };
         scattered(inputs, |index| ids.get(index).copied(), |_, new, again| if again { open(new) } else { new })
     }),
-    promise: "candle-core/src/tensor.rs:1638-1692; torch.Tensor.scatter_ (of several values for one place, one is picked arbitrarily); the largest id of its dtype as for index_add",
     ulps: 4.0,
     differentiable: &["src", "x"],
+    promise: "candle-core/src/tensor.rs:1638-1692; torch.Tensor.scatter_ (of several values for one place, one is picked arbitrarily); the largest id of its dtype as for index_add",
 };
 
 /// `x.scatter_set(ids, src, dim)`: `scatter` in place.
@@ -63,14 +63,14 @@ pub static SCATTER_SET: Op = Op {
     contract: |case| in_place(case, &SCATTER),
     call: |call| {
         let x = call.tensor("x")?.clone();
-        x.scatter_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim", 0))?;
+        x.scatter_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim"))?;
         Ok(vec![x])
     },
     source: r"
-        x.scatter_set(&ids, &src, {{ dim|default(0) }})?;
+        x.scatter_set(&ids, &src, {{ dim }})?;
         x
     ",
-    torch: r#"x.scatter_({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
+    torch: r#"x.scatter_({{ dim }}, {{ ids("ids") }}, src)"#,
     reference: SCATTER.reference,
     ulps: 4.0,
     differentiable: &[],
@@ -88,14 +88,14 @@ pub static SCATTER_ADD_SET: Op = Op {
     contract: |case| in_place(case, &SCATTER_ADD),
     call: |call| {
         let x = call.tensor("x")?.clone();
-        x.scatter_add_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim", 0))?;
+        x.scatter_add_set(call.tensor("ids")?, call.tensor("src")?, call.size("dim"))?;
         Ok(vec![x])
     },
     source: r"
-        x.scatter_add_set(&ids, &src, {{ dim|default(0) }})?;
+        x.scatter_add_set(&ids, &src, {{ dim }})?;
         x
     ",
-    torch: r#"x.scatter_add_({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
+    torch: r#"x.scatter_add_({{ dim }}, {{ ids("ids") }}, src)"#,
     reference: SCATTER_ADD.reference,
     ulps: 4.0,
     differentiable: &[],
@@ -113,7 +113,7 @@ fn mostly_packed(draw: &mut Draw, copying: &Op) -> arbitrary::Result<Case> {
 fn in_place(case: &Case, copying: &Op) -> Contract {
     let strided = case.tensor("x").is_some_and(|x| !x.view.is_contiguous());
     let shares = case.share("x", "src") || case.share("x", "ids");
-    match (copying.contract)(case) {
+    match copying.contract(case) {
         Contract::Accepts { outputs, .. } if shares => Contract::Accepts { outputs, refusal: Some(why::SHARED) },
         contract => contract.may_refuse(strided, why::CONTIGUOUS),
     }

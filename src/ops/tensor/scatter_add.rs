@@ -27,15 +27,15 @@ pub static SCATTER_ADD: Op = Op {
     },
     call: |call| {
         let (ids, src) = (call.tensor("ids")?, call.tensor("src")?);
-        Ok(vec![call.tensor("x")?.scatter_add(ids, src, call.size("dim", 0))?])
+        Ok(vec![call.tensor("x")?.scatter_add(ids, src, call.size("dim"))?])
     },
-    source: "x.scatter_add(&ids, &src, {{ dim|default(0) }})?",
-    torch: r#"x.scatter_add({{ dim|default(0) }}, {{ ids("ids") }}, src)"#,
+    source: "x.scatter_add(&ids, &src, {{ dim }})?",
+    torch: r#"x.scatter_add({{ dim }}, {{ ids("ids") }}, src)"#,
     reference: Some(|inputs| {
         let ids = inputs.ids("ids");
         scattered(inputs, |index| ids.get(index).copied(), |old, new, _| old + new)
     }),
-    promise: "candle-core/src/tensor.rs:1711-1731; torch.Tensor.scatter_add_; the largest id of its dtype as for index_add",
     ulps: 4.0,
     differentiable: &["src", "x"],
+    promise: "candle-core/src/tensor.rs:1711-1731; torch.Tensor.scatter_add_; the largest id of its dtype as for index_add",
 };

@@ -52,14 +52,14 @@ pub static SLICE_ASSIGN: Op = Op {
     },
     source: r#"
         x.slice_assign(&[
-        {%- for start, end in starts|default([])|zip(ends|default([])) %}
+        {%- for start, end in starts|zip(ends) %}
         {{- "" if loop.first else ", " }}{{ start }}..{{ end }}
         {%- endfor %}], &src)?
     "#,
     torch: r#"
         output = x.clone()
         output[
-        {%- for start, end in starts|default([])|zip(ends|default([])) %}
+        {%- for start, end in starts|zip(ends) %}
         {{- "" if loop.first else ", " }}{{ start }}:{{ end }}
         {%- endfor %}] = src
     "#,

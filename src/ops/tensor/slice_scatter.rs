@@ -16,12 +16,11 @@ pub static SLICE_SCATTER: Op = Op {
     generate: |draw| drawn_slice(draw, false),
     contract: |case| slice_contract(case, case.size("dim")),
     call: |call| {
-        let (src, dim) = (call.tensor("src")?, call.size("dim", 0));
-        Ok(vec![call.tensor("x")?.slice_scatter(src, dim, call.size("start", 0))?])
+        let (src, dim) = (call.tensor("src")?, call.size("dim"));
+        Ok(vec![call.tensor("x")?.slice_scatter(src, dim, call.size("start"))?])
     },
-    source: "x.slice_scatter(&src, {{ dim|default(0) }}, {{ start|default(0) }})?",
+    source: "x.slice_scatter(&src, {{ dim }}, {{ start }})?",
     torch: r"
-        {% set dim, start = dim|default(0), start|default(0) %}
         x.slice_scatter(src, {{ dim }}, {{ start }}, {{ start + inputs.src.shape[dim] }})
     ",
     reference: Some(|inputs| with_slice(inputs, inputs.case.size("dim"))),
@@ -39,10 +38,9 @@ pub static SLICE_SCATTER0: Op = Op {
     params: &[ParamSpec::size("start", 0, "Where to write, along `dim`.")],
     generate: |draw| drawn_slice(draw, true),
     contract: |case| slice_contract(case, 0),
-    call: |call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start", 0))?]),
-    source: "x.slice_scatter0(&src, {{ start|default(0) }})?",
+    call: |call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start"))?]),
+    source: "x.slice_scatter0(&src, {{ start }})?",
     torch: r"
-        {% set start = start|default(0) %}
         x.slice_scatter(src, 0, {{ start }}, {{ start + inputs.src.shape[0] }})
     ",
     reference: Some(|inputs| with_slice(inputs, 0)),

@@ -25,15 +25,15 @@ pub static SLICE_SET: Op = Op {
     },
     call: |call| {
         let x = call.tensor("x")?.clone();
-        x.slice_set(call.tensor("src")?, call.size("dim", 0), call.size("start", 0))?;
+        x.slice_set(call.tensor("src")?, call.size("dim"), call.size("start"))?;
         Ok(vec![x])
     },
     source: r"
-        x.slice_set(&src, {{ dim|default(0) }}, {{ start|default(0) }})?;
+        x.slice_set(&src, {{ dim }}, {{ start }})?;
         x
     ",
     torch: r"
-        x.narrow({{ dim|default(0) }}, {{ start|default(0) }}, {{ inputs.src.shape[dim|default(0)] }}).copy_(src)
+        x.narrow({{ dim }}, {{ start }}, {{ inputs.src.shape[dim] }}).copy_(src)
         x
     ",
     reference: Some(|inputs| with_slice(inputs, inputs.case.size("dim"))),

@@ -39,7 +39,7 @@ pub static SORT_LAST_DIM: Op = Op {
         Ok(vec![sorted, complete?, ordered?])
     },
     source: r#"
-        let (sorted, ids) = x.sort_last_dim({{ asc|default(1) != 0 }})?;
+        let (sorted, ids) = x.sort_last_dim({{ asc != 0 }})?;
         let (size, rows) = (ids.dim(D::Minus1)?, ids.dims()[..ids.rank() - 1].to_vec());
         let numbers = |x: &Tensor| x.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
         let (before, after) = (numbers(&x)?, numbers(&sorted)?);
@@ -52,7 +52,7 @@ pub static SORT_LAST_DIM: Op = Op {
                 before.get(*id as usize).is_some_and(|from| from == value || from.is_nan() && value.is_nan())
             };
             let numbers: Vec<f64> = after.iter().copied().filter(|value| !value.is_nan()).collect();
-            let sorted = numbers.is_sorted_by(|a, b| a {{ "<=" if asc|default(1) != 0 else ">=" }} b);
+            let sorted = numbers.is_sorted_by(|a, b| a {{ "<=" if asc != 0 else ">=" }} b);
             sorted && ids[row * size..][..size].iter().zip(after).all(there)
         };
         let count = 0..rows.iter().product();

@@ -21,11 +21,11 @@ pub static SQUEEZE: Op = Op {
     },
     contract: |case| contract(case, squeezed),
     call: |call| {
-        let (x, dim) = (call.tensor("x")?, call.size("dim", 0));
+        let (x, dim) = (call.tensor("x")?, call.size("dim"));
         Ok(vec![if call.case.text("form") == "unsqueeze" { x.unsqueeze(dim)? } else { x.squeeze(dim)? }])
     },
-    source: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})?",
-    torch: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim|default(0) }})",
+    source: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim }})?",
+    torch: "x.{{ 'unsqueeze' if form == 'unsqueeze' else 'squeeze' }}({{ dim }})",
     reference: Some(|inputs| in_order(inputs, squeezed)),
     ulps: 4.0,
     differentiable: &["x"],

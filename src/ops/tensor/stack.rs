@@ -33,9 +33,9 @@ pub static STACK: Op = Op {
             }
         }
     },
-    call: |call| Ok(vec![Candle::stack(&operands(call), call.size("dim", 0))?]),
-    source: "Tensor::stack(&[{{ list('t') }}], {{ dim|default(0) }})?",
-    torch: "torch.stack([{{ list('t') }}], dim={{ dim|default(0) }})",
+    call: |call| Ok(vec![Candle::stack(&operands(call), call.size("dim"))?]),
+    source: "Tensor::stack(&[{{ list('t') }}], {{ dim }})?",
+    torch: "torch.stack([{{ list('t') }}], dim={{ dim }})",
     reference: Some(|inputs| concatenated(inputs, |array| array.insert_axis(Axis(inputs.case.size("dim"))))),
     ulps: 4.0,
     differentiable: &OPERANDS,

@@ -27,14 +27,14 @@ pub static SUM: Op = Op {
         {% if form == "all" %}
         x.sum_all()?
         {% else %}
-        x.sum{{ "_keepdim" if form == "keepdim" else "" }}([{{ dims|default([])|join(", ") }}])?
+        x.sum{{ "_keepdim" if form == "keepdim" else "" }}([{{ dims|join(", ") }}])?
         {% endif %}
     "#,
     torch: r#"
         {% if form == "all" %}
         x.sum()
         {% else %}
-        x.sum([{{ dims|default([])|join(", ") }}]{{ ", keepdim=True" if form == "keepdim" else "" }})
+        x.sum([{{ dims|join(", ") }}]{{ ", keepdim=True" if form == "keepdim" else "" }})
         {% endif %}
     "#,
     reference: Some(|inputs| over_dims(inputs, |group| Num::sum(group.iter().copied()))),

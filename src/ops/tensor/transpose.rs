@@ -28,21 +28,21 @@ pub static TRANSPOSE: Op = Op {
     contract: |case| contract(case, transposed),
     call: |call| {
         let x = call.tensor("x")?;
-        let (dim1, dim2) = (call.size("dim1", 0), call.size("dim2", 0));
+        let (dim1, dim2) = (call.size("dim1"), call.size("dim2"));
         Ok(vec![if call.case.text("form") == "t" { x.t()? } else { x.transpose(dim1, dim2)? }])
     },
     source: r#"
         {% if form == "t" %}
         x.t()?
         {% else %}
-        x.transpose({{ dim1|default(0) }}, {{ dim2|default(0) }})?
+        x.transpose({{ dim1 }}, {{ dim2 }})?
         {% endif %}
     "#,
     torch: r#"
         {% if form == "t" %}
         x.transpose(-2, -1)
         {% else %}
-        x.transpose({{ dim1|default(0) }}, {{ dim2|default(0) }})
+        x.transpose({{ dim1 }}, {{ dim2 }})
         {% endif %}
     "#,
     reference: Some(|inputs| {

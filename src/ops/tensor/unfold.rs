@@ -30,11 +30,11 @@ pub static UNFOLD: Op = Op {
     },
     contract: |case| contract(case, unfolded),
     call: |call| {
-        let (dim, size, step) = (call.size("dim", 0), call.size("size", 0), call.size("step", 0));
+        let (dim, size, step) = (call.size("dim"), call.size("size"), call.size("step"));
         Ok(vec![call.tensor("x")?.unfold(dim, size, step)?])
     },
-    source: "x.unfold({{ dim|default(0) }}, {{ size|default(0) }}, {{ step|default(0) }})?",
-    torch: "x.unfold({{ dim|default(0) }}, {{ size|default(0) }}, {{ step|default(0) }})",
+    source: "x.unfold({{ dim }}, {{ size }}, {{ step }})?",
+    torch: "x.unfold({{ dim }}, {{ size }}, {{ step }})",
     reference: Some(|inputs| {
         gathered(inputs, unfolded, |case, x, index| {
             let dim = case.size("dim");
@@ -110,18 +110,18 @@ pub static UNFOLD_SHAPE: Op = Op {
         }
     },
     call: |call| {
-        let x = call.tensor("x")?.broadcast_as(call.size("count", 0))?;
-        let windows = x.unfold(0, call.size("size", 0), call.size("step", 0))?;
+        let x = call.tensor("x")?.broadcast_as(call.size("count"))?;
+        let windows = x.unfold(0, call.size("size"), call.size("step"))?;
         let shape: Vec<i64> = windows.dims().iter().map(|&n| n as i64).collect();
         Ok(vec![Candle::new(shape, x.device())?])
     },
     source: r"
-        let x = x.broadcast_as({{ count|default(0) }})?;
-        let windows = x.unfold(0, {{ size|default(0) }}, {{ step|default(0) }})?;
+        let x = x.broadcast_as({{ count }})?;
+        let windows = x.unfold(0, {{ size }}, {{ step }})?;
         let shape: Vec<i64> = windows.dims().iter().map(|&n| n as i64).collect();
         Tensor::new(shape, &device)?
     ",
-    torch: "torch.tensor(x.expand({{ count|default(0) }}).unfold(0, {{ size|default(0) }}, {{ step|default(0) }}).shape)",
+    torch: "torch.tensor(x.expand({{ count }}).unfold(0, {{ size }}, {{ step }}).shape)",
     reference: Some(|inputs| {
         let length = inputs.case.size("size");
         let count = windows(inputs.case.size("count"), length, inputs.case.size("step")).unwrap_or(0);

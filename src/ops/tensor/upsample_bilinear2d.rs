@@ -5,7 +5,6 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::IMAGES;
-use crate::ops::support::call::size_or;
 use crate::ops::support::resizing::resized_contract;
 use crate::ops::{Contract, Op, rule};
 use crate::tensor::{DType, Support};
@@ -31,21 +30,21 @@ pub static UPSAMPLE_BILINEAR2D: Op = Op {
         case.backward = draw.backward()?;
         Ok(case.param("align_corners", draw.between(0, 1)?))
     },
-    contract: |case| contract(case, size_or(case, "h", 1), size_or(case, "w", 1)),
+    contract: |case| contract(case, case.size("h"), case.size("w")),
     call: |call| {
-        let (h, w, align) = (call.size("h", 1), call.size("w", 1), call.size("align_corners", 0) != 0);
+        let (h, w, align) = (call.size("h"), call.size("w"), call.size("align_corners") != 0);
         Ok(vec![call.tensor("x")?.upsample_bilinear2d(h, w, align)?])
     },
-    source: "x.upsample_bilinear2d({{ h|default(1) }}, {{ w|default(1) }}, {{ align_corners|default(0) != 0 }})?",
+    source: "x.upsample_bilinear2d({{ h }}, {{ w }}, {{ align_corners != 0 }})?",
     torch: r#"
-        {% set size, corners = "(" ~ h|default(1) ~ ", " ~ w|default(1) ~ ")", align_corners|default(0) != 0 %}
+        {% set size, corners = "(" ~ h ~ ", " ~ w ~ ")", align_corners != 0 %}
         F.interpolate(x, size={{ size }}, mode="bilinear", align_corners={{ corners }})
     "#,
     reference: Some(|inputs| {
         let x = inputs.array("x");
-        let align = size_or(inputs.case, "align_corners", 0) != 0;
-        let rows = neighbors(x.shape()[2], size_or(inputs.case, "h", 1), None, align);
-        let columns = neighbors(x.shape()[3], size_or(inputs.case, "w", 1), None, align);
+        let align = inputs.case.size("align_corners") != 0;
+        let rows = neighbors(x.shape()[2], inputs.case.size("h"), None, align);
+        let columns = neighbors(x.shape()[3], inputs.case.size("w"), None, align);
         vec![bilinear(&x, &rows, &columns)]
     }),
     ulps: 4.0,
@@ -75,7 +74,7 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         Ok(case.param("align_corners", draw.between(0, 1)?))
     },
     contract: |case| {
-        let scales = [case.float("scale_h", 1.0), case.float("scale_w", 1.0)];
+        let scales = [case.float("scale_h"), case.float("scale_w")];
         if scales.iter().any(|scale| !scale.is_finite() || *scale <= 0.0) {
             return Contract::Rejects(&rule::SCALE);
         }
@@ -84,22 +83,19 @@ pub static UPSAMPLE_BILINEAR2D_WITH_SCALE: Op = Op {
         contract(case, scaled(2, scales[0]), scaled(3, scales[1]))
     },
     call: |call| {
-        let (h, w) = (call.case.float("scale_h", 1.0), call.case.float("scale_w", 1.0));
-        let align = call.size("align_corners", 0) != 0;
+        let (h, w) = (call.case.float("scale_h"), call.case.float("scale_w"));
+        let align = call.size("align_corners") != 0;
         Ok(vec![call.tensor("x")?.upsample_bilinear2d_with_scale(h, w, align)?])
     },
-    source: r#"
-        {% set h, w = scale_h|default("1.0"), scale_w|default("1.0") %}
-        x.upsample_bilinear2d_with_scale({{ h }}, {{ w }}, {{ align_corners|default(0) != 0 }})?
-    "#,
+    source: "x.upsample_bilinear2d_with_scale({{ scale_h }}, {{ scale_w }}, {{ align_corners != 0 }})?",
     torch: r#"
-        {% set scales = "(" ~ scale_h|default("1.0") ~ ", " ~ scale_w|default("1.0") ~ ")" %}
-        F.interpolate(x, scale_factor={{ scales }}, mode="bilinear", align_corners={{ align_corners|default(0) != 0 }})
+        {% set scales = "(" ~ scale_h ~ ", " ~ scale_w ~ ")" %}
+        F.interpolate(x, scale_factor={{ scales }}, mode="bilinear", align_corners={{ align_corners != 0 }})
     "#,
     reference: Some(|inputs| {
         let x = inputs.array("x");
-        let align = size_or(inputs.case, "align_corners", 0) != 0;
-        let (h, w) = (inputs.case.float("scale_h", 1.0), inputs.case.float("scale_w", 1.0));
+        let align = inputs.case.size("align_corners") != 0;
+        let (h, w) = (inputs.case.float("scale_h"), inputs.case.float("scale_w"));
         let (rows, columns) = (scaled(x.shape()[2], h), scaled(x.shape()[3], w));
         let unscaled = rows == x.shape()[2] && columns == x.shape()[3];
         let apart = |scale| if unscaled { None } else { Some(scale) };

@@ -35,11 +35,11 @@ pub static VAR: Op = Op {
         Contract::accepts(x.dtype, &shape)
     },
     call: |call| {
-        let (x, dim) = (call.tensor("x")?, call.size("dim", 0));
+        let (x, dim) = (call.tensor("x")?, call.size("dim"));
         Ok(vec![if call.case.text("form") == "keepdim" { x.var_keepdim(dim)? } else { x.var(dim)? }])
     },
-    source: "x.var{{ '_keepdim' if form == 'keepdim' else '' }}({{ dim|default(0) }})?",
-    torch: "x.var({{ dim|default(0) }}{{ ', keepdim=True' if form == 'keepdim' else '' }})",
+    source: "x.var{{ '_keepdim' if form == 'keepdim' else '' }}({{ dim }})?",
+    torch: "x.var({{ dim }}{{ ', keepdim=True' if form == 'keepdim' else '' }})",
     reference: Some(|inputs| {
         let dim = inputs.case.size("dim");
         let narrow = VAR.dtype(inputs.case) == Some(DType::F8e4m3);

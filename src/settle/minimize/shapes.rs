@@ -99,7 +99,7 @@ pub fn ranks(case: &Case) -> Vec<Case> {
 
 /// `case` with `dim` one lower, and with `dims` as they are without one of the dimensions that an input has.
 fn lower_dim_params(case: &Case) -> Vec<Case> {
-    let dim = case.int("dim", 0);
+    let dim = case.int("dim");
     let mut candidates = Vec::from_iter((dim > 0).then(|| case.clone().param("dim", dim - 1)));
     let dims = case.sizes("dims");
     if dims.is_empty() {

@@ -1,0 +1,102 @@
+//! Table: uniform and normal values, in a new tensor or in one like another.
+
+use candle_core::{Tensor, WithDType};
+
+use crate::case::ParamSpec;
+use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
+use crate::ops::support::call::{candle_dtype, typed_float};
+use crate::ops::support::creation::{contract, dtype, generate};
+use crate::ops::support::random_facts::{CREATED, Distribution, all_hold, check_distribution, facts_contract};
+use crate::ops::{Contract, Op};
+use crate::tensor::DType;
+
+macro_rules! distributions {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident = $method:ident, $like:ident, $distribution:ident,
+            $first:ident = $first_default:literal $about_first:literal,
+            $second:ident = $second_default:literal $about_second:literal,
+            $drawn:expr, $is_ordinary:ident or $extraordinary:literal;
+    )*) => {$(
+        $(#[$doc])*
+        pub static $name: Op = Op {
+            name: concat!("random.", stringify!($method)),
+            covers: &[concat!("Tensor::", stringify!($method)), concat!("Tensor::", stringify!($like))],
+            support: CREATED,
+            inputs: &[],
+            params: &[
+                COLUMNS,
+                DTYPE,
+                ParamSpec::word("form", &["new", "like"], "The function, or its `_like` form."),
+                ParamSpec::float(stringify!($first), $first_default, $about_first),
+                ROWS,
+                ParamSpec::float(stringify!($second), $second_default, $about_second),
+            ],
+            generate: |draw| {
+                let (first, second) = *draw.choose(&$drawn)?;
+                let case = generate(draw, CREATED)?.param("form", *draw.choose(&["like", "new"])?);
+                Ok(case.param(stringify!($first), first).param(stringify!($second), second))
+            },
+            contract: |case| {
+                if $is_ordinary(case.float(stringify!($first)), case.float(stringify!($second)), dtype(case)) {
+                    facts_contract(contract(case))
+                } else {
+                    Contract::Unspecified($extraordinary)
+                }
+            },
+            call: |call| {
+                let (first, second) = (call.case.float(stringify!($first)), call.case.float(stringify!($second)));
+                let shape = (call.size("rows"), call.size("columns"));
+                let drawn = match call.case.text("form") {
+                    "like" => Tensor::zeros(shape, candle_dtype(dtype(call.case)), call.device)?.$like(first, second)?,
+                    _ => typed_float!(dtype(call.case), T => {
+                        let number = <T as WithDType>::from_f64;
+                        Tensor::$method(number(first), number(second), shape, call.device)?
+                    }),
+                };
+                check_distribution(&drawn, call.case, &Distribution::$distribution(first, second))
+            },
+            source: concat!(
+                "{% set first, second = ", stringify!($first), ", ", stringify!($second), " %}\n",
+                "{% if form == 'like' %}\n",
+                "let zeros = Tensor::zeros(({{ rows }}, {{ columns }}), {{ dtype|dtype }}, &device)?;\n",
+                "let drawn = zeros.", stringify!($like), "({{ first }}, {{ second }})?;\n",
+                "{% else %}\n",
+                "{% set shape = '(' ~ rows ~ ', ' ~ columns ~ ')' %}\n",
+                "let drawn = Tensor::", stringify!($method), "({{ first|of(dtype) }}, {{ second|of(dtype) }}, {{ shape }}, &device)?;\n",
+                "{% endif %}\n",
+                "println!(\"{drawn}\");"
+            ),
+            // PyTorch draws other numbers.
+            torch: "",
+            reference: Some(all_hold),
+            ulps: 4.0,
+            differentiable: &[],
+            promise: "candle-core/src/tensor.rs:345-420 (the documentation of each): values within their bounds, mean and \
+                      variance within six standard deviations",
+        };
+    )*};
+}
+
+distributions! {
+    /// `Tensor::rand(lo, up, (rows, columns), device)`, or `rand_like` with `form = "like"`.
+    RAND = rand, rand_like, uniform,
+        lo = 0.0 "The lower bound.",
+        up = 1.0 "The upper bound.",
+        [(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0), (3.0, 4.0), (-0.5, 0.0)],
+        is_ordinary_interval or "an extraordinary interval";
+    /// `Tensor::randn(mean, std, (rows, columns), device)`, or `randn_like`.
+    RANDN = randn, randn_like, normal,
+        mean = 0.0 "The mean.",
+        std = 1.0 "The standard deviation.",
+        [(0.0, 1.0), (0.0, 0.5), (2.0, 0.25), (-1.0, 1.0)],
+        is_ordinary_normal or "an extraordinary distribution";
+}
+
+fn is_ordinary_interval(lo: f64, up: f64, dtype: DType) -> bool {
+    lo < up && [lo, up].iter().all(|&bound| bound.abs() <= 4.0 && dtype.round(bound) == bound)
+}
+
+fn is_ordinary_normal(mean: f64, std: f64, _: DType) -> bool {
+    mean.abs() <= 4.0 && (0.125..=4.0).contains(&std)
+}
