@@ -104,9 +104,12 @@ fn record(severity: Severity, fault: device_record::Fault, source: Option<Source
     Record { severity, fault: device_record::Fault { place, thread, ..fault }, host: Vec::new() }
 }
 
+fn fault(kind: Kind, kernel: &str, detail: impl Into<Detail>) -> device_record::Fault {
+    device_record::Fault::new(kind, kernel, detail)
+}
+
 /// What is printed, and the records of the same.
 fn both() -> [(&'static str, Vec<Record>); 5] {
-    let fault = device_record::Fault::new;
     let divided = fault(Kind::Arithmetic, "k", "division of an integer by zero");
     let race = fault(Kind::Race, "k", Detail::Race { how: How::Write, earlier: How::Read, space: Space::Shared });
     let at = Location { source: Some(source("sort.cu", 11)), ptx: 5 };
