@@ -237,6 +237,11 @@ pub fn find(name: &str) -> Option<&'static Op> {
     ALL.iter().copied().chain([&form::FORM]).find(|op| op.name == name)
 }
 
+/// The ops of [`ALL`] that `are` so.
+fn all_that(are: impl Fn(&Op) -> bool) -> Vec<&'static Op> {
+    ALL.iter().copied().filter(|op| are(op)).collect()
+}
+
 /// Whether `id` is the largest value of its dtype and outside the dimension. By design (candle PR #2940) such an id
 /// reads zeros and writes nothing.
 pub fn is_sentinel(id: i64, dtype: DType, size: usize) -> bool {

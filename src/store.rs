@@ -5,6 +5,7 @@ mod files;
 mod findings;
 #[cfg(feature = "cli")]
 pub mod history;
+mod id;
 mod lookup;
 mod merge;
 mod platform;
@@ -16,7 +17,7 @@ mod sealed;
 pub use cause::Cause;
 pub use files::{keep_case, keep_executable, keep_lost, keep_program, lock, make_folder, write_atomically};
 pub use findings::{Finding, Origin, Store, version};
-pub use lookup::id;
+pub use id::id;
 pub use merge::Merged;
 pub use platform::Platform;
 pub use record::{Counts, Failure, IsRunning, Log, Record, Tally, read_coverage};

@@ -9,7 +9,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::state::threads::THREADS;
-use crate::ops::{ALL, Contract, Op, ReferenceInputs, find, why};
+use crate::ops::{Contract, Op, ReferenceInputs, all_that, find, why};
 use crate::tensor::resized;
 use crate::tensor::{DType, Fill, Support, Tensor, Value, Values, View, product};
 
@@ -161,7 +161,7 @@ fn flows(op: &Op) -> bool {
 }
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let ops: Vec<&'static Op> = ALL.iter().copied().filter(|op| flows(op)).collect();
+    let ops = all_that(flows);
     let length = draw.between(2, 5)?;
     let mut calls = Vec::new();
     let mut flowing: Option<(DType, Vec<usize>)> = None;

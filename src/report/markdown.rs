@@ -18,7 +18,7 @@ use super::reason::reason;
 use super::sources::{about_pytorch, sources};
 use super::values::{OUTSIDE, has_margin, shows_outside_of_a_view};
 use super::why::Why;
-use super::words::title;
+use super::words::{device, title};
 
 /// The contents of a report.
 #[derive(Debug)]
@@ -201,14 +201,6 @@ fn folded(summary: &str, language: &str, code: Option<String>) -> String {
     let block =
         |code: String| format!("\n<details>\n<summary>{summary}</summary>\n\n```{language}\n{code}```\n\n</details>\n");
     code.map(block).unwrap_or_default()
-}
-
-pub(super) fn device(device: Device) -> String {
-    match device {
-        Device::Cpu => "CPU".to_string(),
-        Device::Cuda(ordinal) => format!("CUDA {ordinal}"),
-        Device::Sim(_) => "CUDA, simulated".to_string(),
-    }
 }
 
 /// Text in a cell of a table.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::device;
+use super::words::device;
 use crate::causes::RootCause;
 
 /// The cause of a finding.

@@ -1,5 +1,6 @@
 //! Failures in plain words: what an op does wrong, and where. Lists, titles of reports, pages and comparisons all use these.
 
+use crate::device::Device;
 use crate::oracle::{Kind, Need, Needs, OracleName, SiblingDoes, Signature, Site, Spot};
 use crate::outcome::Phase;
 
@@ -39,8 +40,8 @@ pub fn failure(signature: &Signature) -> String {
         Site::Signal(name, _) => format!("{what} ({name})"),
         Site::Rule(rule) => format!("{what}: {rule}"),
         Site::LeftToTheDevice(rule) => format!("leaves it to the device to reject an invalid call: {rule}"),
-        // It says nothing.
-        Site::Variant(variant) if variant == "Msg" => what,
+        // It says nothing, or the same once more.
+        Site::Variant(variant) if variant == "Msg" || signature.kind == Kind::NotSupported => what,
         Site::Variant(variant) => format!("{what} ({variant})"),
         Site::Needs(needs) => what + &phrase(needs),
         Site::SecondDerivative { of, by } => format!("{what}, of {of} by {by}"),
@@ -163,5 +164,14 @@ fn short(spot: &Spot) -> String {
         Spot::Function { name, file } => format!("{name} ({})", last(file)),
         Spot::File(file) => last(file),
         Spot::Name(name) => name.clone(),
+    }
+}
+
+/// A device in words: `CUDA, simulated`.
+pub(super) fn device(device: Device) -> String {
+    match device {
+        Device::Cpu => "CPU".to_string(),
+        Device::Cuda(ordinal) => format!("CUDA {ordinal}"),
+        Device::Sim(_) => "CUDA, simulated".to_string(),
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use super::files::{lock, make_folder, set_aside};
-use super::lookup::id;
+use super::id;
 use super::platform::Platform;
 use super::reproduction::Reproduction;
 use super::sealed;

@@ -1,21 +1,11 @@
 //! Finds a finding by what a person types: its name, its id, or a part of its name.
 
 use std::fs;
-use std::hash::Hasher;
 
 use anyhow::Context;
-use siphasher::sip::SipHasher13;
 
-use super::Store;
 use super::findings::FILE;
-
-/// The id of the finding `name`: seven hexadecimal digits, for lines that have no room for the name.
-pub fn id(name: &str) -> String {
-    // A hash that does not change with the release of Rust: an id that was noted down stays valid.
-    let mut hasher = SipHasher13::new();
-    hasher.write(name.as_bytes());
-    format!("{:07x}", hasher.finish() & 0x0fff_ffff)
-}
+use super::{Store, id};
 
 impl Store {
     /// The names of all findings, sorted. Their files may be damaged.

@@ -50,3 +50,13 @@ pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// Writes a file unless it says that already: Cargo builds what is newer than its outputs.
+pub fn write_if_new(path: &Path, text: &str) -> anyhow::Result<()> {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let parent = path.parent().context("a file lies in a folder")?;
+    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}

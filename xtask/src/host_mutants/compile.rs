@@ -11,6 +11,7 @@ use super::source::{copies, copy_crates};
 use crate::compiler::{CompileError, errors, profile};
 use crate::set_up::step;
 use crate::shell::{cargo, target};
+use crate::sources::write_if_new;
 
 /// Writes the workspace: copies of candle's crates, and a package with the worker.
 pub fn prepare(folder: &Path) -> anyhow::Result<()> {
@@ -87,14 +88,4 @@ pub fn build(folder: &Path, toolkit: Option<&Toolkit>) -> anyhow::Result<Vec<Com
         bail!("the worker with all mutants did not build");
     }
     Ok(errors)
-}
-
-/// Writes a file unless it says that already: Cargo builds what is newer than its outputs.
-pub fn write_if_new(path: &Path, text: &str) -> anyhow::Result<()> {
-    if fs::read_to_string(path).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    let parent = path.parent().context("a file lies in a folder")?;
-    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

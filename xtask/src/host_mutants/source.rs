@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::find;
 use super::site::Site;
 use super::weave::{Woven, weave};
-use super::{compile, find};
 use crate::compiler::CompileError;
-use crate::sources::{candle, copy};
+use crate::sources::{candle, copy, write_if_new};
 
 /// What asks for a switch, written into the copy of candle-core.
 const SWITCH: &str = include_str!("switch.rs");
@@ -146,17 +146,17 @@ impl<'a> Weaving<'a> {
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let copies = copies(folder);
         for (source, _, woven) in &self.woven {
-            compile::write_if_new(&copies.join(&source.place), &woven.text)?;
+            write_if_new(&copies.join(&source.place), &woven.text)?;
         }
         let core = copies.join("candle-core/src");
-        compile::write_if_new(&core.join("host_mutants.rs"), SWITCH)?;
+        write_if_new(&core.join("host_mutants.rs"), SWITCH)?;
         let (core_root, nn_root) = (candle()?[0].join("src/lib.rs"), candle()?[1].join("src/lib.rs"));
         // What changes make superfluous, such as parentheses, is no matter. On the first line, so that lines stay.
         let quiet = "#![allow(warnings)] ";
         let root = format!("{quiet}{}\n#[doc(hidden)]\npub mod host_mutants;\n", fs::read_to_string(core_root)?);
-        compile::write_if_new(&core.join("lib.rs"), &root)?;
+        write_if_new(&core.join("lib.rs"), &root)?;
         let root = format!("{quiet}{}", fs::read_to_string(nn_root)?);
-        compile::write_if_new(&copies.join("candle-nn/src/lib.rs"), &root)
+        write_if_new(&copies.join("candle-nn/src/lib.rs"), &root)
     }
 
     /// The key of the change to blame for an error.
