@@ -38,7 +38,7 @@ fn a_report_of_compute_sanitizer_tells_its_place() {
 }
 
 #[test]
-fn what_ends_nothing_is_a_remark() {
+fn what_ends_nothing_is_a_report() {
     let said = "========= Uninitialized value decides a branch\n\
          =========     at k() in /x/candle-kernels-0.11.1/src/sort.cu:12\n\
          ========= Invalid __global__ write of size 4 bytes\n\
@@ -104,9 +104,12 @@ fn record(severity: Severity, fault: device_record::Fault, source: Option<Source
     Record { severity, fault: device_record::Fault { place, thread, ..fault }, host: Vec::new() }
 }
 
+fn fault(kind: Kind, kernel: &str, detail: impl Into<Detail>) -> device_record::Fault {
+    device_record::Fault::new(kind, kernel, detail)
+}
+
 /// What is printed, and the records of the same.
 fn both() -> [(&'static str, Vec<Record>); 5] {
-    let fault = device_record::Fault::new;
     let divided = fault(Kind::Arithmetic, "k", "division of an integer by zero");
     let race = fault(Kind::Race, "k", Detail::Race { how: How::Write, earlier: How::Read, space: Space::Shared });
     let at = Location { source: Some(source("sort.cu", 11)), ptx: 5 };
