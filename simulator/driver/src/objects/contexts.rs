@@ -1,9 +1,17 @@
-//! Contexts: a primary one for each device, which its users share, and those that the program makes.
+//! Contexts: a primary one for each device, which its users share, and those that the program makes. And their errors.
 
-use super::Driver;
-use crate::objects::codes::{Code, INVALID_CONTEXT, NOT_INITIALIZED, OUT_OF_MEMORY};
-use crate::objects::context::{self, Context, Health, Preferences};
-use crate::objects::coverage;
+pub mod attributes;
+pub mod context;
+
+use crate::objects::codes::{
+    self, CONTEXT_IS_DESTROYED, Code, INVALID_CONTEXT, INVALID_HANDLE, NOT_INITIALIZED, OUT_OF_MEMORY,
+};
+use crate::objects::contexts::context::{Context, Health, Preferences};
+use crate::objects::driver::Driver;
+use crate::objects::reports::{coverage, report};
+use crate::objects::settings::Delivery;
+use crate::objects::streams::happens_before::Key;
+use device_record::Fault;
 use simulator::Device;
 use std::collections::HashMap;
 
@@ -115,5 +123,63 @@ impl Driver {
         self.captures.retain(|capture| capture.origin.0 != index);
         self.graphs.retain(|graph| graph.context != index);
         self.executables.retain(|executable| executable.graph.context != index);
+    }
+
+    pub(crate) fn context(&mut self, index: usize) -> Result<&mut Context, Code> {
+        self.contexts.get_mut(index).and_then(Option::as_mut).ok_or(CONTEXT_IS_DESTROYED)
+    }
+
+    /// The context of a stream; the current one for the default streams.
+    pub(crate) fn stream_context(&self, stream: usize) -> Result<usize, Code> {
+        match stream {
+            0..=2 => self.current(),
+            handle => self.streams.get(handle).map(|stream| stream.context).ok_or(INVALID_HANDLE),
+        }
+    }
+
+    /// A stream with its context.
+    pub(crate) fn key(&self, stream: usize) -> Result<Key, Code> {
+        Ok((self.stream_context(stream)?, stream))
+    }
+
+    /// The current context, unless its error was delivered.
+    pub(crate) fn current_context(&mut self) -> Result<&mut Context, Code> {
+        let context = self.current()?;
+        self.checked(context)
+    }
+
+    /// The context of a stream, unless its error was delivered.
+    pub(crate) fn context_of(&mut self, stream: usize) -> Result<&mut Context, Code> {
+        let context = self.stream_context(stream)?;
+        self.checked(context)
+    }
+
+    pub(crate) fn checked(&mut self, index: usize) -> Result<&mut Context, Code> {
+        let context = self.context(index)?;
+        context.check()?;
+        Ok(context)
+    }
+
+    /// The device whose memory has this address, whichever context is current: all share one range of addresses. If no
+    /// device has it, that of `context` refuses it.
+    pub(crate) fn device_of(&mut self, address: u64, context: usize) -> Result<&mut Device, Code> {
+        let owner = self.contexts.iter().position(|one| one.as_ref().is_some_and(|one| one.device.owns(address)));
+        Ok(&mut self.context(owner.unwrap_or(context))?.device)
+    }
+
+    /// Reports a fault of work on a device at once; the program gets its code when it is due.
+    pub(crate) fn fault(&mut self, ordinal: usize, fault: &Fault) -> Result<(), Code> {
+        report::fault(fault);
+        self.poison(ordinal, codes::of(fault.kind))
+    }
+
+    /// Makes an error stick to a context, unless it has one.
+    pub(crate) fn poison(&mut self, ordinal: usize, code: Code) -> Result<(), Code> {
+        let delivery = self.delivery;
+        let context = self.context(ordinal)?;
+        if matches!(context.health, Health::Sound) {
+            context.health = if delivery == Delivery::Late { Health::Faulted(code) } else { Health::Dead(code) };
+        }
+        if delivery == Delivery::Immediate { context.check() } else { Ok(()) }
     }
 }

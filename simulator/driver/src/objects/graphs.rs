@@ -1,11 +1,16 @@
 //! Launches of graphs. A path of nodes runs as work of a stream. Where paths part, there are more streams, since nothing orders their
 //! work.
 
-use super::Driver;
+pub mod capture;
+pub mod captures;
+pub mod graph;
+
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
-use crate::objects::graph::{Graph, Task};
-use crate::objects::happens_before::{Clock, Key};
+use crate::objects::driver::{Driver, Graph, Task};
+use crate::objects::memory::region::{Copy3, Fill};
+use crate::objects::streams::happens_before::{Clock, Key};
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -114,6 +119,54 @@ impl Driver {
                 }
                 self.happens_before.forget(address);
             }
+        }
+        Ok(())
+    }
+
+    /// Copies, line by line.
+    pub(super) fn copy_now(&mut self, copy: &Copy3, stream: Key) -> Result<(), Code> {
+        let Copy3 { from, to, size: [width, lines, planes] } = copy;
+        for plane in 0..*planes {
+            for line in 0..*lines {
+                let (to, from) = (to.line(line, plane), from.line(line, plane));
+                // SAFETY: the caller who added the node promised it.
+                unsafe { self.copy_line(to, from, *width, stream)? };
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies between any memory.
+    ///
+    /// # Safety
+    /// What is of the host is valid for a read or write of `bytes` bytes.
+    unsafe fn copy_line(&mut self, to: u64, from: u64, bytes: usize, key: Key) -> Result<(), Code> {
+        let calling = self.calling;
+        let of_device = |address| self.contexts.iter().flatten().any(|context| context.device.owns(address));
+        let host = |address: u64| std::ptr::with_exposed_provenance_mut::<c_void>(address as usize);
+        match (of_device(to), of_device(from)) {
+            (true, true) => self.copy_within(to, from, bytes, key, calling),
+            // SAFETY: the caller's promise.
+            (true, false) => unsafe { self.upload_now(to, host(from), bytes, key, calling) },
+            // SAFETY: the caller's promise.
+            (false, true) => unsafe { self.download_now(host(to), from, bytes, key, calling) },
+            (false, false) => {
+                if self.checked(key.0)?.working().is_some() {
+                    // SAFETY: the caller's promise.
+                    unsafe { std::ptr::copy(host(from), host(to), bytes) };
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Fills, line by line.
+    pub(super) fn fill_now(&mut self, fill: &Fill, stream: Key) -> Result<(), Code> {
+        let calling = self.calling;
+        let value = &fill.value.to_le_bytes()[..fill.element as usize];
+        for line in 0..fill.height {
+            let to = fill.to.wrapping_add((line * fill.pitch) as u64);
+            self.fill_line(to, value, fill.width * value.len(), stream, calling)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Handles: an index, and a generation that invalidates handles of earlier objects at the index.
 
-/// Objects behind handles. Inserting and removing does not allocate once the slab has grown.
-pub struct Slab<T> {
+/// Objects by their handles. Inserting and removing does not allocate once there is room.
+pub struct Handles<T> {
     tag: u8,
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
@@ -9,8 +9,8 @@ pub struct Slab<T> {
 
 const GENERATIONS: u32 = 1 << 24;
 
-impl<T> Slab<T> {
-    /// An empty slab. Its handles differ from those of other slabs by `tag`, which is not 0, so that null is no handle.
+impl<T> Handles<T> {
+    /// No objects yet. Their handles differ from those of others by `tag`, which is not 0, so that null is never a handle.
     pub const fn new(tag: u8) -> Self {
         Self { tag, slots: Vec::new(), free: Vec::new() }
     }
@@ -71,23 +71,23 @@ impl<T> Slab<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Slab;
+    use super::Handles;
 
     #[test]
     fn handles_of_removed_objects_are_invalid() {
-        let mut slab = Slab::new(7);
-        let first = slab.insert("first");
-        assert_eq!(slab.remove(first), Some("first"));
-        let second = slab.insert("second");
+        let mut handles = Handles::new(7);
+        let first = handles.insert("first");
+        assert_eq!(handles.remove(first), Some("first"));
+        let second = handles.insert("second");
         assert_eq!(first & 0xffff_ffff, second & 0xffff_ffff, "the place is reused");
-        assert_eq!(slab.get(first), None);
-        assert_eq!(slab.remove(first), None);
-        assert_eq!(slab.get(second), Some(&"second"));
+        assert_eq!(handles.get(first), None);
+        assert_eq!(handles.remove(first), None);
+        assert_eq!(handles.get(second), Some(&"second"));
     }
 
     #[test]
-    fn handles_of_another_slab_are_invalid() {
-        let (mut streams, mut events) = (Slab::new(1), Slab::new(2));
+    fn handles_of_another_kind_are_invalid() {
+        let (mut streams, mut events) = (Handles::new(1), Handles::new(2));
         let (stream, _) = (streams.insert(()), events.insert(()));
         assert!(events.get(stream).is_none() && events.get(0).is_none());
     }

@@ -1,74 +1,19 @@
 //! Launches of kernels, and their attributes.
 
-use super::Driver;
+pub mod kernel_node;
+pub mod multiprocessor;
+
 use crate::objects::codes::{COOPERATIVE_LAUNCH_TOO_LARGE, Code, INVALID_HANDLE, INVALID_VALUE};
-use crate::objects::context::Health;
-use crate::objects::function::Function;
-use crate::objects::graph::Task;
-use crate::objects::happens_before::Key;
-use crate::objects::{counters, device_time, report, trace};
-use simulator::{Device, Entry, FunctionId, Launch};
+use crate::objects::contexts::context::Health;
+use crate::objects::driver::{Driver, Task};
+use crate::objects::kernels::kernel_node::{KernelNode, Size, THREADS, fits, parameters};
+use crate::objects::kernels::multiprocessor::{SHARED_OF_DRIVER, WARP};
+use crate::objects::modules::module::Function;
+use crate::objects::reports::{counters, device_time, report, trace};
+use crate::objects::streams::happens_before::Key;
+use simulator::{Device, Entry, Launch};
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
-use std::{ptr, slice};
-
-/// The most blocks of a grid and threads of a block, by dimension, and the most threads of a block.
-const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
-const BLOCK: [u32; 3] = [1024, 1024, 64];
-const THREADS: u32 = 1024;
-
-/// The number in `CUdevice_attribute` of how many multiprocessors a device has.
-const MULTIPROCESSORS: c_uint = 16;
-
-/// The size of a launch.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Size {
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared: u32,
-    /// Whether blocks may wait for each other. Then all of them must fit on the device at once.
-    pub is_cooperative: bool,
-}
-
-/// A kernel with all that a launch of it needs.
-pub struct KernelNode {
-    pub(crate) function: usize,
-    pub(crate) context: usize,
-    pub(crate) size: Size,
-    /// The addresses of its parameters, in `launch`.
-    pub(crate) values: Vec<usize>,
-    id: FunctionId,
-    launch: Launch,
-}
-
-/// Whether a device accepts a launch of this size.
-pub(crate) fn fits(grid: [u32; 3], block: [u32; 3]) -> bool {
-    let within = |size: [u32; 3], most: [u32; 3]| size.iter().zip(most).all(|(&n, most)| (1..=most).contains(&n));
-    within(grid, GRID) && within(block, BLOCK) && block.iter().product::<u32>() <= THREADS
-}
-
-/// The bytes of a kernel's parameters, laid out for it.
-///
-/// # Safety
-/// `values` is null or holds, for each parameter, null or the address of as many bytes as the parameter has.
-unsafe fn parameters(entry: &Entry, values: *const *const c_void) -> Result<Vec<u8>, Code> {
-    let mut bytes = vec![0; entry.param_bytes as usize];
-    if values.is_null() {
-        return if entry.params.is_empty() { Ok(bytes) } else { Err(INVALID_VALUE) };
-    }
-    // SAFETY: the caller's promise.
-    let values = unsafe { slice::from_raw_parts(values, entry.params.len()) };
-    for (value, &(offset, size)) in values.iter().zip(&entry.params) {
-        if value.is_null() {
-            return Err(INVALID_VALUE);
-        }
-        let to = &mut bytes[offset as usize..][..size as usize];
-        // SAFETY: the caller's promise.
-        unsafe { ptr::copy_nonoverlapping(value.cast(), to.as_mut_ptr(), to.len()) };
-    }
-    Ok(bytes)
-}
 
 impl Driver {
     fn kernel(&self, function: usize) -> Result<&Function, Code> {
@@ -135,7 +80,7 @@ impl Driver {
         let threads = block.iter().product::<u32>() as c_int;
         let each = self.blocks_at_once(function, threads, shared as usize)? as u64;
         let blocks = grid.iter().fold(1_u64, |blocks, &size| blocks.saturating_mul(size.into()));
-        Ok(blocks <= each * self.attribute(MULTIPROCESSORS)? as u64)
+        Ok(blocks <= each * self.attribute(multiprocessor::COUNT)? as u64)
     }
 
     pub(super) fn execute(&mut self, kernel: &KernelNode, stream: Key) -> Result<(), Code> {
@@ -201,5 +146,18 @@ impl Driver {
             (9, _) => Ok(()),
             _ => Err(INVALID_VALUE),
         }
+    }
+
+    /// The number of blocks of `threads` threads and `shared` bytes of dynamic shared memory that a multiprocessor holds.
+    pub(crate) fn blocks_at_once(&mut self, function: usize, threads: c_int, shared: usize) -> Result<usize, Code> {
+        let most = self.function_attribute(function, 0)? as usize;
+        let threads = usize::try_from(threads).ok().filter(|&threads| threads > 0).ok_or(INVALID_VALUE)?;
+        let shared = shared.saturating_add(self.function_attribute(function, 1)? as usize);
+        if threads > most || shared > self.most_shared() as usize {
+            return Ok(0);
+        }
+        let has = |attribute| self.attribute(attribute).map(|value| value as usize);
+        let by_threads = has(multiprocessor::THREADS)? / threads.next_multiple_of(WARP);
+        Ok(by_threads.min(has(multiprocessor::SHARED)? / (shared + SHARED_OF_DRIVER)).min(has(multiprocessor::BLOCKS)?))
     }
 }

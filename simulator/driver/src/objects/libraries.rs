@@ -1,9 +1,17 @@
 //! The work of CUDA's libraries, which has no kernel: it is checked and ordered as one.
 
-use super::Driver;
+pub mod blas;
+pub mod dnn;
+pub mod element;
+pub mod gemm;
+pub mod generator;
+pub mod philox;
+pub mod product_description;
+
 use crate::objects::codes::Code;
-use crate::objects::happens_before::Key;
-use crate::objects::{device_time, report, trace};
+use crate::objects::driver::Driver;
+use crate::objects::reports::{device_time, report, trace};
+use crate::objects::streams::happens_before::Key;
 use device_record::Fault;
 use simulator::{Device, jitter};
 

@@ -1,9 +1,17 @@
 //! Device memory: allocation, fills and copies, all of which happen at the call, or when a graph is launched.
 
-use super::Driver;
+pub mod array;
+pub(crate) mod exact_views;
+pub(crate) mod pinned;
+pub(crate) mod pool;
+pub(crate) mod pools;
+pub(crate) mod region;
+
 use crate::objects::codes::{Code, INVALID_VALUE, OUT_OF_MEMORY};
-use crate::objects::happens_before::Key;
-use crate::objects::{hide, report};
+use crate::objects::driver::Driver;
+use crate::objects::memory::pinned::Pinned;
+use crate::objects::reports::report;
+use crate::objects::streams::happens_before::Key;
 use device_record::Fault;
 use std::ffi::c_void;
 use std::{ptr, slice};
@@ -142,7 +150,7 @@ impl Driver {
         let there = device.bytes_mut(to, bytes as u64).map_err(|fault| refused(calling, fault))?;
         // SAFETY: the caller's promise.
         there.copy_from_slice(unsafe { slice::from_raw_parts(from.cast(), bytes) });
-        if let Some(hidden) = hide::of_copy(bytes) {
+        if let Some(hidden) = exact_views::of_copy(bytes) {
             device.hide(to, hidden);
         }
         self.record_accesses(&[(to, true)], key, calling);
@@ -265,5 +273,17 @@ impl Driver {
         let touched: Vec<_> =
             addresses.iter().filter_map(|&(address, wrote)| self.allocation_at(address, wrote)).collect();
         self.record_work(stream, &touched, calling);
+    }
+
+    /// The allocation at an address, as [`Self::record_work`] takes it.
+    pub(crate) fn allocation_at(&mut self, address: u64, wrote: bool) -> Option<(u64, bool)> {
+        let mut devices = self.contexts.iter().flatten().map(|context| &context.device);
+        Some((devices.find_map(|device| device.base(address))?, wrote))
+    }
+
+    /// The pinned memory that has this address.
+    pub(crate) fn pinned_at(&self, address: u64) -> Option<&Pinned> {
+        let (start, found) = self.pinned.range(..=address).next_back()?;
+        (address - start < found.bytes).then_some(found)
     }
 }

@@ -1,12 +1,16 @@
 //! Loads modules, and finds the functions in them.
 
-use super::Driver;
-use super::attributes::SHARED;
+pub mod image;
+pub mod linked_kernels;
+pub mod module;
+pub mod module_overrides;
+
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_PTX, NO_BINARY_FOR_GPU, NOT_FOUND, UNSUPPORTED_PTX_VERSION};
-use crate::objects::function::Function;
-use crate::objects::linked_kernels::Linked;
-use crate::objects::module::Module;
-use crate::objects::{image, replacement, report};
+use crate::objects::contexts::attributes::SHARED;
+use crate::objects::driver::Driver;
+use crate::objects::modules::linked_kernels::Linked;
+use crate::objects::modules::module::{Function, Module};
+use crate::objects::reports::report;
 use simulator::LoadError;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,9 +20,9 @@ use std::{mem, ptr};
 impl Driver {
     /// Loads a module of the program, or what the user put in its place.
     pub(crate) fn load_in_place_of(&mut self, own: Cow<str>) -> Result<usize, Code> {
-        let replacements = mem::take(&mut self.replacements);
-        let loaded = replacement::in_place_of(own, &replacements).and_then(|ptx| self.load(&ptx));
-        self.replacements = replacements;
+        let overrides = mem::take(&mut self.overrides);
+        let loaded = module_overrides::in_place_of(own, &overrides).and_then(|ptx| self.load(&ptx));
+        self.overrides = overrides;
         loaded
     }
 

@@ -8,10 +8,14 @@
 //! `_KERNELS` (a folder of PTX in place of the program's). `_COVERAGE`, `_REPORTS`, `_TIME` and `_TRACE` name files: see
 //! `coverage.rs`, `report.rs`, `device_time.rs` and `trace.rs`.
 
-use super::inject::Injection;
-use super::replacement::{self, Replacement};
-use super::visible::visible;
-use super::wedge::Wedge;
+pub mod inject;
+pub mod visible;
+pub mod wedge;
+
+use crate::objects::modules::module_overrides::{self, ModuleOverride};
+use crate::objects::settings::inject::Injection;
+use crate::objects::settings::visible::visible;
+use crate::objects::settings::wedge::Wedge;
 use simulator::Config;
 use std::path::Path;
 use std::str::FromStr;
@@ -39,101 +43,106 @@ pub struct Settings {
     pub held: u64,
     pub wedge: Option<Wedge>,
     /// What is loaded in place of the program's own modules.
-    pub replacements: Vec<Replacement>,
+    pub overrides: Vec<ModuleOverride>,
 }
 
 impl Settings {
     /// The settings of a machine whose devices are all seen.
     pub fn of(config: Config, delivery: Delivery) -> Self {
         let visible = (0..config.devices).collect();
-        Self { config, delivery, injection: None, visible, held: 0, wedge: None, replacements: Vec::new() }
+        Self { config, delivery, injection: None, visible, held: 0, wedge: None, overrides: Vec::new() }
+    }
+}
+
+/// The variables of the environment, which a function looks up.
+struct Variables<R>(R);
+
+impl<R: Fn(&str) -> Option<String>> Variables<R> {
+    /// What `parse` makes of a variable that is set, or what is wrong with it.
+    fn get<T>(&self, name: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+        let Some(text) = (self.0)(name) else { return Ok(None) };
+        parse(&text).map(Some).map_err(|why| format!("{name}={text}: {why}"))
+    }
+
+    fn number(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, String> {
+        self.get(name, |text| match u64::from_str(text) {
+            Ok(value) if (least..=most).contains(&value) => Ok(value),
+            _ if most == u64::MAX => Err(format!("must be a number from {least}")),
+            _ => Err(format!("must be a number from {least} to {most}")),
+        })
+    }
+
+    /// A number of mebibytes up to a tebibyte, in bytes.
+    fn mebibytes(&self, name: &str, least: u64) -> Result<Option<u64>, String> {
+        Ok(self.number(name, least, 1 << 20)?.map(|mebibytes| mebibytes << 20))
     }
 }
 
 /// The settings in the variables `SNUFFER_SIM_*`, which `read` looks up, or what is wrong with them.
 pub fn settings(read: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
-    let default = Config::default();
-    let get = |name: &str, least: u64, most: u64| -> Result<Option<u64>, String> {
-        let Some(text) = read(name) else { return Ok(None) };
-        match u64::from_str(&text) {
-            Ok(value) if (least..=most).contains(&value) => Ok(Some(value)),
-            _ if most == u64::MAX => Err(format!("{name}={text}: must be a number from {least}")),
-            _ => Err(format!("{name}={text}: must be a number from {least} to {most}")),
-        }
-    };
-    let installed = get("SNUFFER_SIM_DEVICES", 0, 8)?.map_or(default.devices, |count| count as usize);
-    let visible =
-        read("CUDA_VISIBLE_DEVICES").map_or_else(|| (0..installed).collect(), |list| visible(&list, installed));
-    let memory = get("SNUFFER_SIM_MEMORY", 1, 1 << 20)?.map_or(default.memory, |mebibytes| mebibytes << 20);
-    let held = get("SNUFFER_SIM_HELD", 0, 1 << 20)?.map_or(0, |mebibytes| mebibytes << 20).min(memory);
-    let (jitter, jitter_varies) = match read("SNUFFER_SIM_JITTER") {
-        None => (None, false),
-        Some(text) => {
-            let (seed, varies) = text.strip_suffix("..").map_or((text.as_str(), false), |seed| (seed, true));
-            let wrong = || format!("SNUFFER_SIM_JITTER={text}: must be a number from 0, or such a number and `..`");
-            (Some(seed.parse().map_err(|_| wrong())?), varies)
-        }
-    };
+    let (default, of) = (Config::default(), Variables(read));
+    let installed = of.number("SNUFFER_SIM_DEVICES", 0, 8)?.map_or(default.devices, |count| count as usize);
+    let visible = of.get("CUDA_VISIBLE_DEVICES", |list| Ok(visible(list, installed)))?;
+    let visible = visible.unwrap_or_else(|| (0..installed).collect());
+    let memory = of.mebibytes("SNUFFER_SIM_MEMORY", 1)?.unwrap_or(default.memory);
+    let held = of.mebibytes("SNUFFER_SIM_HELD", 0)?.unwrap_or(0).min(memory);
+    let (jitter, jitter_varies) = of.get("SNUFFER_SIM_JITTER", jitter)?.unzip();
     let config = Config {
         devices: visible.len(),
         memory: memory - held,
-        capability: match read("SNUFFER_SIM_CAPABILITY") {
-            None => default.capability,
-            Some(text) => capability(&text).ok_or(format!("SNUFFER_SIM_CAPABILITY={text}: must be like 9.0"))?,
-        },
-        multiprocessors: get("SNUFFER_SIM_SMS", 1, 1 << 16)?.map_or(default.multiprocessors, |count| count as u32),
-        budget: get("SNUFFER_SIM_BUDGET", 1, u64::MAX)?.unwrap_or(default.budget),
-        checks: match read("SNUFFER_SIM_CHECKS") {
-            None => default.checks,
-            Some(text) => text.parse().map_err(|why| format!("SNUFFER_SIM_CHECKS={text}: {why}"))?,
-        },
+        capability: of.get("SNUFFER_SIM_CAPABILITY", capability)?.unwrap_or(default.capability),
+        multiprocessors: of
+            .number("SNUFFER_SIM_SMS", 1, 1 << 16)?
+            .map_or(default.multiprocessors, |count| count as u32),
+        budget: of.number("SNUFFER_SIM_BUDGET", 1, u64::MAX)?.unwrap_or(default.budget),
+        checks: of.get("SNUFFER_SIM_CHECKS", str::parse)?.unwrap_or(default.checks),
         jitter,
-        jitter_varies,
-        pretend: get("SNUFFER_SIM_PRETEND", 1, 1 << 20)?.map(|mebibytes| mebibytes << 20),
-        probes: match read("SNUFFER_SIM_PROBES") {
-            None => Vec::new(),
-            Some(text) => {
-                probes(&text).ok_or(format!("SNUFFER_SIM_PROBES={text}: must be numbers with commas between"))?
-            }
-        },
-        mutate: match read("SNUFFER_SIM_MUTATE") {
-            None => default.mutate,
-            Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_MUTATE={text}: {why}"))?),
-        },
+        jitter_varies: jitter_varies.unwrap_or(false),
+        pretend: of.mebibytes("SNUFFER_SIM_PRETEND", 1)?,
+        probes: of.get("SNUFFER_SIM_PROBES", probes)?.unwrap_or_default(),
+        mutate: of.get("SNUFFER_SIM_MUTATE", str::parse)?,
     };
-    let delivery = match read("SNUFFER_SIM_DELIVERY").as_deref() {
-        None | Some("late") => Delivery::Late,
-        Some("next") => Delivery::Next,
-        Some("immediate") => Delivery::Immediate,
-        Some(text) => return Err(format!("SNUFFER_SIM_DELIVERY={text}: must be late, next or immediate")),
-    };
-    let injection = match read("SNUFFER_SIM_FAIL") {
-        None => None,
-        Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_FAIL={text}: {why}"))?),
-    };
-    let wedge = match read("SNUFFER_SIM_WEDGE") {
-        None => None,
-        Some(text) => Some(text.parse().map_err(|why| format!("SNUFFER_SIM_WEDGE={text}: {why}"))?),
-    };
-    let replacements = match read("SNUFFER_SIM_KERNELS") {
-        None => Vec::new(),
-        Some(folder) => {
-            replacement::read(Path::new(&folder)).map_err(|why| format!("SNUFFER_SIM_KERNELS={folder}: {why}"))?
-        }
-    };
-    Ok(Settings { config, delivery, injection, visible, held, wedge, replacements })
+    Ok(Settings {
+        config,
+        delivery: of.get("SNUFFER_SIM_DELIVERY", delivery)?.unwrap_or(Delivery::Late),
+        injection: of.get("SNUFFER_SIM_FAIL", str::parse)?,
+        visible,
+        held,
+        wedge: of.get("SNUFFER_SIM_WEDGE", str::parse)?,
+        overrides: of
+            .get("SNUFFER_SIM_KERNELS", |folder| module_overrides::read(Path::new(folder)))?
+            .unwrap_or_default(),
+    })
 }
 
-fn probes(text: &str) -> Option<Vec<u64>> {
-    text.split(',').map(|number| number.parse().ok()).collect()
+/// A seed, and whether each launch has another.
+fn jitter(text: &str) -> Result<(u64, bool), String> {
+    let (seed, varies) = text.strip_suffix("..").map_or((text, false), |seed| (seed, true));
+    let seed = seed.parse().map_err(|_| "must be a number from 0, or such a number and `..`")?;
+    Ok((seed, varies))
 }
 
-fn capability(text: &str) -> Option<(u32, u32)> {
-    let (major, minor) = text.split_once('.')?;
-    Some((
-        major.parse().ok().filter(|major| (1..100).contains(major))?,
-        minor.parse().ok().filter(|&minor| minor < 10)?,
-    ))
+fn delivery(text: &str) -> Result<Delivery, String> {
+    match text {
+        "late" => Ok(Delivery::Late),
+        "next" => Ok(Delivery::Next),
+        "immediate" => Ok(Delivery::Immediate),
+        _ => Err("must be late, next or immediate".to_string()),
+    }
+}
+
+fn probes(text: &str) -> Result<Vec<u64>, String> {
+    let numbers = text.split(',').map(|number| number.parse().ok()).collect::<Option<_>>();
+    numbers.ok_or_else(|| "must be numbers with commas between".to_string())
+}
+
+fn capability(text: &str) -> Result<(u32, u32), String> {
+    let digits = || {
+        let (major, minor) = text.split_once('.')?;
+        let major = major.parse().ok().filter(|major| (1..100).contains(major))?;
+        Some((major, minor.parse().ok().filter(|&minor| minor < 10)?))
+    };
+    digits().ok_or_else(|| "must be like 9.0".to_string())
 }
 
 #[cfg(test)]

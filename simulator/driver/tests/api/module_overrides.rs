@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use std::fs;
 
 const VARIABLE: &str = "SNUFFER_SIM_KERNELS";
-const TEST: &str = "replacement::a_program_gets_the_file_for_its_module_without_the_kernels_that_it_lacks";
+const TEST: &str = "module_overrides::a_program_gets_the_file_for_its_module_without_the_kernels_that_it_lacks";
 
 /// The module of these tests with its first kernel changed and its second one removed.
 fn edited(replaces: &str) -> String {
@@ -17,7 +17,7 @@ fn edited(replaces: &str) -> String {
 
 /// What a process says that loads the module with `file` in the folder.
 fn said(file: &str) -> String {
-    let folder = std::env::temp_dir().join(format!("snuffer-replacement-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("snuffer-module-overrides-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("edited.ptx"), file).expect("written");
     fs::write(folder.join("notes.txt"), "no PTX").expect("written");

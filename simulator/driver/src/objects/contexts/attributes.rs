@@ -1,12 +1,12 @@
 //! The properties of a device.
 
-use super::Driver;
-use crate::objects::array;
 use crate::objects::codes::{Code, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, NOT_INITIALIZED, SYSTEM_NOT_READY};
+use crate::objects::driver::Driver;
+use crate::objects::memory::array;
 use std::ffi::{c_int, c_uint};
 
 /// The shared memory, dynamic and static, that a kernel gets by default.
-pub(super) const SHARED: u32 = 48 << 10;
+pub const SHARED: u32 = 48 << 10;
 
 impl Driver {
     /// The device of an ordinal, which is also its `CUdevice`.

@@ -5,7 +5,7 @@
 //! on, every call on the context returns the fault's code, until the process ends or the last release of the context, which
 //! is taken to destroy it with everything in it.
 
-use super::codes::Code;
+use crate::objects::codes::Code;
 use simulator::Device;
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,12 +1,12 @@
 //! Captures: work of a stream that is kept for a graph and does not run.
 
-use super::Driver;
 use crate::objects::codes::{
     CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNMATCHED, CAPTURE_UNSUPPORTED,
     CAPTURE_WRONG_THREAD, Code, ILLEGAL_STATE,
 };
-use crate::objects::graph::{Capture, Graph, Mode, Task};
-use crate::objects::happens_before::{HappensBefore, Key};
+use crate::objects::driver::{Capture, Driver, Graph, Task};
+use crate::objects::graphs::capture::Mode;
+use crate::objects::streams::happens_before::{HappensBefore, Key};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -18,7 +18,7 @@ fn kind_of(function: &str) -> u32 {
 }
 
 impl Driver {
-    /// Runs work in a stream, or keeps it if the stream is being captured. Work behind a function of the host waits for that.
+    /// Runs work in a stream, or keeps it if the stream is being captured. Work that comes after a function of the host waits for it.
     pub(crate) fn submit(
         &mut self,
         stream: Key,

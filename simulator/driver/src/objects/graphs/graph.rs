@@ -1,16 +1,11 @@
-//! Graphs, and captures of streams that become graphs.
+//! Graphs, whose nodes are work and whose edges order it.
 
-use super::codes::{Code, INVALID_VALUE};
-use super::copy::{Copy3, Fill};
-use super::happens_before::{Clock, HappensBefore, Key};
-use super::state::{Driver, KernelNode};
+use crate::objects::codes::{Code, INVALID_VALUE};
+use crate::objects::kernels::kernel_node::KernelNode;
+use crate::objects::memory::region::{Copy3, Fill};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::ThreadId;
-
-/// Work of a stream, which runs in the stream that is named.
-pub type Work = Arc<Mutex<dyn FnMut(&mut Driver, Key) -> Result<(), Code> + Send>>;
 
 /// A function of the host.
 #[derive(Clone)]
@@ -21,17 +16,17 @@ pub struct Host {
     pub after_errors: bool,
 }
 
-/// What a node of a graph does.
+/// What a node of a graph does. `W` is work of a stream, of which a graph knows nothing.
 #[derive(Clone)]
-pub enum Task {
+pub enum Task<W> {
     /// What a stream was captured with, and its kind.
-    Work(Work, u32),
+    Work(W, u32),
     Kernel(Arc<KernelNode>),
     Copy(Copy3),
     Fill(Fill),
     Host(Host),
     /// Another graph, and whether a launch of it frees what an earlier one has left.
-    Graph(Arc<Graph>, bool),
+    Graph(Arc<Graph<W>>, bool),
     Empty,
     /// Waits for an event.
     Wait(usize),
@@ -39,7 +34,7 @@ pub enum Task {
     Record(usize),
 }
 
-impl Task {
+impl<W> Task<W> {
     /// Its number in `CUgraphNodeType`.
     pub fn kind(&self) -> u32 {
         match self {
@@ -58,30 +53,30 @@ impl Task {
 
 /// A node of a graph.
 #[derive(Clone)]
-pub struct Node {
+pub struct Node<W> {
     pub handle: usize,
     /// The nodes that it comes after.
     pub after: Vec<usize>,
-    pub task: Task,
+    pub task: Task<W>,
 }
 
 /// A graph. Nothing but their edges orders its nodes.
 #[derive(Clone)]
-pub struct Graph {
+pub struct Graph<W> {
     pub context: usize,
     /// In the order in which they were added.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Node<W>>,
     /// The memory that it allocates at each launch.
     pub memory: Vec<u64>,
 }
 
-impl Graph {
+impl<W: Clone> Graph<W> {
     pub fn new(context: usize) -> Self {
         Self { context, nodes: Vec::new(), memory: Vec::new() }
     }
 
     /// Adds a node; gives its handle.
-    pub fn add(&mut self, after: &[usize], task: Task) -> Result<usize, Code> {
+    pub fn add(&mut self, after: &[usize], task: Task<W>) -> Result<usize, Code> {
         /// No handle is used again, so that the handle of a node that was destroyed stays invalid.
         static LAST: AtomicUsize = AtomicUsize::new(0x64 << 56);
         let handle = LAST.fetch_add(1, Ordering::Relaxed) + 1;
@@ -120,12 +115,12 @@ impl Graph {
         self.nodes.iter_mut().for_each(|node| node.after.retain(|before| *before != handle));
     }
 
-    pub fn node(&self, handle: usize) -> Option<&Node> {
+    pub fn node(&self, handle: usize) -> Option<&Node<W>> {
         // A new node is often one that comes after the last.
         self.nodes.iter().rev().find(|node| node.handle == handle)
     }
 
-    pub fn node_mut(&mut self, handle: usize) -> Option<&mut Node> {
+    pub fn node_mut(&mut self, handle: usize) -> Option<&mut Node<W>> {
         self.nodes.iter_mut().rev().find(|node| node.handle == handle)
     }
 
@@ -134,7 +129,7 @@ impl Graph {
         self.nodes.iter().flat_map(|node| node.after.iter().map(|before| [*before, node.handle])).collect()
     }
 
-    /// The same graph, each node behind those that it comes after; `None` if there is a circle.
+    /// The same graph in topological order; `None` if there is a cycle.
     pub fn sorted(&self) -> Option<Self> {
         let (mut left, mut nodes) = (VecDeque::from(self.nodes.clone()), Vec::new());
         let mut there = HashSet::new();
@@ -168,7 +163,7 @@ impl Graph {
         if self.nodes.len() != other.nodes.len() {
             return Err((TOPOLOGY, 0));
         }
-        let places = |graph: &Self, node: &Node| -> Vec<Option<usize>> {
+        let places = |graph: &Self, node: &Node<W>| -> Vec<Option<usize>> {
             let place = |handle: &usize| graph.nodes.iter().position(|node| node.handle == *handle);
             let mut places: Vec<_> = node.after.iter().map(place).collect();
             places.sort_unstable();
@@ -188,71 +183,9 @@ impl Graph {
     }
 }
 
-/// A graph that can be launched. Each node is behind those that it comes after.
-pub struct Executable {
-    pub graph: Arc<Graph>,
+/// A graph that can be launched. Its nodes are in topological order.
+pub struct Executable<W> {
+    pub graph: Arc<Graph<W>>,
     /// Whether a launch frees what an earlier one has left.
     pub frees: bool,
-}
-
-/// Which calls a capture forbids that might wait for it: those of all threads, of its own thread, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    Global,
-    ThreadLocal,
-    Relaxed,
-}
-
-/// A capture that goes on.
-pub struct Capture {
-    pub id: u64,
-    pub origin: Key,
-    pub mode: Mode,
-    pub thread: ThreadId,
-    /// The streams that are captured: the origin, and those that waited for one of them. With the nodes that their next work
-    /// comes after.
-    pub streams: HashMap<Key, Vec<usize>>,
-    pub order: HappensBefore,
-    pub graph: Graph,
-    /// Whether nothing has happened that a capture forbids.
-    pub valid: bool,
-}
-
-impl Capture {
-    /// Adds work of one of its streams.
-    pub fn add(&mut self, stream: Key, task: Task) -> Result<(), Code> {
-        self.order.begin(stream, false);
-        let after = self.streams.get(&stream).cloned().unwrap_or_default();
-        let node = self.graph.add(&after, task)?;
-        self.streams.insert(stream, vec![node]);
-        Ok(())
-    }
-
-    /// What an event marks that is recorded in a stream.
-    pub fn recorded(&self, stream: Key) -> Captured {
-        let nodes = self.streams.get(&stream).cloned().unwrap_or_default();
-        Captured { capture: self.id, after: self.order.recorded(stream), nodes }
-    }
-
-    /// A stream waits for an event, and is captured from then on.
-    pub fn wait(&mut self, stream: Key, event: &Captured) {
-        self.order.wait(stream, &event.after);
-        let after = self.streams.entry(stream).or_default();
-        let new = event.nodes.iter().filter(|node| !after.contains(node)).copied().collect::<Vec<_>>();
-        after.extend(new);
-    }
-
-    /// Whether the origin has waited for all work of the other streams.
-    pub fn is_joined(&self) -> bool {
-        let known = self.order.recorded(self.origin);
-        self.streams.keys().all(|stream| known.get(stream) == self.order.recorded(*stream).get(stream))
-    }
-}
-
-/// An event's place in a capture.
-#[derive(Clone)]
-pub struct Captured {
-    pub capture: u64,
-    pub after: Clock,
-    pub nodes: Vec<usize>,
 }

@@ -1,4 +1,4 @@
-//! What cuDNN is told of its operands, piece by piece, and its arithmetic on device memory.
+//! cuDNN: descriptors of operands, which the program fills piece by piece, and its arithmetic on device memory.
 
 pub mod convolution;
 pub mod geometry;
@@ -6,7 +6,7 @@ pub mod pointwise;
 pub mod reduction;
 pub mod tensor;
 
-use super::element::Element;
+use crate::objects::libraries::element::Element;
 
 /// A handle of cuDNN.
 pub struct Handle {
@@ -90,7 +90,7 @@ pub struct Reduction {
     pub with_indices: bool,
 }
 
-/// An object behind a handle. Each is empty until it is set.
+/// The object of a handle. Each is empty until it is set.
 #[derive(Debug)]
 pub enum Description {
     Tensor(Option<Layout>),

@@ -2,7 +2,7 @@
 //!
 //! The real library sums in another order; results agree within rounding.
 
-use super::element::{Element, Real};
+use crate::objects::libraries::element::{Element, Real};
 use device_record::{Detail, Fault, How, Space};
 use simulator::{Device, jitter};
 

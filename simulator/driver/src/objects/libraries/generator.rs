@@ -1,6 +1,6 @@
 //! A generator of cuRAND.
 
-use super::philox::Philox;
+use crate::objects::libraries::philox::Philox;
 
 /// A generator of random numbers.
 pub struct Generator {

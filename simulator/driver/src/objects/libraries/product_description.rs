@@ -1,4 +1,4 @@
-//! What cuBLASLt is told of a product, piece by piece.
+//! cuBLASLt: descriptions of a product, which the program fills piece by piece.
 
 /// How a matrix is stored.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub struct Operation {
     pub bias_type: Option<u32>,
 }
 
-/// An object behind a handle of cuBLASLt.
+/// The object of a handle of cuBLASLt.
 #[derive(Debug, Clone, Copy)]
 pub enum Description {
     /// The library, which keeps nothing.

@@ -1,6 +1,6 @@
 //! CUDA arrays: what a program asked for. Nothing reads or writes them, as copies and textures are not simulated.
 
-use super::codes::{Code, INVALID_VALUE};
+use crate::objects::codes::{Code, INVALID_VALUE};
 
 /// What an array is to be: `CUDA_ARRAY3D_DESCRIPTOR`.
 #[repr(C)]

@@ -20,7 +20,7 @@ impl Pool {
         Self { ordinal, most, settings: [1, 1, 1, 0], used: 0, high: 0 }
     }
 
-    /// Whether it has so many bytes left.
+    /// Whether it has `bytes` bytes left.
     pub(crate) fn has(&self, bytes: u64) -> bool {
         self.most == 0 || self.used.saturating_add(bytes) <= self.most
     }

@@ -1,9 +1,9 @@
 //! Memory of pools.
 
-use super::Driver;
 use crate::objects::codes::{Code, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY};
-use crate::objects::pool::Pool;
-use crate::objects::report;
+use crate::objects::driver::Driver;
+use crate::objects::memory::pool::Pool;
+use crate::objects::reports::report;
 
 impl Driver {
     /// The handle of the pool that a device has from the start.

@@ -1,7 +1,7 @@
-//! What copies and fills of nodes of graphs are of: spaces of planes of lines.
+//! The 3-D region that a copy or fill of a graph covers.
 
-use super::codes::{Code, INVALID_VALUE, NOT_SUPPORTED};
-use super::report;
+use crate::objects::codes::{Code, INVALID_VALUE, NOT_SUPPORTED};
+use crate::objects::reports::report;
 use std::ffi::c_uint;
 
 /// One side of a copy, as `CUDA_MEMCPY3D` has it.

@@ -1,7 +1,7 @@
 //! Reads the PTX of a module's image: text, or a fat binary.
 
-use super::codes::{Code, INVALID_IMAGE, INVALID_VALUE, NO_BINARY_FOR_GPU};
-use super::report;
+use crate::objects::codes::{Code, INVALID_IMAGE, INVALID_VALUE, NO_BINARY_FOR_GPU};
+use crate::objects::reports::report;
 use ruzstd::decoding::FrameDecoder;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
@@ -19,7 +19,7 @@ const ELF: [u8; 4] = *b"\x7fELF";
 /// `image` is null or points to an image that `cuModuleLoadData` takes, which outlives `'a`.
 pub unsafe fn ptx<'a>(image: *const c_void, capability: (u32, u32)) -> Result<Cow<'a, str>, Code> {
     let bytes = image.cast::<u8>();
-    // A text may be shorter than a magic number. It ends at its NUL, which differs, so that nothing behind it is read.
+    // A text may be shorter than a magic number. It ends at its NUL, which differs, so that nothing after it is read.
     // SAFETY: only bytes of the image are read, as just said.
     let begins = |magic: [u8; 4]| (0..4).all(|at| unsafe { bytes.add(at).read() } == magic[at]);
     if image.is_null() {
@@ -38,7 +38,7 @@ pub unsafe fn ptx<'a>(image: *const c_void, capability: (u32, u32)) -> Result<Co
         report::unsupported("a module of machine code");
         Err(NO_BINARY_FOR_GPU)
     } else {
-        // SAFETY: what is nothing else is a text that a NUL ends.
+        // SAFETY: images that are neither a fat binary nor ELF are NUL-terminated PTX text (cuModuleLoadData).
         Ok(unsafe { CStr::from_ptr(bytes.cast()) }.to_string_lossy())
     }
 }

@@ -1,6 +1,6 @@
 //! Kernels that are linked into the program: registered by constructors, before `main`, and loaded at their first use.
 
-use super::codes::Code;
+use crate::objects::codes::Code;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard};

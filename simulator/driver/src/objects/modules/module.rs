@@ -1,6 +1,6 @@
-//! A loaded module.
+//! A loaded module, and its kernels.
 
-use simulator::ModuleId;
+use simulator::{FunctionId, ModuleId};
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -10,4 +10,12 @@ pub struct Module {
     pub id: ModuleId,
     /// Handles of the functions that were looked up: candle does so before every launch.
     pub functions: HashMap<CString, usize>,
+}
+
+/// A kernel of a loaded module.
+pub struct Function {
+    pub context: usize,
+    pub id: FunctionId,
+    /// The most dynamic shared memory of a launch.
+    pub dynamic_shared: u32,
 }

@@ -3,8 +3,8 @@
 //! A file begins with a comment, `// replaces KERNEL KERNEL …`: all kernels of the module whose place it takes, whichever it has
 //! itself. So a module is recognised by what is in it, and a kernel that is gone or new does not matter.
 
-use super::codes::{Code, INVALID_IMAGE};
-use super::report;
+use crate::objects::codes::{Code, INVALID_IMAGE};
+use crate::objects::reports::report;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ const REPLACES: &str = "// replaces ";
 
 /// One of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replacement {
+pub struct ModuleOverride {
     file: String,
     /// The kernels of the module that it replaces.
     kernels: BTreeSet<String>,
@@ -23,8 +23,8 @@ pub struct Replacement {
 }
 
 /// The files in `folder`, or what is wrong with them.
-pub fn read(folder: &Path) -> Result<Vec<Replacement>, String> {
-    let mut replacements = Vec::new();
+pub fn read(folder: &Path) -> Result<Vec<ModuleOverride>, String> {
+    let mut overrides = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();
         if path.extension().is_some_and(|extension| extension == "ptx") {
@@ -33,20 +33,20 @@ pub fn read(folder: &Path) -> Result<Vec<Replacement>, String> {
             let kernels = ptx.lines().next().and_then(|line| line.strip_prefix(REPLACES));
             let kernels = kernels.ok_or(format!("{file}: its first line must be `{REPLACES}KERNEL KERNEL …`"))?;
             let kernels = kernels.split_whitespace().map(str::to_owned).collect();
-            replacements.push(Replacement { file, kernels, ptx });
+            overrides.push(ModuleOverride { file, kernels, ptx });
         }
     }
-    Ok(replacements)
+    Ok(overrides)
 }
 
 /// What is loaded when the program loads `own`. It is an error if a file is meant for a module that is almost this one: to load
 /// the program's own kernels then would look as if the file's had been used.
-pub fn in_place_of<'a>(own: Cow<'a, str>, replacements: &'a [Replacement]) -> Result<Cow<'a, str>, Code> {
-    if replacements.is_empty() {
+pub fn in_place_of<'a>(own: Cow<'a, str>, overrides: &'a [ModuleOverride]) -> Result<Cow<'a, str>, Code> {
+    if overrides.is_empty() {
         return Ok(own);
     }
     let kernels = simulator::kernels(&own);
-    let Some(other) = replacements.iter().find(|other| !other.kernels.is_disjoint(&kernels)) else { return Ok(own) };
+    let Some(other) = overrides.iter().find(|other| !other.kernels.is_disjoint(&kernels)) else { return Ok(own) };
     if other.kernels == kernels {
         return Ok(Cow::Borrowed(&other.ptx));
     }
@@ -61,7 +61,7 @@ pub fn in_place_of<'a>(own: Cow<'a, str>, replacements: &'a [Replacement]) -> Re
 
 #[cfg(test)]
 mod tests {
-    use super::{INVALID_IMAGE, Replacement, in_place_of};
+    use super::{INVALID_IMAGE, ModuleOverride, in_place_of};
     use std::borrow::Cow;
 
     fn module(kernels: &[&str]) -> String {
@@ -70,15 +70,15 @@ mod tests {
         format!(".version 9.0\n.target sm_80\n.address_size 64\n{entries}")
     }
 
-    fn replacement(of: &[&str], ptx: &str) -> Replacement {
+    fn replacement(of: &[&str], ptx: &str) -> ModuleOverride {
         let kernels = of.iter().map(|name| (*name).to_owned()).collect();
-        Replacement { file: "edited.ptx".to_owned(), kernels, ptx: ptx.to_owned() }
+        ModuleOverride { file: "edited.ptx".to_owned(), kernels, ptx: ptx.to_owned() }
     }
 
     #[test]
     fn a_module_is_recognised_by_its_kernels_whichever_the_file_has() {
-        let replacements = [replacement(&["a", "b"], "one"), replacement(&["c"], "other")];
-        let loaded = |kernels: &[&str]| in_place_of(Cow::Owned(module(kernels)), &replacements).map(Cow::into_owned);
+        let overrides = [replacement(&["a", "b"], "one"), replacement(&["c"], "other")];
+        let loaded = |kernels: &[&str]| in_place_of(Cow::Owned(module(kernels)), &overrides).map(Cow::into_owned);
         assert_eq!(loaded(&["b", "a"]), Ok("one".to_owned()));
         assert_eq!(loaded(&["c"]), Ok("other".to_owned()));
         assert_eq!(loaded(&["d"]), Ok(module(&["d"])));
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn a_module_that_is_almost_the_one_to_replace_is_refused() {
-        let replacements = [replacement(&["a", "b"], "one")];
+        let overrides = [replacement(&["a", "b"], "one")];
         for kernels in [&["a"][..], &["a", "b", "c"], &["b", "c"]] {
-            assert_eq!(in_place_of(Cow::Owned(module(kernels)), &replacements), Err(INVALID_IMAGE), "{kernels:?}");
+            assert_eq!(in_place_of(Cow::Owned(module(kernels)), &overrides), Err(INVALID_IMAGE), "{kernels:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 use simulator::Device;
 
-use super::report;
+use crate::objects::reports::report;
 
 /// Appends what was executed on `device`.
 pub fn record(device: &Device) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::report;
+use crate::objects::reports::report;
 
 /// Does a device's work, and counts its time.
 pub fn during<T>(work: impl FnOnce() -> T) -> T {

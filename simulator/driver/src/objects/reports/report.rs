@@ -1,18 +1,18 @@
 //! Reports: for people on the error stream, and for programs as records in the file that `SNUFFER_SIM_REPORTS` names, a JSON
 //! object on each line.
 
-use super::host_calls;
+use crate::objects::reports::host_calls;
 use device_record::{Detail, Fault, Kind, Record, Severity};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::sync::OnceLock;
 
-/// Prints a line. It is one write, so that lines of other threads do not come between; a closed error stream is no failure.
+/// Prints a line. It is one write, so that lines of other threads do not come between; a closed error stream is not a failure.
 pub fn print(text: &str) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Writes what a kernel has printed, to the output as on hardware. A closed output is no failure.
+/// Writes what a kernel has printed, to the output as on hardware. A closed output is not a failure.
 pub fn output(printed: &str) {
     if !printed.is_empty() {
         let mut output = io::stdout().lock();

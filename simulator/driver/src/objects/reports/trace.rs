@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use simulator::{Device, FunctionId};
 
-use super::report;
+use crate::objects::reports::report;
 
 /// The file, and the kernels whose changes are written.
 struct Trace {

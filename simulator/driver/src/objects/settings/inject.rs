@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use super::codes::{Code, OUT_OF_MEMORY};
-use super::error_names::{CODES, name};
-use super::report;
+use crate::objects::codes::{Code, OUT_OF_MEMORY};
+use crate::objects::error_names::{CODES, name};
+use crate::objects::reports::report;
 
 /// `cudaErrorUnknown` and `CUDA_ERROR_UNKNOWN`: the default code.
 const UNKNOWN: Code = 999;

@@ -1,6 +1,6 @@
 //! A device that is wedged on request: from some launch on, its kernels do not end, in any process.
 
-use super::report;
+use crate::objects::reports::report;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;

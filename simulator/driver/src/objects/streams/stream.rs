@@ -1,7 +1,7 @@
 //! Streams and events. Work runs to its end at the call, so that waiting only delivers errors.
 
-use super::graph::Captured;
-use super::happens_before::Clock;
+use crate::objects::graphs::capture::Captured;
+use crate::objects::streams::happens_before::Clock;
 use std::time::Instant;
 
 /// A stream that the program made.

@@ -2,11 +2,11 @@
 //!
 //! The real library sums in another order, and some of its algorithms transform the operands first; results agree within rounding.
 
-use super::Activation;
-use super::geometry::{Geometry, Stretch, Way};
-use super::pointwise;
-use super::tensor::{Tensor, either};
-use crate::objects::element::Real;
+use crate::objects::libraries::dnn::Activation;
+use crate::objects::libraries::dnn::geometry::{Geometry, Stretch, Way};
+use crate::objects::libraries::dnn::pointwise;
+use crate::objects::libraries::dnn::tensor::{Tensor, either};
+use crate::objects::libraries::element::Real;
 use simulator::{Device, Fault, jitter};
 
 /// A number type in which convolutions are computed.

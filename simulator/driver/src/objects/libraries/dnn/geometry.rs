@@ -1,6 +1,6 @@
 //! Which elements of a tensor a moving window meets: stretches of a row of the input, each beside a stretch of a row of the output.
 
-use super::Steps;
+use crate::objects::libraries::dnn::Steps;
 
 /// The sizes in space of a window that moves over an input.
 #[derive(Debug, Clone)]

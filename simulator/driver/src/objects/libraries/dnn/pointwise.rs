@@ -1,9 +1,9 @@
 //! cuDNN's functions of single elements and of windows: activations, softmax and pooling. All but softmax are computed in double precision.
 
-use super::geometry::{Geometry, Stretch, Way};
-use super::tensor::Tensor;
-use super::{Activation, Pooling};
-use crate::objects::element::Element;
+use crate::objects::libraries::dnn::geometry::{Geometry, Stretch, Way};
+use crate::objects::libraries::dnn::tensor::Tensor;
+use crate::objects::libraries::dnn::{Activation, Pooling};
+use crate::objects::libraries::element::Element;
 use simulator::{Device, Fault};
 
 /// An activation of a number.

@@ -1,7 +1,7 @@
 //! cuDNN's reductions: a number for all elements along some dimensions. They are computed in double precision.
 
-use super::Reduction;
-use super::tensor::{Tensor, buffer};
+use crate::objects::libraries::dnn::Reduction;
+use crate::objects::libraries::dnn::tensor::{Tensor, buffer};
 use simulator::{Device, Fault};
 
 /// `c = alpha * reduced(a) + beta * c`; dimensions of size 1 in `c` are reduced. The places of extremes go to the address `indices`,

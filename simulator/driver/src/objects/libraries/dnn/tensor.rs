@@ -1,6 +1,6 @@
 //! Tensors in device memory: every element is read or written by its own address, and reports say whose it is.
 
-use crate::objects::element::{Element, Real};
+use crate::objects::libraries::element::{Element, Real};
 use device_record::{Detail, Fault, How, Space};
 use simulator::Device;
 
