@@ -38,7 +38,7 @@ impl Suppressions {
             file => file.unwrap_or(Path::new(DEFAULT)),
         };
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        toml::from_str(&text).with_context(|| format!("{} is no list of suppressions", file.display()))
+        toml::from_str(&text).with_context(|| format!("{} is not a list of suppressions", file.display()))
     }
 
     /// The entry that lets a record of a test pass.

@@ -119,7 +119,7 @@ fn processor_time(process: u32) -> Option<Duration> {
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
-/// How long simulated devices worked, by what they say in this file (`simulator/driver/src/objects/device_time.rs`), when their
+/// How long simulated devices worked, by what they say in this file (`simulator/driver/src/objects/reports/device_time.rs`), when their
 /// process has used this much processor time. Zero without a file.
 fn kernel_time(file: &Path, processor: Duration) -> Duration {
     let Ok(bytes) = std::fs::read(file) else { return Duration::ZERO };

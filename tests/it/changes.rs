@@ -74,7 +74,7 @@ fn a_change_is_judged_from_both_sides() {
         // What is known to fail hides no change of what it returns.
         ("another wrong value", &bad, &worse, &["changed: tensor.log returns another value".into()]),
         ("the same wrong value", &bad, &bad, &[]),
-        ("a refusal", &good, &refused("Msg"), &["newly failing: tensor.log refuses a valid call".into()]),
+        ("a refusal", &good, &refused("Msg"), &["newly failing: tensor.log rejects a valid call".into()]),
         ("a panic", &good, &places[0], &["newly failing: tensor.log panics in op.rs".into()]),
         ("a panic elsewhere", &places[0], &places[1], &["fails otherwise: tensor.log panics in tensor.rs".into()]),
         (

@@ -38,7 +38,7 @@ fn a_report_of_compute_sanitizer_tells_its_place() {
 }
 
 #[test]
-fn what_ends_nothing_is_a_remark() {
+fn what_ends_nothing_is_a_report() {
     let said = "========= Uninitialized value decides a branch\n\
          =========     at k() in /x/candle-kernels-0.11.1/src/sort.cu:12\n\
          ========= Invalid __global__ write of size 4 bytes\n\

@@ -79,7 +79,7 @@ fn bad_options_are_one_line() {
     let missing = "cannot read missing.toml";
     for (args, says) in [
         (&["test", "--suppress", "missing.toml"][..], missing),
-        (&["test", "--suppress", "Cargo.toml"], "Cargo.toml is no list of suppressions"),
+        (&["test", "--suppress", "Cargo.toml"], "Cargo.toml is not a list of suppressions"),
         (&["exec"], "name a program: cargo snuffer exec -- ./program"),
         (&["exec", "./there-is-none"], "cannot run ./there-is-none"),
     ] {

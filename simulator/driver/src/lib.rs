@@ -14,7 +14,7 @@ macro_rules! unsupported {
         #[unsafe(no_mangle)]
         extern "C" fn $name() -> usize {
             static SAID: std::sync::Once = std::sync::Once::new();
-            SAID.call_once(|| crate::objects::report::missing(stringify!($name)));
+            SAID.call_once(|| crate::objects::reports::report::missing(stringify!($name)));
             $code
         }
     };
@@ -35,7 +35,7 @@ macro_rules! nvrtc {
             if let Some(function) = crate::api::nvrtc::of_nvidia(NAME) {
                 return function(a, b, c, d, e, f);
             }
-            SAID.call_once(|| crate::objects::report::missing(stringify!($name)));
+            SAID.call_once(|| crate::objects::reports::report::missing(stringify!($name)));
             $code
         }
     };

@@ -1,38 +1,19 @@
 //! What the driver keeps, and its support code. Nothing here knows the C functions in `api`, which are built on it.
+//!
+//! [`driver`] has the state, [`process`] its lock. A room has the driver's functions of one idea, and below it what they work on, which
+//! knows nothing of the driver.
 
-pub mod array;
-pub(crate) mod blas;
 pub(crate) mod codes;
-pub(crate) mod context;
-pub(crate) mod copy;
-pub(crate) mod counters;
-pub(crate) mod coverage;
-pub(crate) mod device_time;
-pub(crate) mod dnn;
-pub(crate) mod element;
-pub(crate) mod environment;
+pub(crate) mod contexts;
+pub(crate) mod driver;
 pub mod error_names;
-pub(crate) mod function;
-pub(crate) mod gemm;
-pub(crate) mod generator;
-pub(crate) mod graph;
-pub(crate) mod happens_before;
-pub(crate) mod hide;
-pub(crate) mod host_calls;
-pub(crate) mod image;
-pub(crate) mod inject;
-pub(crate) mod linked_kernels;
-pub(crate) mod module;
-pub(crate) mod philox;
-pub(crate) mod pinned;
-pub(crate) mod pool;
+pub(crate) mod graphs;
+pub(crate) mod handles;
+pub(crate) mod kernels;
+pub(crate) mod libraries;
+pub mod memory;
+pub(crate) mod modules;
 pub mod process;
-pub(crate) mod product_description;
-pub(crate) mod replacement;
-pub(crate) mod report;
-pub(crate) mod slab;
-pub(crate) mod state;
-pub(crate) mod stream;
-pub(crate) mod trace;
-pub(crate) mod visible;
-pub(crate) mod wedge;
+pub(crate) mod reports;
+pub(crate) mod settings;
+pub(crate) mod streams;

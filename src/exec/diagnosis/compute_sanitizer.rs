@@ -26,7 +26,7 @@ pub fn reports(printed: &str) -> (Vec<Report>, usize) {
                 Some(report) => found.push(report),
                 None => broken += 1,
             },
-            None => found.extend(remark(title)),
+            None => found.extend(notice(title)),
         }
     }
     (found, broken)
@@ -85,12 +85,12 @@ fn is_severity(word: &str) -> bool {
     ["error", "warning", "warn", "info"].contains(&word.to_ascii_lowercase().as_str())
 }
 
-/// What the tool says of itself, and what it left out: a fact.
-fn remark(title: &str) -> Option<Report> {
-    const REMARKS: [&str; 4] =
+/// A fact: the tool's own problems, and reports that it left out.
+fn notice(title: &str) -> Option<Report> {
+    const NOTICES: [&str; 4] =
         ["Internal Sanitizer ", " were not printed", " were skipped (error buffer", "Results might be incorrect"];
-    let is_remark = REMARKS.iter().any(|text| title.contains(text));
-    is_remark.then(|| Report::fact(format!("compute-sanitizer: {title}")))
+    let is_notice = NOTICES.iter().any(|text| title.contains(text));
+    is_notice.then(|| Report::fact(format!("compute-sanitizer: {title}")))
 }
 
 /// `KERNEL+0x70 in FILE:LINE`, where the last part may be missing; the offset is `:0x70` in some messages. An address alone

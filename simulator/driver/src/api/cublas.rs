@@ -7,16 +7,17 @@ pub mod status_names;
 pub mod vectors;
 
 use crate::api::put;
-use crate::objects::blas::Blas;
 use crate::objects::codes::Code;
-use crate::objects::element::{Element, Real};
-use crate::objects::gemm::{Matrix, Output, Shape, multiply};
-use crate::objects::happens_before::Key;
+use crate::objects::driver::Driver;
+use crate::objects::libraries::blas::Blas;
+use crate::objects::libraries::element::{Element, Real};
+use crate::objects::libraries::gemm::{Matrix, Output, Shape, multiply};
 use crate::objects::process::call;
-use crate::objects::report;
-use crate::objects::state::Driver;
+use crate::objects::reports::report;
+use crate::objects::streams::happens_before::Key;
+use device_record::{Detail, Fault};
 use half::{bf16, f16};
-use simulator::{Device, Fault};
+use simulator::Device;
 use std::ffi::{c_int, c_longlong, c_void};
 
 pub(super) const NOT_INITIALIZED: Code = 1;
@@ -121,6 +122,12 @@ impl Arguments {
     }
 }
 
+/// Reports what the simulator cannot do, and refuses it.
+pub(super) fn refuse<T>(what: impl Into<Detail>) -> Result<T, Code> {
+    report::unsupported(what);
+    Err(NOT_SUPPORTED)
+}
+
 /// Multiplies matrices of a shape on a device.
 type Product = Box<dyn FnMut(&mut Device, Shape, &[Matrix; 3], &Output) -> Result<(), Fault> + Send>;
 
@@ -138,8 +145,7 @@ unsafe fn run(
 ) -> Result<(), Code> {
     let &Blas { context, stream, factors_on_device, .. } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
     if factors_on_device {
-        report::unsupported("factors of cuBLAS on the device");
-        return Err(NOT_SUPPORTED);
+        return refuse("factors of cuBLAS on the device");
     }
     // SAFETY: the caller's promise.
     unsafe { submit(driver, (context, stream), name, arguments, Output::default(), compute, factors) }
@@ -244,8 +250,7 @@ unsafe fn product_in(compute: u32, [alpha, beta]: [*const c_void; 2], matrices: 
     let elements = matrices.each_ref().map(|matrix| matrix.element);
     if !takes(compute, elements) {
         let [a, b, c] = elements;
-        report::unsupported(format!("cuBLAS compute type {compute} with types {a:?}, {b:?}, {c:?}"));
-        return Err(NOT_SUPPORTED);
+        return refuse(format!("cuBLAS compute type {compute} with types {a:?}, {b:?}, {c:?}"));
     }
     // SAFETY: the caller's promise.
     unsafe {

@@ -5,15 +5,14 @@ pub mod descriptions;
 use self::descriptions::{destroy, make};
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::api::cublas::{Arguments, EXECUTION_FAILED, INVALID_VALUE, NOT_INITIALIZED, NOT_SUPPORTED, submit};
+use crate::api::cublas::{Arguments, EXECUTION_FAILED, INVALID_VALUE, NOT_INITIALIZED, NOT_SUPPORTED, refuse, submit};
 use crate::api::put;
 use crate::objects::codes::Code;
-use crate::objects::element::Element;
-use crate::objects::gemm::{Activation, Matrix, Output};
+use crate::objects::driver::Driver;
+use crate::objects::libraries::element::Element;
+use crate::objects::libraries::gemm::{Activation, Matrix, Output};
+use crate::objects::libraries::product_description::{Description, Layout, Operation};
 use crate::objects::process::call;
-use crate::objects::product_description::{Description, Layout, Operation};
-use crate::objects::report;
-use crate::objects::state::Driver;
 
 // The epilogues, as bits.
 const RELU: u32 = 2;
@@ -131,7 +130,7 @@ fn output(operation: &Operation, (address, layout): (u64, Layout)) -> Result<Out
         GELU => (Activation::Gelu, false),
         both if both == RELU | BIAS => (Activation::Relu, true),
         both if both == GELU | BIAS => (Activation::Gelu, true),
-        other => return refuse(&format!("epilogue {other} of cuBLASLt")),
+        other => return refuse(format!("epilogue {other} of cuBLASLt")),
     };
     let bias_type = operation.bias_type.unwrap_or(layout.data_type);
     let bias = || matrix('b', operation.bias, bias_type, 0, operation.bias_stride);
@@ -166,9 +165,4 @@ fn operation_of(driver: &Driver, handle: usize) -> Result<Operation, Code> {
         Some(Description::Operation(operation)) => Ok(*operation),
         _ => Err(INVALID_VALUE),
     }
-}
-
-fn refuse<T>(what: &str) -> Result<T, Code> {
-    report::unsupported(what);
-    Err(NOT_SUPPORTED)
 }

@@ -13,12 +13,12 @@ pub mod status_names;
 
 use crate::api::put;
 use crate::objects::codes::Code;
-use crate::objects::dnn::tensor::{Tensor, buffer};
-use crate::objects::dnn::{Description, Handle, Layout};
-use crate::objects::element::Element;
+use crate::objects::driver::Driver;
+use crate::objects::libraries::dnn::tensor::{Tensor, buffer};
+use crate::objects::libraries::dnn::{Description, Handle, Layout};
+use crate::objects::libraries::element::Element;
 use crate::objects::process::call;
-use crate::objects::report;
-use crate::objects::state::Driver;
+use crate::objects::reports::report;
 use simulator::{Device, Fault};
 use std::ffi::c_void;
 

@@ -2,11 +2,11 @@
 
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_HANDLE};
-use crate::objects::generator::Generator;
-use crate::objects::philox::Philox;
+use crate::objects::driver::Driver;
+use crate::objects::libraries::generator::Generator;
+use crate::objects::libraries::philox::Philox;
 use crate::objects::process::call;
-use crate::objects::state::Driver;
-use crate::objects::trace;
+use crate::objects::reports::trace;
 use std::ffi::{c_uint, c_ulonglong};
 
 const NOT_INITIALIZED: Code = 101;

@@ -18,7 +18,7 @@ const NEXT: usize = usize::MAX;
 /// NVIDIA's function of this name.
 ///
 /// This library has the names of all of CUDA's libraries. In a program that links the driver first, they hide those of the NVRTC
-/// that it links behind it.
+/// that it links after it.
 pub fn of_nvidia(name: &CStr) -> Option<Function> {
     // SAFETY: a name that a NUL ends.
     let found = unsafe { dlsym(ptr::without_provenance_mut(NEXT), name.as_ptr()) };

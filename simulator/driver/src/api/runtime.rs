@@ -8,9 +8,9 @@ pub mod memory;
 pub mod registration;
 
 use crate::objects::codes::Code;
-use crate::objects::context;
+use crate::objects::contexts::context;
+use crate::objects::driver::Driver;
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use std::cell::Cell;
 use std::ffi::c_int;
 

@@ -1,6 +1,7 @@
 //! Functions for a test harness in the same process; not part of CUDA.
 
-use crate::objects::{counters, hide};
+use crate::objects::memory::exact_views;
+use crate::objects::reports::counters;
 use std::slice;
 
 /// Counts what kernels execute in `bytes[..length]` from now on; see `counters.rs`.
@@ -20,5 +21,5 @@ pub unsafe extern "C" fn snuffer_sim_count_in(bytes: *mut u8, length: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn snuffer_sim_hide_in_next_copy(around: *const u8, length: usize) {
     // SAFETY: the caller's promise.
-    hide::in_next_copy(unsafe { slice::from_raw_parts(around, length) });
+    exact_views::in_next_copy(unsafe { slice::from_raw_parts(around, length) });
 }

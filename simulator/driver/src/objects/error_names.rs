@@ -1,6 +1,6 @@
 //! The name and the text of every error code.
 
-use super::codes::Code;
+use crate::objects::codes::Code;
 use std::ffi::CStr;
 
 /// Every member of `CUresult`, with its name and text.

@@ -1,14 +1,14 @@
 //! The driver of this process, which every call locks.
 
-use super::codes::{self, Code};
-use super::environment::{self, Settings};
-use super::state::Driver;
-use super::{coverage, report};
+use crate::objects::codes::{self, Code};
+use crate::objects::driver::Driver;
+use crate::objects::reports::{coverage, report};
+use crate::objects::settings::{self, Settings};
 use simulator::Config;
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-pub use super::environment::Delivery;
+pub use crate::objects::settings::Delivery;
 
 static DRIVER: OnceLock<Mutex<Driver>> = OnceLock::new();
 
@@ -21,7 +21,7 @@ pub fn configure(config: Config, delivery: Delivery) -> bool {
 /// the host, it runs again after them; before, it must not have changed anything.
 pub(crate) fn call(name: &'static str, mut f: impl FnMut(&mut Driver) -> Result<(), Code>) -> Code {
     DRIVER.get_or_init(|| {
-        let settings = environment::settings(|name| std::env::var(name).ok());
+        let settings = settings::settings(|name| std::env::var(name).ok());
         let sound = settings.clone().unwrap_or_else(|wrong| {
             report::print(&format!("snuffer-sim: {wrong}"));
             Settings::of(Config { devices: 0, ..Config::default() }, Delivery::Late)

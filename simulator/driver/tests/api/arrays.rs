@@ -4,7 +4,7 @@ use crate::{WELL, room, with_device};
 use cuda::api::driver::array::*;
 use cuda::api::driver::context::{cuCtxCreate_v2, cuCtxDestroy_v2};
 use cuda::api::driver::device::cuDeviceGetAttribute;
-use cuda::objects::array::Descriptor;
+use cuda::objects::memory::array::Descriptor;
 use std::ptr;
 
 const INVALID_VALUE: u32 = 1;

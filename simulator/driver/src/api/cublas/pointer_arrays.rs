@@ -3,14 +3,11 @@
 use std::ffi::{c_int, c_void};
 use std::slice;
 
-use super::{
-    Arguments, COMPUTE_F16, COMPUTE_F64, EXECUTION_FAILED, INVALID_VALUE, NOT_INITIALIZED, NOT_SUPPORTED, run,
-};
-use crate::objects::blas::Blas;
+use super::{Arguments, COMPUTE_F16, COMPUTE_F64, EXECUTION_FAILED, INVALID_VALUE, NOT_INITIALIZED, refuse, run};
 use crate::objects::codes::Code;
+use crate::objects::driver::Driver;
+use crate::objects::libraries::blas::Blas;
 use crate::objects::process::call;
-use crate::objects::report;
-use crate::objects::state::Driver;
 
 /// Runs products of one shape, one after the other. The addresses in `arguments` are those of arrays of pointers, and the size of the
 /// batch is theirs.
@@ -29,8 +26,7 @@ unsafe fn run_all(
     let count = usize::try_from(count).map_err(|_| INVALID_VALUE)?;
     let &Blas { context, stream, .. } = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
     if driver.capture_of((context, stream)).is_some() {
-        report::unsupported("a capture of products whose matrices are named by pointers");
-        return Err(NOT_SUPPORTED);
+        return refuse("a capture of products whose matrices are named by pointers");
     }
     driver.await_stream((context, stream))?;
     let mut read = |at: usize| pointers(driver, name, context, arguments.matrices[at].0, count);

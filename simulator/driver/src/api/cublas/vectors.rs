@@ -2,16 +2,15 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{
-    Arguments, COMPUTE_F32, COMPUTE_F64, EXECUTION_FAILED, F32, F64, INVALID_VALUE, NOT_INITIALIZED, NOT_SUPPORTED,
-    gemm,
-};
 use device_record::Fault;
 
+use super::{
+    Arguments, COMPUTE_F32, COMPUTE_F64, EXECUTION_FAILED, F32, F64, INVALID_VALUE, NOT_INITIALIZED, gemm, refuse,
+};
 use crate::api::put;
 use crate::objects::codes::Code;
 use crate::objects::process::call;
-use crate::objects::{report, trace};
+use crate::objects::reports::trace;
 
 /// The arguments of `y = alpha * op(A) * x + beta * y`, as those of the product of the rows x and y with the transpose of `op(A)`: a row
 /// may have any distance from one element to the next.
@@ -26,8 +25,7 @@ fn of_vectors(
         return Err(INVALID_VALUE);
     }
     if step_x < 0 || step_y < 0 {
-        report::unsupported("vectors of cuBLAS that run backwards");
-        return Err(NOT_SUPPORTED);
+        return refuse("vectors of cuBLAS that run backwards");
     }
     let (turned, columns, inner) = if operation == 0 { (1, m, n) } else { (0, n, m) };
     Ok(Arguments {
@@ -49,8 +47,7 @@ fn absolute_sum<const N: usize>(
         let blas = driver.blas.get(handle).ok_or(NOT_INITIALIZED)?;
         let (ordinal, stream) = (blas.context, blas.stream);
         if blas.factors_on_device {
-            report::unsupported("a result of cuBLAS on the device");
-            return Err(NOT_SUPPORTED);
+            return refuse("a result of cuBLAS on the device");
         }
         driver.check_wait((ordinal, stream)).map_err(|_| EXECUTION_FAILED)?;
         driver.await_stream((ordinal, stream))?;

@@ -2,13 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::refuse;
-use crate::api::cublas::INVALID_VALUE;
+use crate::api::cublas::{INVALID_VALUE, refuse};
 use crate::api::put;
 use crate::objects::codes::Code;
+use crate::objects::driver::Driver;
+use crate::objects::libraries::product_description::{Description, Layout, Operation};
 use crate::objects::process::call;
-use crate::objects::product_description::{Description, Layout, Operation};
-use crate::objects::state::Driver;
 
 /// Describes how a matrix is stored.
 #[unsafe(no_mangle)]
@@ -52,7 +51,7 @@ pub unsafe extern "C" fn cublasLtMatrixLayoutSetAttribute(
                 4 => layout.leading = read(value, bytes)?,
                 5 => layout.batch = read(value, bytes)?,
                 6 => layout.stride = read(value, bytes)?,
-                other => return refuse(&format!("attribute {other} of a layout of cuBLASLt")),
+                other => return refuse(format!("attribute {other} of a layout of cuBLASLt")),
             }
         }
         Ok(())
@@ -99,7 +98,7 @@ pub unsafe extern "C" fn cublasLtMatmulDescSetAttribute(
                 // How many multiprocessors to use, and whether sums of 8-bit floats may be less exact.
                 15 | 25 => {}
                 26 => operation.bias_type = Some(read(value, bytes)?),
-                other => return refuse(&format!("attribute {other} of a product of cuBLASLt")),
+                other => return refuse(format!("attribute {other} of a product of cuBLASLt")),
             }
         }
         Ok(())

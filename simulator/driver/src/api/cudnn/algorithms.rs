@@ -7,8 +7,8 @@ use super::problems::Method::{
 use super::problems::{Handles, Method, Problem};
 use crate::api::put;
 use crate::objects::codes::Code;
+use crate::objects::driver::Driver;
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use std::ffi::c_int;
 
 /// The methods of `cudnnConvolutionFwdAlgo_t`, by number.

@@ -4,11 +4,11 @@ use super::algorithms::{BACKWARD_DATA, BACKWARD_FILTER, FORWARD, method};
 use super::problems::{Handles, Method, Problem};
 use super::{BAD_PARAM, NOT_SUPPORTED, at, factors, submit, tensor_of, use_workspace};
 use crate::objects::codes::Code;
-use crate::objects::dnn::Description;
-use crate::objects::dnn::convolution::{Epilogue, Operands};
-use crate::objects::element::Element;
+use crate::objects::driver::Driver;
+use crate::objects::libraries::dnn::Description;
+use crate::objects::libraries::dnn::convolution::{Epilogue, Operands};
+use crate::objects::libraries::element::Element;
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use std::ffi::c_void;
 
 /// The addresses of the operands, and the workspace with its bytes.

@@ -3,9 +3,9 @@
 use super::{BAD_PARAM, NOT_SUPPORTED, refuse, tensor_of};
 use crate::api::put;
 use crate::objects::codes::Code;
-use crate::objects::dnn::{Description, Layout};
+use crate::objects::driver::Driver;
+use crate::objects::libraries::dnn::{Description, Layout};
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use std::ffi::c_int;
 
 /// The most dimensions: `CUDNN_DIM_MAX`.

@@ -3,9 +3,9 @@
 use super::descriptors::{destroy, integers, make, positive};
 use super::{BAD_PARAM, NOT_SUPPORTED};
 use crate::objects::codes::Code;
-use crate::objects::dnn::{Activation, Convolution, Description, Pooling, Reduction, Steps};
+use crate::objects::driver::Driver;
+use crate::objects::libraries::dnn::{Activation, Convolution, Description, Pooling, Reduction, Steps};
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use std::ffi::c_int;
 
 /// The most dimensions in space.

@@ -3,13 +3,13 @@
 use super::{BAD_PARAM, NOT_SUPPORTED, at, factors, submit, tensor_of, use_workspace};
 use crate::api::put;
 use crate::objects::codes::Code;
-use crate::objects::dnn::geometry::Geometry;
-use crate::objects::dnn::pointwise::{Softmax, activate, pool, softmax};
-use crate::objects::dnn::reduction::reduce;
-use crate::objects::dnn::tensor::Tensor;
-use crate::objects::dnn::{Description, Layout, Pooling, Reduction};
+use crate::objects::driver::Driver;
+use crate::objects::libraries::dnn::geometry::Geometry;
+use crate::objects::libraries::dnn::pointwise::{Softmax, activate, pool, softmax};
+use crate::objects::libraries::dnn::reduction::reduce;
+use crate::objects::libraries::dnn::tensor::Tensor;
+use crate::objects::libraries::dnn::{Description, Layout, Pooling, Reduction};
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use simulator::{Device, Fault};
 use std::ffi::c_void;
 

@@ -4,10 +4,10 @@
 
 use super::{BAD_PARAM, NOT_SUPPORTED, refuse, tensor_of};
 use crate::objects::codes::Code;
-use crate::objects::dnn::geometry::Geometry;
-use crate::objects::dnn::{Convolution, Description, Layout};
-use crate::objects::element::Element;
-use crate::objects::state::Driver;
+use crate::objects::driver::Driver;
+use crate::objects::libraries::dnn::geometry::Geometry;
+use crate::objects::libraries::dnn::{Convolution, Description, Layout};
+use crate::objects::libraries::element::Element;
 
 /// A convolution with its operands' layouts, which fit.
 pub(super) struct Problem {

@@ -1,8 +1,8 @@
 //! CUDA arrays: they can be made and described. Copies of them, textures and surfaces are not simulated.
 
 use crate::api::put;
-use crate::objects::array::{Array, Descriptor};
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::objects::memory::array::{Array, Descriptor};
 use crate::objects::process::call;
 
 /// What an array of at most two directions is to be: `CUDA_ARRAY_DESCRIPTOR`.

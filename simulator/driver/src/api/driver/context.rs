@@ -2,9 +2,9 @@
 
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_CONTEXT, NOT_INITIALIZED, NOT_SUPPORTED};
-use crate::objects::context;
+use crate::objects::contexts::context;
 use crate::objects::process::call;
-use crate::objects::report;
+use crate::objects::reports::report;
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Retains the primary context of a device.

@@ -3,7 +3,7 @@
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_VALUE, NOT_FOUND, NOT_INITIALIZED};
 use crate::objects::process::call;
-use crate::objects::visible;
+use crate::objects::settings::visible;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 

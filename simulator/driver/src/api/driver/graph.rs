@@ -2,10 +2,10 @@
 
 use crate::api::put;
 use crate::objects::codes::{Code, GRAPH_UPDATE_FAILURE, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
-use crate::objects::graph::{Executable, Graph, Mode};
+use crate::objects::driver::{Driver, Executable, Graph};
+use crate::objects::graphs::capture::Mode;
 use crate::objects::process::call;
-use crate::objects::report;
-use crate::objects::state::Driver;
+use crate::objects::reports::report;
 use std::ffi::{c_uint, c_ulonglong};
 use std::sync::Arc;
 

@@ -2,10 +2,9 @@
 
 use crate::api::{all, put};
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
-use crate::objects::graph::Graph;
+use crate::objects::driver::{Driver, Graph};
 use crate::objects::process::call;
-use crate::objects::report;
-use crate::objects::state::Driver;
+use crate::objects::reports::report;
 use std::ffi::{c_uint, c_void};
 
 /// Gives lists of handles of one length: their number, if the first is null; else as many as the number says, which becomes

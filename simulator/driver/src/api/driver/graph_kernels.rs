@@ -3,10 +3,10 @@
 use super::graph_nodes::add;
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
-use crate::objects::graph::Task;
+use crate::objects::driver::{Driver, Task};
+use crate::objects::kernels::kernel_node::{KernelNode, Size};
 use crate::objects::process::call;
-use crate::objects::report;
-use crate::objects::state::{Driver, KernelNode, Size};
+use crate::objects::reports::report;
 use std::ffi::{c_uint, c_void};
 use std::ptr;
 use std::sync::Arc;

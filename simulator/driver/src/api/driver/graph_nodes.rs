@@ -3,13 +3,12 @@
 use super::host::{HostFunction, host};
 use crate::api::{all, put};
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
-use crate::objects::graph::{Graph, Task};
+use crate::objects::driver::{Driver, Graph, Task};
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
-pub use crate::objects::copy::{Copy3, Fill, Side};
+pub use crate::objects::memory::region::{Copy3, Fill, Side};
 
 /// Makes an empty graph.
 #[unsafe(no_mangle)]

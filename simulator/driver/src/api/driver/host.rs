@@ -1,7 +1,8 @@
 //! Functions of the host that are part of a stream. Each runs in a thread while the program goes on.
 
 use crate::objects::codes::{Code, INVALID_VALUE};
-use crate::objects::graph::{Host, Task};
+use crate::objects::driver::Task;
+use crate::objects::graphs::graph::Host;
 use crate::objects::process::call;
 use std::ffi::{c_uint, c_void};
 use std::ptr;

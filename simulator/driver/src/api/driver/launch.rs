@@ -2,9 +2,9 @@
 
 use crate::api::{all, put};
 use crate::objects::codes::{Code, INVALID_VALUE, NOT_SUPPORTED};
+use crate::objects::kernels::kernel_node::Size;
 use crate::objects::process::call;
-use crate::objects::report;
-use crate::objects::state::Size;
+use crate::objects::reports::report;
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Launches a kernel. It has ended when the call returns, unless a function of the host comes before it in its stream.

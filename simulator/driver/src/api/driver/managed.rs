@@ -2,8 +2,8 @@
 
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_VALUE};
+use crate::objects::driver::Driver;
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use std::ffi::{c_int, c_uint};
 
 /// Where memory should be: `CUmemLocation`.
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn cuMemAllocManaged(address: *mut u64, bytes: usize, flag
 pub extern "C" fn cuStreamAttachMemAsync(stream: usize, address: u64, _bytes: usize, flags: c_uint) -> Code {
     call("cuStreamAttachMemAsync", |driver| {
         driver.context_of(stream)?;
-        if matches!(flags, 1 | 2 | 4) { driver.check_range(address, 0) } else { Err(INVALID_VALUE) }
+        if matches!(flags, 1 | 2 | 4) { check_range(driver, address, 0) } else { Err(INVALID_VALUE) }
     })
 }
 
@@ -54,8 +54,8 @@ pub extern "C" fn cuMemPrefetchAsync_v2(
 ) -> Code {
     call("cuMemPrefetchAsync_v2", |driver| {
         driver.context_of(stream)?;
-        driver.check_location(location)?;
-        driver.check_range(address, bytes)
+        check_location(driver, location)?;
+        check_range(driver, address, bytes)
     })
 }
 
@@ -63,20 +63,18 @@ pub extern "C" fn cuMemPrefetchAsync_v2(
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemAdvise_v2(address: u64, bytes: usize, advice: c_uint, location: Location) -> Code {
     call("cuMemAdvise_v2", |driver| {
-        driver.check_location(location)?;
-        if matches!(advice, 1..=6) { driver.check_range(address, bytes) } else { Err(INVALID_VALUE) }
+        check_location(driver, location)?;
+        if matches!(advice, 1..=6) { check_range(driver, address, bytes) } else { Err(INVALID_VALUE) }
     })
 }
 
-impl Driver {
-    fn check_location(&self, location: Location) -> Result<(), Code> {
-        if location.kind == DEVICE { self.device(location.id).map(drop) } else { Ok(()) }
-    }
+fn check_location(driver: &Driver, location: Location) -> Result<(), Code> {
+    if location.kind == DEVICE { driver.device(location.id).map(drop) } else { Ok(()) }
+}
 
-    /// Whether these bytes are of one allocation.
-    fn check_range(&mut self, address: u64, bytes: usize) -> Result<(), Code> {
-        let context = self.current()?;
-        let found = self.device_of(address, context)?.bytes(address, bytes as u64).map(drop);
-        found.map_err(|_| INVALID_VALUE)
-    }
+/// Whether these bytes are of one allocation.
+fn check_range(driver: &mut Driver, address: u64, bytes: usize) -> Result<(), Code> {
+    let context = driver.current()?;
+    let found = driver.device_of(address, context)?.bytes(address, bytes as u64).map(drop);
+    found.map_err(|_| INVALID_VALUE)
 }

@@ -2,8 +2,8 @@
 
 use crate::api::put;
 use crate::objects::codes::{Code, FILE_NOT_FOUND, INVALID_HANDLE, INVALID_VALUE, NOT_FOUND};
-use crate::objects::image;
-use crate::objects::module::Module;
+use crate::objects::modules::image;
+use crate::objects::modules::module::Module;
 use crate::objects::process::call;
 use std::ffi::{CStr, OsStr, c_char, c_uint, c_void};
 use std::fs;

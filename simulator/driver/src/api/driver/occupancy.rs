@@ -3,18 +3,9 @@
 
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_VALUE};
+use crate::objects::kernels::multiprocessor::{self, SHARED_OF_DRIVER, WARP};
 use crate::objects::process::call;
-use crate::objects::state::Driver;
 use std::ffi::{c_int, c_uint};
-
-/// The numbers in `CUdevice_attribute` of what a multiprocessor has.
-const MULTIPROCESSORS: c_uint = 16;
-const THREADS: c_uint = 39;
-const SHARED: c_uint = 81;
-const BLOCKS: c_uint = 106;
-/// What the driver itself takes of the shared memory for each block.
-const SHARED_OF_DRIVER: usize = 1024;
-const WARP: usize = 32;
 
 /// The number of blocks of a kernel that a multiprocessor holds.
 #[unsafe(no_mangle)]
@@ -47,7 +38,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared) }
 }
 
-/// A function of the program that says how much dynamic shared memory a block of so many threads needs.
+/// A function of the program: how much dynamic shared memory a block needs, by its number of threads.
 type SharedOfBlock = unsafe extern "C" fn(c_int) -> usize;
 
 /// The size of a block with which a multiprocessor holds most threads, and the size of a grid that fills the device.
@@ -74,13 +65,13 @@ pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
                 best = (held, threads, blocks);
             }
         }
-        let of_device = driver.attribute(MULTIPROCESSORS)? * best.2 as c_int;
+        let of_device = driver.attribute(multiprocessor::COUNT)? * best.2 as c_int;
         // SAFETY: the caller's promise.
         unsafe { put(block, best.1).and_then(|()| put(grid, of_device)) }
     })
 }
 
-/// The dynamic shared memory that each of so many blocks on a multiprocessor can have.
+/// The dynamic shared memory that each of `blocks` blocks on a multiprocessor can have.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     shared: *mut usize,
@@ -93,24 +84,9 @@ pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
         let blocks =
             usize::try_from(blocks).ok().filter(|blocks| (1..=at_most).contains(blocks)).ok_or(INVALID_VALUE)?;
         let of_kernel = driver.function_attribute(function, 1)? as usize;
-        let each = driver.attribute(SHARED)? as usize / blocks;
+        let each = driver.attribute(multiprocessor::SHARED)? as usize / blocks;
         let left = each.saturating_sub(SHARED_OF_DRIVER + of_kernel).min(driver.most_shared() as usize - of_kernel);
         // SAFETY: the caller's promise.
         unsafe { put(shared, left) }
     })
-}
-
-impl Driver {
-    /// The number of blocks with so many threads, and so much dynamic shared memory, that a multiprocessor holds.
-    pub(crate) fn blocks_at_once(&mut self, function: usize, threads: c_int, shared: usize) -> Result<usize, Code> {
-        let most = self.function_attribute(function, 0)? as usize;
-        let threads = usize::try_from(threads).ok().filter(|&threads| threads > 0).ok_or(INVALID_VALUE)?;
-        let shared = shared.saturating_add(self.function_attribute(function, 1)? as usize);
-        if threads > most || shared > self.most_shared() as usize {
-            return Ok(0);
-        }
-        let has = |attribute| self.attribute(attribute).map(|value| value as usize);
-        let by_threads = has(THREADS)? / threads.next_multiple_of(WARP);
-        Ok(by_threads.min(has(SHARED)? / (shared + SHARED_OF_DRIVER)).min(has(BLOCKS)?))
-    }
 }

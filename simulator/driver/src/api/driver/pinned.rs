@@ -7,10 +7,10 @@ use crate::api::put;
 use crate::objects::codes::{
     Code, HOST_MEMORY_ALREADY_REGISTERED, HOST_MEMORY_NOT_REGISTERED, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY,
 };
-use crate::objects::pinned::Pinned;
+use crate::objects::driver::Driver;
+use crate::objects::memory::pinned::Pinned;
 use crate::objects::process::call;
-use crate::objects::report;
-use crate::objects::state::Driver;
+use crate::objects::reports::report;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`, `_DEVICEMAP` and `_WRITECOMBINED`.
 const FLAGS: c_uint = 7;
@@ -23,7 +23,7 @@ const REGISTRATION_FLAGS: c_uint = 15;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
     call("cuMemHostAlloc", |driver| {
-        let allocated = driver.pin(bytes, flags)?;
+        let allocated = pin(driver, bytes, flags)?;
         // SAFETY: the caller's promise.
         unsafe { put(pointer.cast(), allocated) }
     })
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize,
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocHost_v2(pointer: *mut *mut c_void, bytes: usize) -> Code {
     call("cuMemAllocHost_v2", |driver| {
-        let allocated = driver.pin(bytes, 0)?;
+        let allocated = pin(driver, bytes, 0)?;
         // SAFETY: the caller's promise.
         unsafe { put(pointer.cast(), allocated) }
     })
@@ -115,20 +115,12 @@ pub unsafe extern "C" fn cuMemHostGetFlags(flags: *mut c_uint, pointer: *mut c_v
     })
 }
 
-impl Driver {
-    fn pin(&mut self, bytes: usize, flags: c_uint) -> Result<u64, Code> {
-        if bytes == 0 || flags > FLAGS {
-            return Err(INVALID_VALUE);
-        }
-        let context = self.current()?;
-        let pinned = self.checked(context)?.device.allocate_host(bytes as u64).ok_or(OUT_OF_MEMORY)?;
-        self.pinned.insert(pinned, Pinned { context, bytes: bytes as u64, flags, is_registered: false });
-        Ok(pinned)
+fn pin(driver: &mut Driver, bytes: usize, flags: c_uint) -> Result<u64, Code> {
+    if bytes == 0 || flags > FLAGS {
+        return Err(INVALID_VALUE);
     }
-
-    /// The pinned memory that has this address.
-    pub(crate) fn pinned_at(&self, address: u64) -> Option<&Pinned> {
-        let (start, found) = self.pinned.range(..=address).next_back()?;
-        (address - start < found.bytes).then_some(found)
-    }
+    let context = driver.current()?;
+    let pinned = driver.checked(context)?.device.allocate_host(bytes as u64).ok_or(OUT_OF_MEMORY)?;
+    driver.pinned.insert(pinned, Pinned { context, bytes: bytes as u64, flags, is_registered: false });
+    Ok(pinned)
 }

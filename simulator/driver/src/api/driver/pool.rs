@@ -3,9 +3,9 @@
 use super::managed::Location;
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED};
-use crate::objects::pool::Pool;
+use crate::objects::memory::pool::Pool;
 use crate::objects::process::call;
-use crate::objects::report;
+use crate::objects::reports::report;
 use std::ffi::{c_int, c_uint, c_void};
 
 /// What a pool is to be: `CUmemPoolProps`.

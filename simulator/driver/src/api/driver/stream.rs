@@ -2,9 +2,9 @@
 
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_HANDLE, INVALID_VALUE};
-use crate::objects::happens_before::Clock;
 use crate::objects::process::call;
-use crate::objects::stream::{Event, Stream};
+use crate::objects::streams::happens_before::Clock;
+use crate::objects::streams::stream::{Event, Stream};
 use std::ffi::{c_int, c_uint};
 
 const DISABLE_TIMING: c_uint = 2;

@@ -3,8 +3,8 @@
 use super::{ensure, runtime};
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_VALUE};
-use crate::objects::linked_kernels::linked;
-use crate::objects::state::Driver;
+use crate::objects::driver::Driver;
+use crate::objects::modules::linked_kernels::linked;
 use std::ffi::{c_int, c_uint};
 
 /// A host function's kernel in the current context, for its attributes.

@@ -3,8 +3,9 @@
 use super::{ensure, runtime};
 use crate::api::put;
 use crate::objects::codes::{Code, INVALID_VALUE};
-use crate::objects::linked_kernels::linked;
-use crate::objects::state::{Driver, Size, fits};
+use crate::objects::driver::Driver;
+use crate::objects::kernels::kernel_node::{Size, fits};
+use crate::objects::modules::linked_kernels::linked;
 use std::cell::RefCell;
 use std::ffi::{c_uint, c_void};
 

@@ -1,6 +1,6 @@
 //! Registers the kernels that are linked into the program.
 
-use crate::objects::linked_kernels::{add_binary, add_kernel, remove_binary};
+use crate::objects::modules::linked_kernels::{add_binary, add_kernel, remove_binary};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
