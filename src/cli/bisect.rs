@@ -6,7 +6,7 @@ mod causes;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::candle_arg::check_lacking;
+use super::check_lacking;
 use super::{CandleArg, JobsArg, StoreArg, UsageError, cases, duration};
 use crate::device::Device;
 use crate::exec::Limits;

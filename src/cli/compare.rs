@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::candle_arg::other_candle;
 use super::hunt::{matching, now, stop_on_signal};
+use super::other_candle;
 use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, duration, present};
 use crate::candles::{Changed, Sources, crates};
 use crate::compare::{Order, Plan, compare, distances};

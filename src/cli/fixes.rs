@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::candle_arg::other_candle;
+use super::other_candle;
 use super::{Common, JobsArg, KnownArg, StoreArg, UsageError};
 use crate::CANDLE;
 use crate::candles::fixed::{self, Fixes, digest_of};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::candle_arg::check_lacking;
+use super::check_lacking;
 use super::{CandleArg, Common, KernelsArg, StoreArg, UsageError, cases, duration};
 use crate::exec::{Build, Deadline, Executor};
 use crate::exit_code::Exit;

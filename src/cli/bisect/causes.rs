@@ -6,8 +6,8 @@ use semver::Version;
 
 use super::Args;
 use crate::causes::{RootCause, file};
-use crate::cli::candle_arg::other_candle;
 use crate::cli::fixes::{SEEN, own_folder, subjects};
+use crate::cli::other_candle;
 use crate::cli::{KnownArg, StoreArg, UsageError};
 use crate::console;
 use crate::exec::Limits;

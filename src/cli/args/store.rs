@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{UsageError, cases};
+use super::UsageError;
+use crate::cli::cases;
 use crate::console::Shell;
 use crate::store::{Finding, Store};
 
