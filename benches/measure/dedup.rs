@@ -42,6 +42,9 @@ const MUTANTS: &[&str] = &[
     "const_set_f32:13", "copy2d_f32:2", "ucopy_f32:3", "where_u8_f32:1",
 ];
 
+/// The kernels that the cases of each op launch.
+type Launched = BTreeMap<String, BTreeSet<String>>;
+
 /// A failing case.
 struct Failure<'a> {
     bug: &'a str,
@@ -83,7 +86,7 @@ pub fn measure(words: &[String]) -> anyhow::Result<()> {
 }
 
 /// All drawn cases with their failures without a planted bug, and the kernels that the cases of each op launch.
-fn healthy() -> anyhow::Result<(Vec<Drawn>, BTreeMap<String, BTreeSet<String>>)> {
+fn healthy() -> anyhow::Result<(Vec<Drawn>, Launched)> {
     let mut drawn = Vec::new();
     let mut launched = BTreeMap::new();
     for op in ops::ALL.iter().filter(|op| op.name != canary::CANARY.name) {
