@@ -46,7 +46,7 @@ use crate::exit_code::Exit;
 pub use args::UsageError;
 use args::{
     CandleArg, Chosen, ChosenFindings, Common, DevicesArg, JobsArg, KernelsArg, KnownArg, Pattern, SanitizerArg,
-    StoreArg, check_lacking, check_release, duration, existing, other_candle, present, usable,
+    StoreArg, check_lacking, check_release, duration, existing, other_candle, present, text, usable,
 };
 pub use ops::{example, explained};
 

@@ -10,6 +10,7 @@ mod store;
 
 use std::num::NonZero;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::device::{Device, Selection};
@@ -141,4 +142,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     parsed
         .filter(|duration| *duration <= LONGEST)
         .ok_or_else(|| "write at most 100 years, such as `90s`, `5m` or `250ms`".to_string())
+}
+
+/// The text in `path`. `-` is standard input.
+pub fn text(path: &Path) -> Result<String, UsageError> {
+    let text =
+        if path.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
+    text.map_err(|error| UsageError(format!("cannot read {}: {error}", path.display())))
 }

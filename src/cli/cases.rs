@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::case::Case;
-use crate::cli::{KnownArg, StoreArg, UsageError};
+use crate::cli::{KnownArg, StoreArg, UsageError, text};
 use crate::ops::{self, Op, accept};
 use crate::oracle::Signature;
 use crate::store::Finding;
@@ -33,13 +33,6 @@ fn accepted(shown: &dyn Display, case: Case) -> anyhow::Result<(&'static Op, Cas
 pub fn op(case: &Case) -> Result<&'static Op, UsageError> {
     let missing = || UsageError(format!("this build has no op `{}`; use the version that found it", case.op));
     ops::find(&case.op).ok_or_else(missing)
-}
-
-/// The text in `path`. `-` is standard input.
-pub fn text(path: &Path) -> Result<String, UsageError> {
-    let text =
-        if path.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
-    text.map_err(|error| UsageError(format!("cannot read {}: {error}", path.display())))
 }
 
 /// The case in the file at `path`, or else that of the finding or the regression for which this path is the name.

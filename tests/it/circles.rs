@@ -118,7 +118,8 @@ fn inline(text: &str) -> Vec<Vec<String>> {
     let starts = begins.filter(|&at| !code[..at].ends_with(is_part));
     let path = |at: usize| code[at..].chars().take_while(|c| is_part(*c)).collect::<String>();
     let parts = |path: String| path.split("::").filter(|part| !part.is_empty()).map(ToString::to_string).collect();
-    starts.map(path).map(parts).collect()
+    // What ends in colons is a tree of imports.
+    starts.map(path).filter(|path| !path.ends_with("::")).map(parts).collect()
 }
 
 /// A path from the root of the crate on; `None` if it leads into another crate.

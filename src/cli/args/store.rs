@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::UsageError;
-use crate::cli::cases;
+use super::{UsageError, text};
 use crate::console::Shell;
 use crate::store::{Finding, Store};
 
@@ -82,7 +81,7 @@ impl StoreArg {
 fn in_file(path: &Path) -> anyhow::Result<(String, Finding)> {
     let inside = path.join("finding.toml");
     let path = if inside.is_file() { &inside } else { path };
-    let text = cases::text(path)?;
+    let text = text(path)?;
     let problem = |why: String| UsageError(format!("{} is not a finding: {why}", path.display()));
     let finding: Finding = toml::from_str(&text).map_err(|error| problem(error.message().replace('\n', ", ")))?;
     finding.case.check().map_err(|error| problem(error.to_string()))?;
