@@ -85,7 +85,7 @@ fn a_mistake_in_a_cause_is_one_line_that_says_what_is_wrong() {
         ("shown_by = [{ name = '[' }]", "`[` is not a pattern"),
         ("shown_by = [{ name = '*', device = 'tpu' }]", "unknown variant `tpu`, expected one of `cpu`, `cuda`,"),
         ("shown_by = [{ name = '*', wrong = ['NaN'] }]", "unknown variant `NaN`, expected one of `grossly`,"),
-        ("shown_by = [{ name = '*', inputs.x.dtypes = ['f33'] }]", "`f33` is no dtype; use one such as `f32`,"),
+        ("shown_by = [{ name = '*', inputs.x.dtypes = ['f33'] }]", "`f33` is not a dtype; use one such as `f32`,"),
         ("shown_by = [{ name = '*', inputs.x.view = 'strided' }]", "unknown variant `strided`, expected one of `any`,"),
         ("shown_by = [{ name = '*', inputs.x.holds = '7' }]", "unknown variant `7`, expected one of `zero`,"),
         ("shown_by = [{ name = '*', when = 'x.rank >' }]", "`x.rank >` is not an expression: "),
