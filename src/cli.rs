@@ -43,11 +43,11 @@ use clap::{Parser, Subcommand};
 
 use crate::exit_code::Exit;
 
-pub use args::UsageError;
 use args::{
     CandleArg, Chosen, ChosenFindings, Common, DevicesArg, JobsArg, KernelsArg, KnownArg, Pattern, SanitizerArg,
-    StoreArg, check_lacking, check_release, duration, existing, other_candle, present, text, usable,
+    StoreArg, check_lacking, check_release, existing, other_candle, present, text, usable,
 };
+pub use args::{UsageError, duration};
 pub use ops::{example, explained};
 
 /// Finds, reproduces and minimizes inputs that break candle.

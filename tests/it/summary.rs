@@ -35,7 +35,15 @@ fn findings() -> Vec<(String, Finding)> {
     let ops = ["loss.cross_entropy", "loss.nll", "tensor.gather", "layer.embedding_with_a_long_name"];
     let mut all: Vec<_> = ops.iter().map(|op| found(op, OracleName::Fault, "assert", kernel)).collect();
     let values = ["tensor.sum", "tensor.mean", "tensor.norm", "loss.mse", "loss.huber", "op.softmax", "op.rms_norm"];
-    let sites = ["", "in a view", "in reduced precision", "of integers", "gradient of x", "that is not finite", "in several rows"];
+    let sites = [
+        "",
+        "in a view",
+        "in reduced precision",
+        "of integers",
+        "gradient of x",
+        "that is not finite",
+        "in several rows",
+    ];
     let wrong = |(op, site): (&&str, &&str)| found(op, OracleName::Reference, "wrong value", site);
     all.extend(values.iter().zip(&sites).map(wrong));
     all.extend([

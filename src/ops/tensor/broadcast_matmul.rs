@@ -1,7 +1,7 @@
 //! Products of matrices, in batches that broadcast.
 
 use crate::case::InputSpec;
-use crate::ops::support::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
+use crate::ops::support::products::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
 use crate::ops::support::reference_inputs::broadcast_shape;
 use crate::ops::{Op, rule};
 

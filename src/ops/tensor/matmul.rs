@@ -1,7 +1,7 @@
 //! Products of matrices, in batches of equal dimensions.
 
 use crate::case::InputSpec;
-use crate::ops::support::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
+use crate::ops::support::products::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
 use crate::ops::{Op, rule};
 
 /// `x (.., M, K)` times `rhs (.., K, N)` with the same batch: `out[.., i, j] = sum(x[.., i, k] * rhs[.., k, j])`.

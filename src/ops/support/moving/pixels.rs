@@ -1,7 +1,7 @@
 //! What `pixel_shuffle` and `pixel_unshuffle` share.
 
 use crate::case::Case;
-use crate::ops::support::gather_map::TOO_LARGE;
+use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Rule, rule};
 
 /// The factor of the case, or the contract of one that is out of range.
