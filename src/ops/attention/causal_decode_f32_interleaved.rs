@@ -5,7 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::attention::weighted;
+use crate::ops::support::products::attention::weighted;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

@@ -11,7 +11,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::attention::weighted;
+use crate::ops::support::products::attention::weighted;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, product};
 

@@ -5,8 +5,8 @@ use candle_nn::kv_cache::ConcatKvCache;
 
 use crate::ops::Op;
 use crate::ops::support::arguments::APPENDS;
-use crate::ops::support::kv_cache::{
-    CACHE_PARAMS, CACHE_SUPPORT, append_all, drawn_cache, whole_contract, whole_reference,
+use crate::ops::support::models::kv_cache::{
+    CACHE_PARAMS, CACHE_SUPPORT, append_all, draw_cache, whole_contract, whole_reference,
 };
 
 /// `ConcatKvCache::new(dim)`: as `KvCache`, by concatenation.
@@ -24,7 +24,7 @@ pub static CONCAT: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: drawn_cache,
+    generate: draw_cache,
     contract: whole_contract,
     call: |call| {
         let mut cache = ConcatKvCache::new(call.size("dim"));

@@ -5,8 +5,8 @@ use ndarray::{ArrayD, Axis};
 
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
-use crate::ops::support::kv_cache::{
-    APPEND_DIM, CACHE_SUPPORT, RESET, append_all, drawn_parts, history, part_shape, spans,
+use crate::ops::support::models::kv_cache::{
+    APPEND_DIM, CACHE_SUPPORT, RESET, append_all, draw_parts, history, part_shape, spans,
 };
 use crate::ops::{Contract, Op};
 
@@ -24,7 +24,7 @@ pub static INTERLEAVED: Op = Op {
     params: &[APPEND_DIM, RESET],
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
-        Ok(drawn_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
+        Ok(draw_parts(draw, CACHE_SUPPORT, vec![1, heads, 1, width], 2)?.param("dim", 2_usize))
     },
     contract: |case| match part_shape(case, 2) {
         Err(contract) => contract,

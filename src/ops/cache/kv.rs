@@ -4,10 +4,10 @@ use candle_core::Tensor as Candle;
 use candle_nn::kv_cache::KvCache;
 
 use crate::ops::support::arguments::APPENDS;
-use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::support::kv_cache::{
-    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, drawn_cache, lengths, whole_contract, whole_reference,
+use crate::ops::support::models::kv_cache::{
+    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, draw_cache, lengths, whole_contract, whole_reference,
 };
+use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Op, why};
 
 /// `KvCache::new(dim, max)`: everything appended so far, returned after each append and by `k()` and `v()`.
@@ -26,7 +26,7 @@ pub static KV: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: drawn_cache,
+    generate: draw_cache,
     contract: |case| {
         let max = case.size("max");
         if max == 0 {

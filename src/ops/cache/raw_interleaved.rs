@@ -6,8 +6,10 @@ use ndarray::{ArrayD, ArrayView3};
 
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
-use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::support::kv_cache::{CACHE_PARAMS, affords, append_all, drawn_parts, history, part_shape, spans};
+use crate::ops::support::models::kv_cache::{
+    CACHE_PARAMS, affords, append_all, draw_parts, history, part_shape, spans,
+};
+use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 
@@ -28,7 +30,7 @@ pub static RAW_INTERLEAVED: Op = Op {
     params: CACHE_PARAMS,
     generate: |draw| {
         let (heads, width) = (draw.positive()?, draw.positive()?);
-        let case = drawn_parts(draw, RAW_INTERLEAVED.support, vec![1, heads, width], 0)?;
+        let case = draw_parts(draw, RAW_INTERLEAVED.support, vec![1, heads, width], 0)?;
         Ok(case.param("dim", 0_usize).param("max", draw.between(1, 4)?))
     },
     contract: |case| match part_shape(case, 0) {

@@ -7,10 +7,10 @@ use ndarray::{ArrayD, Axis, IxDyn};
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
-use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::support::kv_cache::{
-    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, drawn_cache, history, part_shapes, spans, with_length,
+use crate::ops::support::models::kv_cache::{
+    CACHE_PARAMS, CACHE_SUPPORT, affords, append_all, draw_cache, history, part_shapes, spans, with_length,
 };
+use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Call, Contract, Op, ReferenceInputs};
 use crate::tensor::DType;
 
@@ -31,7 +31,7 @@ pub static ROTATING: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: drawn_cache,
+    generate: draw_cache,
     contract: ring_contract,
     call: |call| appended(call, Candle::copy),
     source: r#"
@@ -53,7 +53,7 @@ pub static ROTATING_KEPT: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: drawn_cache,
+    generate: draw_cache,
     contract: ring_contract,
     call: |call| appended(call, |returned| Ok(returned.clone())),
     source: r#"
@@ -79,7 +79,7 @@ pub static ROTATING_POSITIONS: Op = Op {
     support: CACHE_SUPPORT,
     inputs: APPENDS,
     params: CACHE_PARAMS,
-    generate: drawn_cache,
+    generate: draw_cache,
     contract: |case| match checked(case) {
         Err(contract) => contract,
         Ok(_) => {

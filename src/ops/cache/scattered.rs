@@ -8,8 +8,8 @@ use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::APPENDS;
-use crate::ops::support::gather_map::TOO_LARGE;
-use crate::ops::support::kv_cache::{affords, drawn_parts, lengths, pairs, part_shape};
+use crate::ops::support::models::kv_cache::{affords, draw_parts, lengths, pairs, part_shape};
+use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Call, Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -189,7 +189,7 @@ const FLOATS: &Support = &Support { of: "k0", cpu: &DType::FLOATS, cuda: &DType:
 
 fn generate(draw: &mut Draw) -> arbitrary::Result<Case> {
     let shape = vec![draw.between(1, 3)?, draw.between(1, 2)?, 1, draw.between(1, 3)?];
-    let mut case = drawn_parts(draw, FLOATS, shape, 2)?.param("context", draw.between(1, 6)?);
+    let mut case = draw_parts(draw, FLOATS, shape, 2)?.param("context", draw.between(1, 6)?);
     case.params.remove("reset");
     let mut pauses = Vec::new();
     for _ in 0..4 {

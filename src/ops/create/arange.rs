@@ -6,7 +6,7 @@ use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::DTYPE;
 use crate::ops::support::call::typed;
-use crate::ops::support::creation::dtype;
+use crate::ops::support::elements::creation::dtype;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::ops::Op;
 use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::candle_dtype;
-use crate::ops::support::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
+use crate::ops::support::elements::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
 use crate::tensor::{DType, Support};
 
 /// Uploads take every dtype.

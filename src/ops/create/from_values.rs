@@ -5,7 +5,7 @@ use ndarray::ArrayD;
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::call::{dtype_of, typed};
-use crate::ops::support::gather_map::TOO_LARGE;
+use crate::ops::support::moving::gather_map::TOO_LARGE;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

@@ -5,7 +5,7 @@ use candle_core::{Tensor, WithDType};
 use crate::case::ParamSpec;
 use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::typed;
-use crate::ops::support::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
+use crate::ops::support::elements::creation::{CREATED_PROMISE, contract, dtype, filled, generate};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 

@@ -4,7 +4,7 @@ use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{case_in_form, elementwise};
+use crate::ops::support::elements::elementwise::{case_in_form, elementwise};
 use crate::ops::support::reference_inputs::each;
 use crate::tensor::{DType, Support};
 

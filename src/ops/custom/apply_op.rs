@@ -8,9 +8,9 @@ use crate::case::{Backward, Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::nonempty_floats::nonempty_contract;
+use crate::ops::support::elements::nonempty_floats::nonempty_contract;
+use crate::ops::support::products::custom_ops::Product;
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 
 const INPUTS: &[InputSpec] = &[
@@ -40,7 +40,7 @@ pub static APPLY_OP: Op = Op {
     inputs: INPUTS,
     params: &[ARITY, ParamSpec::word("form", &["", "arc"], "The method: the op itself, or a shared one.")],
     generate: |draw| {
-        let case = drawn(draw)?;
+        let case = draw_product(draw)?;
         Ok(if draw.one_in(3)? { case.param("form", "arc") } else { case })
     },
     contract: product_contract,
@@ -76,7 +76,7 @@ pub static APPLY_OP_NO_BWD: Op = Op {
     support: FLOATS,
     inputs: INPUTS,
     params: &[ARITY],
-    generate: |draw| Ok(Case { backward: Backward::None, ..drawn(draw)? }),
+    generate: |draw| Ok(Case { backward: Backward::None, ..draw_product(draw)? }),
     contract: product_contract,
     call: |call| {
         let x = call.tensor("x")?;
@@ -114,18 +114,18 @@ pub fn arity(case: &Case) -> usize {
 }
 
 /// A case of one to three tensors.
-pub fn drawn(draw: &mut Draw) -> arbitrary::Result<Case> {
+pub fn draw_product(draw: &mut Draw) -> arbitrary::Result<Case> {
     let arity = *draw.choose(&["one", "two", "three"])?;
     let names = match arity {
         "three" => &["x", "y", "z"][..],
         "two" => &["x", "y"],
         _ => &["x"],
     };
-    Ok(drawn_alike(draw, 0, names)?.param("arity", arity))
+    Ok(draw_alike(draw, 0, names)?.param("arity", arity))
 }
 
 /// A case of float tensors with these names and one shape of at least this rank, with elements.
-pub fn drawn_alike(draw: &mut Draw, rank: usize, names: &[&str]) -> arbitrary::Result<Case> {
+pub fn draw_alike(draw: &mut Draw, rank: usize, names: &[&str]) -> arbitrary::Result<Case> {
     let (dtype, shape) = (draw.dtype(FLOATS)?, draw.shape(rank, 3)?);
     let shape: Vec<usize> = shape.into_iter().map(|size| size.max(1)).collect();
     let mut case = Case { backward: draw.backward()?, ..Case::default() };

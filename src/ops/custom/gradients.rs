@@ -5,11 +5,11 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Backward, Case, InputSpec};
 use crate::number::Num;
-use crate::ops::custom::apply_op::drawn_alike;
+use crate::ops::custom::apply_op::draw_alike;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::nonempty_floats::{nonempty_contract, with_second};
+use crate::ops::support::elements::nonempty_floats::{nonempty_contract, with_second};
+use crate::ops::support::products::custom_ops::Product;
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 
@@ -39,7 +39,7 @@ pub static GRADIENTS: Op = Op {
     support: FLOATS,
     inputs: &[ANY, InputSpec::new("y", "shaped as `x`")],
     params: &[],
-    generate: |draw| Ok(Case { backward: Backward::None, ..drawn_alike(draw, 0, &["x", "y"])? }),
+    generate: |draw| Ok(Case { backward: Backward::None, ..draw_alike(draw, 0, &["x", "y"])? }),
     contract: |case| match nonempty_contract(case, "a product without elements") {
         Contract::Accepts { .. } => with_second(case, "y", (DType::U8, vec![3])),
         other => other,

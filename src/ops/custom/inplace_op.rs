@@ -3,10 +3,10 @@
 use candle_core::Tensor;
 
 use crate::case::{Backward, Case, InputSpec, ParamSpec};
-use crate::ops::custom::apply_op::{arity, drawn, product, product_contract};
+use crate::ops::custom::apply_op::{arity, draw_product, product, product_contract};
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
+use crate::ops::support::products::custom_ops::Product;
 use crate::ops::{Contract, Op, why};
 
 /// `x.inplace_op1(&op)`, `x.inplace_op2(&y, &op)` or `x.inplace_op3(&y, &z, &op)` of an op that writes `x x`, `x y` or
@@ -29,7 +29,7 @@ pub static INPLACE_OP: Op = Op {
     ],
     params: &[ParamSpec::word("arity", &["one", "two", "three"], "How many tensors the op takes.")],
     generate: |draw| {
-        let mut case = Case { backward: Backward::None, ..drawn(draw)? };
+        let mut case = Case { backward: Backward::None, ..draw_product(draw)? };
         // A place that is written twice is refused: few cases have one.
         let keeps = !draw.one_in(8)?;
         if let Some(x) = case.inputs.get_mut("x").filter(|x| keeps && !x.view.broadcast.is_empty()) {

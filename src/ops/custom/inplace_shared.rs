@@ -5,12 +5,12 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Backward, Case};
 use crate::number::Num;
-use crate::ops::custom::apply_op::drawn_alike;
+use crate::ops::custom::apply_op::draw_alike;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::custom_ops::Product;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::gather_map::shape_of;
-use crate::ops::support::nonempty_floats::nonempty_contract;
+use crate::ops::support::elements::nonempty_floats::nonempty_contract;
+use crate::ops::support::moving::gather_map::shape_of;
+use crate::ops::support::products::custom_ops::Product;
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 
@@ -22,7 +22,7 @@ pub static INPLACE_SHARED: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| Ok(Case { backward: Backward::None, ..drawn_alike(draw, 1, &["x"])? }),
+    generate: |draw| Ok(Case { backward: Backward::None, ..draw_alike(draw, 1, &["x"])? }),
     contract: |case| match nonempty_contract(case, "a part of nothing") {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { outputs, refusal } => {

@@ -6,11 +6,11 @@ use candle_nn::Activation;
 use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::op::swiglu::SWIGLU;
-use crate::ops::support::activation::{hard_sigmoid, leaky_relu, swiglu, unspecified_constant};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::elementwise::elu;
-use crate::ops::support::elementwise::{case, elementwise, of_floats};
+use crate::ops::support::elements::activation::{hard_sigmoid, leaky_relu, swiglu, unspecified_constant};
+use crate::ops::support::elements::elementwise::elu;
+use crate::ops::support::elements::elementwise::{case, elementwise, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op, why};
 

@@ -8,8 +8,8 @@ use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::norm::{epsilon, unspecified_arguments, with_eps};
-use crate::ops::support::reductions::squared;
+use crate::ops::support::reducing::norm::{epsilon, unspecified_arguments, with_eps};
+use crate::ops::support::reducing::reductions::squared;
 use crate::ops::{Call, Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Tensor, Value, Values, product};
 

@@ -7,9 +7,9 @@ use ndarray::ArrayD;
 use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::{ALGORITHM, BUILT, CHANNEL_BIAS, DILATION, GROUPS, PADDING, STRIDE};
-use crate::ops::support::conv_layer::{PROMISE, Parts, config2d, contract, generate, parts, with_bias};
-use crate::ops::support::convolution::{Window, convolve, window};
 use crate::ops::support::dtypes::FLOATS;
+use crate::ops::support::images::conv_layer::{PROMISE, Parts, config2d, contract, generate, parts, with_bias};
+use crate::ops::support::images::convolution::{Window, convolve, window};
 use crate::ops::tensor::conv;
 use crate::ops::{Op, ReferenceInputs};
 

@@ -7,9 +7,9 @@ use ndarray::ArrayD;
 use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::{BUILT, CHANNEL_BIAS, DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE};
-use crate::ops::support::conv_layer::{PROMISE, Parts, contract, generate, parts, with_bias};
-use crate::ops::support::convolution::{Window, convolve_transposed, window};
 use crate::ops::support::dtypes::FLOATS;
+use crate::ops::support::images::conv_layer::{PROMISE, Parts, contract, generate, parts, with_bias};
+use crate::ops::support::images::convolution::{Window, convolve_transposed, window};
 use crate::ops::tensor::conv_transpose;
 use crate::ops::{Op, ReferenceInputs};
 

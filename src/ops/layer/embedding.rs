@@ -4,7 +4,7 @@ use candle_core::Module;
 use ndarray::IxDyn;
 
 use crate::case::{Case, InputSpec, ParamSpec};
-use crate::ops::support::ids::{bad_id, id_rules, selected};
+use crate::ops::support::moving::ids::{bad_id, id_rules, selected};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

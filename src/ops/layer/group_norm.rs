@@ -7,7 +7,7 @@ use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::norm::{epsilon, standardized, unspecified_arguments, with_eps};
+use crate::ops::support::reducing::norm::{epsilon, standardized, unspecified_arguments, with_eps};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::product;
 

@@ -6,7 +6,9 @@ use crate::case::{InputSpec, ParamSpec};
 use crate::ops::Op;
 use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::norm::{FUSED, LAYER_PROMISE, composed_contract, generate, layer_contract, normalized};
+use crate::ops::support::reducing::norm::{
+    FUSED, LAYER_PROMISE, composed_contract, generate, layer_contract, normalized,
+};
 
 /// `LayerNorm::new(weight, bias, eps)` of `x`: `(x - mean) / sqrt(var + eps) * weight + bias`.
 pub static LAYER_NORM: Op = Op {

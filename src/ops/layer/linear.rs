@@ -5,8 +5,8 @@ use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::builder::builder;
 use crate::ops::support::dtypes::FLOATS;
+use crate::ops::support::models::builder::builder;
 use crate::ops::{Contract, Op, why};
 
 /// `Linear::new(weight (O, I), bias (O)?)` of `x (.., I)`: `x @ weight^T + bias`.

@@ -7,7 +7,7 @@ use ndarray::Array2;
 use crate::case::ParamSpec;
 use crate::ops::Op;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::recurrent::{
+use crate::ops::support::models::recurrent::{
     CELL, FORM, HIDDEN, HIDDEN_BIAS, HIDDEN_WEIGHT, INPUT_BIAS, INPUT_WEIGHT, X, contract, generate, sigmoid, start,
     states, tanh, unroll, weights,
 };

@@ -5,7 +5,7 @@ use candle_core::Module;
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::elementwise::of_floats;
+use crate::ops::support::elements::elementwise::of_floats;
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::{Contract, Op, why};
 

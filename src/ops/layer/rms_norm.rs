@@ -6,7 +6,9 @@ use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::norm::{FUSED, LAYER_PROMISE, composed_contract, generate, layer_contract, normalized};
+use crate::ops::support::reducing::norm::{
+    FUSED, LAYER_PROMISE, composed_contract, generate, layer_contract, normalized,
+};
 
 /// `RmsNorm::new(weight, eps)` of `x`: `x / sqrt(mean(x^2) + eps) * weight`.
 pub static RMS_NORM: Op = Op {

@@ -3,7 +3,7 @@
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::elementwise::{case, of_floats};
+use crate::ops::support::elements::elementwise::{case, of_floats};
 use crate::ops::{Contract, Op};
 
 /// `Sequential` of `Identity`, and of closures that square and add 1: all outputs, and the last one again.

@@ -5,7 +5,7 @@ use candle_nn::loss;
 use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::Op;
-use crate::ops::support::elementwise_loss::{contract, generate, mean_of};
+use crate::ops::support::reducing::elementwise_loss::{contract, generate, mean_of};
 use crate::ops::support::reference_inputs::scalar;
 use crate::tensor::{DType, Support};
 

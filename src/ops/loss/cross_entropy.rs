@@ -4,9 +4,9 @@ use candle_nn::loss;
 
 use crate::case::InputSpec;
 use crate::ops::support::arguments::LABELS;
-use crate::ops::support::labels::{PROMISE, SUPPORT, contract, generate, mean_by_label};
+use crate::ops::support::reducing::labels::{PROMISE, SUPPORT, contract, generate, mean_by_label};
+use crate::ops::support::reducing::softmax::log_softmax;
 use crate::ops::support::reference_inputs::scalar;
-use crate::ops::support::softmax::log_softmax;
 use crate::ops::{Op, why};
 
 /// `candle_nn::loss::cross_entropy(inp (N, C), target (N))`, `nll` of `log_softmax` over the classes.

@@ -4,7 +4,7 @@ use candle_nn::loss;
 
 use crate::case::{InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::elementwise_loss::{SUPPORT, contract, generate, mean_of};
+use crate::ops::support::reducing::elementwise_loss::{SUPPORT, contract, generate, mean_of};
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Contract, Op};
 

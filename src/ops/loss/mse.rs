@@ -4,7 +4,7 @@ use candle_nn::loss;
 
 use crate::case::InputSpec;
 use crate::ops::Op;
-use crate::ops::support::elementwise_loss::{SUPPORT, contract, generate, mean_of};
+use crate::ops::support::reducing::elementwise_loss::{SUPPORT, contract, generate, mean_of};
 use crate::ops::support::reference_inputs::scalar;
 
 /// `candle_nn::loss::mse(inp, target)`, the mean of the squared difference.

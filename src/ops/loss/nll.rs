@@ -4,7 +4,7 @@ use candle_nn::loss;
 
 use crate::case::InputSpec;
 use crate::ops::support::arguments::LABELS;
-use crate::ops::support::labels::{PROMISE, SUPPORT, contract, generate, mean_by_label};
+use crate::ops::support::reducing::labels::{PROMISE, SUPPORT, contract, generate, mean_by_label};
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Op, why};
 

@@ -4,10 +4,10 @@ use candle_nn::ops;
 
 use crate::number::Num;
 use crate::ops::Op;
-use crate::ops::support::activation::hard_sigmoid;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::{FLOATS, FLOATS_AND_F8};
-use crate::ops::support::elementwise::{case, of_floats};
+use crate::ops::support::elements::activation::hard_sigmoid;
+use crate::ops::support::elements::elementwise::{case, of_floats};
 use crate::ops::support::reference_inputs::each;
 
 macro_rules! activations {

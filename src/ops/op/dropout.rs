@@ -5,8 +5,8 @@ use candle_core::{Result, Tensor};
 use crate::case::{Backward, ParamSpec};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::dtype_of;
-use crate::ops::support::elementwise::{FLOATS, case, elementwise, of_floats};
-use crate::ops::support::random_facts::{all_hold, facts, facts_contract, floats};
+use crate::ops::support::elements::elementwise::{FLOATS, case, elementwise, of_floats};
+use crate::ops::support::elements::random_facts::{all_hold, facts, facts_contract, floats};
 use crate::ops::{Contract, Op};
 
 /// `dropout(x, p)`, or `Dropout` with `form = "train"` and `"eval"`: each element is 0 or `x / (1 - p)`, and the share

@@ -6,7 +6,7 @@ use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::support::arguments::EPS;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::norm::{FUSED, composed_contract, eps_f32, fused_contract, generate, normalized};
+use crate::ops::support::reducing::norm::{FUSED, composed_contract, eps_f32, fused_contract, generate, normalized};
 
 /// `candle_nn::ops::layer_norm(x, alpha, beta, eps)`: `(x - mean) / sqrt(var + eps) * alpha + beta`.
 pub static LAYER_NORM: Op = Op {

@@ -4,10 +4,10 @@ use candle_nn::ops;
 
 use crate::case::ParamSpec;
 use crate::ops::Op;
-use crate::ops::support::activation::{leaky_relu, unspecified_constant};
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::elementwise::{case, of_floats};
+use crate::ops::support::elements::activation::{leaky_relu, unspecified_constant};
+use crate::ops::support::elements::elementwise::{case, of_floats};
 use crate::ops::support::reference_inputs::each;
 
 /// `candle_nn::ops::leaky_relu(x, negative_slope)`: `x` above 0, else `negative_slope x`.

@@ -4,8 +4,8 @@ use candle_nn::ops;
 
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::ids::dim;
-use crate::ops::support::softmax::{along, draw_x, log_softmax};
+use crate::ops::support::moving::ids::dim;
+use crate::ops::support::reducing::softmax::{along, draw_x, log_softmax};
 use crate::ops::{Contract, Op, why};
 
 /// `candle_nn::ops::log_softmax(x, dim)`: `x - ln(sum(exp(x)))` over `dim`.

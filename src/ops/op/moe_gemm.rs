@@ -5,11 +5,13 @@ use candle_nn::moe;
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::call::candle_dtype;
-use crate::ops::support::ggml::{
-    BLOCKS, EXPERTS, FORMAT, Parts, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
+use crate::ops::support::products::ggml::{
+    BLOCKS, EXPERTS, FORMAT, Parts, draw_blocks, draw_format, elements, format_of, matrix_shape, product, quantized,
     within_scales, without_matrix,
 };
-use crate::ops::support::routing::{EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, drawn_pairs, products, routed};
+use crate::ops::support::products::routing::{
+    EXPERT_IDS, PREFILL, SCALES, TOKEN_IDS, TOPK, draw_pairs, products, routed,
+};
 use crate::ops::{Call, Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -30,7 +32,7 @@ pub static MOE_GEMM: Op = Op {
         let dtype = draw.dtype(MOE_GEMM.support)?;
         let (experts, width, inner) =
             (draw.between(1, 4)?, *draw.choose(&[1, 2, 3, 8, 33])?, *draw.choose(&[8, 16, 24, 32])?);
-        let (case, rows) = drawn_pairs(draw, Case::default(), experts)?;
+        let (case, rows) = draw_pairs(draw, Case::default(), experts)?;
         let (x, weights) =
             (draw.ordinary_tensor(dtype, &[rows, inner])?, draw.ordinary_tensor(dtype, &[experts, width, inner])?);
         let (x, weights) = if draw.one_in(6)? { (x, weights) } else { (x.contiguous(), weights.contiguous()) };
@@ -102,14 +104,14 @@ pub static MOE_GEMM_GGUF: Op = Op {
         ParamSpec::word("dtype", &["f16", "bf16"], "The dtype in which the kernel for many tokens multiplies."),
     ],
     generate: |draw| {
-        let format = drawn_format(draw)?;
+        let format = draw_format(draw)?;
         let (experts, rows, blocks) =
             (draw.between(1, 3)?, *draw.choose(&[1, 2, 5, 8])?, draw.between(1, 512 / format.block)?);
-        let (case, tokens) = drawn_pairs(draw, Case::default(), experts)?;
+        let (case, tokens) = draw_pairs(draw, Case::default(), experts)?;
         let dtype = draw.dtype(MOE_GEMM_GGUF.support)?;
         let x = draw.ordinary_tensor(dtype, &[tokens, blocks * format.block])?;
         let case = case.input("x", if draw.one_in(6)? { x } else { x.contiguous() });
-        let case = case.input("blocks", drawn_blocks(draw, format, experts * rows, blocks)?);
+        let case = case.input("blocks", draw_blocks(draw, format, experts * rows, blocks)?);
         let case = case.param("format", format.name).param("experts", experts);
         Ok(case.param("dtype", *draw.choose(&["f16", "bf16"])?))
     },

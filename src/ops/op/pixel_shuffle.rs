@@ -3,8 +3,8 @@
 use candle_nn::ops;
 
 use crate::case::{Case, InputSpec, ParamSpec};
-use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
-use crate::ops::support::pixels::{factor, indivisible};
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x_of, gathered};
+use crate::ops::support::moving::pixels::{factor, indivisible};
 use crate::ops::{Contract, Op, why};
 
 /// `pixel_shuffle(x (N, C f^2, H, W), f)`: `(N, C, H f, W f)`.
@@ -17,7 +17,7 @@ pub static PIXEL_SHUFFLE: Op = Op {
     generate: |draw| {
         let (channels, factor) = (draw.between(1, 3)?, draw.between(1, 3)?);
         let shape = [draw.size()?, channels * factor * factor, draw.positive()?, draw.positive()?];
-        Ok(drawn_of(draw, &shape)?.param("factor", factor))
+        Ok(draw_x_of(draw, &shape)?.param("factor", factor))
     },
     contract: |case| contract(case, shuffled),
     call: |call| Ok(vec![ops::pixel_shuffle(call.tensor("x")?, call.size("factor"))?]),

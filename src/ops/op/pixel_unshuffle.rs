@@ -3,8 +3,8 @@
 use candle_nn::ops;
 
 use crate::case::{Case, InputSpec, ParamSpec};
-use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
-use crate::ops::support::pixels::{factor, indivisible};
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x_of, gathered};
+use crate::ops::support::moving::pixels::{factor, indivisible};
 use crate::ops::{Contract, Op, why};
 
 /// `pixel_unshuffle(x (N, C, H f, W f), f)`: `(N, C f^2, H, W)`.
@@ -17,7 +17,7 @@ pub static PIXEL_UNSHUFFLE: Op = Op {
     generate: |draw| {
         let factor = draw.between(1, 3)?;
         let shape = [draw.size()?, draw.positive()?, factor * draw.positive()?, factor * draw.positive()?];
-        Ok(drawn_of(draw, &shape)?.param("factor", factor))
+        Ok(draw_x_of(draw, &shape)?.param("factor", factor))
     },
     contract: |case| contract(case, unshuffled),
     call: |call| Ok(vec![ops::pixel_unshuffle(call.tensor("x")?, call.size("factor"))?]),

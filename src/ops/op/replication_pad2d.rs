@@ -4,7 +4,7 @@ use candle_nn::ops;
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::IMAGES;
-use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn_of, gathered};
+use crate::ops::support::moving::gather_map::{COPIES, TOO_LARGE, contract, draw_x_of, gathered};
 use crate::ops::{Contract, Op, why};
 
 /// `candle_nn::ops::replication_pad2d(x (N, C, H, W), pad)`: repeats the border of each image on all sides.
@@ -16,7 +16,7 @@ pub static REPLICATION_PAD2D: Op = Op {
     params: &[ParamSpec::size("pad", 0, "Rows and columns to add on each side.")],
     generate: |draw| {
         let shape = [draw.positive()?, draw.positive()?, draw.positive()?, draw.positive()?];
-        Ok(drawn_of(draw, &shape)?.param("pad", *draw.choose(&[1_usize, 1, 0])?))
+        Ok(draw_x_of(draw, &shape)?.param("pad", *draw.choose(&[1_usize, 1, 0])?))
     },
     contract: |case| {
         let pads_much = case.size("pad") > 1;

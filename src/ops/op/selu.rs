@@ -5,10 +5,10 @@ use candle_nn::ops;
 use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::Op;
-use crate::ops::support::activation::unspecified_constant;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::elu;
-use crate::ops::support::elementwise::{case, of_floats};
+use crate::ops::support::elements::activation::unspecified_constant;
+use crate::ops::support::elements::elementwise::elu;
+use crate::ops::support::elements::elementwise::{case, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::tensor::{DType, Support};
 

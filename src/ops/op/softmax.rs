@@ -5,7 +5,7 @@ use candle_nn::ops;
 use crate::ops::op::log_softmax::LOG_SOFTMAX;
 use crate::ops::support::arguments::{ANY, DIM};
 use crate::ops::support::dtypes::{FLOATS, FLOATS_AND_F8};
-use crate::ops::support::softmax::{along, draw_x, softmax, softmax_of_rounded};
+use crate::ops::support::reducing::softmax::{along, draw_x, softmax, softmax_of_rounded};
 use crate::ops::{Contract, Op, why};
 
 /// `candle_nn::ops::softmax(x, dim)`: `exp(x) / sum(exp(x))` over `dim`.

@@ -3,9 +3,9 @@
 use candle_nn::ops;
 
 use crate::case::{Case, InputSpec};
-use crate::ops::support::activation::swiglu;
 use crate::ops::support::dtypes::FLOATS_AND_F8;
-use crate::ops::support::elementwise::of_floats;
+use crate::ops::support::elements::activation::swiglu;
+use crate::ops::support::elements::elementwise::of_floats;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::Tensor;
 

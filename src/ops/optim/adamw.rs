@@ -5,7 +5,7 @@ use candle_nn::{AdamW, Optimizer, ParamsAdamW};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
+use crate::ops::support::models::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
 use crate::ops::{Contract, Op};
 
 /// `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, then

@@ -6,7 +6,7 @@ use candle_nn::{Optimizer, SGD};
 use crate::case::{InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::Op;
-use crate::ops::support::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
+use crate::ops::support::models::optimizer::{OPTIMIZER_SUPPORT, contract, descend, generate, per_element};
 
 /// `theta - lr * grad[step]` for every step.
 pub static SGD_STEPS: Op = Op {

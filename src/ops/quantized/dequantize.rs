@@ -1,8 +1,8 @@
 //! `QTensor::dequantize` and `dequantize_f16`.
 
 use crate::case::{Case, ParamSpec};
-use crate::ops::support::ggml::{
-    BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales, without_matrix,
+use crate::ops::support::products::ggml::{
+    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, matrix_shape, quantized, within_scales, without_matrix,
 };
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
@@ -17,7 +17,7 @@ pub static DEQUANTIZE: Op = Op {
     generate: |draw| {
         let format = draw.choose(FORMATS)?;
         let (rows, blocks) = (draw.between(1, 4)?, draw.between(1, 512 / format.block)?);
-        let case = Case::default().input("blocks", drawn_blocks(draw, format, rows, blocks)?);
+        let case = Case::default().input("blocks", draw_blocks(draw, format, rows, blocks)?);
         Ok(case.param("format", format.name).param("rows", rows))
     },
     contract: |case| match matrix_shape(case) {

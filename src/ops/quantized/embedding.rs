@@ -3,8 +3,8 @@
 use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::case::{Case, InputSpec};
-use crate::ops::support::ggml::{
-    BLOCKS, FORMAT, FORMATS, dequantized, drawn_blocks, matrix_shape, quantized, within_scales, without_matrix,
+use crate::ops::support::products::ggml::{
+    BLOCKS, FORMAT, FORMATS, dequantized, draw_blocks, matrix_shape, quantized, within_scales, without_matrix,
 };
 use crate::ops::{Contract, Op, in_range, why};
 use crate::tensor::{DType, Support};
@@ -20,7 +20,7 @@ pub static EMBEDDING: Op = Op {
         let format = draw.choose(FORMATS)?;
         let (rows, blocks) = (draw.between(1, 6)?, draw.between(1, 512 / format.block)?);
         let (dtype, shape) = (draw.id_dtype()?, draw.shape(0, 3)?);
-        let blocks = drawn_blocks(draw, format, rows, blocks)?;
+        let blocks = draw_blocks(draw, format, rows, blocks)?;
         let case = Case::default().input("blocks", blocks).input("ids", draw.ids(dtype, &shape, rows)?);
         Ok(case.param("format", format.name))
     },

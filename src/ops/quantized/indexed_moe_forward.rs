@@ -5,8 +5,8 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::ggml::{
-    BLOCKS, EXPERTS, FORMAT, drawn_blocks, drawn_format, elements, format_of, matrix_shape, product, quantized,
+use crate::ops::support::products::ggml::{
+    BLOCKS, EXPERTS, FORMAT, draw_blocks, draw_format, elements, format_of, matrix_shape, product, quantized,
     within_scales, without_matrix,
 };
 use crate::ops::{Call, Contract, Op, in_range, why};
@@ -24,7 +24,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
     ],
     params: &[FORMAT, ParamSpec::size("experts", 1, "The number of experts, which share the rows of the blocks.")],
     generate: |draw| {
-        let format = drawn_format(draw)?;
+        let format = draw_format(draw)?;
         let (experts, rows) = (draw.between(1, 4)?, draw.between(1, 3)?);
         let (batch, count, blocks) = (draw.between(1, 3)?, draw.between(1, 3)?, draw.between(1, 512 / format.block)?);
         let dtype = draw.dtype(INDEXED_MOE_FORWARD.support)?;
@@ -33,7 +33,7 @@ pub static INDEXED_MOE_FORWARD: Op = Op {
         let ids = draw.ids(DType::U32, &[batch, count], experts)?;
         let views = draw.one_in(4)?;
         let (x, ids) = if views { (x, ids) } else { (x.contiguous(), ids.contiguous()) };
-        let case = Case::default().input("blocks", drawn_blocks(draw, format, experts * rows, blocks)?);
+        let case = Case::default().input("blocks", draw_blocks(draw, format, experts * rows, blocks)?);
         Ok(case.input("x", x).input("ids", ids).param("format", format.name).param("experts", experts))
     },
     contract: |case| {

@@ -6,8 +6,8 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
-use crate::ops::support::ggml::{
-    BLOCKS, FORMAT, FORMATS, drawn_blocks, elements, format_of, matrix_shape, product, quantized, within_scales,
+use crate::ops::support::products::ggml::{
+    BLOCKS, FORMAT, FORMATS, draw_blocks, elements, format_of, matrix_shape, product, quantized, within_scales,
     without_matrix,
 };
 use crate::ops::{Contract, Op, why};
@@ -32,7 +32,7 @@ pub static MATMUL: Op = Op {
         }
         let x = draw.ordinary_tensor(dtype, &shape)?;
         let x = if draw.one_in(4)? { x } else { x.contiguous() };
-        let case = Case::default().input("x", x).input("blocks", drawn_blocks(draw, format, rows, blocks)?);
+        let case = Case::default().input("x", x).input("blocks", draw_blocks(draw, format, rows, blocks)?);
         Ok(case.param("format", format.name))
     },
     contract: |case| {

@@ -4,7 +4,7 @@ use candle_core::quantized::QTensor;
 
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
-use crate::ops::support::ggml::{FORMAT, FORMATS, Format, format_of};
+use crate::ops::support::products::ggml::{FORMAT, FORMATS, Format, format_of};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

@@ -5,8 +5,10 @@ use candle_core::{Tensor, WithDType};
 use crate::case::ParamSpec;
 use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::{candle_dtype, typed_float};
-use crate::ops::support::creation::{contract, dtype, generate};
-use crate::ops::support::random_facts::{CREATED, Distribution, all_hold, check_distribution, facts_contract};
+use crate::ops::support::elements::creation::{contract, dtype, generate};
+use crate::ops::support::elements::random_facts::{
+    CREATED, Distribution, all_hold, check_distribution, facts_contract,
+};
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 

@@ -5,9 +5,9 @@ use ndarray::ArrayD;
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::elementwise::{FLOATS, of_floats};
-use crate::ops::support::ids::dim;
-use crate::ops::support::random_facts::{all_hold, facts, facts_contract, floats};
+use crate::ops::support::elements::elementwise::{FLOATS, of_floats};
+use crate::ops::support::elements::random_facts::{all_hold, facts, facts_contract, floats};
+use crate::ops::support::moving::ids::dim;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{Fill, Value, Values};
 

@@ -6,8 +6,10 @@ use crate::case::{Case, ParamSpec};
 use crate::ops::Op;
 use crate::ops::support::arguments::{COLUMNS, DTYPE, ROWS};
 use crate::ops::support::call::candle_dtype;
-use crate::ops::support::creation::{contract, dtype, generate, shape};
-use crate::ops::support::random_facts::{CREATED, Distribution, all_hold, check_distribution, facts_contract};
+use crate::ops::support::elements::creation::{contract, dtype, generate, shape};
+use crate::ops::support::elements::random_facts::{
+    CREATED, Distribution, all_hold, check_distribution, facts_contract,
+};
 use crate::tensor::{DType, Support};
 
 /// `Init::var((rows, columns), dtype, device)` of the variant `kind`.

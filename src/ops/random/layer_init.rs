@@ -9,8 +9,8 @@ use candle_nn::{GRUConfig, LSTMConfig, VarBuilder, VarMap, gru, lstm};
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::DTYPE;
 use crate::ops::support::call::candle_dtype;
-use crate::ops::support::creation::dtype;
-use crate::ops::support::random_facts::{Distribution, FACTS, all_hold, facts, facts_contract, facts_of};
+use crate::ops::support::elements::creation::dtype;
+use crate::ops::support::elements::random_facts::{Distribution, FACTS, all_hold, facts, facts_contract, facts_of};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

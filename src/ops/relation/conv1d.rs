@@ -4,7 +4,7 @@ use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::{ALGORITHM, DILATION, GROUPS, PADDING, STRIDE};
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::gather_map::shape_of;
+use crate::ops::support::moving::gather_map::shape_of;
 use crate::ops::support::relation::{accepted, call_halves, contiguous_contract, draw_contiguous, halves_contract};
 use crate::ops::tensor::conv::CONV1D;
 use crate::ops::{Op, ReferenceInputs};

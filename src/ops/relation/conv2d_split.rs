@@ -3,7 +3,7 @@
 use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::support::arguments::{ALGORITHM, DILATION, GROUPS, PADDING, STRIDE};
-use crate::ops::support::gather_map::shape_of;
+use crate::ops::support::moving::gather_map::shape_of;
 use crate::ops::support::relation::{call_halves, draw_contiguous, halves_contract};
 use crate::ops::tensor::conv::CONV2D;
 

@@ -5,9 +5,9 @@ use ndarray::IxDyn;
 
 use crate::case::{Backward, Case, ParamSpec};
 use crate::ops::support::arguments::IMAGES;
-use crate::ops::support::convolution::{Window, convolve};
-use crate::ops::support::matrix_products::multiply;
-use crate::ops::support::resizing::nearest;
+use crate::ops::support::images::convolution::{Window, convolve};
+use crate::ops::support::images::resizing::nearest;
+use crate::ops::support::products::matrix_products::multiply;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support, View, product};
 

@@ -4,7 +4,7 @@ use crate::case::InputSpec;
 use crate::ops::Op;
 use crate::ops::op::layer_norm::LAYER_NORM;
 use crate::ops::support::arguments::EPS;
-use crate::ops::support::gather_map::shape_of;
+use crate::ops::support::moving::gather_map::shape_of;
 use crate::ops::support::relation::{call_halves, draw_contiguous, halves_contract};
 
 /// `layer_norm` of each half of the rows.

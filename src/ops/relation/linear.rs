@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::generate::Draw;
 use crate::ops::layer::linear::LINEAR;
 use crate::ops::support::arguments::ELSEWHERE;
-use crate::ops::support::gather_map::shape_of;
+use crate::ops::support::moving::gather_map::shape_of;
 use crate::ops::support::relation::{call_halves, draw_contiguous, halves_contract};
 use crate::ops::support::second_device::{sent, there};
 use crate::ops::{Call, Op};

@@ -2,7 +2,7 @@
 
 use crate::case::{Backward, InputSpec};
 use crate::ops::support::arguments::{ANY, ELSEWHERE};
-use crate::ops::support::operands::{STANDARD, generate};
+use crate::ops::support::elements::operands::{STANDARD, generate};
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::support::second_device::{refused, sent, there};
 use crate::ops::{Contract, Op, why};

@@ -6,11 +6,11 @@ use crate::ops::Op;
 use crate::ops::op::softmax::SOFTMAX_LAST_DIM;
 use crate::ops::support::arguments::{ANY, FUSED, SHIFT};
 use crate::ops::support::dtypes::FLOATS;
+use crate::ops::support::reducing::softmax::{along, softmax};
 use crate::ops::support::relation::{
     NO_SHIFT, accepted, contiguous_contract, draw_contiguous, draw_shifted, flip_rows, shift, shift_fits, shifted,
     shifted_reference,
 };
-use crate::ops::support::softmax::{along, softmax};
 
 /// `softmax` of the rows in reverse order, turned back.
 pub static SOFTMAX_FLIPPED: Op = Op {

@@ -7,7 +7,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::matrix_products::multiply;
+use crate::ops::support::products::matrix_products::multiply;
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{View, product};
 

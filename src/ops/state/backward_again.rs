@@ -3,7 +3,7 @@
 use candle_core::{Tensor, Var};
 
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, draw_floats, float_contract};
 use crate::ops::{Contract, Op};
 
 /// The gradient of `(x * x).sum()`, computed twice.
@@ -13,7 +13,7 @@ pub static BACKWARD_AGAIN: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| drawn_floats(draw, &["x"]),
+    generate: |draw| draw_floats(draw, &["x"]),
     contract: |case| match float_contract(case) {
         Contract::Accepts { outputs, refusal } => Contract::Accepts { outputs: vec![outputs[0].clone(); 2], refusal },
         other => other,

@@ -6,7 +6,7 @@ use ndarray::ArrayD;
 use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, with_second};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, draw_floats, with_second};
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 
@@ -17,7 +17,7 @@ pub static DETACH: Op = Op {
     support: FLOATS,
     inputs: &[ANY, InputSpec::new("w", "shaped as `x`")],
     params: &[],
-    generate: |draw| drawn_floats(draw, &["x", "w"]),
+    generate: |draw| draw_floats(draw, &["x", "w"]),
     contract: |case| match with_second(case, "w", (DType::U8, vec![1])) {
         Contract::Accepts { mut outputs, refusal } => {
             outputs.remove(0);

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::drawn;
+use crate::ops::support::moving::gather_map::draw_x;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -21,7 +21,7 @@ pub static DEVICE: Op = Op {
     support: &Support::both("x", &DType::ALL),
     inputs: &[ANY],
     params: &[],
-    generate: |draw| drawn(draw, 0, 2),
+    generate: |draw| draw_x(draw, 0, 2),
     contract: |case| match case.tensor("x") {
         Some(_) => Contract::accepts(DType::U8, &[FACTS]),
         None => Contract::Rejects(why::SHAPES),

@@ -2,7 +2,7 @@
 
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, draw_floats, float_contract};
 use crate::ops::support::reference_inputs::each;
 
 /// `x * x + x`: a gradient that arrives on two paths.
@@ -12,7 +12,7 @@ pub static DIAMOND: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| drawn_floats(draw, &["x"]),
+    generate: |draw| draw_floats(draw, &["x"]),
     contract: float_contract,
     call: |call| {
         let x = call.tensor("x")?;

@@ -5,7 +5,7 @@ use candle_core::Result;
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, draw_floats, float_contract};
 use crate::ops::support::reference_inputs::each;
 
 /// `(2 x + 1)^2`, read after its inputs and intermediates are dropped and their memory is in use again.
@@ -15,7 +15,7 @@ pub static DROPPED: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| drawn_floats(draw, &["x"]),
+    generate: |draw| draw_floats(draw, &["x"]),
     contract: float_contract,
     call: |call| {
         let copy = call.tensor("x")?.force_contiguous()?;

@@ -5,8 +5,8 @@ use ndarray::ArrayD;
 
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::shape_of;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, nonempty_contract};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, draw_floats, nonempty_contract};
+use crate::ops::support::moving::gather_map::shape_of;
 use crate::ops::{Contract, Op};
 use crate::tensor::DType;
 
@@ -17,7 +17,7 @@ pub static OWN_STORAGE: Op = Op {
     support: FLOATS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| drawn_floats(draw, &["x"]),
+    generate: |draw| draw_floats(draw, &["x"]),
     contract: |case| match nonempty_contract(case, "a part of nothing") {
         Contract::Accepts { .. } if shape_of(case).is_empty() => Contract::Unspecified("a part of a scalar"),
         Contract::Accepts { mut outputs, refusal } => {

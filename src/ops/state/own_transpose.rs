@@ -4,8 +4,8 @@ use ndarray::Ix2;
 
 use crate::case::InputSpec;
 use crate::number::Num;
-use crate::ops::support::gather_map::{affordable, shape_of};
-use crate::ops::support::nonempty_floats::{FLOATS, float_contract, floats_of};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, float_contract, floats_of};
+use crate::ops::support::moving::gather_map::{affordable, shape_of};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::DType;
 

@@ -10,7 +10,7 @@ use crate::case::{Backward, Case};
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::dtypes::FLOATS;
-use crate::ops::support::elementwise::{case, of_floats};
+use crate::ops::support::elements::elementwise::{case, of_floats};
 use crate::ops::{Call, Contract, Op};
 use crate::tensor::DType;
 

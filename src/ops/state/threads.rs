@@ -5,7 +5,7 @@ use candle_core::{Result, Tensor, Var};
 use crate::case::{Backward, Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, draw_floats, float_contract};
 use crate::ops::{Contract, Op, why};
 
 /// Four threads share `x` on one device, each with its own `n` from 1 to 4: `x * n + x`; the gradient of `(n x)^2`; or `x * n` after
@@ -17,7 +17,7 @@ pub static THREADS: Op = Op {
     inputs: &[ANY],
     params: &[ParamSpec::word("each", &["add", "backward", "drop"], "What each thread does.")],
     generate: |draw| {
-        let case = drawn_floats(draw, &["x"])?;
+        let case = draw_floats(draw, &["x"])?;
         let each = *draw.choose(&["add", "backward", "drop"])?;
         let backward = if each == "backward" { Backward::None } else { case.backward };
         Ok(Case { backward, ..case }.param("each", each))

@@ -3,7 +3,7 @@
 use crate::case::ParamSpec;
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, float_contract};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, draw_floats, float_contract};
 use crate::ops::support::reference_inputs::each;
 
 /// `x` with itself: `x + x`, `x - x`, `x * x`.
@@ -15,7 +15,7 @@ pub static TWICE: Op = Op {
     params: &[ParamSpec::word("form", &["mul", "add", "sub"], "The operation of `x` with itself.")],
     generate: |draw| {
         let form = *draw.choose(&["add", "sub", "mul"])?;
-        Ok(drawn_floats(draw, &["x"])?.param("form", form))
+        Ok(draw_floats(draw, &["x"])?.param("form", form))
     },
     contract: float_contract,
     call: |call| {

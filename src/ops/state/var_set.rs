@@ -7,7 +7,7 @@ use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::nonempty_floats::{FLOATS, drawn_floats, with_second};
+use crate::ops::support::elements::nonempty_floats::{FLOATS, draw_floats, with_second};
 use crate::tensor::DType;
 
 /// `var.set(y)` of a variable with the value `x`: the variable's value afterwards, a result from before, and whether it still has
@@ -18,7 +18,7 @@ pub static VAR_SET: Op = Op {
     support: FLOATS,
     inputs: &[ANY, InputSpec::new("y", "shaped as `x`: the new values")],
     params: &[],
-    generate: |draw| drawn_floats(draw, &["x", "y"]),
+    generate: |draw| draw_floats(draw, &["x", "y"]),
     contract: |case| with_second(case, "y", (DType::U8, vec![1])),
     call: |call| {
         let var = Var::from_tensor(call.tensor("x")?)?;

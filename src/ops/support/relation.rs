@@ -8,7 +8,7 @@ use ndarray::ArrayD;
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::gather_map::shape_of;
+use crate::ops::support::moving::gather_map::shape_of;
 use crate::ops::{Call, Contract, Op, ReferenceInputs};
 
 /// The contract of `op` for contiguous cases with elements. All other cases, and those that `op` rejects, are left to

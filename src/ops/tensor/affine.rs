@@ -3,7 +3,7 @@
 use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{
+use crate::ops::support::elements::elementwise::{
     AFFINE_DTYPES, CONSTANTS, case, evened, has_a_value, holds_number, is_float, without_overflow,
 };
 use crate::ops::support::reference_inputs::each;

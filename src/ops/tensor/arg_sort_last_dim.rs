@@ -3,8 +3,8 @@
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::{ANY, ASCENDING};
-use crate::ops::support::reductions::ANY_VALUE;
-use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
+use crate::ops::support::reducing::reductions::ANY_VALUE;
+use crate::ops::support::reducing::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows, tied};
 
 /// `x.arg_sort_last_dim(asc)`: the `u32` positions of the sorted values.
 pub static ARG_SORT_LAST_DIM: Op = Op {

@@ -3,8 +3,10 @@
 use candle_core::Tensor;
 
 use crate::ops::Op;
-use crate::ops::support::argminmax::{POSITION_PROMISE, SUPPORT, along_dim, contract, generate, over_dim, position};
 use crate::ops::support::arguments::{ANY, DIM, KEEPDIM};
+use crate::ops::support::reducing::argminmax::{
+    POSITION_PROMISE, SUPPORT, along_dim, contract, generate, over_dim, position,
+};
 use crate::tensor::DType;
 
 /// `x.argmax(dim)` and `x.argmax_keepdim(dim)`, by `form`: `u32`, the first one of several.

@@ -2,7 +2,7 @@
 
 use crate::number::Num;
 use crate::ops::support::arguments::{IMAGES, KERNEL_HEIGHT, KERNEL_WIDTH, STRIDE_DOWN, STRIDE_RIGHT};
-use crate::ops::support::pooling::{
+use crate::ops::support::images::pooling::{
     POOL_PROMISE, POOL_SUPPORT, contract, generate, has_stride, kernel_and_stride, windows,
 };
 use crate::ops::{Contract, Op, why};

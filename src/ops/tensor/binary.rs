@@ -2,8 +2,8 @@
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::elementwise::with_integers;
-use crate::ops::support::operands::{
+use crate::ops::support::elements::elementwise::with_integers;
+use crate::ops::support::elements::operands::{
     STANDARD, broadcasts, generate, operands, output_shape, rhs_array, scalar, with_scalar,
 };
 use crate::ops::support::reference_inputs::pairs;

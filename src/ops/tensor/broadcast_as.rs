@@ -4,7 +4,7 @@ use candle_core::Tensor as Candle;
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
+use crate::ops::support::moving::gather_map::{VIEWS, contract, draw_x, gathered, shape_of};
 use crate::ops::{Call, Contract, Op, why};
 
 /// `x.broadcast_as((n0, ..))` or `x.expand(..)`: repeats sizes of 1 and adds dimensions in front;
@@ -19,7 +19,7 @@ pub static BROADCAST_AS: Op = Op {
         ParamSpec::sizes("sizes", "The new shape; with `left`, the dimensions in front."),
     ],
     generate: |draw| {
-        let case = drawn(draw, 0, 3)?;
+        let case = draw_x(draw, 0, 3)?;
         let mut shape: Vec<usize> = Vec::new();
         for _ in 0..draw.between(0, 2)? {
             shape.push(draw.between(0, 3)?.max(draw.between(0, 1)?));

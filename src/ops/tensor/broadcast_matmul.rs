@@ -2,7 +2,7 @@
 
 use crate::case::InputSpec;
 use crate::ops::Op;
-use crate::ops::support::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
+use crate::ops::support::products::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
 use crate::ops::support::reference_inputs::broadcast_shape;
 
 /// As [`super::matmul::MATMUL`], with the batches broadcast against each other.

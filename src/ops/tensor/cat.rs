@@ -3,8 +3,10 @@
 use candle_core::Tensor as Candle;
 
 use crate::ops::support::arguments::{DIM, PARTS};
-use crate::ops::support::gather_map::affordable;
-use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
+use crate::ops::support::moving::gather_map::affordable;
+use crate::ops::support::moving::join::{
+    OPERAND_SUPPORT, OPERANDS, concatenated, draw_operands, joinable, operands, tensors,
+};
 use crate::ops::{Contract, Op, why};
 
 /// `Tensor::cat(&[t0, t1, ..], dim)`: joins tensors that differ in `dim` only.
@@ -17,7 +19,7 @@ pub static CAT: Op = Op {
     generate: |draw| {
         let mut shape = draw.open_shape(1, 3)?;
         let dim = draw.between(0, shape.len() - 1)?;
-        drawn_operands(draw, dim, |draw| {
+        draw_operands(draw, dim, |draw| {
             shape[dim] = draw.size()?;
             Ok(shape.clone())
         })

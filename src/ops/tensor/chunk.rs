@@ -4,9 +4,9 @@ use ndarray::Axis;
 
 use crate::case::ParamSpec;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, affordable, shape_of};
-use crate::ops::support::ids::dim;
-use crate::ops::support::slicing::{EMPTY_SLICE, drawn_nonempty};
+use crate::ops::support::moving::gather_map::{TOO_LARGE, VIEWS, affordable, shape_of};
+use crate::ops::support::moving::ids::dim;
+use crate::ops::support::moving::slicing::{EMPTY_SLICE, draw_nonempty};
 use crate::ops::{Contract, Op, why};
 
 /// `x.chunk(chunks, dim)`: that many parts. The first ones are larger by 1 if the size is not a multiple; a dimension
@@ -18,7 +18,7 @@ pub static CHUNK: Op = Op {
     inputs: &[ANY],
     params: &[ParamSpec::size("chunks", 0, "How many parts."), DIM],
     generate: |draw| {
-        let case = drawn_nonempty(draw, 3)?;
+        let case = draw_nonempty(draw, 3)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;
         Ok(case.param("dim", dim).param("chunks", draw.between(1, 5)?))
     },

@@ -3,7 +3,7 @@
 use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{case, elementwise, holds_number, is_float, is_ordinary};
+use crate::ops::support::elements::elementwise::{case, elementwise, holds_number, is_float, is_ordinary};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};

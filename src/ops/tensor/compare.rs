@@ -6,8 +6,10 @@ use ndarray::ArrayD;
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::operands::{STANDARD, broadcasts, operands, output_shape, rhs_array, scalar, with_scalar};
-use crate::ops::support::reductions::ANY_VALUE;
+use crate::ops::support::elements::operands::{
+    STANDARD, broadcasts, operands, output_shape, rhs_array, scalar, with_scalar,
+};
+use crate::ops::support::reducing::reductions::ANY_VALUE;
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::{Contract, Op, ReferenceInputs};
 use crate::tensor::DType;

@@ -7,7 +7,7 @@ use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
 use crate::ops::support::call::{dtype_of, typed};
-use crate::ops::support::elementwise::{case_in_form, elementwise};
+use crate::ops::support::elements::elementwise::{case_in_form, elementwise};
 use crate::ops::{Contract, Op};
 use crate::tensor::{DType, Support};
 

@@ -2,7 +2,7 @@
 
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{COPIES, contract, drawn};
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x};
 
 /// `x.contiguous()`: the same values in row-major order. Copies unless `x` is contiguous.
 pub static CONTIGUOUS: Op = Op {
@@ -11,7 +11,7 @@ pub static CONTIGUOUS: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| drawn(draw, 0, 4),
+    generate: |draw| draw_x(draw, 0, 4),
     contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.contiguous()?]),
     source: "x.contiguous()?",

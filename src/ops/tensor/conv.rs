@@ -7,7 +7,7 @@ use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{ALGORITHM, DILATION, GROUPS, PADDING, STRIDE};
-use crate::ops::support::convolution::{Window, convolve, window};
+use crate::ops::support::images::convolution::{Window, convolve, window};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 

@@ -6,7 +6,7 @@ use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{DILATION, GROUPS, OUTPUT_PADDING, PADDING, STRIDE};
-use crate::ops::support::convolution::{Window, convolve_transposed, window};
+use crate::ops::support::images::convolution::{Window, convolve_transposed, window};
 use crate::ops::{Contract, Op, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor, product};
 

@@ -2,7 +2,7 @@
 
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{VIEWS, contract, drawn};
+use crate::ops::support::moving::gather_map::{VIEWS, contract, draw_x};
 
 /// `x.copy()`: a copy of the storage, in the same view.
 pub static COPY: Op = Op {
@@ -11,7 +11,7 @@ pub static COPY: Op = Op {
     support: VIEWS,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| drawn(draw, 0, 4),
+    generate: |draw| draw_x(draw, 0, 4),
     contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.copy()?]),
     source: "x.copy()?",

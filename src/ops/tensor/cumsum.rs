@@ -4,8 +4,8 @@ use ndarray::Axis;
 
 use crate::case::Case;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::ids::dim;
-use crate::ops::support::reductions::{accumulate, overflows};
+use crate::ops::support::moving::ids::dim;
+use crate::ops::support::reducing::reductions::{accumulate, overflows};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

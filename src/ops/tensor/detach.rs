@@ -2,7 +2,7 @@
 
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{case, elementwise};
+use crate::ops::support::elements::elementwise::{case, elementwise};
 use crate::ops::support::reference_inputs::each;
 use crate::tensor::{DType, Support};
 

@@ -2,8 +2,8 @@
 
 use crate::case::{Case, InputSpec};
 use crate::number::Num;
+use crate::ops::support::products::vector_products::{contract, operands};
 use crate::ops::support::reference_inputs::scalar;
-use crate::ops::support::vector_products::{contract, operands};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

@@ -2,7 +2,7 @@
 
 use crate::case::ParamSpec;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{FLOATS, case, elu, is_ordinary, of_floats};
+use crate::ops::support::elements::elementwise::{FLOATS, case, elu, is_ordinary, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
 

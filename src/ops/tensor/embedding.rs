@@ -1,7 +1,7 @@
 //! `Tensor::embedding`.
 
 use crate::case::{Case, InputSpec};
-use crate::ops::support::gather_map::{COPIES, shape_of};
+use crate::ops::support::moving::gather_map::{COPIES, shape_of};
 use crate::ops::tensor::index_select::INDEX_SELECT;
 use crate::ops::{Contract, Op, why};
 

@@ -4,8 +4,8 @@ use candle_core::{Device, Result, Tensor, safetensors};
 
 use crate::case::ParamSpec;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{case_in_form, elementwise};
-use crate::ops::support::gather_map::COPIES;
+use crate::ops::support::elements::elementwise::{case_in_form, elementwise};
+use crate::ops::support::moving::gather_map::COPIES;
 use crate::ops::{Call, Op};
 use crate::tensor::DType;
 

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, shape_of};
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x, in_order, shape_of};
 use crate::ops::{Contract, Op, why};
 
 /// `x.flatten(start, end)`, `x.flatten_to(end)`, `x.flatten_from(start)` or `x.flatten_all()`.
@@ -17,7 +17,7 @@ pub static FLATTEN: Op = Op {
         ParamSpec::size("start", 0, "The first dimension to join."),
     ],
     generate: |draw| {
-        let case = drawn(draw, 1, 4)?;
+        let case = draw_x(draw, 1, 4)?;
         let last = shape_of(&case).len() - 1;
         let start = draw.between(0, last)?;
         let end = draw.between(start, last)?;

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::ops::support::arguments::{ANY, DIMS};
-use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
 /// `x.flip(&[d0, ..])`: reverses the order of the elements along these dimensions.
@@ -13,7 +13,7 @@ pub static FLIP: Op = Op {
     inputs: &[ANY],
     params: &[DIMS],
     generate: |draw| {
-        let case = drawn(draw, 1, 3)?;
+        let case = draw_x(draw, 1, 3)?;
         let mut dims = draw.permutation(shape_of(&case).len())?;
         dims.truncate(draw.between(1, 3)?);
         Ok(case.param("dims", dims))

@@ -2,7 +2,7 @@
 
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{COPIES, contract, drawn};
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x};
 
 /// `x.force_contiguous()`: as `x.contiguous()`, but always copies.
 pub static FORCE_CONTIGUOUS: Op = Op {
@@ -11,7 +11,7 @@ pub static FORCE_CONTIGUOUS: Op = Op {
     support: COPIES,
     inputs: &[ANY],
     params: &[],
-    generate: |draw| drawn(draw, 0, 4),
+    generate: |draw| draw_x(draw, 0, 4),
     contract: |case| contract(case, |_, x| Ok(x.to_vec())),
     call: |call| Ok(vec![call.tensor("x")?.force_contiguous()?]),
     source: "x.force_contiguous()?",

@@ -5,8 +5,8 @@ use ndarray::{ArrayD, Dimension};
 use crate::case::InputSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::ids::{dim, drawn_reads, id_rules};
+use crate::ops::support::moving::gather_map::COPIES;
+use crate::ops::support::moving::ids::{dim, draw_reads, id_rules};
 use crate::ops::{Contract, Op, why};
 
 /// `x.gather(ids, dim)`: `out[.., i, ..] = x[.., ids[.., i, ..], ..]`, shaped as `ids`.
@@ -25,7 +25,7 @@ pub static GATHER: Op = Op {
             let shorter = d != dim && n > 1 && draw.one_in(6)?;
             shape.push(if d == dim { if n == 0 { 0 } else { draw.size()? } } else { n - usize::from(shorter) });
         }
-        drawn_reads(draw, &x, &shape, dim)
+        draw_reads(draw, &x, &shape, dim)
     },
     contract: |case| {
         let (Some(x), Some(ids)) = (case.tensor("x"), case.tensor("ids")) else {

@@ -2,8 +2,8 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::{COPIES, contract, drawn_of, gathered};
-use crate::ops::support::slicing::EMPTY_SLICE;
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x_of, gathered};
+use crate::ops::support::moving::slicing::EMPTY_SLICE;
 use crate::ops::{Contract, Op, why};
 
 /// `x.get(index)`, or `x.get_on_dim(dim, index)`: one slice, without its dimension.
@@ -22,7 +22,7 @@ pub static GET: Op = Op {
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.positive()?);
         let index = draw.between(0, shape[dim] - 1)?;
-        let case = drawn_of(draw, &shape)?.param("index", index);
+        let case = draw_x_of(draw, &shape)?.param("index", index);
         Ok(if dim == 0 && draw.one_in(2)? { case.param("form", "first") } else { case.param("dim", dim) })
     },
     contract: |case| contract(case, gotten),

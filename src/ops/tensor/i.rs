@@ -5,9 +5,9 @@ use candle_core::{IndexOp, TensorIndexer};
 use crate::case::{Case, InputSpec, Kind, ParamSpec};
 use crate::generate::Draw;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{COPIES, contract, gathered, shape_of};
-use crate::ops::support::ids::id_rules;
-use crate::ops::support::slicing::{EMPTY_SLICE, OUTSIDE, drawn_nonempty};
+use crate::ops::support::moving::gather_map::{COPIES, contract, gathered, shape_of};
+use crate::ops::support::moving::ids::id_rules;
+use crate::ops::support::moving::slicing::{EMPTY_SLICE, OUTSIDE, draw_nonempty};
 use crate::ops::{Call, Contract, Op, why};
 
 /// `x.i((index0, index1, ..))`: one entry, a range, or the entries in a tensor of ids, of each
@@ -87,7 +87,7 @@ pub static I: Op = Op {
 };
 
 fn index_case(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let mut case = drawn_nonempty(draw, 4)?;
+    let mut case = draw_nonempty(draw, 4)?;
     let shape = shape_of(&case);
     let count = draw.between(1, shape.len().min(4))?;
     let (mut kinds, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());

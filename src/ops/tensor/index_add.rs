@@ -2,9 +2,9 @@
 
 use crate::case::InputSpec;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::elementwise::with_integers;
-use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scattered};
+use crate::ops::support::elements::elementwise::with_integers;
+use crate::ops::support::moving::gather_map::COPIES;
+use crate::ops::support::moving::scatter::{arguments, draw_scatter, scatter_contract, scattered};
 use crate::ops::{Contract, Op, why};
 
 /// `x.index_add(ids, src, dim)`: the slices of `src` along `dim` added to those of `x` that `ids` names.
@@ -26,7 +26,7 @@ pub static INDEX_ADD: Op = Op {
         let ids = draw.ids(id_dtype, &[count], x[dim])?;
         let mut src = x.clone();
         src[dim] = count;
-        let mut case = drawn_scatter(draw, dtype, &x, &src, dim, ids)?;
+        let mut case = draw_scatter(draw, dtype, &x, &src, dim, ids)?;
         // Integers whose sums stay in range: overflow is unspecified.
         for (name, tensor) in &mut case.inputs {
             if name != "ids" && !tensor.dtype.is_float() {

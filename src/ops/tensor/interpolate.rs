@@ -2,7 +2,7 @@
 
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::ops::support::arguments::IMAGES;
-use crate::ops::support::resizing::{nearest, resized_contract};
+use crate::ops::support::images::resizing::{nearest, resized_contract};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

@@ -2,8 +2,8 @@
 
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIMS};
-use crate::ops::support::elementwise::FLOATS;
-use crate::ops::support::sums::{contract, generate, over_dims};
+use crate::ops::support::elements::elementwise::FLOATS;
+use crate::ops::support::reducing::sums::{contract, generate, over_dims};
 use crate::ops::{Contract, Op};
 
 /// `x.log_sum_exp(dims)`: `ln(sum(exp(x)))` over `dims`.

@@ -2,7 +2,7 @@
 
 use crate::case::InputSpec;
 use crate::ops::Op;
-use crate::ops::support::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
+use crate::ops::support::products::matrix_products::{PRODUCT_PROMISE, PRODUCT_SUPPORT, contract, generate, reference};
 
 /// `x (.., M, K)` times `rhs (.., K, N)` with the same batch: `out[.., i, j] = sum(x[.., i, k] * rhs[.., k, j])`.
 pub static MATMUL: Op = Op {

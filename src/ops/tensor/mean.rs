@@ -4,9 +4,9 @@ use crate::case::Case;
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::{ANY, DIMS, KEEPDIM_OR_ALL};
-use crate::ops::support::elementwise::FLOATS;
-use crate::ops::support::reductions::{ANY_VALUE, reduced_dims};
-use crate::ops::support::sums::{contract, generate, over_dims};
+use crate::ops::support::elements::elementwise::FLOATS;
+use crate::ops::support::reducing::reductions::{ANY_VALUE, reduced_dims};
+use crate::ops::support::reducing::sums::{contract, generate, over_dims};
 use crate::tensor::DType;
 
 /// `x.mean(dims)`, `x.mean_keepdim(dims)` and `x.mean_all()`, by `form`.

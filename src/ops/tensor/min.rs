@@ -3,8 +3,10 @@
 use candle_core::Tensor;
 
 use crate::ops::Op;
-use crate::ops::support::argminmax::{EXTREME_PROMISE, SUPPORT, along_dim, contract, extreme, generate, over_dim};
 use crate::ops::support::arguments::{ANY, DIM, KEEPDIM_OR_ALL};
+use crate::ops::support::reducing::argminmax::{
+    EXTREME_PROMISE, SUPPORT, along_dim, contract, extreme, generate, over_dim,
+};
 
 /// `x.min(dim)`, `x.min_keepdim(dim)` and `x.min_all()`, by `form`.
 pub static MIN: Op = Op {

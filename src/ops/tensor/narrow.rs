@@ -2,8 +2,8 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
-use crate::ops::support::slicing::OUTSIDE;
+use crate::ops::support::moving::gather_map::{VIEWS, contract, draw_x, gathered, shape_of};
+use crate::ops::support::moving::slicing::OUTSIDE;
 use crate::ops::{Contract, Op, why};
 
 /// `x.narrow(dim, start, len)`: the entries `start..start + len` of a dimension.
@@ -14,7 +14,7 @@ pub static NARROW: Op = Op {
     inputs: &[ANY],
     params: &[DIM, ParamSpec::size("len", 0, "How many entries."), ParamSpec::size("start", 0, "The first entry.")],
     generate: |draw| {
-        let case = drawn(draw, 1, 4)?;
+        let case = draw_x(draw, 1, 4)?;
         let shape = shape_of(&case);
         let dim = draw.between(0, shape.len() - 1)?;
         let start = draw.between(0, shape[dim])?;

@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::FLOATS;
+use crate::ops::support::elements::elementwise::FLOATS;
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Contract, Op, why};
 

@@ -3,7 +3,7 @@
 use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
+use crate::ops::support::moving::gather_map::{COPIES, TOO_LARGE, contract, draw_x, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
 /// The params of both ops.
@@ -82,7 +82,7 @@ pub static PAD_WITH_SAME: Op = Op {
 };
 
 fn along(draw: &mut Draw) -> arbitrary::Result<Case> {
-    let case = drawn(draw, 1, 4)?;
+    let case = draw_x(draw, 1, 4)?;
     let rank = shape_of(&case).len();
     let dim = draw.between(0, rank - 1)?;
     let (left, right) = (draw.between(0, 3)?, draw.between(0, 3)?);

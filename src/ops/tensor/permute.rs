@@ -2,7 +2,7 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
+use crate::ops::support::moving::gather_map::{VIEWS, contract, draw_x, gathered, shape_of};
 use crate::ops::{Contract, Op};
 
 /// `x.permute([d0, d1, ..])`: dimension `i` of the output is dimension `di` of `x`.
@@ -13,7 +13,7 @@ pub static PERMUTE: Op = Op {
     inputs: &[ANY],
     params: &[ParamSpec::sizes("dims", "The dimension of `x` for each dimension of the output.")],
     generate: |draw| {
-        let case = drawn(draw, 1, 4)?;
+        let case = draw_x(draw, 1, 4)?;
         let order = draw.permutation(shape_of(&case).len())?;
         Ok(case.param("dims", order))
     },

@@ -2,7 +2,7 @@
 
 use crate::case::{InputSpec, ParamSpec};
 use crate::number::Num;
-use crate::ops::support::operands::{broadcasts, generate, operands, output_shape};
+use crate::ops::support::elements::operands::{broadcasts, generate, operands, output_shape};
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};

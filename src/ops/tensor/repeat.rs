@@ -2,7 +2,7 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{COPIES, TOO_LARGE, contract, drawn, gathered, shape_of};
+use crate::ops::support::moving::gather_map::{COPIES, TOO_LARGE, contract, draw_x, gathered, shape_of};
 use crate::ops::{Contract, Op};
 
 /// `x.repeat((n0, n1, ..))`: repeats `x` that often along each dimension; more factors add dimensions in
@@ -14,7 +14,7 @@ pub static REPEAT: Op = Op {
     inputs: &[ANY],
     params: &[ParamSpec::sizes("factors", "How often along each dimension.")],
     generate: |draw| {
-        let case = drawn(draw, 0, 3)?;
+        let case = draw_x(draw, 0, 3)?;
         let more = draw.between(0, 1)?;
         let factors = (0..shape_of(&case).len() + more).map(|_| draw.choose(&[1, 1, 2, 2, 3, 0]).copied());
         let factors = factors.collect::<arbitrary::Result<Vec<usize>>>()?;

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{COPIES, contract, drawn, in_order, shape_of};
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x, in_order, shape_of};
 use crate::ops::{Contract, Op};
 use crate::tensor::product;
 
@@ -17,7 +17,7 @@ pub static RESHAPE: Op = Op {
         ParamSpec::sizes("sizes", "The new shape."),
     ],
     generate: |draw| {
-        let case = drawn(draw, 0, 4)?;
+        let case = draw_x(draw, 0, 4)?;
         let mut shape: Vec<usize> = shape_of(&case);
         let order = draw.permutation(shape.len())?;
         shape = order.into_iter().map(|d| shape[d]).collect();

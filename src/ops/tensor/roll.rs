@@ -2,7 +2,7 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::{COPIES, contract, drawn, gathered, shape_of};
+use crate::ops::support::moving::gather_map::{COPIES, contract, draw_x, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
 /// `x.roll(shift, dim)`: moves each element by `shift` positions, around the end.
@@ -13,7 +13,7 @@ pub static ROLL: Op = Op {
     inputs: &[ANY],
     params: &[DIM, ParamSpec::int("shift", 0, "By how many positions.")],
     generate: |draw| {
-        let case = drawn(draw, 1, 4)?;
+        let case = draw_x(draw, 1, 4)?;
         let dim = draw.between(0, shape_of(&case).len() - 1)?;
         let shift = draw.between(0, 20)? as i64 - 10;
         Ok(case.param("dim", dim).param("shift", shift))

@@ -3,7 +3,7 @@
 use crate::case::ParamSpec;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{FLOATS, case, of_floats};
+use crate::ops::support::elements::elementwise::{FLOATS, case, of_floats};
 use crate::ops::support::reference_inputs::each;
 use crate::ops::{Contract, Op};
 

@@ -4,7 +4,7 @@ use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{
+use crate::ops::support::elements::elementwise::{
     AFFINE_DTYPES, CONSTANTS, case, elementwise, evened, has_a_value, is_float, is_ordinary, of_floats,
 };
 use crate::ops::support::reference_inputs::each;

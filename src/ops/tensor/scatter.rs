@@ -4,8 +4,8 @@ use crate::case::{Case, InputSpec};
 use crate::generate::Draw;
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scatter_shapes, scattered};
+use crate::ops::support::moving::gather_map::COPIES;
+use crate::ops::support::moving::scatter::{arguments, draw_scatter, scatter_contract, scatter_shapes, scattered};
 use crate::ops::tensor::scatter_add::SCATTER_ADD;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{Value, Values, View};
@@ -26,7 +26,7 @@ pub static SCATTER: Op = Op {
         let inner: usize = src[dim + 1..].iter().product();
         let along = |position: usize| (start + position / inner.max(1) % src[dim].max(1)) as i64;
         ids.values = Values::List((0..src.iter().product()).map(|position| Value::Int(along(position))).collect());
-        drawn_scatter(draw, dtype, &x, &src, dim, ids)
+        draw_scatter(draw, dtype, &x, &src, dim, ids)
     },
     contract: |case| {
         let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };

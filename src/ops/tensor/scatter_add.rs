@@ -2,8 +2,8 @@
 
 use crate::case::InputSpec;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::scatter::{arguments, drawn_scatter, scatter_contract, scatter_shapes, scattered};
+use crate::ops::support::moving::gather_map::COPIES;
+use crate::ops::support::moving::scatter::{arguments, draw_scatter, scatter_contract, scatter_shapes, scattered};
 use crate::ops::{Contract, Op, why};
 
 /// `x.scatter_add(ids, src, dim)`: as `scatter`, but adds to the old value.
@@ -16,7 +16,7 @@ pub static SCATTER_ADD: Op = Op {
     generate: |draw| {
         let (dtype, x, src, dim, id_dtype) = scatter_shapes(draw)?;
         let ids = draw.ids(id_dtype, &src, x[dim])?;
-        drawn_scatter(draw, dtype, &x, &src, dim, ids)
+        draw_scatter(draw, dtype, &x, &src, dim, ids)
     },
     contract: |case| {
         let Some([x, ids, src]) = arguments(case) else { return Contract::Rejects(why::SHAPES) };

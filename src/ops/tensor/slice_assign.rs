@@ -2,8 +2,8 @@
 
 use crate::case::{InputSpec, ParamSpec};
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::slice_writes::{drawn_pair, operands, with_block};
+use crate::ops::support::moving::gather_map::COPIES;
+use crate::ops::support::moving::slice_writes::{draw_pair, operands, with_block};
 use crate::ops::{Contract, Op, why};
 
 /// `x.slice_assign(&[start0..end0, ..], src)`: a copy of `x` with `src` at these ranges.
@@ -25,7 +25,7 @@ pub static SLICE_ASSIGN: Op = Op {
             ends.push(draw.between(starts[starts.len() - 1] + 1, n)?);
         }
         let src: Vec<usize> = starts.iter().zip(&ends).map(|(start, end)| end - start).collect();
-        Ok(drawn_pair(draw, dtype, &x, &src)?.param("starts", starts).param("ends", ends))
+        Ok(draw_pair(draw, dtype, &x, &src)?.param("starts", starts).param("ends", ends))
     },
     contract: |case| {
         let (x, src) = match operands(case) {

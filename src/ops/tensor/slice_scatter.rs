@@ -3,8 +3,8 @@
 use crate::case::{InputSpec, ParamSpec};
 use crate::ops::Op;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::slice_writes::{drawn_slice, slice_contract, with_slice};
+use crate::ops::support::moving::gather_map::COPIES;
+use crate::ops::support::moving::slice_writes::{draw_slice, slice_contract, with_slice};
 
 /// `x.slice_scatter(src, dim, start)`: a copy of `x` with `src` in it from `start` on along `dim`.
 pub static SLICE_SCATTER: Op = Op {
@@ -13,7 +13,7 @@ pub static SLICE_SCATTER: Op = Op {
     support: COPIES,
     inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
     params: &[DIM, ParamSpec::size("start", 0, "Where to write, along `dim`.")],
-    generate: |draw| drawn_slice(draw, false),
+    generate: |draw| draw_slice(draw, false),
     contract: |case| slice_contract(case, case.size("dim")),
     call: |call| {
         let (src, dim) = (call.tensor("src")?, call.size("dim"));
@@ -36,7 +36,7 @@ pub static SLICE_SCATTER0: Op = Op {
     support: COPIES,
     inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
     params: &[ParamSpec::size("start", 0, "Where to write, along `dim`.")],
-    generate: |draw| drawn_slice(draw, true),
+    generate: |draw| draw_slice(draw, true),
     contract: |case| slice_contract(case, 0),
     call: |call| Ok(vec![call.tensor("x")?.slice_scatter0(call.tensor("src")?, call.size("start"))?]),
     source: "x.slice_scatter0(&src, {{ start }})?",

@@ -2,7 +2,7 @@
 
 use crate::case::{InputSpec, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::slice_writes::{drawn_slice, slice_contract, with_slice};
+use crate::ops::support::moving::slice_writes::{draw_slice, slice_contract, with_slice};
 use crate::ops::{Op, why};
 use crate::tensor::{DType, Support};
 
@@ -18,7 +18,7 @@ pub static SLICE_SET: Op = Op {
     },
     inputs: &[ANY, InputSpec::new("src", "the values to write, no larger than `x`")],
     params: &[DIM, ParamSpec::size("start", 0, "Where to write, along `dim`.")],
-    generate: |draw| drawn_slice(draw, false),
+    generate: |draw| draw_slice(draw, false),
     contract: |case| {
         let contract = slice_contract(case, case.size("dim")).may_refuse(case.share("x", "src"), why::SHARED);
         contract.may_refuse(!case.is_contiguous(), why::CONTIGUOUS)

@@ -6,8 +6,8 @@ use candle_core::{Result, Tensor as Candle};
 
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, ASCENDING};
-use crate::ops::support::reductions::{ANY_VALUE, reduced};
-use crate::ops::support::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows};
+use crate::ops::support::reducing::reductions::{ANY_VALUE, reduced};
+use crate::ops::support::reducing::sorting::{SORT_PROMISE, SUPPORT, ascending, contract, generate, sorted_rows};
 use crate::ops::{Contract, Op};
 
 /// `x.sort_last_dim(asc)`: the sorted values; for every row whether its ids are each position once, and whether the values are those

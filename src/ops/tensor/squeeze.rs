@@ -2,7 +2,7 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::{VIEWS, contract, drawn, in_order, shape_of};
+use crate::ops::support::moving::gather_map::{VIEWS, contract, draw_x, in_order, shape_of};
 use crate::ops::{Contract, Op, why};
 
 /// `x.squeeze(dim)`: removes the dimension `dim` if its size is 1; `x.unsqueeze(dim)`: adds such a
@@ -14,7 +14,7 @@ pub static SQUEEZE: Op = Op {
     inputs: &[ANY],
     params: &[DIM, ParamSpec::word("form", &["squeeze", "unsqueeze"], "The method.")],
     generate: |draw| {
-        let case = drawn(draw, 1, 4)?;
+        let case = draw_x(draw, 1, 4)?;
         let unsqueezes = draw.one_in(2)?;
         let dim = draw.between(0, shape_of(&case).len() - usize::from(!unsqueezes))?;
         Ok(case.param("form", if unsqueezes { "unsqueeze" } else { "squeeze" }).param("dim", dim))

@@ -4,8 +4,10 @@ use candle_core::Tensor as Candle;
 use ndarray::Axis;
 
 use crate::ops::support::arguments::{DIM, PARTS};
-use crate::ops::support::gather_map::affordable;
-use crate::ops::support::join::{OPERAND_SUPPORT, OPERANDS, concatenated, drawn_operands, joinable, operands, tensors};
+use crate::ops::support::moving::gather_map::affordable;
+use crate::ops::support::moving::join::{
+    OPERAND_SUPPORT, OPERANDS, concatenated, draw_operands, joinable, operands, tensors,
+};
 use crate::ops::{Contract, Op, why};
 
 /// `Tensor::stack(&[t0, t1, ..], dim)`: joins tensors of one shape along a new dimension.
@@ -18,7 +20,7 @@ pub static STACK: Op = Op {
     generate: |draw| {
         let shape = draw.open_shape(0, 3)?;
         let dim = draw.between(0, shape.len())?;
-        drawn_operands(draw, dim, |_| Ok(shape.clone()))
+        draw_operands(draw, dim, |_| Ok(shape.clone()))
     },
     contract: |case| {
         let tensors = tensors(case);

@@ -3,7 +3,7 @@
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::{ANY, DIMS, KEEPDIM_OR_ALL};
-use crate::ops::support::sums::{contract, generate, over_dims};
+use crate::ops::support::reducing::sums::{contract, generate, over_dims};
 use crate::tensor::{DType, Support};
 
 /// `x.sum(dims)`, `x.sum_keepdim(dims)` and `x.sum_all()`, by `form`.

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, ParamSpec};
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::gather_map::{VIEWS, contract, drawn, gathered, shape_of};
+use crate::ops::support::moving::gather_map::{VIEWS, contract, draw_x, gathered, shape_of};
 use crate::ops::{Contract, Op, why};
 
 /// `x.transpose(dim1, dim2)`, or `x.t()`, which swaps the last two.
@@ -17,7 +17,7 @@ pub static TRANSPOSE: Op = Op {
         ParamSpec::word("form", &["transpose", "t"], "The method."),
     ],
     generate: |draw| {
-        let case = drawn(draw, 2, 4)?;
+        let case = draw_x(draw, 2, 4)?;
         let last = shape_of(&case).len() - 1;
         if draw.one_in(2)? {
             return Ok(case.param("form", "t"));

@@ -3,7 +3,7 @@
 use crate::number::Num;
 use crate::ops::Op;
 use crate::ops::support::arguments::ANY;
-use crate::ops::support::elementwise::{FLOATS, case, elementwise, of_floats, without_overflow};
+use crate::ops::support::elements::elementwise::{FLOATS, case, elementwise, of_floats, without_overflow};
 use crate::ops::support::reference_inputs::each;
 use crate::tensor::{DType, Support};
 

@@ -6,7 +6,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, InputSpec, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM};
-use crate::ops::support::gather_map::{TOO_LARGE, VIEWS, contract, drawn_of, gathered};
+use crate::ops::support::moving::gather_map::{TOO_LARGE, VIEWS, contract, draw_x_of, gathered};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 
@@ -26,7 +26,7 @@ pub static UNFOLD: Op = Op {
         let dim = draw.between(0, shape.len())?;
         shape.insert(dim, draw.reduced()?);
         let (size, step) = (draw.between(1, shape[dim].min(4))?, draw.between(1, 3)?);
-        Ok(drawn_of(draw, &shape)?.param("dim", dim).param("size", size).param("step", step))
+        Ok(draw_x_of(draw, &shape)?.param("dim", dim).param("size", size).param("step", step))
     },
     contract: |case| contract(case, unfolded),
     call: |call| {

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::{Case, ParamSpec};
 use crate::number::Num;
 use crate::ops::support::arguments::IMAGES;
-use crate::ops::support::resizing::resized_contract;
+use crate::ops::support::images::resizing::resized_contract;
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

@@ -3,8 +3,8 @@
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::arguments::{ANY, DIM, KEEPDIM};
-use crate::ops::support::ids::dim;
-use crate::ops::support::reductions::{ANY_VALUE, reduced, reduced_shape, squared};
+use crate::ops::support::moving::ids::dim;
+use crate::ops::support::reducing::reductions::{ANY_VALUE, reduced, reduced_shape, squared};
 use crate::ops::{Contract, Op, why};
 use crate::tensor::{DType, Support};
 

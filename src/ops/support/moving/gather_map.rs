@@ -63,13 +63,13 @@ pub fn gathered(inputs: &ReferenceInputs, shape: Shape, origin: Origin) -> Vec<A
 }
 
 /// A case with an `x` of `low..=high` dimensions of any dtype in any view, and gradients half of the time.
-pub fn drawn(draw: &mut Draw, low: usize, high: usize) -> arbitrary::Result<Case> {
+pub fn draw_x(draw: &mut Draw, low: usize, high: usize) -> arbitrary::Result<Case> {
     let shape = draw.open_shape(low, high)?;
-    drawn_of(draw, &shape)
+    draw_x_of(draw, &shape)
 }
 
 /// A case with an `x` of this shape, of any dtype in any view, and gradients half of the time.
-pub fn drawn_of(draw: &mut Draw, shape: &[usize]) -> arbitrary::Result<Case> {
+pub fn draw_x_of(draw: &mut Draw, shape: &[usize]) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(COPIES)?;
     let mut case = Case::default().input("x", draw.tensor(dtype, shape)?);
     case.backward = draw.backward()?;

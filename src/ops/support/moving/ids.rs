@@ -7,7 +7,7 @@ use ndarray::{ArrayD, Dimension, IxDyn};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::gather_map::COPIES;
+use crate::ops::support::moving::gather_map::COPIES;
 use crate::ops::{Contract, ReferenceInputs, in_range, is_sentinel, why};
 use crate::tensor::{DType, Tensor};
 
@@ -34,7 +34,7 @@ pub fn id_rules(ids: &Tensor, size: usize, accepts: Contract) -> Contract {
 }
 
 /// A case that reads a drawn `x` of this shape at drawn ids along `dim`.
-pub fn drawn_reads(draw: &mut Draw, x: &[usize], ids: &[usize], dim: usize) -> arbitrary::Result<Case> {
+pub fn draw_reads(draw: &mut Draw, x: &[usize], ids: &[usize], dim: usize) -> arbitrary::Result<Case> {
     let (dtype, id_dtype) = (draw.dtype(COPIES)?, draw.id_dtype()?);
     let ids: Tensor = draw.ids(id_dtype, ids, x[dim])?;
     let mut case = Case::default().input("x", draw.tensor(dtype, x)?).input("ids", ids).param("dim", dim);

@@ -7,8 +7,8 @@ use ndarray::{ArrayD, Dimension};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::gather_map::COPIES;
-use crate::ops::support::ids::{bad_id, dim, id_rules, writes_nothing};
+use crate::ops::support::moving::gather_map::COPIES;
+use crate::ops::support::moving::ids::{bad_id, dim, id_rules, writes_nothing};
 use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Tensor};
 
@@ -30,7 +30,7 @@ pub fn scatter_shapes(draw: &mut Draw) -> arbitrary::Result<Shapes> {
 }
 
 /// A case that writes a drawn `src` of this shape into a drawn `x` at `ids`.
-pub fn drawn_scatter(
+pub fn draw_scatter(
     draw: &mut Draw,
     dtype: DType,
     x: &[usize],

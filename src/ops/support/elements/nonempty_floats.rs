@@ -9,7 +9,7 @@ use crate::tensor::{DType, Support};
 pub const FLOATS: &Support = &Support { of: "x", cpu: &DType::FLOATS_AND_F8, cuda: &DType::FLOATS };
 
 /// A case with inputs of these names and one drawn shape.
-pub fn drawn_floats(draw: &mut Draw, names: &[&str]) -> arbitrary::Result<Case> {
+pub fn draw_floats(draw: &mut Draw, names: &[&str]) -> arbitrary::Result<Case> {
     let mut shape = draw.open_shape(0, 3)?;
     shape.push(1);
     for n in &mut shape {

@@ -4,7 +4,7 @@ use ndarray::{ArrayD, Axis, Slice};
 
 use crate::case::Case;
 use crate::number::Num;
-use crate::ops::support::elementwise::holds_number;
+use crate::ops::support::elements::elementwise::holds_number;
 use crate::ops::support::reference_inputs::pairs;
 use crate::ops::{Contract, ReferenceInputs};
 

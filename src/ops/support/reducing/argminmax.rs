@@ -6,7 +6,7 @@ use ndarray::ArrayD;
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::reductions::{ANY_VALUE, reduced, reduced_shape};
+use crate::ops::support::reducing::reductions::{ANY_VALUE, reduced, reduced_shape};
 use crate::ops::{Call, Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support};
 

@@ -6,7 +6,7 @@ use ndarray::{ArrayD, IxDyn};
 use crate::case::Case;
 use crate::number::Num;
 use crate::ops::support::call::{candle_dtype, dtype_of, typed_float};
-use crate::ops::support::creation::{dtype, shape};
+use crate::ops::support::elements::creation::{dtype, shape};
 use crate::ops::{Contract, ReferenceInputs};
 use crate::tensor::{DType, Support};
 

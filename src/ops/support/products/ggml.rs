@@ -85,13 +85,13 @@ pub fn format_of(case: &Case) -> &'static Format {
 pub const EXPERTS: &[Format] = FORMATS.split_at(4).1;
 
 /// A format for experts, mostly one with a kernel.
-pub fn drawn_format(draw: &mut Draw) -> arbitrary::Result<&'static Format> {
+pub fn draw_format(draw: &mut Draw) -> arbitrary::Result<&'static Format> {
     let formats = if draw.one_in(8)? { FORMATS } else { EXPERTS };
     draw.choose(formats)
 }
 
 /// The blocks of a matrix of `rows` rows: ordinary scales, and any bytes else.
-pub fn drawn_blocks(draw: &mut Draw, format: &Format, rows: usize, blocks: usize) -> arbitrary::Result<Tensor> {
+pub fn draw_blocks(draw: &mut Draw, format: &Format, rows: usize, blocks: usize) -> arbitrary::Result<Tensor> {
     let mut state = draw.between(0, u32::MAX as usize)? as u32;
     let mut bytes: Vec<u8> = Vec::with_capacity(rows * blocks * format.bytes);
     for _ in 0..rows * blocks {

@@ -6,7 +6,7 @@ use ndarray::{ArrayD, Axis};
 use crate::case::{Case, ParamSpec};
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::gather_map::affordable;
+use crate::ops::support::moving::gather_map::affordable;
 use crate::ops::support::reference_inputs::scalar;
 use crate::ops::{Call, Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor};
@@ -22,16 +22,16 @@ pub const RESET: ParamSpec = ParamSpec::size("reset", 0, "Reset the cache before
 pub const CACHE_PARAMS: &[ParamSpec] = &[APPEND_DIM, ParamSpec::size("max", 0, "The size of the cache."), RESET];
 
 /// A case for a cache of any `dim` and a small `max`.
-pub fn drawn_cache(draw: &mut Draw) -> arbitrary::Result<Case> {
+pub fn draw_cache(draw: &mut Draw) -> arbitrary::Result<Case> {
     let mut shape = draw.open_shape(0, 3)?;
     let dim = draw.between(0, shape.len())?;
     shape.insert(dim, 1);
     let max = draw.between(1, 6)?;
-    Ok(drawn_parts(draw, CACHE_SUPPORT, shape, dim)?.param("dim", dim).param("max", max))
+    Ok(draw_parts(draw, CACHE_SUPPORT, shape, dim)?.param("dim", dim).param("max", max))
 }
 
 /// A case that appends 1 to 4 parts of this shape, with other sizes for `dim`.
-pub fn drawn_parts(draw: &mut Draw, support: &Support, mut shape: Vec<usize>, dim: usize) -> arbitrary::Result<Case> {
+pub fn draw_parts(draw: &mut Draw, support: &Support, mut shape: Vec<usize>, dim: usize) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(support)?;
     let mut case = Case::default();
     let count = draw.between(1, 4)?;

@@ -6,8 +6,8 @@ use ndarray::ArrayD;
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::builder::builder;
-use crate::ops::support::convolution::{Window, window};
+use crate::ops::support::images::convolution::{Window, window};
+use crate::ops::support::models::builder::builder;
 use crate::ops::tensor::conv;
 use crate::ops::{Call, Contract, why};
 

@@ -5,24 +5,24 @@ use ndarray::{ArrayD, Dimension};
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::gather_map::COPIES;
+use crate::ops::support::moving::gather_map::COPIES;
 use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Tensor};
 
 /// A case that writes `src` into `x` along one dimension, which is the first one if `first`.
-pub fn drawn_slice(draw: &mut Draw, first: bool) -> arbitrary::Result<Case> {
+pub fn draw_slice(draw: &mut Draw, first: bool) -> arbitrary::Result<Case> {
     let dtype = draw.dtype(COPIES)?;
     let x = draw.open_shape(1, 4)?;
     let dim = if first { 0 } else { draw.between(0, x.len() - 1)? };
     let mut src = x.clone();
     src[dim] = draw.between(x[dim].min(1), x[dim])?;
     let start = draw.between(0, x[dim] - src[dim])?;
-    let case = drawn_pair(draw, dtype, &x, &src)?.param("start", start);
+    let case = draw_pair(draw, dtype, &x, &src)?.param("start", start);
     Ok(if first { case } else { case.param("dim", dim) })
 }
 
 /// A case of `x` and `src` of these shapes.
-pub fn drawn_pair(draw: &mut Draw, dtype: DType, x: &[usize], src: &[usize]) -> arbitrary::Result<Case> {
+pub fn draw_pair(draw: &mut Draw, dtype: DType, x: &[usize], src: &[usize]) -> arbitrary::Result<Case> {
     let mut case = Case::default().input("x", draw.packed(dtype, x)?).input("src", draw.packed(dtype, src)?);
     case.backward = draw.backward()?;
     Ok(case)

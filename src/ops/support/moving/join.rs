@@ -16,7 +16,7 @@ pub const OPERAND_SUPPORT: &Support = &Support { of: "t0", cpu: &DType::ALL, cud
 pub const OPERANDS: [&str; 4] = ["t0", "t1", "t2", "t3"];
 
 /// A case of 1 to 4 operands, each of the next `shape`, to be joined along `dim`.
-pub fn drawn_operands(
+pub fn draw_operands(
     draw: &mut Draw,
     dim: usize,
     mut shape: impl FnMut(&mut Draw) -> arbitrary::Result<Vec<usize>>,

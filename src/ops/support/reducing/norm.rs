@@ -5,7 +5,7 @@ use ndarray::{ArrayD, Axis};
 use crate::case::{Backward, Case};
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::reductions::squared;
+use crate::ops::support::reducing::reductions::squared;
 use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::{DType, Support, Tensor};
 

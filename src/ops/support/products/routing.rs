@@ -25,7 +25,7 @@ pub const TOPK: ParamSpec = ParamSpec::size(
 pub const PREFILL: ParamSpec = ParamSpec::flag("prefill", false, "Whether the kernel is that for many tokens.");
 
 /// Adds pairs of drawn tokens and experts to a case, and what goes with them. The number of rows that `x` needs is returned.
-pub fn drawn_pairs(draw: &mut Draw, case: Case, experts: usize) -> arbitrary::Result<(Case, usize)> {
+pub fn draw_pairs(draw: &mut Draw, case: Case, experts: usize) -> arbitrary::Result<(Case, usize)> {
     let (tokens, topk, scaled) = (draw.between(1, 5)?, draw.between(1, 3)?, draw.one_in(2)?);
     let pairs = tokens * topk;
     let integers = |of: Vec<usize>| {

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::ops::Contract;
-use crate::ops::support::gather_map::TOO_LARGE;
+use crate::ops::support::moving::gather_map::TOO_LARGE;
 
 /// The factor of the case, or the contract of one that is out of range.
 pub fn factor(case: &Case) -> Result<usize, Contract> {

@@ -5,7 +5,7 @@ use ndarray::ArrayD;
 use crate::case::Case;
 use crate::generate::Draw;
 use crate::number::Num;
-use crate::ops::support::reductions::{groups, overflows, reduced, reduced_dims, reduced_shape};
+use crate::ops::support::reducing::reductions::{groups, overflows, reduced, reduced_dims, reduced_shape};
 use crate::ops::{Contract, ReferenceInputs, why};
 use crate::tensor::Support;
 
