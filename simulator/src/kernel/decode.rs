@@ -13,6 +13,7 @@ mod matrix;
 mod specials;
 mod values;
 
+use std::any::TypeId;
 use std::collections::{BTreeSet, HashMap};
 
 use super::arrays::Arrays;
@@ -20,7 +21,7 @@ use super::block_layout::Item;
 use super::condition::Origins;
 use super::operands::{Binding, Names, offsets};
 use super::{Inst, Kernel, MatrixInst, Op, Register, ZERO};
-use crate::isa::{self, Action};
+use crate::isa::{self, Action, Two};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
 /// How deep device functions are inlined.
@@ -59,14 +60,14 @@ pub(super) struct Decoder<'a> {
     /// Name and alignment of dynamic shared memory, if the kernel uses it.
     pub(super) dynamic: Option<(String, u32)>,
     pub(super) local_arrays: Arrays,
-    origins: Origins<'a>,
+    origins: Origins,
     assertions: i64,
     branches: Vec<Source>,
     pub(super) lists: Vec<Vec<Register>>,
     pub(super) matrices: Vec<MatrixInst>,
     forms: BTreeSet<String>,
-    /// The registers that hold a product without a rounding modifier: its form, and its place among the items.
-    products: HashMap<Register, (&'a str, usize)>,
+    /// The registers that hold a product that may be fused.
+    products: HashMap<Register, Product<'a>>,
     /// Whether parameters of device functions are in memory, or must be.
     in_memory: bool,
     needs_memory: bool,
@@ -75,6 +76,16 @@ pub(super) struct Decoder<'a> {
     /// The functions that are not inlined, and the bytes of the present one's frame, if it is one of them.
     functions: Vec<functions::Pending>,
     frame: Option<u32>,
+}
+
+/// A product that a GPU may fuse with a sum.
+struct Product<'a> {
+    opcode: &'a str,
+    of: TypeId,
+    /// What it is then.
+    fused: Two,
+    /// Its place among the items.
+    at: usize,
 }
 
 /// Where `ret` goes.
@@ -175,7 +186,7 @@ impl<'a> Decoder<'a> {
                 body.source = source;
                 let form = isa::form(opcode).ok_or_else(|| opcode.to_string())?;
                 self.forms.insert(opcode.to_string());
-                if let (Action::Branch, [Operand::Name(label)]) = (form, operands.as_slice()) {
+                if let (Action::Branch, [Operand::Name(label)]) = (form.action, operands.as_slice()) {
                     let to = self.label_of(label, body);
                     return self.branch(guard, to, source);
                 }

@@ -3,9 +3,9 @@
 
 use super::{Machine, Warp, stop};
 use crate::fault::Kind;
-use crate::isa::{ArithmeticCheck, Real, TaintRule};
+use crate::isa::{ArithmeticCheck, TaintRule};
 use crate::kernel::{CARRY, Inst, Op, Register};
-use crate::lanes::{Bf16, F16, Lane, Lanes, WARP, lanes};
+use crate::lanes::{Lanes, WARP, lanes};
 use crate::shadowed_buffer::UndefinedBytes;
 
 /// The taint of a register, lane by lane.
@@ -88,7 +88,7 @@ impl Warp {
                 new.origin = taint.origin;
             }
         }
-        if arithmetic_check != ArithmeticCheck::Nothing {
+        if !matches!(arithmetic_check, ArithmeticCheck::Nothing) {
             self.check_arithmetic(machine, inst, pc, mask, arithmetic_check, &mut new);
         }
         if self.tainted || new.wrong != [0; WARP] {
@@ -113,16 +113,16 @@ impl Warp {
         let before = new.wrong;
         match arithmetic_check {
             ArithmeticCheck::Nothing => {}
-            ArithmeticCheck::Divisor(bits) => {
-                let cut = u64::MAX >> (64 - u32::from(bits));
+            ArithmeticCheck::Divisor(bytes) => {
+                let cut = u64::MAX >> (64 - 8 * u32::from(bytes));
                 if let Some(lane) = lanes(mask).find(|&lane| b[lane] & cut == 0) {
                     let what = stop(Kind::Arithmetic, inst, 1 << lane, "division of an integer by zero".to_string());
                     machine.report(self.number, what);
                 }
             }
-            ArithmeticCheck::Convert(from, least, beyond) => {
+            ArithmeticCheck::Convert { value, least, beyond } => {
                 for lane in lanes(mask) {
-                    let x = real(from, a[lane]);
+                    let x = value(a[lane]);
                     new.wrong[lane] = if x.is_nan() {
                         FROM_NAN
                     } else if x.trunc() < least || x >= beyond {
@@ -281,13 +281,4 @@ fn wrongs(how: TaintRule, taints: [&Taint; 4], choice: &Lanes, sources: usize) -
         TaintRule::Choose(_) => taints[usize::from(choice[lane] & 1 == 0)].wrong[lane],
         _ => taints[..sources].iter().fold(0, |all, taint| all | taint.wrong[lane]),
     })
-}
-
-fn real(from: Real, bits: u64) -> f64 {
-    match from {
-        Real::F16 => F16::of(bits).0.into(),
-        Real::Bf16 => Bf16::of(bits).0.into(),
-        Real::F32 => f32::of(bits).into(),
-        Real::F64 => f64::of(bits),
-    }
 }

@@ -1,7 +1,7 @@
 //! Decodes loads, stores and vectors.
 
 use super::Decoder;
-use crate::isa::{self, Access, Action, Space, TaintRule, Update};
+use crate::isa::{self, Access, Atomic, Space, TaintRule};
 use crate::kernel::operands::Binding;
 use crate::kernel::{FRAME, Inst, Op, Register, SINK, ZERO};
 use crate::ptx::{Operand, Source};
@@ -50,10 +50,17 @@ impl<'a> Decoder<'a> {
             }
             Some(Binding::DeviceParam(place)) => {
                 let from = self.param_register(place, offset, access.bytes)?;
-                let (sign, bits) = (if access.signed { 's' } else { 'u' }, 8 * access.bytes);
-                let extend = Self::one(&format!("cvt.{sign}64.{sign}{bits}"))?;
+                let extend = match (access.signed, access.bytes) {
+                    (false, 1) => "cvt.u64.u8",
+                    (false, 2) => "cvt.u64.u16",
+                    (false, 4) => "cvt.u64.u32",
+                    (true, 1) => "cvt.s64.s8",
+                    (true, 2) => "cvt.s64.s16",
+                    (true, 4) => "cvt.s64.s32",
+                    _ => "mov.b64",
+                };
                 let taint_rule = TaintRule::Bytes(access.bytes);
-                Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(extend) })
+                Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::op(extend)) })
             }
             Some(place) => {
                 let (base, at) = self.place(place)?;
@@ -68,7 +75,7 @@ impl<'a> Decoder<'a> {
         if let Binding::DeviceParam(place) = place {
             let d = self.param_register(place, offset, bytes)?;
             let taint_rule = TaintRule::Bytes(8);
-            return Ok(Inst { d, args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::one("mov.b64")?) });
+            return Ok(Inst { d, args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::op("mov.b64")) });
         }
         let (base, at) = self.place(place)?;
         let what = Op::Store { space: Space::Local, bytes };
@@ -148,7 +155,7 @@ impl<'a> Decoder<'a> {
     /// `[d,] [address] [, operand [, other operand]]`. An arrival at a barrier object counts once if no operand says otherwise.
     pub(super) fn atomic(
         &mut self,
-        (space, access, update): (Space, Access, Update),
+        Atomic { space, bytes, update, acquires }: Atomic,
         opcode: &str,
         operands: &[Operand<'a>],
         source: Source,
@@ -165,9 +172,8 @@ impl<'a> Decoder<'a> {
         for (arg, operand) in args[1..].iter_mut().zip(rest) {
             *arg = self.value(operand)?;
         }
-        let what = Op::Atomic { space, bytes: access.bytes, update };
-        let (offset, acquires) = (*offset, opcode.contains(".cas.") || opcode.contains(".exch."));
-        self.push(Inst { d, args, offset, source, strong: true, acquires, ..Inst::new(what) });
+        let what = Op::Atomic { space, bytes, update };
+        self.push(Inst { d, args, offset: *offset, source, strong: true, acquires, ..Inst::new(what) });
         Ok(())
     }
 
@@ -192,76 +198,88 @@ impl<'a> Decoder<'a> {
             let align = Op::Align { space, bytes: access.bytes * access.elements };
             self.push(Inst { args, offset, source, ..Inst::new(align) });
         }
-        self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
+        self.push(Inst { d, args, source, ..Inst::new(Self::op("mov.b64")) });
         Ok(d)
     }
 
-    /// `mov` between a vector and a scalar: the vector's elements are the scalar's bits, lowest first.
-    pub(super) fn move_vector(&mut self, opcode: &str, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
-        let total: u32 = opcode.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0);
-        match operands {
-            [Operand::Vector(one), from] if one.len() == 1 => {
-                let (d, args) = (self.destination(&one[0])?, [self.value(from)?, ZERO, ZERO, ZERO]);
-                let taint_rule = TaintRule::Bytes(8);
-                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::one("unpack.0")?) });
-                Ok(())
-            }
-            [to, Operand::Vector(one)] if one.len() == 1 => {
-                let (d, args) = (self.destination(to)?, [self.value(&one[0])?, ZERO, ZERO, ZERO]);
-                let taint_rule = TaintRule::Bytes(8);
-                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::one("unpack.0")?) });
-                Ok(())
-            }
-            [Operand::Vector(none), _] | [_, Operand::Vector(none)] if none.is_empty() => {
-                Err(format!("{opcode} of no parts"))
-            }
-            [Operand::Vector(parts), from] => {
-                let from = self.value(from)?;
-                let width = total / parts.len() as u32;
-                for (place, part) in parts.iter().enumerate() {
-                    let what = Self::one(&format!("unpack.{}", width * place as u32))?;
-                    let d = self.destination(part)?;
-                    let bytes = (width / 8) as u8;
-                    let taint_rule = TaintRule::Unpack(bytes * place as u8, bytes);
-                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, taint_rule, ..Inst::new(what) });
-                }
-                Ok(())
-            }
-            [to, Operand::Vector(parts)] => {
-                let d = self.destination(to)?;
-                let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
-                let mut width = total / parts.len() as u32;
-                while parts.len() > 1 {
-                    let Some(Action::Two(pack)) = isa::form(&format!("pack.{width}")) else {
-                        return Err(format!("{opcode} of {} parts", parts.len()));
-                    };
-                    let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
-                    parts.clear();
-                    for [low, high] in pairs {
-                        let d = if width * 2 == total { d } else { self.names.fresh() };
-                        let (args, taint_rule) = ([low, high, ZERO, ZERO], TaintRule::Pack((width / 8) as u8));
-                        self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::Two(pack)) });
-                        parts.push(d);
-                    }
-                    width *= 2;
-                }
-                Ok(())
-            }
-            _ => Err(format!("{opcode} with these operands")),
-        }
+    /// `mov` between a vector and a scalar of `bits` bits: the vector's elements are the scalar's bits, lowest first.
+    pub(super) fn move_vector(
+        &mut self,
+        bits: u32,
+        opcode: &str,
+        operands: &[Operand<'a>],
+        source: Source,
+    ) -> Result<(), String> {
+        let moved = match operands {
+            [Operand::Vector(one), from] if one.len() == 1 => self.copy(&one[0], from, source)?,
+            [to, Operand::Vector(one)] if one.len() == 1 => self.copy(to, &one[0], source)?,
+            [Operand::Vector(parts), from] => self.unpack(bits, parts, from, source)?,
+            [to, Operand::Vector(parts)] => self.pack(bits, to, parts, source)?,
+            _ => None,
+        };
+        moved.ok_or_else(|| format!("{opcode} with these operands"))
     }
 
-    pub(super) fn one(name: &str) -> Result<Op, String> {
-        match isa::form(name) {
-            Some(Action::One(f)) => Ok(Op::One(f)),
-            _ => Err(name.to_string()),
-        }
+    fn copy(&mut self, to: &Operand<'a>, from: &Operand<'a>, source: Source) -> Result<Option<()>, String> {
+        let (d, args, taint_rule) = (self.destination(to)?, [self.value(from)?, ZERO, ZERO, ZERO], TaintRule::Bytes(8));
+        self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::One(isa::copy)) });
+        Ok(Some(()))
     }
 
-    pub(super) fn three(name: &str) -> Result<Op, String> {
-        match isa::form(name) {
-            Some(Action::Three(f)) => Ok(Op::Three(f)),
-            _ => Err(name.to_string()),
+    /// `None` if it is of another number of parts than 2, 4 or 8, or if those are no bytes.
+    fn unpack(
+        &mut self,
+        bits: u32,
+        parts: &[Operand<'a>],
+        from: &Operand<'a>,
+        source: Source,
+    ) -> Result<Option<()>, String> {
+        let args = [self.value(from)?, ZERO, ZERO, ZERO];
+        let width = bits / parts.len().max(1) as u32;
+        for (place, part) in parts.iter().enumerate() {
+            let unpack = match width * place as u32 {
+                _ if !width.is_multiple_of(8) => return Ok(None),
+                0 => "unpack.0",
+                8 => "unpack.8",
+                16 => "unpack.16",
+                24 => "unpack.24",
+                32 => "unpack.32",
+                48 => "unpack.48",
+                _ => return Ok(None),
+            };
+            let (d, bytes) = (self.destination(part)?, (width / 8) as u8);
+            let taint_rule = TaintRule::Unpack(bytes * place as u8, bytes);
+            self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(unpack)) });
         }
+        Ok(Some(()).filter(|()| !parts.is_empty()))
+    }
+
+    fn pack(
+        &mut self,
+        bits: u32,
+        to: &Operand<'a>,
+        parts: &[Operand<'a>],
+        source: Source,
+    ) -> Result<Option<()>, String> {
+        let d = self.destination(to)?;
+        let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
+        while parts.len() > 1 {
+            let width = bits / parts.len() as u32;
+            let pack = match width {
+                8 => "pack.8",
+                16 => "pack.16",
+                32 => "pack.32",
+                _ => return Ok(None),
+            };
+            let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
+            parts.clear();
+            for [low, high] in pairs {
+                let d = if width * 2 == bits { d } else { self.names.fresh() };
+                let (args, taint_rule) = ([low, high, ZERO, ZERO], TaintRule::Pack((width / 8) as u8));
+                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(pack)) });
+                parts.push(d);
+            }
+        }
+        Ok(Some(()).filter(|()| !parts.is_empty()))
     }
 }

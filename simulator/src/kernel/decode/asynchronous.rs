@@ -19,14 +19,14 @@ impl<'a> Decoder<'a> {
         }
         let displacement = self.names.constant(u64::from(*to_offset as u32));
         let to = self.value(to)?;
-        let to = self.emit("add.u32", [to, displacement], source)?;
+        let to = self.emit("add.u32", [to, displacement], source);
         let from = self.value(from)?;
         let (zero, whole) = (ZERO, self.names.constant(bytes.into()));
         let length = match rest {
             [Operand::Name(name)] if self.names.is_predicate(name) => {
                 let ignored = self.named(name)?;
                 let d = self.names.fresh();
-                let choose = Self::three("selp.b32")?;
+                let choose = Self::op("selp.b32");
                 self.push(Inst { d, args: [zero, whole, ignored, ZERO], source, ..Inst::new(choose) });
                 d
             }
@@ -56,7 +56,7 @@ impl<'a> Decoder<'a> {
         let base = self.value(base)?;
         let count = rest.first().map_or(Ok(ZERO), |count| self.value(count))?;
         let one = self.names.constant(BarrierObject::ONE);
-        let object = self.emit("mul.lo.u64", [count, one], source)?;
+        let object = self.emit("mul.lo.u64", [count, one], source);
         let args = [base, object, ZERO, ZERO];
         self.push(Inst { args, offset: *offset, source, ..Inst::new(Op::Store { space, bytes: 8 }) });
         Ok(())
@@ -80,12 +80,12 @@ impl<'a> Decoder<'a> {
         self.push(Inst { d, args, offset: *offset, source, strong: true, acquires: true, ..Inst::new(load) });
         // The top bit of an object's state is its phase's parity.
         let (top, one) = (self.names.constant(63), self.names.constant(1));
-        let present = self.emit("shr.u64", [d, top], source)?;
+        let present = self.emit("shr.u64", [d, top], source);
         let asked = if parity { ("and.b32", one) } else { ("shr.u64", top) };
-        let asked = self.emit(asked.0, [phase, asked.1], source)?;
-        let ended = self.emit("setp.ne.u32", [present, asked], source)?;
+        let asked = self.emit(asked.0, [phase, asked.1], source);
+        let ended = self.emit("setp.ne.u32", [present, asked], source);
         let args = [ended, ZERO, ZERO, ZERO];
-        self.push(Inst { d: p, args, source, ..Inst::new(Self::one("mov.pred")?) });
+        self.push(Inst { d: p, args, source, ..Inst::new(Self::op("mov.pred")) });
         self.push(Inst { d: SINK, args, source, ..Inst::new(Op::Poll) });
         Ok(())
     }

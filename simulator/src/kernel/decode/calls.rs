@@ -86,7 +86,7 @@ impl<'a> Decoder<'a> {
             return Ok(base);
         }
         let offset = self.names.constant(offset as u64);
-        self.emit("add.u64", [base, offset], source)
+        Ok(self.emit("add.u64", [base, offset], source))
     }
 
     /// Calls what the system provides, if that is its name: `printf`, a failed assertion, the device's heap.

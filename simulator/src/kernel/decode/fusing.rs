@@ -1,20 +1,17 @@
 //! Sums that a GPU may fuse with a product.
 
 use super::{Decoder, Item};
-use crate::isa::{self, Action};
+use crate::isa::{Form, Fusion};
 use crate::kernel::{Op, Register};
 
 impl Decoder<'_> {
-    /// Notes that a sum without a rounding modifier may be fused with the products that it uses.
-    pub(super) fn fuse(&mut self, sum: &str, args: [Register; 4]) {
-        let Some(("add" | "sub", of)) = sum.split_once('.') else { return };
-        for arg in args {
-            let product = self.products.get(&arg).filter(|(product, _)| product.strip_prefix("mul.") == Some(of));
-            if let Some(&(product, place)) = product
-                && let (Some(Action::Two(f)), Item::Inst(inst)) = (isa::fusible(product), &mut self.items[place])
-            {
-                inst.op = Op::Two(f);
-                self.forms.insert(format!("{product}+{sum}"));
+    /// If this is a sum that may be fused: fuses the products that it uses.
+    pub(super) fn fuse(&mut self, form: &Form, sum: &str, args: [Register; 4]) {
+        let Some(Fusion::Sum(of)) = form.fusion else { return };
+        for product in args.iter().filter_map(|arg| self.products.get(arg)).filter(|product| product.of == of) {
+            if let Item::Inst(inst) = &mut self.items[product.at] {
+                inst.op = Op::Two(product.fused);
+                self.forms.insert(format!("{}+{sum}", product.opcode));
             }
         }
     }

@@ -24,7 +24,7 @@ impl<'a> Decoder<'a> {
         };
         let time = self.names.fresh();
         self.push(Inst { d: time, ..Inst::new(Op::Clock) });
-        Ok(Some(self.emit(half, [time, ZERO], Source::default())?))
+        Ok(Some(self.emit(half, [time, ZERO], Source::default())))
     }
 
     /// Places in the shared memory that the system reserves: its beginning, two parts, and its end.
@@ -53,11 +53,11 @@ impl<'a> Decoder<'a> {
         for (name, variable) in constants {
             let base = *self.addresses.get(name).ok_or_else(|| format!("unknown name `{name}`"))?;
             let (base, bytes) = (self.names.constant(base), self.names.constant(variable.bytes.into()));
-            let distance = self.emit("sub.u64", [address, base], source)?;
-            let inside = self.emit("setp.lo.u64", [distance, bytes], source)?;
-            found = self.emit("or.pred", [found, inside], source)?;
+            let distance = self.emit("sub.u64", [address, base], source);
+            let inside = self.emit("setp.lo.u64", [distance, bytes], source);
+            found = self.emit("or.pred", [found, inside], source);
         }
-        self.push(Inst { d, args: [found, ZERO, ZERO, ZERO], source, ..Inst::new(Self::one("mov.pred")?) });
+        self.push(Inst { d, args: [found, ZERO, ZERO, ZERO], source, ..Inst::new(Self::op("mov.pred")) });
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The registers of operands: sources, destinations, and the variables of shared and local memory.
 
 use super::{Decoder, Inst};
-use crate::isa::{self, Action};
+use crate::isa::{self, Action, Form};
 use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
 use crate::kernel::operands::Binding;
 use crate::kernel::{Op, Register, ZERO};
@@ -26,7 +26,7 @@ impl<'a> Decoder<'a> {
             Operand::Name(name) => *name,
             Operand::Not(name) => {
                 let (d, from) = (self.names.fresh(), self.named(name)?);
-                self.complement(d, from, Source::default())?;
+                self.complement(d, from, Source::default());
                 return Ok(d);
             }
             other => return Err(format!("{other:?} as a value")),
@@ -86,22 +86,31 @@ impl<'a> Decoder<'a> {
     }
 
     /// Makes `d` the complement of `from`.
-    pub(super) fn complement(&mut self, d: Register, from: Register, source: Source) -> Result<(), String> {
-        let (what, args) = (Self::one("not.pred")?, [from, ZERO, ZERO, ZERO]);
-        self.origins.add("not.pred", what, d, args);
-        self.push(Inst { d, args, source, ..Inst::new(what) });
-        Ok(())
+    pub(super) fn complement(&mut self, d: Register, from: Register, source: Source) {
+        let args = [from, ZERO, ZERO, ZERO];
+        self.origins.add(known("not.pred"), d, args);
+        self.push(Inst { d, args, source, ..Inst::new(Self::op("not.pred")) });
     }
 
     /// Adds an instruction with a result in a new register.
-    pub(super) fn emit(&mut self, form: &str, [a, b]: [Register; 2], source: Source) -> Result<Register, String> {
-        let op = match isa::form(form) {
-            Some(Action::One(f)) => Op::One(f),
-            Some(Action::Two(f)) => Op::Two(f),
-            _ => return Err(form.to_string()),
-        };
+    pub(super) fn emit(&mut self, form: &'static str, [a, b]: [Register; 2], source: Source) -> Register {
         let d = self.names.fresh();
-        self.push(Inst { d, args: [a, b, ZERO, ZERO], source, ..Inst::new(op) });
-        Ok(d)
+        self.push(Inst { d, args: [a, b, ZERO, ZERO], source, ..Inst::new(Self::op(form)) });
+        d
     }
+
+    /// What a form does that the decoder itself makes instructions of.
+    pub(super) fn op(form: &'static str) -> Op {
+        match known(form).action {
+            Action::One(f) => Op::One(f),
+            Action::Two(f) => Op::Two(f),
+            Action::Three(f) => Op::Three(f),
+            Action::Move { .. } => Op::One(isa::copy),
+            _ => unreachable!("{form} is not a function of lanes"),
+        }
+    }
+}
+
+fn known(form: &'static str) -> &'static Form {
+    isa::form(form).unwrap_or_else(|| unreachable!("{form} is in the table"))
 }
