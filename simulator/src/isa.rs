@@ -37,6 +37,9 @@ pub type Three = fn(&Lanes, &Lanes, &Lanes, &mut Lanes);
 /// [`One`] with four sources.
 pub type Four = fn(&Lanes, &Lanes, &Lanes, &Lanes, &mut Lanes);
 
+/// A result and the carry flag, of three sources and the flag before.
+pub type Carry = fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes);
+
 /// What an instruction does to the registers of a warp. Sources are the first operands after the destination.
 #[derive(Debug, Clone, Copy)]
 pub enum Action {
@@ -54,7 +57,7 @@ pub enum Action {
     /// `d = f(a, b, c, e)`
     Four(Four),
     /// `d, carry = f(a, b, c, carry)`; forms with two operands get zeros as `c`.
-    Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
+    Carry(Carry),
     /// `d = [a + offset]`
     Load(Space, Access),
     /// `[a + offset] = b`
@@ -228,7 +231,7 @@ impl Form {
 }
 
 /// The table under construction.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Table {
     group: &'static str,
     forms: HashMap<Cow<'static, str>, Form>,
@@ -268,7 +271,8 @@ fn with_ftz(name: &str) -> String {
 fn table() -> &'static HashMap<Cow<'static, str>, Form> {
     static TABLE: OnceLock<HashMap<Cow<'static, str>, Form>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let mut table = Table::default();
+        // There are some 4,400.
+        let mut table = Table { group: "", forms: HashMap::with_capacity(5_000) };
         integer::forms(&mut table);
         logic::forms(&mut table);
         video::forms(&mut table);

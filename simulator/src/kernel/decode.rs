@@ -1,26 +1,19 @@
 //! Decodes statements to a [`Kernel`]. Forms come from the instruction table. A form that is missing there makes the kernel
 //! unsupported, by name.
 
-mod access;
-mod asynchronous;
-mod barriers;
 mod calls;
-mod finish;
-mod functions;
-mod fusing;
 mod instructions;
-mod matrix;
-mod specials;
-mod values;
+mod memory;
+mod operands;
 
 use std::any::TypeId;
 use std::collections::{BTreeSet, HashMap};
 
 use super::arrays::Arrays;
-use super::block_layout::Item;
-use super::condition::Origins;
-use super::operands::{Binding, Names, offsets};
-use super::{Inst, Kernel, MatrixInst, Op, Register, ZERO};
+use super::block_layout::{Item, lay_out, reverse_post_order, split};
+use super::condition::{Origins, edges};
+use super::names::{Binding, Names, offsets};
+use super::{Callee, Inst, Kernel, MatrixInst, Op, Register, ZERO};
 use crate::isa::{self, Action, Two};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
@@ -74,7 +67,7 @@ pub(super) struct Decoder<'a> {
     /// The functions that are being inlined.
     inlined: Vec<String>,
     /// The functions that are not inlined, and the bytes of the present one's frame, if it is one of them.
-    functions: Vec<functions::Pending>,
+    functions: Vec<calls::Pending>,
     frame: Option<u32>,
 }
 
@@ -233,5 +226,49 @@ impl<'a> Decoder<'a> {
     pub(super) fn push(&mut self, inst: Inst) {
         self.products.remove(&inst.d);
         self.items.push(Item::Inst(inst));
+    }
+
+    fn finish(&mut self, name: &str) -> Result<Kernel, String> {
+        if let Some((name, align)) = &self.dynamic {
+            let address = self.shared_arrays.place_dynamic(name, *align)?;
+            let register = self.names.dynamic_shared();
+            self.names.set_constant(register, address);
+        }
+        let frames = self.place_frames()?;
+        let (blocks, targets) = split(std::mem::take(&mut self.items), self.labels as usize)?;
+        let mut order = reverse_post_order(&blocks, 0);
+        for function in &self.functions {
+            order.extend(reverse_post_order(&blocks, targets[function.entry as usize]));
+        }
+        let assertions = if self.assertions > 0 { edges(&self.origins, &blocks, &order) } else { Vec::new() };
+        let (code, starts) = lay_out(&blocks, &order, |label| targets[label as usize]);
+        let entry = |label: u32| starts[targets[label as usize]] as u32;
+        let functions: Vec<Callee> = self.functions.drain(..).map(|function| function.callee(entry)).collect();
+        let waits = |inst: &Inst| matches!(inst.op, Op::Barrier(_) | Op::Poll) || inst.acquires;
+        let waits = code.iter().any(waits);
+        let begins = |inst: &&Inst| matches!(inst.op, Op::Enter { .. });
+        let blocks = code.iter().filter(begins).map(|inst| inst.source).collect();
+        let shared_arrays = std::mem::take(&mut self.shared_arrays);
+        let local_arrays = std::mem::take(&mut self.local_arrays);
+        Ok(Kernel {
+            name: name.to_string(),
+            code,
+            registers: self.names.count(),
+            constants: self.names.constants(),
+            specials: self.names.specials().to_vec(),
+            shared: shared_arrays.bytes,
+            local: local_arrays.bytes.next_multiple_of(16),
+            shared_arrays,
+            local_arrays,
+            waits,
+            blocks,
+            branches: std::mem::take(&mut self.branches),
+            functions,
+            frames,
+            lists: std::mem::take(&mut self.lists),
+            matrices: std::mem::take(&mut self.matrices),
+            forms: std::mem::take(&mut self.forms).into_iter().collect(),
+            assertions,
+        })
     }
 }

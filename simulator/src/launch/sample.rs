@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use crate::config::Config;
 use crate::fault::{Fault, Kind};
 use crate::grid::Launch;
-use crate::kernel::Kernel;
 use crate::warp::Machine;
 
 /// The warp instructions after which no further block begins, other than those that run in any case.
@@ -18,30 +17,29 @@ const EDGES: [u64; 4] = [1 << 31, (1 << 31) - 1, 1 << 32, (1 << 32) - 1];
 /// Over how many parts of the grid blocks are spread.
 const PARTS: u64 = 8;
 
-/// Runs blocks of a launch, and returns how many. What the others may have written counts as written.
-pub fn run<E>(
+/// Runs blocks of a launch, by number, and reports how many. What the others may have written counts as written.
+pub fn run(
     machine: &mut Machine,
-    launch: &Launch,
     config: &Config,
-    mut run_block: impl FnMut(&mut Machine, [u32; 3]) -> Result<(), E>,
-) -> Result<u64, E> {
-    let blocks = launch.blocks();
-    let (always, next) = chosen(launch, &config.probes);
+    mut run_block: impl FnMut(&mut Machine, u64) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let blocks = machine.launch.blocks();
+    let (always, next) = chosen(machine.launch, &config.probes);
     let mut ran = HashSet::new();
     for (turn, number) in always.iter().copied().chain(next).chain(0..blocks).enumerate() {
         if turn >= always.len() && machine.executed() > ENOUGH {
             break;
         }
         if number < blocks && ran.insert(number) {
-            // Races are not checked in blocks of a number that is too large.
-            machine.block = u32::try_from(number).unwrap_or(u32::MAX);
-            run_block(machine, launch.block_at(number))?;
+            run_block(machine, number)?;
         }
     }
-    if (ran.len() as u64) < blocks {
-        machine.memory.assume_written(&launch.params);
+    let ran = ran.len() as u64;
+    if ran < blocks {
+        machine.memory.assume_written(&machine.launch.params);
+        machine.reports.push(left_out(ran, blocks, &machine.kernel.name));
     }
-    Ok(ran.len() as u64)
+    Ok(())
 }
 
 /// The blocks that run in any case, and those that run next. A probe may be the element of a block, or of a thread, which goes on in
@@ -55,20 +53,18 @@ fn chosen(launch: &Launch, probes: &[u64]) -> (Vec<u64>, Vec<u64>) {
     (always, EDGES.map(of_thread).into_iter().chain(spread).collect())
 }
 
-/// What is known of a launch of which not all blocks `ran`.
-pub fn left_out(ran: u64, kernel: &Kernel, launch: &Launch) -> Option<Fault> {
-    let blocks = launch.blocks();
-    let detail = format!("a launch on pretended memory, of which only {ran} of {blocks} blocks ran,");
-    (ran < blocks).then(|| Fault {
+/// The report of a launch of which only some blocks ran.
+fn left_out(ran: u64, blocks: u64, kernel: &str) -> Fault {
+    Fault {
         kind: Kind::Sampled,
-        kernel: kernel.name.clone(),
+        kernel: kernel.to_string(),
         source: None,
         ptx: 0,
         block: [0; 3],
         thread: [0; 3],
         address: None,
-        detail,
+        detail: format!("a launch on pretended memory, of which only {ran} of {blocks} blocks ran,"),
         near: String::new(),
         notes: Vec::new(),
-    })
+    }
 }

@@ -1,9 +1,9 @@
-//! Decodes loads, stores and vectors.
+//! Decodes what accesses memory: loads, stores and atomics, copies that end later, tests of barrier objects, and matrices.
 
 use super::Decoder;
-use crate::isa::{self, Access, Atomic, Space, TaintRule};
-use crate::kernel::operands::Binding;
-use crate::kernel::{FRAME, Inst, Op, Register, SINK, ZERO};
+use crate::isa::{Access, Atomic, BarrierObject, Matrix, Space, TaintRule};
+use crate::kernel::names::Binding;
+use crate::kernel::{FRAME, Inst, MatrixInst, Op, Register, SINK, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
@@ -202,84 +202,136 @@ impl<'a> Decoder<'a> {
         Ok(d)
     }
 
-    /// `mov` between a vector and a scalar of `bits` bits: the vector's elements are the scalar's bits, lowest first.
-    pub(super) fn move_vector(
+    /// `[to], [from], bytes [, bytes of the source | whether to ignore it]`
+    pub(super) fn copy_async(&mut self, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let [Operand::Address(to, to_offset), Operand::Address(from, offset), Operand::Number(bytes), rest @ ..] =
+            operands
+        else {
+            return Err("cp.async with these operands".to_string());
+        };
+        let (bytes, offset) = (*bytes as u8, *offset);
+        if ![4, 8, 16].contains(&bytes) || rest.len() > 1 {
+            return Err(format!("cp.async of {bytes} bytes with {} operands", operands.len()));
+        }
+        let displacement = self.names.constant(u64::from(*to_offset as u32));
+        let to = self.value(to)?;
+        let to = self.emit("add.u32", [to, displacement], source);
+        let from = self.value(from)?;
+        let (zero, whole) = (ZERO, self.names.constant(bytes.into()));
+        let length = match rest {
+            [Operand::Name(name)] if self.names.is_predicate(name) => {
+                let ignored = self.named(name)?;
+                let d = self.names.fresh();
+                let choose = Self::op("selp.b32");
+                self.push(Inst { d, args: [zero, whole, ignored, ZERO], source, ..Inst::new(choose) });
+                d
+            }
+            [length] => self.value(length)?,
+            _ => whole,
+        };
+        let align = |space| Op::Align { space, bytes };
+        self.push(Inst { args: [to, ZERO, ZERO, ZERO], source, ..Inst::new(align(Space::Shared)) });
+        self.push(Inst { args: [from, ZERO, ZERO, ZERO], offset, source, ..Inst::new(align(Space::Global)) });
+        let (d, d2) = (self.names.fresh(), self.names.fresh());
+        self.push(Inst { d, d2, args: [to, from, length, ZERO], offset, source, ..Inst::new(Op::CopyAsync { bytes }) });
+        Ok(())
+    }
+
+    pub(super) fn await_copies(&mut self, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let but = operands.first().map_or(Ok(ZERO), |operand| self.value(operand))?;
+        let all = operands.is_empty();
+        self.push(Inst { args: [but, ZERO, ZERO, ZERO], source, ..Inst::new(Op::AwaitCopies { all }) });
+        Ok(())
+    }
+
+    /// `[object] [, arrivals]`
+    pub(super) fn init_object(&mut self, space: Space, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let [Operand::Address(base, offset), rest @ ..] = operands else {
+            return Err("a barrier object with these operands".to_string());
+        };
+        let base = self.value(base)?;
+        let count = rest.first().map_or(Ok(ZERO), |count| self.value(count))?;
+        let one = self.names.constant(BarrierObject::ONE);
+        let object = self.emit("mul.lo.u64", [count, one], source);
+        let args = [base, object, ZERO, ZERO];
+        self.push(Inst { args, offset: *offset, source, ..Inst::new(Op::Store { space, bytes: 8 }) });
+        Ok(())
+    }
+
+    /// `p, [object], state or parity [, how long to wait]`
+    pub(super) fn test_phase(
         &mut self,
-        bits: u32,
-        opcode: &str,
+        space: Space,
+        parity: bool,
         operands: &[Operand<'a>],
         source: Source,
     ) -> Result<(), String> {
-        let moved = match operands {
-            [Operand::Vector(one), from] if one.len() == 1 => self.copy(&one[0], from, source)?,
-            [to, Operand::Vector(one)] if one.len() == 1 => self.copy(to, &one[0], source)?,
-            [Operand::Vector(parts), from] => self.unpack(bits, parts, from, source)?,
-            [to, Operand::Vector(parts)] => self.pack(bits, to, parts, source)?,
-            _ => None,
+        let [p, Operand::Address(base, offset), phase, ..] = operands else {
+            return Err("a test of a barrier object with these operands".to_string());
         };
-        moved.ok_or_else(|| format!("{opcode} with these operands"))
+        let (p, base, phase) = (self.destination(p)?, self.value(base)?, self.value(phase)?);
+        let d = self.names.fresh();
+        let load = Op::Load { space, bytes: 8, signed: false };
+        let args = [base, ZERO, ZERO, ZERO];
+        self.push(Inst { d, args, offset: *offset, source, strong: true, acquires: true, ..Inst::new(load) });
+        // The top bit of an object's state is its phase's parity.
+        let (top, one) = (self.names.constant(63), self.names.constant(1));
+        let present = self.emit("shr.u64", [d, top], source);
+        let asked = if parity { ("and.b32", one) } else { ("shr.u64", top) };
+        let asked = self.emit(asked.0, [phase, asked.1], source);
+        let ended = self.emit("setp.ne.u32", [present, asked], source);
+        let args = [ended, ZERO, ZERO, ZERO];
+        self.push(Inst { d: p, args, source, ..Inst::new(Self::op("mov.pred")) });
+        self.push(Inst { d: SINK, args, source, ..Inst::new(Op::Poll) });
+        Ok(())
     }
 
-    fn copy(&mut self, to: &Operand<'a>, from: &Operand<'a>, source: Source) -> Result<Option<()>, String> {
-        let (d, args, taint_rule) = (self.destination(to)?, [self.value(from)?, ZERO, ZERO, ZERO], TaintRule::Bytes(8));
-        self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::One(isa::copy)) });
-        Ok(Some(()))
-    }
-
-    /// `None` if it is of another number of parts than 2, 4 or 8, or if those are no bytes.
-    fn unpack(
-        &mut self,
-        bits: u32,
-        parts: &[Operand<'a>],
-        from: &Operand<'a>,
-        source: Source,
-    ) -> Result<Option<()>, String> {
-        let args = [self.value(from)?, ZERO, ZERO, ZERO];
-        let width = bits / parts.len().max(1) as u32;
-        for (place, part) in parts.iter().enumerate() {
-            let unpack = match width * place as u32 {
-                _ if !width.is_multiple_of(8) => return Ok(None),
-                0 => "unpack.0",
-                8 => "unpack.8",
-                16 => "unpack.16",
-                24 => "unpack.24",
-                32 => "unpack.32",
-                48 => "unpack.48",
-                _ => return Ok(None),
-            };
-            let (d, bytes) = (self.destination(part)?, (width / 8) as u8);
-            let taint_rule = TaintRule::Unpack(bytes * place as u8, bytes);
-            self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(unpack)) });
+    pub(super) fn matrix(&mut self, what: Matrix, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let (address, vectors, stride) = match (what.access(), operands) {
+            (Some((_, false)), [to, address, stride @ ..]) => (Some(address), vec![to], stride),
+            (Some((_, true)), [address, from, stride @ ..]) => (Some(address), vec![from], stride),
+            _ => (None, operands.iter().collect(), &[][..]),
+        };
+        let mut inst = Inst { source, ..Inst::new(Op::Matrix(self.matrices.len() as u32)) };
+        if let Some(address) = address {
+            let Operand::Address(base, offset) = address else { return Err("a matrix at no address".to_string()) };
+            // One part of a register at a time is loaded to `d`, or stored from it.
+            inst.d = self.names.fresh();
+            inst.args = [self.value(base)?, self.stride(what, stride)?, ZERO, ZERO];
+            inst.offset = *offset;
         }
-        Ok(Some(()).filter(|()| !parts.is_empty()))
-    }
-
-    fn pack(
-        &mut self,
-        bits: u32,
-        to: &Operand<'a>,
-        parts: &[Operand<'a>],
-        source: Source,
-    ) -> Result<Option<()>, String> {
-        let d = self.destination(to)?;
-        let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
-        while parts.len() > 1 {
-            let width = bits / parts.len() as u32;
-            let pack = match width {
-                8 => "pack.8",
-                16 => "pack.16",
-                32 => "pack.32",
-                _ => return Ok(None),
-            };
-            let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
-            parts.clear();
-            for [low, high] in pairs {
-                let d = if width * 2 == bits { d } else { self.names.fresh() };
-                let (args, taint_rule) = ([low, high, ZERO, ZERO], TaintRule::Pack((width / 8) as u8));
-                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(pack)) });
-                parts.push(d);
+        let mut registers = Vec::new();
+        if vectors.len() != what.registers().len() {
+            return Err("a matrix instruction with these operands".to_string());
+        }
+        let stores = what.access().is_some_and(|(_, writes)| writes);
+        for (number, (vector, count)) in vectors.into_iter().zip(what.registers()).enumerate() {
+            let parts = if let Operand::Vector(parts) = vector { parts } else { std::slice::from_ref(vector) };
+            if parts.len() != count {
+                return Err("a matrix in another number of registers than it has".to_string());
+            }
+            for part in parts {
+                let is_result = number == 0 && !stores;
+                let register = if is_result { self.destination(part)? } else { self.value(part)? };
+                self.products.remove(&register);
+                registers.push(register);
             }
         }
-        Ok(Some(()).filter(|()| !parts.is_empty()))
+        self.matrices.push(MatrixInst { what, registers });
+        self.push(inst);
+        Ok(())
+    }
+
+    /// The register with the distance of lines, or of the elements of a line, if those are not side by side.
+    fn stride(&mut self, what: Matrix, operands: &[Operand<'a>]) -> Result<u32, String> {
+        match (what, operands) {
+            (Matrix::Whole { fragment, along, .. }, []) => {
+                let dense = if along { fragment.length() } else { fragment.lines() };
+                Ok(self.names.constant(dense as u64))
+            }
+            (Matrix::Whole { .. }, [stride]) => self.value(stride),
+            (_, []) => Ok(ZERO),
+            _ => Err("a matrix instruction with these operands".to_string()),
+        }
     }
 }

@@ -1,11 +1,17 @@
-//! The registers of operands: sources, destinations, and the variables of shared and local memory.
+//! The registers of operands: sources, destinations, special registers, and the variables of shared and local memory. Makes
+//! instructions of its own where one must be computed.
 
 use super::{Decoder, Inst};
 use crate::isa::{self, Action, Form};
 use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
-use crate::kernel::operands::Binding;
+use crate::kernel::names::Binding;
 use crate::kernel::{Op, Register, ZERO};
+use crate::lanes::WARP;
 use crate::ptx::{Operand, Parameter, Source};
+
+/// Bytes of shared memory that the system reserves for each block, for the use of libraries.
+const RESERVED: u32 = 1024;
+const RESERVED_NAME: &str = "reserved";
 
 impl<'a> Decoder<'a> {
     pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
@@ -108,6 +114,36 @@ impl<'a> Decoder<'a> {
             Action::Move { .. } => Op::One(isa::copy),
             _ => unreachable!("{form} is not a function of lanes"),
         }
+    }
+
+    /// The register with the present value of a special register, if that is its name.
+    pub(super) fn computed(&mut self, name: &str) -> Result<Option<Register>, String> {
+        let half = match name {
+            "WARP_SZ" => return Ok(Some(self.names.constant(WARP as u64))),
+            "%clock64" | "%globaltimer" => "mov.u64",
+            "%clock" | "%globaltimer_lo" => "cvt.u32.u64",
+            "%clock_hi" | "%globaltimer_hi" => "unpack.32",
+            _ => return self.reserved(name),
+        };
+        let time = self.names.fresh();
+        self.push(Inst { d: time, ..Inst::new(Op::Clock) });
+        Ok(Some(self.emit(half, [time, ZERO], Source::default())))
+    }
+
+    /// Places in the shared memory that the system reserves: its beginning, two parts, and its end.
+    fn reserved(&mut self, name: &str) -> Result<Option<Register>, String> {
+        let offset = match name.strip_prefix("%reserved_smem_offset_") {
+            Some("begin" | "0") => 0,
+            Some("1") => RESERVED / 2,
+            Some("cap" | "end") => RESERVED,
+            _ => return Ok(None),
+        };
+        let at = match self.shared.get(RESERVED_NAME) {
+            Some(&at) => at,
+            None => self.shared_arrays.place(RESERVED_NAME, RESERVED, 128, MOST_SHARED)?,
+        };
+        self.shared.insert(RESERVED_NAME.to_string(), at);
+        Ok(Some(self.names.constant(at + u64::from(offset))))
     }
 }
 
