@@ -45,10 +45,10 @@ pub type Carry = fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes);
 pub enum Action {
     /// `d = f(a)`, lane by lane.
     One(One),
-    /// `d = a`, either of which may be a vector whose parts are these bits of the other.
+    /// `d = a`, either of which may be a vector whose parts are these bytes of the other.
     Move {
-        /// How many bits.
-        bits: u32,
+        /// How many bytes.
+        bytes: u8,
     },
     /// `d = f(a, b)`
     Two(Two),
@@ -229,6 +229,10 @@ impl Form {
         Self { fusion: Some(Fusion::Product(self.source.0, fused)), ..self }
     }
 }
+
+/// The types of numbers in registers, by their bytes.
+const TYPES: [(u8, &[&str]); 3] =
+    [(2, &["b16", "u16", "s16"]), (4, &["b32", "u32", "s32", "f32"]), (8, &["b64", "u64", "s64", "f64"])];
 
 /// The table under construction.
 #[derive(Debug)]

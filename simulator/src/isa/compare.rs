@@ -1,6 +1,6 @@
 //! Comparison and selection (PTX ISA 9.7.6, 9.7.7).
 
-use super::{Action, Form, Results, Table, TaintRule, op};
+use super::{Action, Form, Results, TYPES, Table, TaintRule, op};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 /// Adds `setp` and `set` of one comparison for one type.
@@ -96,21 +96,10 @@ pub(super) fn forms(table: &mut Table) {
     floats!(packed, table, ["f16x2": F16, "bf16x2": Bf16], |x| x.0);
 
     table.group("Selection (9.7.6.3)");
-    let types = [
-        ("b16", 2),
-        ("u16", 2),
-        ("s16", 2),
-        ("b32", 4),
-        ("u32", 4),
-        ("s32", 4),
-        ("f32", 4),
-        ("b64", 8),
-        ("u64", 8),
-        ("s64", 8),
-        ("f64", 8),
-    ];
-    for (suffix, bytes) in types {
-        let choose = op!(|a: u64, b: u64, choice: bool| if choice { a } else { b });
-        table.add(format!("selp.{suffix}"), choose.taint(|_| TaintRule::Choose(bytes)));
+    for (bytes, types) in TYPES {
+        for suffix in types {
+            let choose = op!(|a: u64, b: u64, choice: bool| if choice { a } else { b });
+            table.add(format!("selp.{suffix}"), choose.taint(|_| TaintRule::Choose(bytes)));
+        }
     }
 }

@@ -5,7 +5,7 @@
 use std::any::TypeId;
 
 use super::half::rectified;
-use super::{Action, ArithmeticCheck, Form, Space, Table, TaintRule, op, with_ftz};
+use super::{Action, ArithmeticCheck, Form, Space, TYPES, Table, TaintRule, op, with_ftz};
 use crate::float::{Format, Rounding, e4m3, e5m2, narrow, to_e4m3, to_e5m2};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
@@ -26,24 +26,11 @@ pub fn copy(a: &Lanes, d: &mut Lanes) {
 
 fn moves(table: &mut Table) {
     table.group("Moves (9.7.9.3)");
-    let types = [
-        ("pred", 1),
-        ("b8", 8),
-        ("b16", 16),
-        ("u16", 16),
-        ("s16", 16),
-        ("b32", 32),
-        ("u32", 32),
-        ("s32", 32),
-        ("f32", 32),
-        ("b64", 64),
-        ("u64", 64),
-        ("s64", 64),
-        ("f64", 64),
-    ];
-    for (suffix, bits) in types {
-        let bytes = u32::div_ceil(bits, 8) as u8;
-        table.add(format!("mov.{suffix}"), Form::from(Action::Move { bits }).taint(|_| TaintRule::Bytes(bytes)));
+    for (bytes, types) in [(1, &["pred", "b8"][..])].into_iter().chain(TYPES) {
+        for suffix in types {
+            let action = Action::Move { bytes };
+            table.add(format!("mov.{suffix}"), Form::from(action).taint(|_| TaintRule::Bytes(bytes)));
+        }
     }
     // A move between a vector and a scalar is decoded into these.
     table.add("unpack.0", op!(|a: u64| a));

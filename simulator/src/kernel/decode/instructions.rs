@@ -18,8 +18,8 @@ impl<'a> Decoder<'a> {
         let source = body.source;
         let mut compute = |op, sources| self.compute(form, (op, sources), opcode, operands, source);
         match form.action {
-            Action::Move { bits } if operands.iter().any(|one| matches!(one, Operand::Vector(_))) => {
-                self.move_vector(bits, opcode, operands, source)
+            Action::Move { bytes } if operands.iter().any(|one| matches!(one, Operand::Vector(_))) => {
+                self.move_vector(bytes, opcode, operands, source)
             }
             Action::Move { .. } => compute(Op::One(isa::copy), 1),
             Action::One(f) => compute(Op::One(f), 1),
@@ -99,15 +99,8 @@ impl<'a> Decoder<'a> {
         }
         self.fuse(form, opcode, args);
         self.origins.add(form, d, args);
-        self.push(Inst {
-            d,
-            d2,
-            args,
-            source,
-            taint_rule: form.taint,
-            arithmetic_check: form.check,
-            ..Inst::new(what)
-        });
+        let (taint_rule, arithmetic_check) = (form.taint, form.check);
+        self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
         if form.flushes.result {
             self.push(Inst { d, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::op("flush.f32")) });
         }
@@ -121,7 +114,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// If this is a sum that may be fused: fuses the products that it uses.
-    pub(super) fn fuse(&mut self, form: &Form, sum: &str, args: [Register; 4]) {
+    fn fuse(&mut self, form: &Form, sum: &str, args: [Register; 4]) {
         let Some(Fusion::Sum(of)) = form.fusion else { return };
         for product in args.iter().filter_map(|arg| self.products.get(arg)).filter(|product| product.of == of) {
             if let Item::Inst(inst) = &mut self.items[product.at] {
@@ -131,94 +124,71 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// `mov` between a vector and a scalar of `bits` bits: the vector's elements are the scalar's bits, lowest first.
-    pub(super) fn move_vector(
-        &mut self,
-        bits: u32,
-        opcode: &str,
-        operands: &[Operand<'a>],
-        source: Source,
-    ) -> Result<(), String> {
-        let moved = match operands {
-            [Operand::Vector(one), from] if one.len() == 1 => self.copy(&one[0], from, source)?,
-            [to, Operand::Vector(one)] if one.len() == 1 => self.copy(to, &one[0], source)?,
-            [Operand::Vector(parts), from] => self.unpack(bits, parts, from, source)?,
-            [to, Operand::Vector(parts)] => self.pack(bits, to, parts, source)?,
-            _ => None,
+    /// `mov` between a vector and a scalar of `bytes` bytes: the vector's elements are the scalar's bytes, lowest first.
+    fn move_vector(&mut self, bytes: u8, opcode: &str, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let (parts, whole, unpacks) = match operands {
+            [Operand::Vector(parts), whole] => (parts, whole, true),
+            [whole, Operand::Vector(parts)] => (parts, whole, false),
+            _ => return Err(format!("{opcode} with these operands")),
         };
-        moved.ok_or_else(|| format!("{opcode} with these operands"))
+        let each = (usize::from(bytes) / parts.len().max(1)) as u8;
+        match parts.as_slice() {
+            [part] => {
+                let (to, from) = if unpacks { (part, whole) } else { (whole, part) };
+                let (d, args) = (self.destination(to)?, [self.value(from)?, ZERO, ZERO, ZERO]);
+                let taint_rule = TaintRule::Bytes(8);
+                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::One(isa::copy)) });
+                Ok(())
+            }
+            [_, _] | [_, _, _, _] if each == 0 => Err(format!("{opcode} of parts of a byte")),
+            [_, _] | [_, _, _, _] if unpacks => self.unpack(each, parts, whole, source),
+            [_, _] | [_, _, _, _] => self.pack(each, whole, parts, source),
+            _ => Err(format!("{opcode} of {} parts", parts.len())),
+        }
     }
 
-    fn copy(&mut self, to: &Operand<'a>, from: &Operand<'a>, source: Source) -> Result<Option<()>, String> {
-        let (d, args, taint_rule) = (self.destination(to)?, [self.value(from)?, ZERO, ZERO, ZERO], TaintRule::Bytes(8));
-        self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::One(isa::copy)) });
-        Ok(Some(()))
-    }
-
-    /// `None` if it is of another number of parts than 2, 4 or 8, or if those are no bytes.
-    fn unpack(
-        &mut self,
-        bits: u32,
-        parts: &[Operand<'a>],
-        from: &Operand<'a>,
-        source: Source,
-    ) -> Result<Option<()>, String> {
+    fn unpack(&mut self, each: u8, parts: &[Operand<'a>], from: &Operand<'a>, source: Source) -> Result<(), String> {
         let args = [self.value(from)?, ZERO, ZERO, ZERO];
-        let width = bits / parts.len().max(1) as u32;
-        for (place, part) in parts.iter().enumerate() {
-            let unpack = match width * place as u32 {
-                _ if !width.is_multiple_of(8) => return Ok(None),
+        for (part, at) in parts.iter().zip((0..).step_by(each.into())) {
+            let unpack = match at {
                 0 => "unpack.0",
-                8 => "unpack.8",
-                16 => "unpack.16",
-                24 => "unpack.24",
-                32 => "unpack.32",
-                48 => "unpack.48",
-                _ => return Ok(None),
+                1 => "unpack.8",
+                2 => "unpack.16",
+                3 => "unpack.24",
+                4 => "unpack.32",
+                _ => "unpack.48",
             };
-            let (d, bytes) = (self.destination(part)?, (width / 8) as u8);
-            let taint_rule = TaintRule::Unpack(bytes * place as u8, bytes);
+            let (d, taint_rule) = (self.destination(part)?, TaintRule::Unpack(at, each));
             self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(unpack)) });
         }
-        Ok(Some(()).filter(|()| !parts.is_empty()))
+        Ok(())
     }
 
-    fn pack(
-        &mut self,
-        bits: u32,
-        to: &Operand<'a>,
-        parts: &[Operand<'a>],
-        source: Source,
-    ) -> Result<Option<()>, String> {
-        let d = self.destination(to)?;
+    /// Packs pairs, then pairs of these.
+    fn pack(&mut self, each: u8, to: &Operand<'a>, parts: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let to = self.destination(to)?;
         let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
+        let mut bytes = each;
         while parts.len() > 1 {
-            let width = bits / parts.len() as u32;
-            let pack = match width {
-                8 => "pack.8",
-                16 => "pack.16",
-                32 => "pack.32",
-                _ => return Ok(None),
+            let pack = match bytes {
+                1 => "pack.8",
+                2 => "pack.16",
+                _ => "pack.32",
             };
-            let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
-            parts.clear();
-            for [low, high] in pairs {
-                let d = if width * 2 == bits { d } else { self.names.fresh() };
-                let (args, taint_rule) = ([low, high, ZERO, ZERO], TaintRule::Pack((width / 8) as u8));
+            let mut packed = Vec::new();
+            for pair in parts.chunks_exact(2) {
+                let d = if parts.len() == 2 { to } else { self.names.fresh() };
+                let (args, taint_rule) = ([pair[0], pair[1], ZERO, ZERO], TaintRule::Pack(bytes));
                 self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(pack)) });
-                parts.push(d);
+                packed.push(d);
             }
+            (parts, bytes) = (packed, 2 * bytes);
         }
-        Ok(Some(()).filter(|()| !parts.is_empty()))
+        Ok(())
     }
 
     /// `[d,] number [, threads] [, predicate]`
-    pub(super) fn barrier(
-        &mut self,
-        barrier: BlockBarrier,
-        operands: &[Operand<'a>],
-        source: Source,
-    ) -> Result<(), String> {
+    fn barrier(&mut self, barrier: BlockBarrier, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
         let (d, rest) = match (barrier.reduction, operands) {
             (Some(_), [d, rest @ ..]) => (self.destination(d)?, rest),
             _ => (SINK, operands),
@@ -237,7 +207,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// `isspacep.const`: whether an address is that of a constant variable of the module.
-    pub(super) fn is_constant(&mut self, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+    fn is_constant(&mut self, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
         let [d, address] = operands else { return Err("isspacep with these operands".to_string()) };
         let (d, address) = (self.destination(d)?, self.value(address)?);
         let mut found = ZERO;
