@@ -62,7 +62,7 @@ impl Machine<'_> {
             barrier.flipped = highest;
             self.epoch = self.memory.next_epoch();
             // What it learned orders it after accesses that all are before this.
-            self.has_acquired = false;
+            self.block.has_acquired = false;
         }
     }
 }
