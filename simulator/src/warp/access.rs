@@ -2,7 +2,7 @@
 //! views.
 
 use super::taint::Taint;
-use super::{Machine, Stop, Warp, extend, loop_detection, stop};
+use super::{GridBarrier, Machine, Stop, Warp, extend, loop_detection, stop};
 use crate::address_space::{AddressSpace, resolve};
 use crate::fault::{Detail, How, Kind, Near};
 use crate::isa::Space;
@@ -10,15 +10,15 @@ use crate::kernel::{Inst, Kernel, Op, Register};
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::memory::AccessError;
 use crate::race::{Accessor, EPOCHS};
-use crate::shadowed_buffer::{Observed, Written};
+use crate::shadowed_buffer::{Observed, UndefinedBytes, Written};
 
 /// An access that a warp is about to make: in one space, lane by lane.
 #[derive(Clone, Copy)]
-pub struct WarpAccess<'a> {
-    pub space: Space,
-    pub bytes: usize,
-    pub at: &'a Lanes,
-    pub mask: u32,
+struct WarpAccess<'a> {
+    space: Space,
+    bytes: usize,
+    at: &'a Lanes,
+    mask: u32,
 }
 
 pub fn access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<(), Stop> {
@@ -87,7 +87,8 @@ fn access_in(
         Op::Atomic { .. } => How::Atomic,
         _ => How::Access,
     };
-    let at_barrier = machine.grid_barrier.is_some() && machine.is_at_grid_barrier(inst, space, at, mask);
+    let barrier = machine.grid_barrier.as_mut();
+    let at_barrier = barrier.is_some_and(|barrier| barrier.is_accessed(machine.pc, inst, space, at, mask));
     check_access(warp, machine, inst, WarpAccess { space, bytes: bytes.into(), at, mask });
     let (kernel, memory) = (machine.kernel, &mut *machine.memory);
     let (shared, local) = (&mut machine.block.shared.data[..], &mut warp.local.data[..]);
@@ -146,7 +147,7 @@ fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: War
     }
     let source = inst.args[1] as usize;
     let mut undefined = warp.taints.of(inst.args[1]).undefined;
-    let changes = !loop_detection::changes_nothing(warp, machine, inst, access, &undefined);
+    let changes = !changes_nothing(warp, machine, inst, access, &undefined);
     let accessor = accessor(warp, machine, inst, access.space, changes);
     let mut observed = Observed::default();
     if let Op::Atomic { .. } = inst.op {
@@ -166,6 +167,20 @@ fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: War
         _ => machine.memory.writes(bytes, at, mask, written, accessor.as_ref(), &mut observed),
     }
     report_observed(warp, machine, inst, access, &observed);
+}
+
+/// Whether a long loop only writes what is there already.
+fn changes_nothing(
+    warp: &Warp,
+    machine: &Machine,
+    inst: &Inst,
+    WarpAccess { space, bytes, at, mask }: WarpAccess,
+    undefined: &UndefinedBytes,
+) -> bool {
+    let values = &warp.registers[inst.args[1] as usize];
+    matches!((inst.op, space), (Op::Store { .. }, Space::Global))
+        && loop_detection::reads_alone(warp, machine, inst)
+        && machine.memory.holds_already(bytes, at, mask, values, undefined)
 }
 
 /// Checks a read into register `d`.
@@ -192,7 +207,7 @@ fn accessor(warp: &Warp, machine: &mut Machine, inst: &Inst, space: Space, matte
         _ => return None,
     };
     let has_acquired = machine.block.has_acquired;
-    machine.block.has_acquired |= inst.acquires && !machine.asks_grid_barrier();
+    machine.block.has_acquired |= inst.acquires && !machine.grid_barrier.as_ref().is_some_and(GridBarrier::is_asked);
     let accessor = Accessor {
         epoch,
         block: machine.block.number,

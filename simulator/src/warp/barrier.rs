@@ -3,15 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use super::machine::BARRIERS;
 use super::taint::Taint;
 use super::{Fragment, Machine, State, Stop, Warp, stop, write};
 use crate::fault::{Fault, Kind, Note, Whom};
 use crate::isa::{BlockBarrier, Reduction};
 use crate::kernel::{Inst, Op};
 use crate::lanes::{WARP, lanes, mask_of};
-
-/// How many barriers a block has.
-pub const BARRIERS: usize = 16;
 
 /// Lanes of `mask` arrive at a barrier. They wait there in the state that this returns, or go on.
 pub fn arrive(
@@ -32,7 +30,9 @@ pub fn arrive(
         .into()];
         return Err(Stop { notes, ..stop(Kind::Barrier, inst, mask, detail) });
     }
-    machine.leave_grid_barrier();
+    if let Some(barrier) = &mut machine.grid_barrier {
+        barrier.leave();
+    }
     if barrier.waits {
         return Ok(Some(State::Barrier(number as u8)));
     }

@@ -1,13 +1,10 @@
 //! Finds infinite loops: a warp that returns to a state with all registers unchanged, and no effect of other threads in
 //! between, will repeat forever. Other long loops let others run: they may wait for them.
 
-use super::access::WarpAccess;
 use super::{Fragment, Machine, Pause, State, Stop, Warp, stop};
 use crate::fault::Kind;
-use crate::isa::Space;
-use crate::kernel::{Inst, Op};
+use crate::kernel::Inst;
 use crate::lanes::Lanes;
-use crate::shadowed_buffer::UndefinedBytes;
 
 /// How often a warp jumps back before it is checked: most legitimate loops end before.
 const FIRST: u64 = 1 << 12;
@@ -62,7 +59,7 @@ pub fn jumped_back(
         return Err(stop(Kind::Loop, inst, mask, detail));
     }
     Ok(match count {
-        _ if machine.takes_turns && machine.asks_again(pc) => Some(Pause::Wait(State::Polls, pc)),
+        _ if machine.takes_turns && asks_again(machine, pc) => Some(Pause::Wait(State::Polls, pc)),
         ..=PATIENCE => None,
         _ if machine.takes_turns => {
             machine.progress += 1;
@@ -73,21 +70,12 @@ pub fn jumped_back(
     })
 }
 
+/// Whether a jump back to `pc` is that of a loop that asks whether all blocks of the grid have arrived.
+fn asks_again(machine: &mut Machine, pc: usize) -> bool {
+    machine.grid_barrier.as_mut().is_some_and(|barrier| barrier.is_asked_again(pc))
+}
+
 /// Whether what a long loop reads stays as it is, because the warp runs alone until it ends, and asks for no news.
 pub fn reads_alone(warp: &Warp, machine: &Machine, inst: &Inst) -> bool {
     warp.loop_detector.count >= FIRST && !machine.takes_turns && !inst.strong
-}
-
-/// Whether a long loop only writes what is there already.
-pub fn changes_nothing(
-    warp: &Warp,
-    machine: &Machine,
-    inst: &Inst,
-    WarpAccess { space, bytes, at, mask }: WarpAccess,
-    undefined: &UndefinedBytes,
-) -> bool {
-    let values = &warp.registers[inst.args[1] as usize];
-    matches!((inst.op, space), (Op::Store { .. }, Space::Global))
-        && reads_alone(warp, machine, inst)
-        && machine.memory.holds_already(bytes, at, mask, values, undefined)
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::barrier::BARRIERS;
 use super::grid_barrier::GridBarrier;
 use crate::config::{Checks, Config};
 use crate::fault::{Detail, Fault, How, Kind, Location, Near, Note, Place, Thread};
@@ -15,6 +14,9 @@ use crate::memory::{AccessError, Memory};
 use crate::ptx::{Module, Source};
 use crate::race::{EPOCHS, EarlierAccess};
 use crate::shadowed_buffer::ShadowedBuffer;
+
+/// How many barriers a block has.
+pub const BARRIERS: usize = 16;
 
 /// Counters of a kernel, over all launches.
 #[derive(Debug, Default)]
@@ -177,6 +179,16 @@ impl<'a> Machine<'a> {
     pub fn time(&mut self) -> u64 {
         self.clock_reads += 1;
         self.executed() + self.clock_reads
+    }
+
+    /// Begins a new epoch if the access that was just made completes the barrier of the grid: everything before is ordered before
+    /// everything that follows.
+    pub fn update_grid_barrier(&mut self) {
+        if self.grid_barrier.as_mut().is_some_and(|barrier| barrier.completes(self.memory)) {
+            self.epoch = self.memory.next_epoch();
+            // What it learned orders it after accesses that all are before this.
+            self.block.has_acquired = false;
+        }
     }
 
     /// Keeps a report that ends nothing, once for each line.
