@@ -28,7 +28,7 @@ impl Bytes {
         MmapOptions::new().len(length).no_reserve_swap().map_anon().ok().map(Self::Pretended)
     }
 
-    /// Makes them so many bytes of this value.
+    /// Makes them `length` bytes of this value.
     #[inline]
     pub fn reset(&mut self, length: usize, fill: u8) {
         match self {

@@ -1,9 +1,7 @@
 //! One simulated device: its memory, and the modules that are loaded on it.
 
-mod cooperative;
 mod executed;
 mod host;
-mod variables;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +12,11 @@ use crate::fault::{Fault, Kind};
 use crate::grid::Launch;
 use crate::jitter;
 use crate::kernel::{self, Kernel};
-use crate::launch::{self, Counters, Resources};
+use crate::launch;
 use crate::memory::Memory;
 use crate::mutate::{self, Change};
 use crate::ptx::{self, Module};
-use crate::warp::Warp;
+use crate::warp::{Counters, GridBarrier, Resources, Warp};
 
 /// A loaded module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -192,6 +190,19 @@ impl Device {
         self.run(function, launch, None)
     }
 
+    /// Runs a kernel whose blocks may wait for each other, to its end or first fault. The driver has checked that all of them fit.
+    pub fn launch_cooperative(&mut self, function: FunctionId, launch: &Launch) -> Result<(), Fault> {
+        let workspace = self.workspace.or_else(|| self.memory.allocate_for_system(GridBarrier::WORKSPACE));
+        self.workspace = workspace;
+        let fresh = workspace.and_then(|address| self.memory.bytes_mut(address, GridBarrier::WORKSPACE).ok());
+        let Some(fresh) = fresh else {
+            let name = self.entry(function).name.clone();
+            return Err(unsupported(name, "a cooperative launch beside so many allocations".to_string()));
+        };
+        fresh.fill(0);
+        self.run(function, launch, workspace)
+    }
+
     fn run(&mut self, function: FunctionId, launch: &Launch, workspace: Option<u64>) -> Result<(), Fault> {
         let kernel = match self.kernel(function) {
             Ok(kernel) => kernel,
@@ -205,10 +216,9 @@ impl Device {
         if self.config.checks.streams {
             self.memory.note_touched();
         }
-        let (warps, memory, reports) = (&mut self.warps, &mut self.memory, &mut self.reports);
-        let printed = &mut self.printed;
-        let resources = Resources { counters, warps, memory, module: &loaded.module, workspace, reports, printed };
-        launch::run(&kernel, launch, &self.config, resources)
+        let (module, memory) = (&loaded.module, &mut self.memory);
+        let resources = Resources { counters, memory, module, reports: &mut self.reports, printed: &mut self.printed };
+        launch::run(&kernel, launch, &self.config, &mut self.warps, workspace, resources)
     }
 
     /// The base addresses of the allocations that the last launch accessed, and whether it wrote to them.
@@ -269,6 +279,33 @@ impl Device {
             eprintln!("snuffer-sim: mutated {what}");
         }
         Ok(Arc::new(kernel))
+    }
+
+    /// Allocates the module's variables on first use.
+    fn variables(&mut self, number: usize) -> Result<(), String> {
+        let loaded = self.modules.get_mut(number).and_then(Option::as_mut).ok_or("its module was unloaded")?;
+        if loaded.variables.is_some() {
+            return Ok(());
+        }
+        let (module, mut addresses) = (&loaded.module, HashMap::new());
+        for (name, variable) in module.variables.iter().filter(|(_, variable)| variable.space != ".shared") {
+            let address =
+                self.memory.allocate(u64::from(variable.bytes)).ok_or("out of memory for the module's variables")?;
+            addresses.insert(name.clone(), address);
+        }
+        for (name, &address) in &addresses {
+            let mut data = module.variables[name].data.clone();
+            for (at, target, added) in &module.variables[name].pointers {
+                let found = addresses.get(target).copied().or_else(|| module.address_of(target));
+                let (Some(found), Some(place)) = (found, data.get_mut(*at..at + 8)) else {
+                    return Err(format!("`{name}` cannot hold the address of `{target}`"));
+                };
+                place.copy_from_slice(&found.wrapping_add(*added).to_le_bytes());
+            }
+            self.memory.bytes_mut(address, data.len() as u64).expect("just allocated").copy_from_slice(&data);
+        }
+        loaded.variables = Some(addresses);
+        Ok(())
     }
 }
 

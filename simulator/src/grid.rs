@@ -1,5 +1,7 @@
 //! The size and the parameters of a launch, and the coordinates of its threads and blocks.
 
+use crate::lanes::WARP;
+
 /// The size and the parameters of a launch.
 #[derive(Debug, Clone)]
 pub struct Launch {
@@ -17,6 +19,16 @@ impl Launch {
     /// How many blocks the grid has.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&size| u64::from(size)).product()
+    }
+
+    /// How many threads a block has.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// How many warps a block has.
+    pub fn warps(&self) -> usize {
+        (self.threads() as usize).div_ceil(WARP)
     }
 
     /// The coordinates of the block of this number.

@@ -14,15 +14,18 @@ mod taint_rules;
 mod video;
 mod warp;
 
+use std::any::TypeId;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::lanes::Lanes;
+use crate::lanes::{Lane, Lanes};
 
 pub use asynchronous::BarrierObject;
+pub use convert::copy;
 pub use matrix::{Arithmetic, Element, Matrix, MatrixFragment, Product};
-pub use memory::{Access, Space, Update};
-pub use taint_rules::{ArithmeticCheck, Real, TaintRule};
+pub use memory::{Access, Atomic, Space, Update};
+pub use taint_rules::{ArithmeticCheck, TaintRule};
 pub use warp::{BlockBarrier, Choose, Gather, Reduction};
 
 /// Writes every lane of its last argument.
@@ -34,11 +37,19 @@ pub type Three = fn(&Lanes, &Lanes, &Lanes, &mut Lanes);
 /// [`One`] with four sources.
 pub type Four = fn(&Lanes, &Lanes, &Lanes, &Lanes, &mut Lanes);
 
+/// A result and the carry flag, of three sources and the flag before.
+pub type Carry = fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes);
+
 /// What an instruction does to the registers of a warp. Sources are the first operands after the destination.
 #[derive(Debug, Clone, Copy)]
 pub enum Action {
     /// `d = f(a)`, lane by lane.
     One(One),
+    /// `d = a`, either of which may be a vector whose parts are these bytes of the other.
+    Move {
+        /// How many bytes.
+        bytes: u8,
+    },
     /// `d = f(a, b)`
     Two(Two),
     /// `d = f(a, b, c)`
@@ -46,13 +57,13 @@ pub enum Action {
     /// `d = f(a, b, c, e)`
     Four(Four),
     /// `d, carry = f(a, b, c, carry)`; forms with two operands get zeros as `c`.
-    Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
+    Carry(Carry),
     /// `d = [a + offset]`
     Load(Space, Access),
     /// `[a + offset] = b`
     Store(Space, Access),
     /// `d = [a]; [a] = f(d, b, c)`, one lane after the other.
-    Atomic(Space, Access, Update),
+    Atomic(Atomic),
     /// Begins to copy `c` bytes from `[b]` in global memory to `[a]` in shared memory.
     CopyAsync,
     /// Puts the copies that the thread has begun since the last time into a group.
@@ -62,7 +73,7 @@ pub enum Action {
     /// `[a]` = a barrier object for `b` arrivals, or none.
     InitBarrierObject(Space),
     /// Waits for the thread's copies and arrives at a barrier object.
-    ArriveAfterCopies(Space),
+    ArriveAfterCopies(Atomic),
     /// `p` = whether a phase of the barrier object at `[a]` has ended; other warps run while it has not.
     TestPhase {
         /// Where the barrier object is.
@@ -96,22 +107,138 @@ pub enum Action {
     Call,
 }
 
-/// One form.
+/// One form: what it does, and all that the decoder and the checkers must know about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     /// What it does.
     pub action: Action,
-    /// The group of the table.
-    pub group: &'static str,
-    /// Whether subnormal sources and results in single precision count as zero, which the action does not know.
-    pub flushes: bool,
+    /// What its results are.
+    pub results: Results,
+    /// How undefined bytes of its sources reach its result.
+    pub taint: TaintRule,
+    /// The mistake to look for in its arithmetic.
+    pub check: ArithmeticCheck,
+    /// What counts as zero if it is subnormal, which the action does not know.
+    pub flushes: Flushes,
+    /// Its part in a product and a sum that a GPU may fuse, if it can have one.
+    pub fusion: Option<Fusion>,
+    /// The section of the PTX ISA that it is from.
+    group: &'static str,
+    /// The type of its first source, and how many bytes that has.
+    source: (TypeId, u8),
 }
 
+/// The results of a form.
+#[derive(Debug, Clone, Copy)]
+pub enum Results {
+    /// One.
+    One,
+    /// A number, and a predicate if one is asked for (`d|p`).
+    NumberAndPredicate,
+    /// Whether a comparison holds, and the complement if that is asked for (`p|q`).
+    Comparison {
+        /// What is compared, such as `lt`.
+        test: &'static str,
+        /// The operands' type, such as `u32`.
+        of: &'static str,
+    },
+    /// A predicate that combines others by `and`, `or` or `not`.
+    Combination,
+}
+
+/// The operands in single precision that an instruction with `.ftz` flushes: subnormal ones count as zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flushes {
+    /// The sources.
+    pub sources: bool,
+    /// The result.
+    pub result: bool,
+}
+
+/// A form that a GPU may fuse with one of the other kind, if both are of the same type.
+#[derive(Debug, Clone, Copy)]
+pub enum Fusion {
+    /// A product without a rounding modifier: its type, and what it is where such a sum uses it.
+    Product(TypeId, Two),
+    /// A sum without a rounding modifier.
+    Sum(TypeId),
+}
+
+/// A form without anything special.
+impl From<Action> for Form {
+    fn from(action: Action) -> Self {
+        Self {
+            action,
+            results: match action {
+                Action::Shuffle(_) | Action::Gather(_) => Results::NumberAndPredicate,
+                _ => Results::One,
+            },
+            taint: TaintRule::Whole,
+            check: ArithmeticCheck::Nothing,
+            flushes: Flushes { sources: false, result: false },
+            fusion: None,
+            group: "",
+            source: (TypeId::of::<()>(), 0),
+        }
+    }
+}
+
+/// What a line of the table adds to a form.
+impl Form {
+    /// A form whose first source is a `T`.
+    fn of<T: Lane>(action: Action) -> Self {
+        Self { source: (TypeId::of::<T>(), T::BYTES), ..action.into() }
+    }
+
+    fn results(self, results: Results) -> Self {
+        Self { results, ..self }
+    }
+
+    /// Sets the taint rule, for the bytes of the first source.
+    fn taint(self, rule: impl Fn(u8) -> TaintRule) -> Self {
+        Self { taint: rule(self.source.1), ..self }
+    }
+
+    fn check(self, check: ArithmeticCheck) -> Self {
+        Self { check, ..self }
+    }
+
+    /// Looks for a mistake in numbers of 32 bits, as indices are.
+    fn check_32_bits(self, check: ArithmeticCheck) -> Self {
+        if self.source.1 == 4 { self.check(check) } else { self }
+    }
+
+    /// Looks for a divisor of zero.
+    fn divides(self) -> Self {
+        self.check(ArithmeticCheck::Divisor(self.source.1))
+    }
+
+    /// A result that combines the sources, if these are predicates.
+    fn combines(self) -> Self {
+        if self.source.0 == TypeId::of::<bool>() { self.results(Results::Combination) } else { self }
+    }
+
+    /// A sum that may be fused.
+    fn sum(self) -> Self {
+        Self { fusion: Some(Fusion::Sum(self.source.0)), ..self }
+    }
+
+    /// A product that may be fused, and is `fused` there.
+    fn product(self, fused: Self) -> Self {
+        let Action::Two(fused) = fused.action else { unreachable!("a product has two factors") };
+        Self { fusion: Some(Fusion::Product(self.source.0, fused)), ..self }
+    }
+}
+
+/// The types of numbers in registers, by their bytes.
+const TYPES: [(u8, &[&str]); 3] =
+    [(2, &["b16", "u16", "s16"]), (4, &["b32", "u32", "s32", "f32"]), (8, &["b64", "u64", "s64", "f64"])];
+
 /// The table under construction.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Table {
     group: &'static str,
-    forms: HashMap<String, Form>,
+    forms: HashMap<Cow<'static, str>, Form>,
 }
 
 impl Table {
@@ -120,24 +247,36 @@ impl Table {
         self.group = group;
     }
 
-    fn add(&mut self, name: impl Into<String>, action: Action) {
-        self.forms.insert(name.into(), Form { action, group: self.group, flushes: false });
+    /// Adds a form, or replaces the one that [`Self::add_ftz`] made.
+    fn add(&mut self, name: impl Into<Cow<'static, str>>, form: impl Into<Form>) {
+        self.forms.insert(name.into(), Form { group: self.group, ..form.into() });
     }
 
-    /// Adds the `.ftz` form of each form in single precision that has none yet.
-    fn flush(&mut self) {
-        for (name, form) in self.forms.clone() {
-            if let Some(name) = flushed(&name) {
-                self.forms.entry(name).or_insert(Form { flushes: true, ..form });
-            }
+    /// Adds a form, and the one with `.ftz`, which flushes its sources and results where `From` and `To` are `f32`.
+    fn add_ftz<From: Lane, To: Lane>(&mut self, name: impl Into<Cow<'static, str>>, form: Form) {
+        let is_single = |of: TypeId| of == TypeId::of::<f32>();
+        let flushes = Flushes { sources: is_single(TypeId::of::<From>()), result: is_single(TypeId::of::<To>()) };
+        let name = name.into();
+        if flushes.sources || flushes.result {
+            self.add(with_ftz(&name), Form { flushes, ..form });
         }
+        self.add(name, form);
     }
 }
 
-fn table() -> &'static HashMap<String, Form> {
-    static TABLE: OnceLock<HashMap<String, Form>> = OnceLock::new();
+/// The name of a form with `.ftz`, which comes before the types and some modifiers.
+fn with_ftz(name: &str) -> String {
+    let follows = |word: &&str| word.ends_with(|last: char| last.is_ascii_digit()) || ["sat", "NaN"].contains(word);
+    let rest: usize = name.rsplit('.').take_while(follows).map(|word| 1 + word.len()).sum();
+    let (before, after) = name.split_at(name.len() - rest);
+    format!("{before}.ftz{after}")
+}
+
+fn table() -> &'static HashMap<Cow<'static, str>, Form> {
+    static TABLE: OnceLock<HashMap<Cow<'static, str>, Form>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let mut table = Table::default();
+        // There are some 4,400.
+        let mut table = Table { group: "", forms: HashMap::with_capacity(5_000) };
         integer::forms(&mut table);
         logic::forms(&mut table);
         video::forms(&mut table);
@@ -149,59 +288,14 @@ fn table() -> &'static HashMap<String, Form> {
         asynchronous::forms(&mut table);
         warp::forms(&mut table);
         matrix::forms(&mut table);
-        table.flush();
         table.forms
     })
 }
 
 /// The form of this name, such as `add.s32`.
-pub fn form(name: &str) -> Option<Action> {
-    let named = |name: &str| table().get(name).map(|form| form.action);
+pub fn form(name: &str) -> Option<&'static Form> {
+    let named = |name: &str| table().get(name);
     named(name).or_else(|| named(&memory::canonical(name)?)).or_else(|| named(&matrix::canonical(name)?))
-}
-
-/// Whether a form's sources, and whether its results, are in single precision and have to be flushed.
-pub fn flushes(name: &str) -> (bool, bool) {
-    let Some(Form { flushes: true, .. }) = table().get(name) else { return (false, false) };
-    let parts: Vec<&str> = name.split('.').collect();
-    let single = |from_end: usize| parts.get(parts.len() - from_end) == Some(&"f32");
-    match parts[0] {
-        "setp" => (true, false),
-        // An H200 converts subnormal numbers to halves as they are.
-        "cvt" if parts.get(parts.len() - 2) == Some(&"f16") => (false, false),
-        "cvt" | "set" => (single(1), single(2)),
-        _ => (true, true),
-    }
-}
-
-/// The name of a form with `.ftz`, for those that may have it.
-fn flushed(name: &str) -> Option<String> {
-    const KINDS: [&str; 14] =
-        ["add", "sub", "mul", "fma", "div", "rcp", "sqrt", "min", "max", "abs", "neg", "set", "setp", "cvt"];
-    let mut parts: Vec<&str> = name.split('.').collect();
-    let types = if ["cvt", "set"].contains(&parts[0]) { 2 } else { 1 };
-    let mut at = parts.len().checked_sub(types).filter(|at| *at > 0 && KINDS.contains(&parts[0]))?;
-    if parts.contains(&"ftz") || !parts[at..].contains(&"f32") || parts[0] == "set" && parts[at + 1] != "f32" {
-        return None;
-    }
-    while ["sat", "NaN"].contains(&parts[at - 1]) {
-        at -= 1;
-    }
-    parts.insert(at, "ftz");
-    Some(parts.join("."))
-}
-
-/// What a product without a rounding modifier is where a sum without one uses it: a GPU may fuse the two. `None` for anything
-/// else.
-pub fn fusible(name: &str) -> Option<Action> {
-    static TABLE: OnceLock<HashMap<String, Form>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let mut table = Table::default();
-        float::fusible(&mut table);
-        half::fusible(&mut table);
-        table.forms
-    });
-    table.get(name).map(|form| form.action)
 }
 
 /// All forms by group and name, as Markdown.
@@ -218,7 +312,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// An [`Action`] from a closure over typed lanes.
+/// A form from a closure over typed lanes.
 macro_rules! op {
     (|$a:ident: $A:ty| $body:expr) => {{
         fn run(a: &Lanes, out: &mut Lanes) {
@@ -227,7 +321,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Action::One(run)
+        Form::of::<$A>(Action::One(run))
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, out: &mut Lanes) {
@@ -236,7 +330,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Action::Two(run)
+        Form::of::<$A>(Action::Two(run))
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
@@ -247,7 +341,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Action::Three(run)
+        Form::of::<$A>(Action::Three(run))
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $e:ident: $E:ty| $body:expr) => {{
         fn run(a: &Lanes, b: &Lanes, c: &Lanes, e: &Lanes, out: &mut Lanes) {
@@ -257,7 +351,7 @@ macro_rules! op {
                 out[lane] = Lane::bits($body);
             }
         }
-        Action::Four(run)
+        Form::of::<$A>(Action::Four(run))
     }};
 }
 use op;

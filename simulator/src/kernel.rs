@@ -4,18 +4,17 @@ mod arrays;
 mod block_layout;
 mod condition;
 mod decode;
-mod operands;
+mod names;
 
 use crate::isa::{
-    ArithmeticCheck, BlockBarrier, Choose, Four, Gather, Matrix, One, Space, TaintRule, Three, Two, Update,
+    ArithmeticCheck, BlockBarrier, Carry, Choose, Four, Gather, Matrix, One, Space, TaintRule, Three, Two, Update,
 };
-use crate::lanes::Lanes;
 use crate::ptx::Source;
 
 pub use arrays::Arrays;
 pub use condition::Edge;
 pub use decode::decode;
-pub use operands::offsets;
+pub use names::offsets;
 
 /// A register's index in its warp's register file.
 pub type Register = u32;
@@ -41,7 +40,7 @@ pub enum Op {
     /// `d = f(args)`
     Four(Four),
     /// `d, carry = f(args, carry)`
-    Carry(fn(&Lanes, &Lanes, &Lanes, &Lanes) -> (Lanes, Lanes)),
+    Carry(Carry),
     /// `d = [args[0] + offset]`, sign-extended or not.
     Load { space: Space, bytes: u8, signed: bool },
     /// `[args[0] + offset] = args[1]`

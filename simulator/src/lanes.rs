@@ -9,7 +9,9 @@ pub const WARP: usize = 32;
 pub type Lanes = [u64; WARP];
 
 /// A type that an instruction reads from, or writes to, a lane.
-pub trait Lane: Copy {
+pub trait Lane: Copy + 'static {
+    /// How many bytes it has.
+    const BYTES: u8 = size_of::<Self>() as u8;
     /// Reads the low bits.
     fn of(bits: u64) -> Self;
     /// The bits to write, zero-extended.
@@ -60,6 +62,7 @@ macro_rules! halves {
         #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
         pub struct $type(pub f32);
         impl Lane for $type {
+            const BYTES: u8 = 2;
             fn of(bits: u64) -> Self { Self(float::widen(bits as u32 & 0xffff, $format)) }
             fn bits(self) -> u64 { u64::from($nearest(self.0)) }
         }
@@ -75,6 +78,7 @@ halves!(F16 is Format::F16, rounded by float::nearest_f16, Bf16 is Format::BF16,
 pub struct Two<T>(pub T, pub T);
 
 impl<T: Lane> Lane for Two<T> {
+    const BYTES: u8 = 2 * T::BYTES;
     fn of(bits: u64) -> Self {
         Self(T::of(bits & 0xffff), T::of(bits >> 16 & 0xffff))
     }

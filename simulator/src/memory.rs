@@ -1,14 +1,14 @@
 //! Global memory: one address slot per allocation, its base in the slot's middle. A wild index stays in the slot of the
 //! buffer that it was meant for. So bounds, lifetime and alignment are exact, attributed, and cost one table look-up.
 
-mod checks;
 mod lanes;
 mod managed;
 mod pretended;
-mod reserved;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::byte_set::ByteSet;
 use crate::config::Config;
 use crate::dump;
 use crate::fault::{Kind, Near, Note};
@@ -188,6 +188,31 @@ impl Memory {
         }
     }
 
+    /// An address for `bytes` bytes, which are not allocated yet; `None` if they exceed the budget.
+    pub fn reserve(&mut self, bytes: u64) -> Option<u64> {
+        let address = self.allocate(bytes)?;
+        self.slots[locate(address).0].reserved = true;
+        self.free(address).ok()?;
+        Some(address)
+    }
+
+    /// Allocates at a reserved address. `None` if it is in use, or the budget is exceeded.
+    pub fn allocate_at(&mut self, address: u64) -> Option<()> {
+        let now = self.now.clone();
+        let room = self.budget - self.in_use;
+        let (number, _) = locate(address);
+        let slot = self.slots.get(number)?;
+        if slot.live || !slot.reserved || slot.bytes > room {
+            return None;
+        }
+        let (buffer, slot) = (self.fresh(slot.bytes)?, &mut self.slots[number]);
+        slot.live = true;
+        slot.lifetime = Lifetime { allocated: now, freed: None };
+        slot.buffer = buffer;
+        self.in_use += slot.bytes;
+        Some(())
+    }
+
     /// `bytes` bytes at `address`, all of one live allocation.
     pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], AccessError> {
         let address = self.in_slot(address);
@@ -221,6 +246,67 @@ impl Memory {
         let address = self.in_slot(address);
         let (number, _) = locate(address);
         self.is_live(address, number).then(|| self.address(number))
+    }
+
+    /// Which of these bytes were never written; none, if they are not in an allocation.
+    pub fn undefined(&self, address: u64, bytes: u64) -> ByteSet {
+        match self.bytes(address, bytes) {
+            Ok(_) => {
+                let (number, offset) = locate(self.in_slot(address));
+                self.slots[number].buffer.undefined.slice(offset, bytes as usize)
+            }
+            Err(_) => ByteSet::empty(bytes as usize),
+        }
+    }
+
+    /// Sets which of these bytes, which were just written, are undefined because their source was.
+    pub fn set_undefined(&mut self, address: u64, undefined: &ByteSet) {
+        let (number, offset) = locate(self.in_slot(address));
+        if self.tracked && self.bytes(address, undefined.length() as u64).is_ok() {
+            self.slots[number].buffer.undefined.copy_from(offset, undefined);
+        }
+    }
+
+    /// Hides bytes of an allocation: kernels must not access them.
+    pub fn hide(&mut self, address: u64, hidden: ByteSet) {
+        let (number, offset) = locate(self.in_slot(address));
+        if offset == 0 && self.bytes(address, hidden.length() as u64).is_ok_and(|bytes| bytes.len() == hidden.length())
+        {
+            self.slots[number].buffer.hidden = hidden;
+        }
+    }
+
+    /// The first hidden byte of these.
+    pub fn hidden(&self, address: u64, bytes: u64) -> Option<usize> {
+        let (number, offset) = locate(self.in_slot(address));
+        let slot = self.slots.get(number).filter(|slot| slot.live && !slot.buffer.hidden.is_empty())?;
+        self.bytes(address, bytes).ok()?;
+        slot.buffer.hidden.find_in(offset, bytes as usize).map(|(first, _)| first - offset)
+    }
+
+    /// Hides the same bytes in a copy of a whole allocation.
+    pub fn copy_hidden(&mut self, to: u64, from: u64, bytes: u64) {
+        let (number, offset) = locate(self.in_slot(from));
+        let hidden = &self.slots[number].buffer.hidden;
+        if offset == 0 && !hidden.is_empty() && hidden.length() as u64 == bytes {
+            let copy = hidden.slice(0, bytes as usize);
+            self.hide(to, copy);
+        }
+    }
+
+    /// When the allocation at an address was made and freed.
+    pub fn life(&self, address: u64) -> Vec<Note> {
+        self.slots.get(locate(self.in_slot(address)).0).map_or_else(Vec::new, |slot| slot.lifetime.notes())
+    }
+
+    /// Starts to record which allocations are accessed.
+    pub fn note_touched(&mut self) {
+        self.touched = Some(Vec::new());
+    }
+
+    /// The bases of the allocations that were accessed since, and whether they were written.
+    pub fn touched(&mut self) -> Vec<(u64, bool)> {
+        self.touched.take().unwrap_or_default()
     }
 
     fn address(&self, number: usize) -> u64 {

@@ -3,7 +3,6 @@
 mod effect;
 mod equivalent;
 mod rounds;
-mod slow_division;
 
 use crate::kernel::{Inst, Kernel, Op, ZERO};
 use crate::ptx::Module;

@@ -22,7 +22,7 @@ pub struct Conversion {
 /// What a conversion writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// A signed number of so many bytes; those of fewer than four are in four.
+    /// A signed number of this many bytes; those of fewer than four are in four.
     Signed(u8),
     /// An unsigned number.
     Unsigned(u8),

@@ -167,7 +167,7 @@ impl ShadowedBuffer {
     }
 }
 
-/// Whether an aligned access of this size is inside of so many bytes.
+/// Whether an aligned access of this size is inside of `length` bytes.
 fn holds(length: usize, start: usize, bytes: usize) -> bool {
     start & (bytes - 1) == 0 && start < length && bytes <= length - start
 }

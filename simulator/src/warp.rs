@@ -1,34 +1,34 @@
 //! The interpreter: one warp, 32 lanes at a time. Diverged lanes become fragments. The fragment furthest behind runs next,
-//! and fragments at the same instruction merge.
+//! and fragments at the same instruction merge. What instructions do is in the modules below, a family each.
 
 mod access;
-mod access_checks;
 mod barrier;
 mod calls;
 mod collectives;
 mod copies;
-mod fragments;
 mod grid_barrier;
 mod loop_detection;
 mod machine;
 mod matrix;
-mod print;
+mod system;
 mod taint;
 
-use crate::fault::Kind;
+use crate::config::Checks;
+use crate::fault::{Fault, Kind};
+use crate::isa::{Carry, Four, One, Three, Two};
+use crate::jitter;
 use crate::kernel::{CARRY, Inst, Op, ZERO};
 use crate::lanes::{Lanes, WARP, lanes, mask_of};
 use crate::shadowed_buffer::ShadowedBuffer;
 use calls::OpenCall;
 use copies::Copies;
-use fragments::{Fragment, State};
 use loop_detection::LoopDetector;
 use machine::stop;
-use taint::Taint;
+use taint::Taints;
 
-pub use barrier::{BARRIERS, complete, deadlock};
+pub use barrier::{complete, deadlock, report_divergence};
 pub use grid_barrier::GridBarrier;
-pub use machine::{Machine, Stop};
+pub use machine::{Block, Counters, Machine, Resources, Stop};
 
 /// A warp: its registers, and where its lanes are.
 #[derive(Debug, Default)]
@@ -39,17 +39,37 @@ pub struct Warp {
     /// Its number in the block.
     number: usize,
     /// The lanes that have a thread, and those whose thread has not ended.
-    born: u32,
+    threads: u32,
     live: u32,
-    /// The taint of each register; all zero unless `tainted`.
-    taints: Vec<Taint>,
-    tainted: bool,
+    taints: Taints,
     /// How many warp barriers it has passed.
     step: u32,
     copies: Copies,
     /// The calls of each lane that have not ended, the last one last.
     calls: [Vec<OpenCall>; WARP],
     loop_detector: LoopDetector,
+}
+
+/// Lanes that are at one instruction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Fragment {
+    pc: usize,
+    mask: u32,
+    state: State,
+}
+
+/// Why a fragment does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ready,
+    /// At the block's barrier of this number.
+    Barrier(u8),
+    /// Waits for other lanes of its warp to reach this instruction.
+    Lanes,
+    /// Has asked whether others have done something, and will ask again.
+    Polls,
+    /// At `bar.warp.sync`: waits for other lanes to reach any.
+    Warp,
 }
 
 /// Why a fragment stopped running.
@@ -60,18 +80,21 @@ enum Pause {
     Split(usize, u32, usize),
     Wait(State, usize),
     /// It has looped for long while others of its warp could run.
-    Tired(usize),
+    Yield(usize),
     Ended,
 }
 
 impl Warp {
+    /// Sets up the taint of registers.
+    pub fn track(&mut self, checks: Checks) {
+        let tracked = checks.initialization || checks.arithmetic;
+        self.taints.track(if tracked { self.registers.len() } else { 0 });
+    }
+
     /// Lanes of `mask` begin the kernel, as warp `number` of their block.
     pub fn begin(&mut self, number: usize, mask: u32) {
-        (self.number, self.born, self.live) = (number, mask, mask);
-        if self.tainted {
-            self.taints.fill(Taint::default());
-            self.tainted = false;
-        }
+        (self.number, self.threads, self.live) = (number, mask, mask);
+        self.taints.reset();
         (self.step, self.copies, self.loop_detector) = (0, Copies::default(), LoopDetector::default());
         self.calls.iter_mut().for_each(Vec::clear);
         self.fragments.clear();
@@ -84,14 +107,18 @@ impl Warp {
     }
 
     /// Runs until every thread has ended or waits for other warps.
-    pub fn run(&mut self, machine: &mut Machine) -> Result<(), Stop> {
-        let mut tired = 0;
-        while let Some(index) = self.next(tired) {
+    pub fn run(&mut self, machine: &mut Machine) -> Result<(), Fault> {
+        self.run_fragments(machine).map_err(|stop| machine.fault(self.number, stop))
+    }
+
+    fn run_fragments(&mut self, machine: &mut Machine) -> Result<(), Stop> {
+        let mut yielded = 0;
+        while let Some(index) = self.next(yielded) {
             let Fragment { pc, mask, .. } = self.fragments[index];
             let others = self.fragments.iter().enumerate().filter(|(other, _)| *other != index);
             // Fragments behind this one wait; of those ahead, this one meets the nearest.
             let limit = others.map(|(_, other)| other.pc).filter(|&other| other > pc).min().unwrap_or(usize::MAX);
-            tired = 0;
+            yielded = 0;
             match self.fragment(machine, pc, mask, limit)? {
                 Pause::Reached(pc) => self.fragments[index].pc = pc,
                 Pause::Split(to, taken, on) => {
@@ -99,12 +126,12 @@ impl Warp {
                     self.fragments.push(Fragment { pc: to, mask: taken, state: State::Ready });
                 }
                 Pause::Wait(state, pc) => self.fragments[index] = Fragment { pc, mask, state },
-                Pause::Tired(pc) => {
+                Pause::Yield(pc) => {
                     self.fragments[index].pc = pc;
-                    tired = mask;
+                    yielded = mask;
                 }
                 Pause::Ended => {
-                    self.end_copies(machine, mask, None)?;
+                    copies::end(self, machine, mask, None)?;
                     self.live &= !mask;
                     self.fragments.swap_remove(index);
                     // Wakes lanes that wait for these.
@@ -125,100 +152,173 @@ impl Warp {
                 return Ok(Pause::Reached(pc));
             }
             let inst = &kernel.code[pc];
-            let [a, b, c, e] = inst.args.map(|arg| arg as usize);
-            let d = inst.d as usize;
-            if self.tainted || inst.arithmetic_check.acts() && machine.checks.arithmetic {
-                self.propagate_taint(machine, pc, mask);
+            if self.taints.any || inst.arithmetic_check.acts() && machine.checks.arithmetic {
+                taint::propagate(self, machine, pc, mask);
             }
             let registers = &mut self.registers;
+            let [first, d] = [inst.args[0], inst.d].map(|register| register as usize);
             let mut next = pc + 1;
             match inst.op {
-                Op::One(f) => match registers.get_disjoint_mut([d, a]) {
-                    Ok([d, a]) if mask == u32::MAX => f(a, d),
-                    _ => blend(registers, d, mask, |registers, out| f(&registers[a], out)),
-                },
-                Op::Two(f) => match registers.get_disjoint_mut([d, a, b]) {
-                    Ok([d, a, b]) if mask == u32::MAX => f(a, b, d),
-                    _ => blend(registers, d, mask, |registers, out| f(&registers[a], &registers[b], out)),
-                },
-                Op::Three(f) => match registers.get_disjoint_mut([d, a, b, c]) {
-                    Ok([d, a, b, c]) if mask == u32::MAX => f(a, b, c, d),
-                    _ => blend(registers, d, mask, |registers, out| {
-                        f(&registers[a], &registers[b], &registers[c], out);
-                    }),
-                },
-                Op::Four(f) => blend(registers, d, mask, |registers, out| {
-                    f(&registers[a], &registers[b], &registers[c], &registers[e], out);
-                }),
-                Op::Carry(f) => {
-                    let carry = &registers[CARRY as usize];
-                    let (value, carry) = f(&registers[a], &registers[b], &registers[c], carry);
-                    write(&mut registers[inst.d as usize], &value, mask);
-                    write(&mut registers[CARRY as usize], &carry, mask);
-                }
+                Op::One(f) => one(f, registers, inst, mask),
+                Op::Two(f) => two(f, registers, inst, mask),
+                Op::Three(f) => three(f, registers, inst, mask),
+                Op::Four(f) => four(f, registers, inst, mask),
+                Op::Carry(f) => carry(f, registers, inst, mask),
                 Op::Enter { block, length } => machine.enter(inst, block, length, mask)?,
                 Op::Nothing => {}
                 Op::Goto(to) => next = to as usize,
                 Op::If { to, negated, branch } => {
-                    let taken = machine.taken(mask_of(&registers[a]), negated, branch, mask);
-                    match taken {
+                    match machine.taken(mask_of(&registers[first]), negated, branch, mask) {
                         0 => {}
-                        _ if taken == mask => next = to as usize,
-                        _ => return Ok(Pause::Split(to as usize, taken, pc + 1)),
+                        taken if taken == mask => next = to as usize,
+                        taken => return Ok(Pause::Split(to as usize, taken, next)),
                     }
                 }
                 Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Align { .. } => {
                     machine.pc = pc as u32;
-                    self.access(machine, inst, mask)?;
+                    access::access(self, machine, inst, mask)?;
                 }
                 Op::CopyAsync { .. } | Op::CommitCopies | Op::AwaitCopies { .. } => {
-                    self.copy(machine, inst, pc, mask)?;
-                }
-                Op::Poll if mask & !mask_of(&registers[a]) != 0 => return Ok(Pause::Wait(State::Polls, pc + 1)),
-                Op::Poll => {}
-                Op::Param { bytes, signed } => {
-                    let value = parameters(machine.params, inst, &registers[a], (bytes, signed), mask)?;
-                    write(&mut registers[inst.d as usize], &value, mask);
-                }
-                Op::ActiveMask => write(&mut registers[inst.d as usize], &[mask.into(); WARP], mask),
-                Op::Clock => write(&mut registers[inst.d as usize], &[machine.time(); WARP], mask),
-                Op::Shuffle(_) | Op::Gather(_) | Op::Matrix(_) | Op::WarpBarrier => {
                     machine.pc = pc as u32;
-                    if let Some(state) = self.collective(machine, inst, mask)? {
+                    copies::execute(self, machine, inst, mask)?;
+                }
+                Op::Poll if mask & !mask_of(&registers[first]) != 0 => return Ok(Pause::Wait(State::Polls, next)),
+                Op::Poll => {}
+                Op::Param { .. } => {
+                    let value = parameters(&machine.launch.params, inst, &registers[first], mask)?;
+                    write(&mut registers[d], &value, mask);
+                }
+                Op::ActiveMask => write(&mut registers[d], &[mask.into(); WARP], mask),
+                Op::Clock => write(&mut registers[d], &[machine.time(); WARP], mask),
+                Op::Shuffle(_) | Op::Gather(_) | Op::Matrix(_) | Op::WarpBarrier | Op::Barrier(_) => {
+                    machine.pc = pc as u32;
+                    if let Some(state) = collectives::execute(self, machine, inst, mask)? {
                         return Ok(Pause::Wait(state, pc));
                     }
                 }
-                Op::Barrier(barrier) => {
-                    if let Some(state) = self.arrive(machine, barrier, inst, mask)? {
-                        return Ok(Pause::Wait(state, pc));
-                    }
-                }
-                Op::Trap(_) | Op::Assert => return Err(self.aborted(machine, inst, mask)),
+                Op::Trap(_) | Op::Assert => return Err(system::aborted(self, machine, inst, mask)),
                 Op::Call { .. } | Op::Return => {
-                    let (to, lanes) = self.transfer(machine, inst, pc, mask)?;
+                    let (to, lanes) = calls::transfer(self, machine, inst, pc, mask)?;
                     if lanes != mask {
                         return Ok(Pause::Split(to, lanes, pc));
                     }
                     pc = to;
                     continue;
                 }
-                Op::Allocate | Op::Free => self.heap(machine, inst, mask)?,
-                Op::Print => self.print(machine, inst, mask)?,
+                Op::Allocate | Op::Free => system::heap(self, machine, inst, mask)?,
+                Op::Print => system::print(self, machine, inst, mask)?,
                 Op::Exit => return Ok(Pause::Ended),
             }
             if next <= pc {
                 back += 1;
-                if let Some(pause) = self.jumped_back(machine, inst, next, mask, back)? {
+                if let Some(pause) = loop_detection::jumped_back(self, machine, inst, next, mask, back)? {
                     return Ok(pause);
                 }
             }
             pc = next;
         }
     }
+
+    /// Whether every living thread waits at a barrier of the block.
+    pub fn waits(&self) -> bool {
+        self.fragments.iter().all(|fragment| matches!(fragment.state, State::Barrier(_)))
+    }
+
+    /// Whether any lanes will ask again whether others have done something.
+    pub fn polls(&self) -> bool {
+        self.fragments.iter().any(|fragment| fragment.state == State::Polls)
+    }
+
+    /// Lets such lanes ask.
+    pub fn resume(&mut self) {
+        for fragment in self.fragments.iter_mut().filter(|fragment| fragment.state == State::Polls) {
+            fragment.state = State::Ready;
+        }
+    }
+
+    /// The ready fragment that is furthest behind; one that has just yielded comes last.
+    fn next(&self, yielded: u32) -> Option<usize> {
+        let ready = self.fragments.iter().enumerate().filter(|(_, fragment)| fragment.state == State::Ready);
+        ready
+            .min_by_key(|(_, fragment)| (fragment.mask & yielded != 0, jitter::rank(fragment.pc)))
+            .map(|(index, _)| index)
+    }
+
+    /// Wakes fragments that wait for other lanes, to check again.
+    fn wake(&mut self) {
+        for fragment in &mut self.fragments {
+            if matches!(fragment.state, State::Lanes | State::Warp) {
+                fragment.state = State::Ready;
+            }
+        }
+    }
+
+    /// Merges fragments at the same instruction. Those that waited there check again.
+    fn merge(&mut self) {
+        let mut index = 0;
+        while index + 1 < self.fragments.len() {
+            let Fragment { pc, state, .. } = self.fragments[index];
+            let same = |other: &Fragment| {
+                let elsewhere = |state: State| !matches!(state, State::Barrier(_) | State::Polls);
+                other.pc == pc && (other.state == state || elsewhere(state) && elsewhere(other.state))
+            };
+            match self.fragments[index + 1..].iter().position(same) {
+                Some(place) => {
+                    let other = self.fragments.swap_remove(index + 1 + place);
+                    let merged = &mut self.fragments[index];
+                    merged.mask |= other.mask;
+                    merged.state = if let State::Barrier(_) = state { state } else { State::Ready };
+                }
+                None => index += 1,
+            }
+        }
+    }
+}
+
+#[inline]
+fn one(f: One, registers: &mut [Lanes], inst: &Inst, mask: u32) {
+    let [a, d] = [inst.args[0], inst.d].map(|register| register as usize);
+    match registers.get_disjoint_mut([d, a]) {
+        Ok([d, a]) if mask == u32::MAX => f(a, d),
+        _ => blend(registers, d, mask, |registers, out| f(&registers[a], out)),
+    }
+}
+
+#[inline]
+fn two(f: Two, registers: &mut [Lanes], inst: &Inst, mask: u32) {
+    let [a, b, d] = [inst.args[0], inst.args[1], inst.d].map(|register| register as usize);
+    match registers.get_disjoint_mut([d, a, b]) {
+        Ok([d, a, b]) if mask == u32::MAX => f(a, b, d),
+        _ => blend(registers, d, mask, |registers, out| f(&registers[a], &registers[b], out)),
+    }
+}
+
+#[inline]
+fn three(f: Three, registers: &mut [Lanes], inst: &Inst, mask: u32) {
+    let [a, b, c, d] = [inst.args[0], inst.args[1], inst.args[2], inst.d].map(|register| register as usize);
+    match registers.get_disjoint_mut([d, a, b, c]) {
+        Ok([d, a, b, c]) if mask == u32::MAX => f(a, b, c, d),
+        _ => blend(registers, d, mask, |registers, out| f(&registers[a], &registers[b], &registers[c], out)),
+    }
+}
+
+fn four(f: Four, registers: &mut [Lanes], inst: &Inst, mask: u32) {
+    let [a, b, c, e] = inst.args.map(|register| register as usize);
+    blend(registers, inst.d as usize, mask, |registers, out| {
+        f(&registers[a], &registers[b], &registers[c], &registers[e], out);
+    });
+}
+
+fn carry(f: Carry, registers: &mut [Lanes], inst: &Inst, mask: u32) {
+    let [a, b, c, _] = inst.args.map(|register| &registers[register as usize]);
+    let (value, carry) = f(a, b, c, &registers[CARRY as usize]);
+    write(&mut registers[inst.d as usize], &value, mask);
+    write(&mut registers[CARRY as usize], &carry, mask);
 }
 
 /// What lanes read of the parameters, at the addresses in `base`: all the same unless a parameter is indexed.
-fn parameters(params: &[u8], inst: &Inst, base: &Lanes, (bytes, signed): (u8, bool), mask: u32) -> Result<Lanes, Stop> {
+fn parameters(params: &[u8], inst: &Inst, base: &Lanes, mask: u32) -> Result<Lanes, Stop> {
+    let Op::Param { bytes, signed } = inst.op else { unreachable!("no parameter is read") };
     let read = |base: u64, mask: u32| {
         let at = usize::try_from(base.wrapping_add_signed(inst.offset)).unwrap_or(usize::MAX);
         let Some(found) = at.checked_add(bytes.into()).and_then(|end| params.get(at..end)) else {

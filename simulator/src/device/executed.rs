@@ -2,7 +2,7 @@
 
 use super::{Device, Function, FunctionId};
 use crate::coverage::{Branch, KernelCoverage};
-use crate::launch::Counters;
+use crate::warp::Counters;
 
 impl Device {
     /// How often each branch of a kernel was not taken, and taken, since the last call.

@@ -1,7 +1,7 @@
 //! Copies to shared memory that end later, and barrier objects in shared memory (PTX ISA 9.7.9.25.3, 9.7.13.15).
 
-use super::memory::{Access, Space, Update};
-use super::{Action, Table, op};
+use super::memory::{Atomic, Space, Update};
+use super::{Action, Form, Table, op};
 use crate::lanes::{Lane, Lanes, WARP};
 
 /// A barrier object, as its 64 bits: how many arrivals each phase needs, how many this one still needs, how many bytes of
@@ -54,8 +54,9 @@ pub(super) fn forms(table: &mut Table) {
     table.add("cp.async.wait_all", Action::AwaitCopies);
 
     table.group("Barrier objects (9.7.13.15)");
+    let arrive: Update = |old, count, _| BarrierObject::of(old).arrive(count).bits();
     let updates: [(&str, Update); 6] = [
-        ("arrive", |old, count, _| BarrierObject::of(old).arrive(count).bits()),
+        ("arrive", arrive),
         ("arrive_drop", |old, count, _| BarrierObject::of(old).drop(count).bits()),
         ("arrive.expect_tx", |old, bytes, _| BarrierObject::of(old).expect(bytes).arrive(1).bits()),
         ("arrive_drop.expect_tx", |old, bytes, _| BarrierObject::of(old).expect(bytes).drop(1).bits()),
@@ -63,9 +64,9 @@ pub(super) fn forms(table: &mut Table) {
         ("complete_tx", |old, bytes, _| BarrierObject::of(old).expect(bytes.wrapping_neg()).bits()),
     ];
     for (space_name, space) in [("", Space::Generic), (".shared", Space::Shared)] {
-        let access = Access { bytes: 8, signed: false, elements: 1, strong: true };
+        let atomic = |update| Atomic { space, bytes: 8, update, acquires: false };
         for (name, update) in updates {
-            table.add(format!("mbarrier.{name}{space_name}.b64"), Action::Atomic(space, access, update));
+            table.add(format!("mbarrier.{name}{space_name}.b64"), Action::Atomic(atomic(update)));
         }
         for name in ["init", "inval"] {
             table.add(format!("mbarrier.{name}{space_name}.b64"), Action::InitBarrierObject(space));
@@ -74,7 +75,7 @@ pub(super) fn forms(table: &mut Table) {
             table.add(format!("mbarrier.{wait}{space_name}.b64"), Action::TestPhase { space, parity: false });
             table.add(format!("mbarrier.{wait}.parity{space_name}.b64"), Action::TestPhase { space, parity: true });
         }
-        table.add(format!("cp.async.mbarrier.arrive.noinc{space_name}.b64"), Action::ArriveAfterCopies(space));
+        table.add(format!("cp.async.mbarrier.arrive.noinc{space_name}.b64"), Action::ArriveAfterCopies(atomic(arrive)));
     }
     table.add("mbarrier.pending_count.b64", op!(|a: u64| BarrierObject::of(a).pending));
 }

@@ -1,30 +1,24 @@
 //! Comparison and selection (PTX ISA 9.7.6, 9.7.7).
 
-use super::{Action, Table, op};
+use super::{Action, Form, Results, TYPES, Table, TaintRule, op};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
 /// Adds `setp` and `set` of one comparison for one type.
 macro_rules! comparison {
     ($table:ident, $name:literal, $suffix:literal, $type:ty, |$a:ident, $b:ident| $test:expr) => {
-        $table.add(concat!("setp.", $name, ".", $suffix), op!(|$a: $type, $b: $type| $test));
-        $table.add(
-            concat!("set.", $name, ".u32.", $suffix),
-            op!(|$a: $type, $b: $type| if $test { u32::MAX } else { 0 }),
+        $table.add_ftz::<$type, bool>(
+            concat!("setp.", $name, ".", $suffix),
+            op!(|$a: $type, $b: $type| $test).results(Results::Comparison { test: $name, of: $suffix }),
         );
-        $table.add(
-            concat!("set.", $name, ".s32.", $suffix),
-            op!(|$a: $type, $b: $type| if $test { u32::MAX } else { 0 }),
-        );
-        $table
-            .add(concat!("set.", $name, ".f32.", $suffix), op!(|$a: $type, $b: $type| if $test { 1f32 } else { 0.0 }));
-        $table.add(
-            concat!("set.", $name, ".f16.", $suffix),
-            op!(|$a: $type, $b: $type| F16(if $test { 1.0 } else { 0.0 })),
-        );
-        $table.add(
-            concat!("set.", $name, ".bf16.", $suffix),
-            op!(|$a: $type, $b: $type| Bf16(if $test { 1.0 } else { 0.0 })),
-        );
+        comparison!(@set $table, $name, "u32", $suffix, $type, |$a, $b| if $test { u32::MAX } else { 0 });
+        comparison!(@set $table, $name, "s32", $suffix, $type, |$a, $b| if $test { u32::MAX } else { 0 });
+        comparison!(@set $table, $name, "f32", $suffix, $type, |$a, $b| if $test { 1f32 } else { 0.0 });
+        comparison!(@set $table, $name, "f16", $suffix, $type, |$a, $b| F16(if $test { 1.0 } else { 0.0 }));
+        comparison!(@set $table, $name, "bf16", $suffix, $type, |$a, $b| Bf16(if $test { 1.0 } else { 0.0 }));
+    };
+    // No result is subnormal.
+    (@set $table:ident, $name:literal, $to:literal, $of:literal, $type:ty, |$a:ident, $b:ident| $value:expr) => {
+        $table.add_ftz::<$type, bool>(concat!("set.", $name, ".", $to, ".", $of), op!(|$a: $type, $b: $type| $value));
     };
 }
 
@@ -102,7 +96,10 @@ pub(super) fn forms(table: &mut Table) {
     floats!(packed, table, ["f16x2": F16, "bf16x2": Bf16], |x| x.0);
 
     table.group("Selection (9.7.6.3)");
-    for suffix in ["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"] {
-        table.add(format!("selp.{suffix}"), op!(|a: u64, b: u64, choice: bool| if choice { a } else { b }));
+    for (bytes, types) in TYPES {
+        for suffix in types {
+            let choose = op!(|a: u64, b: u64, choice: bool| if choice { a } else { b });
+            table.add(format!("selp.{suffix}"), choose.taint(|_| TaintRule::Choose(bytes)));
+        }
     }
 }

@@ -2,8 +2,10 @@
 
 #![allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one macro converts between all pairs of types")]
 
+use std::any::TypeId;
+
 use super::half::rectified;
-use super::{Action, Space, Table, op};
+use super::{Action, ArithmeticCheck, Form, Space, TYPES, Table, TaintRule, op, with_ftz};
 use crate::float::{Format, Rounding, e4m3, e5m2, narrow, to_e4m3, to_e5m2};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
 
@@ -17,11 +19,18 @@ pub(super) fn forms(table: &mut Table) {
     reduced(table);
 }
 
+/// What a move does.
+pub fn copy(a: &Lanes, d: &mut Lanes) {
+    *d = *a;
+}
+
 fn moves(table: &mut Table) {
     table.group("Moves (9.7.9.3)");
-    let types = ["pred", "b8", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"];
-    for suffix in types {
-        table.add(format!("mov.{suffix}"), op!(|a: u64| a));
+    for (bytes, types) in [(1, &["pred", "b8"][..])].into_iter().chain(TYPES) {
+        for suffix in types {
+            let action = Action::Move { bytes };
+            table.add(format!("mov.{suffix}"), Form::from(action).taint(|_| TaintRule::Bytes(bytes)));
+        }
     }
     // A move between a vector and a scalar is decoded into these.
     table.add("unpack.0", op!(|a: u64| a));
@@ -36,14 +45,14 @@ fn moves(table: &mut Table) {
 
     table.group("Address spaces (9.7.9.20, 9.7.9.21)");
     // Global addresses are their own generic addresses; the other spaces have windows (see `isa/memory.rs`).
-    table.add("cvta.global.u64", op!(|a: u64| a));
-    table.add("cvta.to.global.u64", op!(|a: u64| a));
-    table.add("cvta.shared.u64", op!(|a: u64| a | Space::SHARED_WINDOW));
-    table.add("cvta.to.shared.u64", op!(|a: u64| a & !Space::SHARED_WINDOW));
-    table.add("cvta.const.u64", op!(|a: u64| a));
-    table.add("cvta.to.const.u64", op!(|a: u64| a));
-    table.add("cvta.local.u64", op!(|a: u64| a | Space::LOCAL_WINDOW));
-    table.add("cvta.to.local.u64", op!(|a: u64| a & !Space::LOCAL_WINDOW));
+    table.add("cvta.global.u64", op!(|a: u64| a).taint(TaintRule::Bytes));
+    table.add("cvta.to.global.u64", op!(|a: u64| a).taint(TaintRule::Bytes));
+    table.add("cvta.shared.u64", op!(|a: u64| a | Space::SHARED_WINDOW).taint(TaintRule::Bytes));
+    table.add("cvta.to.shared.u64", op!(|a: u64| a & !Space::SHARED_WINDOW).taint(TaintRule::Bytes));
+    table.add("cvta.const.u64", op!(|a: u64| a).taint(TaintRule::Bytes));
+    table.add("cvta.to.const.u64", op!(|a: u64| a).taint(TaintRule::Bytes));
+    table.add("cvta.local.u64", op!(|a: u64| a | Space::LOCAL_WINDOW).taint(TaintRule::Bytes));
+    table.add("cvta.to.local.u64", op!(|a: u64| a & !Space::LOCAL_WINDOW).taint(TaintRule::Bytes));
     table.add("isspacep.global", op!(|a: u64| Space::of_generic(a) == Space::Global));
     table.add("isspacep.shared", op!(|a: u64| Space::of_generic(a) == Space::Shared));
     table.add("isspacep.shared::cta", op!(|a: u64| Space::of_generic(a) == Space::Shared));
@@ -58,7 +67,7 @@ fn integers(table: &mut Table) {
     table.group("Conversion (9.7.9.22)");
     macro_rules! pairs {
         ($to:ident $to_name:literal from $($from:ident $from_name:literal),+) => {
-            $(table.add(concat!("cvt.", $to_name, ".", $from_name), op!(|a: $from| a as $to as i64));)+
+            $(table.add(concat!("cvt.", $to_name, ".", $from_name), op!(|a: $from| a as $to as i64).extends::<$to>());)+
         };
     }
     macro_rules! all {
@@ -69,11 +78,20 @@ fn integers(table: &mut Table) {
     all!(u8 "u8", i8 "s8", u16 "u16", i16 "s16", u32 "u32", i32 "s32", u64 "u64", i64 "s64");
 }
 
+impl Form {
+    /// An integer that is extended, or cut: what is above the narrower type depends on its sign.
+    fn extends<To: Lane>(self) -> Self {
+        let form = self.taint(|bytes| TaintRule::Unpack(0, bytes.min(To::BYTES)));
+        let is_signed = (self.source.0, TypeId::of::<To>()) == (TypeId::of::<i32>(), TypeId::of::<i64>());
+        if is_signed { form.check(ArithmeticCheck::Extend) } else { form }
+    }
+}
+
 fn to_float(table: &mut Table) {
     macro_rules! exact_in_double {
         ($($from:ident $name:literal),+) => {$(
             table.add(concat!("cvt.rn.f64.", $name), op!(|a: $from| a as f64));
-            table.add(concat!("cvt.rn.f32.", $name), op!(|a: $from| a as f32));
+            table.add_ftz::<$from, f32>(concat!("cvt.rn.f32.", $name), op!(|a: $from| a as f32));
             table.add(concat!("cvt.rn.f16.", $name), op!(|a: $from| {
                 narrow(f64::from(a), Format::F16, Rounding::NearestEven) as u16
             }));
@@ -85,7 +103,7 @@ fn to_float(table: &mut Table) {
     }
     macro_rules! directed {
         ($from:ident $name:literal: $($suffix:literal $mode:ident),+) => {$(
-            table.add(concat!("cvt.", $suffix, ".f32.", $name), op!(|a: $from| {
+            table.add_ftz::<$from, f32>(concat!("cvt.", $suffix, ".f32.", $name), op!(|a: $from| {
                 f32::from_bits(narrow(odd(a.into()), Format::F32, Rounding::$mode))
             }));
             table.add(concat!("cvt.", $suffix, ".f16.", $name), op!(|a: $from| {
@@ -100,8 +118,8 @@ fn to_float(table: &mut Table) {
     exact_in_double!(u8 "u8", i8 "s8", u16 "u16", i16 "s16", u32 "u32", i32 "s32");
     table.add("cvt.rn.f64.u64", op!(|a: u64| a as f64));
     table.add("cvt.rn.f64.s64", op!(|a: i64| a as f64));
-    table.add("cvt.rn.f32.u64", op!(|a: u64| a as f32));
-    table.add("cvt.rn.f32.s64", op!(|a: i64| a as f32));
+    table.add_ftz::<u64, f32>("cvt.rn.f32.u64", op!(|a: u64| a as f32));
+    table.add_ftz::<i64, f32>("cvt.rn.f32.s64", op!(|a: i64| a as f32));
     directed!(u64 "u64": "rz" Zero, "rm" Down, "rp" Up);
     directed!(i64 "s64": "rz" Zero, "rm" Down, "rp" Up);
     macro_rules! halves {
@@ -150,10 +168,14 @@ fn to_integer(table: &mut Table) {
     }
     macro_rules! destinations {
         ($suffix:literal $round:ident $from:ident $name:literal: $($to:ident $to_name:literal),+) => {$(
-            table.add(concat!("cvt.", $suffix, ".", $to_name, ".", $name), op!(|a: $from| {
+            table.add_ftz::<$from, $to>(concat!("cvt.", $suffix, ".", $to_name, ".", $name), op!(|a: $from| {
                 let wide = <$from as Real>::DOUBLE || $to::BITS == 64;
                 let x = a.real();
                 (if x.is_nan() && wide { 1 << ($to::BITS - 1) } else { x.$round() as $to }) as i64
+            }).check(ArithmeticCheck::Convert {
+                value: |bits| $from::of(bits).real(),
+                least: $to::MIN as f64,
+                beyond: $to::MAX as f64 + 1.0,
             }));
         )+};
     }
@@ -192,23 +214,23 @@ impl Real for Bf16 {
 }
 
 fn between_floats(table: &mut Table) {
-    table.add("cvt.f64.f32", op!(|a: f32| f64::from(a)));
-    table.add("cvt.f32.f16", op!(|a: F16| a.0));
-    table.add("cvt.f32.bf16", op!(|a: Bf16| a.0));
+    table.add_ftz::<f32, f64>("cvt.f64.f32", op!(|a: f32| f64::from(a)));
+    table.add_ftz::<F16, f32>("cvt.f32.f16", op!(|a: F16| a.0));
+    table.add_ftz::<Bf16, f32>("cvt.f32.bf16", op!(|a: Bf16| a.0));
     table.add("cvt.f64.f16", op!(|a: F16| f64::from(a.0)));
     table.add("cvt.f64.bf16", op!(|a: Bf16| f64::from(a.0)));
-    table.add("cvt.rn.f32.f64", op!(|a: f64| a as f32));
-    table.add("cvt.rn.f16.f32", op!(|a: f32| F16(a)));
-    table.add("cvt.rn.bf16.f32", op!(|a: f32| Bf16(a)));
+    table.add_ftz::<f64, f32>("cvt.rn.f32.f64", op!(|a: f64| a as f32));
+    to_half(table, "cvt.rn.f16.f32", op!(|a: f32| F16(a)));
+    table.add_ftz::<f32, Bf16>("cvt.rn.bf16.f32", op!(|a: f32| Bf16(a)));
     table.add("cvt.rn.f16.f64", op!(|a: f64| narrow(a, Format::F16, Rounding::NearestEven) as u16));
     table.add("cvt.rn.bf16.f64", op!(|a: f64| narrow(a, Format::BF16, Rounding::NearestEven) as u16));
     macro_rules! directed {
         ($($suffix:literal $mode:ident),+) => {$(
-            table.add(concat!("cvt.", $suffix, ".f32.f64"), op!(|a: f64| {
+            table.add_ftz::<f64, f32>(concat!("cvt.", $suffix, ".f32.f64"), op!(|a: f64| {
                 f32::from_bits(narrow(a, Format::F32, Rounding::$mode))
             }));
-            table.add(concat!("cvt.", $suffix, ".f16.f32"), op!(|a: f32| narrow(a.into(), Format::F16, Rounding::$mode) as u16));
-            table.add(concat!("cvt.", $suffix, ".bf16.f32"), op!(|a: f32| narrow(a.into(), Format::BF16, Rounding::$mode) as u16));
+            to_half(table, concat!("cvt.", $suffix, ".f16.f32"), op!(|a: f32| narrow(a.into(), Format::F16, Rounding::$mode) as u16));
+            table.add_ftz::<f32, Bf16>(concat!("cvt.", $suffix, ".bf16.f32"), op!(|a: f32| narrow(a.into(), Format::BF16, Rounding::$mode) as u16));
             table.add(concat!("cvt.", $suffix, ".f16.f64"), op!(|a: f64| narrow(a, Format::F16, Rounding::$mode) as u16));
             table.add(concat!("cvt.", $suffix, ".bf16.f64"), op!(|a: f64| narrow(a, Format::BF16, Rounding::$mode) as u16));
         )+};
@@ -216,7 +238,7 @@ fn between_floats(table: &mut Table) {
     directed!("rz" Zero, "rm" Down, "rp" Up);
     macro_rules! to_integral {
         ($($suffix:literal $round:ident),+) => {$(
-            table.add(concat!("cvt.", $suffix, ".f32.f32"), op!(|a: f32| a.$round()));
+            table.add_ftz::<f32, f32>(concat!("cvt.", $suffix, ".f32.f32"), op!(|a: f32| a.$round()));
             table.add(concat!("cvt.", $suffix, ".f64.f64"), op!(|a: f64| a.$round()));
             table.add(concat!("cvt.", $suffix, ".f16.f16"), op!(|a: F16| F16(a.0.$round())));
             table.add(concat!("cvt.", $suffix, ".bf16.bf16"), op!(|a: Bf16| Bf16(a.0.$round())));
@@ -224,8 +246,14 @@ fn between_floats(table: &mut Table) {
     }
     to_integral!("rzi" trunc, "rni" round_ties_even, "rmi" floor, "rpi" ceil);
     // Saturation to [0, 1]; NaN and −0 become +0.
-    table.add("cvt.sat.f32.f32", op!(|a: f32| if a > 0.0 { a.min(1.0) } else { 0.0 }));
+    table.add_ftz::<f32, f32>("cvt.sat.f32.f32", op!(|a: f32| if a > 0.0 { a.min(1.0) } else { 0.0 }));
     table.add("cvt.sat.f64.f64", op!(|a: f64| if a > 0.0 { a.min(1.0) } else { 0.0 }));
+}
+
+/// A conversion to a half. An H200 converts subnormal numbers as they are, even with `.ftz`.
+fn to_half(table: &mut Table, name: &'static str, form: Form) {
+    table.add(with_ftz(name), form);
+    table.add(name, form);
 }
 
 /// Two numbers in one register. The first source is the upper one.
@@ -238,7 +266,7 @@ fn pairs(table: &mut Table) {
             pairs!(@ concat!($mode, ".relu"), $rounding, "bf16x2" BF16, |x| rectified(x));
         )+};
         (@ $mode:expr, $rounding:ident, $to:literal $format:ident, |$x:ident| $value:expr) => {
-            table.add(format!("cvt.{}.{}.f32", $mode, $to), op!(|a: f32, b: f32| {
+            table.add_ftz::<f32, u32>(format!("cvt.{}.{}.f32", $mode, $to), op!(|a: f32, b: f32| {
                 let narrowed = |x: f32| {
                     let $x = narrow(x.into(), Format::$format, Rounding::$rounding);
                     ($value) as u16
@@ -250,7 +278,10 @@ fn pairs(table: &mut Table) {
     pairs!("rn" NearestEven, "rz" Zero);
     macro_rules! eight_bits {
         ($($name:literal: $to:path, $from:path);+) => {$(
-            table.add(concat!("cvt.rn.satfinite.", $name, ".f32"), op!(|a: f32, b: f32| u16::from_le_bytes([$to(b), $to(a)])));
+            table.add_ftz::<f32, u16>(
+                concat!("cvt.rn.satfinite.", $name, ".f32"),
+                op!(|a: f32, b: f32| u16::from_le_bytes([$to(b), $to(a)])),
+            );
             table.add(
                 concat!("cvt.rn.satfinite.", $name, ".f16x2"),
                 op!(|a: Two<F16>| u16::from_le_bytes([$to(a.0.0), $to(a.1.0)])),
@@ -270,12 +301,12 @@ fn pairs(table: &mut Table) {
 /// Single precision with ten bits of fraction, which tensor cores take.
 fn reduced(table: &mut Table) {
     // An H200 keeps a quiet NaN here, and has the canonical one below.
-    table.add(
+    table.add_ftz::<f32, u32>(
         "cvt.rna.tf32.f32",
         op!(|a: f32| if a.is_nan() { (a.to_bits() | 0x0040_0000) & !0x1fff } else { tf32(a, 0x1000) }),
     );
-    table.add("cvt.rn.tf32.f32", op!(|a: f32| tf32(a, 0xfff + (a.to_bits() >> 13 & 1))));
-    table.add("cvt.rz.tf32.f32", op!(|a: f32| tf32(a, 0)));
+    table.add_ftz::<f32, u32>("cvt.rn.tf32.f32", op!(|a: f32| tf32(a, 0xfff + (a.to_bits() >> 13 & 1))));
+    table.add_ftz::<f32, u32>("cvt.rz.tf32.f32", op!(|a: f32| tf32(a, 0)));
 }
 
 /// `a` plus something below the last bit that is kept, cut. NaN is the canonical one, as far as it is kept.

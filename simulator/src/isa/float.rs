@@ -2,7 +2,7 @@
 //! an approximation.
 
 use super::integer::each;
-use super::{Action, Table, op};
+use super::{Action, ArithmeticCheck, Form, Table, op};
 use crate::exact::{self, Precision};
 use crate::float::{Rounding, flush};
 use crate::jitter::{self, Bound, approximate};
@@ -17,9 +17,15 @@ pub(super) fn forms(table: &mut Table) {
     approximations(table);
 }
 
+/// Adds forms in single and in double precision, and with `.ftz`. What follows, such as `.sum()`, is for each.
 macro_rules! floats {
-    ($table:ident, [$($name:literal),+], |$a:ident, $b:ident| $body:expr) => {
-        $(each!($table, $name, ["f32": f32, "f64": f64], |$a, $b| $body);)+
+    ($table:ident, $name:literal, |$a:ident| $body:expr) => {
+        $table.add_ftz::<f32, f32>(concat!($name, ".f32"), op!(|$a: f32| $body));
+        $table.add(concat!($name, ".f64"), op!(|$a: f64| $body));
+    };
+    ($table:ident, $name:literal, |$a:ident, $b:ident| $body:expr $(, $($with:tt)+)?) => {
+        $table.add_ftz::<f32, f32>(concat!($name, ".f32"), op!(|$a: f32, $b: f32| $body)$($($with)+)?);
+        $table.add(concat!($name, ".f64"), op!(|$a: f64, $b: f64| $body)$($($with)+)?);
     };
 }
 
@@ -27,20 +33,48 @@ fn arithmetic(table: &mut Table) {
     table.group("Floating-point arithmetic (9.7.3)");
     // What `.ftz` does, for the forms that are decoded into this and others.
     table.add("flush.f32", op!(|a: f32| flush(a)));
-    floats!(table, ["add", "add.rn"], |a, b| a + b);
-    floats!(table, ["sub", "sub.rn"], |a, b| a - b);
-    floats!(table, ["mul", "mul.rn"], |a, b| a * b);
-    floats!(table, ["div.rn"], |a, b| a / b);
+    floats!(table, "add", |a, b| a + b, .sum());
+    floats!(table, "add.rn", |a, b| a + b);
+    floats!(table, "sub", |a, b| a - b, .sum());
+    floats!(table, "sub.rn", |a, b| a - b);
+    floats!(table, "mul.rn", |a, b| a * b);
+    floats!(table, "div.rn", |a, b| a / b);
+    table.add_ftz::<f32, f32>("mul.f32", op!(|a: f32, b: f32| a * b).product(op!(|a: f32, b: f32| beside!(a, b))));
+    table.add("mul.f64", op!(|a: f64, b: f64| a * b).product(op!(|a: f64, b: f64| beside!(a, b))));
     table.add("add.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) + flush(b))));
     table.add("sub.ftz.f32", op!(|a: f32, b: f32| flush(flush(a) - flush(b))));
-    each!(table, "mul.ftz", ["f32": f32], |a, b| product_or_zero(a, b, Rounding::NearestEven));
-    each!(table, "mul.rn.ftz", ["f32": f32], |a, b| product_or_zero(a, b, Rounding::NearestEven));
-    table.add("min.f64", op!(|a: f64, b: f64| lesser(a, b)));
-    table.add("max.f64", op!(|a: f64, b: f64| -lesser(-a, -b)));
-    table.add("min.f32", op!(|a: f32, b: f32| lesser(a.into(), b.into()) as f32));
-    table.add("max.f32", op!(|a: f32, b: f32| -lesser((-a).into(), (-b).into()) as f32));
-    table.add("min.NaN.f32", op!(|a: f32, b: f32| lesser_or_nan(a, b)));
-    table.add("max.NaN.f32", op!(|a: f32, b: f32| -lesser_or_nan(-a, -b)));
+    table.add("mul.ftz.f32", op!(|a: f32, b: f32| product_or_zero(a, b, Rounding::NearestEven)));
+    table.add("mul.rn.ftz.f32", op!(|a: f32, b: f32| product_or_zero(a, b, Rounding::NearestEven)));
+    bounds(table);
+}
+
+/// Products without a rounding modifier, as they are where a sum without one uses them: a GPU may fuse the two (9.7.3.3). The
+/// fused result is between those for the two numbers around the exact product, so jitter takes one of these.
+macro_rules! beside {
+    ($a:ident, $b:ident) => {{
+        let product = $a * $b;
+        let rest = $a.mul_add($b, -product);
+        match () {
+            () if !jitter::does(Lane::bits(product)) => product,
+            // A product beyond the largest number is finite until the sum is rounded.
+            () if product.is_infinite() && $a.is_finite() && $b.is_finite() && product > 0.0 => product.next_down(),
+            () if product.is_infinite() && $a.is_finite() && $b.is_finite() => product.next_up(),
+            () if !rest.is_finite() || rest == 0.0 => product,
+            () if rest > 0.0 => product.next_up(),
+            () => product.next_down(),
+        }
+    }};
+}
+use beside;
+
+fn bounds(table: &mut Table) {
+    let mut add = |name, form: Form| table.add_ftz::<f32, f32>(name, form.check(ArithmeticCheck::Bound));
+    add("min.f32", op!(|a: f32, b: f32| lesser(a.into(), b.into()) as f32));
+    add("max.f32", op!(|a: f32, b: f32| -lesser((-a).into(), (-b).into()) as f32));
+    add("min.NaN.f32", op!(|a: f32, b: f32| lesser_or_nan(a, b)));
+    add("max.NaN.f32", op!(|a: f32, b: f32| -lesser_or_nan(-a, -b)));
+    table.add("min.f64", op!(|a: f64, b: f64| lesser(a, b)).check(ArithmeticCheck::Bound));
+    table.add("max.f64", op!(|a: f64, b: f64| -lesser(-a, -b)).check(ArithmeticCheck::Bound));
 }
 
 /// The rounding modes that processors do not offer.
@@ -50,13 +84,13 @@ fn directed(table: &mut Table) {
             modes!(@ $type $name $suffix, (Precision::$precision, Rounding::$mode));
         )+};
         (@ $type:ident $name:literal $suffix:literal, $round:expr) => {
-            table.add(concat!("add.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::sum(a.into(), b.into(), $round) as $type));
-            table.add(concat!("sub.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::sum(a.into(), (-b).into(), $round) as $type));
-            table.add(concat!("mul.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::product(a.into(), b.into(), $round) as $type));
-            table.add(concat!("div.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::quotient(a.into(), b.into(), $round) as $type));
-            table.add(concat!("rcp.", $suffix, ".", $name), op!(|a: $type| exact::quotient(1.0, a.into(), $round) as $type));
-            table.add(concat!("sqrt.", $suffix, ".", $name), op!(|a: $type| exact::root(a.into(), $round) as $type));
-            table.add(concat!("fma.", $suffix, ".", $name), op!(|a: $type, b: $type, c: $type| {
+            table.add_ftz::<$type, $type>(concat!("add.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::sum(a.into(), b.into(), $round) as $type));
+            table.add_ftz::<$type, $type>(concat!("sub.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::sum(a.into(), (-b).into(), $round) as $type));
+            table.add_ftz::<$type, $type>(concat!("mul.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::product(a.into(), b.into(), $round) as $type));
+            table.add_ftz::<$type, $type>(concat!("div.", $suffix, ".", $name), op!(|a: $type, b: $type| exact::quotient(a.into(), b.into(), $round) as $type));
+            table.add_ftz::<$type, $type>(concat!("rcp.", $suffix, ".", $name), op!(|a: $type| exact::quotient(1.0, a.into(), $round) as $type));
+            table.add_ftz::<$type, $type>(concat!("sqrt.", $suffix, ".", $name), op!(|a: $type| exact::root(a.into(), $round) as $type));
+            table.add_ftz::<$type, $type>(concat!("fma.", $suffix, ".", $name), op!(|a: $type, b: $type, c: $type| {
                 exact::fused(a.into(), b.into(), c.into(), $round) as $type
             }));
         };
@@ -129,20 +163,20 @@ fn normal_or_zero(rounded: f64, cut: impl FnOnce() -> f64) -> f32 {
 
 fn signs(table: &mut Table) {
     table.group("Sign of a floating-point number (9.7.3.9, 9.7.3.10, 9.7.3.2)");
-    each!(table, "neg", ["f32": f32, "f64": f64], |a| -a);
-    each!(table, "abs", ["f32": f32, "f64": f64], |a| a.abs());
+    floats!(table, "neg", |a| -a);
+    floats!(table, "abs", |a| a.abs());
     each!(table, "neg", ["f16": u16, "bf16": u16], |a| a ^ 0x8000);
     each!(table, "abs", ["f16": u16, "bf16": u16], |a| a & 0x7fff);
     each!(table, "neg", ["f16x2": u32, "bf16x2": u32], |a| a ^ 0x8000_8000);
     each!(table, "abs", ["f16x2": u32, "bf16x2": u32], |a| a & 0x7fff_7fff);
     // The sign of the first, the magnitude of the second.
-    floats!(table, ["copysign"], |a, b| b.copysign(a));
+    each!(table, "copysign", ["f32": f32, "f64": f64], |a, b| b.copysign(a));
 }
 
 fn roots(table: &mut Table) {
     table.group("Reciprocal and roots, IEEE (9.7.3.12, 9.7.3.14)");
-    each!(table, "rcp.rn", ["f32": f32, "f64": f64], |a| 1.0 / a);
-    each!(table, "sqrt.rn", ["f32": f32, "f64": f64], |a| a.sqrt());
+    floats!(table, "rcp.rn", |a| 1.0 / a);
+    floats!(table, "sqrt.rn", |a| a.sqrt());
 }
 
 /// Approximations. The ISA documents a bound; the result here is the correctly rounded value. Each has the documented bound,
@@ -177,7 +211,7 @@ fn approximations(table: &mut Table) {
     table.add("tanh.approx.f32", op!(|a: f32| hyperbolic(a.into(), 11)));
     table.add("div.approx.f32", op!(|a: f32, b: f32| divide(a, b)));
     table.add("div.approx.ftz.f32", op!(|a: f32, b: f32| flush(divide(flush(a), flush(b)))));
-    table.add("div.full.f32", op!(|a: f32, b: f32| quotient(a, b)));
+    table.add_ftz::<f32, f32>("div.full.f32", op!(|a: f32, b: f32| quotient(a, b)));
     table.add("rcp.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a)));
     table.add("rsqrt.approx.f64", op!(|a: f64| exact::reciprocal_root(a, (Precision::DOUBLE, Rounding::NearestEven))));
     table.add("rsqrt.approx.ftz.f64", op!(|a: f64| coarse(a, |a| 1.0 / a.sqrt())));
@@ -209,24 +243,6 @@ fn divide(a: f32, b: f32) -> f32 {
         return if a.is_infinite() || a.is_nan() { f32::NAN } else { 0f32.copysign(a * b.signum()) };
     }
     quotient(a, b)
-}
-
-/// Products without a rounding modifier, as they are where a sum without one uses them: a GPU may fuse the two (9.7.3.3). The
-/// fused result is between those for the two numbers around the exact product, so jitter takes one of these.
-pub(super) fn fusible(table: &mut Table) {
-    each!(table, "mul", ["f32": f32, "f64": f64], |a, b| {
-        let product = a * b;
-        let rest = a.mul_add(b, -product);
-        match () {
-            () if !jitter::does(Lane::bits(product)) => product,
-            // A product beyond the largest number is finite until the sum is rounded.
-            () if product.is_infinite() && a.is_finite() && b.is_finite() && product > 0.0 => product.next_down(),
-            () if product.is_infinite() && a.is_finite() && b.is_finite() => product.next_up(),
-            () if !rest.is_finite() || rest == 0.0 => product,
-            () if rest > 0.0 => product.next_up(),
-            () => product.next_down(),
-        }
-    });
 }
 
 /// An approximation on the upper word of a double: the lower words of argument and result are zero, and subnormals are

@@ -1,7 +1,7 @@
 //! Half-precision arithmetic (PTX ISA 9.7.4): each form for one number and for two in a register.
 
 use super::float::{hyperbolic, lesser, lesser_or_nan};
-use super::{Action, Table, op};
+use super::{Action, ArithmeticCheck, Form, Table, op};
 use crate::float::{Format, Rounding, fma, narrow, widen};
 use crate::jitter::{self, Bound, approximate};
 use crate::lanes::{Bf16, F16, Lane, Lanes, Two, WARP};
@@ -16,10 +16,10 @@ pub(super) fn forms(table: &mut Table) {
 /// A half-precision form, scalar and packed, computed in `f32` and rounded once. That is right for one operation on 11 bits,
 /// as 24 ≥ 2·11 + 2 (Figueroa, "When is double rounding innocuous?", 1995).
 macro_rules! half_forms {
-    ($table:ident, [$($name:literal),+], |$a:ident, $b:ident| $body:expr) => {$(
-        half_forms!(@ $table, $name, "f16", F16, |$a, $b| $body);
-        half_forms!(@ $table, $name, "bf16", Bf16, |$a, $b| $body);
-    )+};
+    ($table:ident, $name:literal, |$a:ident, $b:ident| $body:expr $(, $($with:tt)+)?) => {
+        half_forms!(@ $table, $name, "f16", F16, |$a, $b| $body, $($($with)+)?);
+        half_forms!(@ $table, $name, "bf16", Bf16, |$a, $b| $body, $($($with)+)?);
+    };
     (@ $table:ident, $name:literal, $suffix:literal, $type:ident, |$a:ident| $body:expr) => {
         $table.add(concat!($name, ".", $suffix), op!(|x: $type| {
             let $a = x.0;
@@ -30,36 +30,54 @@ macro_rules! half_forms {
             Two(compute(x.0.0), compute(x.1.0))
         }));
     };
-    (@ $table:ident, $name:literal, $suffix:literal, $type:ident, |$a:ident, $b:ident| $body:expr) => {
-        $table.add(concat!($name, ".", $suffix), op!(|x: $type, y: $type| {
+    (@ $table:ident, $name:literal, $suffix:literal, $type:ident, |$a:ident, $b:ident| $body:expr, $($with:tt)*) => {
+        $table.add(concat!($name, ".", $suffix), half_forms!(@one $type, |$a, $b| $body)$($with)*);
+        $table.add(concat!($name, ".", $suffix, "x2"), half_forms!(@two $type, |$a, $b| $body)$($with)*);
+    };
+    (@one $type:ident, |$a:ident, $b:ident| $body:expr) => {
+        op!(|x: $type, y: $type| {
             let ($a, $b) = (x.0, y.0);
             $type($body)
-        }));
-        $table.add(concat!($name, ".", $suffix, "x2"), op!(|x: Two<$type>, y: Two<$type>| {
+        })
+    };
+    (@two $type:ident, |$a:ident, $b:ident| $body:expr) => {
+        op!(|x: Two<$type>, y: Two<$type>| {
             let compute = |$a: f32, $b: f32| $type($body);
             Two(compute(x.0.0, y.0.0), compute(x.1.0, y.1.0))
-        }));
+        })
     };
 }
 
 fn two(table: &mut Table) {
-    half_forms!(table, ["add", "add.rn"], |a, b| a + b);
-    half_forms!(table, ["sub", "sub.rn"], |a, b| a - b);
-    half_forms!(table, ["mul", "mul.rn"], |a, b| a * b);
-    half_forms!(table, ["add.sat", "add.rn.sat"], |a, b| saturate(a + b));
-    half_forms!(table, ["sub.sat", "sub.rn.sat"], |a, b| saturate(a - b));
-    half_forms!(table, ["mul.sat", "mul.rn.sat"], |a, b| saturate(a * b));
-    half_forms!(table, ["min"], |a, b| lesser(a.into(), b.into()) as f32);
-    half_forms!(table, ["max"], |a, b| -lesser((-a).into(), (-b).into()) as f32);
-    half_forms!(table, ["min.NaN"], |a, b| lesser_or_nan(a, b));
-    half_forms!(table, ["max.NaN"], |a, b| -lesser_or_nan(-a, -b));
-}
-
-/// Products without a rounding modifier, where a sum without one uses them (9.7.4.1 to 9.7.4.3): as those of
-/// [`float`](super::float::fusible).
-pub(super) fn fusible(table: &mut Table) {
-    half_forms!(@ table, "mul", "f16", F16, |a, b| beside(a * b, Format::F16));
-    half_forms!(@ table, "mul", "bf16", Bf16, |a, b| beside(a * b, Format::BF16));
+    half_forms!(table, "add", |a, b| a + b, .sum());
+    half_forms!(table, "add.rn", |a, b| a + b);
+    half_forms!(table, "sub", |a, b| a - b, .sum());
+    half_forms!(table, "sub.rn", |a, b| a - b);
+    half_forms!(table, "mul.rn", |a, b| a * b);
+    half_forms!(table, "add.sat", |a, b| saturate(a + b));
+    half_forms!(table, "add.rn.sat", |a, b| saturate(a + b));
+    half_forms!(table, "sub.sat", |a, b| saturate(a - b));
+    half_forms!(table, "sub.rn.sat", |a, b| saturate(a - b));
+    half_forms!(table, "mul.sat", |a, b| saturate(a * b));
+    half_forms!(table, "mul.rn.sat", |a, b| saturate(a * b));
+    half_forms!(table, "min", |a, b| lesser(a.into(), b.into()) as f32, .check(ArithmeticCheck::Bound));
+    half_forms!(table, "max", |a, b| -lesser((-a).into(), (-b).into()) as f32, .check(ArithmeticCheck::Bound));
+    half_forms!(table, "min.NaN", |a, b| lesser_or_nan(a, b), .check(ArithmeticCheck::Bound));
+    half_forms!(table, "max.NaN", |a, b| -lesser_or_nan(-a, -b), .check(ArithmeticCheck::Bound));
+    // Those that a sum may use (9.7.4.1 to 9.7.4.3) as in `float.rs`.
+    macro_rules! products {
+        ($($suffix:literal $type:ident $format:ident),+) => {$(
+            table.add(
+                concat!("mul.", $suffix),
+                half_forms!(@one $type, |a, b| a * b).product(half_forms!(@one $type, |a, b| beside(a * b, Format::$format))),
+            );
+            table.add(
+                concat!("mul.", $suffix, "x2"),
+                half_forms!(@two $type, |a, b| a * b).product(half_forms!(@two $type, |a, b| beside(a * b, Format::$format))),
+            );
+        )+};
+    }
+    products!("f16" F16 F16, "bf16" Bf16 BF16);
 }
 
 /// One of the two numbers of a format around a product, which `f32` holds exactly: the nearest, or with jitter perhaps the other.

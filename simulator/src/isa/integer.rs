@@ -1,6 +1,6 @@
 //! Integer arithmetic and carry chains (PTX ISA 9.7.1, 9.7.2).
 
-use super::{Action, Table, op};
+use super::{Action, ArithmeticCheck, Form, Table, op};
 use crate::lanes::{Lane, Lanes, Two, WARP};
 
 pub(super) fn forms(table: &mut Table) {
@@ -10,44 +10,51 @@ pub(super) fn forms(table: &mut Table) {
     carries(table);
 }
 
-/// Adds one form per type: `each!(table, "min", [s32: i32, …], |a, b| a.min(b))`.
+/// Adds one form per type: `each!(table, "min", ["s32": i32, …], |a, b| a.min(b))`. What follows, such as `.check(…)`, is for each.
 macro_rules! each {
-    ($table:ident, $name:literal, [$($suffix:literal: $type:ty),+], |$a:ident| $body:expr) => {
-        $($table.add(concat!($name, ".", $suffix), op!(|$a: $type| $body));)+
+    ($table:ident, $name:literal, [$($suffix:literal: $type:ty),+], |$($arg:ident),+| $body:expr $(, $($with:tt)+)?) => {
+        each!(@ $table, $name, [$($suffix: $type),+], |$($arg),+| $body, [$($($with)+)?]);
     };
-    ($table:ident, $name:literal, [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident| $body:expr) => {
-        $($table.add(concat!($name, ".", $suffix), op!(|$a: $type, $b: $type| $body));)+
+    (@ $table:ident, $name:literal, [$($suffix:literal: $type:ty),+], |$a:ident| $body:expr, $with:tt) => {
+        $(each!(@add $table, concat!($name, ".", $suffix), op!(|$a: $type| $body), $with);)+
     };
-    ($table:ident, $name:literal, [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident, $c:ident| $body:expr) => {
-        $($table.add(concat!($name, ".", $suffix), op!(|$a: $type, $b: $type, $c: $type| $body));)+
+    (@ $table:ident, $name:literal, [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident| $body:expr, $with:tt) => {
+        $(each!(@add $table, concat!($name, ".", $suffix), op!(|$a: $type, $b: $type| $body), $with);)+
     };
+    (@ $table:ident, $name:literal, [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident, $c:ident| $body:expr, $with:tt) => {
+        $(each!(@add $table, concat!($name, ".", $suffix), op!(|$a: $type, $b: $type, $c: $type| $body), $with);)+
+    };
+    (@add $table:ident, $name:expr, $form:expr, [$($with:tt)*]) => { $table.add($name, $form $($with)*) };
 }
 pub(super) use each;
 
 macro_rules! integers {
-    ($table:ident, $name:literal, |$($arg:ident),+| $body:expr) => {
-        each!($table, $name, ["u16": u16, "s16": i16, "u32": u32, "s32": i32, "u64": u64, "s64": i64], |$($arg),+| $body)
+    ($table:ident, $name:literal, |$($arg:ident),+| $body:expr $(, $($with:tt)+)?) => {
+        each!(
+            $table, $name, ["u16": u16, "s16": i16, "u32": u32, "s32": i32, "u64": u64, "s64": i64],
+            |$($arg),+| $body $(, $($with)+)?
+        )
     };
 }
 
 fn arithmetic(table: &mut Table) {
     table.group("Integer arithmetic (9.7.1)");
-    integers!(table, "add", |a, b| a.wrapping_add(b));
+    integers!(table, "add", |a, b| a.wrapping_add(b), .check_32_bits(ArithmeticCheck::Sum));
     integers!(table, "sub", |a, b| a.wrapping_sub(b));
-    integers!(table, "mul.lo", |a, b| a.wrapping_mul(b));
-    integers!(table, "mad.lo", |a, b, c| a.wrapping_mul(b).wrapping_add(c));
-    integers!(table, "min", |a, b| a.min(b));
-    integers!(table, "max", |a, b| a.max(b));
+    integers!(table, "mul.lo", |a, b| a.wrapping_mul(b), .check_32_bits(ArithmeticCheck::Product));
+    integers!(table, "mad.lo", |a, b, c| a.wrapping_mul(b).wrapping_add(c), .check_32_bits(ArithmeticCheck::Product));
+    integers!(table, "min", |a, b| a.min(b), .check(ArithmeticCheck::Bound));
+    integers!(table, "max", |a, b| a.max(b), .check(ArithmeticCheck::Bound));
     // Division by zero is left to the machine (9.7.1.10, 9.7.1.11). An H200 makes quotient and remainder all ones.
-    integers!(table, "div", |a, b| if b == 0 { !b } else { a.wrapping_div(b) });
-    integers!(table, "rem", |a, b| if b == 0 { !b } else { a.wrapping_rem(b) });
+    integers!(table, "div", |a, b| if b == 0 { !b } else { a.wrapping_div(b) }, .divides());
+    integers!(table, "rem", |a, b| if b == 0 { !b } else { a.wrapping_rem(b) }, .divides());
     each!(table, "neg", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_neg());
     each!(table, "abs", ["s16": i16, "s32": i32, "s64": i64], |a| a.wrapping_abs());
     integers!(table, "sad", |a, b, c| a.max(b).wrapping_sub(a.min(b)).wrapping_add(c));
     each!(table, "add.sat", ["s32": i32], |a, b| a.saturating_add(b));
     each!(table, "sub.sat", ["s32": i32], |a, b| a.saturating_sub(b));
-    each!(table, "min.relu", ["s32": i32], |a, b| a.min(b).max(0));
-    each!(table, "max.relu", ["s32": i32], |a, b| a.max(b).max(0));
+    each!(table, "min.relu", ["s32": i32], |a, b| a.min(b).max(0), .check(ArithmeticCheck::Bound));
+    each!(table, "max.relu", ["s32": i32], |a, b| a.max(b).max(0), .check(ArithmeticCheck::Bound));
 
     macro_rules! high {
         ($($suffix:literal: $type:ident as $wide:ident),+) => {$(
@@ -66,11 +73,14 @@ fn arithmetic(table: &mut Table) {
     table.add("mul.wide.u16", op!(|a: u16, b: u16| u32::from(a) * u32::from(b)));
     table.add("mul.wide.s16", op!(|a: i16, b: i16| i32::from(a) * i32::from(b)));
     table.add("mul.wide.u32", op!(|a: u32, b: u32| u64::from(a) * u64::from(b)));
-    table.add("mul.wide.s32", op!(|a: i32, b: i32| i64::from(a) * i64::from(b)));
+    table.add("mul.wide.s32", op!(|a: i32, b: i32| i64::from(a) * i64::from(b)).check(ArithmeticCheck::Extend));
     table.add("mad.wide.u16", op!(|a: u16, b: u16, c: u32| (u32::from(a) * u32::from(b)).wrapping_add(c)));
     table.add("mad.wide.s16", op!(|a: i16, b: i16, c: i32| (i32::from(a) * i32::from(b)).wrapping_add(c)));
     table.add("mad.wide.u32", op!(|a: u32, b: u32, c: u64| (u64::from(a) * u64::from(b)).wrapping_add(c)));
-    table.add("mad.wide.s32", op!(|a: i32, b: i32, c: i64| (i64::from(a) * i64::from(b)).wrapping_add(c)));
+    table.add(
+        "mad.wide.s32",
+        op!(|a: i32, b: i32, c: i64| (i64::from(a) * i64::from(b)).wrapping_add(c)).check(ArithmeticCheck::Extend),
+    );
 }
 
 /// Products of numbers narrower than their register.
@@ -122,22 +132,22 @@ fn halves(x: u32) -> [u16; 2] {
 /// Two numbers of 16 bits in one register.
 fn pairs(table: &mut Table) {
     macro_rules! pairs {
-        ($($name:literal $type:ty: |$a:ident, $b:ident| $body:expr);+ $(;)?) => {$(
+        ($($name:literal $type:ty: |$a:ident, $b:ident| $body:expr, $check:ident);+ $(;)?) => {$(
             table.add($name, op!(|x: Two<$type>, y: Two<$type>| {
                 let compute = |$a: $type, $b: $type| $body;
                 Two(compute(x.0, y.0), compute(x.1, y.1))
-            }));
+            }).check(ArithmeticCheck::$check));
         )+};
     }
     pairs! {
-        "add.u16x2" u16: |a, b| a.wrapping_add(b);
-        "add.s16x2" i16: |a, b| a.wrapping_add(b);
-        "min.u16x2" u16: |a, b| a.min(b);
-        "min.s16x2" i16: |a, b| a.min(b);
-        "max.u16x2" u16: |a, b| a.max(b);
-        "max.s16x2" i16: |a, b| a.max(b);
-        "min.relu.s16x2" i16: |a, b| a.min(b).max(0);
-        "max.relu.s16x2" i16: |a, b| a.max(b).max(0);
+        "add.u16x2" u16: |a, b| a.wrapping_add(b), Nothing;
+        "add.s16x2" i16: |a, b| a.wrapping_add(b), Nothing;
+        "min.u16x2" u16: |a, b| a.min(b), Bound;
+        "min.s16x2" i16: |a, b| a.min(b), Bound;
+        "max.u16x2" u16: |a, b| a.max(b), Bound;
+        "max.s16x2" i16: |a, b| a.max(b), Bound;
+        "min.relu.s16x2" i16: |a, b| a.min(b).max(0), Bound;
+        "max.relu.s16x2" i16: |a, b| a.max(b).max(0), Bound;
     }
 }
 

@@ -1,21 +1,21 @@
 //! Logic, shifts, bit fields, searches for bits and byte permutation (PTX ISA 9.7.1.13 to 9.7.1.21, 9.7.8).
 
 use super::integer::each;
-use super::{Action, Table, op};
+use super::{Action, ArithmeticCheck, Form, Table, TaintRule, op};
 use crate::lanes::{Lane, Lanes, WARP};
 
 macro_rules! bits {
-    ($table:ident, $name:literal, |$($arg:ident),+| $body:expr) => {
-        each!($table, $name, ["pred": bool, "b16": u16, "b32": u32, "b64": u64], |$($arg),+| $body)
+    ($table:ident, $name:literal, |$($arg:ident),+| $body:expr, $($with:tt)+) => {
+        each!($table, $name, ["pred": bool, "b16": u16, "b32": u32, "b64": u64], |$($arg),+| $body, $($with)+)
     };
 }
 
 pub(super) fn forms(table: &mut Table) {
     table.group("Logic and shift (9.7.8)");
-    bits!(table, "and", |a, b| a & b);
-    bits!(table, "or", |a, b| a | b);
-    bits!(table, "xor", |a, b| a ^ b);
-    bits!(table, "not", |a| !a);
+    bits!(table, "and", |a, b| a & b, .taint(TaintRule::And).check(ArithmeticCheck::Bound).combines());
+    bits!(table, "or", |a, b| a | b, .taint(TaintRule::Or).combines());
+    bits!(table, "xor", |a, b| a ^ b, .taint(TaintRule::Bytes));
+    bits!(table, "not", |a| !a, .taint(TaintRule::Bytes).combines());
     each!(table, "cnot", ["b16": u16, "b32": u32, "b64": u64], |a| u64::from(a == 0));
     table.add("lop3.b32", op!(|a: u32, b: u32, c: u32, e: u8| logic3(a, b, c, e)));
     shifts(table);
@@ -27,16 +27,25 @@ pub(super) fn forms(table: &mut Table) {
 /// Amounts beyond the width count as the width (9.7.8.7, 9.7.8.8).
 fn shifts(table: &mut Table) {
     macro_rules! by {
-        ($name:literal, [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident| $body:expr) => {
-            $(table.add(concat!($name, ".", $suffix), op!(|$a: $type, $b: u32| $body));)+
+        ("shl", [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident| $body:expr) => {
+            $(table.add(
+                concat!("shl.", $suffix),
+                op!(|$a: $type, $b: u32| $body).taint(TaintRule::Left).check_32_bits(ArithmeticCheck::Shift),
+            );)+
+        };
+        ("shr", [$($suffix:literal: $type:ty),+], |$a:ident, $b:ident| $body:expr) => {
+            $(table.add(
+                concat!("shr.", $suffix),
+                op!(|$a: $type, $b: u32| $body).taint(TaintRule::Right).check(ArithmeticCheck::Bound),
+            );)+
         };
     }
     by!("shl", ["b16": u16, "b32": u32, "b64": u64], |a, b| a.checked_shl(b).unwrap_or(0));
     by!("shr", ["b16": u16, "b32": u32, "b64": u64], |a, b| a.checked_shr(b).unwrap_or(0));
     by!("shr", ["u16": u16, "u32": u32, "u64": u64], |a, b| a.checked_shr(b).unwrap_or(0));
-    table.add("shr.s16", op!(|a: i16, b: u32| a >> b.min(15)));
-    table.add("shr.s32", op!(|a: i32, b: u32| a >> b.min(31)));
-    table.add("shr.s64", op!(|a: i64, b: u32| a >> b.min(63)));
+    by!("shr", ["s16": i16], |a, b| a >> b.min(15));
+    by!("shr", ["s32": i32], |a, b| a >> b.min(31));
+    by!("shr", ["s64": i64], |a, b| a >> b.min(63));
     // The 32 bits of a shifted pair.
     table.add("shf.l.wrap.b32", op!(|a: u32, b: u32, c: u32| (pair(a, b) << (c & 31) >> 32) as u32));
     table.add("shf.r.wrap.b32", op!(|a: u32, b: u32, c: u32| (pair(a, b) >> (c & 31)) as u32));
@@ -52,10 +61,16 @@ fn fields(table: &mut Table) {
     table.group("Bit fields (9.7.1.16 to 9.7.1.21)");
     table.add("bfi.b32", op!(|a: u32, b: u32, c: u32, e: u32| insert(a.into(), b.into(), c, e, 32) as u32));
     table.add("bfi.b64", op!(|a: u64, b: u64, c: u32, e: u32| insert(a, b, c, e, 64)));
-    table.add("bfe.u32", op!(|a: u32, b: u32, c: u32| extract(i64::from(a), b, c, 32, false) as u32));
-    table.add("bfe.s32", op!(|a: i32, b: u32, c: u32| extract(i64::from(a), b, c, 32, true) as u32));
-    table.add("bfe.u64", op!(|a: i64, b: u32, c: u32| extract(a, b, c, 64, false)));
-    table.add("bfe.s64", op!(|a: i64, b: u32, c: u32| extract(a, b, c, 64, true)));
+    table.add(
+        "bfe.u32",
+        op!(|a: u32, b: u32, c: u32| extract(i64::from(a), b, c, 32, false) as u32).check(ArithmeticCheck::Bound),
+    );
+    table.add(
+        "bfe.s32",
+        op!(|a: i32, b: u32, c: u32| extract(i64::from(a), b, c, 32, true) as u32).check(ArithmeticCheck::Bound),
+    );
+    table.add("bfe.u64", op!(|a: i64, b: u32, c: u32| extract(a, b, c, 64, false)).check(ArithmeticCheck::Bound));
+    table.add("bfe.s64", op!(|a: i64, b: u32, c: u32| extract(a, b, c, 64, true)).check(ArithmeticCheck::Bound));
     // A mask of `b` bits from bit `a` on, and a number of `b` bits extended to 32. `wrap` takes both amounts modulo 32.
     table.add("bmsk.clamp.b32", op!(|a: u32, b: u32| (ones(b) << a.min(32)) as u32));
     table.add("bmsk.wrap.b32", op!(|a: u32, b: u32| (ones(b & 31) << (a & 31)) as u32));
@@ -140,13 +155,13 @@ fn nth_set(bits: u32, from: u32, n: i32) -> u32 {
 /// Four bytes of a pair of registers (9.7.9.7).
 fn permutations(table: &mut Table) {
     table.group("Byte permutation (9.7.9.7)");
-    table.add("prmt.b32", op!(|a: u32, b: u32, c: u32| permute(pair(a, b), c)));
+    table.add("prmt.b32", op!(|a: u32, b: u32, c: u32| permute(pair(a, b), c)).taint(|_| TaintRule::Permute));
     macro_rules! modes {
         ($($mode:literal: $selections:expr),+) => {$(
             table.add(concat!("prmt.b32.", $mode), op!(|a: u32, b: u32, c: u32| {
                 const SELECTIONS: [u32; 4] = $selections;
                 permute(pair(a, b), SELECTIONS[c as usize & 3])
-            }));
+            }).taint(|_| TaintRule::Permute));
         )+};
     }
     modes!(

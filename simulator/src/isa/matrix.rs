@@ -75,8 +75,8 @@ impl Matrix {
         match self {
             Self::Rows { count, .. } => vec![*count],
             Self::Transpose => vec![1, 1],
-            Self::Whole { fragment, .. } => vec![fragment.registers],
-            Self::Multiply(Product { d, a, b, c, .. }) => [d, a, b, c].map(|one| one.registers).to_vec(),
+            Self::Whole { fragment, .. } => vec![fragment.registers()],
+            Self::Multiply(Product { d, a, b, c, .. }) => [d, a, b, c].map(MatrixFragment::registers).to_vec(),
         }
     }
 
@@ -162,7 +162,7 @@ pub(super) fn forms(table: &mut Table) {
     }
 }
 
-/// The name of a form whose shape is behind other modifiers, as CUTLASS writes it and PTX allows: `ldmatrix.sync.aligned.x4.m8n8.….b16`.
+/// The name of a form whose shape comes after other modifiers, as CUTLASS writes it and PTX allows: `ldmatrix.sync.aligned.x4.m8n8.….b16`.
 pub(super) fn canonical(name: &str) -> Option<String> {
     let rest = name.strip_prefix("ldmatrix.sync.aligned.").or_else(|| name.strip_prefix("stmatrix.sync.aligned."))?;
     let (before, after) = rest.split_once(".m8n8")?;
@@ -243,7 +243,7 @@ fn wmma_products(table: &mut Table, Family { factors, sums, .. }: &Family, shape
                 table.add(format!("{of}.{shape}.{types}{limit}"), Action::Matrix(Matrix::Multiply(product)));
                 for (name, rounding) in ROUNDINGS.iter().filter(|_| *factor == "f64") {
                     let rounded = Product { arithmetic: Arithmetic::Fused(*rounding), ..product };
-                    // The ISA has the rounding before the types, and `nvcc` behind them.
+                    // The ISA has the rounding before the types, and `nvcc` after them.
                     table.add(format!("{of}.{shape}.{name}.{types}"), Action::Matrix(Matrix::Multiply(rounded)));
                     table.add(format!("{of}.{shape}.{types}.{name}"), Action::Matrix(Matrix::Multiply(rounded)));
                 }

@@ -62,6 +62,19 @@ pub struct Access {
 /// What an atomic makes of the old value and up to two operands.
 pub type Update = fn(u64, u64, u64) -> u64;
 
+/// An atomic access.
+#[derive(Debug, Clone, Copy)]
+pub struct Atomic {
+    /// Where.
+    pub space: Space,
+    /// Bytes: 2, 4 or 8.
+    pub bytes: u8,
+    /// What it does.
+    pub update: Update,
+    /// Whether a thread can take a lock by it.
+    pub acquires: bool,
+}
+
 const TYPES: [(&str, u8, bool); 17] = [
     ("b8", 1, false),
     ("u8", 1, false),
@@ -148,8 +161,9 @@ fn atomics(table: &mut Table, spaces: &[(&str, Space)]) {
     ];
     for &(space_name, space) in spaces {
         for (name, suffix, bytes, update) in updates {
-            let access = Access { bytes, signed: false, elements: 1, strong: true };
-            table.add(format!("atom{space_name}.{name}.{suffix}"), Action::Atomic(space, access, update));
+            let acquires = ["cas", "exch"].contains(&name);
+            let atomic = Atomic { space, bytes, update, acquires };
+            table.add(format!("atom{space_name}.{name}.{suffix}"), Action::Atomic(atomic));
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Puts an array behind the others and returns its address. All together may have `most` bytes.
+    /// Puts an array after the others and returns its address. All together may have `most` bytes.
     pub fn place(&mut self, name: &str, bytes: u32, align: u32, most: u32) -> Result<u64, String> {
         let start = self.bytes.checked_next_multiple_of(align);
         let end = start.and_then(|start| start.checked_add(bytes)).filter(|&end| end <= most);
@@ -45,7 +45,7 @@ impl Arrays {
         self.add(name, self.bytes - bytes, bytes)
     }
 
-    /// Puts the dynamic shared array, whose size the launch decides, behind the others and returns its address.
+    /// Puts the dynamic shared array, whose size the launch decides, after the others and returns its address.
     pub fn place_dynamic(&mut self, name: &str, align: u32) -> Result<u64, String> {
         let address = self.place(name, 0, align, MOST_SHARED)?;
         self.list.iter_mut().last().into_iter().for_each(|array| array.bytes = u32::MAX);

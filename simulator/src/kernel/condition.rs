@@ -5,28 +5,35 @@ use std::collections::{HashMap, HashSet};
 use super::block_layout::Block;
 use super::{Op, Register, SINK};
 use crate::fault::Note;
-use crate::isa::Two;
+use crate::isa::{Action, Form, Results, Two};
 use crate::lanes::{Bf16, F16, Lane, Lanes, WARP};
 
 /// Where a predicate comes from.
 #[derive(Debug)]
-enum Origin<'a> {
-    Compared(&'a str, Two, [Register; 2]),
+enum Origin {
+    Compared {
+        test: &'static str,
+        of: &'static str,
+        compare: Two,
+        operands: [Register; 2],
+    },
     /// Computed from other predicates by `and`, `or` or `not`.
     Of([Register; 2]),
 }
 
 /// The origins of a kernel's predicates.
 #[derive(Debug, Default)]
-pub struct Origins<'a>(HashMap<Register, Origin<'a>>);
+pub struct Origins(HashMap<Register, Origin>);
 
-impl<'a> Origins<'a> {
-    /// Records an instruction that writes `d`.
-    pub fn add(&mut self, opcode: &'a str, what: Op, d: Register, args: [Register; 4]) {
+impl Origins {
+    /// Records an instruction of this form that writes `d`.
+    pub fn add(&mut self, form: &Form, d: Register, args: [Register; 4]) {
         let operands = [args[0], args[1]];
-        let origin = match what {
-            Op::Two(f) if opcode.starts_with("setp.") => Origin::Compared(opcode, f, operands),
-            _ if matches!(opcode, "and.pred" | "or.pred" | "not.pred") => Origin::Of(operands),
+        let origin = match (form.results, form.action) {
+            (Results::Comparison { test, of }, Action::Two(compare)) => {
+                Origin::Compared { test, of, compare, operands }
+            }
+            (Results::Combination, _) => Origin::Of(operands),
             _ => return,
         };
         self.0.insert(d, origin);
@@ -40,8 +47,8 @@ impl<'a> Origins<'a> {
                 continue;
             }
             match self.0.get(&result) {
-                Some(&Origin::Compared(opcode, compare, operands)) => {
-                    found.push(Comparison { opcode: opcode.to_string(), compare, operands, result });
+                Some(&Origin::Compared { test, of, compare, operands }) => {
+                    found.push(Comparison { test, of, compare, operands, result });
                 }
                 // The first one is on top of the stack.
                 Some(&Origin::Of([first, second])) => pending.extend([second, first]),
@@ -73,7 +80,8 @@ impl Edge {
 
 #[derive(Debug)]
 struct Comparison {
-    opcode: String,
+    test: &'static str,
+    of: &'static str,
     compare: Two,
     operands: [Register; 2],
     result: Register,
@@ -89,10 +97,8 @@ impl Comparison {
         if result != bool::of(registers[self.result as usize][lane]) {
             return None;
         }
-        let mut parts = self.opcode.split('.').skip(1);
-        let (test, of) = (parts.next()?, parts.last()?);
-        let (a, b) = (value(of, a[lane]), value(of, b[lane]));
-        Some(format!("{a} {} {b} is {result} ({of})", sign(test)).into())
+        let (a, b) = (value(self.of, a[lane]), value(self.of, b[lane]));
+        Some(format!("{a} {} {b} is {result} ({})", sign(self.test), self.of).into())
     }
 }
 

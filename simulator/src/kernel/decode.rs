@@ -1,26 +1,20 @@
 //! Decodes statements to a [`Kernel`]. Forms come from the instruction table. A form that is missing there makes the kernel
 //! unsupported, by name.
 
-mod access;
-mod asynchronous;
-mod barriers;
 mod calls;
-mod finish;
-mod functions;
-mod fusing;
 mod instructions;
-mod matrix;
-mod specials;
-mod values;
+mod memory;
+mod operands;
 
+use std::any::TypeId;
 use std::collections::{BTreeSet, HashMap};
 
 use super::arrays::Arrays;
-use super::block_layout::Item;
-use super::condition::Origins;
-use super::operands::{Binding, Names, offsets};
-use super::{Inst, Kernel, MatrixInst, Op, Register, ZERO};
-use crate::isa::{self, Action};
+use super::block_layout::{Item, lay_out, reverse_post_order, split};
+use super::condition::{Origins, edges};
+use super::names::{Binding, Names, offsets};
+use super::{Callee, Inst, Kernel, MatrixInst, Op, Register, ZERO};
+use crate::isa::{self, Action, Two};
 use crate::ptx::{self, Function, Module, Operand, Source, Statement};
 
 /// How deep device functions are inlined.
@@ -59,22 +53,32 @@ pub(super) struct Decoder<'a> {
     /// Name and alignment of dynamic shared memory, if the kernel uses it.
     pub(super) dynamic: Option<(String, u32)>,
     pub(super) local_arrays: Arrays,
-    origins: Origins<'a>,
+    origins: Origins,
     assertions: i64,
     branches: Vec<Source>,
     pub(super) lists: Vec<Vec<Register>>,
     pub(super) matrices: Vec<MatrixInst>,
     forms: BTreeSet<String>,
-    /// The registers that hold a product without a rounding modifier: its form, and its place among the items.
-    products: HashMap<Register, (&'a str, usize)>,
+    /// The registers that hold a product that may be fused.
+    products: HashMap<Register, Product<'a>>,
     /// Whether parameters of device functions are in memory, or must be.
     in_memory: bool,
     needs_memory: bool,
     /// The functions that are being inlined.
     inlined: Vec<String>,
     /// The functions that are not inlined, and the bytes of the present one's frame, if it is one of them.
-    functions: Vec<functions::Pending>,
+    functions: Vec<calls::Pending>,
     frame: Option<u32>,
+}
+
+/// A product that a GPU may fuse with a sum.
+struct Product<'a> {
+    opcode: &'a str,
+    of: TypeId,
+    /// What it is then.
+    fused: Two,
+    /// Its place among the items.
+    at: usize,
 }
 
 /// Where `ret` goes.
@@ -175,7 +179,7 @@ impl<'a> Decoder<'a> {
                 body.source = source;
                 let form = isa::form(opcode).ok_or_else(|| opcode.to_string())?;
                 self.forms.insert(opcode.to_string());
-                if let (Action::Branch, [Operand::Name(label)]) = (form, operands.as_slice()) {
+                if let (Action::Branch, [Operand::Name(label)]) = (form.action, operands.as_slice()) {
                     let to = self.label_of(label, body);
                     return self.branch(guard, to, source);
                 }
@@ -222,5 +226,49 @@ impl<'a> Decoder<'a> {
     pub(super) fn push(&mut self, inst: Inst) {
         self.products.remove(&inst.d);
         self.items.push(Item::Inst(inst));
+    }
+
+    fn finish(&mut self, name: &str) -> Result<Kernel, String> {
+        if let Some((name, align)) = &self.dynamic {
+            let address = self.shared_arrays.place_dynamic(name, *align)?;
+            let register = self.names.dynamic_shared();
+            self.names.set_constant(register, address);
+        }
+        let frames = self.place_frames()?;
+        let (blocks, targets) = split(std::mem::take(&mut self.items), self.labels as usize)?;
+        let mut order = reverse_post_order(&blocks, 0);
+        for function in &self.functions {
+            order.extend(reverse_post_order(&blocks, targets[function.entry as usize]));
+        }
+        let assertions = if self.assertions > 0 { edges(&self.origins, &blocks, &order) } else { Vec::new() };
+        let (code, starts) = lay_out(&blocks, &order, |label| targets[label as usize]);
+        let entry = |label: u32| starts[targets[label as usize]] as u32;
+        let functions: Vec<Callee> = self.functions.drain(..).map(|function| function.callee(entry)).collect();
+        let waits = |inst: &Inst| matches!(inst.op, Op::Barrier(_) | Op::Poll) || inst.acquires;
+        let waits = code.iter().any(waits);
+        let begins = |inst: &&Inst| matches!(inst.op, Op::Enter { .. });
+        let blocks = code.iter().filter(begins).map(|inst| inst.source).collect();
+        let shared_arrays = std::mem::take(&mut self.shared_arrays);
+        let local_arrays = std::mem::take(&mut self.local_arrays);
+        Ok(Kernel {
+            name: name.to_string(),
+            code,
+            registers: self.names.count(),
+            constants: self.names.constants(),
+            specials: self.names.specials().to_vec(),
+            shared: shared_arrays.bytes,
+            local: local_arrays.bytes.next_multiple_of(16),
+            shared_arrays,
+            local_arrays,
+            waits,
+            blocks,
+            branches: std::mem::take(&mut self.branches),
+            functions,
+            frames,
+            lists: std::mem::take(&mut self.lists),
+            matrices: std::mem::take(&mut self.matrices),
+            forms: std::mem::take(&mut self.forms).into_iter().collect(),
+            assertions,
+        })
     }
 }

@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use crate::config::Config;
 use crate::fault::{Detail, Fault, Kind};
 use crate::grid::Launch;
-use crate::kernel::Kernel;
 use crate::warp::Machine;
 
 /// The warp instructions after which no further block begins, other than those that run in any case.
@@ -18,30 +17,30 @@ const EDGES: [u64; 4] = [1 << 31, (1 << 31) - 1, 1 << 32, (1 << 32) - 1];
 /// Over how many parts of the grid blocks are spread.
 const PARTS: u64 = 8;
 
-/// Runs blocks of a launch, and returns how many. What the others may have written counts as written.
-pub fn run<E>(
+/// Runs blocks of a launch, by number, and reports how many. What the others may have written counts as written.
+pub fn run(
     machine: &mut Machine,
-    launch: &Launch,
     config: &Config,
-    mut run_block: impl FnMut(&mut Machine, [u32; 3]) -> Result<(), E>,
-) -> Result<u64, E> {
-    let blocks = launch.blocks();
-    let (always, next) = chosen(launch, &config.probes);
+    mut run_block: impl FnMut(&mut Machine, u64) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let blocks = machine.launch.blocks();
+    let (always, next) = chosen(machine.launch, &config.probes);
     let mut ran = HashSet::new();
     for (turn, number) in always.iter().copied().chain(next).chain(0..blocks).enumerate() {
         if turn >= always.len() && machine.executed() > ENOUGH {
             break;
         }
         if number < blocks && ran.insert(number) {
-            // Races are not checked in blocks of a number that is too large.
-            machine.block = u32::try_from(number).unwrap_or(u32::MAX);
-            run_block(machine, launch.block_at(number))?;
+            run_block(machine, number)?;
         }
     }
-    if (ran.len() as u64) < blocks {
-        machine.memory.assume_written(&launch.params);
+    let ran = ran.len() as u64;
+    if ran < blocks {
+        machine.memory.assume_written(&machine.launch.params);
+        let detail = Detail::Sampled { ran, of: blocks };
+        machine.reports.push(Fault::new(Kind::Sampled, machine.kernel.name.clone(), detail));
     }
-    Ok(ran.len() as u64)
+    Ok(())
 }
 
 /// The blocks that run in any case, and those that run next. A probe may be the element of a block, or of a thread, which goes on in
@@ -53,10 +52,4 @@ fn chosen(launch: &Launch, probes: &[u64]) -> (Vec<u64>, Vec<u64>) {
     let always = probed.chain([0, blocks - 1]).collect();
     let spread = (1..PARTS).map(|part| blocks / PARTS * part);
     (always, EDGES.map(of_thread).into_iter().chain(spread).collect())
-}
-
-/// What is known of a launch of which not all blocks `ran`.
-pub fn left_out(ran: u64, kernel: &Kernel, launch: &Launch) -> Option<Fault> {
-    let of = launch.blocks();
-    (ran < of).then(|| Fault::new(Kind::Sampled, kernel.name.clone(), Detail::Sampled { ran, of }))
 }

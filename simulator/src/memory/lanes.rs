@@ -1,8 +1,10 @@
-//! A warp's loads and stores of global memory.
+//! A warp's loads and stores of global memory, their checks, and the record of the allocations that a launch accesses.
 
 use super::{AccessError, BASE, Memory, SLOT_BITS, locate};
 use crate::fault::{Kind, Near};
-use crate::lanes::{Lanes, lanes};
+use crate::lanes::{Lanes, WARP, lanes};
+use crate::race::Accessor;
+use crate::shadowed_buffer::{Observed, ShadowedBuffer, Written};
 
 impl Memory {
     /// Reads `N` bytes for each lane of `mask` into `out`.
@@ -61,6 +63,60 @@ impl Memory {
             }
         }
         Ok(())
+    }
+
+    /// Checks a warp's reads; see [`ShadowedBuffer::reads`].
+    pub fn reads(&mut self, bytes: usize, at: &Lanes, mask: u32, accessor: Option<&Accessor>, observed: &mut Observed) {
+        self.each_slot(at, mask, false, |buffer, starts, mask| buffer.reads(bytes, starts, mask, accessor, observed));
+    }
+
+    /// Checks a warp's writes; see [`ShadowedBuffer::writes`].
+    pub fn writes(
+        &mut self,
+        bytes: usize,
+        at: &Lanes,
+        mask: u32,
+        written: Written,
+        accessor: Option<&Accessor>,
+        observed: &mut Observed,
+    ) {
+        self.each_slot(at, mask, true, |buffer, starts, mask| {
+            buffer.writes(bytes, starts, mask, written, accessor, observed);
+        });
+    }
+
+    fn touch(&mut self, number: usize, write: bool) {
+        let base = self.address(number);
+        let Some(touched) = &mut self.touched else { return };
+        match touched.iter_mut().find(|(known, _)| *known == base) {
+            Some((_, wrote)) => *wrote |= write,
+            None => touched.push((base, write)),
+        }
+    }
+
+    /// Visits the live allocations that lanes access, with the lanes' offsets.
+    fn each_slot(
+        &mut self,
+        at: &Lanes,
+        mask: u32,
+        write: bool,
+        mut visit: impl FnMut(&mut ShadowedBuffer, &Lanes, u32),
+    ) {
+        let mut rest = mask;
+        while rest != 0 {
+            let first = at[rest.trailing_zeros() as usize];
+            let (mut here, mut starts) = (0, [0; WARP]);
+            for lane in 0..WARP {
+                here |= u32::from(at[lane] >> SLOT_BITS == first >> SLOT_BITS) << lane;
+                starts[lane] = (at[lane] & ((1 << SLOT_BITS) - 1)).wrapping_sub(BASE);
+            }
+            let (number, _) = locate(first);
+            if self.is_live(first, number) {
+                self.touch(number, write);
+                visit(&mut self.slots[number].buffer, &starts, here & rest);
+            }
+            rest &= !here;
+        }
     }
 
     fn live_data(&self, address: u64, number: usize) -> &[u8] {

@@ -6,7 +6,7 @@ use crate::bytes::Bytes;
 use crate::lanes::{Lanes, lanes};
 use crate::shadowed_buffer::ShadowedBuffer;
 
-/// How far behind managed memory an address still counts as one of it, and as out of its bounds.
+/// How far past managed memory an address still counts as one of it, and as out of its bounds.
 const NEAR: u64 = 1 << 20;
 
 impl Memory {

@@ -49,7 +49,7 @@ fn unequal(a: &Lanes, b: &Lanes, out: &mut Lanes) {
     }
 }
 
-/// Inserts instructions behind `at`. Jumps to what followed still lead there; `inserted` has the places of afterwards.
+/// Inserts instructions after `at`. Jumps to what followed still lead there; `inserted` has the places of afterwards.
 pub(super) fn insert_after(kernel: &mut Kernel, at: usize, inserted: &[Inst]) {
     for inst in &mut kernel.code {
         if let Op::Goto(to) | Op::If { to, .. } = &mut inst.op
@@ -58,7 +58,7 @@ pub(super) fn insert_after(kernel: &mut Kernel, at: usize, inserted: &[Inst]) {
             *to += inserted.len() as u32;
         }
     }
-    let behind = kernel.code.split_off(at + 1);
+    let after = kernel.code.split_off(at + 1);
     kernel.code.extend(inserted);
-    kernel.code.extend(behind);
+    kernel.code.extend(after);
 }

@@ -1,9 +1,8 @@
 //! Changes that provably do not affect what a kernel computes, by its code alone.
 
 use super::Kind;
-use super::slow_division::bypasses_a_slow_division;
 use crate::isa::{Space, Two};
-use crate::kernel::{Kernel, Op, Register, ZERO};
+use crate::kernel::{Inst, Kernel, Op, Register, ZERO};
 use crate::lanes::WARP;
 
 /// Whether the change is known to make no difference.
@@ -27,7 +26,7 @@ fn is_zero(kernel: &Kernel, register: Register) -> bool {
 
 /// Bit patterns that tell functions of any type apart: zeros, ones, bounds, infinities, and numbers without a pattern. Each
 /// float type has at most one NaN, because which of two NaNs results is unspecified.
-pub(super) const PATTERNS: [u64; 32] = [
+const PATTERNS: [u64; 32] = [
     0,
     1,
     2,
@@ -88,9 +87,9 @@ fn orders_nothing(kernel: &Kernel, at: usize) -> bool {
     let accesses = |edges: &[Vec<usize>]| -> Vec<(Space, bool)> {
         reached(edges, at).filter_map(|at| access(kernel, kernel.code[at].op)).collect()
     };
-    let (before, behind) = (accesses(&last), accesses(&next));
+    let (before, after) = (accesses(&last), accesses(&next));
     let meet = |a: Space, b: Space| a == b || a == Space::Generic || b == Space::Generic;
-    before.iter().all(|(a, writes)| behind.iter().all(|(b, also)| !meet(*a, *b) || !(*writes || *also)))
+    before.iter().all(|(a, writes)| after.iter().all(|(b, also)| !meet(*a, *b) || !(*writes || *also)))
 }
 
 /// The successors of an instruction.
@@ -126,4 +125,44 @@ fn access(kernel: &Kernel, what: Op) -> Option<(Space, bool)> {
         _ => return None,
     };
     (!matches!(space, Space::Local | Space::Param)).then_some((space, writes))
+}
+
+/// The half of a number that the faster instruction ignores.
+const HIGH: u64 = 0xffff_ffff_0000_0000;
+
+/// Whether the branch at `at` jumps to a division of 32 bits if the high half of a number is zero, and to one of 64 bits otherwise.
+fn bypasses_a_slow_division(kernel: &Kernel, at: usize) -> bool {
+    let Op::If { to, negated: false, .. } = kernel.code[at].op else { return false };
+    let divides = |from: usize, divide: fn(u64, u64) -> u64| {
+        let block = kernel.code[from..].iter().skip(1).take_while(|inst| !ends_block(inst));
+        block.into_iter().any(|inst| matches!(inst.op, Op::Two(function) if agrees(function, divide)))
+    };
+    tests_high_half(kernel, at)
+        && divides(at, |a, b| a.checked_div(b).unwrap_or(u64::MAX))
+        && divides(to as usize, |a, b| u64::from((a as u32).checked_div(b as u32).unwrap_or(u32::MAX)))
+}
+
+/// Whether the condition of the branch at `at` is `(x & HIGH) == 0`.
+fn tests_high_half(kernel: &Kernel, at: usize) -> bool {
+    let definition = |register: Register| kernel.code[..at].iter().rfind(|inst| inst.d == register);
+    let two = |inst: &Inst, function: fn(u64, u64) -> u64| matches!(inst.op, Op::Two(own) if agrees(own, function));
+    let Some(equal) = definition(kernel.code[at].args[0]) else { return false };
+    let Some(masked) = definition(equal.args[0]) else { return false };
+    two(equal, |a, b| u64::from(a == b))
+        && equal.args[1] == ZERO
+        && two(masked, |a, b| a & b)
+        && kernel.constants.contains(&(masked.args[1], HIGH))
+}
+
+fn ends_block(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Goto(_) | Op::If { .. } | Op::Exit | Op::Return | Op::Trap(_))
+}
+
+/// Whether two functions agree on all pairs of [`PATTERNS`], apart from divisions by zero.
+fn agrees(function: Two, other: fn(u64, u64) -> u64) -> bool {
+    let mut results = [0; WARP];
+    PATTERNS.iter().filter(|divisor| **divisor as u32 != 0).all(|&divisor| {
+        function(&PATTERNS, &[divisor; WARP], &mut results);
+        PATTERNS.iter().zip(results).all(|(pattern, result)| result == other(*pattern, divisor))
+    })
 }

@@ -192,7 +192,7 @@ fn instruction<'a>(
     Ok(Statement::Instruction { guard, opcode, operands, source })
 }
 
-/// An operand, in which decimal numbers are floats of so many bytes.
+/// An operand, in which decimal numbers are floats of `bytes` bytes.
 fn operand<'a>(lexer: &mut Lexer<'a>, bytes: u32) -> Result<Operand<'a>, SyntaxError> {
     match lexer.peek() {
         Token::Mark(b'{') => Ok(Operand::Vector(list(lexer, b'}', bytes)?)),
@@ -229,7 +229,7 @@ fn simple<'a>(lexer: &mut Lexer<'a>, bytes: u32) -> Result<Operand<'a>, SyntaxEr
     }
 }
 
-/// A number with or without a sign. A decimal number is rounded to a float of so many bytes, and gives its bits.
+/// A number with or without a sign. A decimal number is rounded to a float of `bytes` bytes, and gives its bits.
 pub fn constant(lexer: &mut Lexer, bytes: u32) -> Result<u64, SyntaxError> {
     let negative = lexer.accept(b'-')?;
     let Token::Decimal(digits) = lexer.peek() else {

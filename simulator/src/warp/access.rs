@@ -1,122 +1,133 @@
-//! Loads, stores and atomics of a warp.
+//! Loads, stores and atomics of a warp. Checks each before it happens: bytes that were never written, races, and bytes outside of
+//! views.
 
-use super::access_checks::WarpAccess;
-use super::{Machine, Stop, Warp, extend, stop};
+use super::taint::Taint;
+use super::{GridBarrier, Machine, Stop, Warp, extend, loop_detection, stop};
 use crate::address_space::{AddressSpace, resolve};
 use crate::fault::{Detail, How, Kind, Near};
 use crate::isa::Space;
-use crate::kernel::{Inst, Op};
+use crate::kernel::{Inst, Kernel, Op, Register};
 use crate::lanes::{Lanes, WARP, lanes};
 use crate::memory::AccessError;
+use crate::race::{Accessor, EPOCHS};
+use crate::shadowed_buffer::{Observed, UndefinedBytes, Written};
 
-impl Warp {
-    pub(super) fn access(&mut self, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<(), Stop> {
-        let (space, bytes) = match inst.op {
-            Op::Load { space, bytes, .. } | Op::Store { space, bytes } => (space, bytes),
-            Op::Atomic { space, bytes, .. } | Op::Align { space, bytes } => (space, bytes),
-            _ => return Ok(()),
-        };
-        let mut at = self.registers[inst.args[0] as usize];
-        for address in &mut at {
-            *address = displaced(space, *address, inst.offset);
-        }
-        self.access_at(space, bytes, machine, inst, &mut at, mask)
+/// An access that a warp is about to make: in one space, lane by lane.
+#[derive(Clone, Copy)]
+struct WarpAccess<'a> {
+    space: Space,
+    bytes: usize,
+    at: &'a Lanes,
+    mask: u32,
+}
+
+pub fn access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, mask: u32) -> Result<(), Stop> {
+    let (space, bytes) = match inst.op {
+        Op::Load { space, bytes, .. } | Op::Store { space, bytes } => (space, bytes),
+        Op::Atomic { space, bytes, .. } | Op::Align { space, bytes } => (space, bytes),
+        _ => return Ok(()),
+    };
+    let mut at = warp.registers[inst.args[0] as usize];
+    for address in &mut at {
+        *address = displaced(space, *address, inst.offset);
     }
+    access_at(warp, space, bytes, machine, inst, &mut at, mask)
+}
 
-    /// Accesses memory at these addresses.
-    #[inline]
-    pub(super) fn access_at(
-        &mut self,
-        space: Space,
-        bytes: u8,
-        machine: &mut Machine,
-        inst: &Inst,
-        at: &mut Lanes,
-        mask: u32,
-    ) -> Result<(), Stop> {
-        if matches!(space, Space::Global | Space::Generic) {
-            machine.memory.in_slots(at, mask);
-        }
-        if space == Space::Generic {
-            return self.generic(machine, inst, at, mask);
-        }
-        self.access_in(space, bytes, machine, inst, at, mask)
+/// Accesses memory at these addresses.
+#[inline]
+pub fn access_at(
+    warp: &mut Warp,
+    space: Space,
+    bytes: u8,
+    machine: &mut Machine,
+    inst: &Inst,
+    at: &mut Lanes,
+    mask: u32,
+) -> Result<(), Stop> {
+    if matches!(space, Space::Global | Space::Generic) {
+        machine.memory.in_slots(at, mask);
     }
+    if space == Space::Generic {
+        return generic(warp, machine, inst, at, mask);
+    }
+    access_in(warp, space, bytes, machine, inst, at, mask)
+}
 
-    /// Lanes of a generic access may be in different spaces, which are accessed one after the other.
-    fn generic(&mut self, machine: &mut Machine, inst: &Inst, at: &Lanes, mask: u32) -> Result<(), Stop> {
-        let (Op::Load { bytes, .. } | Op::Store { bytes, .. } | Op::Atomic { bytes, .. } | Op::Align { bytes, .. }) =
-            inst.op
-        else {
-            return Ok(());
-        };
-        for space in [Space::Global, Space::Shared, Space::Local] {
-            let mut offsets = *at;
-            let mask = resolve(space, &mut offsets, mask);
-            if mask != 0 {
-                self.access_in(space, bytes, machine, inst, &offsets, mask)?;
+/// Lanes of a generic access may be in different spaces, which are accessed one after the other.
+fn generic(warp: &mut Warp, machine: &mut Machine, inst: &Inst, at: &Lanes, mask: u32) -> Result<(), Stop> {
+    let (Op::Load { bytes, .. } | Op::Store { bytes, .. } | Op::Atomic { bytes, .. } | Op::Align { bytes, .. }) =
+        inst.op
+    else {
+        return Ok(());
+    };
+    for space in [Space::Global, Space::Shared, Space::Local] {
+        let mut offsets = *at;
+        let mask = resolve(space, &mut offsets, mask);
+        if mask != 0 {
+            access_in(warp, space, bytes, machine, inst, &offsets, mask)?;
+        }
+    }
+    Ok(())
+}
+
+fn access_in(
+    warp: &mut Warp,
+    space: Space,
+    bytes: u8,
+    machine: &mut Machine,
+    inst: &Inst,
+    at: &Lanes,
+    mask: u32,
+) -> Result<(), Stop> {
+    let [_, b, c, _] = inst.args.map(|arg| arg as usize);
+    let how = match inst.op {
+        Op::Load { .. } => How::Read,
+        Op::Store { .. } => How::Write,
+        Op::Atomic { .. } => How::Atomic,
+        _ => How::Access,
+    };
+    let barrier = machine.grid_barrier.as_mut();
+    let at_barrier = barrier.is_some_and(|barrier| barrier.is_accessed(machine.pc, inst, space, at, mask));
+    check_access(warp, machine, inst, WarpAccess { space, bytes: bytes.into(), at, mask });
+    let (kernel, memory) = (machine.kernel, &mut *machine.memory);
+    let (shared, local) = (&mut machine.block.shared.data[..], &mut warp.local.data[..]);
+    let mut address_space = AddressSpace { space, kernel, memory, shared, local };
+    let done = match inst.op {
+        Op::Load { signed, .. } => {
+            let d = &mut warp.registers[inst.d as usize];
+            let read = address_space.load(bytes, at, mask, d);
+            if signed && bytes < 8 {
+                lanes(mask).for_each(|lane| d[lane] = extend(d[lane], bytes, true));
             }
+            read
         }
-        Ok(())
-    }
-
-    fn access_in(
-        &mut self,
-        space: Space,
-        bytes: u8,
-        machine: &mut Machine,
-        inst: &Inst,
-        at: &Lanes,
-        mask: u32,
-    ) -> Result<(), Stop> {
-        let [_, b, c, _] = inst.args.map(|arg| arg as usize);
-        let how = match inst.op {
-            Op::Load { .. } => How::Read,
-            Op::Store { .. } => How::Write,
-            Op::Atomic { .. } => How::Atomic,
-            _ => How::Access,
-        };
-        let at_barrier = machine.grid_barrier.is_some() && machine.is_at_grid_barrier(inst, space, at, mask);
-        self.check_access(machine, inst, WarpAccess { space, bytes: bytes.into(), at, mask });
-        let (kernel, memory) = (machine.kernel, &mut *machine.memory);
-        let (shared, local) = (&mut machine.shared.data[..], &mut self.local.data[..]);
-        let mut address_space = AddressSpace { space, kernel, memory, shared, local };
-        let done = match inst.op {
-            Op::Load { signed, .. } => {
-                let d = &mut self.registers[inst.d as usize];
-                let read = address_space.load(bytes, at, mask, d);
-                if signed && bytes < 8 {
-                    lanes(mask).for_each(|lane| d[lane] = extend(d[lane], bytes, true));
-                }
-                read
-            }
-            Op::Store { .. } => address_space.store(bytes, at, mask, &self.registers[b]),
-            Op::Atomic { update, .. } => {
-                let (operand, other) = (self.registers[b], self.registers[c]);
-                let d = &mut self.registers[inst.d as usize];
-                lanes(mask).try_for_each(|lane| {
-                    address_space.load(bytes, at, 1 << lane, d)?;
-                    let mut new = [0; WARP];
-                    new[lane] = update(d[lane], operand[lane], other[lane]);
-                    address_space.store(bytes, at, 1 << lane, &new)
-                })
-            }
-            _ => match lanes(mask).find(|&lane| !at[lane].is_multiple_of(u64::from(bytes))) {
-                Some(lane) => {
-                    let near = Near::NotMultiple { of: bytes.into(), vector: true };
-                    Err((lane, AccessError { kind: Kind::Misaligned, address: at[lane], near, notes: Vec::new() }))
-                }
-                None => Ok(()),
-            },
-        };
-        if at_barrier {
-            machine.update_grid_barrier();
+        Op::Store { .. } => address_space.store(bytes, at, mask, &warp.registers[b]),
+        Op::Atomic { update, .. } => {
+            let (operand, other) = (warp.registers[b], warp.registers[c]);
+            let d = &mut warp.registers[inst.d as usize];
+            lanes(mask).try_for_each(|lane| {
+                address_space.load(bytes, at, 1 << lane, d)?;
+                let mut new = [0; WARP];
+                new[lane] = update(d[lane], operand[lane], other[lane]);
+                address_space.store(bytes, at, 1 << lane, &new)
+            })
         }
-        done.map_err(|(lane, error)| {
-            let detail = Detail::Access { how, space: space.into(), bytes: bytes.into() };
-            stop(error.kind, inst, 1 << lane, detail).at(error)
-        })
+        _ => match lanes(mask).find(|&lane| !at[lane].is_multiple_of(u64::from(bytes))) {
+            Some(lane) => {
+                let near = Near::NotMultiple { of: bytes.into(), vector: true };
+                Err((lane, AccessError { kind: Kind::Misaligned, address: at[lane], near, notes: Vec::new() }))
+            }
+            None => Ok(()),
+        },
+    };
+    if at_barrier {
+        machine.update_grid_barrier();
     }
+    done.map_err(|(lane, error)| {
+        let detail = Detail::Access { how, space: space.into(), bytes: bytes.into() };
+        stop(error.kind, inst, 1 << lane, detail).at(error)
+    })
 }
 
 /// An address plus its offset. An address of shared or local memory may be in a register of 32 bits, and wraps there.
@@ -125,4 +136,152 @@ pub(super) fn displaced(space: Space, address: u64, offset: i64) -> u64 {
         Ok(narrow) if matches!(space, Space::Shared | Space::Local) => u64::from(narrow.wrapping_add(offset as u32)),
         _ => address.wrapping_add(offset as u64),
     }
+}
+
+/// Checks the access that an instruction is about to make.
+fn check_access(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: WarpAccess) {
+    match inst.op {
+        Op::Load { .. } => return check_read(warp, machine, inst, access, inst.d),
+        Op::Store { .. } | Op::Atomic { .. } => {}
+        _ => return,
+    }
+    let source = inst.args[1] as usize;
+    let mut undefined = warp.taints.of(inst.args[1]).undefined;
+    let changes = !changes_nothing(warp, machine, inst, access, &undefined);
+    let accessor = accessor(warp, machine, inst, access.space, changes);
+    let mut observed = Observed::default();
+    if let Op::Atomic { .. } = inst.op {
+        reads(warp, machine, access, None, &mut observed);
+        remember_undefined(warp, machine, inst.d, access, &observed);
+        undefined.iter_mut().zip(&observed.undefined).for_each(|(own, read)| *own |= read);
+    }
+    let values = warp.registers[source];
+    let written = Written { values: &values, undefined: &undefined };
+    let WarpAccess { space, bytes, at, mask } = access;
+    match space {
+        Space::Shared | Space::Local => {
+            let starts = starts(machine.kernel, space, bytes, at);
+            let buffer = if space == Space::Shared { &mut machine.block.shared } else { &mut warp.local };
+            buffer.writes(bytes, &starts, mask, written, accessor.as_ref(), &mut observed);
+        }
+        _ => machine.memory.writes(bytes, at, mask, written, accessor.as_ref(), &mut observed),
+    }
+    report_observed(warp, machine, inst, access, &observed);
+}
+
+/// Whether a long loop only writes what is there already.
+fn changes_nothing(
+    warp: &Warp,
+    machine: &Machine,
+    inst: &Inst,
+    WarpAccess { space, bytes, at, mask }: WarpAccess,
+    undefined: &UndefinedBytes,
+) -> bool {
+    let values = &warp.registers[inst.args[1] as usize];
+    matches!((inst.op, space), (Op::Store { .. }, Space::Global))
+        && loop_detection::reads_alone(warp, machine, inst)
+        && machine.memory.holds_already(bytes, at, mask, values, undefined)
+}
+
+/// Checks a read into register `d`.
+fn check_read(warp: &mut Warp, machine: &mut Machine, inst: &Inst, access: WarpAccess, d: Register) {
+    // Nothing else changes what the only warp of a launch reads.
+    let may_change =
+        !matches!(inst.op, Op::Load { .. }) || !machine.alone && !loop_detection::reads_alone(warp, machine, inst);
+    let accessor = accessor(warp, machine, inst, access.space, may_change);
+    let mut observed = Observed::default();
+    reads(warp, machine, access, accessor.as_ref(), &mut observed);
+    remember_undefined(warp, machine, d, access, &observed);
+    report_observed(warp, machine, inst, access, &observed);
+}
+
+/// The accessor for the race checker; `None` in a thread's own memory, where nothing races. `matters`: the access is one by
+/// which threads can affect each other.
+fn accessor(warp: &Warp, machine: &mut Machine, inst: &Inst, space: Space, matters: bool) -> Option<Accessor> {
+    machine.effects += u64::from(matters);
+    machine.progress += u64::from(!matches!(inst.op, Op::Load { .. }));
+    let epoch = match space {
+        Space::Global => machine.epoch,
+        // Each block has shared memory of its own.
+        Space::Shared => machine.block.number % (EPOCHS - 1) + 1,
+        _ => return None,
+    };
+    let has_acquired = machine.block.has_acquired;
+    machine.block.has_acquired |= inst.acquires && !machine.grid_barrier.as_ref().is_some_and(GridBarrier::is_asked);
+    let accessor = Accessor {
+        epoch,
+        block: machine.block.number,
+        warp: warp.number as u32,
+        phase: machine.block.phase,
+        step: warp.step,
+        pc: machine.pc,
+        strong: inst.strong,
+        has_acquired,
+    };
+    Some(accessor).filter(|accessor| machine.checks.races && accessor.is_in_range())
+}
+
+fn reads(
+    warp: &mut Warp,
+    machine: &mut Machine,
+    access: WarpAccess,
+    accessor: Option<&Accessor>,
+    observed: &mut Observed,
+) {
+    let WarpAccess { space, bytes, at, mask } = access;
+    match space {
+        Space::Shared | Space::Local => {
+            let starts = starts(machine.kernel, space, bytes, at);
+            let buffer = if space == Space::Shared { &mut machine.block.shared } else { &mut warp.local };
+            buffer.reads(bytes, &starts, mask, accessor, observed);
+        }
+        _ => machine.memory.reads(bytes, at, mask, accessor, observed),
+    }
+}
+
+/// Records which bytes of a register were read from memory that was never written.
+fn remember_undefined(warp: &mut Warp, machine: &mut Machine, d: Register, access: WarpAccess, observed: &Observed) {
+    let WarpAccess { space, at, mask, .. } = access;
+    let Some(lane) = observed.undefined_lane else { return warp.taints.clear(d, mask) };
+    let address = at[lane] + u64::from(observed.undefined[lane].trailing_zeros());
+    let near = machine.describe_address(space, address);
+    machine.origins.entry(machine.pc).or_insert((address, near));
+    warp.taints.set(d, mask, &Taint { undefined: observed.undefined, origin: machine.pc, ..Taint::default() });
+}
+
+/// Reports what the checks found.
+fn report_observed(
+    warp: &Warp,
+    machine: &mut Machine,
+    inst: &Inst,
+    WarpAccess { space, at, .. }: WarpAccess,
+    observed: &Observed,
+) {
+    let how = if matches!(inst.op, Op::Load { .. }) { How::Read } else { How::Write };
+    if let Some((lane, earlier)) = &observed.race {
+        let before = if earlier.write { How::Write } else { How::Read };
+        let detail = Detail::Race { how, earlier: before, space: space.into() };
+        let mut found = stop(Kind::Race, inst, 1 << lane, detail);
+        (found.address, found.near) = (Some(at[*lane]), Some(machine.describe_address(space, at[*lane])));
+        found.notes.push(machine.other_side(before, earlier));
+        machine.report(warp.number, found);
+    }
+    if let Some(lane) = observed.outside {
+        let detail = Detail::OutOfView { how, space: space.into() };
+        let mut found = stop(Kind::OutOfView, inst, 1 << lane, detail);
+        (found.address, found.near) = (Some(at[lane]), Some(machine.describe_address(space, at[lane])));
+        machine.report(warp.number, found);
+    }
+}
+
+/// The offset of each lane's address in the memory of all arrays of its space; beyond it, if the address is in no array.
+fn starts(kernel: &Kernel, space: Space, bytes: usize, at: &Lanes) -> Lanes {
+    let (arrays, stride) = match space {
+        Space::Shared => (&kernel.shared_arrays, 0),
+        _ => (&kernel.local_arrays, kernel.local as usize),
+    };
+    std::array::from_fn(|lane| match arrays.find(at[lane], bytes as u32) {
+        Some(start) => (lane * stride + start) as u64,
+        None => u64::MAX,
+    })
 }

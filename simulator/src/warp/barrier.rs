@@ -3,125 +3,130 @@
 
 use std::collections::BTreeMap;
 
+use super::machine::BARRIERS;
 use super::taint::Taint;
 use super::{Fragment, Machine, State, Stop, Warp, stop, write};
-use crate::fault::{Kind, Note, Whom};
+use crate::fault::{Fault, Kind, Note, Whom};
 use crate::isa::{BlockBarrier, Reduction};
 use crate::kernel::{Inst, Op};
 use crate::lanes::{WARP, lanes, mask_of};
 
-/// How many barriers a block has.
-pub const BARRIERS: usize = 16;
+/// Lanes of `mask` arrive at a barrier. They wait there in the state that this returns, or go on.
+pub fn arrive(
+    warp: &mut Warp,
+    machine: &mut Machine,
+    barrier: BlockBarrier,
+    inst: &Inst,
+    mask: u32,
+) -> Result<Option<State>, Stop> {
+    let lane = mask.trailing_zeros() as usize;
+    let [number, threads, ..] = inst.args.map(|arg| warp.registers[arg as usize][lane] as u32);
+    let all = threads == 0 && barrier.waits;
+    if number as usize >= BARRIERS || !all && (threads == 0 || !(threads as usize).is_multiple_of(WARP)) {
+        let detail = "Barrier error detected. Invalid arguments".to_string();
+        let notes = vec![format!(
+            "barrier {number} for {threads} threads: there are {BARRIERS} barriers, and a count is a multiple of {WARP}"
+        )
+        .into()];
+        return Err(Stop { notes, ..stop(Kind::Barrier, inst, mask, detail) });
+    }
+    if let Some(barrier) = &mut machine.grid_barrier {
+        barrier.leave();
+    }
+    if barrier.waits {
+        return Ok(Some(State::Barrier(number as u8)));
+    }
+    machine.block.arrived[number as usize] += counted(warp, mask);
+    Ok(None)
+}
 
-impl Warp {
-    /// Lanes of `mask` arrive at a barrier. They wait there in the state that this returns, or go on.
-    pub(super) fn arrive(
-        &mut self,
-        machine: &mut Machine,
-        barrier: BlockBarrier,
-        inst: &Inst,
-        mask: u32,
-    ) -> Result<Option<State>, Stop> {
-        let lane = mask.trailing_zeros() as usize;
-        let [number, threads, ..] = inst.args.map(|arg| self.registers[arg as usize][lane] as u32);
-        let all = threads == 0 && barrier.waits;
-        if number as usize >= BARRIERS || !all && (threads == 0 || !(threads as usize).is_multiple_of(WARP)) {
-            let detail = "Barrier error detected. Invalid arguments".to_string();
-            let notes = vec![format!(
-                "barrier {number} for {threads} threads: there are {BARRIERS} barriers, and a count is a multiple of {WARP}"
-            )
-            .into()];
-            return Err(Stop { notes, ..stop(Kind::Barrier, inst, mask, detail) });
+/// How many threads arrive with the lanes of `mask`. Warps arrive as a whole.
+fn counted(warp: &Warp, mask: u32) -> u32 {
+    if mask == warp.live { WARP as u32 } else { mask.count_ones() }
+}
+
+fn waiting_at(warp: &Warp, number: usize) -> impl Iterator<Item = &Fragment> {
+    warp.fragments.iter().filter(move |fragment| fragment.state == State::Barrier(number as u8))
+}
+
+fn mask_at(warp: &Warp, number: usize) -> u32 {
+    waiting_at(warp, number).fold(0, |all, fragment| all | fragment.mask)
+}
+
+/// Lets the threads go on that wait at barrier `number`. Those that learn something of the others get `answers`, by
+/// [`Reduction`].
+fn release(warp: &mut Warp, machine: &Machine, number: usize, answers: [u64; 3], taint: &Taint) {
+    for index in 0..warp.fragments.len() {
+        let Fragment { pc, mask, state } = warp.fragments[index];
+        if state != State::Barrier(number as u8) {
+            continue;
         }
-        machine.leave_grid_barrier();
-        if barrier.waits {
-            return Ok(Some(State::Barrier(number as u8)));
-        }
-        machine.arrived[number as usize] += self.counted(mask);
-        Ok(None)
-    }
-
-    /// How many threads arrive with the lanes of `mask`. Warps arrive as a whole.
-    fn counted(&self, mask: u32) -> u32 {
-        if mask == self.live { WARP as u32 } else { mask.count_ones() }
-    }
-
-    fn waiting_at(&self, number: usize) -> impl Iterator<Item = &Fragment> {
-        self.fragments.iter().filter(move |fragment| fragment.state == State::Barrier(number as u8))
-    }
-
-    fn mask_at(&self, number: usize) -> u32 {
-        self.waiting_at(number).fold(0, |all, fragment| all | fragment.mask)
-    }
-
-    /// Lets the threads go on that wait at barrier `number`. Those that learn something of the others get `answers`, by
-    /// [`Reduction`].
-    fn release(&mut self, machine: &Machine, number: usize, answers: [u64; 3], taint: &Taint) {
-        for index in 0..self.fragments.len() {
-            let Fragment { pc, mask, state } = self.fragments[index];
-            if state != State::Barrier(number as u8) {
-                continue;
+        let inst = &machine.kernel.code[pc];
+        if let Op::Barrier(BlockBarrier { reduction: Some(reduction), .. }) = inst.op {
+            write(&mut warp.registers[inst.d as usize], &[answers[reduction as usize]; WARP], mask);
+            if warp.taints.any || taint.undefined != [0; WARP] {
+                warp.taints.set(inst.d, mask, taint);
             }
-            let inst = &machine.kernel.code[pc];
-            if let Op::Barrier(BlockBarrier { reduction: Some(reduction), .. }) = inst.op {
-                write(&mut self.registers[inst.d as usize], &[answers[reduction as usize]; WARP], mask);
-                if self.tainted || taint.undefined != [0; WARP] {
-                    self.taint(inst.d, mask, taint);
-                }
-            }
-            self.fragments[index] = Fragment { pc: pc + 1, mask, state: State::Ready };
         }
+        warp.fragments[index] = Fragment { pc: pc + 1, mask, state: State::Ready };
     }
+}
 
-    /// The report if some threads of this warp wait for the block, and others elsewhere: all threads of a warp must reach an
-    /// aligned barrier together (PTX ISA 9.7.13.1).
-    pub fn diverged(&self, machine: &Machine) -> Option<Stop> {
-        let waits = |fragment: &&Fragment| matches!(fragment.state, State::Barrier(_));
-        let aligned = |fragment: &Fragment| {
-            matches!(machine.kernel.code[fragment.pc].op, Op::Barrier(BlockBarrier { aligned: true, .. }))
-        };
-        let mut waiting = self.fragments.iter().filter(waits);
-        // Who asks again may come.
-        if self.polls() || self.fragments.len() < 2 || !waiting.any(aligned) {
-            return None;
-        }
-        let first = self.fragments.iter().filter(waits).min_by_key(|fragment| fragment.pc)?;
-        Some(Stop {
-            kind: Kind::Barrier,
-            lane: first.mask.trailing_zeros() as usize,
-            source: machine.kernel.code[first.pc].source,
-            address: None,
-            detail: "Barrier error detected. Divergent thread(s) in warp".into(),
-            near: None,
-            notes: waiting_places([self], machine),
-        })
+/// Reports if some threads of this warp wait for the block, and others elsewhere: all threads of a warp must reach an
+/// aligned barrier together (PTX ISA 9.7.13.1).
+pub fn report_divergence(warp: &Warp, machine: &mut Machine) {
+    if let Some(found) = diverged(warp, machine) {
+        machine.report(warp.number, found);
     }
+}
+
+fn diverged(warp: &Warp, machine: &Machine) -> Option<Stop> {
+    let waits = |fragment: &&Fragment| matches!(fragment.state, State::Barrier(_));
+    let aligned = |fragment: &Fragment| {
+        matches!(machine.kernel.code[fragment.pc].op, Op::Barrier(BlockBarrier { aligned: true, .. }))
+    };
+    let mut waiting = warp.fragments.iter().filter(waits);
+    // Who asks again may come.
+    if warp.polls() || warp.fragments.len() < 2 || !waiting.any(aligned) {
+        return None;
+    }
+    let first = warp.fragments.iter().filter(waits).min_by_key(|fragment| fragment.pc)?;
+    Some(Stop {
+        kind: Kind::Barrier,
+        lane: first.mask.trailing_zeros() as usize,
+        source: machine.kernel.code[first.pc].source,
+        address: None,
+        detail: "Barrier error detected. Divergent thread(s) in warp".into(),
+        near: None,
+        notes: waiting_places([warp], machine),
+    })
 }
 
 /// Lets threads go on where enough have arrived; `false` if that is nowhere. Threads that have ended are not waited for.
 pub fn complete(warps: &mut [Warp], machine: &mut Machine) -> bool {
     let mut any = false;
     for number in 0..BARRIERS {
-        let Some((warp, fragment)) = warps.iter().find_map(|warp| Some((warp, warp.waiting_at(number).next()?))) else {
+        let Some((warp, fragment)) = warps.iter().find_map(|warp| Some((warp, waiting_at(warp, number).next()?)))
+        else {
             continue;
         };
         let inst = &machine.kernel.code[fragment.pc];
         let needed = warp.registers[inst.args[1] as usize][fragment.mask.trailing_zeros() as usize] as u32;
-        let masks = || warps.iter().map(|warp| (warp, warp.mask_at(number)));
+        let masks = || warps.iter().map(|warp| (warp, mask_at(warp, number)));
         let enough = match needed {
             0 => masks().all(|(warp, mask)| mask == warp.live),
             _ => {
                 let waiting =
-                    masks().filter(|(_, mask)| *mask != 0).map(|(warp, mask)| warp.counted(mask)).sum::<u32>();
-                machine.arrived[number] + waiting >= needed
+                    masks().filter(|(_, mask)| *mask != 0).map(|(warp, mask)| counted(warp, mask)).sum::<u32>();
+                machine.block.arrived[number] + waiting >= needed
             }
         };
         if enough {
             let (answers, taint) = reduced(warps, machine, number);
             for warp in &mut *warps {
-                warp.release(machine, number, answers, &taint);
+                release(warp, machine, number, answers, &taint);
             }
-            machine.arrived[number] = 0;
+            machine.block.arrived[number] = 0;
             any = true;
         }
     }
@@ -132,12 +137,12 @@ pub fn complete(warps: &mut [Warp], machine: &mut Machine) -> bool {
 fn reduced(warps: &[Warp], machine: &Machine, number: usize) -> ([u64; 3], Taint) {
     let (mut holds, mut fails, mut taint) = (0, 0, Taint::default());
     for warp in warps {
-        for fragment in warp.waiting_at(number) {
+        for fragment in waiting_at(warp, number) {
             let inst = &machine.kernel.code[fragment.pc];
             if let Op::Barrier(BlockBarrier { reduction: Some(_), .. }) = inst.op {
                 let held = (mask_of(&warp.registers[inst.args[2] as usize]) & fragment.mask).count_ones();
                 (holds, fails) = (holds + held, fails + fragment.mask.count_ones() - held);
-                let its = warp.taint_of(inst.args[2]);
+                let its = warp.taints.of(inst.args[2]);
                 if lanes(fragment.mask).any(|lane| its.undefined[lane] != 0) {
                     taint = Taint { undefined: [u8::MAX; WARP], origin: its.origin, ..taint };
                 }
@@ -152,9 +157,9 @@ fn reduced(warps: &[Warp], machine: &Machine, number: usize) -> ([u64; 3], Taint
 }
 
 /// The fault of a block in which no thread can go on; `stuck` is the first warp that does not only wait for the block.
-pub fn deadlock(stuck: &Warp, warps: &[Warp], machine: &Machine) -> Stop {
+pub fn deadlock(stuck: &Warp, warps: &[Warp], machine: &Machine) -> Fault {
     let first = stuck.fragments.first();
-    Stop {
+    let stop = Stop {
         kind: Kind::Deadlock,
         lane: first.map_or(0, |fragment| fragment.mask.trailing_zeros() as usize),
         source: first.map(|fragment| machine.kernel.code[fragment.pc].source).unwrap_or_default(),
@@ -162,7 +167,8 @@ pub fn deadlock(stuck: &Warp, warps: &[Warp], machine: &Machine) -> Stop {
         detail: "Barrier error detected. No thread of the block can go on".into(),
         near: None,
         notes: waiting_places(warps, machine),
-    }
+    };
+    machine.fault(stuck.number, stop)
 }
 
 /// Each place where threads of `warps` wait, with how many.

@@ -2,10 +2,10 @@
 //! adds its share, and whose highest bit it then waits to see flipped. Everything before that flip is ordered before everything
 //! that follows it.
 
-use super::Machine;
 use crate::isa::Space;
 use crate::kernel::{Inst, Op};
 use crate::lanes::Lanes;
+use crate::memory::Memory;
 
 /// The barrier of a grid.
 #[derive(Debug)]
@@ -25,44 +25,32 @@ impl GridBarrier {
     pub fn new(workspace: u64) -> Self {
         Self { address: workspace + 4, flipped: false, asked: None }
     }
-}
 
-impl Machine<'_> {
-    /// Whether an access is one to the barrier of the grid. Keeps whether it asks.
-    pub(super) fn is_at_grid_barrier(&mut self, inst: &Inst, space: Space, at: &Lanes, mask: u32) -> bool {
-        let Some(barrier) = &mut self.grid_barrier else { return false };
-        let is_there = space == Space::Global && at[mask.trailing_zeros() as usize] == barrier.address;
-        barrier.asked = Some(self.pc).filter(|_| is_there && matches!(inst.op, Op::Load { .. }));
+    /// Whether the access that the instruction at `pc` makes is one to the barrier. Keeps whether it asks.
+    pub(super) fn is_accessed(&mut self, pc: u32, inst: &Inst, space: Space, at: &Lanes, mask: u32) -> bool {
+        let is_there = space == Space::Global && at[mask.trailing_zeros() as usize] == self.address;
+        self.asked = Some(pc).filter(|_| is_there && matches!(inst.op, Op::Load { .. }));
         is_there
     }
 
     /// Whether the present access asks whether all blocks have arrived.
-    pub(super) fn asks_grid_barrier(&self) -> bool {
-        self.grid_barrier.as_ref().is_some_and(|barrier| barrier.asked.is_some())
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.is_some()
     }
 
     /// Whether a jump back to `pc` is that of a loop that asks this and does nothing else.
-    pub(super) fn asks_again(&mut self, pc: usize) -> bool {
-        let asked = self.grid_barrier.as_mut().and_then(|barrier| barrier.asked.take());
-        asked.is_some_and(|asked| asked as usize >= pc)
+    pub(super) fn is_asked_again(&mut self, pc: usize) -> bool {
+        self.asked.take().is_some_and(|asked| asked as usize >= pc)
     }
 
     /// What follows is no longer part of such a loop.
-    pub(super) fn leave_grid_barrier(&mut self) {
-        if let Some(barrier) = &mut self.grid_barrier {
-            barrier.asked = None;
-        }
+    pub(super) fn leave(&mut self) {
+        self.asked = None;
     }
 
-    /// Looks whether the access that was just made completes the barrier.
-    pub(super) fn update_grid_barrier(&mut self) {
-        let Some(barrier) = &mut self.grid_barrier else { return };
-        let highest = self.memory.bytes(barrier.address + 3, 1).is_ok_and(|byte| byte[0] >> 7 == 1);
-        if highest != barrier.flipped {
-            barrier.flipped = highest;
-            self.epoch = self.memory.next_epoch();
-            // What it learned orders it after accesses that all are before this.
-            self.has_acquired = false;
-        }
+    /// Whether the access that was just made completes the barrier.
+    pub(super) fn completes(&mut self, memory: &Memory) -> bool {
+        let highest = memory.bytes(self.address + 3, 1).is_ok_and(|byte| byte[0] >> 7 == 1);
+        std::mem::replace(&mut self.flipped, highest) != highest
     }
 }

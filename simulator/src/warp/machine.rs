@@ -1,74 +1,160 @@
 //! What all warps of a launch share, and how one of them stops.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::Warp;
-use super::barrier::BARRIERS;
 use super::grid_barrier::GridBarrier;
-use crate::config::Checks;
-use crate::fault::{self, Assertion, Detail, How, Kind, Location, Near, Note, Thread};
+use crate::config::{Checks, Config};
+use crate::fault::{Detail, Fault, How, Kind, Location, Near, Note, Place, Thread};
 use crate::grid::{Launch, coordinates};
 use crate::isa::Space;
-use crate::kernel::{Inst, Kernel, Op};
-use crate::lanes::Lanes;
+use crate::kernel::{Inst, Kernel};
+use crate::lanes::WARP;
 use crate::memory::{AccessError, Memory};
 use crate::ptx::{Module, Source};
-use crate::race::EarlierAccess;
+use crate::race::{EPOCHS, EarlierAccess};
 use crate::shadowed_buffer::ShadowedBuffer;
+
+/// How many barriers a block has.
+pub const BARRIERS: usize = 16;
+
+/// Counters of a kernel, over all launches.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// How often the kernel was launched.
+    pub launches: u64,
+    /// How often each block of code was entered.
+    pub blocks: Vec<u64>,
+    /// How often each branch was not taken, and taken.
+    pub branches: Vec<[u64; 2]>,
+}
+
+/// The parts of a device that a launch uses.
+pub struct Resources<'a> {
+    pub counters: &'a mut Counters,
+    pub memory: &'a mut Memory,
+    pub module: &'a Module,
+    /// Receives what is found and does not end the launch.
+    pub reports: &'a mut Vec<Fault>,
+    /// Receives what the threads print.
+    pub printed: &'a mut String,
+}
+
+/// What the warps of a block share.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// Its coordinates in the grid.
+    pub at: [u32; 3],
+    /// Its number in the launch.
+    pub number: u32,
+    pub shared: ShadowedBuffer,
+    /// How many barriers it has passed.
+    pub phase: u32,
+    /// How many threads have arrived at each of its barriers without waiting there.
+    pub arrived: [u32; BARRIERS],
+    /// Whether it has read a lock or flag.
+    pub has_acquired: bool,
+}
+
+impl Block {
+    /// Begins the block of this number, with fresh memory.
+    pub fn begin(&mut self, kernel: &Kernel, launch: &Launch, number: u64, checks: Checks) {
+        self.at = launch.block_at(number);
+        // Races are not checked in blocks of a number that is too large.
+        self.number = u32::try_from(number).unwrap_or(u32::MAX);
+        self.shared.reset(kernel.shared as usize + launch.shared as usize, 0xA5, !checks.initialization);
+        if self.number.is_multiple_of(EPOCHS - 1) {
+            // Shared memory counts blocks as epochs, which begin anew here.
+            self.shared.cells.clear();
+        }
+        (self.phase, self.arrived, self.has_acquired) = (0, [0; BARRIERS], false);
+    }
+}
 
 /// What all warps of a launch share.
 pub struct Machine<'a> {
     pub kernel: &'a Kernel,
-    pub module: &'a Module,
-    pub memory: &'a mut Memory,
-    pub shared: ShadowedBuffer,
-    pub params: &'a [u8],
     pub launch: &'a Launch,
     pub checks: Checks,
+    pub module: &'a Module,
+    pub memory: &'a mut Memory,
+    /// The block whose turn it is.
+    pub block: Block,
     /// The instruction that accesses memory.
     pub pc: u32,
     /// The launch's number.
     pub epoch: u32,
-    /// The block's number in the launch.
-    pub block: u32,
-    /// How many barriers the block has passed.
-    pub phase: u32,
-    /// How many threads have arrived at each of the block's barriers without waiting there.
-    pub arrived: [u32; BARRIERS],
-    /// Whether the block has read a lock or flag.
-    pub has_acquired: bool,
     /// The barrier of the grid, if the launch is cooperative.
     pub grid_barrier: Option<GridBarrier>,
     /// Whether the launch has one warp.
     pub alone: bool,
-    /// Counts the events by which threads can affect each other.
-    pub effects: u64,
     /// Whether warps take turns: those of a block, or of all blocks.
     pub takes_turns: bool,
+    /// Counts the events by which threads can affect each other.
+    pub effects: u64,
     /// Counts what may end another warp's waiting: writes and atomics, and turns that warps gave up.
     pub progress: u64,
     /// Where each instruction read undefined bytes: their address, and what is there.
     pub origins: HashMap<u32, (u64, Near)>,
-    /// Warp instructions that the launch may execute.
-    pub allowed: u64,
+    /// Warp instructions that the launch may execute, and how many of them are left.
+    allowed: u64,
+    budget: u64,
     /// How often the clock was read.
-    pub clock_reads: u64,
-    /// Warp instructions left.
-    pub budget: u64,
-    /// How often each block was entered.
-    pub blocks: &'a mut [u64],
-    /// How often each branch was not taken, and taken.
-    pub branches: &'a mut [[u64; 2]],
+    clock_reads: u64,
+    counters: &'a mut Counters,
+    /// Reports that do not end the launch.
+    pub reports: &'a mut Vec<Fault>,
     /// What the threads have printed.
     pub printed: &'a mut String,
-    /// Reports that do not end the launch: the warp's number, and what was found.
-    pub reports: Vec<(usize, Stop)>,
 }
 
-impl Machine<'_> {
+/// How many instructions a launch may execute. A grid of many small blocks is no loop: each warp adds something, up to four times the
+/// budget that any launch has.
+fn budget(least: u64, launch: &Launch) -> u64 {
+    const EACH_WARP: u64 = 1000;
+    let warps = launch.grid.iter().fold(launch.warps() as u64, |warps, &size| warps.saturating_mul(size.into()));
+    least.saturating_add(warps.saturating_mul(EACH_WARP).min(least.saturating_mul(4)))
+}
+
+impl<'a> Machine<'a> {
+    /// That of a launch which begins.
+    pub fn new(
+        kernel: &'a Arc<Kernel>,
+        launch: &'a Launch,
+        config: &Config,
+        workspace: Option<u64>,
+        takes_turns: bool,
+        Resources { counters, memory, module, reports, printed }: Resources<'a>,
+    ) -> Self {
+        counters.launches += 1;
+        let (epoch, allowed) = (memory.begin(kernel), budget(config.budget, launch));
+        Self {
+            kernel,
+            launch,
+            checks: config.checks,
+            module,
+            memory,
+            block: Block::default(),
+            pc: 0,
+            epoch,
+            grid_barrier: workspace.map(GridBarrier::new),
+            alone: launch.warps() == 1 && launch.blocks() == 1,
+            takes_turns,
+            effects: 0,
+            progress: 0,
+            origins: HashMap::new(),
+            allowed,
+            budget: allowed,
+            clock_reads: 0,
+            counters,
+            reports,
+            printed,
+        }
+    }
+
     /// Counts a block that is entered, and takes its instructions off the budget.
     pub fn enter(&mut self, inst: &Inst, block: u32, length: u32, mask: u32) -> Result<(), Stop> {
-        self.blocks[block as usize] += 1;
+        self.counters.blocks[block as usize] += 1;
         let left = self.budget.checked_sub(u64::from(length));
         self.budget =
             left.ok_or_else(|| stop(Kind::Budget, inst, mask, "Launch used up its budget of instructions"))?;
@@ -78,7 +164,7 @@ impl Machine<'_> {
     /// The lanes that take a branch, which is counted.
     pub fn taken(&mut self, holds: u32, negated: bool, branch: u32, mask: u32) -> u32 {
         let taken = mask & if negated { !holds } else { holds };
-        let counts = &mut self.branches[branch as usize];
+        let counts = &mut self.counters.branches[branch as usize];
         counts[0] += u64::from(taken != mask);
         counts[1] += u64::from(taken != 0);
         taken
@@ -95,18 +181,40 @@ impl Machine<'_> {
         self.executed() + self.clock_reads
     }
 
-    /// Keeps a report that ends nothing, once for each instruction.
-    pub fn report(&mut self, warp: usize, found: Stop) {
-        let same = |(_, known): &(usize, Stop)| known.kind == found.kind && known.source == found.source;
-        if !self.reports.iter().any(same) {
-            self.reports.push((warp, found));
+    /// Begins a new epoch if the access that was just made completes the barrier of the grid: everything before is ordered before
+    /// everything that follows.
+    pub fn update_grid_barrier(&mut self) {
+        if self.grid_barrier.as_mut().is_some_and(|barrier| barrier.completes(self.memory)) {
+            self.epoch = self.memory.next_epoch();
+            // What it learned orders it after accesses that all are before this.
+            self.block.has_acquired = false;
         }
+    }
+
+    /// Keeps a report that ends nothing, once for each line.
+    pub fn report(&mut self, warp: usize, found: Stop) {
+        let ptx = (found.source.ptx > 0).then_some(found.source.ptx);
+        let same = |known: &Fault| known.kind == found.kind && known.place.ptx == ptx;
+        if !self.reports.iter().any(same) {
+            let fault = self.fault(warp, found);
+            self.reports.push(fault);
+        }
+    }
+
+    /// The fault of a lane of a warp of the present block.
+    pub fn fault(&self, warp: usize, stop: Stop) -> Fault {
+        let Stop { kind, lane, source, address, detail, near, notes } = stop;
+        let ptx = (source.ptx > 0).then_some(source.ptx);
+        let place = Place { kernel: self.kernel.name.clone(), source: self.module.source_line(source), ptx };
+        let thread = coordinates((warp * WARP + lane) as u32, self.launch.block);
+        let thread = ptx.map(|_| Thread { block: self.block.at, thread });
+        Fault { kind, place, thread, address, near, detail, notes }
     }
 
     /// Describes where an address is.
     pub fn describe_address(&self, space: Space, address: u64) -> Near {
         match space {
-            Space::Shared => self.kernel.shared_arrays.describe(address, self.shared.data.len()).0,
+            Space::Shared => self.kernel.shared_arrays.describe(address, self.block.shared.data.len()).0,
             Space::Local => self.kernel.local_arrays.describe(address, self.kernel.local as usize).0,
             _ => self.memory.describe(address),
         }
@@ -149,30 +257,4 @@ impl Stop {
 pub fn stop(kind: Kind, inst: &Inst, mask: u32, detail: impl Into<Detail>) -> Stop {
     let (lane, detail, notes) = (mask.trailing_zeros() as usize, detail.into(), Vec::new());
     Stop { kind, lane, source: inst.source, address: None, detail, near: None, notes }
-}
-
-/// The assertion that a lane's call of `__assertfail` names.
-fn assertion(memory: &Memory, registers: &[Lanes], inst: &Inst, lane: usize) -> Assertion {
-    let arg = |index: usize| registers[inst.args[index] as usize][lane];
-    let text = |address: u64| {
-        let byte = |at: u64| memory.bytes(address + at, 1).ok().map(|bytes| bytes[0]).filter(|byte| *byte != 0);
-        String::from_utf8_lossy(&(0..4096).map_while(byte).collect::<Vec<_>>()).into_owned()
-    };
-    let source = fault::Source { file: text(arg(1)), line: arg(2) as u32 };
-    Assertion { source, function: text(arg(3)), condition: text(arg(0)) }
-}
-
-impl Warp {
-    /// Why a kernel ends itself.
-    pub(super) fn aborted(&self, machine: &Machine, inst: &Inst, mask: u32) -> Stop {
-        let Op::Trap(instruction) = inst.op else {
-            let lane = mask.trailing_zeros() as usize;
-            let assertion = assertion(machine.memory, &self.registers, inst, lane);
-            let mut failed = stop(Kind::Assert, inst, mask, Detail::Assertion(assertion));
-            let mut edges = machine.kernel.assertions[inst.offset as usize].iter();
-            failed.notes = edges.find_map(|edge| edge.values_compared(&self.registers, lane)).unwrap_or_default();
-            return failed;
-        };
-        stop(Kind::Trap, inst, mask, format!("Kernel executed `{instruction}`"))
-    }
 }

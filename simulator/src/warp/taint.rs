@@ -3,9 +3,9 @@
 
 use super::{Machine, Warp, stop};
 use crate::fault::{Kind, Note};
-use crate::isa::{ArithmeticCheck, Real, TaintRule};
+use crate::isa::{ArithmeticCheck, TaintRule};
 use crate::kernel::{CARRY, Inst, Op, Register};
-use crate::lanes::{Bf16, F16, Lane, Lanes, WARP, lanes};
+use crate::lanes::{Lanes, WARP, lanes};
 use crate::shadowed_buffer::UndefinedBytes;
 
 /// The taint of a register, lane by lane.
@@ -19,6 +19,54 @@ pub struct Taint {
     pub origin: u32,
 }
 
+/// The taint of a warp's registers.
+#[derive(Debug, Default)]
+pub struct Taints {
+    registers: Vec<Taint>,
+    /// Whether any register is tainted, or was.
+    pub any: bool,
+}
+
+impl Taints {
+    /// Makes room for a kernel's registers.
+    pub fn track(&mut self, registers: usize) {
+        self.registers.clear();
+        self.registers.resize(registers, Taint::default());
+        self.any = false;
+    }
+
+    /// Clears all.
+    pub fn reset(&mut self) {
+        if self.any {
+            self.registers.fill(Taint::default());
+            self.any = false;
+        }
+    }
+
+    /// The taint of a register.
+    pub fn of(&self, register: Register) -> Taint {
+        if self.any { self.registers[register as usize] } else { Taint::default() }
+    }
+
+    /// Sets the taint of a register's lanes.
+    pub fn set(&mut self, register: Register, mask: u32, new: &Taint) {
+        self.any = true;
+        let old = &mut self.registers[register as usize];
+        for lane in lanes(mask) {
+            (old.undefined[lane], old.wrong[lane]) = (new.undefined[lane], new.wrong[lane]);
+        }
+        old.origin = new.origin;
+    }
+
+    /// Clears the taint of a register's lanes.
+    pub fn clear(&mut self, register: Register, mask: u32) {
+        if self.any {
+            let origin = self.registers[register as usize].origin;
+            self.set(register, mask, &Taint { origin, ..Taint::default() });
+        }
+    }
+}
+
 /// Converted from NaN.
 const FROM_NAN: u8 = 1;
 /// Converted from a number out of range.
@@ -28,196 +76,150 @@ const WRAPPED: u8 = 4;
 /// Wrapped in 32 bits if it is signed.
 const WRAPPED_SIGNED: u8 = 8;
 
-impl Warp {
-    /// Propagates taint through an instruction that is about to run, and reports it if it decides something.
-    pub(super) fn propagate_taint(&mut self, machine: &mut Machine, pc: usize, mask: u32) {
-        let inst = &machine.kernel.code[pc];
-        let arithmetic_check = if machine.checks.arithmetic { inst.arithmetic_check } else { ArithmeticCheck::Nothing };
-        match inst.op {
-            Op::One(_) | Op::Two(_) | Op::Three(_) | Op::Four(_) | Op::Carry(_) => {
-                self.taint_result(machine, inst, pc, mask, arithmetic_check);
-            }
-            Op::Print | Op::ActiveMask | Op::Clock => self.clear_taint(inst.d, mask),
-            Op::Param { .. } => {
-                self.report_undefined(machine, inst, inst.args[0], mask, "is used as an address");
-                self.clear_taint(inst.d, mask);
-            }
-            Op::If { .. } => self.report_undefined(machine, inst, inst.args[0], mask, "decides a branch"),
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Align { .. } => {
-                self.check_address(machine, inst, mask);
-            }
-            Op::CopyAsync { .. } => {
-                for arg in &inst.args[..2] {
-                    self.report_undefined(machine, inst, *arg, mask, "is used as an address");
-                }
-            }
-            Op::Shuffle(_) => {
-                for arg in &inst.args[1..] {
-                    self.report_undefined(machine, inst, *arg, mask, "decides what a shuffle reads");
-                }
-            }
-            Op::Gather(_) => self.report_undefined(machine, inst, inst.args[1], mask, "is used as a member mask"),
-            Op::WarpBarrier => self.report_undefined(machine, inst, inst.args[0], mask, "is used as a member mask"),
-            _ => {}
+/// Propagates taint through an instruction that is about to run, and reports it if it decides something.
+pub fn propagate(warp: &mut Warp, machine: &mut Machine, pc: usize, mask: u32) {
+    let inst = &machine.kernel.code[pc];
+    let arithmetic_check = if machine.checks.arithmetic { inst.arithmetic_check } else { ArithmeticCheck::Nothing };
+    match inst.op {
+        Op::One(_) | Op::Two(_) | Op::Three(_) | Op::Four(_) | Op::Carry(_) => {
+            taint_result(warp, machine, inst, pc, mask, arithmetic_check);
         }
+        Op::Print | Op::ActiveMask | Op::Clock => warp.taints.clear(inst.d, mask),
+        Op::Param { .. } => {
+            report_undefined(warp, machine, inst, inst.args[0], mask, "is used as an address");
+            warp.taints.clear(inst.d, mask);
+        }
+        Op::If { .. } => report_undefined(warp, machine, inst, inst.args[0], mask, "decides a branch"),
+        Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Align { .. } => {
+            check_address(warp, machine, inst, mask);
+        }
+        Op::CopyAsync { .. } => {
+            for arg in &inst.args[..2] {
+                report_undefined(warp, machine, inst, *arg, mask, "is used as an address");
+            }
+        }
+        Op::Shuffle(_) => {
+            for arg in &inst.args[1..] {
+                report_undefined(warp, machine, inst, *arg, mask, "decides what a shuffle reads");
+            }
+        }
+        Op::Gather(_) => report_undefined(warp, machine, inst, inst.args[1], mask, "is used as a member mask"),
+        Op::WarpBarrier => report_undefined(warp, machine, inst, inst.args[0], mask, "is used as a member mask"),
+        _ => {}
     }
+}
 
-    fn taint_result(
-        &mut self,
-        machine: &mut Machine,
-        inst: &Inst,
-        pc: usize,
-        mask: u32,
-        arithmetic_check: ArithmeticCheck,
-    ) {
-        let sources = match inst.op {
-            Op::One(_) => 1,
-            Op::Two(_) => 2,
-            Op::Three(_) => 3,
-            _ => 4,
-        };
-        let args = inst.args.map(|arg| arg as usize);
-        let mut new = Taint { origin: pc as u32, ..Taint::default() };
-        if self.tainted {
-            let taints = args.map(|arg| &self.taints[arg]);
-            undefined_bytes(inst.taint_rule, taints, sources, args.map(|arg| &self.registers[arg]), &mut new.undefined);
-            new.wrong = wrongs(inst.taint_rule, taints, &self.registers[args[2]], sources);
-            if let Some(taint) =
-                taints[..sources].iter().find(|taint| taint.undefined != [0; WARP] || taint.wrong != [0; WARP])
-            {
-                new.origin = taint.origin;
+fn taint_result(
+    warp: &mut Warp,
+    machine: &mut Machine,
+    inst: &Inst,
+    pc: usize,
+    mask: u32,
+    arithmetic_check: ArithmeticCheck,
+) {
+    let sources = match inst.op {
+        Op::One(_) => 1,
+        Op::Two(_) => 2,
+        Op::Three(_) => 3,
+        _ => 4,
+    };
+    let args = inst.args.map(|arg| arg as usize);
+    let mut new = Taint { origin: pc as u32, ..Taint::default() };
+    if warp.taints.any {
+        let taints = args.map(|arg| &warp.taints.registers[arg]);
+        undefined_bytes(inst.taint_rule, taints, sources, args.map(|arg| &warp.registers[arg]), &mut new.undefined);
+        new.wrong = wrongs(inst.taint_rule, taints, &warp.registers[args[2]], sources);
+        if let Some(taint) =
+            taints[..sources].iter().find(|taint| taint.undefined != [0; WARP] || taint.wrong != [0; WARP])
+        {
+            new.origin = taint.origin;
+        }
+    }
+    if !matches!(arithmetic_check, ArithmeticCheck::Nothing) {
+        check_arithmetic(warp, machine, inst, pc, mask, arithmetic_check, &mut new);
+    }
+    if warp.taints.any || new.wrong != [0; WARP] {
+        warp.taints.set(inst.d, mask, &new);
+        if matches!(inst.op, Op::Carry(_)) {
+            warp.taints.set(CARRY, mask, &new);
+        }
+    }
+}
+
+/// Looks for mistakes in an instruction's own arithmetic.
+fn check_arithmetic(
+    warp: &Warp,
+    machine: &mut Machine,
+    inst: &Inst,
+    pc: usize,
+    mask: u32,
+    check: ArithmeticCheck,
+    new: &mut Taint,
+) {
+    let [a, b, c] = [0, 1, 2].map(|arg| &warp.registers[inst.args[arg] as usize]);
+    let before = new.wrong;
+    match check {
+        ArithmeticCheck::Nothing => {}
+        ArithmeticCheck::Divisor(bytes) => {
+            let cut = u64::MAX >> (64 - 8 * u32::from(bytes));
+            if let Some(lane) = lanes(mask).find(|&lane| b[lane] & cut == 0) {
+                let found = stop(Kind::Arithmetic, inst, 1 << lane, "division of an integer by zero");
+                machine.report(warp.number, found);
             }
         }
-        if arithmetic_check != ArithmeticCheck::Nothing {
-            self.check_arithmetic(machine, inst, pc, mask, arithmetic_check, &mut new);
+        ArithmeticCheck::Convert { value, least, beyond } => {
+            lanes(mask).for_each(|lane| new.wrong[lane] = converted(value(a[lane]), least, beyond));
         }
-        if self.tainted || new.wrong != [0; WARP] {
-            self.taint(inst.d, mask, &new);
-            if matches!(inst.op, Op::Carry(_)) {
-                self.taint(CARRY, mask, &new);
+        ArithmeticCheck::Product => {
+            wraps(mask, &mut new.wrong, |lane| product_wraps(a[lane] as u32, b[lane] as u32, c[lane] as u32));
+        }
+        ArithmeticCheck::Sum => wraps(mask, &mut new.wrong, |lane| sum_wraps(a[lane] as u32, b[lane] as u32)),
+        ArithmeticCheck::Shift => wraps(mask, &mut new.wrong, |lane| shift_wraps(a[lane] as u32, b[lane] as u32)),
+        ArithmeticCheck::Extend => {
+            for wrong in new.wrong.iter_mut().filter(|wrong| **wrong & WRAPPED_SIGNED != 0) {
+                *wrong |= WRAPPED;
             }
         }
+        ArithmeticCheck::Bound => new.wrong = [0; WARP],
     }
+    if before == [0; WARP] && new.wrong != before {
+        new.origin = pc as u32;
+    }
+}
 
-    /// Looks for mistakes in an instruction's own arithmetic.
-    fn check_arithmetic(
-        &self,
-        machine: &mut Machine,
-        inst: &Inst,
-        pc: usize,
-        mask: u32,
-        arithmetic_check: ArithmeticCheck,
-        new: &mut Taint,
-    ) {
-        let [a, b, c] = [0, 1, 2].map(|arg| &self.registers[inst.args[arg] as usize]);
-        let before = new.wrong;
-        match arithmetic_check {
-            ArithmeticCheck::Nothing => {}
-            ArithmeticCheck::Divisor(bits) => {
-                let cut = u64::MAX >> (64 - u32::from(bits));
-                if let Some(lane) = lanes(mask).find(|&lane| b[lane] & cut == 0) {
-                    let what = stop(Kind::Arithmetic, inst, 1 << lane, "division of an integer by zero");
-                    machine.report(self.number, what);
-                }
-            }
-            ArithmeticCheck::Convert(from, least, beyond) => {
-                for lane in lanes(mask) {
-                    let x = real(from, a[lane]);
-                    new.wrong[lane] = if x.is_nan() {
-                        FROM_NAN
-                    } else if x.trunc() < least || x >= beyond {
-                        FROM_BEYOND
-                    } else {
-                        0
-                    };
-                }
-            }
-            ArithmeticCheck::Product => wraps(mask, &mut new.wrong, |lane| {
-                let (x, y, z) = (a[lane] as i32, b[lane] as i32, c[lane] as i32);
-                let signed = i64::from(x) * i64::from(y) + i64::from(z);
-                let unsigned = u64::from(x as u32) * u64::from(y as u32) + u64::from(z as u32);
-                (signed != i64::from(signed as i32), unsigned >> 32 != 0)
-            }),
-            ArithmeticCheck::Sum => wraps(mask, &mut new.wrong, |lane| {
-                let (x, y) = (a[lane] as u32, b[lane] as u32);
-                let sum = x.wrapping_add(y);
-                ((x ^ sum) & (y ^ sum) & 1 << 31 != 0, sum < x)
-            }),
-            ArithmeticCheck::Shift => wraps(mask, &mut new.wrong, |lane| {
-                let (x, by) = (a[lane] as u32, (b[lane] as u32).min(32));
-                let exact = u64::from(x) << by;
-                let signed = i64::from(x as i32) << by;
-                (signed != i64::from(signed as i32), exact >> 32 != 0)
-            }),
-            ArithmeticCheck::Extend => {
-                for wrong in &mut new.wrong {
-                    if *wrong & WRAPPED_SIGNED != 0 {
-                        *wrong |= WRAPPED;
-                    }
-                }
-            }
-            ArithmeticCheck::Bound => new.wrong = [0; WARP],
-        }
-        if before == [0; WARP] && new.wrong != before {
-            new.origin = pc as u32;
-        }
+/// Reports an address that is undefined, or a wrong number.
+pub fn check_address(warp: &Warp, machine: &mut Machine, inst: &Inst, mask: u32) {
+    if warp.taints.any {
+        report_undefined(warp, machine, inst, inst.args[0], mask, "is used as an address");
+        report_wrong_address(warp, machine, inst, mask);
     }
+}
 
-    /// Sets the taint of a register's lanes.
-    pub(super) fn taint(&mut self, register: Register, mask: u32, new: &Taint) {
-        self.tainted = true;
-        let old = &mut self.taints[register as usize];
-        for lane in lanes(mask) {
-            (old.undefined[lane], old.wrong[lane]) = (new.undefined[lane], new.wrong[lane]);
-        }
-        old.origin = new.origin;
+/// Reports a register with undefined bytes that decides something.
+pub fn report_undefined(warp: &Warp, machine: &mut Machine, inst: &Inst, register: Register, mask: u32, how: &str) {
+    let taint = warp.taints.of(register);
+    let Some(lane) = lanes(mask).find(|&lane| taint.undefined[lane] != 0) else { return };
+    let mut found = stop(Kind::Uninitialized, inst, 1 << lane, format!("Uninitialized value {how}"));
+    if let Some((address, near)) = machine.origins.get(&taint.origin) {
+        (found.address, found.near) = (Some(*address), Some(near.clone()));
     }
+    found.notes.push(Note::ReadAt(machine.location(taint.origin)));
+    machine.report(warp.number, found);
+}
 
-    /// The taint of a register.
-    pub(super) fn taint_of(&self, register: Register) -> Taint {
-        if self.tainted { self.taints[register as usize] } else { Taint::default() }
-    }
-
-    /// Clears the taint of a register's lanes.
-    pub(super) fn clear_taint(&mut self, register: Register, mask: u32) {
-        if self.tainted {
-            self.taint(register, mask, &Taint { origin: self.taints[register as usize].origin, ..Taint::default() });
-        }
-    }
-
-    /// Reports a register with undefined bytes that decides something.
-    pub(super) fn report_undefined(
-        &self,
-        machine: &mut Machine,
-        inst: &Inst,
-        register: Register,
-        mask: u32,
-        how: &str,
-    ) {
-        let taint = &self.taints[register as usize];
-        let Some(lane) = lanes(mask).find(|&lane| taint.undefined[lane] != 0) else { return };
-        let mut found = stop(Kind::Uninitialized, inst, 1 << lane, format!("Uninitialized value {how}"));
-        if let Some((address, near)) = machine.origins.get(&taint.origin) {
-            (found.address, found.near) = (Some(*address), Some(near.clone()));
-        }
-        found.notes.push(Note::ReadAt(machine.location(taint.origin)));
-        machine.report(self.number, found);
-    }
-
-    /// Reports a wrong number that is used as an address.
-    pub(super) fn report_wrong_address(&self, machine: &mut Machine, inst: &Inst, mask: u32) {
-        let taint = &self.taints[inst.args[0] as usize];
-        let wrong = |lane: usize| taint.wrong[lane] & !WRAPPED_SIGNED;
-        let Some(lane) = lanes(mask).find(|&lane| wrong(lane) != 0) else { return };
-        let what = match wrong(lane) {
-            wrong if wrong & FROM_NAN != 0 => "NaN converted to an integer",
-            wrong if wrong & FROM_BEYOND != 0 => "a float out of range converted to an integer",
-            _ => "index arithmetic that wrapped in 32 bits",
-        };
-        let mut found = stop(Kind::Arithmetic, inst, 1 << lane, format!("{what}, used as an address"));
-        found.notes.push(Note::MadeAt(machine.location(taint.origin)));
-        machine.report(self.number, found);
-    }
+/// Reports a wrong number that is used as an address.
+pub fn report_wrong_address(warp: &Warp, machine: &mut Machine, inst: &Inst, mask: u32) {
+    let taint = warp.taints.of(inst.args[0]);
+    let wrong = |lane: usize| taint.wrong[lane] & !WRAPPED_SIGNED;
+    let Some(lane) = lanes(mask).find(|&lane| wrong(lane) != 0) else { return };
+    let what = match wrong(lane) {
+        wrong if wrong & FROM_NAN != 0 => "NaN converted to an integer",
+        wrong if wrong & FROM_BEYOND != 0 => "a float out of range converted to an integer",
+        _ => "index arithmetic that wrapped in 32 bits",
+    };
+    let mut found = stop(Kind::Arithmetic, inst, 1 << lane, format!("{what}, used as an address"));
+    found.notes.push(Note::MadeAt(machine.location(taint.origin)));
+    machine.report(warp.number, found);
 }
 
 /// How each lane of a result that wraps in 32 bits is wrong. `of` says whether it wraps as a signed and as an unsigned
@@ -227,6 +229,32 @@ fn wraps(mask: u32, wrong: &mut [u8; WARP], of: impl Fn(usize) -> (bool, bool)) 
         let (signed, unsigned) = of(lane);
         let new = if signed && unsigned { WRAPPED } else { u8::from(signed) * WRAPPED_SIGNED };
         *wrong |= new * (mask >> lane & 1) as u8;
+    }
+}
+
+fn product_wraps(a: u32, b: u32, c: u32) -> (bool, bool) {
+    let signed = i64::from(a as i32) * i64::from(b as i32) + i64::from(c as i32);
+    let unsigned = u64::from(a) * u64::from(b) + u64::from(c);
+    (signed != i64::from(signed as i32), unsigned >> 32 != 0)
+}
+
+fn sum_wraps(a: u32, b: u32) -> (bool, bool) {
+    let sum = a.wrapping_add(b);
+    ((a ^ sum) & (b ^ sum) & 1 << 31 != 0, sum < a)
+}
+
+fn shift_wraps(a: u32, by: u32) -> (bool, bool) {
+    let by = by.min(32);
+    let signed = i64::from(a as i32) << by;
+    (signed != i64::from(signed as i32), u64::from(a) << by >> 32 != 0)
+}
+
+/// How a float is wrong as an integer, which holds what is not less than `least` and less than `beyond`.
+fn converted(x: f64, least: f64, beyond: f64) -> u8 {
+    match x {
+        _ if x.is_nan() => FROM_NAN,
+        _ if x.trunc() < least || x >= beyond => FROM_BEYOND,
+        _ => 0,
     }
 }
 
@@ -281,13 +309,4 @@ fn wrongs(how: TaintRule, taints: [&Taint; 4], choice: &Lanes, sources: usize) -
         TaintRule::Choose(_) => taints[usize::from(choice[lane] & 1 == 0)].wrong[lane],
         _ => taints[..sources].iter().fold(0, |all, taint| all | taint.wrong[lane]),
     })
-}
-
-fn real(from: Real, bits: u64) -> f64 {
-    match from {
-        Real::F16 => F16::of(bits).0.into(),
-        Real::Bf16 => Bf16::of(bits).0.into(),
-        Real::F32 => f32::of(bits).into(),
-        Real::F64 => f64::of(bits),
-    }
 }

@@ -23,9 +23,9 @@ pub enum Element {
     E4m3,
     /// A float of 8 bits, 2 of them the fraction.
     E5m2,
-    /// An integer of so many bits.
+    /// A signed integer of this width in bits.
     Signed(u8),
-    /// A natural number of so many bits.
+    /// An unsigned integer of this width in bits.
     Unsigned(u8),
 }
 
@@ -72,7 +72,7 @@ impl Element {
 enum Spread {
     /// Lane `l` is number `l % 4` of group `l / 4`, and each group has a line of every eight. Its lanes have `run` adjacent
     /// elements each. Then come the same of the next eight lines (`lines_first`), or the next of the same line.
-    Groups { run: usize, lines_first: bool },
+    Groups { run: u8, lines_first: bool },
     /// Four matrices, each on four lanes and the four that are 16 above: a line to a lane.
     QuadLines,
     /// The same with an element of four lines to a lane.
@@ -86,24 +86,21 @@ enum Spread {
 pub struct MatrixFragment {
     /// Its elements.
     pub element: Element,
-    /// How many registers of each lane it is in.
-    pub registers: usize,
-    /// How many lines it has.
-    pub lines: usize,
-    /// Elements of a line.
-    pub length: usize,
+    pub(super) registers: u8,
+    lines: u16,
+    length: u16,
     spread: Spread,
 }
 
 impl MatrixFragment {
     /// The left factor of a product: `m` rows of `k`.
     pub fn a([m, _, k]: [usize; 3], element: Element) -> Self {
-        Self::grouped(element, m, k, Spread::Groups { run: element.per_register(), lines_first: true })
+        Self::grouped(element, m, k, Spread::Groups { run: element.per_register() as u8, lines_first: true })
     }
 
     /// The right factor: `n` columns of `k`.
     pub fn b([_, n, k]: [usize; 3], element: Element) -> Self {
-        Self::grouped(element, n, k, Spread::Groups { run: element.per_register(), lines_first: false })
+        Self::grouped(element, n, k, Spread::Groups { run: element.per_register() as u8, lines_first: false })
     }
 
     /// What is added, and the result: `m` rows of `n`.
@@ -112,8 +109,8 @@ impl MatrixFragment {
     }
 
     fn grouped(element: Element, lines: usize, length: usize, spread: Spread) -> Self {
-        let registers = lines * length / WARP / element.per_register();
-        Self { element, registers, lines, length, spread }
+        let registers = (lines * length / WARP / element.per_register()) as u8;
+        Self { element, registers, lines: lines as u16, length: length as u16, spread }
     }
 
     /// A factor of the four products of `mma.m8n8k4`. They are four blocks of the diagonal of one product of 32 lines each.
@@ -126,12 +123,27 @@ impl MatrixFragment {
     /// What is added to these products, and the results.
     pub fn quad_accumulator(element: Element) -> Self {
         let spread = if element == Element::F32 { Spread::QuadPairs } else { Spread::QuadLines };
-        Self { element, registers: 8 / element.per_register(), lines: 32, length: 32, spread }
+        Self { element, registers: 8 / element.per_register() as u8, lines: 32, length: 32, spread }
+    }
+
+    /// How many registers of each lane it is in.
+    pub fn registers(&self) -> usize {
+        self.registers.into()
+    }
+
+    /// How many lines it has.
+    pub fn lines(&self) -> usize {
+        self.lines.into()
+    }
+
+    /// Elements of a line.
+    pub fn length(&self) -> usize {
+        self.length.into()
     }
 
     /// The elements in the registers of one lane.
     pub fn elements(&self) -> usize {
-        self.registers * self.element.per_register()
+        self.registers() * self.element.per_register()
     }
 
     /// The register of a lane's element `index`, and its lowest bit there.
@@ -147,7 +159,7 @@ impl MatrixFragment {
         let half = block + lane / 16 * 4;
         let across = if self.length == self.lines { block } else { 0 };
         match self.spread {
-            Spread::Groups { run, .. } => (lane / 4, lane % 4 * run),
+            Spread::Groups { run, .. } => (lane / 4, lane % 4 * usize::from(run)),
             Spread::QuadLines => (half + lane % 4, across),
             Spread::QuadsAcross => (half, lane % 4),
             Spread::QuadPairs => (half + (lane & 1), across + (lane & 2)),
@@ -158,7 +170,8 @@ impl MatrixFragment {
     pub fn of_index(&self, index: usize) -> (usize, usize) {
         match self.spread {
             Spread::Groups { run, lines_first } => {
-                let (line_count, span_count) = (self.lines / 8, self.length / (4 * run));
+                let run = usize::from(run);
+                let (line_count, span_count) = (self.lines() / 8, self.length() / (4 * run));
                 let chunk = index / run % (line_count * span_count);
                 let (eight, span) = if lines_first {
                     (chunk % line_count, chunk / line_count)

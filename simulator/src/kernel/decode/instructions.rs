@@ -1,86 +1,76 @@
 //! Decodes one instruction.
 
-use super::{Body, Decoder, End};
-use crate::isa::{self, Action, ArithmeticCheck, Space, TaintRule};
-use crate::kernel::{CARRY, Inst, Op, SINK, ZERO};
+use std::collections::BTreeMap;
+
+use super::{Body, Decoder, End, Item, Product};
+use crate::isa::{self, Action, BlockBarrier, Form, Fusion, Results, TaintRule};
+use crate::kernel::{CARRY, Inst, Op, Register, SINK, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
     pub(super) fn instruction(
         &mut self,
-        form: Action,
+        form: &Form,
         opcode: &'a str,
         operands: &[Operand<'a>],
-        body: &mut Body<'a>,
+        body: &Body<'a>,
     ) -> Result<(), String> {
         let source = body.source;
-        let malformed = || format!("{opcode} with these operands");
-        let (what, count) = match form {
-            Action::One(_)
-                if opcode.starts_with("mov.") && operands.iter().any(|one| matches!(one, Operand::Vector(_))) =>
-            {
-                return self.move_vector(opcode, operands, source);
+        let mut compute = |op, sources| self.compute(form, (op, sources), opcode, operands, source);
+        match form.action {
+            Action::Move { bytes } if operands.iter().any(|one| matches!(one, Operand::Vector(_))) => {
+                self.move_vector(bytes, opcode, operands, source)
             }
-            Action::One(f) => (Op::One(f), 1),
-            Action::Two(f) => (Op::Two(f), 2),
-            Action::Three(f) => (Op::Three(f), 3),
-            Action::Four(f) => (Op::Four(f), 4),
-            Action::Carry(f) => (Op::Carry(f), operands.len().saturating_sub(1)),
-            Action::Load(space, access) => return self.load(space, access, operands, source),
-            Action::Store(space, access) => return self.store(space, access, operands, source),
-            Action::Atomic(space, access, update) => {
-                return self.atomic((space, access, update), opcode, operands, source);
+            Action::Move { .. } => compute(Op::One(isa::copy), 1),
+            Action::One(f) => compute(Op::One(f), 1),
+            Action::Two(f) => compute(Op::Two(f), 2),
+            Action::Three(f) => compute(Op::Three(f), 3),
+            Action::Four(f) => compute(Op::Four(f), 4),
+            Action::Carry(f) => compute(Op::Carry(f), operands.len().saturating_sub(1)),
+            Action::Shuffle(choose) => compute(Op::Shuffle(choose), 4),
+            Action::Gather(gather) => compute(Op::Gather(gather), 2),
+            Action::ActiveMask => compute(Op::ActiveMask, 0),
+            Action::Load(space, access) => self.load(space, access, operands, source),
+            Action::Store(space, access) => self.store(space, access, operands, source),
+            Action::Atomic(atomic) => self.atomic(atomic, opcode, operands, source),
+            Action::Matrix(what) => self.matrix(what, operands, source),
+            Action::CopyAsync => self.copy_async(operands, source),
+            Action::AwaitCopies => self.await_copies(operands, source),
+            Action::ArriveAfterCopies(arrive) => {
+                self.await_copies(&[], source)?;
+                self.atomic(arrive, opcode, operands, source)
             }
-            Action::Matrix(what) => return self.matrix(what, operands, source),
-            Action::Shuffle(choose) => (Op::Shuffle(choose), 4),
-            Action::Gather(gather) => (Op::Gather(gather), 2),
-            Action::ActiveMask => (Op::ActiveMask, 0),
+            Action::InitBarrierObject(space) => self.init_object(space, operands, source),
+            Action::TestPhase { space, parity } => self.test_phase(space, parity, operands, source),
             Action::WarpBarrier => {
-                let [mask] = operands else { return Err(malformed()) };
+                let [mask] = operands else { return Err(format!("{opcode} with these operands")) };
                 let args = [self.value(mask)?, ZERO, ZERO, ZERO];
                 self.push(Inst { args, source, ..Inst::new(Op::WarpBarrier) });
-                return Ok(());
+                Ok(())
             }
-            Action::Barrier(barrier) => return self.barrier(barrier, operands, source),
-            Action::Trap(name) => {
-                self.push(Inst { source, ..Inst::new(Op::Trap(name)) });
-                return Ok(());
-            }
-            Action::CopyAsync => return self.copy_async(operands, source),
-            Action::CommitCopies => {
-                self.push(Inst { source, ..Inst::new(Op::CommitCopies) });
-                return Ok(());
-            }
-            Action::AwaitCopies => return self.await_copies(operands, source),
-            Action::ArriveAfterCopies(space) => {
-                self.await_copies(&[], source)?;
-                let arrive = format!("mbarrier.arrive{}.b64", if space == Space::Shared { ".shared" } else { "" });
-                let form = isa::form(&arrive).ok_or(arrive)?;
-                return self.instruction(form, "mbarrier.arrive", operands, body);
-            }
-            Action::InitBarrierObject(space) => return self.init_object(space, operands, source),
-            Action::TestPhase { space, parity } => return self.test_phase(space, parity, operands, source),
-            Action::IsConstant => return self.is_constant(operands, source),
-            Action::Nothing => return Ok(()),
-            Action::Return => {
-                let what = match body.end {
-                    End::Exit => Op::Exit,
-                    End::Label(label) => Op::Goto(label),
-                    End::Caller => Op::Return,
+            Action::Barrier(barrier) => self.barrier(barrier, operands, source),
+            Action::IsConstant => self.is_constant(operands, source),
+            Action::Nothing => Ok(()),
+            Action::CommitCopies | Action::Trap(_) | Action::Return => {
+                let op = match (form.action, body.end) {
+                    (Action::CommitCopies, _) => Op::CommitCopies,
+                    (Action::Trap(name), _) => Op::Trap(name),
+                    (_, End::Exit) => Op::Exit,
+                    (_, End::Label(label)) => Op::Goto(label),
+                    (_, End::Caller) => Op::Return,
                 };
-                self.push(Inst { source, ..Inst::new(what) });
-                return Ok(());
+                self.push(Inst { source, ..Inst::new(op) });
+                Ok(())
             }
-            Action::Call => return self.call(operands, body),
-            Action::Branch => return Err(malformed()),
-        };
-        self.compute(form, (what, count), opcode, operands, source)
+            Action::Call => self.call(operands, body),
+            Action::Branch => Err(format!("{opcode} with these operands")),
+        }
     }
 
-    /// An instruction with so many sources in registers, and one or two results.
+    /// An instruction with `count` sources in registers, and one or two results.
     fn compute(
         &mut self,
-        form: Action,
+        form: &Form,
         (what, count): (Op, usize),
         opcode: &'a str,
         operands: &[Operand<'a>],
@@ -94,35 +84,143 @@ impl<'a> Decoder<'a> {
             Operand::Pair(d, d2) => (self.named(d)?, self.named(d2)?),
             one => (self.destination(one)?, SINK),
         };
-        let paired = matches!(form, Action::Shuffle(_) | Action::Gather(_)) || opcode.starts_with("setp.");
-        if d2 != SINK && !paired {
+        if d2 != SINK && !matches!(form.results, Results::NumberAndPredicate | Results::Comparison { .. }) {
             return Err(malformed());
         }
-        let d2 = if matches!(form, Action::Carry(_)) { CARRY } else { d2 };
+        let d2 = if matches!(form.action, Action::Carry(_)) { CARRY } else { d2 };
         let mut args = [ZERO; 4];
         for (arg, operand) in args.iter_mut().zip(&operands[1..]) {
             *arg = self.value(operand)?;
         }
-        let (flushes_sources, flushes_result) = isa::flushes(opcode);
-        if flushes_sources {
+        if form.flushes.sources {
             for arg in &mut args[..count] {
-                *arg = self.emit("flush.f32", [*arg, ZERO], source)?;
+                *arg = self.emit("flush.f32", [*arg, ZERO], source);
             }
         }
-        self.fuse(opcode, args);
-        self.origins.add(opcode, what, d, args);
-        let (taint_rule, arithmetic_check) = (TaintRule::of(opcode), ArithmeticCheck::of(opcode));
+        self.fuse(form, opcode, args);
+        self.origins.add(form, d, args);
+        let (taint_rule, arithmetic_check) = (form.taint, form.check);
         self.push(Inst { d, d2, args, source, taint_rule, arithmetic_check, ..Inst::new(what) });
-        if flushes_result {
-            self.push(Inst { d, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::one("flush.f32")?) });
+        if form.flushes.result {
+            self.push(Inst { d, args: [d, ZERO, ZERO, ZERO], source, ..Inst::new(Self::op("flush.f32")) });
         }
-        if isa::fusible(opcode).is_some() {
-            self.products.insert(d, (opcode, self.items.len() - 1));
+        if let Some(Fusion::Product(of, fused)) = form.fusion {
+            self.products.insert(d, Product { opcode, of, fused, at: self.items.len() - 1 });
         }
-        if opcode.starts_with("setp.") && d2 != SINK {
-            // The second result of a comparison is the first one's complement.
-            self.complement(d2, d, source)?;
+        if matches!(form.results, Results::Comparison { .. }) && d2 != SINK {
+            self.complement(d2, d, source);
         }
+        Ok(())
+    }
+
+    /// If this is a sum that may be fused: fuses the products that it uses.
+    fn fuse(&mut self, form: &Form, sum: &str, args: [Register; 4]) {
+        let Some(Fusion::Sum(of)) = form.fusion else { return };
+        for product in args.iter().filter_map(|arg| self.products.get(arg)).filter(|product| product.of == of) {
+            if let Item::Inst(inst) = &mut self.items[product.at] {
+                inst.op = Op::Two(product.fused);
+                self.forms.insert(format!("{}+{sum}", product.opcode));
+            }
+        }
+    }
+
+    /// `mov` between a vector and a scalar of `bytes` bytes: the vector's elements are the scalar's bytes, lowest first.
+    fn move_vector(&mut self, bytes: u8, opcode: &str, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let (parts, whole, unpacks) = match operands {
+            [Operand::Vector(parts), whole] => (parts, whole, true),
+            [whole, Operand::Vector(parts)] => (parts, whole, false),
+            _ => return Err(format!("{opcode} with these operands")),
+        };
+        let each = (usize::from(bytes) / parts.len().max(1)) as u8;
+        match parts.as_slice() {
+            [part] => {
+                let (to, from) = if unpacks { (part, whole) } else { (whole, part) };
+                let (d, args) = (self.destination(to)?, [self.value(from)?, ZERO, ZERO, ZERO]);
+                let taint_rule = TaintRule::Bytes(8);
+                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::One(isa::copy)) });
+                Ok(())
+            }
+            [_, _] | [_, _, _, _] if each == 0 => Err(format!("{opcode} of parts of a byte")),
+            [_, _] | [_, _, _, _] if unpacks => self.unpack(each, parts, whole, source),
+            [_, _] | [_, _, _, _] => self.pack(each, whole, parts, source),
+            _ => Err(format!("{opcode} of {} parts", parts.len())),
+        }
+    }
+
+    fn unpack(&mut self, each: u8, parts: &[Operand<'a>], from: &Operand<'a>, source: Source) -> Result<(), String> {
+        let args = [self.value(from)?, ZERO, ZERO, ZERO];
+        for (part, at) in parts.iter().zip((0..).step_by(each.into())) {
+            let unpack = match at {
+                0 => "unpack.0",
+                1 => "unpack.8",
+                2 => "unpack.16",
+                3 => "unpack.24",
+                4 => "unpack.32",
+                _ => "unpack.48",
+            };
+            let (d, taint_rule) = (self.destination(part)?, TaintRule::Unpack(at, each));
+            self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(unpack)) });
+        }
+        Ok(())
+    }
+
+    /// Packs pairs, then pairs of these.
+    fn pack(&mut self, each: u8, to: &Operand<'a>, parts: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let to = self.destination(to)?;
+        let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
+        let mut bytes = each;
+        while parts.len() > 1 {
+            let pack = match bytes {
+                1 => "pack.8",
+                2 => "pack.16",
+                _ => "pack.32",
+            };
+            let mut packed = Vec::new();
+            for pair in parts.chunks_exact(2) {
+                let d = if parts.len() == 2 { to } else { self.names.fresh() };
+                let (args, taint_rule) = ([pair[0], pair[1], ZERO, ZERO], TaintRule::Pack(bytes));
+                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::op(pack)) });
+                packed.push(d);
+            }
+            (parts, bytes) = (packed, 2 * bytes);
+        }
+        Ok(())
+    }
+
+    /// `[d,] number [, threads] [, predicate]`
+    fn barrier(&mut self, barrier: BlockBarrier, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let (d, rest) = match (barrier.reduction, operands) {
+            (Some(_), [d, rest @ ..]) => (self.destination(d)?, rest),
+            _ => (SINK, operands),
+        };
+        let (number, threads, predicate) = match (barrier.reduction, rest) {
+            (Some(_), [number, predicate]) => (number, None, Some(predicate)),
+            (Some(_), [number, threads, predicate]) => (number, Some(threads), Some(predicate)),
+            (None, [number]) => (number, None, None),
+            (None, [number, threads]) => (number, Some(threads), None),
+            _ => return Err("a barrier with these operands".to_string()),
+        };
+        let mut register = |operand: Option<&Operand<'a>>| operand.map_or(Ok(ZERO), |operand| self.value(operand));
+        let args = [register(Some(number))?, register(threads)?, register(predicate)?, ZERO];
+        self.push(Inst { d, args, source, ..Inst::new(Op::Barrier(barrier)) });
+        Ok(())
+    }
+
+    /// `isspacep.const`: whether an address is that of a constant variable of the module.
+    fn is_constant(&mut self, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let [d, address] = operands else { return Err("isspacep with these operands".to_string()) };
+        let (d, address) = (self.destination(d)?, self.value(address)?);
+        let mut found = ZERO;
+        let constants = self.module.variables.iter().filter(|(_, variable)| variable.space == ".const");
+        let constants: BTreeMap<_, _> = constants.collect();
+        for (name, variable) in constants {
+            let base = *self.addresses.get(name).ok_or_else(|| format!("unknown name `{name}`"))?;
+            let (base, bytes) = (self.names.constant(base), self.names.constant(variable.bytes.into()));
+            let distance = self.emit("sub.u64", [address, base], source);
+            let inside = self.emit("setp.lo.u64", [distance, bytes], source);
+            found = self.emit("or.pred", [found, inside], source);
+        }
+        self.push(Inst { d, args: [found, ZERO, ZERO, ZERO], source, ..Inst::new(Self::op("mov.pred")) });
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
-//! Decodes loads, stores and vectors.
+//! Decodes what accesses memory: loads, stores and atomics, copies that end later, tests of barrier objects, and matrices.
 
 use super::Decoder;
-use crate::isa::{self, Access, Action, Space, TaintRule, Update};
-use crate::kernel::operands::Binding;
-use crate::kernel::{FRAME, Inst, Op, Register, SINK, ZERO};
+use crate::isa::{Access, Atomic, BarrierObject, Matrix, Space, TaintRule};
+use crate::kernel::names::Binding;
+use crate::kernel::{FRAME, Inst, MatrixInst, Op, Register, SINK, ZERO};
 use crate::ptx::{Operand, Source};
 
 impl<'a> Decoder<'a> {
@@ -50,10 +50,17 @@ impl<'a> Decoder<'a> {
             }
             Some(Binding::DeviceParam(place)) => {
                 let from = self.param_register(place, offset, access.bytes)?;
-                let (sign, bits) = (if access.signed { 's' } else { 'u' }, 8 * access.bytes);
-                let extend = Self::one(&format!("cvt.{sign}64.{sign}{bits}"))?;
+                let extend = match (access.signed, access.bytes) {
+                    (false, 1) => "cvt.u64.u8",
+                    (false, 2) => "cvt.u64.u16",
+                    (false, 4) => "cvt.u64.u32",
+                    (true, 1) => "cvt.s64.s8",
+                    (true, 2) => "cvt.s64.s16",
+                    (true, 4) => "cvt.s64.s32",
+                    _ => "mov.b64",
+                };
                 let taint_rule = TaintRule::Bytes(access.bytes);
-                Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(extend) })
+                Ok(Inst { args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::op(extend)) })
             }
             Some(place) => {
                 let (base, at) = self.place(place)?;
@@ -68,7 +75,7 @@ impl<'a> Decoder<'a> {
         if let Binding::DeviceParam(place) = place {
             let d = self.param_register(place, offset, bytes)?;
             let taint_rule = TaintRule::Bytes(8);
-            return Ok(Inst { d, args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::one("mov.b64")?) });
+            return Ok(Inst { d, args: [from, ZERO, ZERO, ZERO], taint_rule, ..Inst::new(Self::op("mov.b64")) });
         }
         let (base, at) = self.place(place)?;
         let what = Op::Store { space: Space::Local, bytes };
@@ -148,7 +155,7 @@ impl<'a> Decoder<'a> {
     /// `[d,] [address] [, operand [, other operand]]`. An arrival at a barrier object counts once if no operand says otherwise.
     pub(super) fn atomic(
         &mut self,
-        (space, access, update): (Space, Access, Update),
+        Atomic { space, bytes, update, acquires }: Atomic,
         opcode: &str,
         operands: &[Operand<'a>],
         source: Source,
@@ -165,9 +172,8 @@ impl<'a> Decoder<'a> {
         for (arg, operand) in args[1..].iter_mut().zip(rest) {
             *arg = self.value(operand)?;
         }
-        let what = Op::Atomic { space, bytes: access.bytes, update };
-        let (offset, acquires) = (*offset, opcode.contains(".cas.") || opcode.contains(".exch."));
-        self.push(Inst { d, args, offset, source, strong: true, acquires, ..Inst::new(what) });
+        let what = Op::Atomic { space, bytes, update };
+        self.push(Inst { d, args, offset: *offset, source, strong: true, acquires, ..Inst::new(what) });
         Ok(())
     }
 
@@ -192,76 +198,140 @@ impl<'a> Decoder<'a> {
             let align = Op::Align { space, bytes: access.bytes * access.elements };
             self.push(Inst { args, offset, source, ..Inst::new(align) });
         }
-        self.push(Inst { d, args, source, ..Inst::new(Self::one("mov.b64")?) });
+        self.push(Inst { d, args, source, ..Inst::new(Self::op("mov.b64")) });
         Ok(d)
     }
 
-    /// `mov` between a vector and a scalar: the vector's elements are the scalar's bits, lowest first.
-    pub(super) fn move_vector(&mut self, opcode: &str, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
-        let total: u32 = opcode.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0);
-        match operands {
-            [Operand::Vector(one), from] if one.len() == 1 => {
-                let (d, args) = (self.destination(&one[0])?, [self.value(from)?, ZERO, ZERO, ZERO]);
-                let taint_rule = TaintRule::Bytes(8);
-                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::one("unpack.0")?) });
-                Ok(())
-            }
-            [to, Operand::Vector(one)] if one.len() == 1 => {
-                let (d, args) = (self.destination(to)?, [self.value(&one[0])?, ZERO, ZERO, ZERO]);
-                let taint_rule = TaintRule::Bytes(8);
-                self.push(Inst { d, args, source, taint_rule, ..Inst::new(Self::one("unpack.0")?) });
-                Ok(())
-            }
-            [Operand::Vector(none), _] | [_, Operand::Vector(none)] if none.is_empty() => {
-                Err(format!("{opcode} of no parts"))
-            }
-            [Operand::Vector(parts), from] => {
-                let from = self.value(from)?;
-                let width = total / parts.len() as u32;
-                for (place, part) in parts.iter().enumerate() {
-                    let what = Self::one(&format!("unpack.{}", width * place as u32))?;
-                    let d = self.destination(part)?;
-                    let bytes = (width / 8) as u8;
-                    let taint_rule = TaintRule::Unpack(bytes * place as u8, bytes);
-                    self.push(Inst { d, args: [from, ZERO, ZERO, ZERO], source, taint_rule, ..Inst::new(what) });
-                }
-                Ok(())
-            }
-            [to, Operand::Vector(parts)] => {
-                let d = self.destination(to)?;
-                let mut parts = parts.iter().map(|part| self.value(part)).collect::<Result<Vec<_>, _>>()?;
-                let mut width = total / parts.len() as u32;
-                while parts.len() > 1 {
-                    let Some(Action::Two(pack)) = isa::form(&format!("pack.{width}")) else {
-                        return Err(format!("{opcode} of {} parts", parts.len()));
-                    };
-                    let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
-                    parts.clear();
-                    for [low, high] in pairs {
-                        let d = if width * 2 == total { d } else { self.names.fresh() };
-                        let (args, taint_rule) = ([low, high, ZERO, ZERO], TaintRule::Pack((width / 8) as u8));
-                        self.push(Inst { d, args, source, taint_rule, ..Inst::new(Op::Two(pack)) });
-                        parts.push(d);
-                    }
-                    width *= 2;
-                }
-                Ok(())
-            }
-            _ => Err(format!("{opcode} with these operands")),
+    /// `[to], [from], bytes [, bytes of the source | whether to ignore it]`
+    pub(super) fn copy_async(&mut self, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let [Operand::Address(to, to_offset), Operand::Address(from, offset), Operand::Number(bytes), rest @ ..] =
+            operands
+        else {
+            return Err("cp.async with these operands".to_string());
+        };
+        let (bytes, offset) = (*bytes as u8, *offset);
+        if ![4, 8, 16].contains(&bytes) || rest.len() > 1 {
+            return Err(format!("cp.async of {bytes} bytes with {} operands", operands.len()));
         }
+        let displacement = self.names.constant(u64::from(*to_offset as u32));
+        let to = self.value(to)?;
+        let to = self.emit("add.u32", [to, displacement], source);
+        let from = self.value(from)?;
+        let (zero, whole) = (ZERO, self.names.constant(bytes.into()));
+        let length = match rest {
+            [Operand::Name(name)] if self.names.is_predicate(name) => {
+                let ignored = self.named(name)?;
+                let d = self.names.fresh();
+                let choose = Self::op("selp.b32");
+                self.push(Inst { d, args: [zero, whole, ignored, ZERO], source, ..Inst::new(choose) });
+                d
+            }
+            [length] => self.value(length)?,
+            _ => whole,
+        };
+        let align = |space| Op::Align { space, bytes };
+        self.push(Inst { args: [to, ZERO, ZERO, ZERO], source, ..Inst::new(align(Space::Shared)) });
+        self.push(Inst { args: [from, ZERO, ZERO, ZERO], offset, source, ..Inst::new(align(Space::Global)) });
+        let (d, d2) = (self.names.fresh(), self.names.fresh());
+        self.push(Inst { d, d2, args: [to, from, length, ZERO], offset, source, ..Inst::new(Op::CopyAsync { bytes }) });
+        Ok(())
     }
 
-    pub(super) fn one(name: &str) -> Result<Op, String> {
-        match isa::form(name) {
-            Some(Action::One(f)) => Ok(Op::One(f)),
-            _ => Err(name.to_string()),
-        }
+    pub(super) fn await_copies(&mut self, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let but = operands.first().map_or(Ok(ZERO), |operand| self.value(operand))?;
+        let all = operands.is_empty();
+        self.push(Inst { args: [but, ZERO, ZERO, ZERO], source, ..Inst::new(Op::AwaitCopies { all }) });
+        Ok(())
     }
 
-    pub(super) fn three(name: &str) -> Result<Op, String> {
-        match isa::form(name) {
-            Some(Action::Three(f)) => Ok(Op::Three(f)),
-            _ => Err(name.to_string()),
+    /// `[object] [, arrivals]`
+    pub(super) fn init_object(&mut self, space: Space, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let [Operand::Address(base, offset), rest @ ..] = operands else {
+            return Err("a barrier object with these operands".to_string());
+        };
+        let base = self.value(base)?;
+        let count = rest.first().map_or(Ok(ZERO), |count| self.value(count))?;
+        let one = self.names.constant(BarrierObject::ONE);
+        let object = self.emit("mul.lo.u64", [count, one], source);
+        let args = [base, object, ZERO, ZERO];
+        self.push(Inst { args, offset: *offset, source, ..Inst::new(Op::Store { space, bytes: 8 }) });
+        Ok(())
+    }
+
+    /// `p, [object], state or parity [, how long to wait]`
+    pub(super) fn test_phase(
+        &mut self,
+        space: Space,
+        parity: bool,
+        operands: &[Operand<'a>],
+        source: Source,
+    ) -> Result<(), String> {
+        let [p, Operand::Address(base, offset), phase, ..] = operands else {
+            return Err("a test of a barrier object with these operands".to_string());
+        };
+        let (p, base, phase) = (self.destination(p)?, self.value(base)?, self.value(phase)?);
+        let d = self.names.fresh();
+        let load = Op::Load { space, bytes: 8, signed: false };
+        let args = [base, ZERO, ZERO, ZERO];
+        self.push(Inst { d, args, offset: *offset, source, strong: true, acquires: true, ..Inst::new(load) });
+        // The top bit of an object's state is its phase's parity.
+        let (top, one) = (self.names.constant(63), self.names.constant(1));
+        let present = self.emit("shr.u64", [d, top], source);
+        let asked = if parity { ("and.b32", one) } else { ("shr.u64", top) };
+        let asked = self.emit(asked.0, [phase, asked.1], source);
+        let ended = self.emit("setp.ne.u32", [present, asked], source);
+        let args = [ended, ZERO, ZERO, ZERO];
+        self.push(Inst { d: p, args, source, ..Inst::new(Self::op("mov.pred")) });
+        self.push(Inst { d: SINK, args, source, ..Inst::new(Op::Poll) });
+        Ok(())
+    }
+
+    pub(super) fn matrix(&mut self, what: Matrix, operands: &[Operand<'a>], source: Source) -> Result<(), String> {
+        let (address, vectors, stride) = match (what.access(), operands) {
+            (Some((_, false)), [to, address, stride @ ..]) => (Some(address), vec![to], stride),
+            (Some((_, true)), [address, from, stride @ ..]) => (Some(address), vec![from], stride),
+            _ => (None, operands.iter().collect(), &[][..]),
+        };
+        let mut inst = Inst { source, ..Inst::new(Op::Matrix(self.matrices.len() as u32)) };
+        if let Some(address) = address {
+            let Operand::Address(base, offset) = address else { return Err("a matrix at no address".to_string()) };
+            // One part of a register at a time is loaded to `d`, or stored from it.
+            inst.d = self.names.fresh();
+            inst.args = [self.value(base)?, self.stride(what, stride)?, ZERO, ZERO];
+            inst.offset = *offset;
+        }
+        let mut registers = Vec::new();
+        if vectors.len() != what.registers().len() {
+            return Err("a matrix instruction with these operands".to_string());
+        }
+        let stores = what.access().is_some_and(|(_, writes)| writes);
+        for (number, (vector, count)) in vectors.into_iter().zip(what.registers()).enumerate() {
+            let parts = if let Operand::Vector(parts) = vector { parts } else { std::slice::from_ref(vector) };
+            if parts.len() != count {
+                return Err("a matrix in another number of registers than it has".to_string());
+            }
+            for part in parts {
+                let is_result = number == 0 && !stores;
+                let register = if is_result { self.destination(part)? } else { self.value(part)? };
+                self.products.remove(&register);
+                registers.push(register);
+            }
+        }
+        self.matrices.push(MatrixInst { what, registers });
+        self.push(inst);
+        Ok(())
+    }
+
+    /// The register with the distance of lines, or of the elements of a line, if those are not side by side.
+    fn stride(&mut self, what: Matrix, operands: &[Operand<'a>]) -> Result<u32, String> {
+        match (what, operands) {
+            (Matrix::Whole { fragment, along, .. }, []) => {
+                let dense = if along { fragment.length() } else { fragment.lines() };
+                Ok(self.names.constant(dense as u64))
+            }
+            (Matrix::Whole { .. }, [stride]) => self.value(stride),
+            (_, []) => Ok(ZERO),
+            _ => Err("a matrix instruction with these operands".to_string()),
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum Binding {
     KernelParam(u32),
     /// A parameter of a device function, by number. Registers hold it.
     DeviceParam(u32),
-    /// A variable in local memory, so many bytes from the beginning of the function's frame.
+    /// A variable in local memory, `n` bytes from the beginning of the function's frame.
     Frame(u32),
     /// A parameter in local memory, at the address in a register.
     Formal(Register),

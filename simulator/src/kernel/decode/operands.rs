@@ -1,11 +1,17 @@
-//! The registers of operands: sources, destinations, and the variables of shared and local memory.
+//! The registers of operands: sources, destinations, special registers, and the variables of shared and local memory. Makes
+//! instructions of its own where one must be computed.
 
 use super::{Decoder, Inst};
-use crate::isa::{self, Action};
+use crate::isa::{self, Action, Form};
 use crate::kernel::arrays::{MOST_LOCAL, MOST_SHARED};
-use crate::kernel::operands::Binding;
+use crate::kernel::names::Binding;
 use crate::kernel::{Op, Register, ZERO};
+use crate::lanes::WARP;
 use crate::ptx::{Operand, Parameter, Source};
+
+/// Bytes of shared memory that the system reserves for each block, for the use of libraries.
+const RESERVED: u32 = 1024;
+const RESERVED_NAME: &str = "reserved";
 
 impl<'a> Decoder<'a> {
     pub(super) fn destination(&mut self, operand: &Operand<'a>) -> Result<Register, String> {
@@ -26,7 +32,7 @@ impl<'a> Decoder<'a> {
             Operand::Name(name) => *name,
             Operand::Not(name) => {
                 let (d, from) = (self.names.fresh(), self.named(name)?);
-                self.complement(d, from, Source::default())?;
+                self.complement(d, from, Source::default());
                 return Ok(d);
             }
             other => return Err(format!("{other:?} as a value")),
@@ -86,22 +92,61 @@ impl<'a> Decoder<'a> {
     }
 
     /// Makes `d` the complement of `from`.
-    pub(super) fn complement(&mut self, d: Register, from: Register, source: Source) -> Result<(), String> {
-        let (what, args) = (Self::one("not.pred")?, [from, ZERO, ZERO, ZERO]);
-        self.origins.add("not.pred", what, d, args);
-        self.push(Inst { d, args, source, ..Inst::new(what) });
-        Ok(())
+    pub(super) fn complement(&mut self, d: Register, from: Register, source: Source) {
+        let args = [from, ZERO, ZERO, ZERO];
+        self.origins.add(known("not.pred"), d, args);
+        self.push(Inst { d, args, source, ..Inst::new(Self::op("not.pred")) });
     }
 
     /// Adds an instruction with a result in a new register.
-    pub(super) fn emit(&mut self, form: &str, [a, b]: [Register; 2], source: Source) -> Result<Register, String> {
-        let op = match isa::form(form) {
-            Some(Action::One(f)) => Op::One(f),
-            Some(Action::Two(f)) => Op::Two(f),
-            _ => return Err(form.to_string()),
-        };
+    pub(super) fn emit(&mut self, form: &'static str, [a, b]: [Register; 2], source: Source) -> Register {
         let d = self.names.fresh();
-        self.push(Inst { d, args: [a, b, ZERO, ZERO], source, ..Inst::new(op) });
-        Ok(d)
+        self.push(Inst { d, args: [a, b, ZERO, ZERO], source, ..Inst::new(Self::op(form)) });
+        d
     }
+
+    /// What a form does that the decoder itself makes instructions of.
+    pub(super) fn op(form: &'static str) -> Op {
+        match known(form).action {
+            Action::One(f) => Op::One(f),
+            Action::Two(f) => Op::Two(f),
+            Action::Three(f) => Op::Three(f),
+            Action::Move { .. } => Op::One(isa::copy),
+            _ => unreachable!("{form} is not a function of lanes"),
+        }
+    }
+
+    /// The register with the present value of a special register, if that is its name.
+    pub(super) fn computed(&mut self, name: &str) -> Result<Option<Register>, String> {
+        let half = match name {
+            "WARP_SZ" => return Ok(Some(self.names.constant(WARP as u64))),
+            "%clock64" | "%globaltimer" => "mov.u64",
+            "%clock" | "%globaltimer_lo" => "cvt.u32.u64",
+            "%clock_hi" | "%globaltimer_hi" => "unpack.32",
+            _ => return self.reserved(name),
+        };
+        let time = self.names.fresh();
+        self.push(Inst { d: time, ..Inst::new(Op::Clock) });
+        Ok(Some(self.emit(half, [time, ZERO], Source::default())))
+    }
+
+    /// Places in the shared memory that the system reserves: its beginning, two parts, and its end.
+    fn reserved(&mut self, name: &str) -> Result<Option<Register>, String> {
+        let offset = match name.strip_prefix("%reserved_smem_offset_") {
+            Some("begin" | "0") => 0,
+            Some("1") => RESERVED / 2,
+            Some("cap" | "end") => RESERVED,
+            _ => return Ok(None),
+        };
+        let at = match self.shared.get(RESERVED_NAME) {
+            Some(&at) => at,
+            None => self.shared_arrays.place(RESERVED_NAME, RESERVED, 128, MOST_SHARED)?,
+        };
+        self.shared.insert(RESERVED_NAME.to_string(), at);
+        Ok(Some(self.names.constant(at + u64::from(offset))))
+    }
+}
+
+fn known(form: &'static str) -> &'static Form {
+    isa::form(form).unwrap_or_else(|| unreachable!("{form} is in the table"))
 }
