@@ -39,7 +39,10 @@ fn every_fault_is_diagnosed_to_the_letter() {
             let code: Vec<&str> = text.lines().filter(|line| !line.starts_with("//|")).collect();
             let golden: Vec<String> = said.iter().map(|line| format!("//| {line}")).collect();
             let whole = format!("{}\n\n{}\n", code.join("\n").trim_end(), golden.join("\n"));
-            std::fs::write(folder("fail").join(file), whole).expect("written");
+            // Another test may be reading the file.
+            if whole != *text {
+                std::fs::write(folder("fail").join(file), whole).expect("written");
+            }
             continue;
         }
         let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//| ")).collect();
