@@ -18,7 +18,7 @@ use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::examine::{Patience, violations};
 use snuffer::exec::environment::{HOST_MUTANT, MUTATE, executable, simulate};
-use snuffer::exec::{Build, Executor, Limits, Variable};
+use snuffer::exec::{Build, Executor, Variable, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::{Plan, Shard, hunt};
 use snuffer::ops::{self, Op, canary};
@@ -112,9 +112,9 @@ fn is_planted() -> bool {
 
 /// The drawn cases of `ops` without a change.
 fn observe(subject: &Subject, ops: Vec<&'static Op>) -> anyhow::Result<Baseline> {
-    let (seed, cases, limits) = (SEED, DRAWN, Limits::default());
+    let (seed, cases, spec) = (SEED, DRAWN, WorkerSpec::default());
     let (subject, devices) = (subject.clone(), DEVICES.to_vec());
-    let plan = score::Plan { subject, ops, devices, seed, cases, mutants: 0, jobs: 2, limits };
+    let plan = score::Plan { subject, ops, devices, seed, cases, mutants: 0, jobs: 2, spec };
     Baseline::observe(&plan, &AtomicBool::new(false), &|_| {})
 }
 
@@ -162,7 +162,7 @@ fn plant(
 
 /// Runs the cases of a planted bug, and hunts with them.
 fn tell(planted: &Planted) -> anyhow::Result<Told> {
-    let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
+    let mut executor = Executor::start(&DEVICES, &WorkerSpec::default())?;
     let mut told = Told { noticed: false, new: Vec::new(), drawn: BTreeSet::new() };
     for case in &planted.passing {
         let op = ops::find(&case.op).context("an op of this build")?;
@@ -186,7 +186,6 @@ fn tell(planted: &Planted) -> anyhow::Result<Told> {
 /// The signatures that a hunt with these cases adds to the store in `folder`; none if the hunt misses the canary's faults.
 fn new_signatures(cases: Vec<Case>, folder: &Path) -> anyhow::Result<Option<Vec<String>>> {
     let store = Store::open(folder)?;
-    let limits = Limits::default();
     let plan = Plan {
         ops: ops::ALL.to_vec(),
         modes: Mode::ALL.to_vec(),
@@ -199,9 +198,9 @@ fn new_signatures(cases: Vec<Case>, folder: &Path) -> anyhow::Result<Option<Vec<
         cases: None,
         time: None,
         jobs: 2,
-        limits,
+        spec: WorkerSpec::default(),
         inject: 0,
-        settings: Settings { time: Duration::from_secs(5), tries: 2, limits, ..Settings::default() },
+        settings: Settings { time: Duration::from_secs(5), tries: 2, ..Settings::default() },
     };
     let log = Log::open(&store.campaigns(), &format!("{}", std::process::id()))?;
     let ended = hunt(&plan, None, &store, Record::default(), log, &AtomicBool::new(false), &|_| {})?;

@@ -20,6 +20,7 @@ use std::fs::{self, File};
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
@@ -62,13 +63,12 @@ pub fn edited_kernels(what: &str) -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// Builds the workers of the candle that `what` names, for `devices`, unless they are there. Says on the error stream what it does.
-/// Simulated devices load `kernels` if there are some; then none are built. What it returns is kept for the rest of the process. `None`
-/// for the release under test.
+/// Simulated devices load `kernels` if there are some; then none are built. `None` for the release under test.
 pub fn prepare(
     what: &str,
     devices: &[Device],
-    kernels: Option<&'static EditedKernels>,
-) -> anyhow::Result<Option<&'static OtherCandle>> {
+    kernels: Option<Arc<EditedKernels>>,
+) -> anyhow::Result<Option<Arc<OtherCandle>>> {
     let named = Named::parse(what)?;
     let all = environment::made_in("candles")?;
     let mut crates = Crates::of(&named, &all)?;
@@ -80,7 +80,6 @@ pub fn prepare(
         version: crates.version.clone(),
         digest: crates.digest(),
         functions: crates.functions()?,
-        kernels,
         ..OtherCandle::default()
     };
     if kernels.is_some() {
@@ -89,7 +88,8 @@ pub fn prepare(
     if kernels.is_none() || !crates.own.is_empty() {
         build(&mut candle, devices, &Workspace::new(&all, &named, crates)?, &all.join("workers"))?;
     }
-    Ok(Some(Box::leak(Box::new(candle))))
+    candle.kernels = kernels;
+    Ok(Some(Arc::new(candle)))
 }
 
 /// Builds the workers of `candle` for `devices` in a folder of `all`, unless they are there, and adds to it what they lack.

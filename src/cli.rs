@@ -54,7 +54,7 @@ use clap::{Parser, Subcommand};
 
 use crate::device::{Device, Selection};
 use crate::exec::visible::gpus;
-use crate::exec::{DeviceBehaviour, Limits};
+use crate::exec::{DeviceBehaviour, Limits, WorkerSpec};
 use crate::exit_code::Exit;
 
 use candle_arg::{CandleArg, present};
@@ -207,15 +207,13 @@ impl Common {
         self.devices.all()
     }
 
-    fn limits(&self) -> Limits {
+    /// The workers, with the release under test.
+    fn spec(&self) -> WorkerSpec {
         let Self { timeout, memory, gpu_memory, opening, exact_views, .. } = *self;
-        Limits {
-            deadline: timeout,
-            opening,
-            memory_mib: memory,
-            gpu_memory_mib: gpu_memory,
-            behaviour: DeviceBehaviour { exact_views, ..Default::default() },
-            candle: None,
+        WorkerSpec {
+            limits: Limits { deadline: timeout, opening, memory_mib: memory, gpu_memory_mib: gpu_memory },
+            behaviour: DeviceBehaviour { exact_views, ..DeviceBehaviour::default() },
+            ..WorkerSpec::default()
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Limits, pool};
+use crate::exec::{WorkerSpec, pool};
 use crate::ops::{Contract, Op, find, why};
 use crate::oracle::Change;
 use crate::report::changed;
@@ -44,8 +44,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Threads, each with workers of both candles.
     pub jobs: usize,
-    /// The resources of a case with the base and with the head: their candles differ.
-    pub limits: [Limits; 2],
+    /// The workers of the base and of the head: their candles differ.
+    pub specs: [WorkerSpec; 2],
     /// How long one difference may be minimized.
     pub minimize: Duration,
 }
@@ -171,8 +171,8 @@ impl Shared<'_> {
         case: &Case,
         kept: Option<(&String, &Regression)>,
     ) -> anyhow::Result<()> {
-        let is_lacking = |limits: &Limits| limits.candle.is_some_and(|candle| candle.lacks(case).is_some());
-        if self.plan.limits.iter().any(is_lacking) || (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
+        let is_lacking = |spec: &WorkerSpec| spec.lacks(case).is_some();
+        if self.plan.specs.iter().any(is_lacking) || (op.contract)(case) == Contract::Unspecified(why::TOO_LARGE) {
             return Ok(());
         }
         let seen = pair.observe(case)?;

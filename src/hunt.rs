@@ -84,7 +84,7 @@ pub fn hunt(
 ) -> anyhow::Result<Summary> {
     let mut record = record;
     let devices = losing::open(plan, &mut record, on_event)?;
-    let canary = check_canary(&devices, plan.limits.candle)?;
+    let canary = check_canary(&devices, plan.spec.candle.clone())?;
     if !canary.missed.is_empty() {
         return Ok(Summary { record, missed: canary.missed, new: Vec::new() });
     }
@@ -218,7 +218,7 @@ impl Shared<'_> {
         let skip = |why| Examined { verdict: Verdict::Skip(why), observations: Vec::new() };
         let Examined { verdict, observations } = if self.has_lost_second(executor, case) {
             skip("the second device is lost")
-        } else if self.plan.limits.candle.is_some_and(|candle| candle.lacks(case).is_some()) {
+        } else if self.plan.spec.lacks(case).is_some() {
             skip("this candle lacks its dtype")
         } else {
             examine(executor, op, case, Patience::ShortThenFull(&is_new))?

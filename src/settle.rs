@@ -13,7 +13,7 @@ use anyhow::Context;
 use crate::case::Case;
 use crate::examine::Patience;
 use crate::exec::environment::executable;
-use crate::exec::{Build, Executor, Limits, OtherCandle};
+use crate::exec::{Build, Executor, OtherCandle, WorkerSpec};
 use crate::ops::{Op, find};
 use crate::oracle::Signature;
 use crate::store::{Finding, Origin, Unchecked};
@@ -31,13 +31,11 @@ pub struct Settings {
     pub attempts: usize,
     /// How many times the minimized case is run to see how reliably it fails.
     pub tries: u32,
-    /// The resources of a case.
-    pub limits: Limits,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { time: Duration::from_secs(30), attempts: 20_000, tries: 10, limits: Limits::default() }
+        Self { time: Duration::from_secs(30), attempts: 20_000, tries: 10 }
     }
 }
 
@@ -81,17 +79,18 @@ pub fn settle(
     let Some(proof) = prove::repeat(executor, op, &case, &plainest, first_run, settings)? else {
         return Ok(Settled { finding: None, other_failures });
     };
+    let spec = executor.spec();
     let finding = Finding {
         signature: plainest,
         violation: proof.violation,
         promise: op.promise.to_string(),
         reproduction: proof.reproduction,
         origin: Origin {
-            versions: versions(settings.limits.candle),
+            versions: versions(spec.candle.as_deref()),
             hardware: executor.hardware(),
-            sanitizer: settings.limits.behaviour.sanitizer,
-            kernels: settings.limits.behaviour.kernels.cloned(),
-            candle: settings.limits.candle.cloned(),
+            sanitizer: spec.behaviour.sanitizer,
+            kernels: spec.kernels.as_deref().cloned(),
+            candle: spec.candle.as_deref().cloned(),
             seed: source.seed,
             index: source.index,
             attempts: minimized.attempts,
@@ -104,13 +103,12 @@ pub fn settle(
 }
 
 /// Runs `finding` in the unchecked build if that was not there when it was settled, and is now. Returns whether it did.
-pub fn complete(finding: &mut Finding, limits: Limits) -> anyhow::Result<bool> {
+pub fn complete(finding: &mut Finding, spec: &WorkerSpec) -> anyhow::Result<bool> {
     let not_run = matches!(finding.reproduction.unchecked, Unchecked::NotRun(_));
     if !not_run || executable(finding.violation.device, Build::Unchecked).is_err() {
         return Ok(false);
     }
-    finding.reproduction.unchecked =
-        prove::unchecked(op_of(&finding.case)?, &finding.case, &finding.violation, limits)?;
+    finding.reproduction.unchecked = prove::unchecked(op_of(&finding.case)?, &finding.case, &finding.violation, spec)?;
     Ok(true)
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::examine::{Patience, violations};
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::generate::random;
 use snuffer::generate::{Draw, Mode};
 use snuffer::hunt::Sample;
@@ -56,7 +56,7 @@ pub struct Noticed {
 
 /// Runs `drawn` with a planted bug, up to a number of failures.
 pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
-    let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
+    let mut executor = Executor::start(&DEVICES, &WorkerSpec::default())?;
     let mut noticed = Noticed::default();
     let (mut failed, mut passed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
     // A case that is late without the bug may only be slow, so it proves nothing.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Deadline, Executor, WorkerSpec};
 use snuffer::oracle::Violation;
 use snuffer::store::Cause;
 use snuffer::tensor::DType;
@@ -127,7 +127,7 @@ fn telling(kernel: &str, failing: &[Kernels], passing: &[&Kernels]) -> u64 {
 
 /// The kernels that `case` launches without a planted bug.
 fn kernels(case: &Case) -> anyhow::Result<Kernels> {
-    let mut executor = Executor::start(&[Device::Sim(0)], Build::Checked, Limits::default())?;
+    let mut executor = Executor::start(&[Device::Sim(0)], &WorkerSpec::default())?;
     executor.observe(case, Deadline::Short)?;
     Ok(executor.finish()?.kernels.into_keys().map(|(_, kernel)| kernel).collect())
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::examine::{Patience, violations};
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
@@ -57,7 +57,7 @@ struct Row {
 
 fn main() -> anyhow::Result<()> {
     let word = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default())?;
+    let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default())?;
     let mut known = kept()?;
     let mut rows = Vec::new();
     for (signature, starts) in failing(&mut executor)? {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::candle_arg::check_lacking;
 use super::{CandleArg, Common, KernelsArg, StoreArg, UsageError, cases, duration};
-use crate::exec::{Build, Deadline, Executor};
+use crate::exec::{Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Signature, judge};
 use crate::settle::{Settings, Source, settle};
@@ -30,9 +30,9 @@ pub struct Args {
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case, own) = cases::failing(&args.case, store)?;
     let devices = args.common.devices()?;
-    let limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
-    check_lacking(&case, limits)?;
-    let mut executor = Executor::start(&devices, Build::Checked, limits)?;
+    let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
+    check_lacking(&case, &spec)?;
+    let mut executor = Executor::start(&devices, &spec)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let signatures = judge(&Evidence::new(op, &case, &observations)).signatures(op.name);
     let wanted = |signature: &&Signature| own.as_ref() == Some(*signature);
@@ -41,7 +41,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
             UsageError(format!("{} does not fail; only failing cases can be minimized", args.case.display())).into()
         );
     };
-    let settings = Settings { time: args.time, limits, ..Settings::default() };
+    let settings = Settings { time: args.time, ..Settings::default() };
     let settled = settle(&mut executor, case, signature, &settings, Source::default())?;
     let Some(finding) = settled.finding else {
         anyhow::bail!("{signature} is not reproduced in a new process");

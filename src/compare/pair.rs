@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::Plan;
 use crate::case::Case;
-use crate::exec::{Build, Cost, Deadline, Executor, Variable};
+use crate::exec::{Cost, Deadline, Executor, Variable, WorkerSpec};
 use crate::ops::Op;
 use crate::oracle::{Change, Evidence, Spent, changes, costlier};
 use crate::outcome::{Observation, Outcome};
@@ -52,8 +52,8 @@ impl Pair {
     }
 
     fn start_with(plan: &Plan, variables: &[Variable]) -> anyhow::Result<Self> {
-        let start = |limits| Executor::start_with(&plan.devices, Build::Checked, limits, variables);
-        Ok(Self([start(plan.limits[0])?, start(plan.limits[1])?]))
+        let start = |spec: &WorkerSpec| Executor::start(&plan.devices, &spec.with(variables.iter().cloned()));
+        Ok(Self([start(&plan.specs[0])?, start(&plan.specs[1])?]))
     }
 
     /// What both do with `case`. Both have the whole deadline if one is late.

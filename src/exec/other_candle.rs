@@ -3,6 +3,7 @@
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ pub struct OtherCandle {
     pub workers: Option<PathBuf>,
     /// Its kernels, which simulated devices load in place of those that its workers have.
     #[serde(skip)]
-    pub kernels: Option<&'static EditedKernels>,
+    pub kernels: Option<Arc<EditedKernels>>,
 }
 
 /// How fixes of causes are named: all, or some after a colon.

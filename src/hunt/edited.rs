@@ -4,7 +4,7 @@ use super::Shared;
 use super::losing::Thread;
 use crate::case::Case;
 use crate::examine::{Patience, examine};
-use crate::exec::{Build, Executor};
+use crate::exec::Executor;
 use crate::ops::{Op, find};
 use crate::oracle::{Signature, Verdict};
 use crate::settle::{self, Settings, Settled, Source};
@@ -22,19 +22,14 @@ impl Shared<'_> {
         verdict: Verdict,
     ) -> anyhow::Result<Verdict> {
         let Verdict::Fail(mut violations) = verdict else { return Ok(verdict) };
-        if self.plan.limits.behaviour.kernels.is_some() {
-            let own = self.signatures_of_own(thread, op, case)?;
-            violations.retain(|violation| !own.contains(&violation.signature(op.name)));
-        }
+        let own = self.signatures_of_own(thread, op, case)?;
+        violations.retain(|violation| !own.contains(&violation.signature(op.name)));
         Ok(Verdict::of(violations, Verdict::Skip(OWN)))
     }
 
-    /// Whether candle's own kernels fail on `case` with `signature`, too. Never if none are edited.
+    /// Whether candle's own kernels fail on `case` with `signature`, too.
     pub(super) fn is_own(&self, thread: &mut Thread, case: &Case, signature: &Signature) -> anyhow::Result<bool> {
-        match find(&case.op).filter(|_| self.plan.limits.behaviour.kernels.is_some()) {
-            Some(op) => Ok(self.signatures_of_own(thread, op, case)?.contains(signature)),
-            None => Ok(false),
-        }
+        find(&case.op).map_or(Ok(false), |op| Ok(self.signatures_of_own(thread, op, case)?.contains(signature)))
     }
 
     /// The plainest form of a failure, or the failure itself if candle's own kernels fail in that form.
@@ -67,14 +62,15 @@ impl Shared<'_> {
         }
     }
 
-    /// How `case` fails on candle's own kernels, on the devices of `thread`.
+    /// How `case` fails on candle's own kernels, on the devices of `thread`. Nothing to tell apart if none are edited.
     fn signatures_of_own(&self, thread: &mut Thread, op: &'static Op, case: &Case) -> anyhow::Result<Vec<Signature>> {
+        if self.plan.spec.kernels.is_none() {
+            return Ok(Vec::new());
+        }
         let devices = thread.executor.devices();
-        let mut limits = self.plan.limits;
-        limits.behaviour.kernels = None;
         let own = match &mut thread.own {
             Some(own) if own.devices() == devices => own,
-            own => own.insert(Executor::start(&devices, Build::Checked, limits)?),
+            own => own.insert(Executor::start(&devices, &self.plan.spec.with_original_kernels())?),
         };
         Ok(examine(own, op, case, Patience::SHORT_THEN_FULL)?.verdict.signatures(op.name))
     }

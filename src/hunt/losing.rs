@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, DeviceLost, DeviceMissing, Executor, Limits, Worker};
+use crate::exec::{DeviceLost, DeviceMissing, Executor, Limits, Worker};
 use crate::ops::wants_second;
 use crate::store::{Record, keep_lost};
 
@@ -23,8 +23,8 @@ pub fn open(plan: &Plan, record: &mut Record, on_event: &dyn Fn(Event)) -> anyho
     let lost_before = std::mem::take(&mut record.lost);
     let devices = Devices::new(plan.devices.clone(), plan.spread, None);
     for &device in plan.devices.iter().filter(|device| device.is_gpu()) {
-        match Worker::start(device, Build::Checked, plan.limits) {
-            Ok(worker) => check_memory(&worker, &devices, plan.jobs, plan.limits)?,
+        match Worker::start(device, &plan.spec) {
+            Ok(worker) => check_memory(&worker, &devices, plan.jobs, plan.spec.limits)?,
             Err(error) => match devices.take_out(device) {
                 Some(left) if !left.is_empty() && lost_before.contains(&device.to_string()) => {
                     record.lost.push(device.to_string());
@@ -53,7 +53,7 @@ impl Shared<'_> {
     /// Workers on the devices of a thread. Takes out those that are lost meanwhile.
     fn executor(&self, number: usize) -> anyhow::Result<Executor> {
         loop {
-            let started = Executor::start(&self.devices.of_thread(number), Build::Checked, self.plan.limits);
+            let started = Executor::start(&self.devices.of_thread(number), &self.plan.spec);
             match started {
                 Err(error) if self.goes_on_without(&error, None)? => {}
                 started => return started,

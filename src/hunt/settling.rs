@@ -3,7 +3,7 @@
 use super::losing::Thread;
 use super::{Event, Shared};
 use crate::case::Case;
-use crate::exec::Executor;
+use crate::exec::{Executor, WorkerSpec};
 use crate::investigate::failing_step;
 use crate::oracle::Signature;
 use crate::settle::Source;
@@ -96,8 +96,8 @@ impl Shared<'_> {
             }
             state.claimed.insert(signature.clone());
         }
-        let limits = self.plan.limits;
-        let Some((name, known)) = self.store.known(signature, limits.candle, limits.behaviour.kernels)? else {
+        let WorkerSpec { candle, kernels, .. } = &self.plan.spec;
+        let Some((name, known)) = self.store.known(signature, candle.as_deref(), kernels.as_deref())? else {
             return Ok(None);
         };
         self.state().claimed.insert(known.clone());

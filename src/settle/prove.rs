@@ -4,7 +4,7 @@ use super::Settings;
 use crate::case::Case;
 use crate::device::Device;
 use crate::examine::{Patience, violations};
-use crate::exec::{Answer, Build, Deadline, Executor, Limits, Worker};
+use crate::exec::{Answer, Build, Deadline, Executor, Worker, WorkerSpec};
 use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind, Signature, Violation, judge};
 use crate::outcome::{Observation, Outcome};
@@ -62,14 +62,14 @@ pub fn repeat(
         found = found.or(again.cloned());
     }
     let Some(violation) = found else { return Ok(None) };
-    let unchecked = unchecked(op, case, &violation, settings.limits)?;
+    let unchecked = unchecked(op, case, &violation, executor.spec())?;
     Ok(Some(Proof { violation, reproduction: Reproduction { tries, failed, unchecked }, observations }))
 }
 
 /// The result of the case in a build without debug assertions and overflow checks.
-pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits) -> anyhow::Result<Unchecked> {
+pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, spec: &WorkerSpec) -> anyhow::Result<Unchecked> {
     let device = violation.device;
-    let mut worker = match Worker::start(device, Build::Unchecked, limits) {
+    let mut worker = match Worker::start(device, &WorkerSpec { build: Build::Unchecked, ..spec.clone() }) {
         Ok(worker) => worker,
         Err(_) if device != Device::Cpu => return Ok(Unchecked::NotRun(format!("no such build for {device}"))),
         Err(missing) => return Ok(Unchecked::NotRun(missing.to_string())),

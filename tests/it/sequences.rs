@@ -2,7 +2,7 @@
 
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Deadline, Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::investigate::blame;
@@ -12,7 +12,7 @@ use snuffer::settle::{Settings, Source, settle};
 use snuffer::tensor::{DType, Tensor, Value};
 
 fn executor() -> Executor {
-    Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts")
+    Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts")
 }
 
 /// `log_softmax`, then the fused softmax, which has no gradient, then a loss.

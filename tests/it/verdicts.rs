@@ -2,7 +2,7 @@
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{
@@ -159,7 +159,7 @@ fn a_wrong_value_says_what_it_needs() {
 
 #[test]
 fn the_minimizer_drops_what_a_failure_does_not_need() {
-    let mut executor = Executor::start(&[CPU], Build::Checked, Limits::default()).expect("a worker starts");
+    let mut executor = Executor::start(&[CPU], &WorkerSpec::default()).expect("a worker starts");
     let values = (0..2048).map(|number| Value::Float(f64::from(number))).collect();
     let case = canary::case("wrong value").input("x", Tensor::new(DType::F32, vec![4, 512], values));
     let observations = executor.run(&case).map(|outcome| vec![on(CPU, outcome)]).expect("the harness survives");

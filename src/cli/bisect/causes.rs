@@ -10,7 +10,7 @@ use crate::cli::candle_arg::other_candle;
 use crate::cli::fixes::{SEEN, own_folder, subjects};
 use crate::cli::{KnownArg, StoreArg, UsageError};
 use crate::console;
-use crate::exec::Limits;
+use crate::exec::{Limits, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::fixes::{Kept, TriedRelease, observe, since};
 use crate::store::write_atomically;
@@ -30,9 +30,10 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     for version in versions {
         let candle = other_candle(&version.to_string(), &[args.device])?;
         eprintln!("release   {version}");
-        let limits = Limits { deadline: args.timeout, candle, ..Limits::default() };
-        let kept = Kept::open(Path::new(SEEN), limits, &[args.device])?;
-        let seen = observe(&subjects, &[args.device], limits, jobs, &kept, &console::bar(subjects.len()))?;
+        let limits = Limits { deadline: args.timeout, ..Limits::default() };
+        let spec = WorkerSpec { candle: candle.clone(), ..limits.into() };
+        let kept = Kept::open(Path::new(SEEN), &spec, &[args.device])?;
+        let seen = observe(&subjects, &[args.device], &spec, jobs, &kept, &console::bar(subjects.len()))?;
         releases.push(TriedRelease { version, candle, seen });
     }
     for cause in &causes {
