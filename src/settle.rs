@@ -17,8 +17,10 @@ use crate::exec::{Build, Executor, OtherCandle, WorkerSpec};
 use crate::ops::{Op, find};
 use crate::oracle::Signature;
 use crate::store::{Finding, Origin, Unchecked};
+use minimize::Minimized;
 
 pub use canonical::{PLAINER, canonical};
+pub use minimize::PassCounts;
 pub use promise::keeps;
 pub use search::Search;
 
@@ -55,6 +57,8 @@ pub struct Settled {
     pub finding: Option<Finding>,
     /// Failures with other signatures that the minimizer came across, with one case each.
     pub other_failures: Vec<(Case, Signature)>,
+    /// What each pass of the minimizer did.
+    pub passes: Vec<PassCounts>,
 }
 
 /// Minimizes `case` under `signature` and proves the result in new workers. The signature of the finding may be plainer.
@@ -75,9 +79,10 @@ pub fn settle(
         first_run = prove::in_new_workers(executor, op, &minimized.case, &plainest)?;
     }
     let other_failures = search.into_other_failures();
-    let case = minimized.case;
+    let (attempts, minimal) = (minimized.attempts(), minimized.finished);
+    let Minimized { case, passes, .. } = minimized;
     let Some(proof) = prove::repeat(executor, op, &case, &plainest, first_run, settings)? else {
-        return Ok(Settled { finding: None, other_failures });
+        return Ok(Settled { finding: None, other_failures, passes });
     };
     let spec = executor.spec();
     let finding = Finding {
@@ -93,13 +98,13 @@ pub fn settle(
             candle: spec.candle.as_deref().cloned(),
             seed: source.seed,
             index: source.index,
-            attempts: minimized.attempts,
-            minimal: minimized.finished,
+            attempts,
+            minimal,
         },
         case,
         observations: proof.observations,
     };
-    Ok(Settled { finding: Some(finding), other_failures })
+    Ok(Settled { finding: Some(finding), other_failures, passes })
 }
 
 /// Runs `finding` in the unchecked build if that was not there when it was settled, and is now. Returns whether it did.

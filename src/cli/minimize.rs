@@ -8,7 +8,7 @@ use super::{CandleArg, Common, KernelsArg, StoreArg, UsageError, cases, duration
 use crate::exec::{Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Signature, judge};
-use crate::settle::{Settings, Source, settle};
+use crate::settle::{PassCounts, Settings, Source, settle};
 
 /// Arguments of `snuffer minimize`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +25,9 @@ pub struct Args {
     /// Time limit.
     #[arg(long, default_value = "60s", value_parser = duration)]
     time: Duration,
+    /// Say on the error stream what each pass of the minimizer did.
+    #[arg(long)]
+    verbose: bool,
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
@@ -43,6 +46,11 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     };
     let settings = Settings { time: args.time, ..Settings::default() };
     let settled = settle(&mut executor, case, signature, &settings, Source::default())?;
+    if args.verbose {
+        for PassCounts { name, tried, accepted } in settled.passes {
+            eprintln!("{name:<15} {tried:>6} tried {accepted:>4} accepted");
+        }
+    }
     let Some(finding) = settled.finding else {
         anyhow::bail!("{signature} is not reproduced in a new process");
     };
