@@ -1,7 +1,6 @@
 //! The hunt: draws cases, runs and judges them, and turns each new signature into a minimized finding.
 
 mod canary;
-mod edited;
 mod event;
 mod joining;
 mod losing;
@@ -9,8 +8,7 @@ mod plan;
 mod settling;
 mod tally;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,7 +17,7 @@ use crate::coverage::Coverage;
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
 use crate::oracle::{Signature, Verdict};
-use crate::settle::{Settings, Source};
+use crate::settle::{Claims, Settings, Source};
 use crate::store::{Finding, Log, Record, Store};
 
 use joining::Devices;
@@ -51,6 +49,7 @@ struct Shared<'a> {
     devices: Devices,
     next_index: AtomicU64,
     threads: AtomicUsize,
+    claims: Claims<Signature>,
     state: Mutex<State>,
 }
 
@@ -59,8 +58,6 @@ struct State {
     log: Log,
     /// Indices of the cases in progress. The record's `next` is the smallest of them.
     running: BTreeSet<u64>,
-    /// Signatures that some thread of this campaign has settled or is settling.
-    claimed: HashSet<Signature>,
     /// The signatures of cases as drawn, and how many more cases looked like a known finding.
     met: HashMap<Signature, u64>,
     /// Planted faults that were not noticed on a device that joined.
@@ -95,7 +92,6 @@ pub fn hunt(
         record,
         log,
         running: BTreeSet::new(),
-        claimed: HashSet::new(),
         met: HashMap::new(),
         missed: Vec::new(),
         new: Vec::new(),
@@ -106,7 +102,8 @@ pub fn hunt(
     let next_index = AtomicU64::new(plan.shard.first_index(plan.first));
     let devices = Devices::new(devices, plan.spread, set_up);
     let (threads, state) = (AtomicUsize::new(0), Mutex::new(state));
-    let shared = Shared { plan, store, on_event, stop, started: now, devices, next_index, threads, state };
+    let claims = Claims::default();
+    let shared = Shared { plan, store, on_event, stop, started: now, devices, next_index, threads, claims, state };
     let result = pool::each(
         plan.jobs,
         || shared.claim(),
@@ -144,9 +141,8 @@ impl Shared<'_> {
         self.take_in()?;
         let _turn = self.devices.turn();
         self.follow(thread)?;
-        // A contract or reference that panics is a bug in this suite. It must not end the campaign.
-        let caught = catch_unwind(AssertUnwindSafe(|| self.examine_case(thread, index)));
-        match caught.unwrap_or_else(|_| self.record_broken(index)) {
+        let ran = pool::caught(|| self.examine_case(thread, index));
+        match ran.and_then(|done| done.map_or_else(|| self.record_broken(index), Ok)) {
             Err(error) if !self.goes_on_without(&error, Some(index))? => {
                 self.stop.store(true, Ordering::Relaxed);
                 Err(error)
@@ -223,7 +219,7 @@ impl Shared<'_> {
         } else {
             examine(executor, op, case, Patience::ShortThenFull(&is_new))?
         };
-        let verdict = self.of_the_edit(thread, op, case, verdict)?;
+        let verdict = thread.original.excuse(op, case, &thread.executor.devices(), verdict)?;
         let signatures = verdict.signatures(op.name);
         {
             let mut state = self.state();

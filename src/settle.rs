@@ -1,7 +1,10 @@
 //! From a failing case to a finding: canonical form, minimization, and proof that the failure happens again.
 
-mod canonical;
+mod claims;
+mod engine;
+mod judged;
 pub mod minimize;
+mod problem;
 mod promise;
 mod prove;
 mod search;
@@ -11,18 +14,20 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::case::Case;
-use crate::examine::Patience;
+use crate::examine::Original;
 use crate::exec::environment::executable;
 use crate::exec::{Build, Executor, OtherCandle, WorkerSpec};
 use crate::ops::{Op, find};
 use crate::oracle::Signature;
-use crate::store::{Finding, Origin, Unchecked};
-use minimize::Minimized;
+use crate::store::{Finding, Unchecked};
 
-pub use canonical::{PLAINER, canonical};
+pub use claims::Claims;
+pub use engine::{Simplest, plainest, simplest};
+pub use judged::Judged;
 pub use minimize::PassCounts;
+pub use problem::{Effort, Failure, Problem, Seen};
 pub use promise::keeps;
-pub use search::Search;
+pub use search::{Budget, Search};
 
 /// How findings are settled.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +46,14 @@ impl Default for Settings {
     }
 }
 
-/// Which campaign drew a case. The default stands for a case that no campaign drew.
+impl Settings {
+    /// How much the minimizer may take.
+    pub fn budget(&self) -> Budget {
+        Budget { time: self.time, attempts: self.attempts }
+    }
+}
+
+/// Which campaign drew a case.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Source {
     /// The campaign's seed.
@@ -61,50 +73,19 @@ pub struct Settled {
     pub passes: Vec<PassCounts>,
 }
 
-/// Minimizes `case` under `signature` and proves the result in new workers. The signature of the finding may be plainer.
+/// Settles one failure of a case that no campaign drew.
 pub fn settle(
     executor: &mut Executor,
     case: Case,
     signature: &Signature,
-    settings: &Settings,
-    source: Source,
+    settings: Settings,
 ) -> anyhow::Result<Settled> {
-    let op = op_of(&case)?;
-    let mut search = Search::new(op, &case, signature, settings);
-    let (mut minimized, mut plainest) = search.run(executor, case.clone(), signature, Patience::Short)?;
-    let mut first_run = prove::in_new_workers(executor, op, &minimized.case, &plainest)?;
-    if first_run.violation.is_none() {
-        // The short deadline can mistake a slow case for a hang: minimize again with the full one.
-        (minimized, plainest) = search.run(executor, case, signature, Patience::Full)?;
-        first_run = prove::in_new_workers(executor, op, &minimized.case, &plainest)?;
-    }
-    let other_failures = search.into_other_failures();
-    let (attempts, minimal) = (minimized.attempts(), minimized.finished);
-    let Minimized { case, passes, .. } = minimized;
-    let Some(proof) = prove::repeat(executor, op, &case, &plainest, first_run, settings)? else {
-        return Ok(Settled { finding: None, other_failures, passes });
-    };
-    let spec = executor.spec();
-    let finding = Finding {
-        signature: plainest,
-        violation: proof.violation,
-        promise: op.promise.to_string(),
-        reproduction: proof.reproduction,
-        origin: Origin {
-            versions: versions(spec.candle.as_deref()),
-            hardware: executor.hardware(),
-            sanitizer: spec.behaviour.sanitizer,
-            kernels: spec.kernels.as_deref().cloned(),
-            candle: spec.candle.as_deref().cloned(),
-            seed: source.seed,
-            index: source.index,
-            attempts,
-            minimal,
-        },
-        case,
-        observations: proof.observations,
-    };
-    Ok(Settled { finding: Some(finding), other_failures, passes })
+    Judged { executor, original: &mut Original::default(), settings }.settle(case, signature, None)
+}
+
+/// The plain form of a failure, as of [`Judged::canonical`].
+pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> anyhow::Result<(Case, Signature)> {
+    Judged { executor, original: &mut Original::default(), settings: Settings::default() }.canonical(case, signature)
 }
 
 /// Runs `finding` in the unchecked build if that was not there when it was settled, and is now. Returns whether it did.

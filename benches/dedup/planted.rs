@@ -13,7 +13,7 @@ use snuffer::generate::{Draw, Mode};
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Kind, Signature, Violation};
-use snuffer::settle::{Settings, Source, canonical, settle};
+use snuffer::settle::{Settings, canonical, settle};
 use snuffer::tensor::DType;
 
 /// As in hunts.
@@ -137,7 +137,7 @@ fn kept(executor: &mut Executor, into: &mut Noticed, case: Case, signature: Sign
         return Ok(known);
     }
     let settings = Settings { time: Duration::from_secs(3), tries: 1, ..Settings::default() };
-    let Some(finding) = settle(executor, case, &signature, &settings, Source::default())?.finding else {
+    let Some(finding) = settle(executor, case, &signature, settings)?.finding else {
         return Ok(signature);
     };
     if let Some(known) = covering(into, &finding.signature) {

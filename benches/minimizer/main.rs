@@ -12,13 +12,13 @@ use std::time::Instant;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::examine::{Patience, violations};
+use snuffer::examine::{Original, Patience, violations};
 use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Evidence, Kind, Signature, judge};
-use snuffer::settle::{Search, Settings, Source, canonical, settle};
+use snuffer::settle::{Judged, Search, Settings, canonical, settle};
 use snuffer::store::regression::read;
 use snuffer::tensor::Tensor;
 
@@ -169,7 +169,7 @@ fn op(case: &Case) -> &'static Op {
 fn minimized(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
     let begun = Instant::now();
     let settings = Settings { tries: 1, ..Settings::default() };
-    let finding = settle(executor, case.clone(), signature, &settings, Source::default())?.finding;
+    let finding = settle(executor, case.clone(), signature, settings)?.finding;
     let seconds = begun.elapsed().as_secs_f64();
     // A case that does not fail again is left as it was.
     let (case, tried) = finding.map_or((case.clone(), 0), |finding| (finding.case, finding.origin.attempts));
@@ -180,12 +180,13 @@ fn minimized(executor: &mut Executor, case: &Case, signature: &Signature) -> any
 fn shrunk(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
     let begun = Instant::now();
     let settings = Settings::default();
-    let mut search = Search::new(op(case), case, signature, &settings);
+    let mut search = Search::new(op(case), case, signature, settings.budget());
+    let mut judged = Judged { executor, original: &mut Original::default(), settings };
     let mut tried = 0;
     let mut result = Ok(());
     let case = shrink::shrink(case, settings.attempts, settings.time, |candidate| {
         tried += 1;
-        search.fails(executor, candidate, Patience::Short).unwrap_or_else(|error| {
+        search.fails(&mut judged, candidate, Patience::Short).unwrap_or_else(|error| {
             result = Err(error);
             None
         }) == Some(true)

@@ -8,7 +8,7 @@ use super::{CandleArg, Common, KernelsArg, StoreArg, UsageError, cases, duration
 use crate::exec::{Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Signature, judge};
-use crate::settle::{PassCounts, Settings, Source, settle};
+use crate::settle::{PassCounts, Settings, settle};
 
 /// Arguments of `snuffer minimize`.
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         );
     };
     let settings = Settings { time: args.time, ..Settings::default() };
-    let settled = settle(&mut executor, case, signature, &settings, Source::default())?;
+    let settled = settle(&mut executor, case, signature, settings)?;
     if args.verbose {
         for PassCounts { name, tried, accepted } in settled.passes {
             eprintln!("{name:<15} {tried:>6} tried {accepted:>4} accepted");

@@ -127,7 +127,7 @@ impl Shared<'_> {
     fn complete_findings(&self) -> anyhow::Result<()> {
         for (_, finding) in self.store.all()? {
             let Ok(mut finding) = finding else { continue };
-            if self.is_claimed(&finding.signature) && complete(&mut finding, &self.plan.spec)? {
+            if self.claims.has(&finding.signature.op, &finding.signature) && complete(&mut finding, &self.plan.spec)? {
                 self.store.replace(&finding)?;
             }
         }

@@ -2,8 +2,10 @@
 
 use crate::case::Case;
 use crate::device::Device;
+use crate::examine::Original;
 use crate::exec::{DeviceLost, DeviceMissing, Executor, Limits, Worker};
 use crate::ops::wants_second;
+use crate::settle::{Judged, Settings};
 use crate::store::{Record, keep_lost};
 
 use super::joining::Devices;
@@ -13,8 +15,15 @@ use super::{Event, Plan, Shared};
 pub struct Thread {
     number: usize,
     pub executor: Executor,
-    /// Workers with candle's own kernels, once a case failed on edited ones.
-    pub own: Option<Executor>,
+    /// Workers with candle's own kernels beside edited ones.
+    pub original: Original,
+}
+
+impl Thread {
+    /// Its workers, to settle failures.
+    pub fn judged(&mut self, settings: Settings) -> Judged<'_> {
+        Judged { executor: &mut self.executor, original: &mut self.original, settings }
+    }
 }
 
 /// Opens the devices of `plan` for the first time, and returns those that answer. A resumed campaign may lack some that it lost
@@ -47,7 +56,7 @@ fn check_memory(worker: &Worker, devices: &Devices, jobs: usize, limits: Limits)
 impl Shared<'_> {
     /// A new thread, with workers on its devices.
     pub(super) fn thread(&self, number: usize) -> anyhow::Result<Thread> {
-        Ok(Thread { number, executor: self.executor(number)?, own: None })
+        Ok(Thread { number, executor: self.executor(number)?, original: Original::beside(&self.plan.spec) })
     }
 
     /// Workers on the devices of a thread. Takes out those that are lost meanwhile.

@@ -17,7 +17,7 @@ use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Kind, OracleName, Signature, Verdict};
-use snuffer::settle::{Settings, Source, canonical, settle};
+use snuffer::settle::{Settings, canonical, settle};
 use snuffer::store::Finding;
 
 use crate::kept::regressions;
@@ -177,7 +177,7 @@ fn depends_on_memory(signature: &Signature) -> bool {
 /// Minimizes a failure, and says how to replay it, and its signature then. `None` if it does not happen in a new process.
 fn settled(executor: &mut Executor, case: Case, signature: &Signature, device: Device) -> Option<(String, Signature)> {
     let settings = Settings { time: Duration::from_secs(10), tries: 2, ..Settings::default() };
-    let settled = settle(executor, case, signature, &settings, Source::default()).expect("the harness survives");
+    let settled = settle(executor, case, signature, settings).expect("the harness survives");
     let Finding { case, signature, .. } = settled.finding?;
     if is_updating() {
         known::keep(&signature, &case, device);

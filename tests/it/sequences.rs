@@ -8,7 +8,7 @@ use snuffer::hunt::Sample;
 use snuffer::investigate::blame;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, judge};
-use snuffer::settle::{Settings, Source, settle};
+use snuffer::settle::{Settings, settle};
 use snuffer::tensor::{DType, Tensor, Value};
 
 fn executor() -> Executor {
@@ -63,7 +63,7 @@ fn a_failing_sequence_is_minimized_to_the_steps_that_matter() {
     let sequence = ops::find("sequence").expect("registered");
     let signatures = judge(&Evidence::new(sequence, &case, &observations)).signatures("sequence");
     let signature = signatures.into_iter().next().expect("a gradient is lost");
-    let settled = settle(&mut executor, case, &signature, &Settings::default(), Source::default());
+    let settled = settle(&mut executor, case, &signature, Settings::default());
     let settled = settled.expect("the harness survives");
     let finding = settled.finding.expect("it happens again");
     assert_eq!(finding.case.steps, ["op.softmax_last_dim"], "{}", finding.case.to_text());

@@ -8,7 +8,7 @@ use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{
     DeviceReport, DeviceReports, Gradients, Observation, Outcome, Panic, Phase, Returned, Store as Gradient,
 };
-use snuffer::settle::{Settings, Source, settle};
+use snuffer::settle::{Settings, settle};
 use snuffer::tensor::{DType, Tensor, Value, Values};
 
 const CPU: Device = Device::Cpu;
@@ -165,7 +165,7 @@ fn the_minimizer_drops_what_a_failure_does_not_need() {
     let observations = executor.run(&case).map(|outcome| vec![on(CPU, outcome)]).expect("the harness survives");
     let signature = verdict(&case, &observations).signatures("canary").remove(0);
     assert_eq!(signature.site, "of more than 1024 elements, in several rows");
-    let settled = settle(&mut executor, case, &signature, &Settings::default(), Source::default());
+    let settled = settle(&mut executor, case, &signature, Settings::default());
     let settled = settled.expect("the harness survives");
     let finding = settled.finding.expect("it happens again");
     assert_eq!(finding.signature.site, "");
