@@ -28,7 +28,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::device::Device;
 use crate::exec::worker::NAME_OPS;
-use crate::exec::{Build, EditedKernels, OtherCandle, environment};
+use crate::exec::{Build, CandleUnderTest, EditedKernels, environment};
 use crate::ops;
 use crate::store::write_atomically;
 
@@ -68,19 +68,19 @@ pub fn prepare(
     what: &str,
     devices: &[Device],
     kernels: Option<Arc<EditedKernels>>,
-) -> anyhow::Result<Option<Arc<OtherCandle>>> {
+) -> anyhow::Result<Option<Arc<CandleUnderTest>>> {
     let named = Named::parse(what)?;
     let all = environment::made_in("candles")?;
     let mut crates = Crates::of(&named, &all)?;
     if crates.is_release_under_test() {
         return Ok(None);
     }
-    let mut candle = OtherCandle {
+    let mut candle = CandleUnderTest {
         named: named.text(),
         version: crates.version.clone(),
         digest: crates.digest(),
         functions: crates.functions()?,
-        ..OtherCandle::default()
+        ..CandleUnderTest::default()
     };
     if kernels.is_some() {
         crates.own.remove(KERNELS);
@@ -93,7 +93,7 @@ pub fn prepare(
 }
 
 /// Builds the workers of `candle` for `devices` in a folder of `all`, unless they are there, and adds to it what they lack.
-fn build(candle: &mut OtherCandle, devices: &[Device], workspace: &Workspace, all: &Path) -> anyhow::Result<()> {
+fn build(candle: &mut CandleUnderTest, devices: &[Device], workspace: &Workspace, all: &Path) -> anyhow::Result<()> {
     let workers = all.join(workspace.key());
     candle.workers = Some(workers.clone());
     candle.few_dtypes = workspace.few_dtypes();
@@ -127,7 +127,7 @@ pub fn fuzz_package(what: &str, device: Device) -> anyhow::Result<Option<PathBuf
 }
 
 /// The ops that the worker of `candle` for `device` does not have.
-fn lacking(device: Device, candle: &OtherCandle) -> anyhow::Result<Vec<String>> {
+fn lacking(device: Device, candle: &CandleUnderTest) -> anyhow::Result<Vec<String>> {
     let mut worker = environment::command_of(device, Build::Checked, Some(candle))?;
     let output =
         worker.arg(NAME_OPS).stdin(Stdio::null()).output().context("cannot run the worker of another candle")?;

@@ -53,7 +53,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 
 use crate::device::{Device, Selection};
-use crate::exec::visible::gpus;
+use crate::exec::gpu_count::gpus;
 use crate::exec::{DeviceBehaviour, Limits, WorkerSpec};
 use crate::exit_code::Exit;
 

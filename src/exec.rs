@@ -1,18 +1,18 @@
 //! Executes cases in worker processes, which may die, and reports the outcome of each.
 
 mod answer;
+mod candle_under_test;
 mod captured;
 mod cause_of_death;
-mod compiled;
 mod cost;
 pub mod deadline;
 pub mod diagnosis;
-mod edited;
+mod edited_kernels;
 pub mod environment;
 mod gpu;
+pub mod gpu_count;
 mod journal;
-pub mod missing;
-mod other_candle;
+mod kernel_warm_up;
 pub mod pool;
 mod process;
 pub mod protocol;
@@ -21,7 +21,7 @@ pub mod sanitizer;
 mod spec;
 mod start;
 pub mod toolkit;
-pub mod visible;
+pub mod unusable_device;
 pub mod worker;
 
 use std::collections::BTreeMap;
@@ -34,17 +34,17 @@ use crate::ops;
 use crate::outcome::{Observation, Outcome};
 
 pub use answer::Answer;
+pub use candle_under_test::{CandleUnderTest, FIXES, fixes, from_here};
 pub use cost::Cost;
-pub use edited::EditedKernels;
+pub use edited_kernels::EditedKernels;
 pub use environment::{Build, Variable};
-pub use missing::DeviceMissing;
-pub use other_candle::{FIXES, OtherCandle, fixes, from_here};
 pub use process::Worker;
 pub use protocol::Hello;
 pub use reproduction::Ran;
 pub use sanitizer::Sanitizer;
 pub use spec::{DeviceBehaviour, Limits, WorkerSpec};
 pub use start::DeviceLost;
+pub use unusable_device::UnusableDevice;
 
 /// How much of [`Limits::deadline`] a case may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 mod canary;
 mod event;
-mod joining;
-mod losing;
+mod late_devices;
+mod lost_devices;
 mod plan;
 mod settling;
 mod tally;
@@ -20,12 +20,12 @@ use crate::oracle::{Signature, Verdict};
 use crate::settle::{Claims, Settings, Source};
 use crate::store::{Finding, Log, Record, Store};
 
-use joining::Devices;
-use losing::Thread;
+use late_devices::Devices;
+use lost_devices::Thread;
 
 pub use canary::check as check_canary;
 pub use event::Event;
-pub use joining::SetUp;
+pub use late_devices::SetUp;
 pub use plan::{Plan, Sample, Shard};
 
 /// How a campaign ended.
@@ -59,7 +59,7 @@ struct State {
     /// Indices of the cases in progress. The record's `next` is the smallest of them.
     running: BTreeSet<u64>,
     /// The signatures of cases as drawn, and how many more cases looked like a known finding.
-    met: HashMap<Signature, u64>,
+    seen: HashMap<Signature, u64>,
     /// Planted faults that were not noticed on a device that joined.
     missed: Vec<String>,
     new: Vec<(String, Finding)>,
@@ -80,7 +80,7 @@ pub fn hunt(
     on_event: &(dyn Fn(Event) + Sync),
 ) -> anyhow::Result<Summary> {
     let mut record = record;
-    let devices = losing::open(plan, &mut record, on_event)?;
+    let devices = lost_devices::open(plan, &mut record, on_event)?;
     let canary = check_canary(&devices, plan.spec.candle.clone())?;
     if !canary.missed.is_empty() {
         return Ok(Summary { record, missed: canary.missed, new: Vec::new() });
@@ -92,7 +92,7 @@ pub fn hunt(
         record,
         log,
         running: BTreeSet::new(),
-        met: HashMap::new(),
+        seen: HashMap::new(),
         missed: Vec::new(),
         new: Vec::new(),
         last_saved: now,

@@ -16,7 +16,7 @@ use anyhow::Context;
 use crate::case::Case;
 use crate::examine::Original;
 use crate::exec::environment::executable;
-use crate::exec::{Build, Executor, OtherCandle, WorkerSpec};
+use crate::exec::{Build, CandleUnderTest, Executor, WorkerSpec};
 use crate::ops::{Op, find};
 use crate::oracle::Signature;
 use crate::store::{Finding, Unchecked};
@@ -103,7 +103,7 @@ fn op_of(case: &Case) -> anyhow::Result<&'static Op> {
 }
 
 /// The versions of `snuffer` and of the candle that workers have.
-pub fn versions(candle: Option<&OtherCandle>) -> String {
-    let candle = OtherCandle::version(candle);
+pub fn versions(candle: Option<&CandleUnderTest>) -> String {
+    let candle = CandleUnderTest::version(candle);
     format!("snuffer {}, candle-core {candle}, candle-nn {candle}", env!("CARGO_PKG_VERSION"))
 }

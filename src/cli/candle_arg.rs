@@ -7,7 +7,7 @@ use crate::CANDLE;
 use crate::candles::{Named, edited_kernels, prepare};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{EditedKernels, OtherCandle, WorkerSpec};
+use crate::exec::{CandleUnderTest, EditedKernels, WorkerSpec};
 use crate::kernels::{self, Edits};
 use crate::ops::Op;
 use crate::tensor::DType;
@@ -25,7 +25,7 @@ impl CandleArg {
     /// `spec` with the candle that is named, whose workers for `devices` are built. Says on the error stream which ops it lacks.
     pub fn apply(&self, devices: &[Device], spec: WorkerSpec) -> anyhow::Result<WorkerSpec> {
         let Some(named) = &self.named else { return Ok(spec) };
-        let candle = other_candle(named, devices)?;
+        let candle = candle_under_test(named, devices)?;
         match &candle {
             None => eprintln!("testing   {named}, which is candle {CANDLE}, the release under test"),
             Some(candle) => {
@@ -49,7 +49,7 @@ impl CandleArg {
 }
 
 /// The candle that `named` names, whose workers for `devices` are built. `None` for the release under test.
-pub fn other_candle(named: &str, devices: &[Device]) -> anyhow::Result<Option<Arc<OtherCandle>>> {
+pub fn candle_under_test(named: &str, devices: &[Device]) -> anyhow::Result<Option<Arc<CandleUnderTest>>> {
     let kernels = replaced(named, devices)?;
     if let Some(kernels) = &kernels {
         eprintln!("edited    {} of {named}", kernels.files.join(", "));
@@ -73,7 +73,7 @@ fn replaced(named: &str, devices: &[Device]) -> anyhow::Result<Option<Arc<Edited
 pub fn present(
     ops: Vec<&'static Op>,
     named: &[Pattern],
-    candle: Option<&OtherCandle>,
+    candle: Option<&CandleUnderTest>,
 ) -> Result<Vec<&'static Op>, UsageError> {
     let Some(candle) = candle else { return Ok(ops) };
     let lacks = |name: &str| candle.lacks.iter().any(|lacking| lacking == name);

@@ -6,14 +6,14 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::candle_arg::other_candle;
+use super::candle_arg::candle_under_test;
 use super::hunt::{matching, now, stop_on_signal};
 use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, duration, present};
 use crate::candles::{Changed, Sources, crates};
 use crate::compare::{Order, Plan, compare, distances};
 use crate::console::count;
 use crate::device::Device;
-use crate::exec::{OtherCandle, WorkerSpec};
+use crate::exec::{CandleUnderTest, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::hunt::check_canary;
 use crate::ops::Op;
@@ -119,8 +119,8 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
 
 /// The workers of one side, which are built. Says on the error stream which candle they have.
 fn spec(args: &Args, side: &str, named: &str, devices: &[Device]) -> anyhow::Result<WorkerSpec> {
-    let spec = WorkerSpec { candle: other_candle(named, devices)?, ..args.common.spec() };
-    eprintln!("{side:<9} {}", OtherCandle::described(spec.candle.as_deref()));
+    let spec = WorkerSpec { candle: candle_under_test(named, devices)?, ..args.common.spec() };
+    eprintln!("{side:<9} {}", CandleUnderTest::described(spec.candle.as_deref()));
     Ok(spec)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 
-use super::candle_arg::other_candle;
+use super::candle_arg::candle_under_test;
 use super::causes::one;
 use super::findings::readable;
 use super::{Common, JobsArg, KnownArg, StoreArg, UsageError};
@@ -15,7 +15,7 @@ use crate::candles::fixed::{self, Fixes, digest_of};
 use crate::causes::{self, FOLDER, Fix, Proof, RootCause, Sighting, file, shown};
 use crate::console;
 use crate::device::Device;
-use crate::exec::{OtherCandle, WorkerSpec};
+use crate::exec::{CandleUnderTest, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::fixes::{Kept, Seen, Subject, broken_together, observe, proof, record, sets};
 use crate::store::regression::Regression;
@@ -123,7 +123,7 @@ fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
     } else {
         let subjects = subjects(&causes, store, args.known.read()?, &devices)?;
         let jobs = args.jobs.number(&devices, false);
-        let run = |candle: Option<Arc<OtherCandle>>| {
+        let run = |candle: Option<Arc<CandleUnderTest>>| {
             let spec = WorkerSpec { candle, ..spec.clone() };
             let kept = Kept::open(Path::new(SEEN), &spec, &devices)?;
             observe(&subjects, &devices, &spec, jobs, &kept, &console::bar(subjects.len()))
@@ -148,11 +148,11 @@ fn prove_at_once(
     subjects: &[Subject],
     devices: &[Device],
     folder: &Path,
-    run: impl Fn(Option<Arc<OtherCandle>>) -> anyhow::Result<Seen>,
+    run: impl Fn(Option<Arc<CandleUnderTest>>) -> anyhow::Result<Seen>,
 ) -> anyhow::Result<BTreeSet<String>> {
     let with = |set: &Fixes| {
         let names: Vec<&str> = set.keys().map(String::as_str).collect();
-        run(other_candle(&format!("fixes:{}", names.join(",")), devices)?)
+        run(candle_under_test(&format!("fixes:{}", names.join(",")), devices)?)
     };
     let sets = sets(open);
     let before = run(None)?;

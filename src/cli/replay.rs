@@ -9,7 +9,7 @@ use super::candle_arg::check_lacking;
 use super::{CandleArg, Common, KernelsArg, SanitizerArg, StoreArg, UsageError, cases, usable};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Deadline, DeviceBehaviour, EditedKernels, Executor, OtherCandle, Worker, WorkerSpec};
+use crate::exec::{Build, CandleUnderTest, Deadline, DeviceBehaviour, EditedKernels, Executor, Worker, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
 use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
@@ -177,8 +177,8 @@ fn note_another_candle(args: &Args, store: &StoreArg, spec: &WorkerSpec) {
     if !EditedKernels::same(kernels, spec.kernels.as_deref()) {
         let [found, these] = [kernels, spec.kernels.as_deref()].map(EditedKernels::described);
         eprintln!("note: the finding is of {found}, and these are {these}");
-    } else if !OtherCandle::same(candle, spec.candle.as_deref()) {
-        let [found, this] = [candle, spec.candle.as_deref()].map(OtherCandle::described);
+    } else if !CandleUnderTest::same(candle, spec.candle.as_deref()) {
+        let [found, this] = [candle, spec.candle.as_deref()].map(CandleUnderTest::described);
         eprintln!("note: the finding is of {found}, and this is {this}");
     }
 }

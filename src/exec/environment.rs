@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::{DeviceBehaviour, OtherCandle, WorkerSpec, gpu};
+use super::{CandleUnderTest, DeviceBehaviour, WorkerSpec, gpu};
 use crate::device::Device;
 
 /// Which build of candle a worker has.
@@ -59,7 +59,7 @@ pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
 }
 
 /// The command that starts a worker of `build` for `device`, with another candle if one is named.
-pub fn command_of(device: Device, build: Build, candle: Option<&OtherCandle>) -> anyhow::Result<Command> {
+pub fn command_of(device: Device, build: Build, candle: Option<&CandleUnderTest>) -> anyhow::Result<Command> {
     let executable = match candle.and_then(|candle| Some((candle, candle.workers.as_ref()?))) {
         None => executable(device, build)?,
         Some(_) if capability(device).is_some() => {
@@ -159,7 +159,7 @@ pub fn host_mutants() -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The variable with the seed by which a simulated device decides what the ISA leaves open; with `..` behind it, another for
+/// The variable with the seed by which a simulated device decides what the ISA leaves open; with `..` after it, another for
 /// each launch.
 pub const JITTER: &str = "SNUFFER_SIM_JITTER";
 

@@ -16,10 +16,10 @@ use super::cause_of_death::cause_of_death;
 use super::deadline::{Stuck, Timed, Timer, growth};
 use super::diagnosis::Reports;
 use super::journal::Journal;
-use super::missing::DeviceMissing;
 use super::protocol::{self, Hello, Reply, Request};
 use super::start::{DeviceLost, Started, is_late, kill};
-use super::{Deadline, WorkerSpec, compiled, environment};
+use super::unusable_device::UnusableDevice;
+use super::{Deadline, WorkerSpec, environment, kernel_warm_up};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
@@ -44,10 +44,11 @@ impl Worker {
     pub fn start(device: Device, spec: &WorkerSpec) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
         let captured = Captured::new(&folder, device)?;
-        let started =
-            compiled::first(device, spec, |compiles| Started::new(device, spec, &folder, captured.output(), compiles));
+        let started = kernel_warm_up::first(device, spec, |compiles| {
+            Started::new(device, spec, &folder, captured.output(), compiles)
+        });
         let process = started.map_err(DeviceLost::at_first)?;
-        DeviceMissing::check(&process.hello, spec.limits)?;
+        UnusableDevice::check(&process.hello, spec.limits)?;
         let coverage = Coverage::default();
         let (spec, deadline) = (spec.clone(), spec.limits.deadline);
         Ok(Self { device, spec, deadline, folder, captured, process, number: 0, coverage })

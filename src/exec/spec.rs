@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Build, EditedKernels, OtherCandle, Sanitizer, Variable};
+use super::{Build, CandleUnderTest, EditedKernels, Sanitizer, Variable};
 use crate::case::Case;
 
 /// The specification of a worker. Each device of a run has a worker with the same one.
@@ -12,7 +12,7 @@ pub struct WorkerSpec {
     /// The build of candle.
     pub build: Build,
     /// The candle, if it is not the one that this program is linked with.
-    pub candle: Option<Arc<OtherCandle>>,
+    pub candle: Option<Arc<CandleUnderTest>>,
     /// The kernels that a simulated device loads in place of candle's own.
     pub kernels: Option<Arc<EditedKernels>>,
     /// How much a case may use.
@@ -44,7 +44,7 @@ impl WorkerSpec {
     }
 
     /// The candle, and an op or a dtype of `case` that it lacks.
-    pub fn lacks<'a>(&self, case: &'a Case) -> Option<(&OtherCandle, &'a str)> {
+    pub fn lacks<'a>(&self, case: &'a Case) -> Option<(&CandleUnderTest, &'a str)> {
         let candle = self.candle.as_deref()?;
         Some((candle, candle.lacks(case)?))
     }

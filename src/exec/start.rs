@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use wait_timeout::ChildExt;
 
 use super::deadline::{Timed, Timer};
-use super::missing::{DeviceMissing, lacks};
 use super::protocol::{self, Hello};
 use super::sanitizer::Sanitizer;
-use super::{WorkerSpec, compiled, environment};
+use super::unusable_device::{UnusableDevice, lacks};
+use super::{WorkerSpec, environment, kernel_warm_up};
 use crate::case::Case;
 use crate::device::Device;
 use crate::outcome::signal_name;
@@ -49,7 +49,7 @@ impl DeviceLost {
     /// The error of a first worker, which may be told from that of a device that went away.
     pub fn at_first(error: anyhow::Error) -> anyhow::Error {
         match error.downcast_ref::<Self>() {
-            Some(Self { device, lacks: Some(lacks), .. }) => DeviceMissing::new(*device, lacks.clone()).into(),
+            Some(Self { device, lacks: Some(lacks), .. }) => UnusableDevice::new(*device, lacks.clone()).into(),
             _ => error,
         }
     }
@@ -113,7 +113,7 @@ impl Started {
         let slowdown = tool.map_or(1, |_| Sanitizer::SLOWDOWN);
         environment::set_behaviour(&mut command, device, spec);
         if compiles {
-            command.env(compiled::COMPILE, "1");
+            command.env(kernel_warm_up::COMPILE, "1");
         }
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
         command.env(environment::REPORTS, folder.path().join(REPORTS));
@@ -137,7 +137,7 @@ impl Started {
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };
         let hello = hello_within(spec.limits.opening * slowdown);
-        let hello = if compiles { hello.and_then(|_| hello_within(compiled::PATIENCE)) } else { hello };
+        let hello = if compiles { hello.and_then(|_| hello_within(kernel_warm_up::PATIENCE)) } else { hello };
         match hello {
             Ok(hello) if hello.build == protocol::build_identity(spec.candle.as_deref()) => {
                 Ok(Self { child, socket: ours, hello, device_time })

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::Subject;
 use crate::candles::digest;
 use crate::device::Device;
-use crate::exec::{Deadline, Executor, OtherCandle, WorkerSpec, pool};
+use crate::exec::{CandleUnderTest, Deadline, Executor, WorkerSpec, pool};
 use crate::ops;
 use crate::oracle::Signature;
 use crate::store::regression::failures;
@@ -29,7 +29,8 @@ impl Kept {
     /// What `folder` keeps of the candle of `spec` on `devices` with its deadline, as this program judges it.
     pub fn open(folder: &Path, spec: &WorkerSpec, devices: &[Device]) -> anyhow::Result<Self> {
         let program = std::fs::read(std::env::current_exe()?).context("cannot read this program")?;
-        let candle = spec.candle.as_ref().map_or_else(|| OtherCandle::described(None), |candle| candle.digest.clone());
+        let candle =
+            spec.candle.as_ref().map_or_else(|| CandleUnderTest::described(None), |candle| candle.digest.clone());
         let on: Vec<String> = devices.iter().map(ToString::to_string).collect();
         let deadline = spec.limits.deadline.as_nanos().to_le_bytes();
         Ok(Self(folder.join(digest([&program[..], candle.as_bytes(), on.join(",").as_bytes(), &deadline]))))

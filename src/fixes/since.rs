@@ -8,7 +8,7 @@ use super::Subject;
 use super::seen::{Failing, Seen};
 use crate::causes::{RootCause, Sighting, Since};
 use crate::device::Device;
-use crate::exec::OtherCandle;
+use crate::exec::CandleUnderTest;
 
 /// How each subject fails with a release.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct TriedRelease {
     /// The release.
     pub version: Version,
     /// `None` is the release under test.
-    pub candle: Option<Arc<OtherCandle>>,
+    pub candle: Option<Arc<CandleUnderTest>>,
     /// What was seen with it.
     pub seen: Seen,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::device::Device;
-use crate::exec::{Deadline, DeviceBehaviour, Executor, Limits, OtherCandle, WorkerSpec};
+use crate::exec::{CandleUnderTest, Deadline, DeviceBehaviour, Executor, Limits, WorkerSpec};
 use crate::ops::canary::{CANARY, Fault, case, faults};
 use crate::oracle::{Evidence, Kind, Verdict, judge};
 
@@ -21,7 +21,7 @@ pub struct CanaryReport {
 
 /// Plants every fault on every device, in workers with this candle, under tight limits. A fault that is not noticed, or spoils the case after it,
 /// gets a second try with ten times the deadline: on a busy machine the first one may have been too short.
-pub fn check(devices: &[Device], candle: Option<Arc<OtherCandle>>) -> anyhow::Result<CanaryReport> {
+pub fn check(devices: &[Device], candle: Option<Arc<CandleUnderTest>>) -> anyhow::Result<CanaryReport> {
     let behaviour = DeviceBehaviour { ignore_overrides: true, ..DeviceBehaviour::default() };
     // Whether a GPU has memory for its workers is not this function's to say.
     let (deadline, memory_mib, gpu_memory_mib) = (Duration::from_secs(2), 1024, 0);

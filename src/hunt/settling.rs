@@ -1,6 +1,6 @@
 //! Settles the failures of a case: each that is new to the campaign becomes a finding, unless the store has one that explains it.
 
-use super::losing::Thread;
+use super::lost_devices::Thread;
 use super::{Event, Shared};
 use crate::case::Case;
 use crate::exec::WorkerSpec;
@@ -15,12 +15,12 @@ const LOOKS: u64 = 16;
 impl Shared<'_> {
     /// Whether no case has failed with this signature before.
     pub(super) fn is_new(&self, signature: &Signature) -> bool {
-        !self.claims.has(&signature.op, signature) && !self.state().met.contains_key(signature)
+        !self.claims.has(&signature.op, signature) && !self.state().seen.contains_key(signature)
     }
 
     /// Whether a case with this signature, as drawn, cannot show anything else than what is claimed.
     fn is_settled(&self, signature: &Signature) -> bool {
-        self.state().met.entry(signature.clone()).or_default();
+        self.state().seen.entry(signature.clone()).or_default();
         !signature.may_be_plainer() && self.claims.has(&signature.op, signature)
     }
 
@@ -30,9 +30,9 @@ impl Shared<'_> {
             return false;
         }
         let mut state = self.state();
-        let met = state.met.entry(known.clone()).or_default();
-        *met += 1;
-        *met <= LOOKS && met.is_power_of_two()
+        let seen = state.seen.entry(known.clone()).or_default();
+        *seen += 1;
+        *seen <= LOOKS && seen.is_power_of_two()
     }
 
     /// Settles the failures in `queue`, the last one first, and every other failure that the minimizer comes across.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::missing::odd;
+use snuffer::exec::unusable_device::odd;
 use snuffer::exec::{Limits, Worker, WorkerSpec};
 use snuffer::ops::canary;
 use snuffer::outcome::{Outcome, Phase};

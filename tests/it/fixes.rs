@@ -8,7 +8,7 @@ use snuffer::candles::Named;
 use snuffer::candles::fixed::{Fixes, diff, digest_of, edited, places, source};
 use snuffer::causes::{Edit, Fix};
 use snuffer::device::Device;
-use snuffer::exec::OtherCandle;
+use snuffer::exec::CandleUnderTest;
 use snuffer::fixes::{Failing, Subject, TriedRelease, edits, sets, since};
 
 use crate::causes::causes;
@@ -137,7 +137,7 @@ fn a_cause_is_there_since_the_oldest_release_after_which_all_show_it() {
     let failing: Failing = [(Device::Cpu, vec![kept.signature.as_ref().expect("it fails").on_one_device()])].into();
     let causes = [(Device::Cpu, cause.name.clone())].into();
     let name = kept.signature.as_ref().expect("it fails").slug();
-    let lacking = Arc::new(OtherCandle { lacks: vec![kept.case.op.clone()], ..OtherCandle::default() });
+    let lacking = Arc::new(CandleUnderTest { lacks: vec![kept.case.op.clone()], ..CandleUnderTest::default() });
     let subjects = [Subject { name, kept, causes }];
     let release = |(minor, seen): (usize, char)| TriedRelease {
         version: Version::new(0, minor as u64, 0),

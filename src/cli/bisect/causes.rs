@@ -6,7 +6,7 @@ use semver::Version;
 
 use super::Args;
 use crate::causes::{RootCause, file};
-use crate::cli::candle_arg::other_candle;
+use crate::cli::candle_arg::candle_under_test;
 use crate::cli::fixes::{SEEN, own_folder, subjects};
 use crate::cli::{KnownArg, StoreArg, UsageError};
 use crate::console;
@@ -28,7 +28,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let jobs = args.jobs.number(&[args.device], false);
     let mut releases = Vec::new();
     for version in versions {
-        let candle = other_candle(&version.to_string(), &[args.device])?;
+        let candle = candle_under_test(&version.to_string(), &[args.device])?;
         eprintln!("release   {version}");
         let limits = Limits { deadline: args.timeout, ..Limits::default() };
         let spec = WorkerSpec { candle: candle.clone(), ..limits.into() };

@@ -7,7 +7,7 @@ use crate::candles::{Changed, Crates, Named};
 use crate::compare::{self, Compared, Plan};
 use crate::console::Shell;
 use crate::device::Device;
-use crate::exec::OtherCandle;
+use crate::exec::CandleUnderTest;
 use crate::oracle::Signature;
 use crate::report::{Comparison, Difference, Turned, changed};
 use crate::store::keep_case;
@@ -61,7 +61,7 @@ pub fn comparison(
             .iter()
             .map(|it| difference(it, &folder, &shells))
             .collect::<Result<_, _>>()?,
-        ..of(plan.specs.each_ref().map(|spec| OtherCandle::described(spec.candle.as_deref())), &plan.devices)
+        ..of(plan.specs.each_ref().map(|spec| CandleUnderTest::described(spec.candle.as_deref())), &plan.devices)
     })
 }
 

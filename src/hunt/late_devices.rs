@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Event, Shared, canary};
 use crate::device::Device;
-use crate::exec::OtherCandle;
+use crate::exec::CandleUnderTest;
 use crate::settle::complete;
 
 /// A set-up that goes on while a hunt begins.
@@ -91,7 +91,7 @@ impl Devices {
     }
 
     /// Takes in the devices of the set-up if it has just ended, after a canary on them. `None` in all other cases.
-    fn take_in(&self, candle: Option<&Arc<OtherCandle>>) -> anyhow::Result<Option<Joined>> {
+    fn take_in(&self, candle: Option<&Arc<CandleUnderTest>>) -> anyhow::Result<Option<Joined>> {
         // While another thread is at it, this one goes on with the devices that it has.
         let Ok(mut set_up) = self.set_up.try_lock() else { return Ok(None) };
         let ended = |set_up: &mut SetUp| set_up.ended.try_recv() == Err(TryRecvError::Disconnected);

@@ -3,12 +3,12 @@
 use crate::case::Case;
 use crate::device::Device;
 use crate::examine::Original;
-use crate::exec::{DeviceLost, DeviceMissing, Executor, Limits, Worker};
+use crate::exec::{DeviceLost, Executor, Limits, UnusableDevice, Worker};
 use crate::ops::wants_second;
 use crate::settle::{Judged, Settings};
 use crate::store::{Record, keep_lost};
 
-use super::joining::Devices;
+use super::late_devices::Devices;
 use super::{Event, Plan, Shared};
 
 /// A thread of a hunt, with workers on its devices.
@@ -47,10 +47,10 @@ pub fn open(plan: &Plan, record: &mut Record, on_event: &dyn Fn(Event)) -> anyho
 }
 
 /// Whether the memory of a worker's GPU is enough for all workers that it will have.
-fn check_memory(worker: &Worker, devices: &Devices, jobs: usize, limits: Limits) -> Result<(), DeviceMissing> {
+fn check_memory(worker: &Worker, devices: &Devices, jobs: usize, limits: Limits) -> Result<(), UnusableDevice> {
     let (device, Some(gpu)) = (worker.device(), worker.hello().gpu) else { return Ok(()) };
     let workers = (0..jobs).filter(|number| devices.of_thread(*number).contains(&device)).count();
-    DeviceMissing::memory(device, gpu, workers, limits.gpu_memory_mib).map_or(Ok(()), Err)
+    UnusableDevice::memory(device, gpu, workers, limits.gpu_memory_mib).map_or(Ok(()), Err)
 }
 
 impl Shared<'_> {
