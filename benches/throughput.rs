@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Build, Deadline, Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
@@ -90,8 +90,7 @@ fn slowest(device: Device, took: &BTreeMap<&str, Duration>, samples: &[Sample]) 
 
 /// Runs and judges all `samples`. Returns those that leave the worker alive, and how long they took, by op.
 fn through_worker(device: Device, samples: Vec<Sample>) -> (Vec<Sample>, BTreeMap<&'static str, Duration>) {
-    let mut executor =
-        Executor::start(&[device], Build::Checked, Limits::default()).expect("run `cargo build --release` first");
+    let mut executor = Executor::start(&[device], &WorkerSpec::default()).expect("run `cargo build --release` first");
     let mut took: BTreeMap<&str, Duration> = BTreeMap::new();
     let survives = |sample: &Sample| {
         let begun = Instant::now();

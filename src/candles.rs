@@ -21,6 +21,7 @@ use std::fs::{self, File};
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
@@ -28,7 +29,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::device::Device;
 use crate::exec::worker::NAME_OPS;
-use crate::exec::{Build, EditedKernels, OtherCandle, environment};
+use crate::exec::{Build, CandleUnderTest, EditedKernels, environment};
 use crate::ops;
 use crate::store::write_atomically;
 
@@ -69,26 +70,24 @@ pub fn edited_kernels(what: &str) -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// Builds the workers of the candle that `what` names, for `devices`, unless they are there. Says on the error stream what it does.
-/// Simulated devices load `kernels` if there are some; then none are built. What it returns is kept for the rest of the process. `None`
-/// for the release under test.
+/// Simulated devices load `kernels` if there are some; then none are built. `None` for the release under test.
 pub fn prepare(
     what: &str,
     devices: &[Device],
-    kernels: Option<&'static EditedKernels>,
-) -> anyhow::Result<Option<&'static OtherCandle>> {
+    kernels: Option<Arc<EditedKernels>>,
+) -> anyhow::Result<Option<Arc<CandleUnderTest>>> {
     let named = Named::parse(what)?;
     let all = environment::made_in("candles")?;
     let mut crates = obtain(&named, &all)?;
     if crates.is_release_under_test() {
         return Ok(None);
     }
-    let mut candle = OtherCandle {
+    let mut candle = CandleUnderTest {
         named: named.text(),
         version: crates.version.clone(),
         digest: crates.digest(),
         functions: crates.functions()?,
-        kernels,
-        ..OtherCandle::default()
+        ..CandleUnderTest::default()
     };
     if kernels.is_some() {
         crates.own.remove(KERNELS);
@@ -96,11 +95,12 @@ pub fn prepare(
     if kernels.is_none() || !crates.own.is_empty() {
         build(&mut candle, devices, &Workspace::new(&all, &named, crates)?, &all.join("workers"))?;
     }
-    Ok(Some(Box::leak(Box::new(candle))))
+    candle.kernels = kernels;
+    Ok(Some(Arc::new(candle)))
 }
 
 /// Builds the workers of `candle` for `devices` in a folder of `all`, unless they are there, and adds to it what they lack.
-fn build(candle: &mut OtherCandle, devices: &[Device], workspace: &Workspace, all: &Path) -> anyhow::Result<()> {
+fn build(candle: &mut CandleUnderTest, devices: &[Device], workspace: &Workspace, all: &Path) -> anyhow::Result<()> {
     let workers = all.join(workspace.key());
     candle.workers = Some(workers.clone());
     candle.few_dtypes = workspace.few_dtypes();
@@ -134,7 +134,7 @@ pub fn fuzz_package(what: &str, device: Device) -> anyhow::Result<Option<PathBuf
 }
 
 /// The ops that the worker of `candle` for `device` does not have.
-fn lacking(device: Device, candle: &OtherCandle) -> anyhow::Result<Vec<String>> {
+fn lacking(device: Device, candle: &CandleUnderTest) -> anyhow::Result<Vec<String>> {
     let mut worker = environment::command_of(device, Build::Checked, Some(candle))?;
     let output =
         worker.arg(NAME_OPS).stdin(Stdio::null()).output().context("cannot run the worker of another candle")?;

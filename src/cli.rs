@@ -45,7 +45,7 @@ use crate::exit_code::Exit;
 
 use args::{
     CandleArg, Chosen, ChosenFindings, Common, DevicesArg, JobsArg, KernelsArg, KnownArg, Pattern, SanitizerArg,
-    StoreArg, check_lacking, check_release, existing, other_candle, present, text, usable,
+    StoreArg, candle_under_test, check_lacking, check_release, existing, present, text, usable,
 };
 pub use args::{UsageError, duration};
 pub use ops::{example, explained};

@@ -7,17 +7,17 @@ mod settling;
 mod status;
 
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Limits, pool};
+use crate::exec::{WorkerSpec, pool};
 use crate::ops::{Contract, Op, find, why};
 use crate::oracle::Change;
 use crate::report::changed;
+use crate::settle::Claims;
 use crate::store::regression::Regression;
 
 use pair::Pair;
@@ -44,8 +44,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Threads, each with workers of both candles.
     pub jobs: usize,
-    /// The resources of a case with the base and with the head: their candles differ.
-    pub limits: [Limits; 2],
+    /// The workers of the base and of the head: their candles differ.
+    pub specs: [WorkerSpec; 2],
     /// How long one difference may be minimized.
     pub minimize: Duration,
 }
@@ -98,14 +98,9 @@ struct Shared<'a> {
     stop: &'a AtomicBool,
     started: Instant,
     next: AtomicU64,
-    state: Mutex<State>,
+    claims: Claims<Change>,
+    compared: Mutex<Compared>,
     on_difference: &'a (dyn Fn(&Difference) + Sync),
-}
-
-#[derive(Default)]
-struct State {
-    compared: Compared,
-    claims: Vec<settling::Claim>,
 }
 
 /// Compares by `plan` until it is done or `stop` is set.
@@ -114,8 +109,9 @@ pub fn compare(
     stop: &AtomicBool,
     on_difference: &(dyn Fn(&Difference) + Sync),
 ) -> anyhow::Result<Compared> {
-    let state = Mutex::new(State::default());
-    let shared = Shared { plan, stop, started: Instant::now(), next: AtomicU64::new(0), state, on_difference };
+    let (claims, compared) = (Claims::default(), Mutex::default());
+    let next = AtomicU64::new(0);
+    let shared = Shared { plan, stop, started: Instant::now(), next, claims, compared, on_difference };
     pool::each(
         plan.jobs,
         || shared.claim(),
@@ -123,7 +119,7 @@ pub fn compare(
         |pair, index| shared.run(pair, index).map(|()| None::<()>),
         Pair::finish,
     )?;
-    let mut compared = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner).compared;
+    let mut compared = shared.compared.into_inner().unwrap_or_else(PoisonError::into_inner);
     compared.seconds = shared.started.elapsed().as_secs_f64();
     compared.differences.sort_by_cached_key(Difference::place);
     compared.turned.sort_by(|one, other| one.name.cmp(&other.name));
@@ -131,8 +127,8 @@ pub fn compare(
 }
 
 impl Shared<'_> {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn compared(&self) -> MutexGuard<'_, Compared> {
+        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next index; `None` when the comparison is over. Regressions run whatever the time.
@@ -144,10 +140,10 @@ impl Shared<'_> {
         (!self.stop.load(Ordering::Relaxed) && !drawn.is_some_and(is_over)).then_some(index)
     }
 
-    /// Runs the case at `index`. A contract or reference that panics is a bug in this suite, and must not end the comparison.
+    /// Runs the case at `index`.
     fn run(&self, pair: &mut Pair, index: u64) -> anyhow::Result<()> {
         let regressions = &self.plan.regressions;
-        let caught = catch_unwind(AssertUnwindSafe(|| match regressions.get(index as usize) {
+        let ran = pool::caught(|| match regressions.get(index as usize) {
             Some((name, kept)) => match find(&kept.case.op) {
                 Some(op) => self.examine(pair, op, &kept.case, Some((name, kept))),
                 None => Ok(()),
@@ -156,11 +152,9 @@ impl Shared<'_> {
                 let sample = self.plan.order.sample(self.plan.seed, index - regressions.len() as u64);
                 self.examine(pair, sample.op, &sample.drawn.case, None)
             }
-        }));
-        caught.unwrap_or_else(|_| {
-            self.state().compared.broken += 1;
-            Ok(())
-        })
+        })?;
+        self.compared().broken += u64::from(ran.is_none());
+        Ok(())
     }
 
     /// Runs a case with both, and settles each change in it.
@@ -171,14 +165,14 @@ impl Shared<'_> {
         case: &Case,
         kept: Option<(&String, &Regression)>,
     ) -> anyhow::Result<()> {
-        let is_lacking = |limits: &Limits| limits.candle.is_some_and(|candle| candle.lacks(case).is_some());
-        if self.plan.limits.iter().any(is_lacking) || op.contract(case) == Contract::Unspecified(why::TOO_LARGE) {
+        let is_lacking = |spec: &WorkerSpec| spec.lacks(case).is_some();
+        if self.plan.specs.iter().any(is_lacking) || op.contract(case) == Contract::Unspecified(why::TOO_LARGE) {
             return Ok(());
         }
         let seen = pair.observe(case)?;
         let turned = kept.map_or_else(Vec::new, |(name, kept)| Turned::of(name, kept, op, &seen));
         let after_cases = {
-            let compared = &mut self.state().compared;
+            let mut compared = self.compared();
             compared.cases += 1;
             compared.turned.extend(turned);
             compared.cases

@@ -1,6 +1,7 @@
 //! Runs a case on every device and judges the observations. Decides how long a case may take.
 
 mod bad_id;
+mod original;
 
 use crate::case::Case;
 use crate::exec::{Deadline, Executor};
@@ -9,6 +10,7 @@ use crate::oracle::{Evidence, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 
 pub use bad_id::BadId;
+pub use original::Original;
 
 /// How long a case may take before it counts as a hang. An ordinary case takes milliseconds, but a hang costs the whole
 /// deadline on every device. So most callers try the short deadline first.

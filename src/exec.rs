@@ -1,26 +1,27 @@
 //! Executes cases in worker processes, which may die, and reports the outcome of each.
 
 mod answer;
+mod candle_under_test;
 mod captured;
 mod cause_of_death;
-mod compiled;
 mod cost;
 pub mod deadline;
 pub mod diagnosis;
-mod edited;
+mod edited_kernels;
 pub mod environment;
 mod gpu;
+pub mod gpu_count;
 mod journal;
-pub mod missing;
-mod other_candle;
+mod kernel_warm_up;
 pub mod pool;
 mod process;
 pub mod protocol;
 pub mod reproduction;
 pub mod sanitizer;
+mod spec;
 mod start;
 pub mod toolkit;
-pub mod visible;
+pub mod unusable_device;
 pub mod worker;
 
 use std::collections::BTreeMap;
@@ -33,63 +34,17 @@ use crate::ops;
 use crate::outcome::{Observation, Outcome};
 
 pub use answer::Answer;
+pub use candle_under_test::{CandleUnderTest, FIXES, fixes, from_here};
 pub use cost::Cost;
-pub use edited::EditedKernels;
+pub use edited_kernels::EditedKernels;
 pub use environment::{Build, Variable};
-pub use missing::DeviceMissing;
-pub use other_candle::{FIXES, OtherCandle, fixes, from_here};
 pub use process::Worker;
 pub use protocol::Hello;
 pub use reproduction::Ran;
 pub use sanitizer::Sanitizer;
+pub use spec::{DeviceBehaviour, Limits, WorkerSpec};
 pub use start::DeviceLost;
-
-/// The resources of a worker, its candle, and the behaviour of its device.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Time for one small case, as [`deadline`] counts it. A larger one has more.
-    pub deadline: Duration,
-    /// Time in which a new worker must open its device, and on a GPU run a kernel.
-    pub opening: Duration,
-    /// Memory, in MiB: addresses, on GPUs what a case adds to the process's private memory.
-    pub memory_mib: u64,
-    /// Memory that must be free on a GPU for a worker, in MiB.
-    pub gpu_memory_mib: u64,
-    /// How CUDA devices behave.
-    pub behaviour: DeviceBehaviour,
-    /// The candle that workers have, if it is not the one that this program is linked with. It lives as long as the process.
-    pub candle: Option<&'static OtherCandle>,
-}
-
-/// How CUDA devices behave, real or simulated.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DeviceBehaviour {
-    /// Whether the failing call itself returns the error, instead of a later call that waits for the device.
-    pub immediate_errors: bool,
-    /// The seed for what the ISA leaves open on simulated devices. Without a seed they do what hardware usually does.
-    pub jitter: Option<u64>,
-    /// Whether simulated devices report kernels that access a view's buffer outside the view.
-    pub exact_views: bool,
-    /// The tool of `compute-sanitizer` under which the workers of GPUs run.
-    pub sanitizer: Option<Sanitizer>,
-    /// The kernels that simulated devices load in place of candle's own. They live as long as the process, like the files.
-    pub kernels: Option<&'static EditedKernels>,
-    /// Whether simulated devices ignore `SNUFFER_SIM_FAIL` and `SNUFFER_SIM_CHECKS`: no injected failures, all checkers on.
-    pub ignore_overrides: bool,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(10),
-            opening: Duration::from_secs(60),
-            memory_mib: 4096,
-            gpu_memory_mib: 768,
-            behaviour: DeviceBehaviour::default(),
-            candle: None,
-        }
-    }
-}
+pub use unusable_device::UnusableDevice;
 
 /// How much of [`Limits::deadline`] a case may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,24 +70,20 @@ impl Deadline {
 /// One worker per device. Workers are reused across cases and replaced when they die.
 #[derive(Debug)]
 pub struct Executor {
+    spec: WorkerSpec,
     workers: Vec<Worker>,
 }
 
 impl Executor {
     /// Starts a worker for each device.
-    pub fn start(devices: &[Device], build: Build, limits: Limits) -> anyhow::Result<Self> {
-        Self::start_with(devices, build, limits, &[])
+    pub fn start(devices: &[Device], spec: &WorkerSpec) -> anyhow::Result<Self> {
+        let workers = devices.iter().map(|&device| Worker::start(device, spec)).collect::<anyhow::Result<_>>()?;
+        Ok(Self { spec: spec.clone(), workers })
     }
 
-    /// Starts a worker for each device, with environment variables that simulated devices read.
-    pub fn start_with(
-        devices: &[Device],
-        build: Build,
-        limits: Limits,
-        variables: &[Variable],
-    ) -> anyhow::Result<Self> {
-        let start = |&device| Worker::start_with(device, build, limits, variables);
-        Ok(Self { workers: devices.iter().map(start).collect::<anyhow::Result<_>>()? })
+    /// What the workers were started with.
+    pub fn spec(&self) -> &WorkerSpec {
+        &self.spec
     }
 
     /// The devices that the workers serve.

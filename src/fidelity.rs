@@ -15,12 +15,12 @@ mod tally;
 mod text;
 mod values;
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::exec::pool;
+use crate::settle::Claims;
 
 pub use canary::missed;
 pub use difference::{Difference, Element, compare, hex, parts};
@@ -44,6 +44,7 @@ struct Shared<'a> {
     stop: &'a AtomicBool,
     started: Instant,
     next: AtomicU64,
+    claims: Claims<Key>,
     state: Mutex<State>,
     on_case: &'a (dyn Fn(&str) + Sync),
 }
@@ -52,7 +53,6 @@ struct Shared<'a> {
 struct State {
     tally: Tally,
     sides: Vec<Side>,
-    claimed: HashSet<Key>,
     disagreements: Vec<Disagreement>,
 }
 
@@ -64,8 +64,8 @@ pub fn run(
     on_case: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<(Fidelity, anyhow::Result<()>)> {
     let next = AtomicU64::new(plan.first);
-    let state = Mutex::new(State::default());
-    let shared = Shared { plan, stop, started: Instant::now(), next, state, on_case };
+    let (claims, state) = (Claims::default(), Mutex::default());
+    let shared = Shared { plan, stop, started: Instant::now(), next, claims, state, on_case };
     let ended = pool::each(
         plan.jobs,
         || shared.claim(),
@@ -116,7 +116,7 @@ impl Shared<'_> {
         self.state().tally.count(item.op.name, &both, &forms, standing, &counts);
         let Some(judged) = judged else { return Ok(()) };
         let key = Key::new(item.op, &judged);
-        if !self.state().claimed.insert(key.clone()) {
+        if self.claims.claim(item.op.name, &key).is_some() {
             return Ok(());
         }
         let found = disagreement::settle(pair, self.plan, item, judged, &key, self.stop)?;

@@ -1,16 +1,14 @@
 //! The hunt: draws cases, runs and judges them, and turns each new signature into a minimized finding.
 
 mod canary;
-mod edited;
 mod event;
-mod joining;
-mod losing;
+mod late_devices;
+mod lost_devices;
 mod plan;
 mod settling;
 mod tally;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,15 +17,15 @@ use crate::coverage::Coverage;
 use crate::examine::{Examined, Patience, examine};
 use crate::exec::{DeviceLost, Executor, pool};
 use crate::oracle::{Signature, Verdict};
-use crate::settle::{Settings, Source};
+use crate::settle::{Claims, Settings, Source};
 use crate::store::{Finding, Log, Record, Store};
 
-use joining::Devices;
-use losing::Thread;
+use late_devices::Devices;
+use lost_devices::Thread;
 
 pub use canary::check as check_canary;
 pub use event::Event;
-pub use joining::SetUp;
+pub use late_devices::SetUp;
 pub use plan::{Plan, Sample, Shard};
 
 /// How a campaign ended.
@@ -51,6 +49,7 @@ struct Shared<'a> {
     devices: Devices,
     next_index: AtomicU64,
     threads: AtomicUsize,
+    claims: Claims<Signature>,
     state: Mutex<State>,
 }
 
@@ -59,10 +58,8 @@ struct State {
     log: Log,
     /// Indices of the cases in progress. The record's `next` is the smallest of them.
     running: BTreeSet<u64>,
-    /// Signatures that some thread of this campaign has settled or is settling.
-    claimed: HashSet<Signature>,
     /// The signatures of cases as drawn, and how many more cases looked like a known finding.
-    met: HashMap<Signature, u64>,
+    seen: HashMap<Signature, u64>,
     /// Planted faults that were not noticed on a device that joined.
     missed: Vec<String>,
     new: Vec<(String, Finding)>,
@@ -83,8 +80,8 @@ pub fn hunt(
     on_event: &(dyn Fn(Event) + Sync),
 ) -> anyhow::Result<Summary> {
     let mut record = record;
-    let devices = losing::open(plan, &mut record, on_event)?;
-    let canary = check_canary(&devices, plan.limits.candle)?;
+    let devices = lost_devices::open(plan, &mut record, on_event)?;
+    let canary = check_canary(&devices, plan.spec.candle.clone())?;
     if !canary.missed.is_empty() {
         return Ok(Summary { record, missed: canary.missed, new: Vec::new() });
     }
@@ -95,8 +92,7 @@ pub fn hunt(
         record,
         log,
         running: BTreeSet::new(),
-        claimed: HashSet::new(),
-        met: HashMap::new(),
+        seen: HashMap::new(),
         missed: Vec::new(),
         new: Vec::new(),
         last_saved: now,
@@ -106,7 +102,8 @@ pub fn hunt(
     let next_index = AtomicU64::new(plan.shard.first_index(plan.first));
     let devices = Devices::new(devices, plan.spread, set_up);
     let (threads, state) = (AtomicUsize::new(0), Mutex::new(state));
-    let shared = Shared { plan, store, on_event, stop, started: now, devices, next_index, threads, state };
+    let claims = Claims::default();
+    let shared = Shared { plan, store, on_event, stop, started: now, devices, next_index, threads, claims, state };
     let result = pool::each(
         plan.jobs,
         || shared.claim(),
@@ -144,9 +141,8 @@ impl Shared<'_> {
         self.take_in()?;
         let _turn = self.devices.turn();
         self.follow(thread)?;
-        // A contract or reference that panics is a bug in this suite. It must not end the campaign.
-        let caught = catch_unwind(AssertUnwindSafe(|| self.examine_case(thread, index)));
-        match caught.unwrap_or_else(|_| self.record_broken(index)) {
+        let ran = pool::caught(|| self.examine_case(thread, index));
+        match ran.and_then(|done| done.map_or_else(|| self.record_broken(index), Ok)) {
             Err(error) if !self.goes_on_without(&error, Some(index))? => {
                 self.stop.store(true, Ordering::Relaxed);
                 Err(error)
@@ -218,12 +214,12 @@ impl Shared<'_> {
         let skip = |why| Examined { verdict: Verdict::Skip(why), observations: Vec::new() };
         let Examined { verdict, observations } = if self.has_lost_second(executor, case) {
             skip("the second device is lost")
-        } else if self.plan.limits.candle.is_some_and(|candle| candle.lacks(case).is_some()) {
+        } else if self.plan.spec.lacks(case).is_some() {
             skip("this candle lacks its dtype")
         } else {
             examine(executor, op, case, Patience::ShortThenFull(&is_new))?
         };
-        let verdict = self.of_the_edit(thread, op, case, verdict)?;
+        let verdict = thread.original.excuse(op, case, &thread.executor.devices(), verdict)?;
         let signatures = verdict.signatures(op.name);
         {
             let mut state = self.state();

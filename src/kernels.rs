@@ -10,6 +10,7 @@ mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::candles::{digest, files};
 use crate::device::Device;
@@ -37,8 +38,8 @@ pub enum Unusable {
 /// What is edited in a folder of kernels.
 #[derive(Debug)]
 pub struct Edits {
-    /// What to run. It is kept for the rest of the process, like its files. `None` if no module is edited.
-    pub kernels: Option<&'static EditedKernels>,
+    /// What to run. `None` if no module is edited.
+    pub kernels: Option<Arc<EditedKernels>>,
     /// All kernels of candle's own modules in whose place edited ones are loaded.
     pub replaced: BTreeSet<String>,
     /// Edited files that the worker does not load, with the reason, a line each.
@@ -77,7 +78,7 @@ impl Edits {
             }
         }
         let kernels = EditedKernels { sources: std::path::absolute(named)?, files, digest, compiled: folder };
-        Ok(Self { kernels: Some(Box::leak(Box::new(kernels))), replaced, ignored })
+        Ok(Self { kernels: Some(Arc::new(kernels)), replaced, ignored })
     }
 }
 

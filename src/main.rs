@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use snuffer::cli::{Cli, UsageError, run};
 use snuffer::exec::sanitizer::{Silent, Unusable};
-use snuffer::exec::{DeviceLost, DeviceMissing};
+use snuffer::exec::{DeviceLost, UnusableDevice};
 use snuffer::exit_code::Exit;
 use snuffer::{candles, kernels};
 
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
             eprintln!("snuffer: {error:#}");
             match () {
                 () if error.is::<UsageError>()
-                    || error.is::<DeviceMissing>()
+                    || error.is::<UnusableDevice>()
                     || error.is::<Unusable>()
                     || error.is::<kernels::Unusable>()
                     || error.is::<candles::Unusable>() =>

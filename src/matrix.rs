@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::device::Device;
-use crate::exec::{Build, Deadline, Executor, Limits, pool};
+use crate::exec::{Deadline, Executor, WorkerSpec, pool};
 use crate::generate::{Mode, drawn, random};
 use crate::ops::{Contract, Op};
 use crate::oracle::{Evidence, Kind, OracleName, judge_on};
@@ -136,7 +136,7 @@ pub fn text(rows: &[Row]) -> String {
 pub fn measure(
     ops: &[&'static Op],
     devices: &[Device],
-    limits: Limits,
+    spec: &WorkerSpec,
     on_done: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Vec<Row>> {
     const JOBS: usize = 2;
@@ -144,10 +144,10 @@ pub fn measure(
     let rows = pool::each(
         JOBS,
         || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < ops.len() as u64),
-        || Executor::start(devices, Build::Checked, limits),
+        || Executor::start(devices, spec),
         |executor, number| {
             let op = ops[number as usize];
-            let rows = rows(executor, op, devices, limits)?;
+            let rows = rows(executor, op, devices)?;
             on_done(op.name);
             Ok(Some(rows))
         },
@@ -157,11 +157,11 @@ pub fn measure(
 }
 
 /// The rows of one op, one per device.
-fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device], limits: Limits) -> anyhow::Result<Vec<Row>> {
+fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow::Result<Vec<Row>> {
     let empty = |&device: &Device| Row { op: op.name, device, cells: BTreeMap::new() };
     let mut rows: Vec<Row> = devices.iter().map(empty).collect();
-    let is_there =
-        |dtype: &DType| limits.candle.is_none_or(|candle| !candle.few_dtypes || !DType::RECENT.contains(dtype));
+    let few_dtypes = executor.spec().candle.as_ref().is_some_and(|candle| candle.few_dtypes);
+    let is_there = |dtype: &DType| !few_dtypes || !DType::RECENT.contains(dtype);
     for dtype in DType::ALL.into_iter().filter(is_there) {
         for index in 0..CASES {
             let case = drawn(op.name, op.generate, Mode::Valid, &random(op.name, 0, index), Some(dtype)).case;

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::device::Device;
-use crate::exec::Limits;
+use crate::exec::{Variable, WorkerSpec};
 use crate::ops::Op;
 use crate::oracle::{Kind, OracleName};
 
@@ -45,8 +45,15 @@ pub struct Plan {
     pub mutants: usize,
     /// How many threads run cases, each with its own workers.
     pub jobs: usize,
-    /// The resources of a case.
-    pub limits: Limits,
+    /// The workers.
+    pub spec: WorkerSpec,
+}
+
+impl Plan {
+    /// The workers of the build that has the changes, with one more environment variable.
+    fn workers(&self, variable: Variable) -> WorkerSpec {
+        WorkerSpec { build: self.subject.build(), ..self.spec.with([variable]) }
+    }
 }
 
 /// A kernel or function, and one of its possible changes.

@@ -1,7 +1,10 @@
 //! From a failing case to a finding: canonical form, minimization, and proof that the failure happens again.
 
-mod canonical;
+mod claims;
+mod engine;
+mod judged;
 pub mod minimize;
+mod problem;
 mod promise;
 mod prove;
 mod search;
@@ -11,16 +14,20 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::case::Case;
-use crate::examine::Patience;
+use crate::examine::Original;
 use crate::exec::environment::executable;
-use crate::exec::{Build, Executor, Limits, OtherCandle};
+use crate::exec::{Build, CandleUnderTest, Executor, WorkerSpec};
 use crate::ops::{Op, find};
 use crate::oracle::Signature;
-use crate::store::{Finding, Origin, Unchecked};
+use crate::store::{Finding, Unchecked};
 
-pub use canonical::{PLAINER, canonical};
+pub use claims::Claims;
+pub use engine::{Simplest, plainest, simplest};
+pub use judged::Judged;
+pub use minimize::PassCounts;
+pub use problem::{Effort, Failure, Problem, Seen};
 pub use promise::keeps;
-pub use search::Search;
+pub use search::{Budget, Search};
 
 /// How findings are settled.
 #[derive(Debug, Clone, Copy)]
@@ -31,17 +38,22 @@ pub struct Settings {
     pub attempts: usize,
     /// How many times the minimized case is run to see how reliably it fails.
     pub tries: u32,
-    /// The resources of a case.
-    pub limits: Limits,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { time: Duration::from_secs(30), attempts: 20_000, tries: 10, limits: Limits::default() }
+        Self { time: Duration::from_secs(30), attempts: 20_000, tries: 10 }
     }
 }
 
-/// Which campaign drew a case. The default stands for a case that no campaign drew.
+impl Settings {
+    /// How much the minimizer may take.
+    pub fn budget(&self) -> Budget {
+        Budget { time: self.time, attempts: self.attempts }
+    }
+}
+
+/// Which campaign drew a case.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Source {
     /// The campaign's seed.
@@ -57,60 +69,32 @@ pub struct Settled {
     pub finding: Option<Finding>,
     /// Failures with other signatures that the minimizer came across, with one case each.
     pub other_failures: Vec<(Case, Signature)>,
+    /// What each pass of the minimizer did.
+    pub passes: Vec<PassCounts>,
 }
 
-/// Minimizes `case` under `signature` and proves the result in new workers. The signature of the finding may be plainer.
+/// Settles one failure of a case that no campaign drew.
 pub fn settle(
     executor: &mut Executor,
     case: Case,
     signature: &Signature,
-    settings: &Settings,
-    source: Source,
+    settings: Settings,
 ) -> anyhow::Result<Settled> {
-    let op = op_of(&case)?;
-    let mut search = Search::new(op, &case, signature, settings);
-    let (mut minimized, mut plainest) = search.run(executor, case.clone(), signature, Patience::Short)?;
-    let mut first_run = prove::in_new_workers(executor, op, &minimized.case, &plainest)?;
-    if first_run.violation.is_none() {
-        // The short deadline can mistake a slow case for a hang: minimize again with the full one.
-        (minimized, plainest) = search.run(executor, case, signature, Patience::Full)?;
-        first_run = prove::in_new_workers(executor, op, &minimized.case, &plainest)?;
-    }
-    let other_failures = search.into_other_failures();
-    let case = minimized.case;
-    let Some(proof) = prove::repeat(executor, op, &case, &plainest, first_run, settings)? else {
-        return Ok(Settled { finding: None, other_failures });
-    };
-    let finding = Finding {
-        signature: plainest,
-        violation: proof.violation,
-        promise: op.promise.to_string(),
-        reproduction: proof.reproduction,
-        origin: Origin {
-            versions: versions(settings.limits.candle),
-            hardware: executor.hardware(),
-            sanitizer: settings.limits.behaviour.sanitizer,
-            kernels: settings.limits.behaviour.kernels.cloned(),
-            candle: settings.limits.candle.cloned(),
-            seed: source.seed,
-            index: source.index,
-            attempts: minimized.attempts,
-            minimal: minimized.finished,
-        },
-        case,
-        observations: proof.observations,
-    };
-    Ok(Settled { finding: Some(finding), other_failures })
+    Judged { executor, original: &mut Original::default(), settings }.settle(case, signature, None)
+}
+
+/// The plain form of a failure, as of [`Judged::canonical`].
+pub fn canonical(executor: &mut Executor, case: Case, signature: Signature) -> anyhow::Result<(Case, Signature)> {
+    Judged { executor, original: &mut Original::default(), settings: Settings::default() }.canonical(case, signature)
 }
 
 /// Runs `finding` in the unchecked build if that was not there when it was settled, and is now. Returns whether it did.
-pub fn complete(finding: &mut Finding, limits: Limits) -> anyhow::Result<bool> {
+pub fn complete(finding: &mut Finding, spec: &WorkerSpec) -> anyhow::Result<bool> {
     let not_run = matches!(finding.reproduction.unchecked, Unchecked::NotRun(_));
     if !not_run || executable(finding.violation.device, Build::Unchecked).is_err() {
         return Ok(false);
     }
-    finding.reproduction.unchecked =
-        prove::unchecked(op_of(&finding.case)?, &finding.case, &finding.violation, limits)?;
+    finding.reproduction.unchecked = prove::unchecked(op_of(&finding.case)?, &finding.case, &finding.violation, spec)?;
     Ok(true)
 }
 
@@ -119,7 +103,7 @@ fn op_of(case: &Case) -> anyhow::Result<&'static Op> {
 }
 
 /// The versions of `snuffer` and of the candle that workers have.
-pub fn versions(candle: Option<&OtherCandle>) -> String {
-    let candle = OtherCandle::version(candle);
+pub fn versions(candle: Option<&CandleUnderTest>) -> String {
+    let candle = CandleUnderTest::version(candle);
     format!("snuffer {}, candle-core {candle}, candle-nn {candle}", env!("CARGO_PKG_VERSION"))
 }

@@ -14,7 +14,7 @@ use anyhow::Context;
 use pairs::Pairs;
 use planted::{DEVICES, Drawn, Noticed, canary_fault, fails, notice};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits, environment};
+use snuffer::exec::{Executor, WorkerSpec, environment};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::Signature;
 use snuffer::store::Cause;
@@ -75,7 +75,7 @@ pub fn measure(words: &[String]) -> anyhow::Result<()> {
         bugs.push((mutant, noticed));
     }
     if words.is_empty() {
-        let mut executor = Executor::start(&[Device::Sim(0)], Build::Checked, Limits::default())?;
+        let mut executor = Executor::start(&[Device::Sim(0)], &WorkerSpec::default())?;
         for fault in canary::faults(&[Device::Sim(0)]) {
             bugs.push((fault.name, canary_fault(&mut executor, fault.name)?));
         }
@@ -90,7 +90,7 @@ fn healthy() -> anyhow::Result<(Vec<Drawn>, Launched)> {
     let mut drawn = Vec::new();
     let mut launched = BTreeMap::new();
     for op in ops::ALL.iter().filter(|op| op.name != canary::CANARY.name) {
-        let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
+        let mut executor = Executor::start(&DEVICES, &WorkerSpec::default())?;
         for index in 0..DRAWN {
             let mut one = Drawn { op: op.name.to_string(), index, healthy: Vec::new() };
             one.healthy = fails(&mut executor, &one.case())?;
@@ -118,7 +118,7 @@ fn plant(mutant: &str, drawn: &[&Drawn]) -> anyhow::Result<Noticed> {
 /// Findings whose minimized case fails alike without the planted bug: the minimizer slipped to a bug of candle.
 fn healthy_too(bugs: &[(&str, Noticed)]) -> anyhow::Result<String> {
     let mut text = String::new();
-    let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
+    let mut executor = Executor::start(&DEVICES, &WorkerSpec::default())?;
     for (bug, noticed) in bugs {
         for (signature, (case, _)) in noticed.findings.iter().filter(|(_, (case, _))| case.op != canary::CANARY.name) {
             if fails(&mut executor, case)?.iter().any(|own| own.to_string() == *signature) {

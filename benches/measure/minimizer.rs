@@ -10,12 +10,12 @@ use std::time::Instant;
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::examine::{Patience, violations};
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Evidence, Kind, Signature, judge};
-use snuffer::settle::{Settings, Source, canonical, settle};
+use snuffer::settle::{Settings, canonical, settle};
 use snuffer::store::regression::read;
 use snuffer::tensor::Tensor;
 
@@ -52,7 +52,7 @@ struct Row {
 }
 
 pub fn measure(word: Option<&str>) -> anyhow::Result<()> {
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default())?;
+    let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default())?;
     let mut known = kept()?;
     let mut rows = Vec::new();
     for (signature, starts) in failing(&mut executor)? {
@@ -159,7 +159,7 @@ fn op(case: &Case) -> &'static Op {
 fn minimized(executor: &mut Executor, case: &Case, signature: &Signature) -> anyhow::Result<Shrunk> {
     let begun = Instant::now();
     let settings = Settings { tries: 1, ..Settings::default() };
-    let finding = settle(executor, case.clone(), signature, &settings, Source::default())?.finding;
+    let finding = settle(executor, case.clone(), signature, settings)?.finding;
     let seconds = begun.elapsed().as_secs_f64();
     // A case that does not fail again is left as it was.
     let (case, tried) = finding.map_or((case.clone(), 0), |finding| (finding.case, finding.origin.attempts));

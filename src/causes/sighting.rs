@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::OtherCandle;
+use crate::exec::CandleUnderTest;
 use crate::oracle::Signature;
 use crate::store::Finding;
 use crate::store::regression::{Backend, Regression};
@@ -17,7 +17,7 @@ pub struct Sighting<'a> {
     /// The devices that show it.
     pub devices: Vec<Device>,
     /// The candle that shows it, if it is not the release under test.
-    pub candle: Option<&'a OtherCandle>,
+    pub candle: Option<&'a CandleUnderTest>,
 }
 
 impl<'a> Sighting<'a> {

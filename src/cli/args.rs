@@ -14,10 +14,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::device::{Device, Selection};
-use crate::exec::visible::gpus;
-use crate::exec::{DeviceBehaviour, Limits};
+use crate::exec::gpu_count::gpus;
+use crate::exec::{DeviceBehaviour, Limits, WorkerSpec};
 
-pub use candle::{CandleArg, check_lacking, other_candle, present};
+pub use candle::{CandleArg, candle_under_test, check_lacking, present};
 pub use filter::{Chosen, ChosenFindings};
 pub use kernels::KernelsArg;
 pub use known::KnownArg;
@@ -95,15 +95,13 @@ impl Common {
         self.devices.all()
     }
 
-    pub fn limits(&self) -> Limits {
+    /// The workers, with the release under test.
+    pub fn spec(&self) -> WorkerSpec {
         let Self { timeout, memory, gpu_memory, opening, exact_views, .. } = *self;
-        Limits {
-            deadline: timeout,
-            opening,
-            memory_mib: memory,
-            gpu_memory_mib: gpu_memory,
-            behaviour: DeviceBehaviour { exact_views, ..Default::default() },
-            candle: None,
+        WorkerSpec {
+            limits: Limits { deadline: timeout, opening, memory_mib: memory, gpu_memory_mib: gpu_memory },
+            behaviour: DeviceBehaviour { exact_views, ..DeviceBehaviour::default() },
+            ..WorkerSpec::default()
         }
     }
 }

@@ -53,10 +53,10 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let Some(named) = &args.case else { return causes::run(args, store) };
     let (op, case) = cases::named(named, store)?;
     let limits = Limits { deadline: args.timeout, ..Limits::default() };
-    let limits = args.candle.apply(&[args.device], limits)?;
-    check_lacking(&case, limits)?;
+    let spec = args.candle.apply(&[args.device], limits.into())?;
+    check_lacking(&case, &spec)?;
     let releases =
-        Releases { versions: &args.versions, all: args.all, device: args.device, target: &args.target, limits };
+        Releases { versions: &args.versions, all: args.all, device: args.device, target: &args.target, spec: &spec };
     let bisected = bisect(op, &case, releases, |tried| {
         if !args.json {
             println!("{:<9} {tried}", tried.version);

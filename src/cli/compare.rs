@@ -6,14 +6,14 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::candle_under_test;
 use super::hunt::{matching, now, stop_on_signal};
-use super::other_candle;
 use super::{Common, JobsArg, KnownArg, Pattern, StoreArg, duration, present};
 use crate::candles::{Changed, Sources, crates};
 use crate::compare::{Order, Plan, compare, distances};
 use crate::console::count;
 use crate::device::Device;
-use crate::exec::{Limits, OtherCandle};
+use crate::exec::{CandleUnderTest, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::hunt::check_canary;
 use crate::ops::Op;
@@ -100,11 +100,11 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     if changed.files.is_empty() {
         return print(args, &shown::unchanged(args, &devices, &both, &changed));
     }
-    let limits = [limits(args, "base", &args.base, &devices)?, limits(args, "head", &args.head, &devices)?];
-    let (ops, left_out) = ops(args, &limits)?;
-    let plan = plan(args, devices, limits, &ops, (&head, &changed))?;
-    for limits in &plan.limits {
-        let missed = check_canary(&plan.devices, limits.candle)?.missed;
+    let specs = [spec(args, "base", &args.base, &devices)?, spec(args, "head", &args.head, &devices)?];
+    let (ops, left_out) = ops(args, &specs)?;
+    let plan = plan(args, devices, specs, &ops, (&head, &changed))?;
+    for spec in &plan.specs {
+        let missed = check_canary(&plan.devices, spec.candle.clone())?.missed;
         if !missed.is_empty() {
             eprintln!("missed    {}", missed.join("\nmissed    "));
             return Ok(Exit::CanaryMissed);
@@ -117,18 +117,18 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     print(args, &shown::comparison(args, store, &plan, &compared, (ops.len(), left_out, changed))?)
 }
 
-/// The resources of a case on one side, whose workers are built. Says on the error stream which candle that is.
-fn limits(args: &Args, side: &str, named: &str, devices: &[Device]) -> anyhow::Result<Limits> {
-    let limits = Limits { candle: other_candle(named, devices)?, ..args.common.limits() };
-    eprintln!("{side:<9} {}", OtherCandle::described(limits.candle));
-    Ok(limits)
+/// The workers of one side, which are built. Says on the error stream which candle they have.
+fn spec(args: &Args, side: &str, named: &str, devices: &[Device]) -> anyhow::Result<WorkerSpec> {
+    let spec = WorkerSpec { candle: candle_under_test(named, devices)?, ..args.common.spec() };
+    eprintln!("{side:<9} {}", CandleUnderTest::described(spec.candle.as_deref()));
+    Ok(spec)
 }
 
 /// The ops that both candles have, and the names of those that one lacks.
-fn ops(args: &Args, limits: &[Limits; 2]) -> anyhow::Result<(Vec<&'static Op>, Vec<String>)> {
+fn ops(args: &Args, specs: &[WorkerSpec; 2]) -> anyhow::Result<(Vec<&'static Op>, Vec<String>)> {
     let all = matching(&args.ops)?;
-    let in_base = present(all.clone(), &args.ops, limits[0].candle)?;
-    let there = present(in_base, &args.ops, limits[1].candle)?;
+    let in_base = present(all.clone(), &args.ops, specs[0].candle.as_deref())?;
+    let there = present(in_base, &args.ops, specs[1].candle.as_deref())?;
     let is_there = |op: &Op| there.iter().any(|other| other.name == op.name);
     let left_out = all.iter().filter(|op| !is_there(op)).map(|op| op.name.to_string()).collect();
     Ok((there, left_out))
@@ -138,19 +138,19 @@ fn ops(args: &Args, limits: &[Limits; 2]) -> anyhow::Result<(Vec<&'static Op>, V
 fn plan(
     args: &Args,
     devices: Vec<Device>,
-    limits: [Limits; 2],
+    specs: [WorkerSpec; 2],
     ops: &[&'static Op],
     (head, changed): (&Sources, &Changed),
 ) -> anyhow::Result<Plan> {
     let jobs = args.jobs.number(&devices, false);
-    let distances = distances(ops, head, changed, &devices, limits[0], jobs)?;
+    let distances = distances(ops, head, changed, &devices, &specs[0], jobs)?;
     let near = distances.values().filter(|distance| **distance <= 1).count();
     let (functions, files) = (count(changed.functions.len(), "function"), count(changed.files.len(), "file"));
     eprintln!("changed   {functions} in {files}; {near} of {} are near, and come first", count(ops.len(), "op"));
     let mut regressions = args.known.regressions()?;
     regressions.retain(|(_, kept)| {
         let runs = |name: &str| ops.iter().any(|op| op.name == name);
-        runs(&kept.case.op) && limits.iter().all(|it| it.candle.is_none_or(|candle| candle.lacks(&kept.case).is_none()))
+        runs(&kept.case.op) && specs.iter().all(|spec| spec.lacks(&kept.case).is_none())
     });
     Ok(Plan {
         order: Order::new(ops, &distances),
@@ -159,7 +159,7 @@ fn plan(
         cases: args.cases,
         time: args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60))),
         jobs,
-        limits,
+        specs,
         minimize: args.minimize,
         devices,
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{CandleArg, Common, StoreArg, UsageError, cases};
 use crate::coverage::{Coverage, Kernel, Reached};
 use crate::device::Device;
-use crate::exec::{Build, Deadline, Executor};
+use crate::exec::{Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::store::{Record, Store, read_coverage};
 
@@ -64,7 +64,7 @@ pub(super) fn of_campaign(store: &Store, name: &str) -> anyhow::Result<Coverage>
 fn run_cases(args: &Args, paths: &[&PathBuf]) -> anyhow::Result<Coverage> {
     let devices: Vec<Device> =
         args.common.devices()?.into_iter().filter(|device| matches!(device, Device::Sim(_))).collect();
-    let mut executor = Executor::start(&devices, Build::Checked, args.candle.apply(&devices, args.common.limits())?)?;
+    let mut executor = Executor::start(&devices, &args.candle.apply(&devices, args.common.spec())?)?;
     for path in paths {
         let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
         for path in cases::files(path, is_toml)? {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::device::{Device, Hardware};
 use crate::exec::environment::executable;
-use crate::exec::{Build, Limits, Worker};
+use crate::exec::{Build, Worker, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::hunt::check_canary;
 use crate::settle::versions;
@@ -97,7 +97,7 @@ fn checked(device: Device) -> Checked {
             problem: found.err().map(|problem| format!("{problem:#}")),
         }
     });
-    let (hardware, problem) = match Worker::start(device, Build::Checked, Limits::default()) {
+    let (hardware, problem) = match Worker::start(device, &WorkerSpec::default()) {
         Ok(worker) if worker.hello().checked => (worker.hello().hardware.clone(), None),
         Ok(_) => (None, Some("candle is built without overflow checks".to_string())),
         Err(problem) => (None, Some(format!("{problem:#}"))),

@@ -134,7 +134,7 @@ fn plan(args: &Args, store: &StoreArg) -> anyhow::Result<Plan> {
         cases: args.cases,
         time: args.time,
         jobs: args.jobs.number(&devices, false),
-        limits: args.common.limits(),
+        spec: args.common.spec(),
         minimize: args.minimize,
         into: args.into.clone().unwrap_or_else(|| store.path().join("fidelity")),
     })

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Subcommand;
 
-use super::other_candle;
+use super::candle_under_test;
 use super::{Common, JobsArg, KnownArg, StoreArg, UsageError};
 use crate::CANDLE;
 use crate::candles::fixed::{self, Fixes, digest_of};
 use crate::causes::{self, FOLDER, Fix, Proof, RootCause, Sighting, file, shown};
 use crate::console;
 use crate::device::Device;
-use crate::exec::{Limits, OtherCandle};
+use crate::exec::{CandleUnderTest, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::fixes::{Kept, Seen, Subject, broken_together, observe, proof, record, sets};
 use crate::store::regression::Regression;
@@ -108,7 +109,7 @@ fn write(typed: &str, checkout: &Path) -> anyhow::Result<Exit> {
 fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
     let folder = own_folder()?;
     let causes = RootCause::all().map_err(UsageError)?;
-    let (devices, limits) = (args.common.devices()?, args.common.limits());
+    let (devices, spec) = (args.common.devices()?, args.common.spec());
     let all = fixed::fixes(&args.names)?;
     let is_open = |name: &str, fix: &Fix| {
         args.again || kept(&folder, name).is_none_or(|old| !(is_current(&old, name, fix, &devices) && old.holds()))
@@ -120,10 +121,10 @@ fn prove(args: &ProveArgs, store: &StoreArg) -> anyhow::Result<Exit> {
     } else {
         let subjects = subjects(&causes, store, args.known.regressions()?, &devices)?;
         let jobs = args.jobs.number(&devices, false);
-        let run = |candle: Option<&'static OtherCandle>| {
-            let limits = Limits { candle, ..limits };
-            let kept = Kept::open(Path::new(SEEN), limits, &devices)?;
-            observe(&subjects, &devices, limits, jobs, &kept, &console::bar(subjects.len()))
+        let run = |candle: Option<Arc<CandleUnderTest>>| {
+            let spec = WorkerSpec { candle, ..spec.clone() };
+            let kept = Kept::open(Path::new(SEEN), &spec, &devices)?;
+            observe(&subjects, &devices, &spec, jobs, &kept, &console::bar(subjects.len()))
         };
         prove_at_once(&open, &subjects, &devices, &folder, run)?
     };
@@ -145,11 +146,11 @@ fn prove_at_once(
     subjects: &[Subject],
     devices: &[Device],
     folder: &Path,
-    run: impl Fn(Option<&'static OtherCandle>) -> anyhow::Result<Seen>,
+    run: impl Fn(Option<Arc<CandleUnderTest>>) -> anyhow::Result<Seen>,
 ) -> anyhow::Result<BTreeSet<String>> {
     let with = |set: &Fixes| {
         let names: Vec<&str> = set.keys().map(String::as_str).collect();
-        run(other_candle(&format!("fixes:{}", names.join(",")), devices)?)
+        run(candle_under_test(&format!("fixes:{}", names.join(",")), devices)?)
     };
     let sets = sets(open);
     let before = run(None)?;

@@ -6,7 +6,7 @@ use super::hunt::{matching, stop_on_signal};
 use super::{Common, JobsArg, Pattern, UsageError};
 use crate::console;
 use crate::device::Device;
-use crate::exec::{Build, Worker};
+use crate::exec::Worker;
 use crate::exit_code::Exit;
 use crate::golden::{Chosen, check, record};
 
@@ -76,12 +76,12 @@ fn run_record(args: &RecordArgs) -> anyhow::Result<Exit> {
         [device @ Device::Cuda(_)] => device,
         _ => return Err(UsageError("golden vectors are recorded on one GPU; use `--device cuda:0`".to_string()).into()),
     };
-    let (stop, ops, limits) = (stop_on_signal()?, matching(&args.ops)?, args.common.limits());
+    let (stop, ops, spec) = (stop_on_signal()?, matching(&args.ops)?, args.common.spec());
     let drawn = (args.seed, args.cases);
     let on_case = console::bar(args.cases as usize);
     let chosen =
-        Chosen::draw(Device::Sim(0), &ops, drawn, args.jobs.number(&[Device::Sim(0)], false), limits, &stop, &on_case)?;
-    let mut worker = Worker::start(device, Build::Checked, limits)?;
+        Chosen::draw(Device::Sim(0), &ops, drawn, args.jobs.number(&[Device::Sim(0)], false), &spec, &stop, &on_case)?;
+    let mut worker = Worker::start(device, &spec)?;
     let on_vector = console::bar(chosen.cases.len() + crate::golden::forms().len());
     let recorded = record(&mut worker, &chosen, args.stand_in, &args.into, &on_vector)?;
     println!(
@@ -102,7 +102,7 @@ fn run_check(args: &CheckArgs) -> anyhow::Result<Exit> {
         [device @ Device::Sim(_)] => device,
         _ => return Err(UsageError("golden vectors check a simulated device; use `--device sim:0`".to_string()).into()),
     };
-    let Some(checked) = check(device, Vec::new(), args.common.limits(), &args.folder, &|_| {})? else {
+    let Some(checked) = check(device, &args.common.spec(), &args.folder, &|_| {})? else {
         let folder = args.folder.display();
         let message = format!(
             "not run: no golden vectors are recorded in {folder}; `snuffer golden record` on a machine with a GPU"

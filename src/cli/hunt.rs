@@ -16,7 +16,7 @@ use super::{
 };
 use crate::console::Console;
 use crate::device::Device;
-use crate::exec::Limits;
+use crate::exec::WorkerSpec;
 use crate::exec::environment::default_devices;
 use crate::exit_code::Exit;
 use crate::generate::Mode;
@@ -102,26 +102,25 @@ fn once(args: &Args, named: &StoreArg, stop: &AtomicBool) -> anyhow::Result<Exit
     if args.resume {
         let (log, record) = resume::last(&named.existing()?)?;
         let devices = resume::devices(&args.common.devices.named()?, &record)?;
-        let limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
-        resume::check_candle(&record, limits)?;
-        return campaign(&plan(args, devices, &record, limits)?, None, named, (log, record), &args.shown, stop);
+        let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
+        resume::check_candle(&record, &spec)?;
+        return campaign(&plan(args, devices, &record, spec)?, None, named, (log, record), &args.shown, stop);
     }
     let devices = args.common.devices()?;
     let edits = args.kernels.compile(&devices)?;
-    let kernels = edits.as_ref().and_then(|edits| edits.kernels);
+    let kernels = edits.as_ref().and_then(|edits| edits.kernels.clone());
     if edits.is_some() && kernels.is_none() {
         return Ok(Exit::Clean);
     }
-    let mut limits = args.candle.apply(&devices, args.common.limits())?;
-    limits.behaviour.kernels = kernels;
-    let mut record = fresh(args, limits)?;
+    let spec = WorkerSpec { kernels, ..args.candle.apply(&devices, args.common.spec())? };
+    let mut record = fresh(args, &spec)?;
     record.spread = args.common.devices.spread();
     record.devices = devices.iter().map(ToString::to_string).collect();
     record.sanitizer = args.sanitizer.tool;
     if let Some(edits) = edits.filter(|_| args.ops.is_empty()) {
         record.ops = launching_ops(args, &devices, &edits)?;
     }
-    let plan = plan(args, devices, &record, limits)?;
+    let plan = plan(args, devices, &record, spec)?;
     let log = Log::open(&named.open()?.campaigns(), &name(record.seed))?;
     campaign(&plan, args.while_setting_up.then(set_up), named, (log, record), &args.shown, stop)
 }
@@ -131,7 +130,7 @@ fn launching_ops(args: &Args, devices: &[Device], edits: &Edits) -> anyhow::Resu
     let simulated = devices.iter().find(|device| matches!(device, Device::Sim(_)));
     let jobs = args.jobs.number(devices, false);
     let device = *simulated.expect("compiled for one");
-    let ops = launching(&matching(&[])?, &edits.replaced, device, args.common.limits(), jobs)?;
+    let ops = launching(&matching(&[])?, &edits.replaced, device, &args.common.spec(), jobs)?;
     if ops.is_empty() {
         return Err(UsageError("no op launches a kernel of the edited files; name ops with --ops".to_string()).into());
     }
@@ -160,7 +159,7 @@ pub fn campaign(
     stop: &AtomicBool,
 ) -> anyhow::Result<Exit> {
     let (store, known) = (named.open()?, shown.known.failures()?);
-    let shell = named.shell().on(plan.limits.candle, plan.limits.behaviour.kernels);
+    let shell = named.shell().on(plan.spec.candle.as_deref(), plan.spec.kernels.as_deref());
     let console = Console::new(shown.detail(), plan, shell);
     let ended = hunt(plan, set_up, &store, record, log, stop, &|event| console.event(&event))?;
     let summary = Summary::new(&[&ended.record], &ended.new, &known);
@@ -202,18 +201,18 @@ pub fn name(seed: u64) -> String {
 }
 
 /// The record of a new campaign.
-fn fresh(args: &Args, limits: Limits) -> anyhow::Result<Record> {
+fn fresh(args: &Args, spec: &WorkerSpec) -> anyhow::Result<Record> {
     let seed = args.seed.unwrap_or_else(now);
     let modes = match args.mode {
         Modes::Valid => vec![Mode::Valid],
         Modes::Adversarial => vec![Mode::Adversarial],
         Modes::Both => Mode::ALL.to_vec(),
     };
-    let ops = present(matching(&args.ops)?, &args.ops, limits.candle)?;
+    let ops = present(matching(&args.ops)?, &args.ops, spec.candle.as_deref())?;
     Ok(Record {
-        versions: versions(limits.candle),
-        candle: limits.candle.cloned(),
-        kernels: limits.behaviour.kernels.cloned(),
+        versions: versions(spec.candle.as_deref()),
+        candle: spec.candle.as_deref().cloned(),
+        kernels: spec.kernels.as_deref().cloned(),
         seed,
         ops: ops.iter().map(|op| op.name.to_string()).collect(),
         modes: modes.iter().map(|mode| mode.name().to_string()).collect(),
@@ -222,14 +221,14 @@ fn fresh(args: &Args, limits: Limits) -> anyhow::Result<Record> {
     })
 }
 
-fn plan(args: &Args, devices: Vec<Device>, record: &Record, mut limits: Limits) -> anyhow::Result<Plan> {
+fn plan(args: &Args, devices: Vec<Device>, record: &Record, mut spec: WorkerSpec) -> anyhow::Result<Plan> {
     let find = |name: &String| {
         let missing =
             || UsageError(format!("the campaign hunts `{name}`, but this build has no such op; start a new campaign"));
         ops::find(name).ok_or_else(missing)
     };
     let time = args.time.or_else(|| args.cases.is_none().then_some(Duration::from_secs(60)));
-    limits.behaviour.sanitizer = usable(record.sanitizer, &devices)?;
+    spec.behaviour.sanitizer = usable(record.sanitizer, &devices)?;
     Ok(Plan {
         ops: record.ops.iter().map(find).collect::<Result<_, _>>()?,
         modes: Mode::ALL.into_iter().filter(|mode| record.modes.iter().any(|name| name == mode.name())).collect(),
@@ -242,9 +241,9 @@ fn plan(args: &Args, devices: Vec<Device>, record: &Record, mut limits: Limits) 
         shard: if record.shard.is_empty() { Shard::WHOLE } else { record.shard.parse().map_err(UsageError)? },
         cases: args.cases,
         time,
-        limits,
+        spec,
         inject: args.inject,
-        settings: Settings { time: args.minimize, limits, ..Settings::default() },
+        settings: Settings { time: args.minimize, ..Settings::default() },
     })
 }
 

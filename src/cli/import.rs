@@ -45,14 +45,14 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         return Err(UsageError("no file has a case; name the artifacts or the corpus of a fuzzer".to_string()).into());
     }
     let (devices, spread) = (args.common.devices()?, args.common.devices.spread());
-    let limits = args.candle.apply(&devices, args.common.limits())?;
+    let spec = args.candle.apply(&devices, args.common.spec())?;
     let store = &args.candle.store(store)?;
     let mut ops: Vec<String> = given.iter().map(|case| case.op.clone()).collect();
     ops.sort_unstable();
     ops.dedup();
     let record = Record {
-        versions: versions(limits.candle),
-        candle: limits.candle.cloned(),
+        versions: versions(spec.candle.as_deref()),
+        candle: spec.candle.as_deref().cloned(),
         imported: true,
         modes: vec![Mode::Valid.name().to_string()],
         devices: devices.iter().map(ToString::to_string).collect(),
@@ -72,9 +72,9 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         shard: Shard::WHOLE,
         cases: None,
         time: None,
-        limits,
+        spec,
         inject: 0,
-        settings: Settings { time: args.minimize, limits, ..Settings::default() },
+        settings: Settings { time: args.minimize, ..Settings::default() },
     };
     let log = Log::open(&store.open()?.campaigns(), &name(0))?;
     campaign(&plan, None, store, (log, record), &args.shown, &*stop_on_signal()?)

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::check_lacking;
 use super::{CandleArg, Common, KernelsArg, StoreArg, UsageError, cases, duration};
-use crate::exec::{Build, Deadline, Executor};
+use crate::exec::{Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Signature, judge};
-use crate::settle::{Settings, Source, settle};
+use crate::settle::{PassCounts, Settings, settle};
 
 /// Arguments of `snuffer minimize`.
 #[derive(Debug, clap::Args)]
@@ -25,14 +25,17 @@ pub struct Args {
     /// Time limit.
     #[arg(long, default_value = "60s", value_parser = duration)]
     time: Duration,
+    /// Say on the error stream what each pass of the minimizer did.
+    #[arg(long)]
+    verbose: bool,
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case, own) = cases::failing(&args.case, store)?;
     let devices = args.common.devices()?;
-    let limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
-    check_lacking(&case, limits)?;
-    let mut executor = Executor::start(&devices, Build::Checked, limits)?;
+    let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
+    check_lacking(&case, &spec)?;
+    let mut executor = Executor::start(&devices, &spec)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let signatures = judge(&Evidence::new(op, &case, &observations)).signatures(op.name);
     let wanted = |signature: &&Signature| own.as_ref() == Some(*signature);
@@ -41,8 +44,13 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
             UsageError(format!("{} does not fail; only failing cases can be minimized", args.case.display())).into()
         );
     };
-    let settings = Settings { time: args.time, limits, ..Settings::default() };
-    let settled = settle(&mut executor, case, signature, &settings, Source::default())?;
+    let settings = Settings { time: args.time, ..Settings::default() };
+    let settled = settle(&mut executor, case, signature, settings)?;
+    if args.verbose {
+        for PassCounts { name, tried, accepted } in settled.passes {
+            eprintln!("{name:<15} {tried:>6} tried {accepted:>4} accepted");
+        }
+    }
     let Some(finding) = settled.finding else {
         anyhow::bail!("{signature} is not reproduced in a new process");
     };

@@ -10,7 +10,7 @@ use crate::CANDLE;
 use crate::candles::{Became, Sources, became, citations, crates, dtypes, files, public_functions};
 use crate::console;
 use crate::device::Device;
-use crate::exec::Limits;
+use crate::exec::WorkerSpec;
 use crate::exit_code::Exit;
 use crate::matrix::{self, Row};
 use crate::ops::{self, Op};
@@ -33,10 +33,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     named("function", &public_functions(&base), &public_functions(&head));
     named("dtype", &dtypes(&base), &dtypes(&head));
     let devices = args.common.devices()?;
-    let limits = CandleArg { named: Some(version) }.apply(&devices, args.common.limits())?;
-    let ops = present(ops::ALL.to_vec(), &[], limits.candle)?;
-    let measure = |limits: Limits| measured(&ops, &devices, limits);
-    supported(&measure(args.common.limits())?, &measure(limits)?);
+    let spec = CandleArg { named: Some(version) }.apply(&devices, args.common.spec())?;
+    let ops = present(ops::ALL.to_vec(), &[], spec.candle.as_deref())?;
+    let measure = |spec: &WorkerSpec| measured(&ops, &devices, spec);
+    supported(&measure(&args.common.spec())?, &measure(&spec)?);
     Ok(Exit::Clean)
 }
 
@@ -72,9 +72,9 @@ fn named(what: &str, base: &BTreeSet<String>, head: &BTreeSet<String>) {
 }
 
 /// What each op does in each dtype.
-fn measured(ops: &[&'static Op], devices: &[Device], limits: Limits) -> anyhow::Result<Vec<Row>> {
+fn measured(ops: &[&'static Op], devices: &[Device], spec: &WorkerSpec) -> anyhow::Result<Vec<Row>> {
     let bar = console::bar(ops.len());
-    let mut rows = matrix::measure(ops, devices, limits, &bar)?;
+    let mut rows = matrix::measure(ops, devices, spec, &bar)?;
     rows.sort_by_key(|row| (row.op, row.device.to_string()));
     Ok(rows)
 }

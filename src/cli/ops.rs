@@ -87,13 +87,13 @@ fn selected(name: &str) -> Result<Vec<&'static Op>, UsageError> {
 
 fn measure(args: &Args, ops: &[&'static Op]) -> anyhow::Result<Exit> {
     let devices = args.common.devices()?;
-    let limits = args.candle.apply(&devices, args.common.limits())?;
-    let ops = present(ops.to_vec(), &[], limits.candle)?;
+    let spec = args.candle.apply(&devices, args.common.spec())?;
+    let ops = present(ops.to_vec(), &[], spec.candle.as_deref())?;
     let bar = console::bar(ops.len());
-    let rows = matrix::measure(&ops, &devices, limits, &bar)?;
+    let rows = matrix::measure(&ops, &devices, &spec, &bar)?;
     drop(bar);
     if args.json {
-        let matrix = Matrix { versions: crate::settle::versions(limits.candle), cases: matrix::CASES, rows };
+        let matrix = Matrix { versions: crate::settle::versions(spec.candle.as_deref()), cases: matrix::CASES, rows };
         println!("{}", serde_json::to_string(&matrix)?);
     } else {
         print!("{}", matrix::text(&rows));

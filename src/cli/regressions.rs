@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{CandleArg, Chosen, Common, KernelsArg, KnownArg};
 use crate::console::{self, Shell};
-use crate::exec::{Build, Deadline, Executor};
+use crate::exec::{Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::ops;
 use crate::oracle::{Rank, Signature};
@@ -96,16 +96,16 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return list(all, args.json);
     }
     let devices = args.common.devices()?;
-    let limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
-    let shell = Shell::new(None).on(limits.candle, limits.behaviour.kernels);
-    let mut executor = Executor::start(&devices, Build::Checked, limits)?;
+    let spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
+    let shell = Shell::new(None).on(spec.candle.as_deref(), spec.kernels.as_deref());
+    let mut executor = Executor::start(&devices, &spec)?;
     let hardware = executor.hardware();
-    let platform = |device| Platform::today(device, hardware.get(&device)).with(limits.candle);
+    let platform = |device| Platform::today(device, hardware.get(&device)).with(spec.candle.as_deref());
     let (mut surprised, mut not_run) = (0, 0);
     for (name, kept) in &all {
         let op =
             ops::find(&kept.case.op).with_context(|| format!("{name}: this build has no op `{}`", kept.case.op))?;
-        if let Some((candle, lacking)) = limits.candle.and_then(|candle| Some((candle, candle.lacks(&kept.case)?))) {
+        if let Some((candle, lacking)) = spec.lacks(&kept.case) {
             not_run += 1;
             println!("not run     {name}: {candle} lacks `{lacking}`");
             continue;

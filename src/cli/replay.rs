@@ -9,7 +9,7 @@ use super::check_lacking;
 use super::{CandleArg, Common, KernelsArg, SanitizerArg, StoreArg, UsageError, cases, usable};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Deadline, DeviceBehaviour, EditedKernels, Executor, Limits, OtherCandle, Worker};
+use crate::exec::{Build, CandleUnderTest, Deadline, DeviceBehaviour, EditedKernels, Executor, Worker, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::investigate::{self, Trace};
 use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
@@ -123,17 +123,17 @@ impl Replayed {
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let (op, case) = cases::named(&args.case, store)?;
-    let build = if args.unchecked { Build::Unchecked } else { Build::Checked };
     let devices = args.common.devices()?;
     if args.jitter.is_some() && !devices.iter().any(|device| matches!(device, Device::Sim(_))) {
         return Err(UsageError("--jitter needs a simulated device; add `--device sim:0`".to_string()).into());
     }
-    let mut limits = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.limits())?)?;
-    limits.behaviour.sanitizer = usable(args.sanitizer.tool, &devices)?;
-    check_lacking(&case, limits)?;
-    note_another_candle(args, store, limits);
-    let start = |behaviour| Executor::start(&devices, build, Limits { behaviour, ..limits });
-    let mut executor = start(limits.behaviour)?;
+    let mut spec = args.kernels.apply(&devices, args.candle.apply(&devices, args.common.spec())?)?;
+    spec.build = if args.unchecked { Build::Unchecked } else { Build::Checked };
+    spec.behaviour.sanitizer = usable(args.sanitizer.tool, &devices)?;
+    check_lacking(&case, &spec)?;
+    note_another_candle(args, store, &spec);
+    let start = |behaviour| Executor::start(&devices, &WorkerSpec { behaviour, ..spec.clone() });
+    let mut executor = start(spec.behaviour)?;
     let observations = executor.observe(&case, Deadline::Full)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
@@ -145,11 +145,11 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     if args.blame {
         // A device that delivers its error late would charge it to a call that is not at fault.
         let blame =
-            investigate::blame(&mut start(DeviceBehaviour { immediate_errors: true, ..limits.behaviour })?, &case)?;
+            investigate::blame(&mut start(DeviceBehaviour { immediate_errors: true, ..spec.behaviour })?, &case)?;
         println!("blame     {}", blame.map_or("no call".to_string(), |blame| blame.to_string()));
     }
     if args.trace_nan {
-        trace(&devices, build, limits, &case)?;
+        trace(&devices, &spec, &case)?;
     }
     let mut steady = true;
     if let Some(times) = args.times {
@@ -158,7 +158,7 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         steady &= same == times;
     }
     for seed in 0..args.jitter.unwrap_or_default() {
-        let behaviour = DeviceBehaviour { jitter: Some(seed), ..limits.behaviour };
+        let behaviour = DeviceBehaviour { jitter: Some(seed), ..spec.behaviour };
         let observations = start(behaviour)?.observe(&case, Deadline::Full)?;
         let moved = judge(&Evidence::new(op, &case, &observations));
         let same = moved.signatures(op.name) == verdict.signatures(op.name);
@@ -169,29 +169,29 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
 }
 
 /// Says so if the case is that of a finding of another candle or other kernels.
-fn note_another_candle(args: &Args, store: &StoreArg, limits: Limits) {
+fn note_another_candle(args: &Args, store: &StoreArg, spec: &WorkerSpec) {
     let named = args.case.to_string_lossy();
     let finding = if named == "-" { None } else { store.finding(&named).ok() };
     let Some((_, finding)) = finding else { return };
     let (candle, kernels) = (finding.origin.candle.as_ref(), finding.origin.kernels.as_ref());
-    if !EditedKernels::same(kernels, limits.behaviour.kernels) {
-        let [found, these] = [kernels, limits.behaviour.kernels].map(EditedKernels::described);
+    if !EditedKernels::same(kernels, spec.kernels.as_deref()) {
+        let [found, these] = [kernels, spec.kernels.as_deref()].map(EditedKernels::described);
         eprintln!("note: the finding is of {found}, and these are {these}");
-    } else if !OtherCandle::same(candle, limits.candle) {
-        let [found, this] = [candle, limits.candle].map(OtherCandle::described);
+    } else if !CandleUnderTest::same(candle, spec.candle.as_deref()) {
+        let [found, this] = [candle, spec.candle.as_deref()].map(CandleUnderTest::described);
         eprintln!("note: the finding is of {found}, and this is {this}");
     }
 }
 
 /// Prints where NaN and infinities come from, once for all devices that do the same.
-fn trace(devices: &[Device], build: Build, limits: Limits, case: &Case) -> anyhow::Result<()> {
+fn trace(devices: &[Device], spec: &WorkerSpec, case: &Case) -> anyhow::Result<()> {
     let show = |entry: String| println!("nan       {}", entry.replace('\n', "\n          "));
     if let Some(inputs) = investigate::non_finite_inputs(case) {
         show(format!("in the inputs of the case: {inputs}"));
     }
     let mut traces: Vec<(String, Trace)> = Vec::new();
     for &device in devices {
-        let trace = investigate::trace(&mut Worker::start(device, build, limits)?, case)?;
+        let trace = investigate::trace(&mut Worker::start(device, spec)?, case)?;
         match traces.iter_mut().find(|(_, other)| other.entries("") == trace.entries("")) {
             Some((on, _)) => *on += &format!(", {device}"),
             None => traces.push((device.to_string(), trace)),

@@ -123,7 +123,8 @@ fn since(op: &'static Op, finding: &Finding, args: &Args, limits: Limits) -> any
         return Ok(None);
     }
     let versions = RELEASES.map(String::from);
-    let releases = Releases { versions: &versions, all: false, device: Device::Cpu, target: &args.target, limits };
+    let releases =
+        Releases { versions: &versions, all: false, device: Device::Cpu, target: &args.target, spec: &limits.into() };
     let tell = |tried: &TriedRelease| eprintln!("candle {}: {tried}", tried.version);
     match bisect(op, &finding.case, releases, tell)? {
         Ok(bisected) => Ok(Some(bisected.to_string())),

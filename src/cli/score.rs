@@ -40,7 +40,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
-    let canary = check_canary(&plan.devices, plan.limits.candle)?;
+    let canary = check_canary(&plan.devices, plan.spec.candle.clone())?;
     if !canary.missed.is_empty() {
         canary.missed.iter().for_each(|missed| eprintln!("{missed}"));
         return Ok(Exit::CanaryMissed);
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let changes = || baseline.changes.values().flatten();
     let score = Score {
-        versions: versions(plan.limits.candle),
+        versions: versions(plan.spec.candle.as_deref()),
         host: args.host,
         devices: plan.devices.clone(),
         seed: plan.seed,
@@ -84,15 +84,15 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
             "score needs exactly one simulated device; use `--device cpu,sim:0`, or `--host` for the host code";
         return Err(UsageError(message.to_string()).into());
     }
-    let limits = args.candle.apply(&devices, args.common.limits())?;
+    let spec = args.candle.apply(&devices, args.common.spec())?;
     Ok(Plan {
         subject: if args.host { Subject::host()? } else { Subject::Kernels },
-        ops: present(matching(&args.ops)?, &args.ops, limits.candle)?,
+        ops: present(matching(&args.ops)?, &args.ops, spec.candle.as_deref())?,
         jobs: args.jobs.number(&devices, false),
         devices,
         seed: args.seed,
         cases: args.cases,
         mutants: args.mutants,
-        limits,
+        spec,
     })
 }

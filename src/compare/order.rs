@@ -19,7 +19,7 @@ struct Slot {
 }
 
 impl Order {
-    /// The order of `ops` that are so many calls away from a change.
+    /// The order of `ops`, each with its distance from a change, in calls.
     pub fn new(ops: &[&'static Op], distances: &BTreeMap<&'static str, usize>) -> Self {
         let distance = |op: &Op| distances.get(op.name).copied().unwrap_or(usize::MAX);
         let mut slots: Vec<Slot> = Vec::new();

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 
 use super::Plan;
 use crate::case::Case;
-use crate::exec::{Build, Cost, Deadline, Executor, Variable};
+use crate::examine::Patience;
+use crate::exec::{Cost, Deadline, Executor, Variable, WorkerSpec};
 use crate::ops::Op;
 use crate::oracle::{Change, Evidence, Spent, changes, costlier};
 use crate::outcome::{Observation, Outcome};
+use crate::settle::{Effort, Failure, Problem, Seen};
 
 /// How often a change is confirmed, in new workers each time.
 const ROUNDS: u8 = 3;
@@ -43,17 +45,20 @@ impl Side {
 }
 
 /// Workers of both candles.
-pub struct Pair([Executor; 2]);
+pub struct Pair<'a> {
+    plan: &'a Plan,
+    workers: [Executor; 2],
+}
 
-impl Pair {
+impl<'a> Pair<'a> {
     /// Starts workers of both.
-    pub fn start(plan: &Plan) -> anyhow::Result<Self> {
+    pub fn start(plan: &'a Plan) -> anyhow::Result<Self> {
         Self::start_with(plan, &[])
     }
 
-    fn start_with(plan: &Plan, variables: &[Variable]) -> anyhow::Result<Self> {
-        let start = |limits| Executor::start_with(&plan.devices, Build::Checked, limits, variables);
-        Ok(Self([start(plan.limits[0])?, start(plan.limits[1])?]))
+    fn start_with(plan: &'a Plan, variables: &[Variable]) -> anyhow::Result<Self> {
+        let start = |spec: &WorkerSpec| Executor::start(&plan.devices, &spec.with(variables.iter().cloned()));
+        Ok(Self { plan, workers: [start(&plan.specs[0])?, start(&plan.specs[1])?] })
     }
 
     /// What both do with `case`. Both have the whole deadline if one is late.
@@ -63,7 +68,7 @@ impl Pair {
     }
 
     fn within(&mut self, case: &Case, deadline: Deadline) -> anyhow::Result<Both> {
-        let [base, head] = &mut self.0;
+        let [base, head] = &mut self.workers;
         Ok([Side::observe(base, case, deadline)?, Side::observe(head, case, deadline)?])
     }
 
@@ -75,7 +80,7 @@ impl Pair {
 
     /// Shuts the workers down.
     pub fn finish(self) -> anyhow::Result<()> {
-        self.0.into_iter().try_for_each(|executor| executor.finish().map(|_| ()))
+        self.workers.into_iter().try_for_each(|executor| executor.finish().map(|_| ()))
     }
 }
 
@@ -95,33 +100,63 @@ pub fn between(op: &'static Op, case: &Case, base: &Side, head: &Side) -> Vec<Ch
     judged.flatten().collect()
 }
 
-/// What both do with `case` in new processes, if `change` shows there every time and neither candle differs from itself. Fresh
-/// memory has other bytes each time, so what depends on them is no change.
-pub fn confirmed(plan: &Plan, op: &'static Op, case: &Case, change: &Change) -> anyhow::Result<Option<(Change, Both)>> {
-    let mut first: Option<(Change, Both)> = None;
-    for round in 1..=ROUNDS {
-        let fill = OsString::from(format!("glibc.malloc.perturb={}", 80 * u16::from(round)));
-        let seen = Pair::start_with(plan, &[("GLIBC_TUNABLES", fill)])?.observe(case)?;
-        let shown = between(op, case, &seen[0], &seen[1]).into_iter().find(|other| other.is_same(change));
-        let Some(shown) = shown else { return Ok(None) };
-        match &first {
-            None => {
-                let is_late = seen.iter().any(Side::is_late);
-                first = Some((shown, seen));
-                // A hang costs seconds, and the deadline counts processor time.
-                if is_late {
-                    break;
+impl Failure for Change {
+    fn is_same(&self, other: &Self) -> bool {
+        Self::is_same(self, other)
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        Self::covers(self, other)
+    }
+
+    fn plain_form<'a>(&self, found: &'a [Self]) -> Option<&'a Self> {
+        found.iter().find(|other| self.is_plainly(other))
+    }
+}
+
+impl Problem for Pair<'_> {
+    type Failure = Change;
+    type Proof = (Change, Both);
+
+    /// [`Pair::observe`] has patience of its own.
+    fn failures(&mut self, op: &'static Op, case: &Case, _: Patience) -> anyhow::Result<Seen<Change>> {
+        Ok(Seen { failures: self.changes(op, case)?, is_late: false })
+    }
+
+    /// What both do with `case` in new processes, if `change` shows there every time and neither candle differs from itself. Fresh
+    /// memory has other bytes each time, so what depends on them is no change.
+    fn prove(
+        &mut self,
+        op: &'static Op,
+        case: &Case,
+        change: &Change,
+        _: Effort,
+    ) -> anyhow::Result<Option<(Change, Both)>> {
+        let mut first: Option<(Change, Both)> = None;
+        for round in 1..=ROUNDS {
+            let fill = OsString::from(format!("glibc.malloc.perturb={}", 80 * u16::from(round)));
+            let seen = Pair::start_with(self.plan, &[("GLIBC_TUNABLES", fill)])?.observe(case)?;
+            let shown = between(op, case, &seen[0], &seen[1]).into_iter().find(|other| other.is_same(change));
+            let Some(shown) = shown else { return Ok(None) };
+            match &first {
+                None => {
+                    let is_late = seen.iter().any(Side::is_late);
+                    first = Some((shown, seen));
+                    // A hang costs seconds, and the deadline counts processor time.
+                    if is_late {
+                        break;
+                    }
                 }
-            }
-            Some((_, before)) => {
-                let differs = |(before, now): (&Side, &Side)| {
-                    between(op, case, before, now).iter().any(|other| change.is_doubted_by(other))
-                };
-                if before.iter().zip(&seen).any(differs) {
-                    return Ok(None);
+                Some((_, before)) => {
+                    let differs = |(before, now): (&Side, &Side)| {
+                        between(op, case, before, now).iter().any(|other| change.is_doubted_by(other))
+                    };
+                    if before.iter().zip(&seen).any(differs) {
+                        return Ok(None);
+                    }
                 }
             }
         }
+        Ok(first)
     }
-    Ok(first)
 }

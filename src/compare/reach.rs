@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::candles::{Changed, Sources, functions_of};
 use crate::device::Device;
-use crate::exec::Limits;
+use crate::exec::WorkerSpec;
 use crate::kernels::launching;
 use crate::ops::Op;
 
@@ -75,7 +75,7 @@ pub fn distances(
     sources: &Sources,
     changed: &Changed,
     devices: &[Device],
-    limits: Limits,
+    spec: &WorkerSpec,
     jobs: usize,
 ) -> anyhow::Result<BTreeMap<&'static str, usize>> {
     let calls = Calls::of(sources, changed);
@@ -83,7 +83,7 @@ pub fn distances(
     let simulated = devices.iter().find(|device| matches!(device, Device::Sim(_)));
     let kernels = kernels(sources, changed);
     if let (Some(&device), false) = (simulated, kernels.is_empty()) {
-        let launching = launching(ops, &kernels, device, limits, jobs)?;
+        let launching = launching(ops, &kernels, device, spec, jobs)?;
         found.extend(launching.into_iter().map(|op| (op.name, 0)));
     }
     Ok(found)

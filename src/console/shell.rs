@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::exec::{EditedKernels, OtherCandle, from_here};
+use crate::exec::{CandleUnderTest, EditedKernels, from_here};
 
 /// How to call this program on a store.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ impl Shell {
 
     /// The same for cases and findings of another candle or of edited kernels, if there are any.
     #[must_use]
-    pub fn on(self, candle: Option<&OtherCandle>, kernels: Option<&EditedKernels>) -> Self {
+    pub fn on(self, candle: Option<&CandleUnderTest>, kernels: Option<&EditedKernels>) -> Self {
         let other = candle.map(|candle| format!(" --candle {}", quoted(Path::new(&from_here(&candle.named)))));
         let edited = kernels.map(|edited| format!(" --kernels {}", quoted(&edited.sources)));
         Self { candle: other.or(edited).unwrap_or_default(), ..self }

@@ -1,6 +1,6 @@
 //! What a worker answers about a case.
 
-use super::OtherCandle;
+use super::CandleUnderTest;
 use crate::outcome::{DeviceReports, Outcome};
 
 /// The result of a case on a worker's device.
@@ -10,14 +10,14 @@ pub struct Answer {
     pub outcome: Outcome,
     /// The second run's outcome, if it differs.
     pub again: Option<Outcome>,
-    /// What the device remarked in both.
+    /// What the device reported in both.
     pub device_reports: DeviceReports,
 }
 
 impl Answer {
     /// The answer with the function of each place, if that is one of another candle.
-    pub(super) fn located(mut self, candle: Option<&OtherCandle>) -> Self {
-        let Some(OtherCandle { functions, .. }) = candle else { return self };
+    pub(super) fn located(mut self, candle: Option<&CandleUnderTest>) -> Self {
+        let Some(CandleUnderTest { functions, .. }) = candle else { return self };
         for outcome in std::iter::once(&mut self.outcome).chain(&mut self.again) {
             match outcome {
                 Outcome::Panicked(panic) => functions.locate(&mut panic.place),

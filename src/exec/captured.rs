@@ -56,7 +56,7 @@ impl Captured {
         Ok(Reports::from_text(&self.both_ends(END, END)?))
     }
 
-    /// What was printed since the case began, or its first and its last so many bytes: the first report is at the beginning, and
+    /// What was printed since the case began, or its first `first` and last `last` bytes: the first report is at the beginning, and
     /// the fault may be at the end. Lines that are cut belong to no report.
     pub fn both_ends(&self, first: u64, last: u64) -> anyhow::Result<String> {
         let length = self.output.metadata()?.len();

@@ -6,13 +6,14 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::{DeviceBehaviour, Limits, OtherCandle, gpu};
+use super::{CandleUnderTest, DeviceBehaviour, WorkerSpec, gpu};
 use crate::device::Device;
 
 /// Which build of candle a worker has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Build {
     /// Optimized, with debug assertions and overflow checks. Hunts use this build.
+    #[default]
     Checked,
     /// A release build as users ship it: overflow wraps silently. Findings also run on this build.
     Unchecked,
@@ -58,7 +59,7 @@ pub fn command(device: Device, build: Build) -> anyhow::Result<Command> {
 }
 
 /// The command that starts a worker of `build` for `device`, with another candle if one is named.
-pub fn command_of(device: Device, build: Build, candle: Option<&OtherCandle>) -> anyhow::Result<Command> {
+pub fn command_of(device: Device, build: Build, candle: Option<&CandleUnderTest>) -> anyhow::Result<Command> {
     let executable = match candle.and_then(|candle| Some((candle, candle.workers.as_ref()?))) {
         None => executable(device, build)?,
         Some(_) if capability(device).is_some() => {
@@ -106,12 +107,13 @@ pub type Variable = (&'static str, OsString);
 const FAIL: &str = "SNUFFER_SIM_FAIL";
 
 /// Whether failures are injected into calls of `device`.
-pub fn has_injected_failures(device: Device, limits: Limits) -> bool {
-    matches!(device, Device::Sim(_)) && !limits.behaviour.ignore_overrides && std::env::var_os(FAIL).is_some()
+pub fn has_injected_failures(device: Device, behaviour: DeviceBehaviour) -> bool {
+    matches!(device, Device::Sim(_)) && !behaviour.ignore_overrides && std::env::var_os(FAIL).is_some()
 }
 
-/// Sets the environment variables in `command` that make `device` behave this way.
-pub fn set_behaviour(command: &mut Command, device: Device, behaviour: DeviceBehaviour) {
+/// Sets the environment variables in `command` that make `device` load and do what `spec` says.
+pub fn set_behaviour(command: &mut Command, device: Device, spec: &WorkerSpec) {
+    let WorkerSpec { behaviour, variables, .. } = spec;
     if behaviour.ignore_overrides {
         command.env_remove(FAIL).env_remove("SNUFFER_SIM_CHECKS");
     }
@@ -125,13 +127,15 @@ pub fn set_behaviour(command: &mut Command, device: Device, behaviour: DeviceBeh
             }
             command.envs(behaviour.jitter.map(|seed| (JITTER, seed.to_string())));
             // Nothing else may choose kernels: findings say which they are of.
-            command.env_remove(KERNELS).envs(behaviour.kernels.map(|edited| (KERNELS, &edited.compiled)));
+            let kernels = spec.replaced_kernels().map(|edited| (KERNELS, &edited.compiled));
+            command.env_remove(KERNELS).envs(kernels);
         }
         Device::Cuda(_) if behaviour.immediate_errors => {
             command.env("CUDA_LAUNCH_BLOCKING", "1");
         }
         Device::Cuda(_) | Device::Cpu => {}
     }
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
 }
 
 /// The variable that names the folder of PTX that simulated devices load in place of candle's own.
@@ -155,7 +159,7 @@ pub fn host_mutants() -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The variable with the seed by which a simulated device decides what the ISA leaves open; with `..` behind it, another for
+/// The variable with the seed by which a simulated device decides what the ISA leaves open; with `..` after it, another for
 /// each launch.
 pub const JITTER: &str = "SNUFFER_SIM_JITTER";
 

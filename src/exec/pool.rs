@@ -1,5 +1,6 @@
 //! A pool of threads, each with its own state, such as a set of workers.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,4 +33,10 @@ pub fn each<T: Send, S>(
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(number, _)| *number);
     Ok(done.into_iter().map(|(_, result)| result).collect())
+}
+
+/// The result of `work` on one case; `None` if it panics. A contract or reference that panics is a bug in this suite, and must not end a
+/// campaign.
+pub fn caught<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<Option<T>> {
+    catch_unwind(AssertUnwindSafe(work)).map_or(Ok(None), |result| result.map(Some))
 }

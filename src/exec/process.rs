@@ -16,10 +16,10 @@ use super::cause_of_death::cause_of_death;
 use super::deadline::{Stuck, Timed, Timer, growth};
 use super::diagnosis::Reports;
 use super::journal::Journal;
-use super::missing::DeviceMissing;
 use super::protocol::{self, Hello, Reply, Request};
 use super::start::{DeviceLost, Started, is_late, kill};
-use super::{Build, Deadline, Limits, Variable, compiled, environment};
+use super::unusable_device::UnusableDevice;
+use super::{Deadline, WorkerSpec, environment, kernel_warm_up};
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::device::Device;
@@ -30,9 +30,7 @@ use crate::outcome::{Gradients, Outcome, Returned};
 #[derive(Debug)]
 pub struct Worker {
     device: Device,
-    build: Build,
-    limits: Limits,
-    variables: Vec<Variable>,
+    spec: WorkerSpec,
     deadline: Duration,
     folder: TempDir,
     captured: Captured,
@@ -42,24 +40,18 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker and waits for its first message.
-    pub fn start(device: Device, build: Build, limits: Limits) -> anyhow::Result<Self> {
-        Self::start_with(device, build, limits, &[])
-    }
-
-    /// Starts a worker with environment variables, which its replacements get too.
-    pub fn start_with(device: Device, build: Build, limits: Limits, variables: &[Variable]) -> anyhow::Result<Self> {
-        let variables = variables.to_vec();
+    /// Starts a worker and waits for its first message. Its replacements are started with the same `spec`.
+    pub fn start(device: Device, spec: &WorkerSpec) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("snuffer-worker-").tempdir().context("cannot make a folder")?;
         let captured = Captured::new(&folder, device)?;
-        let started = compiled::first(device, build, limits, |compiles| {
-            Started::new(device, build, limits, &variables, &folder, captured.output(), compiles)
+        let started = kernel_warm_up::first(device, spec, |compiles| {
+            Started::new(device, spec, &folder, captured.output(), compiles)
         });
         let process = started.map_err(DeviceLost::at_first)?;
-        DeviceMissing::check(&process.hello, limits)?;
+        UnusableDevice::check(&process.hello, spec.limits)?;
         let coverage = Coverage::default();
-        let deadline = limits.deadline;
-        Ok(Self { device, build, limits, variables, deadline, folder, captured, process, number: 0, coverage })
+        let (spec, deadline) = (spec.clone(), spec.limits.deadline);
+        Ok(Self { device, spec, deadline, folder, captured, process, number: 0, coverage })
     }
 
     /// The device that this worker serves.
@@ -79,7 +71,7 @@ impl Worker {
 
     /// Sets the deadline of the following cases.
     pub fn set_deadline(&mut self, deadline: Deadline) {
-        self.deadline = deadline.of(self.limits.deadline, self.device);
+        self.deadline = deadline.of(self.spec.limits.deadline, self.device);
     }
 
     /// Ends the process and starts another. The error is a [`DeviceLost`] if the new one cannot open the device, or gets no
@@ -90,7 +82,7 @@ impl Worker {
         self.end()?;
         let start = || {
             let (folder, output) = (&self.folder, self.captured.output());
-            Started::new(self.device, self.build, self.limits, &self.variables, folder, output, false)
+            Started::new(self.device, &self.spec, folder, output, false)
         };
         let mut started = start();
         let may_come_back =
@@ -116,7 +108,7 @@ impl Worker {
     }
 
     fn run_located(&mut self, case: &Case, twice: bool) -> anyhow::Result<Answer> {
-        let located = self.run_retrying(case, twice).map(|answer| answer.located(self.limits.candle));
+        let located = self.run_retrying(case, twice).map(|answer| answer.located(self.spec.candle.as_deref()));
         located.map_err(|mut error| {
             if let Some(lost) = error.downcast_mut::<DeviceLost>() {
                 lost.case = Some(case.clone());
@@ -133,7 +125,7 @@ impl Worker {
             match self.attempt(case, twice)? {
                 None => {}
                 // The index of the failing call counts from the start of the process: each case needs a new one.
-                Some(answer) if environment::has_injected_failures(self.device, self.limits) => {
+                Some(answer) if environment::has_injected_failures(self.device, self.spec.behaviour) => {
                     let outcome = excuse_injected(answer.outcome, &self.reports()?);
                     self.restart()?;
                     return Ok(outcome.into());
@@ -202,7 +194,7 @@ impl Worker {
         let Device::Cuda(ordinal) = self.device else { return Ok(()) };
         let second = Device::Cuda(ordinal.saturating_add(1));
         let is_wedged = |error: &anyhow::Error| error.downcast_ref::<DeviceLost>().is_some_and(|lost| lost.is_wedged);
-        let started = Self::start_with(second, self.build, self.limits, &self.variables);
+        let started = Self::start(second, &self.spec);
         started.map_or_else(|error| if is_wedged(&error) { Err(error) } else { Ok(()) }, |_| Ok(()))
     }
 

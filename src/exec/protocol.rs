@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::OtherCandle;
+use super::CandleUnderTest;
 use crate::case::Case;
 use crate::device::{Device, Gpu, Hardware};
 use crate::ops;
@@ -50,10 +50,10 @@ pub struct Reply {
 
 /// Identifies the sources of a build, in one line: that of a worker with `candle`, or with the release under test. Both sides must
 /// come to the same.
-pub fn build_identity(candle: Option<&OtherCandle>) -> String {
+pub fn build_identity(candle: Option<&CandleUnderTest>) -> String {
     let is_there = |name: &&str| candle.is_none_or(|candle| !candle.lacks.iter().any(|lacking| lacking == name));
     let names: Vec<&str> = ops::ALL.iter().map(|op| op.name).filter(is_there).collect();
-    format!("{}, candle {}: {}", env!("CARGO_PKG_VERSION"), OtherCandle::version(candle), names.join(" "))
+    format!("{}, candle {}: {}", env!("CARGO_PKG_VERSION"), CandleUnderTest::version(candle), names.join(" "))
 }
 
 /// `message` as a frame.

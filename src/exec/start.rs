@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use wait_timeout::ChildExt;
 
 use super::deadline::{Timed, Timer};
-use super::missing::{DeviceMissing, lacks};
 use super::protocol::{self, Hello};
 use super::sanitizer::Sanitizer;
-use super::{Build, DeviceBehaviour, Limits, Variable, compiled, environment};
+use super::unusable_device::{UnusableDevice, lacks};
+use super::{WorkerSpec, environment, kernel_warm_up};
 use crate::case::Case;
 use crate::device::Device;
 use crate::outcome::signal_name;
@@ -49,7 +49,7 @@ impl DeviceLost {
     /// The error of a first worker, which may be told from that of a device that went away.
     pub fn at_first(error: anyhow::Error) -> anyhow::Error {
         match error.downcast_ref::<Self>() {
-            Some(Self { device, lacks: Some(lacks), .. }) => DeviceMissing::new(*device, lacks.clone()).into(),
+            Some(Self { device, lacks: Some(lacks), .. }) => UnusableDevice::new(*device, lacks.clone()).into(),
             _ => error,
         }
     }
@@ -99,25 +99,21 @@ impl Started {
     /// Starts a worker for `device`, with its files in `folder`. If it `compiles`, it loads all of candle's kernels first.
     pub fn new(
         device: Device,
-        build: Build,
-        limits: Limits,
-        variables: &[Variable],
+        spec: &WorkerSpec,
         folder: &TempDir,
         output: &File,
         compiles: bool,
     ) -> anyhow::Result<Self> {
         let (mut ours, theirs) = UnixStream::pair().context("cannot make a socket")?;
-        let mut command = environment::command_of(device, build, limits.candle)?;
-        let tool = Sanitizer::of(device, limits.behaviour.sanitizer);
+        let mut command = environment::command_of(device, spec.build, spec.candle.as_deref())?;
+        let tool = Sanitizer::of(device, spec.behaviour.sanitizer);
         if let Some(tool) = tool {
             command = tool.start(&command)?;
         }
         let slowdown = tool.map_or(1, |_| Sanitizer::SLOWDOWN);
-        let kernels = limits.behaviour.kernels.or_else(|| limits.candle?.kernels);
-        environment::set_behaviour(&mut command, device, DeviceBehaviour { kernels, ..limits.behaviour });
-        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        environment::set_behaviour(&mut command, device, spec);
         if compiles {
-            command.env(compiled::COMPILE, "1");
+            command.env(kernel_warm_up::COMPILE, "1");
         }
         command.env("SNUFFER_SIM_COVERAGE", folder.path().join("coverage"));
         command.env(environment::REPORTS, folder.path().join(REPORTS));
@@ -126,7 +122,7 @@ impl Started {
         if device_time.exists() {
             std::fs::remove_file(&device_time).context("cannot remove a file")?;
         }
-        command.arg(device.to_string()).arg(folder.path().join("journal")).arg(limits.memory_mib.to_string());
+        command.arg(device.to_string()).arg(folder.path().join("journal")).arg(spec.limits.memory_mib.to_string());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(output.try_clone()?).stderr(output.try_clone()?);
         // The parent handles an interrupt at the terminal; its workers end when it ends.
         command.process_group(0);
@@ -140,22 +136,22 @@ impl Started {
             let mut stream = Timed { socket: &mut ours, timer };
             protocol::read_frame(&mut stream).and_then(|body| protocol::decode::<Hello>(&body))
         };
-        let hello = hello_within(limits.opening * slowdown);
-        let hello = if compiles { hello.and_then(|_| hello_within(compiled::PATIENCE)) } else { hello };
+        let hello = hello_within(spec.limits.opening * slowdown);
+        let hello = if compiles { hello.and_then(|_| hello_within(kernel_warm_up::PATIENCE)) } else { hello };
         match hello {
-            Ok(hello) if hello.build == protocol::build_identity(limits.candle) => {
+            Ok(hello) if hello.build == protocol::build_identity(spec.candle.as_deref()) => {
                 Ok(Self { child, socket: ours, hello, device_time })
             }
             Ok(_) => {
                 kill(device, &mut child)?;
                 bail!(
                     "the worker for {device} was built from other sources; run `{}`",
-                    environment::build_command(device, build)
+                    environment::build_command(device, spec.build)
                 )
             }
             Err(error) if is_late(&error) => {
                 kill(device, &mut child)?;
-                Err(DeviceLost::wedged(device, limits.opening).into())
+                Err(DeviceLost::wedged(device, spec.limits.opening).into())
             }
             Err(_) => {
                 let status = kill(device, &mut child)?;

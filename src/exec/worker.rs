@@ -34,7 +34,7 @@ pub fn main() -> ExitCode {
 fn started_by_snuffer() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     #[cfg(feature = "cuda")]
-    if args == [super::visible::COUNT] {
+    if args == [super::gpu_count::COUNT] {
         println!("{}", run::gpu::visible().context("cannot count the GPUs")?);
         return Ok(());
     }
@@ -70,7 +70,7 @@ fn serve(device: Device, journal: &Path, memory_mib: u64) -> anyhow::Result<()> 
     let hello = Hello { build: protocol::build_identity(None), device, checked, hardware, gpu };
     protocol::send(&mut socket, &hello)?;
     #[cfg(feature = "cuda")]
-    if std::env::var_os(super::compiled::COMPILE).is_some() {
+    if std::env::var_os(super::kernel_warm_up::COMPILE).is_some() {
         run::gpu::load_kernels(&opened).context("cannot load candle's kernels")?;
         protocol::send(&mut socket, &hello)?;
     }

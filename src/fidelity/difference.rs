@@ -86,7 +86,7 @@ pub fn compare(left: &Outcome, right: &Outcome, counts: &mut Values) -> Option<D
     worst.map(Difference::Values)
 }
 
-/// The bits of an element of so many bytes.
+/// The bits of an element of `bytes` bytes.
 pub fn hex(bytes: usize, bits: u64) -> String {
     format!("{bits:0width$x}", width = 2 * bytes)
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,8 +13,9 @@ use super::pair::Pair;
 use super::plan::Item;
 use super::values::Values;
 use crate::case::Case;
-use crate::ops::Op;
-use crate::settle::minimize::minimize;
+use crate::examine::Patience;
+use crate::ops::{Contract, Op};
+use crate::settle::{Budget, Effort, Failure, Problem, Seen, Simplest, simplest};
 use crate::store::write_atomically;
 
 /// How many candidates the minimizer may try.
@@ -79,6 +79,65 @@ pub struct Disagreement {
     case: Case,
 }
 
+/// Both devices, whose disagreements are settled.
+struct Disagreeing<'a> {
+    pair: &'a mut Pair,
+    stop: &'a AtomicBool,
+}
+
+impl Failure for Key {
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn plain_form<'a>(&self, found: &'a [Self]) -> Option<&'a Self> {
+        found.iter().find(|other| self == *other)
+    }
+}
+
+impl Disagreeing<'_> {
+    fn judged(&mut self, case: &Case) -> anyhow::Result<Option<Judged>> {
+        let both = self.pair.run(case)?;
+        judge(&mut self.pair.simulated, case, &both, &mut Values::default())
+    }
+}
+
+impl Problem for Disagreeing<'_> {
+    type Failure = Key;
+    /// The last difference, and how often it showed.
+    type Proof = (Judged, u32);
+
+    /// [`Pair::run`] has patience of its own.
+    fn failures(&mut self, op: &'static Op, case: &Case, _: Patience) -> anyhow::Result<Seen<Key>> {
+        let key = self.judged(case)?.map(|judged| Key::new(op, &judged));
+        Ok(Seen { failures: key.into_iter().collect(), is_late: false })
+    }
+
+    fn prove(&mut self, op: &'static Op, case: &Case, key: &Key, _: Effort) -> anyhow::Result<Option<(Judged, u32)>> {
+        let mut proof = None;
+        for _ in 0..TRIES {
+            self.pair.restart()?;
+            if let Some(again) = self.judged(case)?.filter(|judged| Key::new(op, judged) == *key) {
+                proof = Some((again, proof.map_or(1, |(_, differed)| differed + 1)));
+            }
+        }
+        Ok(proof)
+    }
+
+    /// Devices are compared without any contract.
+    fn keeps(&self, _: &Contract, _: &Contract) -> bool {
+        true
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
 /// Minimizes the case of a difference and runs the result in new processes.
 pub fn settle(
     pair: &mut Pair,
@@ -88,22 +147,9 @@ pub fn settle(
     key: &Key,
     stop: &AtomicBool,
 ) -> anyhow::Result<Disagreement> {
-    let (started, mut attempts) = (Instant::now(), 0);
-    let minimized = minimize(case, |candidate| -> anyhow::Result<Option<bool>> {
-        attempts += 1;
-        if started.elapsed() > plan.minimize || attempts > ATTEMPTS || stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        Ok(Some(op.check(candidate).is_ok() && differs(pair, candidate, op, key)?.is_some()))
-    })?;
-    let (mut last, mut differed) = (judged, 0);
-    for _ in 0..TRIES {
-        pair.restart()?;
-        if let Some(again) = differs(pair, &minimized.case, op, key)? {
-            last = again;
-            differed += 1;
-        }
-    }
+    let budget = Budget { time: plan.minimize, attempts: ATTEMPTS };
+    let Simplest { minimized, proof, .. } = simplest(&mut Disagreeing { pair, stop }, op, case, key, budget)?;
+    let (last, differed) = proof.unwrap_or((judged, 0));
     let both = pair.run(&minimized.case)?;
     let Key { op, standing, what } = key.clone();
     let element = match &last.difference {
@@ -127,13 +173,6 @@ pub fn settle(
         minimal: minimized.finished,
         case: minimized.case,
     })
-}
-
-/// How `case` differs, if it does in the way of `key`.
-fn differs(pair: &mut Pair, case: &Case, op: &'static Op, key: &Key) -> anyhow::Result<Option<Judged>> {
-    let both = pair.run(case)?;
-    let judged = judge(&mut pair.simulated, case, &both, &mut Values::default())?;
-    Ok(judged.filter(|judged| Key::new(op, judged) == *key))
 }
 
 /// `what` as a part of a file's name.

@@ -3,7 +3,7 @@
 use super::Plan;
 use super::simulated::{Simulated, as_large_as, within};
 use crate::case::Case;
-use crate::exec::{Answer, Build, Worker};
+use crate::exec::{Answer, Worker};
 use crate::score::Launched;
 
 /// A worker on each device.
@@ -29,9 +29,9 @@ impl Pair {
     /// Starts both workers.
     pub fn start(plan: &Plan) -> anyhow::Result<Self> {
         let [simulated, other] = plan.devices;
-        let other = Worker::start_with(other, Build::Checked, plan.limits, &plan.variables_of(other))?;
-        let variables = as_large_as(other.hello().hardware.as_ref(), plan.variables_of(simulated));
-        Ok(Self { simulated: Simulated::start(simulated, plan.limits, variables)?, other })
+        let other = Worker::start(other, &plan.spec_of(other))?;
+        let spec = as_large_as(other.hello().hardware.as_ref(), &plan.spec_of(simulated));
+        Ok(Self { simulated: Simulated::start(simulated, &spec)?, other })
     }
 
     /// The workers.

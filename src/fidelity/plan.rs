@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Limits, Variable};
+use crate::exec::{Variable, WorkerSpec};
 use crate::generate::Mode;
 use crate::hunt::Sample;
 use crate::ops::{Contract, Op, find, why};
@@ -31,8 +31,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// How many threads run cases, each with its own workers.
     pub jobs: usize,
-    /// The resources of a case.
-    pub limits: Limits,
+    /// The workers.
+    pub spec: WorkerSpec,
     /// How long the minimizer may take for one disagreement.
     pub minimize: Duration,
     /// The folder for disagreements.
@@ -51,10 +51,10 @@ pub struct Item {
 }
 
 impl Plan {
-    /// The variables of the worker for `device`.
-    pub fn variables_of(&self, device: Device) -> Vec<Variable> {
+    /// What the worker for `device` is started with.
+    pub fn spec_of(&self, device: Device) -> WorkerSpec {
         let own = self.variables.iter().filter(|(of, _)| *of == device);
-        own.map(|(_, variable)| variable.clone()).collect()
+        self.spec.with(own.map(|(_, variable)| variable.clone()))
     }
 
     /// Whether there is a case at `index`.

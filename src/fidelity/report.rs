@@ -81,7 +81,7 @@ impl Fidelity {
         next: u64,
     ) -> Self {
         for (side, device) in devices.iter_mut().zip(plan.devices) {
-            let variables = plan.variables_of(device).into_iter();
+            let variables = plan.spec_of(device).variables.into_iter();
             side.variables = variables.map(|(name, value)| format!("{name}={}", value.to_string_lossy())).collect();
         }
         for found in &mut disagreements {

@@ -8,21 +8,19 @@ use super::latitude::Latitude;
 use crate::case::Case;
 use crate::device::{Device, Hardware};
 use crate::exec::environment::JITTER;
-use crate::exec::{Answer, Build, Deadline, Limits, Variable, Worker};
+use crate::exec::{Answer, Deadline, Worker, WorkerSpec};
 use crate::outcome::Outcome;
 use crate::score::{Changes, Launched, Trace};
 
 /// The variable with the number of multiprocessors of a simulated device.
 const MULTIPROCESSORS: &str = "SNUFFER_SIM_SMS";
 
-/// `variables` of a simulated device that is compared with `hardware`: it has as many multiprocessors, as kernels split sums by
-/// their number, unless a variable says otherwise.
-pub fn as_large_as(hardware: Option<&Hardware>, mut variables: Vec<Variable>) -> Vec<Variable> {
+/// `spec` of a simulated device that is compared with `hardware`: it has as many multiprocessors, as kernels split sums by their
+/// number, unless a variable says otherwise.
+pub fn as_large_as(hardware: Option<&Hardware>, spec: &WorkerSpec) -> WorkerSpec {
     let count = hardware.and_then(|hardware| hardware.multiprocessors);
-    if let Some(count) = count.filter(|_| variables.iter().all(|(name, _)| *name != MULTIPROCESSORS)) {
-        variables.push((MULTIPROCESSORS, count.to_string().into()));
-    }
-    variables
+    let count = count.filter(|_| spec.variables.iter().all(|(name, _)| *name != MULTIPROCESSORS));
+    spec.with(count.map(|count| (MULTIPROCESSORS, count.to_string().into())))
 }
 
 /// A worker on a simulated device, and its trace.
@@ -33,17 +31,15 @@ pub struct Simulated {
     /// Runs cases with another seed of the jitter for each launch; `None` until that is needed.
     sampler: Option<Worker>,
     device: Device,
-    limits: Limits,
-    variables: Vec<Variable>,
+    spec: WorkerSpec,
 }
 
 impl Simulated {
-    /// Starts the worker, with environment variables.
-    pub fn start(device: Device, limits: Limits, variables: Vec<Variable>) -> anyhow::Result<Self> {
+    /// Starts the worker.
+    pub fn start(device: Device, spec: &WorkerSpec) -> anyhow::Result<Self> {
         let trace = Trace::new()?;
-        let traced: Vec<Variable> = variables.iter().cloned().chain([trace.variable()]).collect();
-        let worker = Worker::start_with(device, Build::Checked, limits, &traced)?;
-        Ok(Self { worker, trace, sampler: None, device, limits, variables })
+        let worker = Worker::start(device, &spec.with([trace.variable()]))?;
+        Ok(Self { worker, trace, sampler: None, device, spec: spec.clone() })
     }
 
     /// The worker.
@@ -81,8 +77,7 @@ impl Simulated {
         if let Some(sampler) = &mut self.sampler {
             return sampler.restart();
         }
-        let variables: Vec<Variable> = self.variables.iter().cloned().chain([(JITTER, "1..".into())]).collect();
-        self.sampler = Some(Worker::start_with(self.device, Build::Checked, self.limits, &variables)?);
+        self.sampler = Some(Worker::start(self.device, &self.spec.with([(JITTER, "1..".into())]))?);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::Subject;
 use crate::candles::digest;
 use crate::device::Device;
-use crate::exec::{Build, Deadline, Executor, Limits, OtherCandle, pool};
+use crate::exec::{CandleUnderTest, Deadline, Executor, WorkerSpec, pool};
 use crate::ops;
 use crate::oracle::Signature;
 use crate::store::regression::failures;
@@ -26,12 +26,13 @@ pub type Seen = Vec<Failing>;
 pub struct Kept(PathBuf);
 
 impl Kept {
-    /// What `folder` keeps of the candle of `limits` on `devices` with its deadline, as this program judges it.
-    pub fn open(folder: &Path, limits: Limits, devices: &[Device]) -> anyhow::Result<Self> {
+    /// What `folder` keeps of the candle of `spec` on `devices` with its deadline, as this program judges it.
+    pub fn open(folder: &Path, spec: &WorkerSpec, devices: &[Device]) -> anyhow::Result<Self> {
         let program = std::fs::read(std::env::current_exe()?).context("cannot read this program")?;
-        let candle = limits.candle.map_or_else(|| OtherCandle::described(None), |candle| candle.digest.clone());
+        let candle =
+            spec.candle.as_ref().map_or_else(|| CandleUnderTest::described(None), |candle| candle.digest.clone());
         let on: Vec<String> = devices.iter().map(ToString::to_string).collect();
-        let deadline = limits.deadline.as_nanos().to_le_bytes();
+        let deadline = spec.limits.deadline.as_nanos().to_le_bytes();
         Ok(Self(folder.join(digest([&program[..], candle.as_bytes(), on.join(",").as_bytes(), &deadline]))))
     }
 
@@ -52,7 +53,7 @@ impl Kept {
 pub fn observe(
     subjects: &[Subject],
     devices: &[Device],
-    limits: Limits,
+    spec: &WorkerSpec,
     jobs: usize,
     kept: &Kept,
     done: &(impl Fn(&str) + Sync),
@@ -63,13 +64,12 @@ pub fn observe(
     let run = pool::each(
         jobs.min(open.len()),
         || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|turn| (*turn as usize) < open.len()),
-        || Executor::start(devices, Build::Checked, limits),
+        || Executor::start(devices, spec),
         |executor, turn| {
             let subject = &subjects[open[turn as usize]];
             let Subject { name, kept: failure, .. } = subject;
-            let lacking = limits.candle.and_then(|candle| candle.lacks(&failure.case));
             // Of an op that this build or the candle lacks, nothing is known.
-            let failing = match ops::find(&failure.case.op).filter(|_| lacking.is_none()) {
+            let failing = match ops::find(&failure.case.op).filter(|_| spec.lacks(&failure.case).is_none()) {
                 Some(op) => {
                     let observations = executor.observe(&failure.case, Deadline::Full)?;
                     failures(failure, op, &observations).into_iter().collect()

@@ -1,12 +1,14 @@
 //! Finds since which release of candle causes are there, by how the failures that show them fail with each release.
 
+use std::sync::Arc;
+
 use semver::Version;
 
 use super::Subject;
 use super::seen::{Failing, Seen};
 use crate::causes::{RootCause, Sighting, Since};
 use crate::device::Device;
-use crate::exec::OtherCandle;
+use crate::exec::CandleUnderTest;
 
 /// How each subject fails with a release.
 #[derive(Debug)]
@@ -14,14 +16,14 @@ pub struct TriedRelease {
     /// The release.
     pub version: Version,
     /// `None` is the release under test.
-    pub candle: Option<&'static OtherCandle>,
+    pub candle: Option<Arc<CandleUnderTest>>,
     /// What was seen with it.
     pub seen: Seen,
 }
 
 impl TriedRelease {
     fn lacks(&self, subject: &Subject) -> bool {
-        self.candle.is_some_and(|candle| candle.lacks(&subject.kept.case).is_some())
+        self.candle.as_ref().is_some_and(|candle| candle.lacks(&subject.kept.case).is_some())
     }
 }
 

@@ -10,7 +10,7 @@ use super::file::{Recording, Vector, files};
 use super::forms::{self, FormSpec, layout};
 use super::results;
 use crate::device::Device;
-use crate::exec::{Answer, Limits, Variable};
+use crate::exec::{Answer, WorkerSpec};
 use crate::fidelity::{Both, Latitude, Simulated, Standing, Values, as_large_as, judge};
 use crate::outcome::{DeviceReports, Outcome, Returned};
 use crate::tensor::Tensor;
@@ -52,8 +52,7 @@ pub struct Checked {
 /// Checks the simulated device against every vector in `folder`; `None` if there are none.
 pub fn check(
     device: Device,
-    variables: Vec<Variable>,
-    limits: Limits,
+    spec: &WorkerSpec,
     folder: &Path,
     on_vector: &dyn Fn(&str),
 ) -> anyhow::Result<Option<Checked>> {
@@ -64,7 +63,7 @@ pub fn check(
     let recordings = paths.into_iter().map(|path| Ok((Recording::read(&path)?, path)));
     let recordings = recordings.collect::<anyhow::Result<Vec<_>>>()?;
     let hardware = recordings.first().map(|(recording, _)| &recording.recorded.hardware);
-    let mut simulated = Simulated::start(device, limits, as_large_as(hardware, variables))?;
+    let mut simulated = Simulated::start(device, &as_large_as(hardware, spec))?;
     let (mut checked, all) = (Checked::default(), forms::all());
     checked.without = all.len();
     for (recording, path) in &recordings {

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::case::{Case, Complexity};
 use crate::device::Device;
-use crate::exec::{Answer, Limits, pool};
+use crate::exec::{Answer, WorkerSpec, pool};
 use crate::fidelity::Simulated;
 use crate::generate::Mode;
 use crate::hunt::Sample;
@@ -47,13 +47,13 @@ impl Chosen {
         ops: &[&'static Op],
         (seed, count): (u64, u64),
         jobs: usize,
-        limits: Limits,
+        spec: &WorkerSpec,
         stop: &AtomicBool,
         on_case: &(dyn Fn(&str) + Sync),
     ) -> anyhow::Result<Self> {
         let best: Mutex<Best> = Mutex::default();
         let next = AtomicU64::new(0);
-        let start = || Simulated::start(device, limits, Vec::new());
+        let start = || Simulated::start(device, spec);
         let claim = || {
             let index = next.fetch_add(1, Ordering::Relaxed);
             (index < count && !stop.load(Ordering::Relaxed)).then_some(index)

@@ -1,9 +1,10 @@
 //! The canary: proves that a campaign notices failures. Every fault it plants must come back as the right violation.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::device::Device;
-use crate::exec::{Build, Deadline, DeviceBehaviour, Executor, Limits, OtherCandle};
+use crate::exec::{CandleUnderTest, Deadline, DeviceBehaviour, Executor, Limits, WorkerSpec};
 use crate::ops::canary::{CANARY, Fault, case, faults};
 use crate::oracle::{Evidence, Kind, Verdict, judge};
 
@@ -20,21 +21,22 @@ pub struct CanaryReport {
 
 /// Plants every fault on every device, in workers with this candle, under tight limits. A fault that is not noticed, or spoils the case after it,
 /// gets a second try with ten times the deadline: on a busy machine the first one may have been too short.
-pub fn check(devices: &[Device], candle: Option<&'static OtherCandle>) -> anyhow::Result<CanaryReport> {
+pub fn check(devices: &[Device], candle: Option<Arc<CandleUnderTest>>) -> anyhow::Result<CanaryReport> {
     let behaviour = DeviceBehaviour { ignore_overrides: true, ..DeviceBehaviour::default() };
     // Whether a GPU has memory for its workers is not this function's to say.
     let (deadline, memory_mib, gpu_memory_mib) = (Duration::from_secs(2), 1024, 0);
-    let limits = Limits { deadline, memory_mib, gpu_memory_mib, behaviour, candle, ..Limits::default() };
-    let long_limits = Limits { deadline: limits.deadline * 10, ..limits };
+    let limits = Limits { deadline, memory_mib, gpu_memory_mib, ..Limits::default() };
+    let spec = WorkerSpec { candle, limits, behaviour, ..WorkerSpec::default() };
+    let patient = WorkerSpec { limits: Limits { deadline: deadline * 10, ..limits }, ..spec.clone() };
     let mut report = CanaryReport { faults: 0, missed: Vec::new(), overflow_checks: true };
     for &device in devices {
-        let mut executor = Executor::start(&[device], Build::Checked, limits)?;
+        let mut executor = Executor::start(&[device], &spec)?;
         for fault in faults(&[device]) {
             report.faults += 1;
             if problem(&mut executor, fault)?.is_none() {
                 continue;
             }
-            if let Some(problem) = problem(&mut Executor::start(&[device], Build::Checked, long_limits)?, fault)? {
+            if let Some(problem) = problem(&mut Executor::start(&[device], &patient)?, fault)? {
                 report.missed.push(format!("{} was planted on {device} but {problem}", fault.name));
             }
         }

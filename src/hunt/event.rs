@@ -19,7 +19,7 @@ pub enum Event<'a> {
     },
     /// A new finding is stored under this name.
     Found(&'a str, &'a Finding),
-    /// This campaign met a finding of the store, with this name, for the first time.
+    /// This campaign saw a finding of the store, with this name, for the first time.
     Known(&'a str, &'a Signature),
     /// A failure did not happen again in a new process.
     Flaky(&'a Signature),

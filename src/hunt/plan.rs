@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::Limits;
+use crate::exec::WorkerSpec;
 use crate::generate::{Drawn, Mode, sample};
 use crate::ops::{self, Contract, Op, why};
 use crate::settle::Settings;
@@ -35,8 +35,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Workers per device.
     pub jobs: usize,
-    /// The resources of a case.
-    pub limits: Limits,
+    /// The workers.
+    pub spec: WorkerSpec,
     /// How many canary faults of each kind to plant among the cases.
     pub inject: u64,
     /// How findings are settled.

@@ -7,7 +7,7 @@ use std::mem::discriminant;
 use crate::case::{Case, Param};
 use crate::device::Device;
 use crate::examine::{BadId, Patience, violations};
-use crate::exec::{Build, Executor, Limits};
+use crate::exec::{Executor, Limits};
 use crate::generate::{Draw, random, with_sizes};
 use crate::ops::{self, Contract, Op};
 use crate::oracle::OracleName;
@@ -25,7 +25,7 @@ const FURTHER: [i64; 3] = [1, 7, 100];
 pub fn ablation(finding: &Finding, device: Device, limits: Limits) -> anyhow::Result<Vec<String>> {
     let case = &finding.case;
     let Some(op) = ops::find(&case.op).filter(|_| case.steps.is_empty()) else { return Ok(Vec::new()) };
-    let mut variation = Variation { executor: Executor::start(&[device], Build::Checked, limits)?, op, finding };
+    let mut variation = Variation { executor: Executor::start(&[device], &limits.into())?, op, finding };
     let bad_id = BadId::find(op, case);
     let mut lines = vec![variation.dtypes(device)?];
     if let Some(bad_id) = &bad_id {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, Deadline, Executor, Limits, reproduction};
+use crate::exec::{Deadline, Executor, WorkerSpec, reproduction};
 use crate::ops::Op;
 use crate::oracle::{Evidence, Verdict, judge};
 use crate::outcome::Outcome;
@@ -33,8 +33,8 @@ pub struct Releases<'a> {
     pub device: Device,
     /// The target folder, which keeps earlier builds.
     pub target: &'a Path,
-    /// The resources of the program.
-    pub limits: Limits,
+    /// The worker of today, and the limits of programs.
+    pub spec: &'a WorkerSpec,
 }
 
 /// The result of a bisection.
@@ -110,8 +110,7 @@ pub fn bisect(
     releases: Releases,
     on_release: impl FnMut(&TriedRelease),
 ) -> anyhow::Result<Result<Bisection, String>> {
-    let observations =
-        Executor::start(&[releases.device], Build::Checked, releases.limits)?.observe(case, Deadline::Full)?;
+    let observations = Executor::start(&[releases.device], releases.spec)?.observe(case, Deadline::Full)?;
     let verdict = judge(&Evidence::new(op, case, &observations));
     let today = &observations[0].outcome;
     let options = ProgramOptions { device: releases.device, comments: &[], outputs: &outputs(today) };
@@ -177,7 +176,7 @@ impl<T: FnMut(&TriedRelease)> Runner<'_, T> {
 
     /// Builds and runs the program with one release.
     fn run(&self, version: &str) -> anyhow::Result<(Behaviour, String)> {
-        let Releases { device, limits, .. } = self.releases;
+        let Releases { device, spec, .. } = self.releases;
         let name: String =
             format!("candle-{version}").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let target = std::path::absolute(self.releases.target)?;
@@ -193,7 +192,7 @@ impl<T: FnMut(&TriedRelease)> Runner<'_, T> {
                 None => bail!("cannot build with candle {version}: {text}"),
             }
         }
-        let ran = reproduction::run(&reproduction::executable(&target, &name), &[], device, limits)?;
+        let ran = reproduction::run(&reproduction::executable(&target, &name), &[], device, spec.limits)?;
         if agrees(self.case, self.today, &ran) {
             return Ok((Behaviour::Same, String::new()));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::device::Device;
-use crate::exec::{Build, Deadline, Executor, Limits, pool};
+use crate::exec::{Deadline, Executor, WorkerSpec, pool};
 use crate::generate::Mode;
 use crate::hunt::Sample;
 use crate::ops::Op;
@@ -18,12 +18,11 @@ pub fn launching(
     ops: &[&'static Op],
     kernels: &BTreeSet<String>,
     device: Device,
-    limits: Limits,
+    spec: &WorkerSpec,
     jobs: usize,
 ) -> anyhow::Result<Vec<&'static Op>> {
     // Of candle's own kernels: an edited one may be gone, or end the process before the others are launched.
-    let mut limits = limits;
-    limits.behaviour.kernels = None;
+    let spec = spec.with_original_kernels();
     let next = AtomicU64::new(0);
     let claim = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
@@ -31,7 +30,7 @@ pub fn launching(
     };
     let start = || {
         let trace = Trace::new()?;
-        let executor = Executor::start_with(&[device], Build::Checked, limits, &[trace.variable()])?;
+        let executor = Executor::start(&[device], &spec.with([trace.variable()]))?;
         Ok((executor, trace))
     };
     let found = pool::each(

@@ -56,8 +56,7 @@ impl Baseline {
         let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
         let start = || {
             let mut watch = plan.subject.watch()?;
-            let build = plan.subject.build();
-            let executor = Executor::start_with(&plan.devices, build, plan.limits, &[watch.variable()])?;
+            let executor = Executor::start(&plan.devices, &plan.workers(watch.variable()))?;
             // What opening a device reaches is not due to a case.
             watch.reached()?;
             anyhow::Ok((executor, watch))

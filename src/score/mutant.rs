@@ -58,7 +58,7 @@ fn mutant(plan: &Plan, baseline: &Baseline, chosen: &Chosen, stop: &AtomicBool) 
     if let Some(difference) = without_change {
         return Ok(Some(Mutant { fate: Fate::Survived(difference), ..result }));
     }
-    let started = Executor::start_with(&plan.devices, plan.subject.build(), plan.limits, &[variable]);
+    let started = Executor::start(&plan.devices, &plan.workers(variable));
     let mut executor = match started {
         // The workers of the baseline started.
         Err(error) if error.is::<DeviceLost>() => {

@@ -1,60 +1,49 @@
 //! Proof that a minimized case fails: in new processes, several times, and in the unchecked build.
 
-use super::Settings;
+use super::Effort;
 use crate::case::Case;
 use crate::device::Device;
 use crate::examine::{Patience, violations};
-use crate::exec::{Answer, Build, Deadline, Executor, Limits, Worker};
+use crate::exec::{Answer, Build, Deadline, Executor, Worker, WorkerSpec};
 use crate::ops::{self, Op};
 use crate::oracle::{Evidence, Kind, Signature, Violation, judge};
 use crate::outcome::{Observation, Outcome};
 use crate::store::{Reproduction, Unchecked};
 
-/// One run in new processes.
-pub struct NewRun {
-    /// The violation, if it has the expected signature.
-    pub violation: Option<Violation>,
-    observations: Vec<Observation>,
-}
-
 /// A failure that happened again.
+#[derive(Debug)]
 pub struct Proof {
+    /// The violation.
     pub violation: Violation,
+    /// How reliably it happens.
     pub reproduction: Reproduction,
+    /// What the devices did in new processes.
     pub observations: Vec<Observation>,
 }
 
-/// Runs `case` in new processes and judges it under `signature`.
-pub fn in_new_workers(
+/// Runs `case` in new processes, again as often as `tries` says, and once in the unchecked build; `None` if it does not fail with
+/// `signature`.
+pub fn prove(
     executor: &mut Executor,
     op: &'static Op,
     case: &Case,
     signature: &Signature,
-) -> anyhow::Result<NewRun> {
+    effort: Effort,
+    tries: u32,
+) -> anyhow::Result<Option<Proof>> {
     let observations = executor.observe_in_new_workers(case)?;
     let verdict = judge(&Evidence::new(op, case, &observations));
-    let violation = with(signature, verdict.violations()).cloned();
-    Ok(NewRun { violation, observations })
-}
-
-/// Runs `case` again, as often as the settings say, and once in the unchecked build; `None` if it never failed.
-pub fn repeat(
-    executor: &mut Executor,
-    op: &'static Op,
-    case: &Case,
-    signature: &Signature,
-    first_run: NewRun,
-    settings: &Settings,
-) -> anyhow::Result<Option<Proof>> {
-    let NewRun { violation: first, observations } = first_run;
+    let mut found = with(signature, verdict.violations()).cloned();
+    if found.is_none() && effort == Effort::One {
+        return Ok(None);
+    }
     let any_outcome = |is: fn(&Outcome) -> bool| observations.iter().any(|seen| is(&seen.outcome));
     let hangs = any_outcome(|outcome| matches!(outcome, Outcome::TimedOut(_)));
     let fills_memory = any_outcome(|outcome| matches!(outcome, Outcome::OutOfMemory(_)));
     // Each of these runs takes seconds: three are enough, and after one full deadline the short one will do.
-    let tries = if hangs || fills_memory { settings.tries.min(3) } else { settings.tries };
+    let tries = if hangs || fills_memory { tries.min(3) } else { tries };
     let patience = if hangs { Patience::Short } else { Patience::Full };
-    let mut failed = u32::from(first.is_some());
-    let mut found = first;
+    let mut failed = u32::from(found.is_some());
     for _ in 1..tries {
         let again = violations(executor, op, case, patience)?;
         let again = with(signature, &again);
@@ -62,14 +51,14 @@ pub fn repeat(
         found = found.or(again.cloned());
     }
     let Some(violation) = found else { return Ok(None) };
-    let unchecked = unchecked(op, case, &violation, settings.limits)?;
+    let unchecked = unchecked(op, case, &violation, executor.spec())?;
     Ok(Some(Proof { violation, reproduction: Reproduction { tries, failed, unchecked }, observations }))
 }
 
 /// The result of the case in a build without debug assertions and overflow checks.
-pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, limits: Limits) -> anyhow::Result<Unchecked> {
+pub fn unchecked(op: &'static Op, case: &Case, violation: &Violation, spec: &WorkerSpec) -> anyhow::Result<Unchecked> {
     let device = violation.device;
-    let mut worker = match Worker::start(device, Build::Unchecked, limits) {
+    let mut worker = match Worker::start(device, &WorkerSpec { build: Build::Unchecked, ..spec.clone() }) {
         Ok(worker) => worker,
         Err(_) if device != Device::Cpu => return Ok(Unchecked::NotRun(format!("no such build for {device}"))),
         Err(missing) => return Ok(Unchecked::NotRun(missing.to_string())),

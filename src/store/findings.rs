@@ -13,7 +13,7 @@ use super::reproduction::Reproduction;
 use super::sealed;
 use crate::case::Case;
 use crate::device::{Device, Hardware};
-use crate::exec::{EditedKernels, OtherCandle, Sanitizer};
+use crate::exec::{CandleUnderTest, EditedKernels, Sanitizer};
 use crate::ops;
 use crate::oracle::{Evidence, OracleName, Signature, Site, Verdict, Violation, judge};
 use crate::outcome::{Observation, Outcome, Place};
@@ -53,7 +53,7 @@ pub struct Origin {
     pub kernels: Option<EditedKernels>,
     /// The candle that workers had, if it was not the release under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub candle: Option<OtherCandle>,
+    pub candle: Option<CandleUnderTest>,
     /// The campaign's seed.
     pub seed: u64,
     /// The case's index in the campaign.
@@ -75,9 +75,9 @@ impl Finding {
     }
 
     /// Whether it was found with this candle and on these kernels: `None` are those of the release under test.
-    pub fn is_of(&self, candle: Option<&OtherCandle>, kernels: Option<&EditedKernels>) -> bool {
+    pub fn is_of(&self, candle: Option<&CandleUnderTest>, kernels: Option<&EditedKernels>) -> bool {
         let Origin { candle: own, kernels: own_kernels, .. } = &self.origin;
-        OtherCandle::same(own.as_ref(), candle) && EditedKernels::same(own_kernels.as_ref(), kernels)
+        CandleUnderTest::same(own.as_ref(), candle) && EditedKernels::same(own_kernels.as_ref(), kernels)
     }
 
     /// The file and line of the tested release at which it fails, or the kernel, where something names it.
@@ -139,7 +139,7 @@ impl Store {
     pub fn known(
         &self,
         signature: &Signature,
-        candle: Option<&OtherCandle>,
+        candle: Option<&CandleUnderTest>,
         kernels: Option<&EditedKernels>,
     ) -> anyhow::Result<Option<(String, Signature)>> {
         let load = |name: &String| self.load(name).ok().filter(|finding| finding.is_of(candle, kernels));

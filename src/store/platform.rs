@@ -3,7 +3,7 @@
 use semver::Version;
 
 use crate::device::{Device, Hardware};
-use crate::exec::OtherCandle;
+use crate::exec::CandleUnderTest;
 
 /// The platform that a case runs on.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Platform {
 impl Platform {
     /// This platform with the candle that workers have. Versions of checkouts are those of releases.
     #[must_use]
-    pub fn with(self, candle: Option<&OtherCandle>) -> Self {
+    pub fn with(self, candle: Option<&CandleUnderTest>) -> Self {
         let other = candle.and_then(|candle| Version::parse(&candle.version).ok());
         Self { candle: other.unwrap_or(self.candle), ..self }
     }

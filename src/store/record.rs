@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{append_alone, make_folder};
 use super::sealed;
 use crate::coverage::Coverage;
-use crate::exec::{EditedKernels, OtherCandle, Sanitizer};
+use crate::exec::{CandleUnderTest, EditedKernels, Sanitizer};
 
 /// How many cases had which verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ pub struct Record {
     pub kernels: Option<EditedKernels>,
     /// The candle that workers had, if it was not the release under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub candle: Option<OtherCandle>,
+    pub candle: Option<CandleUnderTest>,
     /// Seconds of work so far.
     pub seconds: f64,
     /// Whether it ran to its end.

@@ -235,6 +235,16 @@ impl Values {
         }
     }
 
+    /// The same, to change them.
+    pub fn listed_mut(&mut self) -> Vec<&mut Value> {
+        match self {
+            Self::List(values) => values.iter_mut().collect(),
+            Self::Fill(fill) => {
+                std::iter::once(&mut fill.constant).chain(fill.except.iter_mut().map(|(_, value)| value)).collect()
+            }
+        }
+    }
+
     /// How many values the text form lists.
     pub fn spelled(&self) -> usize {
         match self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::examine::BadId;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Deadline, Executor, Limits};
 use snuffer::investigate::ablation;
 use snuffer::ops::{self, Contract, rule};
 use snuffer::oracle::{Evidence, judge};
@@ -69,7 +69,7 @@ fn an_assert_on_a_label_leads_with_it_and_happens_with_any_number_of_classes(dev
     let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
     let case = labelled(DType::U32, 10);
     let op = ops::find(&case.op).expect("registered");
-    let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
+    let mut executor = Executor::start(&[device], &limits.into()).expect("a worker starts");
     let observations = executor.observe(&case, Deadline::Full).expect("the harness survives");
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);

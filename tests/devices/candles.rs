@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use snuffer::candles::{prepare, released};
 use snuffer::causes::{Proof, RootCause};
 use snuffer::device::Device;
-use snuffer::exec::{Limits, from_here};
+use snuffer::exec::{WorkerSpec, from_here};
 use snuffer::fixes::{Kept, Subject, observe};
 use snuffer::store::regression::Regression;
 use snuffer::store::{Record, Store};
@@ -94,13 +94,13 @@ fn with_all_fixes_what_they_mend_passes_on_the_cpu() {
         Some(Subject { name, kept, causes: BTreeMap::new() })
     };
     let subjects: Vec<Subject> = regressions().into_iter().filter_map(subject).collect();
-    let limits = Limits { candle, ..Limits::default() };
+    let spec = WorkerSpec { candle, ..WorkerSpec::default() };
     let folder = tempfile::tempdir().expect("a folder");
     let observe = || {
-        let kept = Kept::open(folder.path(), limits, &[device]).expect("a file");
+        let kept = Kept::open(folder.path(), &spec, &[device]).expect("a file");
         let ran = AtomicUsize::new(0);
         let count = |_: &str| _ = ran.fetch_add(1, Ordering::Relaxed);
-        (observe(&subjects, &[device], limits, 2, &kept, &count).expect("the harness survives"), ran.into_inner())
+        (observe(&subjects, &[device], &spec, 2, &kept, &count).expect("the harness survives"), ran.into_inner())
     };
     let (seen, ran) = observe();
     assert_eq!(ran, subjects.len());

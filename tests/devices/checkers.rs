@@ -2,7 +2,7 @@
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Answer, Build, DeviceBehaviour, Limits, Worker};
+use snuffer::exec::{Answer, DeviceBehaviour, Worker, WorkerSpec};
 use snuffer::ops::canary::Fault;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
@@ -18,9 +18,10 @@ pub const TESTS: &[Test] = tests![Simulated:
     jitter_changes_an_approximation_within_its_tolerance
 ];
 
-/// The observation and the verdict of a case on the simulated device with these limits.
-fn seen(case: &Case, device: Device, limits: Limits) -> (Observation, Verdict) {
-    let mut worker = Worker::start(device, Build::Checked, limits).expect("a worker starts");
+/// The observation and the verdict of a case on the simulated device that behaves this way.
+fn seen(case: &Case, device: Device, behaviour: DeviceBehaviour) -> (Observation, Verdict) {
+    let mut worker =
+        Worker::start(device, &WorkerSpec { behaviour, ..WorkerSpec::default() }).expect("a worker starts");
     let Answer { outcome, again, device_reports } = worker.run(case).expect("the harness survives");
     let observation = Observation { again, device_reports, ..Observation::new(device, outcome) };
     let op = ops::find(&case.op).unwrap_or(&canary::CANARY);
@@ -34,7 +35,7 @@ fn oracle(verdict: &Verdict) -> &'static str {
 
 fn a_report_does_not_end_the_case_and_is_a_violation_at_its_kernel(device: Device) {
     for Fault { name: kernel, kind } in canary::CHECKED_FAULTS {
-        let (seen, verdict) = seen(&canary::case(kernel), device, Limits::default());
+        let (seen, verdict) = seen(&canary::case(kernel), device, DeviceBehaviour::default());
         assert!(matches!(seen.outcome, Outcome::Returned(_)), "{kernel}: {:?}", seen.outcome);
         let [report] = &seen.device_reports.reports[..] else { panic!("{kernel}: {:?}", seen.device_reports) };
         assert_eq!((report.kind.as_str(), report.place.to_string().as_str()), (kind, kernel));
@@ -46,7 +47,7 @@ fn a_division_by_zero_is_a_fact_that_no_oracle_judges(device: Device) {
     let text = "op = \"tensor.div\"\n[inputs.lhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [7] }\n\
                 [inputs.rhs]\ndtype = \"u32\"\nshape = [1]\nvalues = { list = [0] }\n";
     let case = Case::parse(text).expect("a case");
-    let (seen, verdict) = seen(&case, device, Limits::default());
+    let (seen, verdict) = seen(&case, device, DeviceBehaviour::default());
     let [fact] = &seen.device_reports.facts[..] else { panic!("{:?}", seen.device_reports) };
     assert!(
         fact.starts_with("division of an integer by zero at bdiv_u32() in candle-kernels/src/binary.cu:"),
@@ -61,11 +62,10 @@ fn exact_views_report_an_access_outside_the_view(device: Device) {
         .iter()
         .find(|(name, _)| name == "tensor.conv1d/strided-kernel-wrong-values")
         .expect("a convolution that reads outside a view");
-    let (_, verdict) = seen(&regression.case, device, Limits::default());
+    let (_, verdict) = seen(&regression.case, device, DeviceBehaviour::default());
     assert_eq!(oracle(&verdict), "reference");
     let behaviour = DeviceBehaviour { exact_views: true, ..DeviceBehaviour::default() };
-    let exact = Limits { behaviour, ..Limits::default() };
-    let (seen, verdict) = seen(&regression.case, device, exact);
+    let (seen, verdict) = seen(&regression.case, device, behaviour);
     assert_eq!(oracle(&verdict), "checker");
     let report = &seen.device_reports.reports[0];
     assert_eq!(
@@ -81,12 +81,12 @@ fn jitter_changes_an_approximation_within_its_tolerance(device: Device) {
         values.join(", ")
     );
     let case = Case::parse(&text).expect("a case");
-    let (without_jitter, verdict) = seen(&case, device, Limits::default());
+    let (without_jitter, verdict) = seen(&case, device, DeviceBehaviour::default());
     assert_eq!(verdict, Verdict::Pass);
     let mut changed = 0;
     for seed in 1..5 {
         let behaviour = DeviceBehaviour { jitter: Some(seed), ..DeviceBehaviour::default() };
-        let (seen, verdict) = seen(&case, device, Limits { behaviour, ..Limits::default() });
+        let (seen, verdict) = seen(&case, device, behaviour);
         assert_eq!(verdict, Verdict::Pass, "seed {seed}");
         changed += u32::from(seen.outcome != without_jitter.outcome);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use snuffer::device::Device;
-use snuffer::exec::Limits;
+use snuffer::exec::WorkerSpec;
 use snuffer::exec::environment::{JITTER, MUTATE};
 use snuffer::golden::{Recording, check, files, forms};
 
@@ -47,10 +47,8 @@ fn a_recording_is_reproduced_to_the_bit_and_a_changed_kernel_is_named(sim: Devic
         files(folder.path()).expect("listed").iter().map(|path| path.metadata().expect("there").len()).sum();
     assert!(bytes < 1 << 20, "{bytes} bytes");
     let with = |variable, value: &str| {
-        let variables = vec![(variable, value.into())];
-        check(sim, variables, Limits::default(), folder.path(), &|_| {})
-            .expect("the harness survives")
-            .expect("recorded")
+        let spec = WorkerSpec::default().with([(variable, value.into())]);
+        check(sim, &spec, folder.path(), &|_| {}).expect("the harness survives").expect("recorded")
     };
     let jittered = with(JITTER, "3");
     assert!(jittered.failures.is_empty() && jittered.latitude > 10, "{jittered:#?}");
@@ -79,8 +77,7 @@ fn a_wrong_bit_of_a_form_is_found_unless_its_document_allows_it(sim: Device) {
     change("approximate", "ex2.approx.f32", 30, 1);
     change("approximate", "rcp.approx.ftz.f32", 30, 0x40);
     change("float", "add.f32", 30, 1);
-    let checked =
-        check(sim, Vec::new(), Limits::default(), folder.path(), &|_| {}).expect("survives").expect("recorded");
+    let checked = check(sim, &WorkerSpec::default(), folder.path(), &|_| {}).expect("survives").expect("recorded");
     let mut wrong: Vec<&str> = checked.failures.iter().map(|failure| failure.name.as_str()).collect();
     wrong.sort_unstable();
     assert_eq!((wrong, checked.latitude), (vec!["add.f32", "rcp.approx.ftz.f32"], 1));
@@ -104,8 +101,7 @@ fn a_simulated_device_is_never_recorded_as_hardware(_: Device) {
 }
 
 fn the_recordings_of_hardware_hold_on_the_simulated_device(sim: Device) {
-    let checked =
-        check(sim, Vec::new(), Limits::default(), Path::new(RECORDINGS), &|_| {}).expect("the harness survives");
+    let checked = check(sim, &WorkerSpec::default(), Path::new(RECORDINGS), &|_| {}).expect("the harness survives");
     let checked = checked.expect("recordings");
     assert!(!checked.stand_in, "a stand-in's vectors are kept as hardware's");
     assert!(checked.failures.is_empty() && checked.vectors > 0, "{:#?}", checked.failures);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use candle_core::Device as CandleDevice;
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Deadline, Executor, Limits};
 use snuffer::guard;
 use snuffer::ops::{self, Op};
 use snuffer::outcome::Outcome;
@@ -21,7 +21,7 @@ const VALID: [&str; 1] = ["token-ids-from-a-column-of-a-matrix"];
 
 fn the_guard_refuses_every_kept_call_that_asserts(device: Device) {
     let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
-    let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
+    let mut executor = Executor::start(&[device], &limits.into()).expect("a worker starts");
     let (mut asserted, mut passed) = (0, Vec::new());
     for (name, kept) in regressions().into_iter().chain(scenarios()) {
         if !kept.case.steps.is_empty() {

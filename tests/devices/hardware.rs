@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::missing::odd;
-use snuffer::exec::{Build, Limits, Worker};
+use snuffer::exec::unusable_device::odd;
+use snuffer::exec::{Limits, Worker, WorkerSpec};
 use snuffer::ops::canary;
 use snuffer::outcome::{Outcome, Phase};
 use snuffer::store::Record;
@@ -75,7 +75,7 @@ fn cases_on(record: &Record, device: &str) -> u64 {
 fn worker(variables: &[(&'static str, &str)], limits: Limits) -> Worker {
     let mut all = vec![stand_in()];
     all.extend(variables.iter().map(|(name, value)| (*name, (*value).into())));
-    Worker::start_with(GPU, Build::Checked, limits, &all).expect("a worker starts")
+    Worker::start(GPU, &WorkerSpec { variables: all, ..limits.into() }).expect("a worker starts")
 }
 
 fn outcome(worker: &mut Worker, fault: &str) -> Outcome {

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use snuffer::device::Device;
 use snuffer::exec::environment::{command, has_gpu};
-use snuffer::exec::{Build, Limits, Worker};
+use snuffer::exec::{Build, Worker, WorkerSpec};
 
 use crate::plan::{Test, tests};
 
@@ -96,7 +96,7 @@ fn try_open(device: Device) -> Result<(), String> {
     if matches!(device, Device::Sim(_)) && std::env::var_os("SNUFFER_SIM_LIBRARY").is_none() {
         build_simulator().map_err(missing)?;
     }
-    match Worker::start(device, Build::Checked, Limits::default()) {
+    match Worker::start(device, &WorkerSpec::default()) {
         Ok(_) => Ok(()),
         Err(error) => Err(missing(format!("{error:#}"))),
     }

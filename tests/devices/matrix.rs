@@ -1,10 +1,9 @@
 //! The table op × dtype × device: any change in what candle accepts or breaks shows as a difference.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use snuffer::device::Device;
-use snuffer::exec::Limits;
+use snuffer::exec::WorkerSpec;
 use snuffer::matrix::{Cell, Row, measure, text};
 use snuffer::ops::{self, Op};
 use snuffer::tensor::DType;
@@ -17,8 +16,7 @@ pub const TESTS: &[Test] = tests![
 ];
 
 fn table(devices: &[Device]) -> Vec<Row> {
-    let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
-    measure(ops::ALL, devices, limits, &|_| ()).expect("the harness survives")
+    measure(ops::ALL, devices, &WorkerSpec::default(), &|_| ()).expect("the harness survives")
 }
 
 /// Differences between the dtypes that candle accepts and the op's table of dtypes.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits, reproduction};
+use snuffer::exec::{Deadline, Executor, Limits, reproduction};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op};
@@ -37,7 +37,7 @@ struct Subject {
 
 fn every_cuda_regression_has_a_program_that_shows_it_and_a_test_that_fails(device: Device) {
     let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
-    let mut executor = Executor::start(&[device], Build::Checked, limits).expect("a worker starts");
+    let mut executor = Executor::start(&[device], &limits.into()).expect("a worker starts");
     let hardware = executor.hardware();
     let platform = Platform::today(device, hardware.get(&device));
     let fails = |(_, regression): &(String, Regression)| regression.expected(&platform) == Expected::Fails;
@@ -66,7 +66,7 @@ fn every_cuda_regression_has_a_program_that_shows_it_and_a_test_that_fails(devic
 
 fn every_program_compiles_and_does_the_same_as_its_case() {
     let limits = Limits { deadline: Duration::from_secs(2), ..Limits::default() };
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
+    let mut executor = Executor::start(&[Device::Cpu], &limits.into()).expect("a worker starts");
     let mut subjects = BTreeMap::new();
     let mut long = 0;
     for (name, op, case) in cases() {
@@ -107,7 +107,7 @@ fn check_programs(krate: &str, subjects: &BTreeMap<String, Subject>, device: Dev
 
 fn a_test_in_a_report_fails_exactly_if_its_case_is_wrong() {
     let limits = Limits { deadline: Duration::from_secs(2), ..Limits::default() };
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
+    let mut executor = Executor::start(&[Device::Cpu], &limits.into()).expect("a worker starts");
     // The first case of each op, and the regressions.
     let some = cases().filter(|(name, ..)| name.ends_with("_0") || name.starts_with("regression"));
     check_tests("tests", &mut executor, Device::Cpu, some);

@@ -12,12 +12,12 @@ use proptest::test_runner::{RngSeed, TestCaseError, TestError, TestRunner};
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::examine::{Examined, Patience, examine};
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, Limits};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::{Kind, Need, OracleName, Signature, Verdict};
-use snuffer::settle::{Settings, Source, canonical, settle};
+use snuffer::settle::{Settings, canonical, settle};
 use snuffer::store::Finding;
 
 use crate::kept::regressions;
@@ -82,7 +82,7 @@ fn config() -> ProptestConfig {
 
 /// Draws cases of every op of `family`, and fails if one breaks a promise in a way that is not known.
 fn check(family_name: &str, mode: Mode, device: Device) {
-    let executor = RefCell::new(Executor::start(&[device], Build::Checked, limits()).expect("a worker starts"));
+    let executor = RefCell::new(Executor::start(&[device], &limits().into()).expect("a worker starts"));
     let kept = regressions().into_iter().filter_map(|(_, kept)| kept.signature);
     let kept: BTreeSet<Signature> = kept.map(|signature| signature.on_one_device()).collect();
     let mut new = Vec::new();
@@ -173,8 +173,8 @@ fn depends_on_memory(signature: &Signature) -> bool {
 
 /// Minimizes a failure, and says how to replay it, and its signature then. `None` if it does not happen in a new process.
 fn settled(executor: &mut Executor, case: Case, signature: &Signature, device: Device) -> Option<(String, Signature)> {
-    let settings = Settings { time: Duration::from_secs(10), tries: 2, limits: limits(), ..Settings::default() };
-    let settled = settle(executor, case, signature, &settings, Source::default()).expect("the harness survives");
+    let settings = Settings { time: Duration::from_secs(10), tries: 2, ..Settings::default() };
+    let settled = settle(executor, case, signature, settings).expect("the harness survives");
     let Finding { case, signature, .. } = settled.finding?;
     if is_updating() {
         known::keep(&signature, &case, device);
@@ -187,7 +187,7 @@ fn settled(executor: &mut Executor, case: Case, signature: &Signature, device: D
 
 /// A known failure that no longer happens would hide the next one.
 fn every_known_failure_still_happens(device: Device) {
-    let mut executor = Executor::start(&[device], Build::Checked, limits()).expect("a worker starts");
+    let mut executor = Executor::start(&[device], &limits().into()).expect("a worker starts");
     let mut gone = Vec::new();
     for op in ops::ALL {
         for known in known::of(op.name).into_iter().filter(|known| known.is_on(device)) {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Deadline, Executor, Limits};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
 use snuffer::report;
@@ -82,7 +82,7 @@ fn replayed(
 ) -> Vec<(String, String)> {
     // Little memory that fills quickly: the outcome must not depend on the speed of the machine.
     let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
-    let start = |devices: &[Device]| Executor::start(devices, Build::Checked, limits).expect("a worker starts");
+    let start = |devices: &[Device]| Executor::start(devices, &limits.into()).expect("a worker starts");
     let mut executor = start(&[device]);
     // A regression of the agreement oracle is about two devices.
     let mut both = (device != Device::Cpu).then(|| start(&[Device::Cpu, device]));

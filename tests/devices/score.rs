@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use snuffer::device::Device;
-use snuffer::exec::Limits;
+use snuffer::exec::WorkerSpec;
 use snuffer::ops;
 use snuffer::score::{Baseline, Change, Chosen, Difference, Fate, Mutant, Plan, Subject, choose, run};
 
@@ -31,7 +31,7 @@ fn plan(sim: Device) -> Plan {
         cases: 20,
         mutants: 12,
         jobs: 2,
-        limits: Limits::default(),
+        spec: WorkerSpec::default(),
     }
 }
 

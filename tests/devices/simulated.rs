@@ -4,12 +4,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::environment::command;
-use snuffer::exec::{Build, Limits, Worker};
+use snuffer::exec::{Build, Worker, WorkerSpec};
 use snuffer::ops::canary;
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{Observation, Outcome};
@@ -38,8 +37,7 @@ pub fn filter_variable_parts(settings: &mut insta::Settings) {
 }
 
 fn worker(device: Device) -> Worker {
-    Worker::start(device, Build::Checked, Limits { deadline: Duration::from_secs(10), ..Limits::default() })
-        .expect("a worker starts")
+    Worker::start(device, &WorkerSpec::default()).expect("a worker starts")
 }
 
 fn run(worker: &mut Worker, case: &Case) -> Outcome {
@@ -124,9 +122,8 @@ fn a_case_with_two_devices_is_not_judged_on_one(device: Device) {
     );
     let case = case.expect("a case");
     for (devices, name) in [("1", "unsupported"), ("2", "returned")] {
-        let limits = Limits { deadline: Duration::from_secs(10), ..Limits::default() };
-        let variables = [("SNUFFER_SIM_DEVICES", devices.into())];
-        let mut worker = Worker::start_with(device, Build::Checked, limits, &variables).expect("a worker starts");
+        let spec = WorkerSpec::default().with([("SNUFFER_SIM_DEVICES", devices.into())]);
+        let mut worker = Worker::start(device, &spec).expect("a worker starts");
         let outcome = run(&mut worker, &case);
         assert_eq!(outcome.name(), name, "{}", outcome.summary());
         let seen = [Observation::new(device, outcome)];

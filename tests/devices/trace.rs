@@ -6,7 +6,7 @@ use std::process::Command;
 
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Limits, Worker};
+use snuffer::exec::{Worker, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::investigate::{NonFinite, Origin, non_finite_inputs, trace};
@@ -77,7 +77,7 @@ const ORIGINS: &[(&str, &[&str])] = &[
 ];
 
 fn worker(device: Device) -> Worker {
-    Worker::start(device, Build::Checked, Limits::default()).expect("a worker starts")
+    Worker::start(device, &WorkerSpec::default()).expect("a worker starts")
 }
 
 fn scenario(name: &str) -> Case {

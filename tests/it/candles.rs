@@ -9,7 +9,7 @@ use snuffer::candles::{
 };
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{OtherCandle, protocol};
+use snuffer::exec::{CandleUnderTest, protocol};
 use snuffer::oracle::{Functions, Spot};
 use snuffer::outcome::Place;
 use snuffer::store::Platform;
@@ -234,7 +234,8 @@ fn errors_of_the_compiler_name_files_of_the_workspace() {
 #[test]
 fn a_worker_of_another_candle_is_told_from_ours_and_may_lack_ops() {
     let lacks = vec!["cache.kv".to_string()];
-    let other = OtherCandle { version: "0.10.2".into(), named: "0.10.2".into(), lacks, ..OtherCandle::default() };
+    let other =
+        CandleUnderTest { version: "0.10.2".into(), named: "0.10.2".into(), lacks, ..CandleUnderTest::default() };
     let [ours, theirs] = [None, Some(&other)].map(protocol::build_identity);
     assert!(ours.contains(&format!("candle {CANDLE}:")) && ours.contains(" cache.kv "), "{ours}");
     assert!(theirs.contains("candle 0.10.2:") && !theirs.contains(" cache.kv "), "{theirs}");

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use snuffer::causes::{Link, RootCause, Sighting, cause_of};
-use snuffer::exec::OtherCandle;
+use snuffer::exec::CandleUnderTest;
 use snuffer::store::regression::slug;
 
 use crate::cli::{code, snuffer, text};
@@ -70,7 +70,7 @@ fn what_fails_with_a_proven_fix_has_another_cause() {
         ("fixes", None),
     ];
     for (named, expected) in rows {
-        let candle = OtherCandle { named: named.to_string(), ..OtherCandle::default() };
+        let candle = CandleUnderTest { named: named.to_string(), ..CandleUnderTest::default() };
         let sighting = Sighting { candle: Some(&candle), ..chunk.clone() };
         let found = cause_of(&causes, &sighting).map(|cause| cause.name.as_str());
         assert_eq!(found, expected, "{named}");

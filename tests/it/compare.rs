@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use snuffer::candles::{Crate, Crates, Sources, crates, released};
 use snuffer::compare::{FAR, Order, distances};
 use snuffer::device::Device;
-use snuffer::exec::Limits;
+use snuffer::exec::WorkerSpec;
 use snuffer::ops::{self, Op};
 use snuffer::oracle::Class;
 use snuffer::report::{Comparison, Difference};
@@ -38,7 +38,7 @@ fn changed_functions_are_named_and_the_ops_that_may_call_them_come_first() {
     assert_eq!(changed.files, BTreeSet::from([file.clone()]));
     assert_eq!(changed.functions, BTreeSet::from([(file, "Gather::f".to_string())]));
     let all: Vec<&'static Op> = ops::ALL.to_vec();
-    let distances = distances(&all, &head, &changed, &[Device::Cpu], Limits::default(), 1).expect("no device");
+    let distances = distances(&all, &head, &changed, &[Device::Cpu], &WorkerSpec::default(), 1).expect("no device");
     assert_eq!(distances.len(), all.len(), "no op is left out");
     let nearest: Vec<&str> = distances.iter().filter(|(_, far)| **far <= 1).map(|(name, _)| *name).collect();
     assert!(nearest.contains(&"tensor.gather") && nearest.len() < all.len() / 4, "{nearest:?}");

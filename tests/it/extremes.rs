@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use snuffer::case::{Case, Param};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, Contract, Op, ReferenceInputs, rule};
@@ -83,7 +83,7 @@ fn the_minimizer_keeps_a_size_only_if_it_matters() {
 fn dimensions_are_counted_from_the_end_by_name_and_by_number() {
     let op = ops::find("tensor.dim_from_end").expect("an op");
     let mut written = [0; 3];
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts");
+    let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts");
     for index in 0..400 {
         let case = Sample::nth(&[op], &[Mode::Valid], 1, index).drawn.case;
         let text = snuffer::program::call(op, &case);

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Deadline, Executor, Limits};
 use snuffer::fuzz::{End, Executed, Known, Target};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Verdict, judge};
@@ -116,7 +116,7 @@ fn a_session_says_what_it_does_not_run() {
 #[test]
 fn every_fatal_case_still_ends_its_process() {
     let limits = Limits { deadline: Duration::from_secs(1), ..Limits::default() };
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
+    let mut executor = Executor::start(&[Device::Cpu], &limits.into()).expect("a worker starts");
     let (always, sanitized) = (corpus("fatal"), corpus("fatal/address"));
     assert!(always.len() >= 5 && sanitized.len() >= 5, "calls that engines do not run: {always:?}, {sanitized:?}");
     let mut known = Known::default();

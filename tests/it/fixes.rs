@@ -1,13 +1,14 @@
 //! Fixes of root causes: each finds its place and its proof is of it; what tells many of them apart; and since when causes are there.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use semver::Version;
 use snuffer::candles::Named;
 use snuffer::candles::fixed::{Fixes, diff, digest_of, edited, places, source};
 use snuffer::causes::{Edit, Fix};
 use snuffer::device::Device;
-use snuffer::exec::OtherCandle;
+use snuffer::exec::CandleUnderTest;
 use snuffer::fixes::{Failing, Subject, TriedRelease, edits, sets, since};
 
 use crate::causes::causes;
@@ -136,12 +137,11 @@ fn a_cause_is_there_since_the_oldest_release_after_which_all_show_it() {
     let failing: Failing = [(Device::Cpu, vec![kept.signature.as_ref().expect("it fails").on_one_device()])].into();
     let causes = [(Device::Cpu, cause.name.clone())].into();
     let name = kept.signature.as_ref().expect("it fails").slug();
-    let lacking = OtherCandle { lacks: vec![kept.case.op.clone()], ..OtherCandle::default() };
-    let lacking: &'static OtherCandle = Box::leak(Box::new(lacking));
+    let lacking = Arc::new(CandleUnderTest { lacks: vec![kept.case.op.clone()], ..CandleUnderTest::default() });
     let subjects = [Subject { name, kept, causes }];
     let release = |(minor, seen): (usize, char)| TriedRelease {
         version: Version::new(0, minor as u64, 0),
-        candle: (seen == '-').then_some(lacking),
+        candle: (seen == '-').then(|| Arc::clone(&lacking)),
         seen: vec![if seen == 'x' { failing.clone() } else { Failing::new() }],
     };
     // x fails, . passes, - lacks the call

@@ -6,7 +6,7 @@ use proptest::prelude::{ProptestConfig, Strategy, any};
 use proptest::test_runner::{RngSeed, TestRunner};
 use snuffer::case::{Case, Kind};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Deadline, Executor, WorkerSpec};
 use snuffer::generate::{Mode, sample};
 use snuffer::ops::{self, Contract, Op, ReferenceInputs};
 use snuffer::oracle::{Evidence, ORACLES, OracleName, Verdict};
@@ -133,7 +133,7 @@ fn references_ignore_inputs_that_the_contract_does_not_have() {
 }
 
 fn executor() -> Executor {
-    Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts")
+    Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts")
 }
 
 /// The percentage of an op's valid cases that the reference oracle must judge. The others refuse a view or contain

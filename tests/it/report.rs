@@ -5,7 +5,7 @@ use std::path::Path;
 use snuffer::case::Case;
 use snuffer::causes::{KnownFailures, Sighting};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
+use snuffer::exec::{Deadline, Executor, Ran, WorkerSpec};
 use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
@@ -75,7 +75,7 @@ fn a_report_is_an_issue_that_can_be_filed() {
 
 #[test]
 fn the_examples_contain_the_test_and_the_script_of_their_cases() {
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts");
+    let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts");
     let mut missing = Vec::new();
     for (name, regression) in regressions() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples").join(&name).join("report.md");
@@ -167,7 +167,7 @@ fn upstream_links_come_from_a_finding_with_the_same_cause() {
 
 #[test]
 fn a_replay_leads_with_the_reason_and_names_what_lies_outside_a_view() {
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts");
+    let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts");
     let known = regressions();
     for (name, reason) in [
         (

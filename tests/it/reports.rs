@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use snuffer::causes::{KnownFailures, Sighting};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits, Ran};
+use snuffer::exec::{Deadline, Executor, Limits, Ran};
 use snuffer::investigate::ablation;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, Kind, judge};
@@ -111,7 +111,7 @@ fn digits(text: &str) -> u32 {
 fn every_report_keeps_every_rule() {
     let known = KnownFailures::new(regressions()).expect("causes");
     let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
-    let mut executor = Executor::start(&[Device::Cpu], Build::Checked, limits).expect("a worker starts");
+    let mut executor = Executor::start(&[Device::Cpu], &limits.into()).expect("a worker starts");
     let (mut broken, mut written) = (Vec::new(), 0);
     for (name, regression) in known.regressions.iter().filter(|(_, regression)| regression.signature.is_some()) {
         let Some(finding) = found(&mut executor, name, regression) else { continue };

@@ -2,17 +2,17 @@
 
 use snuffer::case::{Backward, Case};
 use snuffer::device::Device;
-use snuffer::exec::{Build, Deadline, Executor, Limits};
+use snuffer::exec::{Deadline, Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::investigate::blame;
 use snuffer::ops;
 use snuffer::oracle::{Evidence, judge};
-use snuffer::settle::{Settings, Source, settle};
+use snuffer::settle::{Settings, settle};
 use snuffer::tensor::{DType, Tensor, Value};
 
 fn executor() -> Executor {
-    Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts")
+    Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts")
 }
 
 /// `log_softmax`, then the fused softmax, which has no gradient, then a loss.
@@ -63,7 +63,7 @@ fn a_failing_sequence_is_minimized_to_the_steps_that_matter() {
     let sequence = ops::find("sequence").expect("registered");
     let signatures = judge(&Evidence::new(sequence, &case, &observations)).signatures("sequence");
     let signature = signatures.into_iter().next().expect("a gradient is lost");
-    let settled = settle(&mut executor, case, &signature, &Settings::default(), Source::default());
+    let settled = settle(&mut executor, case, &signature, Settings::default());
     let settled = settled.expect("the harness survives");
     let finding = settled.finding.expect("it happens again");
     assert_eq!(finding.case.steps, ["op.softmax_last_dim"], "{}", finding.case.to_text());

@@ -2,7 +2,7 @@
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::generate::Mode;
 use snuffer::hunt::Sample;
 use snuffer::ops;
@@ -30,7 +30,7 @@ fn own_ids(op: &str) -> Case {
 }
 
 fn executor_on_cpu() -> Executor {
-    Executor::start(&[Device::Cpu], Build::Checked, Limits::default()).expect("a worker starts")
+    Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts")
 }
 
 fn guest(case: &Case) -> Option<&Tensor> {

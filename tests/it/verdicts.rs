@@ -2,13 +2,13 @@
 
 use snuffer::case::Case;
 use snuffer::device::Device;
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Evidence, Verdict, judge};
 use snuffer::outcome::{
     DeviceReport, DeviceReports, Gradients, Observation, Outcome, Panic, Phase, Returned, Store as Gradient,
 };
-use snuffer::settle::{Settings, Source, settle};
+use snuffer::settle::{Settings, settle};
 use snuffer::tensor::{DType, Tensor, Value, Values};
 
 const CPU: Device = Device::Cpu;
@@ -159,13 +159,13 @@ fn a_wrong_value_says_what_it_needs() {
 
 #[test]
 fn the_minimizer_drops_what_a_failure_does_not_need() {
-    let mut executor = Executor::start(&[CPU], Build::Checked, Limits::default()).expect("a worker starts");
+    let mut executor = Executor::start(&[CPU], &WorkerSpec::default()).expect("a worker starts");
     let values = (0..2048).map(|number| Value::Float(f64::from(number))).collect();
     let case = canary::case("wrong value").input("x", Tensor::new(DType::F32, vec![4, 512], values));
     let observations = executor.run(&case).map(|outcome| vec![on(CPU, outcome)]).expect("the harness survives");
     let signature = verdict(&case, &observations).signatures("canary").remove(0);
     assert_eq!(signature.site.to_string(), "of more than 1024 elements, in several rows");
-    let settled = settle(&mut executor, case, &signature, &Settings::default(), Source::default());
+    let settled = settle(&mut executor, case, &signature, Settings::default());
     let settled = settled.expect("the harness survives");
     let finding = settled.finding.expect("it happens again");
     assert_eq!(finding.signature.site.to_string(), "");

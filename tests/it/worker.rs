@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::exec::deadline::{Timed, Timer, growth};
-use snuffer::exec::{Build, Limits, Worker};
+use snuffer::exec::{Limits, Worker};
 use snuffer::hunt::check_canary;
 use snuffer::ops::canary::case;
 use snuffer::outcome::{Outcome, Phase};
 
 fn worker() -> Worker {
     let limits = Limits { deadline: Duration::from_secs(2), memory_mib: 1024, ..Limits::default() };
-    Worker::start(Device::Cpu, Build::Checked, limits).expect("a worker starts")
+    Worker::start(Device::Cpu, &limits.into()).expect("a worker starts")
 }
 
 fn outcome(worker: &mut Worker, fault: &str) -> Outcome {

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use snuffer::case::Case;
 use snuffer::device::Device;
 use snuffer::examine::{Patience, violations};
-use snuffer::exec::{Build, Executor, Limits};
+use snuffer::exec::{Executor, WorkerSpec};
 use snuffer::generate::random;
 use snuffer::generate::{Draw, Mode};
 use snuffer::hunt::Sample;
 use snuffer::ops::{self, canary};
 use snuffer::oracle::{Kind, Signature, Violation};
-use snuffer::settle::{Settings, Source, canonical, settle};
+use snuffer::settle::{Settings, canonical, settle};
 use snuffer::tensor::DType;
 
 /// As in hunts.
@@ -54,7 +54,7 @@ pub struct Noticed {
 
 /// Runs `drawn` with a planted bug, up to a number of failures.
 pub fn notice(drawn: Vec<Drawn>) -> anyhow::Result<Noticed> {
-    let mut executor = Executor::start(&DEVICES, Build::Checked, Limits::default())?;
+    let mut executor = Executor::start(&DEVICES, &WorkerSpec::default())?;
     let mut noticed = Noticed::default();
     let mut failed = BTreeMap::<String, usize>::new();
     // A case that is late without the bug may only be slow, so it proves nothing.
@@ -125,7 +125,7 @@ fn kept(executor: &mut Executor, into: &mut Noticed, case: Case, signature: Sign
         return Ok(known);
     }
     let settings = Settings { time: Duration::from_secs(3), tries: 1, ..Settings::default() };
-    let Some(finding) = settle(executor, case, &signature, &settings, Source::default())?.finding else {
+    let Some(finding) = settle(executor, case, &signature, settings)?.finding else {
         return Ok(signature);
     };
     if let Some(known) = covering(into, &finding.signature) {

@@ -1,11 +1,13 @@
 //! `--candle`: another candle than the release under test, with which workers are built.
 
+use std::sync::Arc;
+
 use super::{Pattern, StoreArg, UsageError};
 use crate::CANDLE;
 use crate::candles::{Named, edited_kernels, prepare};
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{EditedKernels, Limits, OtherCandle};
+use crate::exec::{CandleUnderTest, EditedKernels, WorkerSpec};
 use crate::kernels::{self, Edits};
 use crate::ops::Op;
 use crate::tensor::DType;
@@ -20,11 +22,11 @@ pub struct CandleArg {
 }
 
 impl CandleArg {
-    /// `limits` with the candle that is named, whose workers for `devices` are built. Says on the error stream which ops it lacks.
-    pub fn apply(&self, devices: &[Device], mut limits: Limits) -> anyhow::Result<Limits> {
-        let Some(named) = &self.named else { return Ok(limits) };
-        limits.candle = other_candle(named, devices)?;
-        match limits.candle {
+    /// `spec` with the candle that is named, whose workers for `devices` are built. Says on the error stream which ops it lacks.
+    pub fn apply(&self, devices: &[Device], spec: WorkerSpec) -> anyhow::Result<WorkerSpec> {
+        let Some(named) = &self.named else { return Ok(spec) };
+        let candle = candle_under_test(named, devices)?;
+        match &candle {
             None => eprintln!("testing   {named}, which is candle {CANDLE}, the release under test"),
             Some(candle) => {
                 eprintln!("testing   {candle}");
@@ -36,7 +38,7 @@ impl CandleArg {
                 }
             }
         }
-        Ok(limits)
+        Ok(WorkerSpec { candle, ..spec })
     }
 
     /// The store of findings of this candle, a folder of `store` or that itself.
@@ -46,11 +48,10 @@ impl CandleArg {
     }
 }
 
-/// The candle that `named` names, whose workers for `devices` are built, and kept for the rest of the process. `None` for the release under
-/// test.
-pub fn other_candle(named: &str, devices: &[Device]) -> anyhow::Result<Option<&'static OtherCandle>> {
+/// The candle that `named` names, whose workers for `devices` are built. `None` for the release under test.
+pub fn candle_under_test(named: &str, devices: &[Device]) -> anyhow::Result<Option<Arc<CandleUnderTest>>> {
     let kernels = replaced(named, devices)?;
-    if let Some(kernels) = kernels {
+    if let Some(kernels) = &kernels {
         eprintln!("edited    {} of {named}", kernels.files.join(", "));
     }
     prepare(named, devices, kernels)
@@ -58,7 +59,7 @@ pub fn other_candle(named: &str, devices: &[Device]) -> anyhow::Result<Option<&'
 
 /// The kernels that a simulated device can load in place of those of the release under test, if there are some and their candle needs no
 /// other worker for them: compiling one takes seconds, building all into a worker minutes.
-fn replaced(named: &str, devices: &[Device]) -> anyhow::Result<Option<&'static EditedKernels>> {
+fn replaced(named: &str, devices: &[Device]) -> anyhow::Result<Option<Arc<EditedKernels>>> {
     let simulated = devices.iter().find(|device| matches!(device, Device::Sim(_)));
     let Some((folder, &device)) = edited_kernels(named)?.zip(simulated) else { return Ok(None) };
     match Edits::compile(&folder, device) {
@@ -72,7 +73,7 @@ fn replaced(named: &str, devices: &[Device]) -> anyhow::Result<Option<&'static E
 pub fn present(
     ops: Vec<&'static Op>,
     named: &[Pattern],
-    candle: Option<&OtherCandle>,
+    candle: Option<&CandleUnderTest>,
 ) -> Result<Vec<&'static Op>, UsageError> {
     let Some(candle) = candle else { return Ok(ops) };
     let lacks = |name: &str| candle.lacks.iter().any(|lacking| lacking == name);
@@ -82,9 +83,8 @@ pub fn present(
 }
 
 /// Refuses a case of an op or a dtype that the candle lacks.
-pub fn check_lacking(case: &Case, limits: Limits) -> Result<(), UsageError> {
-    let lacking = limits.candle.and_then(|candle| Some((candle, candle.lacks(case)?)));
-    lacking.map_or(Ok(()), |(candle, what)| {
+pub fn check_lacking(case: &Case, spec: &WorkerSpec) -> Result<(), UsageError> {
+    spec.lacks(case).map_or(Ok(()), |(candle, what)| {
         Err(UsageError(format!("{candle} lacks `{what}`; run the case without --candle")))
     })
 }

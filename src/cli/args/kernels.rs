@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::UsageError;
 use crate::device::Device;
-use crate::exec::Limits;
+use crate::exec::WorkerSpec;
 use crate::kernels::Edits;
 
 /// The folder of kernels, if one is named.
@@ -25,16 +25,15 @@ impl KernelsArg {
         };
         let edits = Edits::compile(folder, device)?;
         edits.ignored.iter().for_each(|line| eprintln!("{line}"));
-        match edits.kernels {
+        match &edits.kernels {
             Some(kernels) => eprintln!("edited    {} of {}", kernels.files.join(", "), folder.display()),
             None => eprintln!("no kernel of {} differs from candle {}", folder.display(), crate::CANDLE),
         }
         Ok(Some(edits))
     }
 
-    /// `limits` with what is edited.
-    pub fn apply(&self, devices: &[Device], mut limits: Limits) -> anyhow::Result<Limits> {
-        limits.behaviour.kernels = self.compile(devices)?.and_then(|edits| edits.kernels);
-        Ok(limits)
+    /// `spec` with what is edited.
+    pub fn apply(&self, devices: &[Device], spec: WorkerSpec) -> anyhow::Result<WorkerSpec> {
+        Ok(WorkerSpec { kernels: self.compile(devices)?.and_then(|edits| edits.kernels), ..spec })
     }
 }

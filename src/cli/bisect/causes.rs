@@ -6,11 +6,11 @@ use semver::Version;
 
 use super::Args;
 use crate::causes::{RootCause, file};
+use crate::cli::candle_under_test;
 use crate::cli::fixes::{SEEN, own_folder, subjects};
-use crate::cli::other_candle;
 use crate::cli::{KnownArg, StoreArg, UsageError};
 use crate::console;
-use crate::exec::Limits;
+use crate::exec::{Limits, WorkerSpec};
 use crate::exit_code::Exit;
 use crate::fixes::{Kept, TriedRelease, observe, since};
 use crate::store::write_atomically;
@@ -28,11 +28,12 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let jobs = args.jobs.number(&[args.device], false);
     let mut releases = Vec::new();
     for version in versions {
-        let candle = other_candle(&version.to_string(), &[args.device])?;
+        let candle = candle_under_test(&version.to_string(), &[args.device])?;
         eprintln!("release   {version}");
-        let limits = Limits { deadline: args.timeout, candle, ..Limits::default() };
-        let kept = Kept::open(Path::new(SEEN), limits, &[args.device])?;
-        let seen = observe(&subjects, &[args.device], limits, jobs, &kept, &console::bar(subjects.len()))?;
+        let limits = Limits { deadline: args.timeout, ..Limits::default() };
+        let spec = WorkerSpec { candle: candle.clone(), ..limits.into() };
+        let kept = Kept::open(Path::new(SEEN), &spec, &[args.device])?;
+        let seen = observe(&subjects, &[args.device], &spec, jobs, &kept, &console::bar(subjects.len()))?;
         releases.push(TriedRelease { version, candle, seen });
     }
     for cause in &causes {

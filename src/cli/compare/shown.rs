@@ -7,7 +7,7 @@ use crate::candles::{Changed, Crates, Named};
 use crate::compare::{self, Compared, Plan};
 use crate::console::Shell;
 use crate::device::Device;
-use crate::exec::OtherCandle;
+use crate::exec::CandleUnderTest;
 use crate::oracle::Signature;
 use crate::report::{Comparison, Difference, Turned, changed};
 use crate::store::keep_case;
@@ -37,7 +37,7 @@ pub fn comparison(
 ) -> anyhow::Result<Comparison> {
     let [base, head] = [&args.base, &args.head].map(|named| Named::parse(named).map(|named| named.folder()));
     let folder = store.within("compared").path().join(format!("{}..{}", base?, head?));
-    let shells = plan.limits.map(|limits| Shell::new(None).on(limits.candle, None));
+    let shells = plan.specs.each_ref().map(|spec| Shell::new(None).on(spec.candle.as_deref(), None));
     let turned = |it: &compare::Turned| Turned {
         name: it.name.clone(),
         title: it.title.clone(),
@@ -61,7 +61,7 @@ pub fn comparison(
             .iter()
             .map(|it| difference(it, &folder, &shells))
             .collect::<Result<_, _>>()?,
-        ..of(plan.limits.map(|limits| OtherCandle::described(limits.candle)), &plan.devices)
+        ..of(plan.specs.each_ref().map(|spec| CandleUnderTest::described(spec.candle.as_deref())), &plan.devices)
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::UsageError;
 use crate::device::Device;
-use crate::exec::{EditedKernels, Limits, OtherCandle};
+use crate::exec::{CandleUnderTest, EditedKernels, WorkerSpec};
 use crate::generate::Mode;
 use crate::settle::versions;
 use crate::store::{IsRunning, Log, Record, Store};
@@ -44,12 +44,12 @@ fn check(name: &str, record: &Record) -> Result<(), UsageError> {
 }
 
 /// Whether workers have the candle and the kernels of the campaign.
-pub fn check_candle(record: &Record, limits: Limits) -> Result<(), UsageError> {
+pub fn check_candle(record: &Record, spec: &WorkerSpec) -> Result<(), UsageError> {
     let (candle, kernels) = (record.candle.as_ref(), record.kernels.as_ref());
-    let differ = if !OtherCandle::same(candle, limits.candle) {
-        [candle, limits.candle].map(OtherCandle::described)
-    } else if !EditedKernels::same(kernels, limits.behaviour.kernels) {
-        [kernels, limits.behaviour.kernels].map(EditedKernels::described)
+    let differ = if !CandleUnderTest::same(candle, spec.candle.as_deref()) {
+        [candle, spec.candle.as_deref()].map(CandleUnderTest::described)
+    } else if !EditedKernels::same(kernels, spec.kernels.as_deref()) {
+        [kernels, spec.kernels.as_deref()].map(EditedKernels::described)
     } else {
         return Ok(());
     };

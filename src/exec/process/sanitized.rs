@@ -32,7 +32,7 @@ enum Planted {
 impl Worker {
     /// The tool under which this worker runs.
     pub(super) fn tool(&self) -> Option<Sanitizer> {
-        Sanitizer::of(self.device, self.limits.behaviour.sanitizer)
+        Sanitizer::of(self.device, self.spec.behaviour.sanitizer)
     }
 
     /// How many times the deadline a case has.

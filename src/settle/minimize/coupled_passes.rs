@@ -105,13 +105,13 @@ pub fn views(case: &Case) -> Vec<Case> {
     candidates
 }
 
-/// One entry instead of none, with ids that stay as far behind it. Of an empty dimension often nothing is promised.
+/// Grows empty dimensions to 1 and shifts ids along: contracts often leave empty tensors unspecified.
 pub fn empty_sizes(case: &Case) -> Vec<Case> {
     if !case.inputs.values().any(|tensor| tensor.shape.contains(&0)) {
         return Vec::new();
     }
     let filled = with_sizes(case, &[(0, 1)]);
-    let behind = with_inputs(&filled, |tensor| {
+    let shifted = with_inputs(&filled, |tensor| {
         let moved = |id: Value| Value::Int(id.as_i64().saturating_add(1));
         match tensor.stored() {
             Some(stored) if !tensor.dtype.is_float() => {
@@ -121,7 +121,7 @@ pub fn empty_sizes(case: &Case) -> Vec<Case> {
             _ => tensor.clone(),
         }
     });
-    vec![filled, behind]
+    vec![filled, shifted]
 }
 
 /// Without one entry of numbered inputs such as `k0`, `v0`, `k1`, `v1`, and without that item of all lists among the params; or

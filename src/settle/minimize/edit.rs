@@ -3,6 +3,9 @@
 use crate::case::Case;
 use crate::tensor::{Tensor, resized};
 
+/// A small change of a case.
+pub type Edit = Box<dyn Fn(&mut Case)>;
+
 /// The case with `edit` applied to the input `name`, if there is one.
 pub fn with_input(case: &Case, name: &str, edit: impl Fn(&Tensor) -> Tensor) -> Case {
     let mut case = case.clone();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::edit::{with_input, with_inputs};
+use super::edit::{Edit, with_input, with_inputs};
 use crate::case::Case;
 use crate::tensor::{DType, Fill, Tensor, Value, Values, cast};
 
@@ -71,61 +71,46 @@ fn with_constant(tensor: &Tensor, count: usize, value: Value) -> Tensor {
     Tensor { values, ..tensor.clone() }
 }
 
-/// Replaces single values by 0, 1 or rounder ones.
-pub fn values(case: &Case) -> Vec<Case> {
-    let mut candidates = Vec::new();
-    for (name, tensor) in &case.inputs {
-        let mut replace = |edit: &dyn Fn(&mut Values, Value), value: Value| {
-            candidates.extend(simpler_values(tensor.dtype, value).into_iter().map(|new| {
-                with_input(case, name, |t| {
-                    let mut t = t.clone();
-                    edit(&mut t.values, new);
-                    t
-                })
-            }));
-        };
-        match &tensor.values {
-            Values::List(values) => {
-                for (position, &value) in values.iter().enumerate() {
-                    let edit = |values: &mut Values, new: Value| {
-                        if let Values::List(list) = values {
-                            list[position] = new;
-                        }
-                    };
-                    replace(&edit, value);
-                }
-            }
-            Values::Fill(fill) => {
-                let set_constant = |values: &mut Values, new: Value| {
-                    if let Values::Fill(fill) = values {
-                        fill.constant = new;
-                    }
-                };
-                replace(&set_constant, fill.constant);
-                for (entry, &(_, value)) in fill.except.iter().enumerate() {
-                    let edit = |values: &mut Values, new: Value| {
-                        if let Values::Fill(fill) = values {
-                            fill.except[entry].1 = new;
-                        }
-                    };
-                    replace(&edit, value);
-                }
-            }
-        }
+/// Values that become 0, 1 or rounder, each an edit.
+pub static VALUES: &[fn(&Case) -> Vec<Edit>] = &[
+    |case| simpler(case, |dtype, _| Some(Value::of(dtype, 0.0))),
+    |case| simpler(case, |dtype, _| Some(Value::of(dtype, 1.0))),
+    |case| simpler(case, |dtype, value| Some(Value::of(dtype, finite(value)?.round()))),
+    |case| simpler(case, |dtype, value| Some(Value::of(dtype, finite(value)? / 2.0))),
+    |case| simpler(case, |dtype, value| Some(Value::of(dtype, finite(value)?.abs()))),
+    |case| simpler(case, |_, value| integer(value).map(|_| Value::Int(2))),
+    |case| simpler(case, |_, value| integer(value).map(|_| Value::Int(3))),
+    |case| simpler(case, |_, value| integer(value).map(|int| Value::Int(int / 2))),
+    |case| simpler(case, |_, value| integer(value).map(|int| Value::Int(int - int.signum()))),
+];
+
+fn finite(value: Value) -> Option<f64> {
+    match value {
+        Value::Float(float) => Some(float).filter(|float| float.is_finite()),
+        Value::Int(_) => None,
     }
-    candidates
 }
 
-/// Simpler values of `dtype` than `value`.
-fn simpler_values(dtype: DType, value: Value) -> Vec<Value> {
-    let mut values = vec![Value::of(dtype, 0.0), Value::of(dtype, 1.0)];
+fn integer(value: Value) -> Option<i64> {
     match value {
-        Value::Float(float) if float.is_finite() => {
-            values.extend([float.round(), float / 2.0, float.abs()].map(|float| Value::of(dtype, float)));
-        }
-        Value::Float(_) => {}
-        Value::Int(int) => values.extend([2, 3, int / 2, int - int.signum()].map(Value::Int)),
+        Value::Int(int) => Some(int),
+        Value::Float(_) => None,
     }
-    values.retain(|new| *new < value);
-    values
+}
+
+/// An edit for each value that `simpler` makes simpler.
+fn simpler(case: &Case, simpler: fn(DType, Value) -> Option<Value>) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = Vec::new();
+    for (name, tensor) in &case.inputs {
+        for (place, value) in tensor.values.listed().into_iter().enumerate() {
+            let Some(new) = simpler(tensor.dtype, value).filter(|new| *new < value) else { continue };
+            let name = name.clone();
+            edits.push(Box::new(move |case| {
+                if let Some(tensor) = case.inputs.get_mut(&name) {
+                    *tensor.values.listed_mut()[place] = new;
+                }
+            }));
+        }
+    }
+    edits
 }

@@ -20,13 +20,20 @@ fn smaller(size: usize) -> Vec<usize> {
     sizes
 }
 
-/// Shrinks equal sizes everywhere at once: dimensions that belong together usually have the same size.
+/// Shrinks all sizes at once, then equal sizes everywhere: dimensions that belong together usually have the same size.
 pub fn sizes(case: &Case) -> Vec<Case> {
     let mut all: Vec<usize> = case.inputs.values().flat_map(|tensor| tensor.shape.clone()).collect();
     all.sort_unstable_by(|a, b| b.cmp(a));
     all.dedup();
     let replace = |pairs: &[(usize, usize)]| with_sizes(case, pairs);
     let mut candidates = Vec::new();
+    if all.len() > 1 {
+        for to in [1, 2] {
+            let pairs: Vec<(usize, usize)> =
+                all.iter().filter(|from| **from > to || **from == 0).map(|&from| (from, to)).collect();
+            candidates.push(replace(&pairs));
+        }
+    }
     for &from in &all {
         candidates.extend(smaller(from).into_iter().map(|to| replace(&[(from, to)])));
     }

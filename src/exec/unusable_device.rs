@@ -7,12 +7,12 @@ use crate::device::{Device, Gpu};
 /// A device that this machine lacks, or that cannot be used as it is.
 #[derive(Debug, thiserror::Error)]
 #[error("{device} cannot be opened: {why}")]
-pub struct DeviceMissing {
+pub struct UnusableDevice {
     device: Device,
     why: String,
 }
 
-impl DeviceMissing {
+impl UnusableDevice {
     /// `device` cannot be used, and this is why.
     pub fn new(device: Device, why: String) -> Self {
         Self { device, why }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use wait_timeout::ChildExt;
 
-use super::missing::{DeviceMissing, hidden, lacks};
+use super::unusable_device::{UnusableDevice, hidden, lacks};
 use super::{Build, environment};
 use crate::device::Device;
 
@@ -33,10 +33,10 @@ pub fn gpus() -> anyhow::Result<Vec<Device>> {
     let count = printed.trim().parse::<u8>().ok().filter(|count| *count > 0);
     let Some(count) = count else {
         let why = lacks(first, &printed).unwrap_or_else(|| printed.lines().last().unwrap_or_default().to_string());
-        return Err(DeviceMissing::new(first, why).into());
+        return Err(UnusableDevice::new(first, why).into());
     };
     if let Some(odd) = hidden(usize::from(count)) {
-        return Err(DeviceMissing::new(first, odd).into());
+        return Err(UnusableDevice::new(first, odd).into());
     }
     Ok((0..count).map(Device::Cuda).collect())
 }

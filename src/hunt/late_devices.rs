@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::{Event, Shared, canary};
 use crate::device::Device;
-use crate::exec::OtherCandle;
+use crate::exec::CandleUnderTest;
 use crate::settle::complete;
 
 /// A set-up that goes on while a hunt begins.
@@ -91,14 +91,14 @@ impl Devices {
     }
 
     /// Takes in the devices of the set-up if it has just ended, after a canary on them. `None` in all other cases.
-    fn take_in(&self, candle: Option<&'static OtherCandle>) -> anyhow::Result<Option<Joined>> {
+    fn take_in(&self, candle: Option<&Arc<CandleUnderTest>>) -> anyhow::Result<Option<Joined>> {
         // While another thread is at it, this one goes on with the devices that it has.
         let Ok(mut set_up) = self.set_up.try_lock() else { return Ok(None) };
         let ended = |set_up: &mut SetUp| set_up.ended.try_recv() == Err(TryRecvError::Disconnected);
         let Some(SetUp { devices, .. }) = set_up.take_if(ended) else { return Ok(None) };
         let ready = self.now();
         let devices: Vec<Device> = devices().into_iter().filter(|device| !ready.contains(device)).collect();
-        let missed = canary::check(&devices, candle)?.missed;
+        let missed = canary::check(&devices, candle.cloned())?.missed;
         if missed.is_empty() {
             self.ready.write().unwrap_or_else(PoisonError::into_inner).extend(&devices);
         }
@@ -110,7 +110,9 @@ impl Devices {
 impl Shared<'_> {
     /// Takes in devices that have been set up meanwhile.
     pub(super) fn take_in(&self) -> anyhow::Result<()> {
-        let Some(Joined { devices, missed }) = self.devices.take_in(self.plan.limits.candle)? else { return Ok(()) };
+        let Some(Joined { devices, missed }) = self.devices.take_in(self.plan.spec.candle.as_ref())? else {
+            return Ok(());
+        };
         if !missed.is_empty() {
             self.stop.store(true, Ordering::Relaxed);
             self.state().missed = missed;
@@ -125,7 +127,7 @@ impl Shared<'_> {
     fn complete_findings(&self) -> anyhow::Result<()> {
         for (_, finding) in self.store.all()? {
             let Ok(mut finding) = finding else { continue };
-            if self.is_claimed(&finding.signature) && complete(&mut finding, self.plan.limits)? {
+            if self.claims.has(&finding.signature.op, &finding.signature) && complete(&mut finding, &self.plan.spec)? {
                 self.store.replace(&finding)?;
             }
         }

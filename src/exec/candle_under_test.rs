@@ -1,8 +1,9 @@
-//! Another candle than the one that this program is linked with. Only workers have it.
+//! A candle under test that is not the one this program is linked with. Only workers have it.
 
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,9 +13,9 @@ use crate::case::Case;
 use crate::oracle::Functions;
 use crate::tensor::DType;
 
-/// Another candle, for which workers are built.
+/// A candle for which workers are built.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OtherCandle {
+pub struct CandleUnderTest {
     /// What `--candle` takes: a release, or the path of a checkout or of patches.
     pub named: String,
     /// Its version.
@@ -35,13 +36,13 @@ pub struct OtherCandle {
     pub workers: Option<PathBuf>,
     /// Its kernels, which simulated devices load in place of those that its workers have.
     #[serde(skip)]
-    pub kernels: Option<&'static EditedKernels>,
+    pub kernels: Option<Arc<EditedKernels>>,
 }
 
 /// How fixes of causes are named: all, or some after a colon.
 pub const FIXES: &str = "fixes";
 
-/// The causes whose fixes `named` asks for, or none of them for those of all causes. `None` if it names something else.
+/// `Some(names)` for `fixes:a,b`, `Some([])` for all fixes, `None` if `named` is not `fixes`.
 pub fn fixes(named: &str) -> Option<Vec<String>> {
     let names = named.strip_prefix(FIXES).filter(|names| names.is_empty() || names.starts_with(':'))?;
     Some(names.split([':', ',']).filter(|name| !name.is_empty()).map(ToString::to_string).collect())
@@ -54,7 +55,7 @@ pub fn from_here(named: &str) -> String {
     below.filter(|path| !path.is_empty()).unwrap_or_else(|| named.to_string())
 }
 
-impl fmt::Display for OtherCandle {
+impl fmt::Display for CandleUnderTest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.named == self.version {
             write!(f, "candle {}", self.version)
@@ -64,7 +65,7 @@ impl fmt::Display for OtherCandle {
     }
 }
 
-impl OtherCandle {
+impl CandleUnderTest {
     /// Whether two campaigns or findings are of the same candle; `None` is the release under test.
     pub fn same(one: Option<&Self>, other: Option<&Self>) -> bool {
         one.map(|it| &it.digest) == other.map(|it| &it.digest)

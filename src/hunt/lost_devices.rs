@@ -2,19 +2,28 @@
 
 use crate::case::Case;
 use crate::device::Device;
-use crate::exec::{Build, DeviceLost, DeviceMissing, Executor, Limits, Worker};
+use crate::examine::Original;
+use crate::exec::{DeviceLost, Executor, Limits, UnusableDevice, Worker};
 use crate::ops::wants_second;
+use crate::settle::{Judged, Settings};
 use crate::store::{Record, keep_lost};
 
-use super::joining::Devices;
+use super::late_devices::Devices;
 use super::{Event, Plan, Shared};
 
 /// A thread of a hunt, with workers on its devices.
 pub struct Thread {
     number: usize,
     pub executor: Executor,
-    /// Workers with candle's own kernels, once a case failed on edited ones.
-    pub own: Option<Executor>,
+    /// Workers with candle's own kernels beside edited ones.
+    pub original: Original,
+}
+
+impl Thread {
+    /// Its workers, to settle failures.
+    pub fn judged(&mut self, settings: Settings) -> Judged<'_> {
+        Judged { executor: &mut self.executor, original: &mut self.original, settings }
+    }
 }
 
 /// Opens the devices of `plan` for the first time, and returns those that answer. A resumed campaign may lack some that it lost
@@ -23,8 +32,8 @@ pub fn open(plan: &Plan, record: &mut Record, on_event: &dyn Fn(Event)) -> anyho
     let lost_before = std::mem::take(&mut record.lost);
     let devices = Devices::new(plan.devices.clone(), plan.spread, None);
     for &device in plan.devices.iter().filter(|device| device.is_gpu()) {
-        match Worker::start(device, Build::Checked, plan.limits) {
-            Ok(worker) => check_memory(&worker, &devices, plan.jobs, plan.limits)?,
+        match Worker::start(device, &plan.spec) {
+            Ok(worker) => check_memory(&worker, &devices, plan.jobs, plan.spec.limits)?,
             Err(error) => match devices.take_out(device) {
                 Some(left) if !left.is_empty() && lost_before.contains(&device.to_string()) => {
                     record.lost.push(device.to_string());
@@ -38,22 +47,22 @@ pub fn open(plan: &Plan, record: &mut Record, on_event: &dyn Fn(Event)) -> anyho
 }
 
 /// Whether the memory of a worker's GPU is enough for all workers that it will have.
-fn check_memory(worker: &Worker, devices: &Devices, jobs: usize, limits: Limits) -> Result<(), DeviceMissing> {
+fn check_memory(worker: &Worker, devices: &Devices, jobs: usize, limits: Limits) -> Result<(), UnusableDevice> {
     let (device, Some(gpu)) = (worker.device(), worker.hello().gpu) else { return Ok(()) };
     let workers = (0..jobs).filter(|number| devices.of_thread(*number).contains(&device)).count();
-    DeviceMissing::memory(device, gpu, workers, limits.gpu_memory_mib).map_or(Ok(()), Err)
+    UnusableDevice::memory(device, gpu, workers, limits.gpu_memory_mib).map_or(Ok(()), Err)
 }
 
 impl Shared<'_> {
     /// A new thread, with workers on its devices.
     pub(super) fn thread(&self, number: usize) -> anyhow::Result<Thread> {
-        Ok(Thread { number, executor: self.executor(number)?, own: None })
+        Ok(Thread { number, executor: self.executor(number)?, original: Original::beside(&self.plan.spec) })
     }
 
     /// Workers on the devices of a thread. Takes out those that are lost meanwhile.
     fn executor(&self, number: usize) -> anyhow::Result<Executor> {
         loop {
-            let started = Executor::start(&self.devices.of_thread(number), Build::Checked, self.plan.limits);
+            let started = Executor::start(&self.devices.of_thread(number), &self.plan.spec);
             match started {
                 Err(error) if self.goes_on_without(&error, None)? => {}
                 started => return started,
