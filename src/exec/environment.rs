@@ -1,25 +1,13 @@
 //! Which executable serves a device, and in what environment. The only place that decides this.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::{CandleUnderTest, DeviceBehaviour, WorkerSpec, gpu};
+use super::named_path::path_from;
+use super::{Build, CandleUnderTest, DeviceBehaviour, WorkerSpec, gpu};
 use crate::device::Device;
-
-/// Which build of candle a worker has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Build {
-    /// Optimized, with debug assertions and overflow checks. Hunts use this build.
-    #[default]
-    Checked,
-    /// A release build as users ship it: overflow wraps silently. Findings also run on this build.
-    Unchecked,
-    /// With checks, and with every mutant of candle's host code, each behind a switch.
-    Mutated,
-}
 
 /// The command that builds the worker with the mutants of the host code, for all devices, and lists these.
 pub const BUILD_MUTATED: &str = "cargo xtask host-mutants";
@@ -99,9 +87,6 @@ pub fn simulate(command: &mut Command, device: Device) -> anyhow::Result<()> {
 
 /// The largest number of devices of the simulated driver.
 const MAX_SIMULATED: u8 = 8;
-
-/// An environment variable of a worker, and its value.
-pub type Variable = (&'static str, OsString);
 
 /// The variable that makes a simulated device fail a call.
 const FAIL: &str = "SNUFFER_SIM_FAIL";
@@ -268,15 +253,6 @@ fn libraries() -> anyhow::Result<PathBuf> {
             candidates[0].display()
         ),
     }
-}
-
-/// The path in the environment variable `variable`, if it is set. The path must be valid.
-pub(super) fn path_from(variable: &str, is_valid: impl Fn(&Path) -> bool) -> anyhow::Result<Option<PathBuf>> {
-    let Some(path) = std::env::var_os(variable).map(PathBuf::from) else { return Ok(None) };
-    if !is_valid(&path) {
-        bail!("{variable} names {}, which is missing or not what it should be", path.display());
-    }
-    Ok(Some(path))
 }
 
 /// The folder of this executable and its parent: a test binary is one folder deeper than the others, in `deps`.

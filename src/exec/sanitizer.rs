@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::environment::path_from;
+use super::named_path::path_from;
 use crate::device::Device;
 
 /// A tool of `compute-sanitizer`.

@@ -1,10 +1,26 @@
 //! What to start a worker with: its build of candle, what its device loads and how it behaves, and how much a case may use.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Build, CandleUnderTest, EditedKernels, Sanitizer, Variable};
+use super::{CandleUnderTest, EditedKernels, Sanitizer};
 use crate::case::Case;
+
+/// Which build of candle a worker has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Build {
+    /// Optimized, with debug assertions and overflow checks. Hunts use this build.
+    #[default]
+    Checked,
+    /// A release build as users ship it: overflow wraps silently. Findings also run on this build.
+    Unchecked,
+    /// With checks, and with every mutant of candle's host code, each behind a switch.
+    Mutated,
+}
+
+/// An environment variable of a worker, and its value.
+pub type Variable = (&'static str, OsString);
 
 /// The specification of a worker. Each device of a run has a worker with the same one.
 #[derive(Debug, Clone, Default)]

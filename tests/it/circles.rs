@@ -67,7 +67,7 @@ fn read(root: &Path) -> BTreeMap<Module, File> {
                 let mut leaves = Vec::new();
                 flatten(&item.tree, &mut Vec::new(), &mut leaves);
                 for (path, name) in leaves {
-                    let Some(path) = absolute(&own, path, &modules) else { continue };
+                    let Some(path) = absolute(&own, &path, &modules) else { continue };
                     if !matches!(item.vis, Visibility::Inherited) {
                         file.exports.insert(name, path.clone());
                     }
@@ -75,7 +75,7 @@ fn read(root: &Path) -> BTreeMap<Module, File> {
                 }
             }
         }
-        file.imports.extend(inline(&text).into_iter().filter_map(|path| absolute(&own, path, &modules)));
+        file.imports.extend(inline(&text).into_iter().filter_map(|path| absolute(&own, &path, &modules)));
         (own, file)
     };
     sources.iter().map(file).collect()
@@ -98,7 +98,8 @@ fn flatten(tree: &UseTree, prefix: &mut Vec<String>, leaves: &mut Vec<(Vec<Strin
         }
         UseTree::Name(name) => {
             let name = name.ident.to_string();
-            let path = if name == "self" { prefix.clone() } else { [prefix.as_slice(), &[name.clone()]].concat() };
+            let path =
+                if name == "self" { prefix.clone() } else { [prefix.as_slice(), std::slice::from_ref(&name)].concat() };
             let known = path.last().cloned().unwrap_or_default();
             leaves.push((path, known));
         }
@@ -123,16 +124,16 @@ fn inline(text: &str) -> Vec<Vec<String>> {
 }
 
 /// A path from the root of the crate on; `None` if it leads into another crate.
-fn absolute(own: &Module, path: Vec<String>, modules: &BTreeSet<Module>) -> Option<Vec<String>> {
+fn absolute(own: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Vec<String>> {
     let (first, rest) = path.split_first()?;
     match first.as_str() {
         "crate" => Some(rest.to_vec()),
         "self" => Some([own.as_slice(), rest].concat()),
-        "super" => absolute(&own[..own.len().checked_sub(1)?].to_vec(), rest.to_vec(), modules)
+        "super" => absolute(&own[..own.len().checked_sub(1)?].to_vec(), rest, modules)
             .or_else(|| Some([&own[..own.len() - 1], rest].concat())),
         child => {
             let below = [own.as_slice(), &[child.to_string()]].concat();
-            modules.contains(&below).then(|| [own.as_slice(), &path].concat())
+            modules.contains(&below).then(|| [own.as_slice(), path].concat())
         }
     }
 }
@@ -147,7 +148,7 @@ fn needed(own: &Module, file: &File, files: &BTreeMap<Module, File>) -> BTreeSet
 fn defining(path: &[String], files: &BTreeMap<Module, File>) -> Module {
     let mut module = Module::new();
     for (place, name) in path.iter().enumerate() {
-        let below = [module.as_slice(), &[name.clone()]].concat();
+        let below = [module.as_slice(), std::slice::from_ref(name)].concat();
         if files.contains_key(&below) {
             module = below;
         } else if let Some(origin) = files.get(&module).and_then(|file| file.exports.get(name)) {

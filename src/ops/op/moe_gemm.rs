@@ -182,8 +182,6 @@ fn on_cuda(call: &Call) -> candle_core::Result<()> {
     Ok(())
 }
 
-/// The rule that `moe_gemm` states.
-
 /// The shape of the experts; `None` if the rows of the blocks are not those of as many experts.
 fn shape(case: &Case) -> Option<[usize; 3]> {
     let ([rows, columns], experts) = (matrix_shape(case)?, case.size("experts"));
