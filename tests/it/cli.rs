@@ -94,7 +94,7 @@ fn a_user_error_is_one_clear_line_and_exits_with_1() {
         ("", vec!["hunt", "--ops", "zzz*"], "no op matches `zzz*`; `snuffer ops` lists them"),
         ("", vec!["coverage"], "the store has no campaign; name cases to run"),
         ("", vec!["score", "--device", "cpu"], "score needs exactly one simulated device"),
-        ("", vec!["coverage", "--device", "cpu", "corpora"], "no simulated device executed anything"),
+        ("", vec!["coverage", "--device", "cpu", "corpora/regressions"], "no simulated device executed anything"),
         ("", vec!["hunt", "--resume"], "there is no campaign to resume"),
         ("", vec!["hunt", "--device", "tpu"], "`tpu` is not a device; use `cpu`, `cuda:0` or `sim:0`"),
         ("", vec!["hunt", "--time", "soon"], "write at most 100 years, such as `90s`, `5m` or `250ms`"),

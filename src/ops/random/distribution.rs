@@ -18,7 +18,7 @@ macro_rules! distributions {
         $name:ident = $method:ident, $like:ident, $distribution:ident,
             $first:ident = $first_default:literal $about_first:literal,
             $second:ident = $second_default:literal $about_second:literal,
-            $drawn:expr, $is_ordinary:ident or $extraordinary:literal;
+            $drawn:expr, $is_ordinary:ident or $extraordinary:expr;
     )*) => {$(
         $(#[$doc])*
         pub static $name: Op = Op {
@@ -43,7 +43,7 @@ macro_rules! distributions {
                 if $is_ordinary(case.float(stringify!($first)), case.float(stringify!($second)), dtype(case)) {
                     facts_contract(contract(case))
                 } else {
-                    Contract::Unspecified($extraordinary)
+                    $extraordinary
                 }
             },
             call: |call| {
@@ -86,13 +86,13 @@ distributions! {
         lo = 0.0 "The lower bound.",
         up = 1.0 "The upper bound.",
         [(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0), (3.0, 4.0), (-0.5, 0.0)],
-        is_ordinary_interval or "an extraordinary interval";
+        is_ordinary_interval or Contract::Unspecified("an extraordinary interval");
     /// `Tensor::randn(mean, std, (rows, columns), device)`, or `randn_like`.
     RANDN = randn, randn_like, normal,
         mean = 0.0 "The mean.",
         std = 1.0 "The standard deviation.",
         [(0.0, 1.0), (0.0, 0.5), (2.0, 0.25), (-1.0, 1.0)],
-        is_ordinary_normal or "an extraordinary distribution";
+        is_ordinary_normal or Contract::Unspecified("an extraordinary distribution");
 }
 
 fn is_ordinary_interval(lo: f64, up: f64, dtype: DType) -> bool {
