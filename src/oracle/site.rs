@@ -164,7 +164,10 @@ impl Site {
                 Some(Self::At(Spot::parse(spot), phase))
             }
             (OracleName::Contract | OracleName::Fault, _) => {
-                Phase::ALL.into_iter().find(|phase| phase.name() == text).map(Self::Phase)
+                let named = Phase::ALL.into_iter().find(|phase| phase.name() == text).map(Self::Phase);
+                let (spot, phase) = with_phase(text);
+                let function = || Some(Spot::parse(spot)).filter(|spot| matches!(spot, Spot::Function { .. }));
+                named.or_else(|| Some(Self::At(function()?, phase)))
             }
             _ => None,
         }

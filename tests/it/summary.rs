@@ -87,7 +87,7 @@ fn findings_are_grouped_by_cause_and_a_regression_explains_those_like_it() {
     // One has a root cause, whose fix was seen to mend a failure of this name.
     let root = "norm of f16 is infinite where only its square overflows";
     assert_eq!(explained, [first.cause.as_str(), root, "sum is wrong"]);
-    let alike = found.causes.iter().find(|group| group.cause == "returns a wrong value in a view").expect("a group");
+    let alike = found.causes.iter().find(|group| group.cause == "returns a wrong value for a view").expect("a group");
     assert!(!alike.known && alike.rank == Rank::Wrong, "{alike:?}");
 }
 
@@ -183,7 +183,7 @@ fn the_markdown_of_a_summary_has_the_campaigns_and_the_same_findings() {
         "15 findings, 15 of them new.",
         "| memory | 1 |\n| wrong | 7 |",
         "| 4 | new | in where_f32 (candle-kernels/src/ternary.cu) |",
-        "- **memory** tensor.index_select uses an illegal address in affine_f32 (affine.cu) (`",
+        "- **memory** tensor.index_select accesses an illegal address in affine_f32 (affine.cu) (`",
     ] {
         assert!(shown.contains(expected), "{expected} is not in {shown}");
     }
