@@ -165,7 +165,7 @@ pub static ORACLES: &[Oracle] = &[
 
 /// A violation detected by `oracle`, on the device of `observation`.
 fn violation(oracle: OracleName, kind: Kind, site: Site, observation: &Observation, detail: String) -> Violation {
-    debug_assert_eq!(Site::parse(oracle, &kind, &site.to_string()), site, "a kept site is read as another one");
+    let site = site.into_kept(oracle, &kind);
     Violation { oracle, kind, site, device: observation.device, also_on: Vec::new(), detail }
 }
 

@@ -113,6 +113,12 @@ impl Site {
         site.unwrap_or_else(|| if text.is_empty() { Self::Call } else { Self::Older(text.to_string()) })
     }
 
+    /// The site as a store reads it back. A fresh violation equals a kept one then, whatever a device calls its kernels.
+    #[must_use]
+    pub(super) fn into_kept(self, oracle: OracleName, kind: &Kind) -> Self {
+        Self::parse(oracle, kind, &self.to_string())
+    }
+
     fn known(oracle: OracleName, kind: &Kind, text: &str) -> Option<Self> {
         let variant = || (!text.is_empty()).then(|| Self::Variant(text.to_string()));
         match (oracle, kind) {
