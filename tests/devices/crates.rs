@@ -38,7 +38,9 @@ fn with_our_dependencies(manifest: &str, krate: &str, device: Device) -> String 
     for (name, dependency) in ours["dependencies"].as_table().expect("dependencies") {
         let mut dependency = dependency.clone();
         dependency.as_table_mut().and_then(|fields| fields.remove("optional"));
-        if !dependencies.contains_key(name) && (device != Device::Cpu || name != "libloading") {
+        // A crate of our own is not below candle.
+        let is_own = dependency.get("path").is_some();
+        if !is_own && !dependencies.contains_key(name) && (device != Device::Cpu || name != "libloading") {
             dependencies.insert(name.clone(), dependency);
         }
     }
