@@ -162,7 +162,7 @@ impl Finding {
     }
 }
 
-/// Whether two records are of the same place and kind: the threads and addresses may be others.
+/// True if two records have the same place and kind; threads and addresses may differ.
 fn say_the_same(one: &Record, other: &Record) -> bool {
     let key = |it: &Record| (it.severity, it.fault.kind, it.fault.place.kernel.clone(), it.fault.place.source.clone());
     let is_placed = !one.fault.place.kernel.is_empty();
