@@ -12,7 +12,7 @@ mod since;
 mod upstream;
 
 pub use fix::{Edit, Fix, kept};
-pub use folder::{FOLDER, file, folder};
+pub use folder::{FOLDER, SINCE, file, folder};
 pub use known_failures::{Explanation, KnownFailures};
 pub use predicate::Predicate;
 pub use proof::Proof;

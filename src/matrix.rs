@@ -11,7 +11,7 @@ use crate::exec::{Deadline, Executor, WorkerSpec, pool};
 use crate::generate::{Mode, drawn, random};
 use crate::ops::{Contract, Op};
 use crate::oracle::{Evidence, Kind, OracleName, judge_on};
-use crate::outcome::{Observation, Outcome};
+use crate::outcome::{CudaError, Observation, Outcome};
 use crate::tensor::DType;
 
 /// How many valid cases of each op and dtype are run.
@@ -187,7 +187,7 @@ fn rows(executor: &mut Executor, op: &'static Op, devices: &[Device]) -> anyhow:
 fn cell(evidence: &Evidence, seen: &Observation) -> Cell {
     match &seen.outcome {
         Outcome::Unsupported(_) => return Cell::Unsupported,
-        Outcome::Faulted(fault) if fault.kind == "assert" => return Cell::Asserts,
+        Outcome::Faulted(fault) if fault.kind == CudaError::Assert => return Cell::Asserts,
         Outcome::Faulted(_) => return Cell::Faults,
         _ => {}
     }

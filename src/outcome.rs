@@ -1,5 +1,6 @@
 //! The outcome of a case on one device, as plain data. Whether it is right, the oracles decide.
 
+mod cuda_error;
 mod device_reports;
 mod place;
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::Device;
 use crate::tensor::Tensor;
 
+pub use cuda_error::CudaError;
 pub use device_reports::{DeviceReport, DeviceReports};
 pub use place::{Function, Place};
 
@@ -113,8 +115,8 @@ pub struct Panic {
 pub struct Fault {
     /// The phase in which it happened.
     pub phase: Phase,
-    /// The CUDA error in words: `assert`, `illegal address`, `misaligned address`, `launch failed`, `hang`, …
-    pub kind: String,
+    /// The CUDA error.
+    pub kind: CudaError,
     /// The source line of the kernel, or the kernel, if the device reports it.
     pub place: Place,
     /// The device's message, for people.

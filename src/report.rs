@@ -13,8 +13,6 @@ mod values;
 mod why;
 mod words;
 
-use device_record::Kind;
-
 use crate::ops::Contract;
 use crate::oracle::{Evidence, OracleName, Verdict, Violation};
 use crate::outcome::DeviceReport;
@@ -90,9 +88,14 @@ fn details(evidence: &Evidence) -> Vec<String> {
         if values::shows_outside_of_a_view(case, &seen.outcome) {
             lines.push(format!("  {:?} is what lies in {}", View::POISON, values::OUTSIDE));
         }
-        for DeviceReport { kind, message, .. } in &seen.device_reports.reports {
+        let mut reports = &seen.device_reports.reports[..];
+        while let [DeviceReport { kind, message, .. }, rest @ ..] = reports {
             lines.push(format!("  report  {kind}: {message}"));
-            lines.extend(kind.parse().map(|kind: Kind| format!("  help    {}", kind.help())));
+            // Once for all reports of the kind.
+            if rest.iter().all(|later| later.kind != *kind) {
+                lines.push(format!("  help    {}", kind.help()));
+            }
+            reports = rest;
         }
         lines.extend(seen.device_reports.facts.iter().map(|fact| format!("  fact    {fact}")));
         if let Some(again) = &seen.again {

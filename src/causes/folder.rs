@@ -1,4 +1,4 @@
-//! The folder of causes: `NAME/cause.toml`, and beside it the fix, if there is one, its proof, and since which release the cause is there.
+//! The folder of causes: `NAME/cause.toml`, and beside it the fix, if there is one, and its proof; `since.toml` is about all.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,15 @@ pub const FOLDER: &str = "corpora/causes";
 
 /// The causes that this build was made with.
 static OWN: Dir = include_dir!("$CARGO_MANIFEST_DIR/corpora/causes");
+
+/// All files of a folder.
+#[derive(Debug, Clone, Default)]
+pub struct Folder {
+    /// The files of each cause.
+    pub causes: Vec<Files>,
+    /// `since.toml`: since which release each cause is there.
+    pub since: String,
+}
 
 /// The files of a cause.
 #[derive(Debug, Clone)]
@@ -21,8 +30,6 @@ pub struct Files {
     pub fix: Option<String>,
     /// `proof.toml`.
     pub proof: Option<String>,
-    /// `since.toml`.
-    pub since: Option<String>,
 }
 
 /// The folder [`FOLDER`] in the current folder, or in the nearest above that has one.
@@ -33,33 +40,38 @@ pub fn folder() -> Option<PathBuf> {
     std::env::current_dir().ok()?.ancestors().map(|root| root.join(FOLDER)).find(|folder| folder.is_dir())
 }
 
-/// The file `what` (`cause`, `fix`, `proof` or `since`) of the cause `name` in `folder`.
+/// The file `what` (`cause`, `fix` or `proof`) of the cause `name` in `folder`.
 pub fn file(folder: &Path, name: &str, what: &str) -> PathBuf {
     folder.join(name).join(format!("{what}.toml"))
 }
 
-/// The files of each cause in `folder`, by name.
-pub fn read(folder: &Path) -> std::io::Result<Vec<Files>> {
-    let mut all = Vec::new();
+/// Which of a folder's files is about all causes.
+pub const SINCE: &str = "since.toml";
+
+/// The files in `folder`.
+pub fn read(folder: &Path) -> std::io::Result<Folder> {
+    let since = std::fs::read_to_string(folder.join(SINCE)).unwrap_or_default();
+    let mut causes = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let text = |what: &str| std::fs::read_to_string(file(folder, &name, what)).ok();
         let cause = text("cause");
-        let [fix, proof, since] = ["fix", "proof", "since"].map(text);
-        all.extend(cause.map(|cause| Files { name, cause, fix, proof, since }));
+        let [fix, proof] = ["fix", "proof"].map(text);
+        causes.extend(cause.map(|cause| Files { name, cause, fix, proof }));
     }
-    Ok(all)
+    Ok(Folder { causes, since })
 }
 
-/// The files of each cause that this build was made with.
-pub fn own() -> Vec<Files> {
+/// The files that this build was made with.
+pub fn own() -> Folder {
     let of = |folder: &Dir| {
         let text = |what: &str| {
             Some(folder.get_file(folder.path().join(format!("{what}.toml")))?.contents_utf8()?.to_string())
         };
         let name = folder.path().to_string_lossy().into_owned();
-        let [fix, proof, since] = ["fix", "proof", "since"].map(text);
-        Some(Files { name, cause: text("cause")?, fix, proof, since })
+        let [fix, proof] = ["fix", "proof"].map(text);
+        Some(Files { name, cause: text("cause")?, fix, proof })
     };
-    OWN.dirs().filter_map(of).collect()
+    let since = OWN.get_file(SINCE).and_then(include_dir::File::contents_utf8).unwrap_or_default().to_string();
+    Folder { causes: OWN.dirs().filter_map(of).collect(), since }
 }

@@ -1,10 +1,11 @@
 //! A root cause: one mistake of candle that explains many failures, with its fix and the proof of it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::folder::{self, Files};
+use super::folder::{self, Files, Folder, SINCE};
 use super::{Fix, Link, Predicate, Proof, Sighting, Since, parsed};
 use crate::case::Case;
 use crate::device::Device;
@@ -55,7 +56,7 @@ pub struct RootCause {
 impl RootCause {
     /// The causes of this build, the worst first.
     pub fn own() -> Result<Vec<Self>, String> {
-        sorted(folder::own().into_iter().map(Self::parse))
+        Self::of_folder(folder::own())
     }
 
     /// The causes in the nearest folder, or else those of this build, the worst first. A mistake is one line.
@@ -66,16 +67,26 @@ impl RootCause {
     /// The causes in `folder`, the worst first.
     pub fn read(folder: &Path) -> Result<Vec<Self>, String> {
         let files = folder::read(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
-        sorted(files.into_iter().map(Self::parse)).map_err(|problem| format!("{}/{problem}", folder.display()))
+        Self::of_folder(files).map_err(|problem| format!("{}/{problem}", folder.display()))
+    }
+
+    fn of_folder(Folder { causes, since }: Folder) -> Result<Vec<Self>, String> {
+        let mut since: BTreeMap<String, Since> = parsed(&since).map_err(|problem| format!("{SINCE}: {problem}"))?;
+        let parse = |files| Self::parse(files).map(|cause| Self { since: since.remove(&cause.name), ..cause });
+        let mut all = causes.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        if let Some(name) = since.keys().next() {
+            return Err(format!("{SINCE}: there is no cause `{name}`"));
+        }
+        all.sort_by(|one, other| (one.rank, &one.name).cmp(&(other.rank, &other.name)));
+        Ok(all)
     }
 
     fn parse(files: Files) -> Result<Self, String> {
-        let Files { name, cause, fix, proof, since } = files;
+        let Files { name, cause, fix, proof } = files;
         let in_file = |what: &str, problem: String| format!("{name}/{what}.toml: {problem}");
         let mut cause: Self = parsed(&cause).map_err(|problem| in_file("cause", problem))?;
         cause.fix = fix.map(|text| parsed(&text)).transpose().map_err(|problem| in_file("fix", problem))?;
         cause.proof = proof.map(|text| parsed(&text)).transpose().map_err(|problem| in_file("proof", problem))?;
-        cause.since = since.map(|text| parsed(&text)).transpose().map_err(|problem| in_file("since", problem))?;
         if let Some(Link { url, .. }) = cause.upstream.iter().find(|link| !is_link(&link.url)) {
             return Err(in_file(
                 "cause",
@@ -124,12 +135,6 @@ impl RootCause {
     fn mends(&self, failure: &str) -> bool {
         self.proof.as_ref().is_some_and(|proof| proof.mends.contains(failure))
     }
-}
-
-fn sorted(causes: impl Iterator<Item = Result<RootCause, String>>) -> Result<Vec<RootCause>, String> {
-    let mut all = causes.collect::<Result<Vec<_>, _>>()?;
-    all.sort_by(|one, other| (one.rank, &one.name).cmp(&(other.rank, &other.name)));
-    Ok(all)
 }
 
 /// The cause of `sighting`. Prefers causes whose proven fix makes this failure pass: the first of them with a matching predicate, else the

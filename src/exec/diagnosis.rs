@@ -103,7 +103,7 @@ impl Reports {
         }
         for report in reports {
             let Some(kind) = report.checker() else { continue };
-            let device_report = DeviceReport { kind: kind.to_string(), place: report.place(), message: report.text() };
+            let device_report = DeviceReport { kind, place: report.place(), message: report.text() };
             let same =
                 |known: &DeviceReport| (&known.kind, &known.place) == (&device_report.kind, &device_report.place);
             if !device_reports.reports.iter().any(same) {

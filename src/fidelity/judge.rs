@@ -10,7 +10,7 @@ use super::pair::Both;
 use super::simulated::Simulated;
 use super::values::Values;
 use crate::case::Case;
-use crate::outcome::Outcome;
+use crate::outcome::{CudaError, Outcome};
 
 /// What a difference means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ fn only_one_can(Both { simulated, other, launched }: &Both) -> Option<String> {
             Some(format!("the result is not determined, as only the simulated device reports: {kind} at {place}"))
         }
         // What follows from the bytes there may be another fault.
-        (Outcome::Faulted(fault), _) if fault.kind == "illegal address" => {
+        (Outcome::Faulted(fault), _) if fault.kind == CudaError::IllegalAddress => {
             Some(format!("a GPU notices a wrong address only outside of all mapped pages: {}", fault.place))
         }
         // Linked kernels end the process if a call fails.
@@ -115,7 +115,9 @@ fn only_one_can(Both { simulated, other, launched }: &Both) -> Option<String> {
         (Outcome::Rejected(refusal), _) if refusal.message.contains("CUDA_ERROR_OUT_OF_MEMORY") => {
             Some("the devices have other amounts of memory".to_string())
         }
-        (Outcome::Faulted(fault), Outcome::TimedOut(_)) if ["hang", "launch failed"].contains(&fault.kind.as_str()) => {
+        (Outcome::Faulted(fault), Outcome::TimedOut(_))
+            if matches!(fault.kind, CudaError::Hang | CudaError::LaunchFailed) =>
+        {
             Some(format!("the simulated device proves that the launch does not end: {}", fault.place))
         }
         _ => None,

@@ -11,10 +11,11 @@ use crate::outcome::{Observation, Phase};
 pub fn judge(evidence: &Evidence, seen: &Observation) -> Verdict {
     let mut kinds = BTreeSet::new();
     let rivals = has_rivals(evidence.case);
-    let reports = seen.device_reports.reports.iter().filter(|report| report.kind != "race" || !rivals);
-    let firsts = reports.filter(|report| kinds.insert(report.kind.as_str()));
+    let reports =
+        seen.device_reports.reports.iter().filter(|report| report.kind != device_record::Kind::Race || !rivals);
+    let firsts = reports.filter(|report| kinds.insert(report.kind.name()));
     let violations = firsts.map(|report| {
-        let (kind, place) = (Kind::from(report.kind.as_str()), &report.place);
+        let (kind, place) = (Kind::Report(report.kind), &report.place);
         let site = if place.is_unknown() { Site::Call } else { Site::at(place, Phase::Forward) };
         violation(OracleName::Checker, kind, site, seen, report.message.clone())
     });

@@ -9,5 +9,5 @@ pub fn judge(_: &Evidence, seen: &Observation) -> Verdict {
     let phase = if fault.phase == Phase::Backward { Phase::Backward } else { Phase::Forward };
     let nothing_known = fault.place.is_unknown() && phase == Phase::Forward;
     let site = if nothing_known { Site::Call } else { Site::at(&fault.place, phase) };
-    fail(OracleName::Fault, Kind::from(fault.kind.as_str()), site, seen, fault.message.clone())
+    fail(OracleName::Fault, Kind::from(fault.kind.clone()), site, seen, fault.message.clone())
 }

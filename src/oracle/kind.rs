@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use device_record::Kind as Report;
 use serde::{Deserialize, Serialize};
+
+use crate::outcome::CudaError;
 
 /// Defines [`OracleName`] from its variants, each with its text.
 macro_rules! oracles {
@@ -49,8 +52,10 @@ macro_rules! kinds {
         #[serde(from = "String", into = "String")]
         pub enum Kind {
             $($(#[$doc])* $kind,)*
-            /// The device's own name for it: another CUDA error, or the checker that reported.
-            Device(String),
+            /// A CUDA error ended the case.
+            Fault(CudaError),
+            /// A checker of the device reported it.
+            Report(Report),
         }
 
         impl Kind {
@@ -58,7 +63,8 @@ macro_rules! kinds {
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$kind => $text,)*
-                    Self::Device(name) => name,
+                    Self::Fault(error) => error.name(),
+                    Self::Report(report) => report.name(),
                 }
             }
         }
@@ -67,7 +73,11 @@ macro_rules! kinds {
             fn from(name: &str) -> Self {
                 match name {
                     $($text => Self::$kind,)*
-                    other => Self::Device(other.to_string()),
+                    other => match other.parse() {
+                        // Both report an assertion; a checker's ends no case.
+                        Ok(Report::Assert) | Err(_) => Self::Fault(CudaError::from(other.to_string())),
+                        Ok(report) => Self::Report(report),
+                    },
                 }
             }
         }
@@ -111,8 +121,16 @@ kinds! {
     Differs = "differs",
     /// A result that candle's code intends and its documentation does not tell.
     Undocumented = "undocumented",
-    /// A device-side assertion failed.
-    Assert = "assert",
+}
+
+impl From<CudaError> for Kind {
+    /// A hang is one, whoever notices it.
+    fn from(error: CudaError) -> Self {
+        match error {
+            CudaError::Hang => Self::Hang,
+            error => Self::Fault(error),
+        }
+    }
 }
 
 impl From<String> for Kind {

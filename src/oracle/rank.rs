@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, OracleName, Signature};
+use crate::outcome::CudaError;
 
 /// How bad a violation is, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -43,14 +44,15 @@ impl Signature {
         match (self.oracle, &self.kind) {
             // Races, bytes that were never written, accesses outside of a view: hardware says nothing, or not every time.
             (OracleName::Checker, _) => Rank::Memory,
-            (OracleName::Fault, Kind::Device(error)) if error.contains("address") => Rank::Memory,
+            (OracleName::Fault, Kind::Fault(CudaError::IllegalAddress | CudaError::MisalignedAddress)) => Rank::Memory,
             (OracleName::Fault, _) => Rank::Crash,
             (_, Kind::Died) => Rank::Memory,
-            (_, Kind::Panic | Kind::Hang | Kind::StackOverflow | Kind::OutOfMemory | Kind::Assert) => Rank::Crash,
+            (_, Kind::Panic | Kind::Hang | Kind::StackOverflow | Kind::OutOfMemory) => Rank::Crash,
             (_, Kind::RefusedValid | Kind::NotRefused | Kind::RefusedGradient) => Rank::Refusal,
             (_, Kind::NotSupported | Kind::OnlyOneAccepts | Kind::Limitation | Kind::Undocumented) => Rank::Limit,
             (_, Kind::WrongValue | Kind::WrongShape | Kind::WrongDtype) => Rank::Wrong,
-            (_, Kind::MissingGradient | Kind::Tracked | Kind::Differs | Kind::Device(_)) => Rank::Wrong,
+            (_, Kind::MissingGradient | Kind::Tracked | Kind::Differs) => Rank::Wrong,
+            (_, Kind::Fault(_) | Kind::Report(_)) => Rank::Crash,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a device reported beside the outcome of a case.
 
+use device_record::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
@@ -26,7 +27,7 @@ impl DeviceReports {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReport {
     /// The checker: `uninitialized read`, `race`, `barrier` …
-    pub kind: String,
+    pub kind: Kind,
     /// The source line of the kernel, or the kernel, if the device reports it.
     pub place: Place,
     /// The device's message, for people.

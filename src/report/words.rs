@@ -1,8 +1,10 @@
 //! Failures in plain words: what an op does wrong, and where. Lists, titles of reports, pages and comparisons all use these.
 
+use device_record::Kind as Report;
+
 use crate::device::Device;
 use crate::oracle::{Kind, Need, Needs, OracleName, SiblingDoes, Signature, Site, Spot};
-use crate::outcome::Phase;
+use crate::outcome::{CudaError, Phase};
 
 /// A finding as a sentence: `tensor.gather fires a device-side assert in gather (indexing.cu)`.
 pub fn sentence(signature: &Signature) -> String {
@@ -56,8 +58,8 @@ pub fn failure(signature: &Signature) -> String {
 pub fn what(signature: &Signature) -> String {
     let Signature { oracle, kind, site, .. } = signature;
     let words = match kind {
-        Kind::Assert => "fires a device-side assert",
-        Kind::Device(diagnosis) => return diagnosed(diagnosis),
+        Kind::Fault(error) => return faults(error),
+        Kind::Report(report) => reported(*report),
         Kind::Hang if *oracle == OracleName::Fault => "never finishes on the device",
         Kind::Hang => "does not return within the deadline",
         Kind::Panic => "panics",
@@ -114,21 +116,41 @@ fn beside(name: &str, does: SiblingDoes) -> String {
     }
 }
 
-/// What the device diagnosed.
-fn diagnosed(kind: &str) -> String {
-    let words = match kind {
-        "illegal address" => "accesses an illegal address",
-        "out of bounds" | "out of window" => "accesses memory out of bounds",
-        "use after free" => "accesses freed memory",
-        "misaligned address" | "misaligned" => "accesses a misaligned address",
-        "uninitialized read" => "reads uninitialized memory",
-        "race" => "has a data race between threads",
-        "stream race" => "has a data race between streams",
-        "barrier" => "has a barrier that not all threads reach",
-        "out of view" => "accesses the buffer outside of a view",
-        other => return format!("breaks the CUDA context ({other})"),
+/// How a CUDA error ends the call.
+fn faults(error: &CudaError) -> String {
+    let words = match error {
+        CudaError::Assert => "fires a device-side assert",
+        CudaError::IllegalAddress => "accesses an illegal address",
+        CudaError::MisalignedAddress => "accesses a misaligned address",
+        CudaError::Hang => "never finishes on the device",
+        CudaError::LaunchFailed | CudaError::Other(_) => return format!("breaks the CUDA context ({error})"),
     };
     words.to_string()
+}
+
+/// What a checker of the device reports.
+fn reported(report: Report) -> &'static str {
+    match report {
+        Report::Assert => "fires a device-side assert",
+        Report::OutOfBounds | Report::OutOfWindow => "accesses memory out of bounds",
+        Report::UseAfterFree => "accesses freed memory",
+        Report::UseBeforeAllocation => "accesses memory before it is allocated",
+        Report::InvalidFree => "frees memory that is not allocated",
+        Report::Misaligned => "accesses a misaligned address",
+        Report::OutOfView => "accesses the buffer outside of a view",
+        Report::Trap => "gives up in a kernel",
+        Report::Deadlock => "has threads that wait for each other forever",
+        Report::Barrier => "has a barrier that not all threads reach",
+        Report::Loop | Report::Budget => "never finishes on the device",
+        Report::Uninitialized => "reads uninitialized memory",
+        Report::Race => "has a data race between threads",
+        Report::StreamRace => "has a data race between streams",
+        Report::Leak => "leaks memory of the device",
+        Report::Arithmetic => "computes what is rarely meant",
+        Report::Sampled => "is too large to be simulated as a whole",
+        Report::Unsupported => "needs more than the simulated device has",
+        Report::Injected => "meets a failure that was asked for",
+    }
 }
 
 /// What a wrong value needs, to follow what is wrong.

@@ -3,7 +3,7 @@
 use candle_core::Error;
 
 use crate::case::Case;
-use crate::outcome::Refusal;
+use crate::outcome::{CudaError, Refusal};
 use crate::tensor::DType;
 
 /// The innermost error, without backtrace and context.
@@ -25,20 +25,13 @@ fn inner(error: &Error) -> Option<&Error> {
     }
 }
 
-/// A CUDA error in words, derived from its code, and candle's message. The words become the kind of a violation.
-pub fn cuda_error(error: &Error) -> (String, String) {
+/// The CUDA error that candle's message names, and the message.
+pub fn cuda_error(error: &Error) -> (CudaError, String) {
     let message = error.to_string();
-    let code = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|word| word.starts_with(CODE));
-    let kind = match code.map(|code| &code[CODE.len()..]) {
-        Some("ASSERT") => "assert".to_string(),
-        Some("LAUNCH_TIMEOUT") => "hang".to_string(),
-        Some(name) => name.to_lowercase().replace('_', " "),
-        None => "device error".to_string(),
-    };
-    (kind, message)
+    let mut words = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let code = words.find(|word| word.starts_with(CudaError::CODE));
+    (code.map_or_else(|| CudaError::Other("device error".to_string()), CudaError::of_code), message)
 }
-
-const CODE: &str = "CUDA_ERROR_";
 
 /// The dtypes whose kernels candle compiles from a compute capability on: `#if __CUDA_ARCH__ >= 800` and `>= 890` around them
 /// (candle-kernels 0.11.1, such as `src/unary.cu` 102 and 209, `src/binary.cu` 4, `src/indexing.cu` 310 and 328).

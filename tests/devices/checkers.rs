@@ -38,7 +38,7 @@ fn a_report_does_not_end_the_case_and_is_a_violation_at_its_kernel(device: Devic
         let (seen, verdict) = seen(&canary::case(kernel), device, DeviceBehaviour::default());
         assert!(matches!(seen.outcome, Outcome::Returned(_)), "{kernel}: {:?}", seen.outcome);
         let [report] = &seen.device_reports.reports[..] else { panic!("{kernel}: {:?}", seen.device_reports) };
-        assert_eq!((report.kind.as_str(), report.place.to_string().as_str()), (kind, kernel));
+        assert_eq!((report.kind.name(), report.place.to_string().as_str()), (kind, kernel));
         assert_eq!(oracle(&verdict), "checker");
     }
 }
@@ -68,10 +68,7 @@ fn exact_views_report_an_access_outside_the_view(device: Device) {
     let (seen, verdict) = seen(&regression.case, device, behaviour);
     assert_eq!(oracle(&verdict), "checker");
     let report = &seen.device_reports.reports[0];
-    assert_eq!(
-        (report.kind.as_str(), report.place.to_string().as_str()),
-        ("out of view", "cublasGemmStridedBatchedEx")
-    );
+    assert_eq!((report.kind.name(), report.place.to_string().as_str()), ("out of view", "cublasGemmStridedBatchedEx"));
 }
 
 fn jitter_changes_an_approximation_within_its_tolerance(device: Device) {

@@ -8,7 +8,7 @@ use snuffer::device::Device;
 use snuffer::exec::{Deadline, Executor, Limits};
 use snuffer::guard;
 use snuffer::ops::{self, Op};
-use snuffer::outcome::Outcome;
+use snuffer::outcome::{CudaError, Outcome};
 use snuffer::run::to_candle;
 
 use crate::kept::{regressions, scenarios};
@@ -29,7 +29,7 @@ fn the_guard_refuses_every_kept_call_that_asserts(device: Device) {
         }
         let op = ops::find(&kept.case.op).expect(&name);
         let seen = executor.observe(&kept.case, Deadline::Short).expect("the harness survives");
-        let asserts = matches!(&seen[0].outcome, Outcome::Faulted(fault) if fault.kind.as_str() == "assert");
+        let asserts = matches!(&seen[0].outcome, Outcome::Faulted(fault) if fault.kind == CudaError::Assert);
         if asserts {
             asserted += 1;
             if !refuses(op, &kept.case, device) {

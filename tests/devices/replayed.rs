@@ -6,7 +6,8 @@ use std::time::Duration;
 use snuffer::device::Device;
 use snuffer::exec::{Deadline, Executor, Limits};
 use snuffer::ops;
-use snuffer::oracle::{Evidence, Kind, OracleName, Verdict, judge};
+use snuffer::oracle::{Evidence, Kind, Verdict, judge};
+use snuffer::outcome::Observation;
 use snuffer::report;
 use snuffer::store::Platform;
 use snuffer::store::regression::{Regression, surprises};
@@ -23,25 +24,22 @@ pub const TESTS: &[Test] = tests![Each:
 fn every_regression_does_what_its_snapshot_and_its_status_say(device: Device) {
     let text = |_: &Regression, evidence: &Evidence| report::text(evidence, &judge(evidence));
     let texts = replayed(&regressions(), device, text);
-    let Some((snapshot, mut settings)) = settings(device) else { return };
+    let Some(mut settings) = settings(device) else { return };
     for (name, text) in texts {
         settings.set_snapshot_path(Path::new("../..").join(REGRESSIONS).join(name));
-        settings.bind(|| insta::assert_snapshot!(snapshot, text));
+        settings.bind(|| insta::assert_snapshot!("replay", text));
     }
 }
 
 fn every_scenario_matches_its_snapshot_and_its_status(device: Device) {
     let texts = replayed(&scenarios(), device, entry);
-    let Some((_, mut settings)) = settings(device) else { return };
+    let Some(mut settings) = settings(device) else { return };
     settings.set_snapshot_path("../../snapshots");
-    if device != Device::Cpu {
-        settings.set_snapshot_suffix("sim");
-    }
     let entries: Vec<String> = texts.into_iter().map(|(name, entry)| format!("{name}\n{entry}\n")).collect();
     settings.bind(|| insta::assert_snapshot!("scenarios", entries.concat()));
 }
 
-/// The title, the outcome and the verdict of a scenario.
+/// The title, the outcomes and the verdict of a scenario.
 fn entry(scenario: &Regression, evidence: &Evidence) -> String {
     let verdict = match judge(evidence) {
         Verdict::Pass => "as promised".to_string(),
@@ -53,28 +51,24 @@ fn entry(scenario: &Regression, evidence: &Evidence) -> String {
             shown.join(", ")
         }
     };
-    let outcome = evidence.observations[0].outcome.summary();
-    format!("  {}\n  {outcome}\n  {verdict}\n", scenario.title)
+    let seen = |seen: &Observation| format!("  {:<6}{}\n", seen.device.to_string(), seen.outcome.summary());
+    let outcomes: String = evidence.observations.iter().map(seen).collect();
+    format!("  {}\n{outcomes}  {verdict}\n", scenario.title)
 }
 
-/// The name of the snapshot of a device, and its settings. A GPU has none: its status alone is checked, as its messages and
-/// the last bits of its values are its own.
-fn settings(device: Device) -> Option<(&'static str, insta::Settings)> {
-    let snapshot = match device {
-        Device::Cpu => "cpu",
-        Device::Sim(_) => "sim",
-        Device::Cuda(_) => return None,
-    };
+/// The settings of a snapshot: what a person sees who replays a case on the CPU and the simulated device. A GPU's messages and the
+/// last bits of its values are its own, so there the status alone is checked, as on the CPU alone.
+fn settings(device: Device) -> Option<insta::Settings> {
+    let Device::Sim(_) = device else { return None };
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    if device != Device::Cpu {
-        filter_variable_parts(&mut settings);
-    }
-    Some((snapshot, settings))
+    filter_variable_parts(&mut settings);
+    Some(settings)
 }
 
-/// Replays all `kept` cases on `device`, and renders each with `render`. Panics if a case does not do what its status says.
+/// Replays all `kept` cases on `device`, beside the CPU, and renders each with `render`. Panics if a case does not do what its
+/// status says.
 fn replayed(
     kept: &[(String, Regression)],
     device: Device,
@@ -82,10 +76,9 @@ fn replayed(
 ) -> Vec<(String, String)> {
     // Little memory that fills quickly: the outcome must not depend on the speed of the machine.
     let limits = Limits { deadline: Duration::from_secs(20), memory_mib: 1024, ..Limits::default() };
-    let start = |devices: &[Device]| Executor::start(devices, &limits.into()).expect("a worker starts");
-    let mut executor = start(&[device]);
-    // A regression of the agreement oracle is about two devices.
-    let mut both = (device != Device::Cpu).then(|| start(&[Device::Cpu, device]));
+    let both = [Device::Cpu, device];
+    let devices = if device == Device::Cpu { &both[1..] } else { &both[..] };
+    let mut executor = Executor::start(devices, &limits.into()).expect("a worker starts");
     let hardware = executor.hardware();
     let platform = |device| Platform::today(device, hardware.get(&device));
     let (mut texts, mut surprised) = (Vec::new(), Vec::new());
@@ -94,8 +87,6 @@ fn replayed(
         // Nobody waits long for what is known to hang.
         let hangs = regression.signature.as_ref().is_some_and(|signature| signature.kind == Kind::Hang);
         let deadline = if hangs { Deadline::Short } else { Deadline::Full };
-        let compares = regression.signature.as_ref().is_some_and(|own| own.oracle == OracleName::Agreement);
-        let executor = both.as_mut().filter(|_| compares).unwrap_or(&mut executor);
         let observations = executor.observe(&regression.case, deadline).expect("the harness survives");
         for surprise in surprises(regression, op, &observations, platform) {
             surprised.push(format!(

@@ -97,7 +97,7 @@ fn a_report_that_the_case_alone_does_not_show_is_flaky(_: Device) {
     let [store, once] = [&store, &once].map(|path| path.to_str().expect("a path"));
     let args = [&HUNT[..], &["--minimize", "2s", "--verbose", "--store", store]].concat();
     let (_, shown) = snuffer(&args, &[("FAKE_REPORTS", &reports), ("FAKE_ONCE", once)]);
-    assert!(shown.contains("flaky   tensor.exp has threads that race for memory"), "{shown}");
+    assert!(shown.contains("flaky   tensor.exp has a data race between threads"), "{shown}");
     assert_eq!(names(store), [""; 0], "{shown}");
 }
 

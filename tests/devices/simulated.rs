@@ -61,7 +61,7 @@ fn a_label_out_of_range_is_a_device_assert_with_candles_line_and_condition(devic
                 panic!("{op} with label {label} does not fault")
             };
             assert_eq!(
-                (fault.kind.as_str(), fault.place.to_string().as_str()),
+                (fault.kind.name(), fault.place.to_string().as_str()),
                 ("assert", "candle-kernels/src/indexing.cu:102")
             );
             let assertion = "block: [0,0,0], thread: [0,0,0] Assertion `idx < src_dim_size` failed.";
@@ -88,7 +88,7 @@ fn every_kernel_fault_has_its_kind_and_place(device: Device) {
         let Outcome::Faulted(fault) = run(&mut worker, &canary::case(kernel)) else {
             panic!("{kernel} does not fault")
         };
-        assert_eq!((fault.kind.as_str(), fault.place.to_string().as_str()), (kind, place), "{kernel}");
+        assert_eq!((fault.kind.name(), fault.place.to_string().as_str()), (kind, place), "{kernel}");
         assert!(fault.message.contains(message), "{kernel}: {}", fault.message);
     }
 }

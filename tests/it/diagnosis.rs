@@ -2,10 +2,11 @@
 
 use device_record::{Assertion, Detail, How, Kind, Location, Note, Record, Severity, Source, Space, Thread};
 use snuffer::exec::diagnosis::{Reports, device_reports, explain};
-use snuffer::outcome::{Fault, Outcome, Phase, Place};
+use snuffer::outcome::{CudaError, Fault, Outcome, Phase, Place};
 
 fn explained(said: &str) -> Fault {
-    let fault = Fault { phase: Phase::Forward, kind: String::new(), place: Place::Unknown, message: String::new() };
+    let fault =
+        Fault { phase: Phase::Forward, kind: CudaError::LaunchFailed, place: Place::Unknown, message: String::new() };
     match explain(fault, said) {
         Outcome::Faulted(fault) => fault,
         other => panic!("{other:?}"),
@@ -46,7 +47,7 @@ fn what_ends_nothing_is_a_report() {
          snuffer-sim: fact: division of an integer by zero at k() in /x/candle-kernels-0.11.1/src/sort.cu:7\n";
     let device_reports = device_reports(said, true);
     let [report] = &device_reports.reports[..] else { panic!("{device_reports:?}") };
-    assert_eq!(report.kind, "uninitialized read");
+    assert_eq!(report.kind, Kind::Uninitialized);
     assert_eq!(report.place.to_string(), "candle-kernels/src/sort.cu:12");
     assert_eq!(device_reports.facts, ["division of an integer by zero at k() in candle-kernels/src/sort.cu:7"]);
     assert_eq!(explained(said).place.to_string(), "candle-kernels/src/sort.cu:20");
@@ -61,7 +62,8 @@ fn without_a_source_line_the_kernel_is_the_place() {
 #[test]
 fn what_the_simulator_cannot_do_is_no_fault() {
     let said = "snuffer-sim: unsupported: kernel: wgmma.mma_async\n";
-    let fault = Fault { phase: Phase::Forward, kind: String::new(), place: Place::Unknown, message: String::new() };
+    let fault =
+        Fault { phase: Phase::Forward, kind: CudaError::LaunchFailed, place: Place::Unknown, message: String::new() };
     assert_eq!(explain(fault, said), Outcome::Unsupported("kernel: wgmma.mma_async".to_string()));
 }
 
@@ -156,7 +158,8 @@ fn written(records: &[Record]) -> String {
 
 #[test]
 fn records_and_text_say_the_same() {
-    let fault = Fault { phase: Phase::Forward, kind: String::new(), place: Place::Unknown, message: String::new() };
+    let fault =
+        Fault { phase: Phase::Forward, kind: CudaError::LaunchFailed, place: Place::Unknown, message: String::new() };
     for (printed, recorded) in both() {
         let (text, records) = (Reports::from_text(printed), Reports::from_records(&written(&recorded)));
         assert!(!text.is_empty());

@@ -194,7 +194,7 @@ fn a_regression_in_the_wrong_place_is_one_clear_line() {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         std::fs::write(&path, &text).expect("written");
         // Other files are ignored.
-        std::fs::write(path.with_file_name("cpu.snap"), "").expect("written");
+        std::fs::write(path.with_file_name("replay.snap"), "").expect("written");
         match (read(folder.path()), expected) {
             (Ok(kept), Ok(name)) => assert_eq!((kept.len(), kept[0].0.as_str()), (1, name)),
             (Err(problem), Err(complaint)) => {

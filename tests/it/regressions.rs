@@ -30,7 +30,7 @@ fn every_regression_has_a_sentence_as_title_a_short_name_and_its_own_snapshots()
         // A snapshot under review is not part of the repository.
         files.retain(|file| !file.ends_with(".snap.new"));
         files.sort();
-        if files != ["case.toml", "cpu.snap", "sim.snap"] {
+        if files != ["case.toml", "replay.snap"] {
             wrong.push(format!("{name}: the folder holds {}", files.join(", ")));
         }
     }

@@ -86,7 +86,7 @@ fn the_examples_contain_the_test_and_the_script_of_their_cases() {
         if signature.oracle == OracleName::Fault {
             seen.device = Device::Sim(0);
             let place = Place::from(signature.site.to_string());
-            let (kind, message) = (signature.kind.to_string(), String::new());
+            let (kind, message) = (signature.kind.to_string().into(), String::new());
             seen.outcome = Outcome::Faulted(Fault { phase: Phase::Forward, kind, place, message });
         }
         let evidence = Evidence::new(op, case, std::slice::from_ref(&seen));

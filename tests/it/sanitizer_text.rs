@@ -19,7 +19,7 @@ fn read(text: &str) -> DeviceReports {
 
 /// Kind and place of each report.
 fn found(text: &str) -> Vec<(String, String)> {
-    read(text).reports.into_iter().map(|report| (report.kind, report.place.to_string())).collect()
+    read(text).reports.into_iter().map(|report| (report.kind.to_string(), report.place.to_string())).collect()
 }
 
 #[test]

@@ -5,14 +5,19 @@ use std::path::Path;
 use serde::Deserialize;
 use snuffer::ops::rule;
 use snuffer::oracle::{Kind, OracleName, Rank, Signature, Site};
-use snuffer::outcome::{Phase, Place};
+use snuffer::outcome::{CudaError, Phase, Place};
 use snuffer::report::{location, sentence};
 use snuffer::run::crate_path;
 
 #[test]
 fn a_kind_is_read_back_from_its_text() {
     assert_eq!((Kind::from("refused"), Kind::RefusedGradient.name()), (Kind::RefusedGradient, "refused"));
-    assert_eq!(Kind::from("illegal address"), Kind::Device("illegal address".to_string()));
+    assert_eq!(Kind::from("illegal address"), Kind::Fault(CudaError::IllegalAddress));
+    assert_eq!(Kind::from("assert"), Kind::Fault(CudaError::Assert));
+    assert_eq!(Kind::from("stream race"), Kind::Report(device_record::Kind::StreamRace));
+    let other = CudaError::of_code("CUDA_ERROR_INVALID_PC");
+    assert_eq!(Kind::from("invalid pc"), Kind::from(other));
+    assert_eq!(Kind::from(CudaError::of_code("CUDA_ERROR_LAUNCH_TIMEOUT")), Kind::Hang);
 }
 
 /// The text of the site of a failure at a place.

@@ -90,7 +90,7 @@ fn a_wrong_output_a_wrong_gradient_and_a_report_are_all_kept() {
     for gradient in store.gradients.values_mut() {
         gradient.values = Values::List(vec![Value::Float(9.0), Value::Float(7.0)]);
     }
-    let report = DeviceReport { kind: "race".into(), place: "a_kernel".into(), message: "a race".into() };
+    let report = DeviceReport { kind: device_record::Kind::Race, place: "a_kernel".into(), message: "a race".into() };
     let device_reports = DeviceReports { reports: vec![report.clone(), report], facts: Vec::new() };
     let seen = Observation { device_reports, ..on(SIM, off_by(&wrong, 2.0)) };
     let expected = [

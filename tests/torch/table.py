@@ -55,8 +55,7 @@ def brief(text):
 
 def candle(name, device):
     """The line of a device in a regression's snapshot."""
-    file = "cpu.snap" if device == "cpu" else "sim.snap"
-    for line in (ROOT / "corpora/regressions" / name / file).read_text().splitlines():
+    for line in (ROOT / "corpora/regressions" / name / "replay.snap").read_text().splitlines():
         if line.startswith(device + " "):
             return line.split(maxsplit=1)[1]
     return ""

@@ -1,11 +1,13 @@
 //! `snuffer bisect --causes`: since which release each cause is there.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::Path;
 
 use semver::Version;
 
 use super::Args;
-use crate::causes::{RootCause, file};
+use crate::causes::{RootCause, SINCE, Since};
 use crate::cli::candle_under_test;
 use crate::cli::fixes::{SEEN, own_folder, subjects};
 use crate::cli::{KnownArg, StoreArg, UsageError};
@@ -15,7 +17,7 @@ use crate::exit_code::Exit;
 use crate::fixes::{Kept, TriedRelease, observe, since};
 use crate::store::write_atomically;
 
-/// Runs what shows the causes with each release, and writes to the folder of each cause since which release it is there.
+/// Runs what shows the causes with each release, and writes since which release each is there.
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let parse = |text: &String| {
         Version::parse(text).map_err(|_| UsageError(format!("`{text}` is not a release of candle, such as 0.11.0")))
@@ -36,14 +38,27 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         let seen = observe(&subjects, &[args.device], &spec, jobs, &kept, &console::bar(subjects.len()))?;
         releases.push(TriedRelease { version, candle, seen });
     }
-    for cause in &causes {
-        let Some(since) = since(cause, &subjects, &releases, args.device) else { continue };
+    let mut all = BTreeMap::new();
+    for cause in causes {
+        let since = since(&cause, &subjects, &releases, args.device);
         // It may be there longer on another device.
-        if cause.since.as_ref().is_some_and(|own| own.device != since.device && own.release <= since.release) {
-            continue;
-        }
-        write_atomically(&file(&folder, &cause.name, "since"), toml::to_string_pretty(&since)?.as_bytes())?;
+        let known = cause.since.filter(|known| {
+            since.as_ref().is_none_or(|new| known.device != new.device && known.release <= new.release)
+        });
+        let Some(since) = known.or(since) else { continue };
         println!("{:<10}{}", since.release.to_string(), cause.title);
+        all.insert(cause.name, since);
     }
+    write_atomically(&folder.join(SINCE), text(&all)?.as_bytes())?;
     Ok(Exit::Clean)
+}
+
+/// The file about all causes.
+fn text(all: &BTreeMap<String, Since>) -> anyhow::Result<String> {
+    let mut text =
+        String::from("# Since which release of candle each cause is there. Written by `snuffer bisect --causes`.\n");
+    for (name, since) in all {
+        write!(text, "\n[{name}]\n{}", toml::to_string_pretty(since)?)?;
+    }
+    Ok(text)
 }
