@@ -67,7 +67,7 @@ impl Timer {
     /// - on `cpu` the processor time of the worker;
     /// - on a simulated device the processor time without that of kernels and matrix products, which is in the file
     ///   `device_time`;
-    /// - on a GPU, for which a worker may rightly wait, all time but that in which the worker waits for a processor.
+    /// - on a GPU, for which a worker may have to wait, all time but that in which the worker waits for a processor.
     pub fn of(device: Device, process: u32, device_time: PathBuf, deadline: Duration) -> Self {
         let before = Used::by(process, &device_time);
         Self { device, process, device_time, deadline, began: Instant::now(), before }

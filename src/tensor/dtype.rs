@@ -152,18 +152,27 @@ impl DType {
 
     /// Half the distance between 1 and the next value: the unit roundoff (0 for integers).
     pub fn unit_roundoff(self) -> f64 {
-        self.format().map_or(0.0, |format| (-f64::from(format.precision)).exp2())
+        self.format().map_or(0.0, |format| power_of_two(-format.precision))
     }
 
     /// The smallest positive value (0 for integers).
     pub fn smallest(self) -> f64 {
-        self.format().map_or(0.0, |format| f64::from(format.min_exponent - format.precision + 1).exp2())
+        self.format().map_or(0.0, |format| power_of_two(format.min_exponent - format.precision + 1))
     }
 
     /// The largest finite value.
     pub fn max(self) -> f64 {
         self.format().map_or_else(|| self.int_range().map_or(f64::MAX, |(_, high)| high as f64), |format| format.max)
     }
+}
+
+/// 2 to this power, which an `f64` holds. Every operation on a number asks for it, and `exp2` takes longer than the operation.
+fn power_of_two(exponent: i32) -> f64 {
+    const BIAS: i32 = 1023;
+    const FRACTION: i32 = f64::MANTISSA_DIGITS as i32 - 1;
+    let bits =
+        if exponent > -BIAS { i64::from(exponent + BIAS) << FRACTION } else { 1 << (exponent + BIAS + FRACTION - 1) };
+    f64::from_bits(bits.cast_unsigned())
 }
 
 impl std::fmt::Display for DType {

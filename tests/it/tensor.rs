@@ -52,3 +52,13 @@ fn every_format_agrees_with_its_own_rounding() {
         assert_eq!(dtype.round(dtype.max()), dtype.max(), "{dtype}: largest");
     }
 }
+
+#[test]
+fn a_format_has_the_roundoff_and_the_smallest_value_of_its_precision() {
+    for dtype in DType::ALL {
+        let Some(format) = dtype.format() else { continue };
+        assert_eq!(dtype.unit_roundoff(), (-f64::from(format.precision)).exp2(), "{dtype}");
+        assert_eq!(dtype.smallest(), f64::from(format.min_exponent - format.precision + 1).exp2(), "{dtype}");
+    }
+    assert_eq!(DType::F64.smallest(), f64::from_bits(1));
+}
