@@ -33,11 +33,11 @@ fn calls_on_billions_of_elements_do_what_was_seen_before(device: Device) {
 }
 
 fn the_guide_says_what_each_of_these_calls_does(_: Device) {
-    let guide = include_str!("../../docs/simulator.md");
+    let guide = include_str!("../../docs/simulator/sizes.md");
     let (_, seen) = SEEN.rsplit_once("---\n").expect("a header");
     let calls = seen.lines().filter_map(|line| line.split_once(": ")).filter(|(name, _)| !name.starts_with(' '));
     let missing: Vec<_> = calls.filter(|(name, _)| !guide.contains(&format!("`{name}`"))).collect();
-    assert!(missing.is_empty(), "docs/simulator.md lacks {missing:?}");
+    assert!(missing.is_empty(), "docs/simulator/sizes.md lacks {missing:?}");
 }
 
 /// Runs a call with a quarter of a tebibyte of memory, of which tensors of a gibibyte and more are pretended.
