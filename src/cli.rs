@@ -18,6 +18,7 @@ mod findings;
 mod fixes;
 mod fuzz_package;
 mod golden;
+mod groups;
 mod guard;
 mod history;
 mod hunt;
@@ -26,6 +27,7 @@ mod issues;
 mod list;
 mod merge;
 mod minimize;
+mod mistakes;
 mod moved;
 mod new;
 mod ops;
@@ -39,7 +41,7 @@ mod similar;
 mod site;
 mod triage;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::exit_code::Exit;
 
@@ -52,7 +54,7 @@ pub use ops::{example, explained};
 
 /// Finds, reproduces and minimizes inputs that break candle.
 ///
-/// Exit codes: 0 clean, 1 usage, 2 findings, 3 device lost, 4 canary missed, 5 harness failure.
+/// Exit codes: 0 clean, 1 usage, 2 findings, 3 device lost, 4 planted fault missed, 5 harness failure, 6 invalid call.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 80)]
 pub struct Cli {
@@ -124,6 +126,24 @@ enum Command {
     /// Write a package with the fuzz targets for another candle: `cargo xtask fuzz --candle` builds it.
     #[command(hide = true)]
     FuzzPackage(fuzz_package::Args),
+}
+
+impl Cli {
+    /// What was typed. An error is the code with which the program ends: a mistake is one line on standard error.
+    pub fn typed() -> Result<Self, Exit> {
+        let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let parsed = groups::command().try_get_matches().and_then(|matches| Self::from_arg_matches(&matches));
+        parsed.map_err(|error| match mistakes::line(&error, &typed) {
+            Some(line) => {
+                eprintln!("snuffer: {line}");
+                Exit::Usage
+            }
+            None => {
+                let _ = error.print();
+                if error.use_stderr() { Exit::Usage } else { Exit::Clean }
+            }
+        })
+    }
 }
 
 /// Runs a command; without one, says where to begin.

@@ -6,7 +6,7 @@ mod shell;
 mod stdout;
 mod summary;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +15,9 @@ use console::{Style, style};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::case::Case;
+use crate::causes::KnownFailures;
 use crate::device::Device;
+use crate::exit_code::Exit;
 use crate::hunt::{self, Plan};
 use crate::report::{Summary, sentence};
 use crate::store::{Finding, Record, Unchecked, id};
@@ -59,16 +61,19 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Shows the events of a hunt.
 #[derive(Debug)]
-pub struct Console {
+pub struct Console<'a> {
     detail: Detail,
     bar: ProgressBar,
     shell: Shell,
+    known: &'a KnownFailures,
+    /// The causes that have a line.
+    shown: Mutex<BTreeSet<&'a str>>,
     last_line: Mutex<Instant>,
 }
 
-impl Console {
+impl<'a> Console<'a> {
     /// A console for a campaign. Its bar is drawn only on a terminal.
-    pub fn new(detail: Detail, plan: &Plan, shell: Shell) -> Self {
+    pub fn new(detail: Detail, plan: &Plan, shell: Shell, known: &'a KnownFailures) -> Self {
         let length = plan.time.map_or(plan.cases.unwrap_or(0), |time| time.as_secs());
         let bar = if detail == Detail::Json { ProgressBar::hidden() } else { ProgressBar::new(length) };
         let shape =
@@ -77,7 +82,8 @@ impl Console {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
-        let console = Self { detail, bar, shell, last_line: Mutex::new(Instant::now()) };
+        let (shown, last_line) = (Mutex::default(), Mutex::new(Instant::now()));
+        let console = Self { detail, bar, shell, known, shown, last_line };
         let devices = names(&plan.devices);
         console.say(
             &Event::Started { seed: plan.seed, first: plan.first, ops: plan.ops.len(), devices: devices.clone() },
@@ -129,8 +135,12 @@ impl Console {
         self.say(&Event::Canary { faults, missed: 0, checked }, || {
             let unchecked = "; this build has no overflow checks: use the dev profile to find overflows";
             let replay = self.shell.on_the_same("replay ID");
-            let found = format!("each new finding is a line; `{replay}` runs it again");
-            format!("canary: {faults} planted faults noticed{}\n{found}", if checked { "" } else { unchecked })
+            let found =
+                format!("a line for each cause, and for each finding that nothing explains; `{replay}` runs it again");
+            format!(
+                "self-check: all {faults} planted faults were noticed{}\n{found}",
+                if checked { "" } else { unchecked }
+            )
         });
     }
 
@@ -177,9 +187,16 @@ impl Console {
             tries: reproduction.tries,
             failed: reproduction.failed,
         };
+        let cause = self.known.explain(finding).cause;
+        if let (Detail::Lines, Some(cause)) = (self.detail, cause)
+            && !self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(&cause.name)
+        {
+            return;
+        }
         self.say(&event, || {
             let (rank, id) = (signature.rank(), id(name));
-            let line = line::finding(rank.name(), &line::style(rank), &sentence(signature), &id);
+            let known = cause.map_or_else(String::new, |cause| format!(" (known: {})", cause.title));
+            let line = line::finding(rank.name(), &line::style(rank), &(sentence(signature) + &known), &id);
             if self.detail == Detail::Lines { line } else { format!("{line}\n{}", self.details(name, finding)) }
         });
     }
@@ -214,11 +231,11 @@ impl Console {
         self.bar.set_message(text);
     }
 
-    /// Shows how the campaign ended.
-    pub fn finished(&self, ended: &hunt::Summary, summary: Summary) {
+    /// Shows how the campaign ended, and with which exit code the program ends.
+    pub fn finished(&self, ended: &hunt::Summary, summary: Summary, exit: Exit) {
         self.bar.finish_and_clear();
         let record = &ended.record;
-        let text = self.end(ended, &summary);
+        let text = format!("{}\n\nexit code {exit}", self.end(ended, &summary));
         let total = &record.tally.total;
         let event = Event::Finished {
             cases: total.cases,
@@ -261,7 +278,7 @@ impl Console {
         match () {
             () if !ended.missed.is_empty() => {}
             () if tally.total.cases == 0 => lines.push("nothing ran".to_string()),
-            () => lines.push(format!("\n{}", self::summary(summary, "new finding", &self.shell))),
+            () => lines.push(format!("\n{}", self::summary(summary, "finding", &self.shell))),
         }
         lines.join("\n")
     }
@@ -279,5 +296,5 @@ fn progress(record: &Record, new: usize) -> String {
     }
     let devices: Vec<String> = devices.iter().map(|(device, cases)| format!("{device} {cases}")).collect();
     let rate = record.tally.total.cases as f64 / record.seconds.max(1e-3);
-    format!("{} cases, {rate:.0}/s, {new} new", devices.join(", "))
+    format!("{} cases, {rate:.0}/s, {}", devices.join(", "), count(new, "finding"))
 }

@@ -1,5 +1,6 @@
 //! Exit codes: one for each result that CI tells apart.
 
+use std::fmt;
 use std::process::ExitCode;
 
 /// How `snuffer` ends.
@@ -19,6 +20,24 @@ pub enum Exit {
     CanaryMissed = 4,
     /// The harness itself failed.
     Harness = 5,
+    /// candle does as it should, because the call of the case is invalid.
+    InvalidCall = 6,
+}
+
+impl fmt::Display for Exit {
+    /// The code and its meaning: `2: findings`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let meaning = match self {
+            Self::Clean => "no findings",
+            Self::Usage => "a mistake on the command line",
+            Self::Findings => "findings",
+            Self::DeviceLost => "a device was lost",
+            Self::CanaryMissed => "a planted fault was missed, so this proves nothing",
+            Self::Harness => "nothing ran, or snuffer itself failed",
+            Self::InvalidCall => "the call is invalid",
+        };
+        write!(f, "{}: {meaning}", *self as u8)
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use snuffer::cli::{Cli, UsageError, run};
 use snuffer::exec::sanitizer::{Silent, Unusable};
 use snuffer::exec::{DeviceLost, UnusableDevice};
@@ -10,14 +9,9 @@ use snuffer::exit_code::Exit;
 use snuffer::{candles, kernels};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::typed() {
         Ok(cli) => cli,
-        Err(error) => {
-            // clap's own code for a wrong command line is 2, which means findings here.
-            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Clean };
-            let _ = error.print();
-            return exit.into();
-        }
+        Err(exit) => return exit.into(),
     };
     match run(cli) {
         Ok(exit) => exit.into(),

@@ -1,5 +1,6 @@
 //! Reports for people: a case, its contract and what happened.
 
+mod answer;
 mod comparison;
 mod expected;
 mod junit;
@@ -19,10 +20,10 @@ use crate::outcome::DeviceReport;
 use crate::program::call;
 use crate::tensor::View;
 
+pub use answer::{Answer, Blame};
 pub use comparison::{Comparison, Difference, Turned, changed};
 pub use junit::junit;
 pub use markdown::Report;
-use reason::bad_id;
 pub use reason::reason;
 pub use sarif::{location, sarif};
 pub use summary::{Found, Group, Item, Ran, Summary};
@@ -37,14 +38,10 @@ pub fn text(evidence: &Evidence, verdict: &Verdict) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The report for somebody who replays a case: if it fails, the reason comes first.
-pub fn replay(evidence: &Evidence, verdict: &Verdict) -> String {
-    let mut lines = Vec::new();
-    if let Some(violation) = verdict.violations().first() {
-        lines.push(format!("fails     {}", reason(evidence, violation)));
-        lines.extend(bad_id(evidence).map(|bad| format!("          {}", bad.place())));
-        lines.push(String::new());
-    }
+/// The report for somebody who replays a case: the answer comes first.
+pub fn replay(evidence: &Evidence, verdict: &Verdict, answer: &Answer) -> String {
+    let mut lines = answer.lines();
+    lines.push(String::new());
     lines.extend(details(evidence));
     // The line of the device has what it diagnosed.
     lines.extend(judged(evidence, verdict, |it| ![OracleName::Fault, OracleName::Checker].contains(&it.oracle)));
@@ -54,10 +51,11 @@ pub fn replay(evidence: &Evidence, verdict: &Verdict) -> String {
 /// The verdict: every violation, with its devices if there are several, and with its detail if that is `wanted`.
 fn judged(evidence: &Evidence, verdict: &Verdict, wanted: fn(&Violation) -> bool) -> Vec<String> {
     let violations = match verdict {
-        Verdict::Pass => return vec!["verdict   pass".to_string()],
-        Verdict::Partly(why) => {
-            return vec![format!("verdict   nothing is broken, as far as it is judged: {why}")];
+        Verdict::Pass if matches!(evidence.contract, Contract::Rejects(_)) => {
+            return vec!["verdict   pass: candle rejects the call, as it should".to_string()];
         }
+        Verdict::Pass => return vec!["verdict   pass".to_string()],
+        Verdict::Partly(why) => return vec![format!("verdict   no documented promise is broken: {why}")],
         Verdict::Skip(why) => return vec![format!("verdict   skip: {why}")],
         Verdict::Fail(violations) => violations,
     };

@@ -139,7 +139,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let parsed = humantime::parse_duration(&format!("{text}{unit}")).ok();
     parsed
         .filter(|duration| *duration <= LONGEST)
-        .ok_or_else(|| "write at most 100 years, such as `90s`, `5m` or `250ms`".to_string())
+        .ok_or_else(|| "write a time of at most 100 years, such as `90s`, `5m` or `250ms`".to_string())
 }
 
 /// The text in `path`. `-` is standard input.

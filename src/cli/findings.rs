@@ -7,7 +7,7 @@ use crate::causes::{Explanation, KnownFailures, Sighting, Upstream};
 use crate::console::{self, Shell};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, judge};
-use crate::report::{self, Summary};
+use crate::report::{self, Answer, Summary};
 use crate::store::{Finding, Record, Store, id};
 
 /// Arguments of `snuffer findings`.
@@ -127,7 +127,8 @@ fn export(store: &Store, form: Form, known: &KnownFailures) -> anyhow::Result<Ex
 /// Prints all of `finding`: what happens, what the regressions say of it, and how to run it again.
 pub fn show(name: &str, finding: &Finding, known: &KnownFailures, shell: &Shell) -> anyhow::Result<Exit> {
     let evidence = Evidence::new(cases::op(&finding.case)?, &finding.case, &finding.observations);
-    print!("{}", report::replay(&evidence, &judge(&evidence).led_by(&finding.signature)));
+    let verdict = judge(&evidence).led_by(&finding.signature);
+    print!("{}", report::replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, known)));
     let state = known.state(finding);
     let title = state.regression().map_or_else(String::new, |regression| format!(": {}", regression.title));
     println!("status    {}{title}", state.word());

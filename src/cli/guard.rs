@@ -17,19 +17,19 @@ pub struct Args {
     /// A safetensors file with the inputs of a model.
     file: PathBuf,
     /// A tensor of labels. Every label must be a class.
-    #[arg(long, value_name = "TENSOR", requires = "classes")]
+    #[arg(long, value_name = "TENSOR")]
     labels: Vec<String>,
     /// How many classes there are.
-    #[arg(long, requires = "labels")]
+    #[arg(long)]
     classes: Option<usize>,
     /// A label to ignore. candle cannot ignore labels: leave their rows out of the loss (`guard::rows_to_keep`).
     #[arg(long, value_name = "LABEL", requires = "labels", allow_negative_numbers = true)]
     ignore: Option<i64>,
     /// A tensor of token ids. Every id must be a row of the embedding.
-    #[arg(long, value_name = "TENSOR", requires = "vocabulary")]
+    #[arg(long, value_name = "TENSOR")]
     ids: Vec<String>,
     /// How many rows the embedding has.
-    #[arg(long, requires = "ids")]
+    #[arg(long)]
     vocabulary: Option<usize>,
     /// A tensor that must have no NaN or infinity.
     #[arg(long, value_name = "TENSOR")]
@@ -57,8 +57,11 @@ const FINE: &str = "fine";
 /// Runs all checks and prints the result of each. `Findings` if one refuses.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let path = args.file.display();
-    let file =
-        File::open(&args.file).map_err(|error| UsageError(format!("cannot read {path} as safetensors: {error}")))?;
+    counted(args)?;
+    if !args.file.is_file() {
+        return Err(UsageError(format!("there is no file {path}")).into());
+    }
+    let file = File::open(&args.file).map_err(|_| UsageError(format!("{path} is not a safetensors file")))?;
     let results = check(args, &file)?;
     if results.is_empty() {
         let have = file.list().join(", ");
@@ -76,6 +79,19 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     }
     Ok(exit)
+}
+
+/// Refuses labels or ids without their number, and the number of the other kind.
+fn counted(args: &Args) -> Result<(), UsageError> {
+    let Args { labels, classes, ids, vocabulary, .. } = args;
+    let problem = match (labels.is_empty(), classes.is_some(), ids.is_empty(), vocabulary.is_some()) {
+        (false, false, ..) => "--labels needs --classes, the number of classes",
+        (_, _, false, false) => "--ids needs --vocabulary, the number of rows of the embedding",
+        (true, true, ..) => "--classes belongs to --labels; with --ids, write --vocabulary",
+        (_, _, true, true) => "--vocabulary belongs to --ids; with --labels, write --classes",
+        _ => return Ok(()),
+    };
+    Err(UsageError(problem.to_string()))
 }
 
 /// Checks the tensors of `file` that the arguments name.

@@ -160,21 +160,22 @@ pub fn campaign(
 ) -> anyhow::Result<Exit> {
     let (store, known) = (named.open()?, shown.known.failures()?);
     let shell = named.shell().on(plan.spec.candle.as_deref(), plan.spec.kernels.as_deref());
-    let console = Console::new(shown.detail(), plan, shell);
+    let console = Console::new(shown.detail(), plan, shell, &known);
     let ended = hunt(plan, set_up, &store, record, log, stop, &|event| console.event(&event))?;
     let summary = Summary::new(&[&ended.record], &ended.new, &known);
     shown.write(&ended.record, &summary)?;
     let tally = &ended.record.tally;
     let fails = shown.fails(tally, &summary);
-    console.finished(&ended, summary);
     let misplaced = tally.canaries.values().any(|(right, all)| right != all);
-    Ok(match () {
+    let exit = match () {
         () if !ended.missed.is_empty() || misplaced => Exit::CanaryMissed,
         () if !ended.record.lost.is_empty() => Exit::DeviceLost,
         () if tally.total.cases == 0 || tally.broken > 0 => Exit::Harness,
         () if fails => Exit::Findings,
         () => Exit::Clean,
-    })
+    };
+    console.finished(&ended, summary, exit);
+    Ok(exit)
 }
 
 /// A flag that the first interrupt sets, so that work ends in order. The second one ends the process at once.

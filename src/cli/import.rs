@@ -5,11 +5,15 @@ use std::time::Duration;
 
 use super::hunt::{Shown, campaign, name, stop_on_signal};
 use super::{CandleArg, Common, JobsArg, StoreArg, UsageError, cases, duration};
+use crate::examine::BadId;
 use crate::exit_code::Exit;
 use crate::generate::Mode;
 use crate::hunt::{Plan, Shard};
 use crate::settle::{Settings, versions};
 use crate::store::{Log, Record};
+
+/// Up to so many cases, `import` says of each what is invalid about it.
+const FEW: usize = 10;
 
 /// Arguments of `snuffer import`.
 #[derive(Debug, clap::Args)]
@@ -31,11 +35,16 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
-    let mut given = Vec::new();
+    let (mut given, mut invalid) = (Vec::new(), Vec::new());
     for path in &args.paths {
         for path in cases::files(path, visible)? {
             match cases::read(&path) {
-                Ok((_, case)) => given.push(case),
+                Ok((op, case)) => {
+                    if let Some(bad) = BadId::find(op, &case) {
+                        invalid.push(format!("{}: the call is invalid: {bad}, {}", path.display(), bad.place()));
+                    }
+                    given.push(case);
+                }
                 // A fuzzer's folder has other files too, and a damaged one must not stop the import.
                 Err(problem) => eprintln!("left out: {}", problem.to_string().lines().next().unwrap_or_default()),
             }
@@ -44,6 +53,8 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     if given.is_empty() {
         return Err(UsageError("no file has a case; name the artifacts or the corpus of a fuzzer".to_string()).into());
     }
+    // A user asks about a few calls. A fuzzer's corpus is full of invalid ones.
+    invalid.iter().filter(|_| given.len() <= FEW).for_each(|line| eprintln!("{line}"));
     let (devices, spread) = (args.common.devices()?, args.common.devices.spread());
     let spec = args.candle.apply(&devices, args.common.spec())?;
     let store = &args.candle.store(store)?;

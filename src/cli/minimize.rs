@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::check_lacking;
-use super::{CandleArg, Common, KernelsArg, StoreArg, UsageError, cases, duration};
+use super::{CandleArg, Common, KernelsArg, KnownArg, StoreArg, UsageError, cases, duration};
 use crate::exec::{Deadline, Executor};
 use crate::exit_code::Exit;
 use crate::oracle::{Evidence, Signature, judge};
+use crate::report::Answer;
 use crate::settle::{PassCounts, Settings, settle};
 
 /// Arguments of `snuffer minimize`.
@@ -37,12 +38,16 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     check_lacking(&case, &spec)?;
     let mut executor = Executor::start(&devices, &spec)?;
     let observations = executor.observe(&case, Deadline::Full)?;
-    let signatures = judge(&Evidence::new(op, &case, &observations)).signatures(op.name);
+    let evidence = Evidence::new(op, &case, &observations);
+    let verdict = judge(&evidence);
+    let signatures = verdict.signatures(op.name);
     let wanted = |signature: &&Signature| own.as_ref() == Some(*signature);
     let Some(signature) = signatures.iter().find(wanted).or(signatures.first()) else {
-        return Err(
-            UsageError(format!("{} does not fail; only failing cases can be minimized", args.case.display())).into()
-        );
+        let answer = Answer::new(&evidence, &verdict, &KnownArg::default().failures()?);
+        let file = args.case.display();
+        let message =
+            format!("candle does as it should with {file}, so there is nothing to minimize: {}", answer.sentence);
+        return Err(UsageError(message).into());
     };
     let settings = Settings { time: args.time, ..Settings::default() };
     let settled = settle(&mut executor, case, signature, settings)?;

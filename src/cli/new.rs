@@ -2,7 +2,7 @@
 
 use super::UsageError;
 use super::ops::example;
-use crate::case::{Backward, Case, Kind, Param};
+use crate::case::{Backward, Case, Kind, Param, nearest};
 use crate::exit_code::Exit;
 use crate::ops::{self, Op};
 use crate::report::promised;
@@ -48,12 +48,20 @@ fn written(op: &'static Op, arguments: &[String]) -> Result<Case, String> {
         } else if name == "backward" {
             case.backward = backward(value)?;
         } else {
-            // The check of the whole case names the unknown argument, and the nearest known one.
-            case = case.param(name, Param::read(value));
+            return Err(unknown(op, name));
         }
     }
     case.check().map_err(|problem| problem.to_string())?;
     ops::accept(case).map(|(_, case)| case)
+}
+
+/// An argument that the op does not have, and those that it has.
+fn unknown(op: &Op, name: &str) -> String {
+    let inputs = op.inputs.iter().map(|spec| spec.name);
+    let known: Vec<&str> = inputs.chain(op.params.iter().map(|spec| spec.name)).collect();
+    let hint = nearest(name, known.iter().copied()).map(|near| format!("; did you mean `--{near}`?"));
+    let has = || format!("; it has {}", known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", "));
+    format!("{} has no argument `--{name}`{}", op.name, hint.unwrap_or_else(has))
 }
 
 /// Each `--NAME VALUE` or `--NAME=VALUE`.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check_lacking;
-use super::{CandleArg, Common, KernelsArg, SanitizerArg, StoreArg, UsageError, cases, usable};
+use super::{CandleArg, Common, KernelsArg, KnownArg, SanitizerArg, StoreArg, UsageError, cases, usable};
 use crate::case::Case;
 use crate::device::Device;
 use crate::exec::{Build, CandleUnderTest, Deadline, DeviceBehaviour, EditedKernels, Executor, Worker, WorkerSpec};
@@ -15,7 +15,7 @@ use crate::investigate::{self, Trace};
 use crate::oracle::{Evidence, Signature, Verdict, Violation, judge};
 use crate::outcome::Observation;
 use crate::program::call;
-use crate::report;
+use crate::report::{self, Answer, Blame};
 
 /// Arguments of `snuffer replay`.
 #[derive(Debug, clap::Args)]
@@ -56,6 +56,8 @@ pub struct Args {
 /// What a case does.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Replayed {
+    /// What is at fault, and what to do.
+    answer: Answer,
     /// The op's name.
     op: &'static str,
     /// The call as candle code.
@@ -95,7 +97,7 @@ struct Did {
 }
 
 impl Replayed {
-    fn new(evidence: &Evidence, verdict: &Verdict) -> Self {
+    fn new(evidence: &Evidence, verdict: &Verdict, answer: Answer) -> Self {
         let (word, why) = match verdict {
             Verdict::Pass => ("pass", None),
             Verdict::Partly(why) => ("partly", Some(why.to_string())),
@@ -109,6 +111,7 @@ impl Replayed {
         };
         let did = |seen: &Observation| Did { device: seen.device.to_string(), outcome: seen.outcome.summary() };
         Self {
+            answer,
             op: evidence.op.name,
             call: call(evidence.op, evidence.case),
             promised: report::promised(&evidence.contract),
@@ -137,10 +140,12 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
     let observations = executor.observe(&case, Deadline::Full)?;
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
+    let answer = Answer::new(&evidence, &verdict, &KnownArg::default().failures()?);
+    let is_invalid = answer.blame == Blame::Call;
     if args.json {
-        println!("{}", serde_json::to_string(&Replayed::new(&evidence, &verdict))?);
+        println!("{}", serde_json::to_string(&Replayed::new(&evidence, &verdict, answer))?);
     } else {
-        print!("{}", report::replay(&evidence, &verdict));
+        print!("{}", report::replay(&evidence, &verdict, &answer));
     }
     if args.blame {
         // A device that delivers its error late would charge it to a call that is not at fault.
@@ -165,7 +170,12 @@ pub fn run(args: &Args, store: &StoreArg) -> anyhow::Result<Exit> {
         println!("jitter    seed {seed}: {}", if same { "the same verdict".to_string() } else { describe(&moved) });
         steady &= same;
     }
-    Ok(if matches!(verdict, Verdict::Fail(_)) || !steady { Exit::Findings } else { Exit::Clean })
+    Ok(match verdict {
+        Verdict::Fail(_) => Exit::Findings,
+        _ if !steady => Exit::Findings,
+        _ if is_invalid => Exit::InvalidCall,
+        _ => Exit::Clean,
+    })
 }
 
 /// Says so if the case is that of a finding of another candle or other kernels.

@@ -1,4 +1,4 @@
-//! A finding in one line, no wider than the terminal.
+//! A finding in lines no wider than the terminal.
 
 use console::{Alignment, Style, Term, pad_str};
 
@@ -25,19 +25,43 @@ pub fn cut(text: &str, width: usize) -> String {
     console::truncate_str(text, width, "…").into_owned()
 }
 
-/// A finding in one line: a word, what happens, and the command that runs it again.
+/// A finding: a word, what happens, and at the end the command that runs it again. What distinguishes two findings is never cut off.
 pub fn finding(word: &str, style: &Style, sentence: &str, id: &str) -> String {
     let command = format!("replay {id}");
     let room = width() - WORD - command.len() - 2;
     let word = pad_str(word, WORD, Alignment::Left, None);
-    let sentence = pad_str(sentence, room, Alignment::Left, Some("…"));
-    format!("{} {sentence} {}", style.apply_to(word), Style::new().dim().apply_to(command))
+    let lines = wrapped(sentence, room).join(&format!("\n{:WORD$} ", ""));
+    let last = lines.lines().last().map_or(0, console::measure_text_width);
+    let end = if lines.contains('\n') { room + WORD + 1 } else { room };
+    let gap = " ".repeat(end.saturating_sub(last) + 1);
+    format!("{} {lines}{gap}{}", style.apply_to(word), Style::new().dim().apply_to(command))
+}
+
+/// The word of a rank, padded.
+pub fn word(rank: Rank) -> String {
+    style(rank).apply_to(pad_str(rank.name(), WORD, Alignment::Left, None)).to_string()
+}
+
+/// `text` in lines of at most `room` columns, if no word of it is longer.
+pub fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("one line at least");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if console::measure_text_width(line) + 1 + console::measure_text_width(word) <= room {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_string());
+        }
+    }
+    lines
 }
 
 /// A rank and what it is of, in a line.
 pub fn headed(rank: Rank, what: &str) -> String {
-    let word = pad_str(rank.name(), WORD, Alignment::Left, None);
-    format!("{} {}", style(rank).apply_to(word), cut(what, width() - WORD - 1))
+    format!("{} {}", word(rank), cut(what, width() - WORD - 1))
 }
 
 /// The line under the name of a finding: its rank and what is to say of it.

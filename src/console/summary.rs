@@ -1,8 +1,11 @@
 //! The summary of a hunt or of a store on a terminal: fewer than forty lines, and what to do next.
 
 use super::Shell;
-use super::line::{cut, finding, style, width};
+use super::line::{finding, style, width, word, wrapped};
 use crate::report::{Found, Ran, Summary};
+
+/// How many columns stand before a cause.
+const HEAD: usize = 15;
 
 /// How many columns of a line say what its command is for.
 const WHY: usize = 22;
@@ -14,7 +17,7 @@ pub fn text(summary: &Summary, what: &str, shell: &Shell) -> String {
     let counts = &ran.counts;
     let [passed, partly, skipped, failed] = [counts.passed, counts.partly, counts.skipped, counts.failed];
     lines.push(format!("  {passed} passed, {partly} partly judged, {skipped} skipped, {failed} failed"));
-    lines.push(count(found.findings, what));
+    lines.push(found.sentence(what));
     if found.findings > 0 {
         lines.extend(found_lines(found));
     }
@@ -32,24 +35,23 @@ fn ran_line(ran: &Ran) -> String {
     format!("{cases} of {ops} on {devices} in {:.0} s ({rate:.0}/s){campaigns}", ran.seconds)
 }
 
-/// The findings by rank, by cause, and the worst of them.
+/// The findings by rank, the worst of them, and the known causes.
 fn found_lines(found: &Found) -> Vec<String> {
     let ranks = found.ranks.iter().filter(|(_, findings)| **findings > 0);
     let ranks: Vec<String> =
         ranks.map(|(rank, findings)| format!("{findings} {}", style(*rank).apply_to(rank))).collect();
     let mut lines = vec![format!("  {}", ranks.join(", "))];
-    if found.known > 0 {
-        lines.push(format!("  {} known: kept as regressions", found.known));
-    }
-    lines.push("\nby likely cause, or else by what happens".to_string());
+    lines.push(format!("\n{}", found.headline()));
+    lines.extend(found.shown().map(|item| finding(item.rank.name(), &style(item.rank), &item.sentence, &item.id)));
     let (shown, rest) = found.top_causes();
-    for group in shown {
-        let line = format!("{:>5}  {:<5}  {}", group.findings, group.state(), group.text());
-        lines.push(cut(&line, width()));
+    if !shown.is_empty() {
+        lines.push("\nknown causes, with how many findings each explains".to_string());
     }
-    lines.extend(rest.map(|rest| format!("       {rest}")));
-    lines.push("\nthe worst, one of each group first".to_string());
-    lines.extend(found.worst.iter().map(|item| finding(item.rank.name(), &style(item.rank), &item.sentence, &item.id)));
+    for group in shown {
+        let text = wrapped(&group.text(), width() - HEAD).join(&format!("\n{:HEAD$}", ""));
+        lines.push(format!("{:>5}  {} {text}", group.findings, word(group.rank)));
+    }
+    lines.extend(rest.map(|rest| format!("{:HEAD$}{rest}", "")));
     lines
 }
 
@@ -65,12 +67,12 @@ fn next(found: &Found, shell: &Shell) -> [(&'static str, String); 3] {
     let decide = if found.known < found.findings && !shell.is_on_another() {
         ("decide on each", shell.snuffer("triage"))
     } else {
-        ("list what is stored", shell.snuffer("findings list"))
+        ("explain the causes", shell.snuffer("causes"))
     };
-    let tell = if shell.is_on_another() {
+    let tell = if worst.known || shell.is_on_another() {
         ("show all of it", shell.snuffer(&format!("findings show {}", worst.id)))
     } else {
-        ("write an issue of it", shell.report(&worst.id))
+        ("write an issue for it", shell.report(&worst.id))
     };
     [("run the worst again", shell.on_the_same(&format!("replay {}", worst.id))), decide, tell]
 }

@@ -1,5 +1,5 @@
-//! What campaigns came to: how much ran and where, and what was found, by rank and by likely cause. The end of a hunt, the
-//! summary of a CI job and the site show the same.
+//! What campaigns came to: how much ran and where, what nothing explains of the findings, and the known causes of the rest. The
+//! end of a hunt, the summary of a CI job and the site show the same.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::words;
 use crate::causes::{Explanation, KnownFailures};
 use crate::oracle::Rank;
+use crate::store::regression::TriageState;
 use crate::store::{Counts, Finding, Record, Tally, id};
 
 /// How many of the worst findings are listed.
@@ -40,34 +41,34 @@ pub struct Ran {
     pub seconds: f64,
 }
 
-/// Findings by rank and by likely cause.
+/// Findings by rank and by cause.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {
     /// How many findings there are.
     pub findings: usize,
-    /// How many of them a regression expects.
+    /// How many of them are known: a cause or a regression explains them.
     pub known: usize,
     /// How many there are of each rank.
     pub ranks: BTreeMap<Rank, usize>,
-    /// How many of each rank no regression expects.
+    /// How many of each rank are new: nothing explains them.
     pub new: BTreeMap<Rank, usize>,
-    /// The findings by likely cause, the most frequent first.
+    /// The known causes of the others, first those that most layers and models meet.
     pub causes: Vec<Group>,
     /// The ten worst: new ones before known ones, and one of each cause before the second of any.
     pub worst: Vec<Item>,
 }
 
-/// Findings that likely have the same cause.
+/// The findings of one known cause.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Group {
-    /// The cause in words; without a known cause, what the findings have in common.
+    /// The cause in words.
     pub cause: String,
-    /// How many findings it has.
+    /// How many layers and models are known to meet it.
+    pub affected: usize,
+    /// How many findings it explains.
     pub findings: usize,
     /// Their worst rank.
     pub rank: Rank,
-    /// Whether a root cause or a regression explains it.
-    pub known: bool,
     /// The upstream issue or pull request of that cause or regression.
     pub upstream: Option<String>,
 }
@@ -81,6 +82,8 @@ pub struct Item {
     pub id: String,
     /// How bad it is.
     pub rank: Rank,
+    /// True if a cause or a regression explains it.
+    pub known: bool,
     /// What happens, in plain words.
     pub sentence: String,
 }
@@ -99,7 +102,7 @@ impl Summary {
         Self { ran, found: Found::new(findings, known) }
     }
 
-    /// Whether a finding of this rank or a worse one is new: no regression keeps it, and nobody decided on it.
+    /// Whether a finding of this rank or a worse one is new: nothing explains it.
     pub fn has_news(&self, least: Rank) -> bool {
         self.found.new.range(..=least).any(|(_, findings)| *findings > 0)
     }
@@ -114,23 +117,25 @@ impl Summary {
             text += &row(record);
         }
         let found = &self.found;
-        let _ = write!(text, "\n{} findings, {} of them new.\n", found.findings, found.findings - found.known);
+        let _ = write!(text, "\n{}.\n", found.sentence("finding"));
         if found.findings == 0 {
             return text;
         }
         let ranks = found.ranks.iter().map(|(rank, findings)| format!("| {rank} | {findings} |\n"));
         let _ = write!(text, "\n| rank | findings |\n|---|---|\n{}", ranks.collect::<String>());
-        text += "\n| findings | | likely cause, or else what happens |\n|---|---|---|\n";
+        let _ = writeln!(text, "\n{}:\n", capitalized(found.headline()));
+        for Item { name, id, rank, sentence, .. } in found.shown() {
+            let _ = writeln!(text, "- **{rank}** {sentence} (`{id}`, `{name}`)");
+        }
         let (shown, rest) = found.top_causes();
+        if !shown.is_empty() {
+            text += "\n| findings | known cause |\n|---|---|\n";
+        }
         for group in shown {
-            let _ = writeln!(text, "| {} | {} | {} |", group.findings, group.state(), group.text().replace('|', "\\|"));
+            let _ = writeln!(text, "| {} | {} |", group.findings, group.text().replace('|', "\\|"));
         }
         if let Some(rest) = rest {
             let _ = writeln!(text, "\n{rest}");
-        }
-        text += "\nThe worst, one of each group first:\n\n";
-        for Item { name, id, rank, sentence } in &found.worst {
-            let _ = writeln!(text, "- **{rank}** {sentence} (`{id}`, `{name}`)");
         }
         text
     }
@@ -149,21 +154,49 @@ impl Found {
         Self { findings: findings.len(), known, ranks, new, worst: worst(judged, &causes), causes }
     }
 
-    /// The most frequent causes, and what to say of the rest.
+    /// How many findings there are, called `what`, and how many of them something explains.
+    pub fn sentence(&self, what: &str) -> String {
+        let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+        let (all, causes) = (count(self.findings, what), count(self.causes.len(), "known cause"));
+        match (self.findings, self.findings - self.known) {
+            (0, _) => all,
+            (_, 0) => format!("{all}, all of {causes}"),
+            (found, new) if found == new => format!("{all} that nothing explains"),
+            (_, new) => format!("{all}: {new} that nothing explains, {} of {causes}", self.known),
+        }
+    }
+
+    /// The worst findings that nothing explains, or else the worst of all.
+    pub fn shown(&self) -> impl Iterator<Item = &Item> {
+        let any_new = self.known < self.findings;
+        self.worst.iter().filter(move |item| !(any_new && item.known))
+    }
+
+    /// The title of [`Self::shown`].
+    pub fn headline(&self) -> &'static str {
+        if self.known < self.findings {
+            "nothing explains these, the worst first"
+        } else {
+            "the worst, one of each cause"
+        }
+    }
+
+    /// The causes that most people meet, and what to say of the rest.
     pub fn top_causes(&self) -> (&[Group], Option<String>) {
         const SHOWN: usize = 8;
         let (shown, rest) = self.causes.split_at(self.causes.len().min(SHOWN));
         let findings: usize = rest.iter().map(|group| group.findings).sum();
-        (shown, (!rest.is_empty()).then(|| format!("and {findings} in {} more groups", rest.len())))
+        (shown, (!rest.is_empty()).then(|| format!("and {findings} of {} more causes", rest.len())))
     }
 }
 
-impl Group {
-    /// Whether somebody has looked at it, in a word.
-    pub fn state(&self) -> &'static str {
-        if self.known { "known" } else { "new" }
-    }
+/// A title as a sentence begins.
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
 
+impl Group {
     /// The cause, with the upstream issue of its regression.
     pub fn text(&self) -> String {
         self.upstream.as_ref().map_or_else(|| self.cause.clone(), |upstream| format!("{} ({upstream})", self.cause))
@@ -186,32 +219,38 @@ impl<'a> Judged<'a> {
         // Findings of one function are alike, whichever of them a regression has. A wrong value has no place of its own.
         let kept = || explanation.regression.map(|regression| regression.title.clone());
         let cause = explanation.shared().or_else(kept).unwrap_or_else(|| words::failure(&finding.signature));
-        let is_known = !explanation.state.is_news();
+        let is_known = explanation.is_known() && !matches!(explanation.state, TriageState::Unexpected(_));
         Self { name, finding, rank: finding.signature.rank(), is_known, explanation, cause }
     }
 }
 
-/// The findings by cause, the most frequent first.
+/// The known findings by cause, first those that most layers and models meet.
 fn causes(judged: &[Judged]) -> Vec<Group> {
     let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
-    for Judged { rank, explanation, cause, .. } in judged {
-        let first = || Group { cause: cause.clone(), findings: 0, rank: *rank, known: false, upstream: None };
+    for Judged { rank, explanation, cause, .. } in judged.iter().filter(|judged| judged.is_known) {
+        let affected = explanation.cause.map_or(0, |cause| cause.affected.len());
+        let first = || Group { cause: cause.clone(), affected, findings: 0, rank: *rank, upstream: None };
         let group = groups.entry(cause).or_insert_with(first);
         group.findings += 1;
         group.rank = group.rank.min(*rank);
-        group.known |= explanation.is_known();
         group.upstream = group.upstream.take().or_else(|| explanation.link().map(ToString::to_string));
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_by_key(|group| (Reverse(group.findings), group.rank));
+    groups.sort_by_key(|group| (Reverse(group.affected), group.rank, Reverse(group.findings)));
     groups
 }
 
 /// The worst findings: new ones before known ones, and one of each cause before the second of any. Of two of the same rank,
-/// the one with the more frequent cause is worse.
+/// the one whose cause comes first is worse, or else the one with the more frequent likely cause.
 fn worst(mut judged: Vec<Judged>, causes: &[Group]) -> Vec<Item> {
-    let place: BTreeMap<&str, usize> = causes.iter().map(|group| group.cause.as_str()).zip(0..).collect();
-    let order = |judged: &Judged| (judged.is_known, judged.rank, place[judged.cause.as_str()]);
+    let place: BTreeMap<String, usize> = causes.iter().map(|group| group.cause.clone()).zip(0..).collect();
+    let mut frequency: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &judged {
+        *frequency.entry(one.cause.clone()).or_default() += 1;
+    }
+    let order = |judged: &Judged| {
+        (judged.is_known, judged.rank, place.get(&judged.cause).copied(), Reverse(frequency[&judged.cause]))
+    };
     judged.sort_by_key(order);
     let mut seen = BTreeSet::new();
     let (mut shown, more): (Vec<Judged>, Vec<Judged>) =
@@ -225,8 +264,8 @@ fn worst(mut judged: Vec<Judged>, causes: &[Group]) -> Vec<Item> {
 
 impl Item {
     fn new(judged: &Judged) -> Self {
-        let &Judged { name, finding, rank, .. } = judged;
-        Self { name: name.to_string(), id: id(name), rank, sentence: words::sentence(&finding.signature) }
+        let &Judged { name, finding, rank, is_known: known, .. } = judged;
+        Self { name: name.to_string(), id: id(name), rank, known, sentence: words::sentence(&finding.signature) }
     }
 }
 

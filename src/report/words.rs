@@ -117,7 +117,7 @@ fn beside(name: &str, does: SiblingDoes) -> String {
 }
 
 /// How a CUDA error ends the call.
-fn faults(error: &CudaError) -> String {
+pub(super) fn faults(error: &CudaError) -> String {
     let words = match error {
         CudaError::Assert => "fires a device-side assert",
         CudaError::IllegalAddress => "accesses an illegal address",

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use snuffer::case::Case;
+use snuffer::causes::KnownFailures;
 use snuffer::device::Device;
 use snuffer::examine::BadId;
 use snuffer::exec::{Deadline, Executor, Limits};
 use snuffer::investigate::ablation;
 use snuffer::ops::{self, Contract, rule};
 use snuffer::oracle::{Evidence, judge};
-use snuffer::report;
+use snuffer::report::{self, Answer};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -73,9 +74,13 @@ fn an_assert_on_a_label_leads_with_it_and_happens_with_any_number_of_classes(dev
     let observations = executor.observe(&case, Deadline::Full).expect("the harness survives");
     let evidence = Evidence::new(op, &case, &observations);
     let verdict = judge(&evidence);
-    let shown = report::replay(&evidence, &verdict);
-    let lead = "fails     label 10 of 10 classes: 10 < 10 is false\n          at [2] of target\n\n";
-    assert!(shown.starts_with(lead), "{shown}");
+    let known = KnownFailures::new(regressions()).expect("causes");
+    let shown = report::replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, &known));
+    let lead = format!(
+        "answer    your call is invalid: label 10 of 10 classes, at [2] of target\n          \
+         on {device}, candle fires a device-side assert; every later CUDA call of the process then fails\n"
+    );
+    assert!(shown.starts_with(&lead), "{shown}");
     assert_eq!(shown.matches("Assertion `").count(), 1, "{shown}");
     let Some(violation) = verdict.violations().first().cloned() else { panic!("{shown}") };
     let signature = violation.signature(op.name);

@@ -29,6 +29,18 @@ fn every_relative_link_of_the_documentation_resolves() {
 }
 
 #[test]
+fn the_book_has_every_page_once_and_no_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (docs, summary) = (Path::new("docs"), Path::new("SUMMARY.md"));
+    let contents = fs::read_to_string(root.join(docs).join(summary)).expect("readable");
+    let mut listed: Vec<PathBuf> = links(&contents).into_iter().map(|(_, link)| PathBuf::from(link)).collect();
+    let pages = documents(root).into_iter().filter_map(|page| page.strip_prefix(docs).map(Path::to_path_buf).ok());
+    let mut pages: Vec<PathBuf> = pages.filter(|page| page != summary).collect();
+    (listed.sort(), pages.sort());
+    assert_eq!(listed, pages);
+}
+
+#[test]
 fn headings_have_the_slugs_of_github() {
     let text = "# `snuffer hunt`: a *first*, second-best (2)\n\ntext\n\n## Same\n## Same\n\n```sh\n# no heading\n```\n";
     let expected = ["snuffer-hunt-a-first-second-best-2", "same", "same-1"].map(String::from);

@@ -1,5 +1,6 @@
 //! The integration tests that need no CUDA device: one binary with a file for each area. Others are in `tests/devices`.
 
+mod answers;
 mod arguments;
 mod bounds;
 mod by_hand;

@@ -10,7 +10,7 @@ use snuffer::ops;
 use snuffer::oracle::{Evidence, OracleName, Signature, judge};
 use snuffer::outcome::{Fault, Observation, Outcome, Panic, Phase, Place, Refusal, Returned};
 use snuffer::program::{ProgramOptions, agrees, outputs, program, test, torch};
-use snuffer::report::{Report, Why, replay};
+use snuffer::report::{Answer, Report, Why, replay};
 use snuffer::store::Finding;
 use snuffer::tensor::{DType, Tensor, Value};
 
@@ -166,30 +166,37 @@ fn upstream_links_come_from_a_finding_with_the_same_cause() {
 }
 
 #[test]
-fn a_replay_leads_with_the_reason_and_names_what_lies_outside_a_view() {
+fn a_replay_leads_with_the_answer_and_names_what_lies_outside_a_view() {
     let mut executor = Executor::start(&[Device::Cpu], &WorkerSpec::default()).expect("a worker starts");
-    let known = regressions();
-    for (name, reason) in [
+    let failures = KnownFailures::new(regressions()).expect("causes");
+    for (name, answer) in [
         (
             "tensor.roll/empty-dimension-panics",
-            "attempt to calculate the remainder with a divisor of zero (candle-core/",
+            "candle is wrong: it panics: attempt to calculate the remainder with a divisor of zero (candle-core/",
         ),
-        ("op.softmax_last_dim/gradient-missing", "no gradient of x\n"),
-        ("loss.nll/max-label-accepted", "label 4294967295 of 1 class is not refused\n          at [0] of target\n"),
-        ("tensor.add_scalar/negative-scalar-ignored-for-u32", "the value is 1; expected 0\n"),
-        ("tensor.matmul/five-dimensions-refused", "a valid call is refused: MatMulUnexpectedStriding"),
+        ("op.softmax_last_dim/gradient-missing", "candle is wrong: no gradient of x\n"),
+        (
+            "loss.nll/max-label-accepted",
+            "your call is invalid: label 4294967295 of 1 class, at [0] of target\n          on cpu, candle accepts it without an error\n",
+        ),
+        ("tensor.add_scalar/negative-scalar-ignored-for-u32", "candle is wrong: the value is 1; expected 0\n"),
+        (
+            "tensor.matmul/five-dimensions-refused",
+            "candle does not support this call: a valid call is refused: MatMulUnexpectedStriding",
+        ),
         (
             "tensor.conv1d/strided-kernel-wrong-values",
-            "element [0, 0, 0] is 80.0, from memory outside the view; expected 0.0\n",
+            "candle is wrong: element [0, 0, 0] is 80.0, from memory outside the view; expected 0.0\n",
         ),
         ("tensor.unfold/backward-shape-mismatch-with-gaps", "the backward pass is refused: Shape mismatch"),
     ] {
-        let (_, regression) = known.iter().find(|(own, _)| own == name).expect(name);
+        let (_, regression) = failures.regressions.iter().find(|(own, _)| own == name).expect(name);
         let (op, case) = (ops::find(&regression.case.op).expect(name), &regression.case);
         let observations = executor.observe(case, Deadline::Full).expect("the harness survives");
         let evidence = Evidence::new(op, case, &observations);
-        let shown = replay(&evidence, &judge(&evidence));
-        assert!(shown.starts_with(&format!("fails     {reason}")), "{name}: {shown}");
+        let verdict = judge(&evidence);
+        let shown = replay(&evidence, &verdict, &Answer::new(&evidence, &verdict, &failures));
+        assert!(shown.starts_with(&format!("answer    {answer}")), "{name}: {shown}");
         let is_around = shown.contains("80.0 is what lies in memory outside the view");
         assert_eq!(is_around, name.starts_with("tensor.conv1d"), "{name}: {shown}");
     }

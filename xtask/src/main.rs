@@ -12,6 +12,7 @@ use crate::capability::Capability;
 use crate::set_up::{Devices, Ready};
 use crate::shell::{cargo, say, status, target};
 
+mod book;
 mod candle;
 mod candle_tests;
 mod capability;
@@ -83,6 +84,8 @@ enum Task {
     },
     /// Build and run a fuzz target, and keep findings as a hunt does.
     Fuzz(fuzz::Args),
+    /// Build the documentation as a book with a search, in `target/book`.
+    Book(book::Args),
     /// Measure what a change must not make worse.
     Measure(measure::Args),
     /// Move the suite to another release of candle: say what is to be read again, then pin it.
@@ -157,6 +160,7 @@ fn run(task: Task) -> anyhow::Result<u8> {
         }
         Task::Test { devices, args } => test(devices, &args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Book(args) => book::run(&args),
         Task::Measure(args) => measure::run(&args),
         Task::Candle(args) => candle::run(root, &args),
         Task::CandleTests(args) => candle_tests::run(&set_up::toolkit()?, &args),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::{Pattern, UsageError};
+use crate::case::nearest;
 use crate::causes::KnownFailures;
 use crate::device::Selection;
 use crate::oracle::{ORACLES, Rank, Signature};
@@ -80,9 +81,13 @@ impl Chosen {
     /// Those of `regressions` that the options leave.
     pub fn of(&self, regressions: Vec<(String, Regression)>) -> Result<Vec<(String, Regression)>, UsageError> {
         self.check_kinds(regressions.iter().filter_map(|(_, kept)| kept.signature.as_ref()))?;
+        let ops: BTreeSet<String> = regressions.iter().map(|(_, kept)| kept.case.op.clone()).collect();
         let mut left = self.by_name(regressions, |(name, _)| name, |(_, kept)| &kept.case.op);
         left.retain(|(_, kept)| self.has(Standing::Kept(kept.status)) && self.is_of_kind(kept.signature.as_ref()));
-        Ok(left)
+        match (&self.pattern, ops) {
+            (Some(pattern), ops) if left.is_empty() && !ops.is_empty() => Err(nothing(pattern, &ops)),
+            _ => Ok(left),
+        }
     }
 
     fn by_name<T>(&self, mut all: Vec<T>, name: impl Fn(&T) -> &str, op: impl Fn(&T) -> &str) -> Vec<T> {
@@ -123,6 +128,13 @@ impl Chosen {
             None => Ok(()),
         }
     }
+}
+
+/// The error if `pattern` leaves nothing, with the op that it may mean.
+fn nothing(pattern: &Pattern, ops: &BTreeSet<String>) -> UsageError {
+    let near = nearest(&pattern.to_string(), ops.iter().map(String::as_str));
+    let hint = near.map_or_else(String::new, |op| format!("; did you mean `{op}`?"));
+    UsageError(format!("nothing matches `{pattern}`{hint}"))
 }
 
 /// The words by which a signature can be chosen.

@@ -20,7 +20,7 @@ pub struct Shown {
     /// Also write the summary of the new findings to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// What ends the command with exit code 2: any failure, or only a finding that is new in the store and not kept as a regression.
+    /// What ends the command with exit code 2: any failure, or only a finding that is new: neither a cause nor a regression explains it.
     #[arg(long, value_enum, default_value_t = FailOn::Any)]
     fail_on: FailOn,
     /// The least bad rank that ends the command with exit code 2: memory, wrong, crash, refusal or limit, the worst first.

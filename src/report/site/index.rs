@@ -18,6 +18,7 @@ pub struct Index<'a> {
     cases: u64,
     versions: BTreeSet<&'a str>,
     legend: Vec<Legend>,
+    headline: &'static str,
     worst: Vec<Worst>,
     matrix: Matrix<'a>,
     filters: Vec<Filter<'a>>,
@@ -68,12 +69,18 @@ pub fn page<'a>(contents: &'a Contents, entries: &'a [Entry<'a>]) -> Index<'a> {
     let legend = |mark: Mark| Legend { mark: mark.look(), findings: with(mark).count() };
     let records: Vec<&Record> = contents.campaigns.iter().map(|campaign| &campaign.record).collect();
     let Summary { ran, found } = Summary::new(&records, &contents.findings, &contents.known);
+    let headline = if found.known < found.findings {
+        "The worst, what nothing explains first"
+    } else {
+        "The worst, one of each cause first"
+    };
     let worst = found.worst.into_iter().map(|item| Worst { mark: Mark::Found(item.rank).look(), item });
     Index {
         campaigns: ran.campaigns,
         cases: ran.counts.cases,
         versions: entries.iter().map(|entry| entry.finding.origin.versions.as_str()).collect(),
         legend: Mark::all().map(legend).collect(),
+        headline,
         worst: worst.collect(),
         matrix: matrix(contents, entries),
         filters: filters(entries),

@@ -1,0 +1,53 @@
+//! The commands in groups, as `snuffer --help` lists them.
+
+use clap::CommandFactory;
+
+use super::Cli;
+
+/// The groups, each with its commands in the order in which they are listed.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("First steps", &["demo", "doctor", "guard", "new", "replay", "ops"]),
+    (
+        "Findings",
+        &["hunt", "import", "findings", "causes", "triage", "minimize", "report", "bisect", "merge", "history", "site"],
+    ),
+    ("Testing candle", &["compare", "regressions", "fixes", "coverage"]),
+    ("How good snuffer itself is", &["score", "fidelity", "golden"]),
+    ("For shells and scripts", &["schema", "completions", "man"]),
+];
+
+/// The command line, whose help lists the commands in groups.
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let list: String = GROUPS.iter().map(|(title, names)| group(&command, title, names)).collect();
+    // Braces would be a part of the template.
+    debug_assert!(!list.contains(['{', '}']), "{list}");
+    command
+        .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\nOptions:\n{{options}}\n"))
+}
+
+fn group(command: &clap::Command, title: &str, names: &[&str]) -> String {
+    const NAME: usize = 12;
+    let line = |name: &&str| {
+        let about = command.find_subcommand(name).and_then(clap::Command::get_about).map(ToString::to_string);
+        format!("  {name:<NAME$} {}\n", about.unwrap_or_default())
+    };
+    format!("\n{title}:\n{}", names.iter().map(line).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{GROUPS, command};
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = command();
+        let shown: BTreeSet<&str> =
+            command.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name).collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        assert_eq!(grouped.len(), shown.len(), "one is in two groups");
+        assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), shown);
+    }
+}
